@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/claims.hpp"
+
+#include "reports/json_input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+constexpr int claims_schema = 1;
+
+using word = std::pair<std::string, std::string>;  // what an arm says, and why
+
+claim claim_from(const json_cursor& at, const std::string& document) {
+  at.only({"id", "kind", "text", "status", "call", "untestable"});
+  claim c;
+  c.id = at.at("id").string();
+  if (!c.id.starts_with(document + "-")) at.at("id").fail(fmt::format("not in document {}", document));
+  const auto kind = at.at("kind").string();
+  if (kind.size() != 1 || std::string_view{"FRDX"}.find(kind) == std::string_view::npos)
+    at.at("kind").fail("expected one of F, R, D, X");
+  c.kind = kind.front();
+  c.text = at.at("text").string();
+  for (const auto& [key, member] :
+       {std::pair{"status", &c.status}, std::pair{"call", &c.call}, std::pair{"untestable", &c.untestable}}) {
+    if (!at.has(key)) continue;
+    *member = at.at(key).string();
+    if (member->empty()) at.at(key).fail("must not be empty; leave it out");
+    if (c.kind != 'F' && member != &c.untestable) at.at(key).fail("belongs to claims of kind F");
+  }
+  return c;
+}
+
+bool fails(const step& s) {
+  return !is_success(s.status);
+}
+
+std::optional<step> first_failing_step(const signature& s) {
+  for (const auto* part : {&s.fault, &s.after})
+    if (const auto at = std::find_if(part->begin(), part->end(), fails); at != part->end()) return *at;
+  return std::nullopt;
+}
+
+/// Headers rename some functions: cublasCreate is cublasCreate_v2.
+std::string_view without_version(std::string_view call) {
+  if (call.ends_with("_v2")) call.remove_suffix(3);
+  return call;
+}
+
+bool as_documented(const claim& what, const signature& s) {
+  if (what.status.empty() && what.call.empty()) return true;
+  const auto first = first_failing_step(s);
+  return first && (what.status.empty() || first->status == what.status) &&
+         (what.call.empty() || without_version(first->call) == without_version(what.call));
+}
+
+bool fault_part_failed(const signature& s) {
+  return std::any_of(s.fault.begin(), s.fault.end(), fails);
+}
+
+bool counts(const arm_result& arm) {
+  return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
+}
+
+std::optional<word> by_findings(const claim& what, const arm_result& arm) {
+  int holding = 0;
+  int all = 0;
+  std::vector<std::string> reasons;
+  for (const auto& o : arm.trials)
+    for (const auto& f : o.findings) {
+      if (f.claim != what.id) continue;
+      ++all;
+      holding += f.holds ? 1 : 0;
+      if (std::find(reasons.begin(), reasons.end(), f.why) == reasons.end()) reasons.push_back(f.why);
+    }
+  if (all == 0) return std::nullopt;
+  const auto* says = holding == all ? "confirmed" : holding == 0 ? "refuted" : "partly";
+  return word{says, fmt::format("{}", fmt::join(reasons, "; "))};
+}
+
+word by_failure(const claim& what, const std::vector<signature>& plateaus) {
+  int failing = 0;
+  int documented = 0;
+  for (const auto& s : plateaus) {
+    if (!failed(s)) continue;
+    ++failing;
+    documented += as_documented(what, s) ? 1 : 0;
+  }
+  const auto* says = failing == 0            ? "refuted"
+                     : documented == failing ? "confirmed"
+                     : documented == 0       ? "other status"
+                                             : "partly";
+  return {says, describe(plateaus)};
+}
+
+/// Was there anything to clear?
+bool provoked(const case_result& c, const arm_result& arm, const std::vector<signature>& plateaus) {
+  const bool tells = std::any_of(plateaus.begin(), plateaus.end(),
+                                 [](const signature& s) { return s.applied && !s.fault.empty(); });
+  if (tells) return std::any_of(plateaus.begin(), plateaus.end(), fault_part_failed);
+  return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& other) {
+    if (&other == &arm || other.kind != arm_kind::fault || !counts(other)) return false;
+    const auto faults = signatures_of(other.trials);
+    return std::any_of(faults.begin(), faults.end(), failed);
+  });
+}
+
+std::optional<word> says_of(const claim& what, const case_result& c, const arm_result& arm) {
+  if (!counts(arm)) return std::nullopt;
+  if (auto found = by_findings(what, arm)) return found;
+  if (std::find(arm.claims.begin(), arm.claims.end(), what.id) == arm.claims.end()) return std::nullopt;
+
+  const auto plateaus = signatures_of(arm.trials);
+  if (what.kind == 'F' && arm.kind == arm_kind::fault) return by_failure(what, plateaus);
+  const bool cure = arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
+  if ((what.kind != 'R' && what.kind != 'D') || !cure || !provoked(c, arm, plateaus)) return std::nullopt;
+  const bool clears = std::none_of(plateaus.begin(), plateaus.end(), failed);
+  return word{clears == (what.kind == 'R') ? "confirmed" : "refuted", describe(plateaus)};
+}
+
+bool control_unresolved(const case_result& c) {
+  return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+    return arm.kind == arm_kind::control && arm.judged == verdict::unresolved;
+  });
+}
+
+std::string verdict_of(const claim& what, const std::vector<claim_evidence>& evidence) {
+  if (!what.untestable.empty()) return "untestable";
+  if (evidence.empty()) return "not measured yet";
+  const bool agreed = std::all_of(evidence.begin(), evidence.end(),
+                                  [&](const claim_evidence& e) { return e.says == evidence.front().says; });
+  return agreed ? evidence.front().says : "partly";
+}
+
+}  // namespace
+
+std::vector<claim> claims_from(const json_cursor& top) {
+  if (const auto schema = top.at("schema").integer(); schema != claims_schema)
+    top.at("schema").fail(fmt::format("schema {}, but this build reads {} only", schema, claims_schema));
+  top.only({"schema", "documents"});
+  std::vector<claim> claims;
+  for (const auto& document : top.at("documents").items()) {
+    document.only({"id", "title", "claims"});
+    const auto id = document.at("id").string();
+    if (id.empty()) document.at("id").fail("must not be empty");
+    static_cast<void>(document.at("title").string());
+    for (const auto& at : document.at("claims").items()) {
+      auto c = claim_from(at, id);
+      if (std::any_of(claims.begin(), claims.end(), [&](const claim& other) { return other.id == c.id; }))
+        at.at("id").fail(fmt::format("\"{}\" twice", c.id));
+      claims.push_back(std::move(c));
+    }
+  }
+  return claims;
+}
+
+std::vector<claim> load_claims(const std::filesystem::path& file) {
+  return claims_from(json_cursor{read_json(file)});
+}
+
+std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records) {
+  std::vector<claim_verdict> verdicts;
+  for (const auto& what : claims) {
+    claim_verdict v{.what = what, .verdict = {}, .evidence = {}};
+    for (const auto& r : records)
+      for (const auto& c : r.cases) {
+        if (control_unresolved(c)) continue;
+        for (const auto& arm : c.arms)
+          if (auto said = says_of(what, c, arm))
+            v.evidence.push_back({.case_name = c.name,
+                                  .arm = arm.name,
+                                  .stack = stack_label(r),
+                                  .says = std::move(said->first),
+                                  .why = std::move(said->second)});
+      }
+    v.verdict = verdict_of(what, v.evidence);
+    verdicts.push_back(std::move(v));
+  }
+  return verdicts;
+}
+
+nlohmann::json to_json(const std::vector<claim_verdict>& verdicts) {
+  auto list = nlohmann::json::array();
+  for (const auto& v : verdicts) {
+    auto evidence = nlohmann::json::array();
+    for (const auto& e : v.evidence)
+      evidence.push_back(
+          {{"case", e.case_name}, {"arm", e.arm}, {"stack", e.stack}, {"says", e.says}, {"why", e.why}});
+    nlohmann::json j{{"id", v.what.id},
+                     {"kind", std::string(1, v.what.kind)},
+                     {"text", v.what.text},
+                     {"verdict", v.verdict},
+                     {"evidence", std::move(evidence)}};
+    for (const auto& [key, text] : {std::pair{"status", &v.what.status}, std::pair{"call", &v.what.call},
+                                    std::pair{"untestable", &v.what.untestable}})
+      if (!text->empty()) j[key] = *text;
+    list.push_back(std::move(j));
+  }
+  return {{"schema", claims_schema}, {"claims", std::move(list)}};
+}
+
+}  // namespace cufault

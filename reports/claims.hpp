@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/record.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// A statement of a source document (cases/claims.json).
+struct claim {
+  std::string id;   ///< "S0-5"; never changes
+  char kind = 'F';  ///< F failure, R remedy, D dead end, X other statement of fact
+  std::string text;
+  std::string status;      ///< kind F: the documented status; empty where the document names none
+  std::string call;        ///< kind F: the documented call; empty likewise
+  std::string untestable;  ///< why nothing in it can be run; empty if testable
+};
+
+/// {"schema": 1, "documents": [{"id": "S0", "title":…, "claims": [{"id":…, "kind":…, "text":…, …}]}]}
+std::vector<claim> load_claims(const std::filesystem::path& file);  ///< throws input_error
+std::vector<claim> claims_from(const json_cursor& top);             ///< likewise
+
+/// What one arm says about a claim.
+struct claim_evidence {
+  std::string case_name, arm, stack;  ///< stack: "cuBLAS 13.1.0, NVIDIA H200, driver 580.159.04"
+  std::string says;                   ///< "confirmed", "other status", "refuted" or "partly"
+  std::string why;                    ///< signature or finding in one line
+};
+
+struct claim_verdict {
+  claim what;
+  std::string
+      verdict;  ///< "confirmed", "other status", "refuted", "partly", "untestable", "not measured yet"
+  std::vector<claim_evidence> evidence;
+};
+
+/// Judges each claim from the arms of the given records that test it. An arm speaks through its findings for
+/// the claim if it has any (all hold: confirmed, none: refuted, some: partly), else by the claim's kind:
+/// - F, fault arms only. Of its trials that fail, all fail first with the documented status from the
+/// documented call
+///   (confirmed), none (other status), or some (partly); no trial fails
+///   (refuted). A claim that names no status, or no call, is content with any.
+/// - R, remedy and dead-end arms only: the arm clears, which is that no trial fails in the end (confirmed),
+/// or not
+///   (refuted). D, likewise: it does not clear (confirmed) or clears (refuted). Both only where there was a
+///   failure to clear: one before the remedy in a trial of this arm, or, where the arm's remedy is in place
+///   from the start, one in a fault arm of the case.
+/// - X: only through findings.
+/// Only arms whose trials are comparable count, and arms of a case whose control is unresolved do not. Arms
+/// that agree give their word as verdict, arms that disagree give "partly". A claim marked untestable stays
+/// so.
+std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
+
+nlohmann::json to_json(const std::vector<claim_verdict>& verdicts);
+
+}  // namespace cufault

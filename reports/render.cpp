@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/render.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <ostream>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+using row = std::vector<std::string>;
+
+/// What a reader is to know about a verdict; worst first. Expected ones ask for nothing.
+struct advice {
+  verdict v;
+  std::string_view asks;
+};
+
+constexpr std::array advices{
+    advice{verdict::unresolved,
+           "nothing was proved: repair the harness, the control or the machine, and run again"},
+    advice{verdict::worsened,
+           "a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; "
+           "report it with this record"},
+    advice{verdict::remedy_broken,
+           "the failure is the same and its remedy no longer clears it: do not upgrade before "
+           "another remedy is known"},
+    advice{verdict::changed, "it fails in another way: check what code relies on the old status, then bless"},
+    advice{verdict::gone, "the failure no longer happens, or a dead end now clears it: check, then bless"},
+    advice{verdict::uncharted, "no expectation covers this stack: read what was seen, then bless it"},
+    advice{verdict::not_provoked, "its precondition could not be reached here: nothing is known about it"},
+    advice{verdict::flaky, {}},
+    advice{verdict::still_fails, {}},
+    advice{verdict::reproduced, {}},
+    advice{verdict::cleared, {}},
+    advice{verdict::ok, {}}};
+
+std::size_t rank(verdict v) {
+  const auto at = std::find_if(advices.begin(), advices.end(), [&](const advice& a) { return a.v == v; });
+  return static_cast<std::size_t>(at - advices.begin());
+}
+
+/// Neither style survives a line break or a control byte within a cell, nor markdown what it would take for
+/// markup.
+std::string cell(std::string_view text, table_style style) {
+  std::string safe;
+  for (const char c : text) {
+    if (style == table_style::markdown && (c == '|' || c == '<' || c == '\n'))
+      safe += c == '|' ? "\\|" : c == '<' ? "&lt;" : "<br>";
+    else
+      safe += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? ' ' : c;
+  }
+  return safe;
+}
+
+void print_table(std::ostream& out, const row& head, const std::vector<row>& rows, table_style style) {
+  const auto print_markdown = [&](const row& cells) {
+    for (const auto& text : cells) out << "| " << cell(text, style) << ' ';
+    out << "|\n";
+  };
+  if (style == table_style::markdown) {
+    print_markdown(head);
+    print_markdown(row(head.size(), "---"));
+    for (const auto& cells : rows) print_markdown(cells);
+    out << '\n';
+    return;
+  }
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < head.size(); ++i) {
+    widths.push_back(head[i].size());
+    for (const auto& cells : rows) widths[i] = std::max(widths[i], cells[i].size());
+  }
+  const auto print_text = [&](const row& cells) {
+    std::string line;
+    for (std::size_t i = 0; i + 1 < cells.size(); ++i)
+      line += fmt::format("{:<{}}  ", cell(cells[i], style), widths[i]);
+    out << line << cell(cells.back(), style) << '\n';
+  };
+  print_text(head);
+  for (const auto& cells : rows) print_text(cells);
+  out << '\n';
+}
+
+/// What an arm saw, in one line; the reason where there is nothing to compare.
+std::string seen_by(const arm_result& arm) {
+  if (arm.trials.empty()) return "nothing: no trial was recorded";
+  for (const auto& o : arm.trials)
+    if (!comparable(o))
+      return fmt::format("{}: {}", to_string(o.ended), o.why.empty() ? "no reason was given" : o.why);
+  return describe(signatures_of(arm.trials));
+}
+
+bool observed(const arm_result& arm) {
+  return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
+}
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+void print_bullet(std::ostream& out, std::string_view text, table_style style) {
+  out << (style == table_style::markdown ? "- " : "  ") << cell(text, style) << '\n';
+}
+
+using arm_map = std::map<std::pair<std::string, std::string>, const arm_result*>;
+
+arm_map arms_of(const record& r) {
+  arm_map arms;
+  for (const auto& c : r.cases)
+    for (const auto& arm : c.arms) arms.emplace(std::pair{c.name, arm.name}, &arm);
+  return arms;
+}
+
+}  // namespace
+
+void print_verdicts(std::ostream& out, const record& r, table_style style) {
+  std::vector<row> rows;
+  std::map<std::size_t, std::vector<std::pair<std::string, const arm_result*>>> by_rank;
+  for (const auto& c : r.cases) {
+    std::vector<const arm_result*> arms;
+    for (const auto& arm : c.arms) arms.push_back(&arm);
+    std::stable_sort(arms.begin(), arms.end(),
+                     [](const auto* a, const auto* b) { return rank(a->judged) < rank(b->judged); });
+    for (const auto* arm : arms) {
+      rows.push_back({c.name, arm->name, to_string(arm->kind), to_string(arm->judged), seen_by(*arm)});
+      by_rank[rank(arm->judged)].emplace_back(c.name, arm);
+    }
+  }
+  if (rows.empty()) {
+    out << "no arm ran: a run in which nothing ran is not green\n";
+    return;
+  }
+  print_table(out, {"case", "arm", "kind", "verdict", "what was seen"}, rows, style);
+
+  std::vector<std::string> counts;
+  for (const auto& [at, arms] : by_rank)
+    counts.push_back(fmt::format("{} {}", arms.size(), to_string(advices[at].v)));
+  out << fmt::format("{}: {}\n", plural(rows.size(), "arm"), fmt::join(counts, ", "));
+  if (!r.complete) out << "The run did not come to its end.\n";
+
+  for (const auto& [at, arms] : by_rank) {
+    if (advices[at].asks.empty()) continue;
+    out << fmt::format("\n{}: {}.\n", to_string(advices[at].v), advices[at].asks);
+    if (style == table_style::markdown) out << '\n';
+    for (const auto& [case_name, arm] : arms)
+      print_bullet(out, fmt::format("{}/{}: {}", case_name, arm->name, arm->why), style);
+  }
+}
+
+void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style) {
+  std::vector<row> rows;
+  std::map<std::string, std::size_t> counts;
+  const auto evidence_text = [](const claim_evidence& e) {
+    return fmt::format("{}/{} ({}): {}: {}", e.case_name, e.arm, e.stack, e.says, e.why);
+  };
+  for (const auto& v : verdicts) {
+    ++counts[v.verdict];
+    std::vector<std::string> evidence;
+    for (const auto& e : v.evidence) evidence.push_back(evidence_text(e));
+    if (evidence.empty() && !v.what.untestable.empty()) evidence.push_back(v.what.untestable);
+    const auto kind = std::string(1, v.what.kind);
+    if (style == table_style::markdown) {
+      rows.push_back({v.what.id, kind, v.verdict, v.what.text, fmt::format("{}", fmt::join(evidence, "\n"))});
+    } else {
+      rows.push_back({v.what.id, kind, v.verdict, v.what.text});
+      for (auto& line : evidence) rows.push_back({"", "", "", "  " + std::move(line)});
+    }
+  }
+  if (style == table_style::markdown)
+    print_table(out, {"claim", "kind", "verdict", "what it says", "arms behind the verdict"}, rows, style);
+  else
+    print_table(out, {"claim", "kind", "verdict", "what it says"}, rows, style);
+
+  std::vector<std::string> words;
+  for (const auto& [verdict, count] : counts) words.push_back(fmt::format("{} {}", count, verdict));
+  out << fmt::format("{}: {}\n", plural(verdicts.size(), "claim"),
+                     words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
+}
+
+int print_differences(std::ostream& out, const record& before, const record& after, table_style style) {
+  const auto old_arms = arms_of(before);
+  const auto new_arms = arms_of(after);
+  std::set<std::pair<std::string, std::string>> names;
+  for (const auto* arms : {&old_arms, &new_arms})
+    for (const auto& [name, arm] : *arms) names.insert(name);
+
+  std::vector<row> rows;
+  std::size_t equal = 0;
+  std::size_t unobserved = 0;
+  for (const auto& name : names) {
+    const auto* const first = old_arms.contains(name) ? old_arms.at(name) : nullptr;
+    const auto* const second = new_arms.contains(name) ? new_arms.at(name) : nullptr;
+    if (first != nullptr && second != nullptr) {
+      if (!observed(*first) && !observed(*second)) {
+        ++unobserved;
+        continue;
+      }
+      if (observed(*first) && observed(*second) &&
+          signatures_of(first->trials) == signatures_of(second->trials)) {
+        ++equal;
+        continue;
+      }
+    }
+    rows.push_back({name.first, name.second, first == nullptr ? "(no such arm)" : seen_by(*first),
+                    second == nullptr ? "(no such arm)" : seen_by(*second)});
+  }
+
+  if (style == table_style::markdown) {
+    out << fmt::format("Before: {} ({})\nAfter: {} ({})\n\n", stack_label(before), before.started,
+                       stack_label(after), after.started);
+    if (!rows.empty()) print_table(out, {"case", "arm", "before", "after"}, rows, style);
+  } else {
+    // Signatures are too long to stand side by side.
+    out << fmt::format("before: {} ({})\nafter:  {} ({})\n\n", stack_label(before), before.started,
+                       stack_label(after), after.started);
+    for (const auto& r : rows)
+      out << cell(fmt::format("{}/{}", r[0], r[1]), style) << "\n  before: " << cell(r[2], style)
+          << "\n  after:  " << cell(r[3], style) << "\n";
+    if (!rows.empty()) out << '\n';
+  }
+  out << fmt::format("{} different or missing, {} equal", plural(rows.size(), "arm"), equal);
+  if (unobserved > 0) out << fmt::format(", {} observed in neither", unobserved);
+  out << '\n';
+  return static_cast<int>(rows.size());
+}
+
+}  // namespace cufault

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/render.hpp"
+
+#include "reports/tests/examples.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+
+arm_result judged(arm_kind kind, std::string name, verdict v, std::vector<observation> trials,
+                  std::string why = {}) {
+  auto a = arm(kind, std::move(trials), std::move(name));
+  a.judged = v;
+  a.why = std::move(why);
+  return a;
+}
+
+record example() {
+  record r;
+  r.started = "2026-11-21T07:27:40Z";
+  r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
+  r.complete = true;
+  r.cases = {
+      {.name = "memory.leak",
+       .summary = "",
+       .arms = {judged(arm_kind::control, "control", verdict::ok, {trial({success})}),
+                judged(arm_kind::fault, "fault", verdict::reproduced, {trial({no_memory})}),
+                judged(arm_kind::remedy, "trim", verdict::worsened, {crash({})}, "expected a; seen b")}}};
+  return r;
+}
+
+std::string verdicts(const record& r, table_style style) {
+  std::ostringstream out;
+  print_verdicts(out, r, style);
+  return out.str();
+}
+
+struct differences {
+  int count;
+  std::string text;
+};
+
+differences between(const record& before, const record& after, table_style style = table_style::text) {
+  std::ostringstream out;
+  const auto count = print_differences(out, before, after, style);
+  return {count, out.str()};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(verdict_table, puts_the_worst_first_and_counts) {
+  EXPECT_EQ(
+      verdicts(example(), table_style::text),
+      "case         arm      kind     verdict     what was seen\n"
+      "memory.leak  trim     remedy   WORSENED    cublasDestroy: never returned; crashed: SIGSEGV in "
+      "cublasDestroy; "
+      "context none\n"
+      "memory.leak  fault    fault    REPRODUCED  cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable\n"
+      "memory.leak  control  control  OK          cublasCreate: CUBLAS_STATUS_SUCCESS; context usable\n"
+      "\n"
+      "3 arms: 1 WORSENED, 1 REPRODUCED, 1 OK\n"
+      "\n"
+      "WORSENED: a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; report "
+      "it with "
+      "this record.\n"
+      "  memory.leak/trim: expected a; seen b\n");
+}
+
+TEST(verdict_table, asks_for_nothing_where_all_went_as_expected) {
+  auto r = example();
+  r.cases[0].arms.pop_back();
+  EXPECT_TRUE(verdicts(r, table_style::text).ends_with("2 arms: 1 REPRODUCED, 1 OK\n"));
+}
+
+TEST(verdict_table, asks_for_something_for_every_other_verdict) {
+  for (const auto v : {verdict::changed, verdict::gone, verdict::worsened, verdict::remedy_broken,
+                       verdict::uncharted, verdict::not_provoked, verdict::unresolved}) {
+    auto r = example();
+    r.cases[0].arms = {judged(arm_kind::fault, "fault", v, {trial({success})}, "the reason")};
+    const auto text = verdicts(r, table_style::text);
+    EXPECT_TRUE(contains(text, "1 arm: 1 " + to_string(v) + "\n\n" + to_string(v) + ": ")) << text;
+    EXPECT_TRUE(contains(text, "  memory.leak/fault: the reason\n")) << text;
+  }
+}
+
+TEST(verdict_table, gives_the_reason_where_nothing_was_seen) {
+  auto r = example();
+  r.cases[0].arms = {judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("no GPU")}),
+                     judged(arm_kind::fault, "other", verdict::unresolved, {})};
+  const auto text = verdicts(r, table_style::text);
+  EXPECT_TRUE(contains(text, "not_provoked: no GPU\n")) << text;
+  EXPECT_TRUE(contains(text, "nothing: no trial was recorded\n")) << text;
+}
+
+TEST(verdict_table, says_so_where_no_arm_ran_or_the_run_was_cut_short) {
+  EXPECT_EQ(verdicts(record{}, table_style::text), "no arm ran: a run in which nothing ran is not green\n");
+  auto r = example();
+  EXPECT_FALSE(contains(verdicts(r, table_style::text), "did not come to its end"));
+  r.complete = false;
+  EXPECT_TRUE(contains(verdicts(r, table_style::text), "The run did not come to its end."));
+}
+
+TEST(verdict_table, is_escaped_in_markdown) {
+  auto r = example();
+  r.cases[0].arms = {
+      judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("a|b\n<c>\x01.")})};
+  const auto text = verdicts(r, table_style::markdown);
+  EXPECT_TRUE(
+      contains(text, "| case | arm | kind | verdict | what was seen |\n| --- | --- | --- | --- | --- |\n"))
+      << text;
+  EXPECT_TRUE(
+      contains(text, "| memory.leak | fault | fault | NOT_PROVOKED | not_provoked: a\\|b<br>&lt;c> . |\n"))
+      << text;
+}
+
+TEST(verdict_table, keeps_one_arm_on_one_line_of_text) {
+  auto r = example();
+  r.cases[0].arms = {
+      judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("a|b\nc\x1b[2J")})};
+  EXPECT_TRUE(contains(verdicts(r, table_style::text), "not_provoked: a|b c [2J\n"));
+}
+
+TEST(claims_table, shows_each_verdict_with_its_evidence) {
+  const std::vector<claim_verdict> list{
+      {.what = {.id = "S0-5",
+                .kind = 'F',
+                .text = "too little memory",
+                .status = {},
+                .call = {},
+                .untestable = {}},
+       .verdict = "other status",
+       .evidence = {{"memory.leak", "fault", "cuBLAS 13.1.0", "other status", "cublasCreate: X"}}},
+      {.what = {.id = "S2-6",
+                .kind = 'X',
+                .text = "an address",
+                .status = {},
+                .call = {},
+                .untestable = "nothing to run"},
+       .verdict = "untestable",
+       .evidence = {}}};
+  std::ostringstream text;
+  print_claims(text, list, table_style::text);
+  EXPECT_EQ(text.str(),
+            "claim  kind  verdict       what it says\n"
+            "S0-5   F     other status  too little memory\n"
+            "                             memory.leak/fault (cuBLAS 13.1.0): other status: cublasCreate: X\n"
+            "S2-6   X     untestable    an address\n"
+            "                             nothing to run\n"
+            "\n"
+            "2 claims: 1 other status, 1 untestable\n");
+  std::ostringstream markdown;
+  print_claims(markdown, list, table_style::markdown);
+  EXPECT_TRUE(contains(markdown.str(),
+                       "| S0-5 | F | other status | too little memory | memory.leak/fault (cuBLAS 13.1.0): "
+                       "other status: cublasCreate: X |\n"))
+      << markdown.str();
+}
+
+TEST(difference_table, of_equal_records_is_empty) {
+  auto after = example();
+  after.stack = {{"keys", {{"cublas", "12.9.1"}}}};
+  after.cases[0].arms[1].trials[0].milliseconds = 7;
+  const auto d = between(example(), after);
+  EXPECT_EQ(d.count, 0);
+  EXPECT_EQ(d.text,
+            "before: cuBLAS 13.1.0 (2026-11-21T07:27:40Z)\nafter:  cuBLAS 12.9.1 (2026-11-21T07:27:40Z)\n\n"
+            "0 arms different or missing, 3 equal\n");
+}
+
+TEST(difference_table, shows_both_sides_of_each_difference) {
+  auto after = example();
+  after.cases[0].arms[1].trials = {trial({internal})};
+  const auto d = between(example(), after);
+  EXPECT_EQ(d.count, 1);
+  EXPECT_TRUE(contains(d.text,
+                       "memory.leak/fault\n"
+                       "  before: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable\n"
+                       "  after:  cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable\n"
+                       "\n"
+                       "1 arm different or missing, 2 equal\n"))
+      << d.text;
+}
+
+TEST(difference_table, shows_arms_that_only_one_record_has) {
+  auto after = example();
+  after.cases[0].arms.pop_back();
+  after.cases.push_back({.name = "memory.new",
+                         .summary = "",
+                         .arms = {judged(arm_kind::fault, "fault", verdict::uncharted, {trial({success})})}});
+  const auto d = between(example(), after, table_style::markdown);
+  EXPECT_EQ(d.count, 2);
+  EXPECT_TRUE(
+      contains(d.text,
+               "| memory.leak | trim | cublasDestroy: never returned; crashed: SIGSEGV in cublasDestroy; "
+               "context none | (no such arm) |\n"))
+      << d.text;
+  EXPECT_TRUE(contains(
+      d.text,
+      "| memory.new | fault | (no such arm) | cublasCreate: CUBLAS_STATUS_SUCCESS; context usable |\n"))
+      << d.text;
+}
+
+TEST(difference_table, counts_an_arm_that_one_record_could_not_observe_as_different) {
+  auto after = example();
+  after.cases[0].arms[1].trials = {not_provoked("no GPU")};
+  EXPECT_EQ(between(example(), after).count, 1);
+  const auto neither = between(after, after);
+  EXPECT_EQ(neither.count, 0);
+  EXPECT_TRUE(contains(neither.text, "0 arms different or missing, 2 equal, 1 observed in neither\n"))
+      << neither.text;
+}
+
+}  // namespace
+}  // namespace cufault
