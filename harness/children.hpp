@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <string>
+#include <system_error>
+
+namespace cufault {
+
+/// Children of this process, living or waiting to be reaped, as the kernel lists them by thread; empty where
+/// it was built without CONFIG_PROC_CHILDREN. Complete as long as nobody else reaps children of ours
+/// meanwhile.
+inline std::optional<std::set<pid_t>> children_from_tasks() {
+  std::set<pid_t> found;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::ifstream list(task.path() / "children");
+    if (!list) {
+      // A thread that ended since it was listed has handed its children to another one: look again.
+      if (std::filesystem::exists("/proc/self/task/" + std::to_string(getpid()) + "/children")) {
+        return children_from_tasks();
+      }
+      return std::nullopt;
+    }
+    for (pid_t pid = 0; list >> pid;) found.insert(pid);
+  }
+  if (error) return std::nullopt;
+  return found;
+}
+
+/// The same, found by asking every process on the machine for its parent.
+/// Throws std::filesystem::filesystem_error where /proc is not mounted.
+inline std::set<pid_t> children_from_stat() {
+  std::set<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    std::getline(file, stat, '\0');
+    // "PID (COMMAND) STATE PPID ...": COMMAND may hold spaces, parentheses and newlines, nothing after it
+    // does.
+    const auto end = stat.rfind(')');
+    if (end == std::string::npos || end + 4 >= stat.size()) continue;  // gone meanwhile
+    if (std::atoi(stat.c_str() + end + 4) == getpid()) found.insert(std::atoi(name.c_str()));
+  }
+  return found;
+}
+
+inline std::set<pid_t> children_of_this_process() {
+  auto listed = children_from_tasks();
+  return listed ? *std::move(listed) : children_from_stat();
+}
+
+}  // namespace cufault

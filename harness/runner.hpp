@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/case.hpp"
+#include "harness/process.hpp"
+#include "reports/judge.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// How the runner starts a trial: the argv for an arm of a case at a rung. `cufault run` gives its own path
+/// and hidden `trial` command; tests give a hostile child.
+using trial_command = std::function<std::vector<std::string>(const failure_case&, const arm&,
+                                                             std::optional<std::int64_t> rung, int repeat)>;
+
+/// Device memory in use by everybody, from outside any CUDA context (NVML); empty where that cannot be read.
+using memory_in_use = std::function<std::optional<std::uint64_t>()>;
+
+struct runner_options {
+  trial_command command;
+  memory_in_use in_use;  ///< may be empty
+  std::string no_gpu;    ///< why no GPU can be used; empty if one can
+  int stop = -1;         ///< descriptor that becomes readable when the run is to end
+  /// Device memory may differ by this much before and after a trial without making it inconclusive.
+  std::uint64_t memory_slack_bytes = 4u << 20;
+  /// How long freed memory may take to come back after a trial.
+  std::chrono::milliseconds memory_settle{2000};
+};
+
+/// Thrown when the run was interrupted; what ran before is in the caller's hands.
+struct interrupted {};
+
+/// Runs one trial in a process of its own and returns what it saw.
+/// How a process ends maps to an observation as follows: `done` frame and exit 0: completed (or what the
+/// trial said: not_provoked, harness_failed); signal, or exit before `done` with a call in flight: crashed;
+/// watchdog: timed_out; anything else (exit before `done` outside a call, `done` but another exit code,
+/// garbled or cut-short frames, stragglers): harness_failed, with why. A signal outside an observed call
+/// before `done` is harness_failed as well; after `done` it is crashed. A trial that said not_provoked or
+/// harness_failed and then did not end with `done` and 0: harness_failed. Garbled or cut-short frames come
+/// before everything else; stragglers matter only where the trial would be completed. A process that cannot
+/// be started, or not be ended (see run_process): harness_failed. If device memory in use by everybody moved
+/// between before and after (only arms that need a GPU are looked at), or can no longer be read:
+/// not_provoked, with by how much; a harness_failed stays what it is. Throws interrupted.
+observation run_trial(const failure_case& c, const arm& a, std::optional<std::int64_t> rung, int repeat,
+                      const runner_options& options);
+
+/// Runs all trials of an arm: its ladder with refinement, its repeats. An arm that needs a GPU where there is
+/// none gets one not_provoked observation with the reason. Observations are sorted by rung. A ladder's edge
+/// is added to the first observation's measurements as "largest failing" and "smallest succeeding". The edge
+/// is between the highest failing rung and its upper neighbour, if that succeeds; a rung fails if any of its
+/// repeats does. Refinement ends early where a trial is not comparable; that trial is kept, as any other.
+/// Throws interrupted.
+arm_result run_arm(const failure_case& c, const arm& a, const runner_options& options);
+
+}  // namespace cufault

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+namespace cufault {
+
+inline namespace literals {
+constexpr std::uint64_t operator""_KiB(unsigned long long n) {
+  return n << 10;
+}
+constexpr std::uint64_t operator""_MiB(unsigned long long n) {
+  return n << 20;
+}
+constexpr std::uint64_t operator""_GiB(unsigned long long n) {
+  return n << 30;
+}
+}  // namespace literals
+
+/// Device memory as the squeeze sees it: the seam at which tests put a fake device.
+class device_memory {
+ public:
+  virtual ~device_memory() = default;
+  virtual std::uint64_t free_bytes() = 0;
+  virtual void* allocate(std::uint64_t bytes) = 0;  ///< nullptr when there is not enough
+  virtual void release(void* p) = 0;
+  /// The driver maps memory in pieces of this size; smaller allocations share a piece.
+  [[nodiscard]] virtual std::uint64_t granule() const { return 2_MiB; }
+};
+
+/// The current device, by cudaMalloc. Allocation failures leave no last error behind.
+std::unique_ptr<device_memory> current_device_memory();
+
+/// Device memory moved while it was being squeezed, and not by us: the trial is inconclusive.
+class memory_moved : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Holds device memory so that no more than `leave_free` bytes, to one granule, stay free, for as long as it
+/// lives. Plain allocations: the bulk in `blocks` equal ones, as a program's buffers would be, then what the
+/// remainder takes. Leaving 0 means that not even one granule can be allocated any more; the driver goes on
+/// reporting a small remainder as free that nobody can have. Throws memory_moved when what became free or was
+/// taken does not add up, std::invalid_argument when less than `leave_free` is free to begin with. The device
+/// must outlive it.
+class squeeze {
+ public:
+  squeeze(device_memory& device, std::uint64_t leave_free, unsigned blocks = 1);
+  ~squeeze();
+  squeeze(const squeeze&) = delete;
+  squeeze& operator=(const squeeze&) = delete;
+
+  [[nodiscard]] std::uint64_t held_bytes() const { return held_; }
+  [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< really free once squeezed
+  [[nodiscard]] std::size_t allocations() const { return blocks_.size(); }
+  [[nodiscard]] double milliseconds() const { return milliseconds_; }  ///< that the squeezing took
+
+  void release();       ///< gives everything back now
+  void release_half();  ///< gives back at least half of what is held; all of it if that is one block
+  /// The blocks are no longer there (cudaDeviceReset destroyed them): forget them.
+  void forget();
+
+ private:
+  struct block {
+    void* address;
+    std::uint64_t bytes;
+  };
+  bool hold(std::uint64_t bytes);
+  device_memory& device_;
+  std::vector<block> blocks_;
+  std::uint64_t held_ = 0, free_ = 0;
+  double milliseconds_ = 0;
+};
+
+/// Another process that squeezes the same device, to `leave_free` bytes. It is `cufault neighbour`, started
+/// by this program, and ends with it. Throws std::runtime_error with its words when it cannot.
+class neighbour {
+ public:
+  neighbour(int device, std::uint64_t leave_free);
+  ~neighbour();  ///< releases
+  neighbour(const neighbour&) = delete;
+  neighbour& operator=(const neighbour&) = delete;
+  [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< as it saw it
+  [[nodiscard]] std::uint64_t held_bytes() const { return held_; }
+  void release();  ///< returns when the process has ended
+
+  /// What the other process does: squeezes, tells on stdout, holds until stdin ends. Its exit code.
+  static int serve(int device, std::uint64_t leave_free);
+
+ private:
+  pid_t process_ = -1;
+  int hold_ = -1;  // closing it lets the neighbour go
+  std::uint64_t free_ = 0, held_ = 0;
+};
+
+}  // namespace cufault

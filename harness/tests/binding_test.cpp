@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// One process can bind once, so each test forks: gtest's death tests give the process, its exit code is the
+// assertion.
+#include "harness/cublas_binding.hpp"
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path fakes = FAKE_CUBLAS_DIR;
+
+/// Runs a check in a child; what it prints on stderr is matched.
+template <class Check>
+void in_child(Check check, const char* expected) {
+  EXPECT_EXIT(
+      {
+        try {
+          check();
+          std::fputs("bound\n", stderr);
+        } catch (const std::exception& e) {
+          std::fprintf(stderr, "%s\n", e.what());
+        }
+        _exit(0);
+      },
+      testing::ExitedWithCode(0), expected);
+}
+
+void print_versions() {
+  int major = 0, minor = 0, lt_minor = 0, called = 0;
+  cublasGetProperty(MAJOR_VERSION, &major);
+  cublasGetProperty(MINOR_VERSION, &minor);
+  cublasLtGetProperty(MINOR_VERSION, &lt_minor);
+  cublasGetVersion(nullptr, &called);
+  std::fprintf(stderr, "cublas %d.%d lt .%d calls %d ", major, minor, lt_minor, called);
+}
+
+TEST(bind_cublas, takes_a_folder_and_its_pair) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        print_versions();
+      },
+      "cublas 13\\.1 lt \\.1 calls 1301 bound");
+}
+
+TEST(bind_cublas, takes_a_file_and_the_cublaslt_beside_it) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "b" / "libcublas.so.13", {}});
+        print_versions();
+      },
+      "cublas 13\\.2 lt \\.2 calls 1302 bound");
+}
+
+TEST(bind_cublas, mixes_a_pair_when_both_are_named) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", fakes / "b"});
+        print_versions();
+      },
+      "cublas 13\\.1 lt \\.2 calls 1302 bound");
+}
+
+TEST(bind_cublas, binds_another_major_version) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "old", {}});
+        print_versions();
+      },
+      "cublas 12\\.4 lt \\.4 calls 1204 bound");
+}
+
+TEST(bind_cublas, says_which_paths_were_really_loaded) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", fakes / "b"});
+        const bound_paths paths = bound_cublas();
+        std::fprintf(stderr, "%d%d%d ", paths.cublas.parent_path() == fs::canonical(fakes / "a"),
+                     paths.cublaslt.parent_path() == fs::canonical(fakes / "b"),
+                     paths.cublaslt_of_cublas.parent_path() == fs::canonical(fakes / "b"));
+      },
+      "111 bound");
+}
+
+TEST(bind_cublas, names_a_path_that_is_not_there) {
+  in_child(
+      [] {
+        bind_cublas({"/nowhere/libcublas.so.13", {}});
+      },
+      "/nowhere/libcublas.so.13: no such file or folder");
+}
+
+TEST(bind_cublas, names_a_folder_without_one) {
+  in_child([] { bind_cublas({fakes / "empty", {}}); }, "empty: no libcublas.so.N in this folder");
+}
+
+TEST(bind_cublas, passes_on_the_loaders_words_for_a_file_that_is_no_library) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "text" / "libcublas.so.13", {}});
+      },
+      "cannot load .*text/libcublas.so.13: .*(file too short|invalid ELF header)");
+}
+
+TEST(bind_cublas, refuses_a_library_that_is_no_cublas) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a" / "libcublasLt.so.13", fakes / "a"});
+      },
+      "is not the library it should be: .*undefined symbol: cublasCreate_v2");
+}
+
+TEST(bind_cublas, throws_when_a_function_that_the_pair_lacks_is_called) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        cublasSetStream(nullptr, nullptr);
+      },
+      "libcublas.so.13 has no cublasSetStream_v2");
+}
+
+TEST(bind_cublas, throws_when_anything_is_called_before_it) {
+  in_child(
+      [] {
+        cublasLtHandle_t handle = nullptr;
+        cublasLtCreate(&handle);
+      },
+      "cublasLtCreate was called before a cuBLAS was bound");
+}
+
+}  // namespace
+}  // namespace cufault

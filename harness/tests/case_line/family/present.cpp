@@ -1,0 +1,1 @@
+// A case file for the tests of cufault_case().

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/case.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace cufault {
+namespace {
+
+using testing::HasSubstr;
+
+arm arm_of(arm_kind kind, std::string name) {
+  arm a;
+  a.name = std::move(name);
+  a.kind = kind;
+  a.body = [](trial&) {};
+  return a;
+}
+
+failure_case well_formed(std::string name = "memory.handle_leak") {
+  failure_case c;
+  c.name = std::move(name);
+  c.failures = {"F-MEM-01"};
+  c.arms = {arm_of(arm_kind::control, "control"), arm_of(arm_kind::fault, "fault_2")};
+  c.arms[1].claims = {"S0-1"};
+  c.arms[1].rungs = ladder{"MiB free", {1, 2, 4}, 1};
+  return c;
+}
+
+// What is wrong with a good case after a change to it, or to its fault arm.
+template <typename Change>
+std::string defect_after(Change change) {
+  auto c = well_formed();
+  change(c);
+  return defect_of(c);
+}
+template <typename Change>
+std::string arm_defect_after(Change change) {
+  return defect_after([&](failure_case& c) { change(c.arms[1]); });
+}
+
+TEST(cases, that_are_well_formed_have_no_defect) {
+  EXPECT_EQ(defect_of(well_formed()), "");
+}
+
+TEST(cases, need_a_name_of_family_and_case) {
+  for (const auto* name : {"", ".", "memory", "memory.", ".leak", "memory.handle.leak", "Memory.leak",
+                           "memory.le-ak", "memory.leak ", "memory/x.leak"}) {
+    EXPECT_THAT(defect_after([&](failure_case& c) { c.name = name; }), HasSubstr("FAMILY.NAME")) << name;
+  }
+}
+
+TEST(cases, need_a_control_and_a_fault) {
+  EXPECT_EQ(defect_after([](failure_case& c) { c.arms.erase(c.arms.begin()); }), "it has no control arm");
+  EXPECT_EQ(defect_after([](failure_case& c) { c.arms.pop_back(); }), "it has no fault arm");
+  EXPECT_EQ(defect_after([](failure_case& c) { c.arms.clear(); }), "it has no control arm");
+}
+
+TEST(cases, need_arms_that_can_be_told_apart) {
+  EXPECT_EQ(defect_after([](failure_case& c) { c.arms[1].name = "control"; }),
+            "two arms are named 'control'");
+  for (const auto* name : {"", "two words", "fault.x", "Fault"}) {
+    EXPECT_THAT(arm_defect_after([&](arm& a) { a.name = name; }), HasSubstr("its name is not")) << name;
+  }
+}
+
+TEST(cases, need_arms_that_can_run) {
+  EXPECT_EQ(arm_defect_after([](arm& a) { a.body = nullptr; }), "arm 'fault_2': it has no body");
+  EXPECT_THAT(arm_defect_after([](arm& a) { a.timeout = std::chrono::seconds(0); }), HasSubstr("timeout"));
+  EXPECT_THAT(arm_defect_after([](arm& a) { a.repeats = 0; }), HasSubstr("repeated 0 times"));
+  EXPECT_THAT(arm_defect_after([](arm& a) { a.environment = {{"A=B", "1"}}; }), HasSubstr("'A=B'"));
+  EXPECT_THAT(arm_defect_after([](arm& a) { a.preload = {"a.so:b.so"}; }), HasSubstr("'a.so:b.so'"));
+}
+
+TEST(cases, need_ids_that_say_something) {
+  EXPECT_THAT(arm_defect_after([](arm& a) { a.claims.emplace_back(); }), HasSubstr("claim"));
+  EXPECT_THAT(defect_after([](failure_case& c) { c.failures.emplace_back(); }), HasSubstr("field failure"));
+}
+
+TEST(cases, need_ladders_that_ascend) {
+  EXPECT_THAT(arm_defect_after([](arm& a) { a.rungs->values.clear(); }), HasSubstr("no rung"));
+  EXPECT_THAT(arm_defect_after([](arm& a) { a.rungs->values = {2, 1}; }), HasSubstr("ascend"));
+  EXPECT_THAT(arm_defect_after([](arm& a) { a.rungs->values = {1, 1}; }), HasSubstr("ascend"));
+  EXPECT_THAT(arm_defect_after([](arm& a) { a.rungs->refine_to = -1; }), HasSubstr("negative"));
+}
+
+TEST(cases, are_registered_by_name) {
+  static const register_case b{well_formed("order.b")}, a{well_formed("order.a")}, c{well_formed("order.c")};
+  std::vector<std::string> names;
+  for (const auto& known : all_cases()) names.push_back(known.name);
+  EXPECT_THAT(names, testing::ElementsAre("order.a", "order.b", "order.c"));
+}
+
+TEST(cases_death, malformed_case_ends_the_program_and_says_why) {
+  EXPECT_EXIT(register_case(failure_case{.name = "memory.empty"}), testing::ExitedWithCode(2),
+              "case 'memory.empty' is malformed: it has no control arm");
+  EXPECT_EXIT(
+      {
+        const register_case first{well_formed("twice.same")};
+        const register_case second{well_formed("twice.same")};
+      },
+      testing::ExitedWithCode(2), "'twice.same' is malformed: another case has that name");
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Cases for the tests of the road, on the fake cuBLAS. What each arm meets is told by the environment:
+// ROAD_CONTROL, ROAD_FAULT, ROAD_REMEDY and ROAD_DEAD_END are orders to the fake (fake_cublas.cpp).
+#include "harness/properties.hpp"
+#include "harness/trial.hpp"
+
+#include <cstdlib>
+
+const std::vector<cufault::case_properties>& cufault::all_properties() {
+  static const std::vector<case_properties> all{
+      {"road.create", "quick", "host", memory_class::shared, 60},
+      {"road.ladder", "quick", "host", memory_class::shared, 60},
+      {"road.set_up", "quick", "host", memory_class::shared, 60},
+      {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60}};
+  return all;
+}
+
+namespace cufault {
+namespace {
+
+std::map<std::string, std::string> order(const char* variable, const char* usual) {
+  const char* told = std::getenv(variable);
+  return {{"FAKE_CUBLAS_CREATE", told != nullptr ? told : usual}};
+}
+
+void create(trial&) {
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+}
+
+void fail_then_apply(trial& t) {
+  cublasHandle_t handle = nullptr;
+  if (t.stage() == 0) {
+    setenv("FAKE_CUBLAS_CREATE", order("ROAD_FAULT", "3").begin()->second.c_str(), 1);
+    observe(cublasCreate(&handle));
+    t.apply("the cure");
+    t.continue_in_new_process(order("ROAD_REMEDY", "0"));
+    return;
+  }
+  observe(cublasCreate(&handle));
+}
+
+void climb(trial& t) {
+  setenv("FAKE_CUBLAS_CREATE", t.rung() < 37 ? "3" : "0", 1);
+  create(t);
+}
+
+failure_case road_create() {
+  failure_case c;
+  c.name = "road.create";
+  c.summary = "a fake failure";
+  c.arms = {{.name = "control",
+             .kind = arm_kind::control,
+             .body = create,
+             .needs = need::host,
+             .environment = order("ROAD_CONTROL", "0")},
+            {.name = "fault",
+             .kind = arm_kind::fault,
+             .claims = {"S0-5"},
+             .body = create,
+             .needs = need::host,
+             .environment = order("ROAD_FAULT", "3"),
+             .timeout = std::chrono::seconds(2)},
+            {.name = "remedy",
+             .kind = arm_kind::remedy,
+             .claims = {"S0-14"},
+             .body = fail_then_apply,
+             .needs = need::host,
+             .timeout = std::chrono::seconds(2)},
+            {.name = "dead_end",
+             .kind = arm_kind::dead_end,
+             .body = create,
+             .needs = need::host,
+             .environment = order("ROAD_DEAD_END", "3")}};
+  return c;
+}
+
+failure_case road_ladder() {
+  failure_case c;
+  c.name = "road.ladder";
+  c.summary = "an edge at 37";
+  c.arms = {{.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
+            {.name = "climb",
+             .kind = arm_kind::fault,
+             .body = climb,
+             .needs = need::host,
+             .rungs = ladder{"rungs", {0, 16, 64, 128}, 1}}};
+  return c;
+}
+
+failure_case road_set_up() {
+  failure_case c;
+  c.name = "road.set_up";
+  c.summary = "set-up that fails";
+  c.arms = {{.name = "control",
+             .kind = arm_kind::control,
+             .body = [](trial&) { throw setup_failed("the table is not laid"); },
+             .needs = need::host},
+            {.name = "fault", .kind = arm_kind::fault, .body = create, .needs = need::host}};
+  return c;
+}
+
+failure_case road_on_a_gpu() {
+  failure_case c;
+  c.name = "road.on_a_gpu";
+  c.summary = "needs a GPU";
+  c.arms = {{.name = "control", .kind = arm_kind::control, .body = create},
+            {.name = "fault", .kind = arm_kind::fault, .body = create}};
+  return c;
+}
+
+const register_case first{road_create()}, second{road_ladder()}, third{road_set_up()},
+    fourth{road_on_a_gpu()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// A libcublas that needs no GPU and does what it is told, for tests of the road:
+//   FAKE_CUBLAS_CREATE   what cublasCreate does: a status number (default 0), or "crash", "hang", "exit"
+// Its version is what it was built with; cublasGetVersion returns what the cuBLASLt says that it really
+// calls.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+extern "C" int fake_cublaslt_build();
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+EXPORTED int cublasCreate_v2(void** handle) {
+  static int handle_itself;
+  const char* order = std::getenv("FAKE_CUBLAS_CREATE");
+  if (order != nullptr && std::strcmp(order, "crash") == 0) std::abort();
+  if (order != nullptr && std::strcmp(order, "exit") == 0) _exit(7);
+  while (order != nullptr && std::strcmp(order, "hang") == 0) pause();
+  const int status = order != nullptr ? std::atoi(order) : 0;
+  if (status == 0) *handle = &handle_itself;
+  return status;
+}
+
+EXPORTED int cublasDestroy_v2(void*) {
+  return 0;
+}
+
+EXPORTED int cublasGetVersion_v2(void*, int* version) {
+  *version = fake_cublaslt_build();
+  return 0;
+}
+
+EXPORTED int cublasGetProperty(int which, int* value) {
+  *value = which == 0 ? FAKE_MAJOR : which == 1 ? FAKE_MINOR : 0;
+  return 0;
+}

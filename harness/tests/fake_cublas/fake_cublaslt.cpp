@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The cuBLASLt beside fake_cublas.cpp.
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+EXPORTED int fake_cublaslt_build() {
+  return FAKE_MAJOR * 100 + FAKE_MINOR;
+}
+
+EXPORTED int cublasLtCreate(void** handle) {
+  static int handle_itself;
+  *handle = &handle_itself;
+  return 0;
+}
+
+EXPORTED int cublasLtDestroy(void*) {
+  return 0;
+}
+
+EXPORTED int cublasLtGetProperty(int which, int* value) {
+  *value = which == 0 ? FAKE_MAJOR : which == 1 ? FAKE_MINOR : 0;
+  return 0;
+}

@@ -1,0 +1,386 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The whole road, from the command line to the exit code, on a fake cuBLAS.
+#include "harness/process.hpp"
+#include "reports/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class road : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "cufault-road-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  process_result cufault(std::vector<std::string> words,
+                         std::map<std::string, std::string> environment = {}) {
+    spawn_options options;
+    options.argv = {ROAD_PROGRAM};
+    options.argv.insert(options.argv.end(), words.begin(), words.end());
+    environment.try_emplace("CUFAULT_REQUIRE_GPU", "");
+    environment.try_emplace("CUDA_VISIBLE_DEVICES", "-1");  // also where these tests meet a GPU
+    options.environment = std::move(environment);
+    return run_process(options, {});
+  }
+
+  process_result run(std::vector<std::string> more,
+                     const std::map<std::string, std::string>& environment = {}) {
+    std::vector<std::string> words{"run",
+                                   "--records",
+                                   (folder / "records").string(),
+                                   "--expectations",
+                                   (folder / "expectations").string(),
+                                   "--cublas",
+                                   (fs::path(FAKE_CUBLAS_DIR) / "a").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return cufault(words, environment);
+  }
+
+  [[nodiscard]] std::vector<fs::path> files(const char* extension) const {
+    std::vector<fs::path> found;
+    if (!fs::exists(folder / "records")) return found;
+    for (const auto& entry : fs::directory_iterator(folder / "records")) {
+      if (entry.path().extension() == extension) found.push_back(entry.path());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  void bless_what_is_seen() {
+    ASSERT_EQ(run({"road.create"}).exit_code, 0);
+    const auto blessed = cufault(
+        {"bless", files(".json").back().string(), "--expectations", (folder / "expectations").string()});
+    ASSERT_EQ(blessed.exit_code, 1) << "bless never exits 0";
+    ASSERT_THAT(blessed.stdout_text, HasSubstr("4 blessed"));
+  }
+
+  fs::path folder;
+};
+
+TEST_F(road, leaves_an_uncharted_record_the_first_time) {
+  const auto seen = run({"road.create"});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text, HasSubstr("4 UNCHARTED"));
+  ASSERT_EQ(files(".json").size(), 1U);
+  EXPECT_TRUE(files(".journal").empty());
+  const record r = load_record(files(".json")[0]);
+  EXPECT_TRUE(r.complete);
+  EXPECT_EQ(r.cases.at(0).arms.size(), 4U);
+  EXPECT_EQ(keys_of(r).at("cublas"), "13.1.0");
+  EXPECT_EQ(r.cases[0].arms[1].trials.at(0).calls.at(0).text, "cublasCreate(&handle)");
+  EXPECT_EQ(r.cases[0].arms[1].trials[0].calls[0].status, "CUBLAS_STATUS_ALLOC_FAILED");
+}
+
+TEST_F(road, fails_the_gate_while_uncharted) {
+  EXPECT_EQ(run({"road.create", "--mode", "gate"}).exit_code, 1);
+}
+
+TEST_F(road, passes_the_gate_once_blessed_and_twice) {
+  bless_what_is_seen();
+  for (int i = 0; i < 2; ++i) {
+    const auto seen = run({"road.create", "--mode", "gate"});
+    EXPECT_EQ(seen.exit_code, 0) << seen.stdout_text;
+    EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("REPRODUCED"), HasSubstr("CLEARED"),
+                                        HasSubstr("STILL_FAILS"), HasSubstr("OK")));
+  }
+}
+
+struct surprise {
+  const char* variable;
+  const char* order;
+  const char* verdict;
+  friend std::ostream& operator<<(std::ostream& out, const surprise& s) {
+    return out << s.variable << '=' << s.order << " is " << s.verdict;
+  }
+};
+
+class road_with_a_surprise : public road, public testing::WithParamInterface<surprise> {};
+
+TEST_P(road_with_a_surprise, is_seen_in_observe_and_fails_the_gate) {
+  bless_what_is_seen();
+  const std::map<std::string, std::string> environment{{GetParam().variable, GetParam().order}};
+  const auto observed = run({"road.create"}, environment);
+  EXPECT_EQ(observed.exit_code, 0);
+  EXPECT_THAT(observed.stdout_text, HasSubstr(std::string(" ") + GetParam().verdict));
+  EXPECT_EQ(run({"road.create", "--mode", "gate"}, environment).exit_code, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    each, road_with_a_surprise,
+    testing::Values(surprise{"ROAD_FAULT", "14", "CHANGED"}, surprise{"ROAD_FAULT", "0", "GONE"},
+                    surprise{"ROAD_FAULT", "crash", "WORSENED"}, surprise{"ROAD_FAULT", "hang", "WORSENED"},
+                    surprise{"ROAD_FAULT", "exit", "WORSENED"}, surprise{"ROAD_REMEDY", "3", "REMEDY_BROKEN"},
+                    surprise{"ROAD_REMEDY", "crash", "WORSENED"}, surprise{"ROAD_DEAD_END", "0", "GONE"}));
+
+TEST_F(road, is_unresolved_when_the_control_fails) {
+  bless_what_is_seen();
+  const auto seen = run({"road.create"}, {{"ROAD_CONTROL", "14"}});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stdout_text, HasSubstr("4 UNRESOLVED"));
+}
+
+TEST_F(road, is_unresolved_when_set_up_fails) {
+  const auto seen = run({"road.set_up"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stdout_text, HasSubstr("the table is not laid"));
+}
+
+TEST_F(road, measures_the_edge_of_a_ladder) {
+  EXPECT_EQ(run({"road.ladder"}).exit_code, 0);
+  const record r = load_record(files(".json").at(0));
+  const auto& trials = r.cases.at(0).arms.at(1).trials;
+  std::map<std::string, double> measured;
+  for (const auto& t : trials) {
+    for (const auto& m : t.measurements) measured[m.name] = m.value;
+  }
+  EXPECT_EQ(measured["largest failing"], 36);
+  EXPECT_EQ(measured["smallest succeeding"], 37);
+}
+
+TEST_F(road, is_skipped_when_nothing_could_be_provoked) {
+  const auto seen = run({"road.on_a_gpu"});
+  EXPECT_EQ(seen.exit_code, 77);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("arms that need a GPU were not run"));
+}
+
+TEST_F(road, fails_without_a_gpu_when_one_is_required) {
+  const auto seen = run({"road.create"}, {{"CUFAULT_REQUIRE_GPU", "1"}});
+  EXPECT_EQ(seen.exit_code, 1);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("CUFAULT_REQUIRE_GPU=1 and there is no GPU"));
+}
+
+TEST_F(road, runs_one_arm_with_its_control) {
+  const auto seen = run({"road.create/fault"});
+  EXPECT_THAT(seen.stdout_text, HasSubstr("2 arms"));
+}
+
+TEST_F(road, repeats_the_data_of_a_run_by_its_seed) {
+  run({"road.create", "--seed", "42"});
+  EXPECT_EQ(load_record(files(".json").at(0)).seed, 42U);
+}
+
+TEST_F(road, names_an_unknown_case) {
+  const auto seen = run({"road.nowhere"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_EQ(seen.stderr_text,
+            "cufault: no case, family or CASE/ARM is called road.nowhere; `cufault list` names them\n");
+}
+
+TEST_F(road, names_a_wrong_flag) {
+  const auto seen = cufault({"run", "--wrong"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("--wrong"));
+}
+
+TEST_F(road, names_a_folder_that_cannot_be_written) {
+  std::ofstream(folder / "a_file") << "in the way";
+  const auto seen = cufault({"run", "road.create", "--records", (folder / "a_file" / "records").string(),
+                             "--cublas", (fs::path(FAKE_CUBLAS_DIR) / "a").string()});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr((folder / "a_file" / "records").string()));
+}
+
+TEST_F(road, names_file_line_and_field_of_a_malformed_expectation) {
+  fs::create_directories(folder / "expectations");
+  std::ofstream(folder / "expectations" / "road.create.json")
+      << "{\n  \"schema\": 1,\n  \"case\": \"road.create\",\n  \"expectations\": 5\n}\n";
+  const auto seen = run({"road.create"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("road.create.json:4: expectations"));
+}
+
+TEST_F(road, names_a_malformed_record_by_line) {
+  std::ofstream(folder / "bad.json") << "{\n  \"schema\": 99\n}\n";
+  const auto seen = cufault({"show", (folder / "bad.json").string()});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("bad.json:2: schema"));
+}
+
+TEST_F(road, passes_on_the_loaders_words_for_what_is_no_cublas) {
+  const auto seen = cufault(
+      {"run", "road.create", "--cublas", (fs::path(FAKE_CUBLAS_DIR) / "text" / "libcublas.so.13").string()});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("cannot load"));
+}
+
+TEST_F(road, tells_two_records_apart) {
+  run({"road.create"});
+  run({"road.create"}, {{"ROAD_FAULT", "14"}});
+  const auto recorded = files(".json");
+  ASSERT_EQ(recorded.size(), 2U);
+  const auto differing = cufault({"diff", recorded[0].string(), recorded[1].string()});
+  EXPECT_EQ(differing.exit_code, 1);
+  EXPECT_THAT(differing.stdout_text,
+              AllOf(HasSubstr("CUBLAS_STATUS_ALLOC_FAILED"), HasSubstr("CUBLAS_STATUS_INTERNAL_ERROR")));
+  EXPECT_EQ(cufault({"diff", recorded[0].string(), recorded[0].string()}).exit_code, 0);
+}
+
+TEST_F(road, judges_claims_from_records) {
+  run({"road.create"});
+  const auto claims = cufault({"claims", files(".json").at(0).string(), "--json"});
+  EXPECT_EQ(claims.exit_code, 0);
+  const auto all = nlohmann::json::parse(claims.stdout_text);
+  EXPECT_EQ(all.dump().find("\"other status\"") != std::string::npos, true)
+      << "S0-5 says INTERNAL_ERROR, the fake says ALLOC_FAILED";
+}
+
+TEST_F(road, counts_executed_cases_from_the_preflight_to_the_floor) {
+  const std::string records = (folder / "records").string();
+  const std::string fake = (fs::path(FAKE_CUBLAS_DIR) / "a").string();
+  EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 2) << "no preflight has run";
+  EXPECT_EQ(cufault({"preflight", "--records", records, "--cublas", fake}).exit_code, 77);
+  EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 1) << "nothing ran";
+  cufault({"preflight", "--records", records, "--cublas", fake});
+  run({"road.create"});
+  EXPECT_EQ(cufault({"floor", "--records", records, "--at-least", "2"}).exit_code, 1);
+  cufault({"preflight", "--records", records, "--cublas", fake});
+  run({"road.create"});
+  EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 0);
+  EXPECT_EQ(cufault({"preflight", "--records", records, "--cublas", fake}, {{"CUFAULT_REQUIRE_GPU", "1"}})
+                .exit_code,
+            1);
+}
+
+/// A cufault that hangs in a trial, started by hand so that it can be killed.
+class road_cut_short : public road {
+ protected:
+  void start() {
+    setenv("ROAD_FAULT", "hang", 1);
+    setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+    std::vector<std::string> words{ROAD_PROGRAM,
+                                   "run",
+                                   "road.create",
+                                   "--records",
+                                   (folder / "records").string(),
+                                   "--expectations",
+                                   (folder / "none").string(),
+                                   "--cublas",
+                                   (fs::path(FAKE_CUBLAS_DIR) / "a").string()};
+    std::vector<char*> argv;
+    for (auto& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    ASSERT_EQ(posix_spawn(&pid, ROAD_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    unsetenv("ROAD_FAULT");
+    // "road.create / fault ... " is printed when the arm is about to start; the control is over then.
+    std::string said;
+    for (char c = 0; said.find("/ fault ...") == std::string::npos && read(ends[0], &c, 1) == 1;) said += c;
+    ASSERT_THAT(said, HasSubstr("control ... UNCHARTED"));
+    stderr_end = ends[0];
+  }
+  int finish() {
+    int status = 0;
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    // Every descendant holds the other end of this pipe or is gone: read until it is closed by the last one.
+    std::array<char, 256> rest{};
+    while (read(stderr_end, rest.data(), rest.size()) > 0) {
+    }
+    close(stderr_end);
+    return status;
+  }
+  pid_t pid = -1;
+  int stderr_end = -1;
+};
+
+TEST_F(road_cut_short, by_ctrl_c_writes_what_it_has_and_exits_130) {
+  start();
+  ASSERT_EQ(kill(pid, SIGINT), 0);
+  const int status = finish();
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  ASSERT_EQ(files(".json").size(), 1U);
+  const record r = load_record(files(".json")[0]);
+  EXPECT_FALSE(r.complete);
+  ASSERT_EQ(r.cases.at(0).arms.size(), 1U);
+  EXPECT_EQ(r.cases[0].arms[0].name, "control");
+  EXPECT_TRUE(files(".journal").empty());
+}
+
+TEST_F(road_cut_short, by_sigkill_leaves_a_journal_that_can_be_read) {
+  start();
+  ASSERT_EQ(kill(pid, SIGKILL), 0);
+  finish();
+  EXPECT_TRUE(files(".json").empty());
+  ASSERT_EQ(files(".journal").size(), 1U);
+  const auto shown = cufault({"show", files(".journal")[0].string()});
+  EXPECT_EQ(shown.exit_code, 0) << shown.stderr_text;
+  EXPECT_THAT(shown.stdout_text, HasSubstr("control"));
+}
+
+/// cufault_case() stops the configure unless everything is said.
+class case_line : public road {
+ protected:
+  process_result configure(const std::string& line) {
+    spawn_options options;
+    options.argv = {CMAKE_PROGRAM,
+                    "-S",
+                    CASE_LINE_PROJECT,
+                    "-B",
+                    (folder / "build").string(),
+                    "-DLINE=" + line,
+                    "-DMODULES=" CASE_LINE_MODULES};
+    return run_process(options, {});
+  }
+};
+
+TEST_F(case_line, is_accepted_when_complete) {
+  const auto configured = configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60");
+  EXPECT_EQ(configured.exit_code, 0) << configured.stderr_text;
+}
+
+TEST_F(case_line, is_refused_without_a_tier) {
+  const auto configured = configure("family/present;MEMORY;shared;NEEDS;host;TIMEOUT;60");
+  EXPECT_EQ(configured.exit_code, 1);
+  EXPECT_THAT(configured.stderr_text, HasSubstr("TIER is missing or wrong"));
+}
+
+TEST_F(case_line, is_refused_without_a_memory_class) {
+  EXPECT_THAT(configure("family/present;TIER;quick;NEEDS;host;TIMEOUT;60").stderr_text,
+              HasSubstr("MEMORY is missing or wrong"));
+}
+
+TEST_F(case_line, is_refused_without_a_timeout_or_with_zero) {
+  EXPECT_THAT(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host").stderr_text,
+              HasSubstr("TIMEOUT is missing or wrong"));
+  EXPECT_THAT(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;0").stderr_text,
+              HasSubstr("TIMEOUT is missing or wrong"));
+}
+
+TEST_F(case_line, is_refused_without_its_file) {
+  EXPECT_THAT(configure("family/absent;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60").stderr_text,
+              HasSubstr("there is no cases/family/absent.cpp"));
+}
+
+}  // namespace
+}  // namespace cufault
