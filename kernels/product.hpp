@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <driver_types.h>
+
+#include <cstdint>
+
+namespace cufault {
+
+/// A small single-precision product C = A B in column-major order whose result is checked on the device.
+/// A is m x k, B is k x n, C is m x n inside a larger array whose other elements are guards. No two of the
+/// three extents are equal and ldc > m, so that a swapped operand or a wrong leading dimension shows. All
+/// buffers are static device memory of this program: there is nothing to allocate (it works on a full device)
+/// and nothing to free, and a context that was reset gets them anew.
+struct product_shape {
+  static constexpr int m = 96, n = 80, k = 112;
+  static constexpr int lda = m, ldb = k, ldc = m + 8;
+};
+
+/// Device addresses of the operands, valid in the current context.
+struct product_operands {
+  const float* a = nullptr;
+  const float* b = nullptr;
+  float* c = nullptr;
+};
+
+/// What the checking kernel found.
+struct product_check {
+  unsigned wrong_elements = 0;  ///< elements of C outside the error bound; unwritten ones count
+  unsigned broken_guards = 0;   ///< elements round C that were overwritten
+  double largest_error =
+      0;  ///< largest |C - reference| over its bound; above 1 is wrong. NaN counts as infinite
+  [[nodiscard]] bool right() const { return wrong_elements == 0 && broken_guards == 0; }
+};
+
+/// Fills A and B with fresh random numbers from `seed`, poisons C and sets its guards. Asynchronous on the
+/// legacy stream.
+cudaError_t prepare_product(std::uint64_t seed, product_operands* operands);
+
+/// Compares C with a float64 product of A and B, on the device; waits for it.
+cudaError_t check_product(product_check* result);
+
+/// Fills C by our own plain kernel instead of a library: to prove the context usable, and to load every
+/// kernel here before memory runs short.
+cudaError_t plain_product();
+
+/// prepare, plain product and check in one: cudaSuccess and *right tell whether the current context computes
+/// right numbers.
+cudaError_t prove_context(std::uint64_t seed, bool* right);
+
+/// For tests of the check itself: damages one element of C by a factor, or one guard.
+cudaError_t damage_element(int row, int column, float factor);
+cudaError_t damage_guard(int index_before_c);
+
+}  // namespace cufault
