@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The commands that read and write data and run nothing: list, bless, claims, show, diff, floor; and stack
+// and preflight.
+#include "harness/cli.hpp"
+#include "harness/process.hpp"
+#include "harness/properties.hpp"
+#include "reports/render.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <set>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+fs::path data_folder(const char* installed, const char* in_source) {
+  const fs::path beside = own_path().parent_path().parent_path() / "share" / "cufault" / installed;
+  return fs::exists(beside) ? beside : fs::path(CUFAULT_SOURCE_DIR) / in_source;
+}
+
+/// What an arm's signature can depend on that tends to change it: the library's major version always, the
+/// GPU's architecture where the arm needs a GPU. Anything narrower is for a person to say with --when, once a
+/// difference was seen.
+conditions usual_conditions(const stack_keys& stack, bool on_gpu) {
+  conditions when;
+  if (const auto cublas = stack.find("cublas"); cublas != stack.end()) {
+    const int major = std::atoi(cublas->second.c_str());
+    when.by_key["cublas"] = fmt::format(">={} <{}", major, major + 1);
+  }
+  if (const auto capability = stack.find("compute_capability"); on_gpu && capability != stack.end()) {
+    when.by_key["compute_capability"] = capability->second;
+  }
+  return when;
+}
+
+const arm* find_arm(const std::string& case_name, const std::string& arm_name) {
+  for (const failure_case& c : all_cases()) {
+    if (c.name != case_name) continue;
+    for (const arm& a : c.arms) {
+      if (a.name == arm_name) return &a;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
+  std::vector<fs::path> files;
+  for (const fs::path& name : named) {
+    if (!fs::is_directory(name)) {
+      files.push_back(name);
+      continue;
+    }
+    for (const auto& entry : fs::directory_iterator(name)) {
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+table_style style(bool markdown) {
+  return markdown ? table_style::markdown : table_style::text;
+}
+
+fs::path stamp_file(const fs::path& records) {
+  return records / "preflight-stamp";
+}
+
+}  // namespace
+
+fs::path own_path() {
+  static const fs::path path = fs::read_symlink("/proc/self/exe");
+  return path;
+}
+
+fs::path default_expectations() {
+  return data_folder("expectations", "reports/expectations");
+}
+fs::path default_recorded() {
+  return data_folder("recorded", "reports/recorded");
+}
+fs::path claims_file() {
+  return data_folder("claims.json", "cases/claims.json");
+}
+
+bool gpu_required() {
+  const char* value = std::getenv("CUFAULT_REQUIRE_GPU");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+int show_stack(const target& where, bool json) {
+  const interrupt_guard guard;
+  const nvml management;
+  const nlohmann::json stack = read_stack(own_path(), where, management, guard.descriptor());
+  if (json) {
+    std::cout << stack.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else {
+    print_stack(std::cout, stack);
+  }
+  return stack.value("cublas_error", std::string()).empty() ? 0 : exit_unresolved;
+}
+
+int list_cases(bool json) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const failure_case& c : all_cases()) {
+    const case_properties& p = properties_of(c);
+    nlohmann::json arms = nlohmann::json::array();
+    for (const arm& a : c.arms) {
+      arms.push_back({{"name", a.name},
+                      {"kind", to_string(a.kind)},
+                      {"summary", a.summary},
+                      {"claims", a.claims},
+                      {"needs", a.needs == need::gpu ? "gpu" : "host"}});
+    }
+    all.push_back({{"name", c.name},
+                   {"summary", c.summary},
+                   {"failures", c.failures},
+                   {"tier", p.tier},
+                   {"needs", p.needs},
+                   {"memory", p.memory == memory_class::exclusive ? "exclusive" : "shared"},
+                   {"arms", arms}});
+  }
+  if (json) {
+    std::cout << all.dump(2) << '\n';
+    return 0;
+  }
+  if (all.empty()) fmt::print(stderr, "cufault: {}\n", build_it_with_cuda);
+  for (const auto& c : all) {
+    std::string failures;
+    for (const auto& id : c["failures"]) failures += " " + id.get<std::string>();
+    fmt::print("{}  [{}, {}, {}]{}\n  {}\n", c["name"].get<std::string>(), c["tier"].get<std::string>(),
+               c["needs"].get<std::string>(), c["memory"].get<std::string>(), failures,
+               c["summary"].get<std::string>());
+    for (const auto& a : c["arms"]) {
+      std::string claims;
+      for (const auto& id : a["claims"]) claims += " " + id.get<std::string>();
+      fmt::print("    {:<9} {:<34} {}{}{}\n", a["kind"].get<std::string>(), a["name"].get<std::string>(),
+                 a["summary"].get<std::string>(), claims.empty() ? "" : "  --", claims);
+    }
+  }
+  return 0;
+}
+
+int bless(const bless_arguments& arguments) {
+  const record r = load_record(arguments.record);
+  const stack_keys stack = keys_of(r);
+  expectation_set expected = expectation_set::load(arguments.expectations);
+  std::map<std::string, std::string> extra;
+  for (const std::string& text : arguments.when) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw usage_error("--when takes KEY=COMPARISONS, as in --when 'driver=>=580 <581'");
+    extra[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  int written = 0, left = 0;
+  std::set<std::string> met;
+  for (const case_result& c : r.cases) {
+    const bool asked = arguments.names.empty() || std::find(arguments.names.begin(), arguments.names.end(),
+                                                            c.name) != arguments.names.end();
+    if (!asked) continue;
+    met.insert(c.name);
+    for (const arm_result& a : c.arms) {
+      const bool evidence = a.judged != verdict::unresolved && a.judged != verdict::not_provoked &&
+                            !a.trials.empty() && std::all_of(a.trials.begin(), a.trials.end(), comparable);
+      if (!evidence) {
+        fmt::print("left out: {} / {}: {}{}{}\n", c.name, a.name, to_string(a.judged),
+                   a.why.empty() ? "" : ": ", a.why);
+        ++left;
+        continue;
+      }
+      if (extra.empty() && as_expected(a.judged)) continue;  // nothing new to say
+      const arm* known = find_arm(c.name, a.name);
+      expectation e;
+      e.case_name = c.name;
+      e.arm = a.name;
+      e.when = usual_conditions(stack, known == nullptr || known->needs == need::gpu);
+      for (const auto& [key, comparisons] : extra) e.when.by_key[key] = comparisons;
+      e.signatures = signatures_of(a.trials);
+      e.record = arguments.record.filename();
+      fmt::print("blessed: {} / {} when {}: {}\n", c.name, a.name, e.when.text(), describe(e.signatures));
+      expected.put(std::move(e));
+      ++written;
+    }
+  }
+  for (const std::string& name : arguments.names) {
+    if (!met.contains(name))
+      throw usage_error(fmt::format("{} has no case {}", arguments.record.string(), name));
+  }
+  if (written > 0) expected.save(arguments.expectations);
+  fmt::print("{} blessed, {} left out, in {}. Keep {} beside them in reports/recorded.\n", written, left,
+             arguments.expectations.string(), arguments.record.filename().string());
+  return exit_gate;  // so that no job can bless by accident
+}
+
+int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) {
+  std::vector<record> loaded;
+  for (const fs::path& file : records_in(records)) loaded.push_back(load_record(file));
+  const auto verdicts = judge_claims(load_claims(claims_file()), loaded);
+  if (json) {
+    std::cout << to_json(verdicts).dump(2) << '\n';
+  } else {
+    print_claims(std::cout, verdicts, style(markdown));
+  }
+  return 0;
+}
+
+int show_record(const fs::path& file, bool markdown) {
+  const record r = load_record(file);
+  print_verdicts(std::cout, r, style(markdown));
+  return 0;
+}
+
+int show_differences(const fs::path& before, const fs::path& after, bool markdown) {
+  const int differing =
+      print_differences(std::cout, load_record(before), load_record(after), style(markdown));
+  return differing == 0 ? 0 : exit_gate;
+}
+
+int preflight(const target& where, const fs::path& records) {
+  write_whole(stamp_file((fs::create_directories(records), records)),
+              "runs after this file count towards the floor\n");
+  const nvml management;
+  const nlohmann::json stack = read_stack(own_path(), where, management);
+  print_stack(std::cout, stack);
+  std::cout << std::flush;
+  if (const std::string why = stack.value("cublas_error", std::string()); !why.empty())
+    throw usage_error(why);
+  if (stack["gpu"].is_object()) return 0;
+  const std::string why = stack.value("no_gpu", std::string("unknown"));
+  if (gpu_required()) throw usage_error("CUFAULT_REQUIRE_GPU=1 and there is no GPU: " + why, exit_gate);
+  fmt::print("no GPU: {}; only what needs none will run\n", why);
+  return exit_skipped;
+}
+
+int check_floor(const fs::path& records, int at_least) {
+  std::error_code none;
+  const auto since = fs::last_write_time(stamp_file(records), none);
+  if (none)
+    throw usage_error(
+        fmt::format("no preflight has run in {}; run the tests through ctest", records.string()));
+  std::set<std::string> executed;
+  for (const fs::path& file : records_in({records})) {
+    if (fs::last_write_time(file) < since) continue;
+    for (const case_result& c : load_record(file).cases) {
+      const bool ran = std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) {
+        return !a.trials.empty() && std::all_of(a.trials.begin(), a.trials.end(), comparable);
+      });
+      if (ran) executed.insert(c.name);
+    }
+  }
+  fs::remove(stamp_file(records), none);
+  fmt::print("{} cases were executed; the floor is {}\n", executed.size(), at_least);
+  if (static_cast<int>(executed.size()) >= at_least) return 0;
+  throw usage_error(
+      "too few cases ran for the result to mean anything; see the skipped tests above, or set CUFAULT_FLOOR",
+      exit_gate);
+}
+
+}  // namespace cufault

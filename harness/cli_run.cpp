@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// cufault run: select, lock, run each arm, judge, record, print.
+#include "harness/cli.hpp"
+#include "harness/gpu_lock.hpp"
+#include "harness/properties.hpp"
+#include "harness/runner.hpp"
+#include "reports/record.hpp"
+#include "reports/render.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <iostream>
+#include <random>
+#include <set>
+
+#include "commit.hpp"
+
+namespace cufault {
+namespace {
+
+struct selected_case {
+  const failure_case* what;
+  std::vector<const arm*> arms;
+};
+
+/// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
+/// is proved).
+std::vector<selected_case> select(const std::vector<std::string>& names) {
+  const auto& cases = all_cases();
+  if (cases.empty()) throw usage_error(build_it_with_cuda);
+  std::vector<selected_case> selected;
+  std::set<std::string> understood;
+  for (const failure_case& c : cases) {
+    selected_case s{&c, {}};
+    for (const arm& a : c.arms) {
+      bool asked = names.empty();
+      for (const std::string& name : names) {
+        const bool whole = name == c.name || c.name.starts_with(name + ".");
+        const bool only_this = name == c.name + "/" + a.name;
+        const bool control_of_it = a.kind == arm_kind::control && name.starts_with(c.name + "/");
+        if (whole || only_this) understood.insert(name);
+        asked = asked || whole || only_this || control_of_it;
+      }
+      if (asked) s.arms.push_back(&a);
+    }
+    if (!s.arms.empty()) selected.push_back(std::move(s));
+  }
+  for (const std::string& name : names) {
+    if (!understood.contains(name))
+      throw usage_error(
+          fmt::format("no case, family or CASE/ARM is called {}; `cufault list` names them", name));
+  }
+  return selected;
+}
+
+std::string utc_now(const char* format) {
+  return fmt::format(fmt::runtime(format), fmt::gmtime(std::time(nullptr)));
+}
+
+std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm& a,
+                            std::optional<std::int64_t> rung, int repeat) {
+  std::seed_seq mix{static_cast<std::uint64_t>(std::hash<std::string>{}(c.name + "/" + a.name)), seed >> 32,
+                    seed & 0xffffffffu, static_cast<std::uint64_t>(rung.value_or(-1)),
+                    static_cast<std::uint64_t>(repeat)};
+  std::array<std::uint32_t, 2> out{};
+  mix.generate(out.begin(), out.end());
+  return std::uint64_t{out[0]} << 32 | out[1];
+}
+
+class run {
+ public:
+  run(const run_arguments& arguments, int stop) : arguments_(arguments), stop_(stop) {
+    expected_ = expectation_set::load(arguments_.expectations);
+    record_.version = CUFAULT_VERSION;
+    record_.commit = CUFAULT_COMMIT;
+    record_.dirty = CUFAULT_DIRTY;
+    record_.argv = arguments_.argv;
+    record_.mode = arguments_.mode;
+    record_.seed = arguments_.seed ? *arguments_.seed
+                                   : std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
+    record_.started = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
+    stack_ = read_stack(own_path(), arguments_.where, management_, stop_);
+    if (const std::string why = stack_.value("cublas_error", std::string()); !why.empty())
+      throw usage_error(why);
+    no_gpu_ = stack_["gpu"].is_object() ? std::string() : stack_.value("no_gpu", std::string("unknown"));
+    if (!no_gpu_.empty() && gpu_required())
+      throw usage_error("CUFAULT_REQUIRE_GPU=1 and there is no GPU: " + no_gpu_, exit_gate);
+    record_.stack = for_record(stack_);
+  }
+
+  int all(const std::vector<selected_case>& selected) {
+    record_writer writer(
+        arguments_.records,
+        utc_now("{:%Y%m%dT%H%M%SZ}") + (selected.size() == 1 ? "-" + selected[0].what->name : ""), record_);
+    bool complete = true;
+    std::string cut_short;
+    try {
+      for (const selected_case& s : selected) one_case(s, writer);
+    } catch (const interrupted&) {
+      complete = false;
+      cut_short = "interrupted";
+    } catch (const gpu_busy& e) {
+      complete = false;
+      cut_short = e.what();
+    }
+    record_.ended = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
+    record_.complete = complete;
+    record_.exit_code = complete ? exit_code(record_.cases, record_.mode, arguments_.not_provoked_budget)
+                                 : (cut_short == "interrupted" ? exit_interrupted : exit_unresolved);
+    const auto file = writer.finish(record_);
+    std::cerr << std::flush;
+    print_verdicts(std::cout, record_, table_style::text);
+    fmt::print(std::cout, "record: {}\nseed: {} (repeat with --seed {})\n", file.string(), record_.seed,
+               record_.seed);
+    std::cout << std::flush;
+    if (!complete) fmt::print(std::cerr, "cufault: {}; what had run is in the record\n", cut_short);
+    if (!no_gpu_.empty()) fmt::print(std::cerr, "cufault: arms that need a GPU were not run: {}\n", no_gpu_);
+    return record_.exit_code;
+  }
+
+ private:
+  void one_case(const selected_case& s, record_writer& writer) {
+    const failure_case& c = *s.what;
+    const bool uses_gpu = no_gpu_.empty() && std::any_of(s.arms.begin(), s.arms.end(),
+                                                         [](const arm* a) { return a->needs == need::gpu; });
+    std::optional<gpu_lock> lock;
+    const std::string uuid = uses_gpu ? stack_["gpu"].value("uuid", std::string("unknown")) : std::string();
+    if (uses_gpu)
+      lock.emplace(uuid, properties_of(c).memory, std::chrono::seconds(arguments_.wait_seconds), stop_);
+
+    runner_options options;
+    options.no_gpu = no_gpu_;
+    options.stop = stop_;
+    if (uses_gpu && properties_of(c).memory == memory_class::exclusive)
+      options.in_use = [this, uuid] { return management_.used_bytes(uuid); };
+    options.command = [this](const failure_case& x, const arm& a, std::optional<std::int64_t> rung,
+                             int repeat) {
+      std::vector<std::string> words{
+          own_path(),   "trial",
+          x.name,       a.name,
+          "--parent",   std::to_string(getpid()),
+          "--stage",    "0",
+          "--device",   std::to_string(arguments_.where.device),
+          "--seed",     std::to_string(seed_of_trial(record_.seed, x, a, rung, repeat)),
+          "--cublas",   arguments_.where.cublas,
+          "--cublaslt", arguments_.where.cublaslt};
+      if (rung) {
+        words.emplace_back("--rung");
+        words.push_back(std::to_string(*rung));
+      }
+      return words;
+    };
+
+    record_.cases.push_back({c.name, c.summary, {}});
+    case_result& result = record_.cases.back();
+    for (const arm* a : s.arms) {
+      fmt::print(std::cerr, "{} / {} ... ", c.name, a->name);
+      arm_result r;
+      try {
+        r = run_arm(c, *a, options);
+      } catch (const interrupted&) {
+        fmt::print(std::cerr, "interrupted\n");
+        judge(result, expected_, keys_of(record_));
+        throw;
+      }
+      judge(r, expected_.find(c.name, a->name, keys_of(record_)));
+      fmt::print(std::cerr, "{}\n", to_string(r.judged));
+      writer.add(c.name, c.summary, r);
+      result.arms.push_back(std::move(r));
+    }
+    judge(result, expected_, keys_of(record_));
+  }
+
+  const run_arguments& arguments_;
+  int stop_;
+  nvml management_;
+  expectation_set expected_;
+  nlohmann::json stack_;
+  std::string no_gpu_;
+  record record_;
+};
+
+}  // namespace
+
+int run_cases(const run_arguments& arguments) {
+  const auto selected = select(arguments.names);
+  const interrupt_guard guard;
+  try {
+    return run(arguments, guard.descriptor()).all(selected);
+  } catch (const interrupted&) {
+    throw usage_error("interrupted before anything ran", exit_interrupted);
+  }
+}
+
+}  // namespace cufault

@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+# Run at every build: writes commit.hpp, and touches it only if something changed.
+execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short=12 HEAD OUTPUT_VARIABLE COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE
+                RESULT_VARIABLE FAILED ERROR_QUIET)
+set(DIRTY false)
+if(FAILED)
+  set(COMMIT unknown)
+else()
+  execute_process(COMMAND git -C ${SOURCE_DIR} status --porcelain OUTPUT_VARIABLE CHANGES ERROR_QUIET)
+  if(CHANGES)
+    set(DIRTY true)
+  endif()
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[
+#pragma once
+#define CUFAULT_VERSION "@VERSION@"
+#define CUFAULT_COMMIT "@COMMIT@"
+#define CUFAULT_DIRTY @DIRTY@
+]] @ONLY)

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+#
+#   cufault_case(FAMILY/NAME TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS)
+#
+# Adds cases/FAMILY/NAME.cpp to the program and one CTest test, FAMILY.NAME. Everything is required.
+#   TIER    quick: part of `ctest --preset quick`; full: only of `ctest --preset full`
+#   MEMORY  exclusive: fills the GPU, so nothing else of ours may use it meanwhile
+#   NEEDS   host: part of it runs without a GPU, so it is run everywhere
+#   TIMEOUT of the whole case; each trial has one of its own
+function(cufault_case PATH)
+  cmake_parse_arguments(PARSE_ARGV 1 CASE "" "TIER;MEMORY;NEEDS;TIMEOUT" "")
+  set(USAGE "cufault_case(${PATH} TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds)")
+  if(CASE_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "cufault_case(${PATH}): unknown ${CASE_UNPARSED_ARGUMENTS}; usage: ${USAGE}")
+  endif()
+  foreach(WORD "TIER=^(quick|full)$" "MEMORY=^(shared|exclusive)$" "NEEDS=^(gpu|host)$" "TIMEOUT=^[1-9][0-9]*$")
+    string(REGEX REPLACE "=.*" "" NAME "${WORD}")
+    string(REGEX REPLACE "^[A-Z]+=" "" PATTERN "${WORD}")
+    if(NOT "${CASE_${NAME}}" MATCHES "${PATTERN}")
+      message(FATAL_ERROR "cufault_case(${PATH}): ${NAME} is missing or wrong; usage: ${USAGE}")
+    endif()
+  endforeach()
+  if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${PATH}.cpp)
+    message(FATAL_ERROR "cufault_case(${PATH}): there is no cases/${PATH}.cpp")
+  endif()
+  string(REPLACE "/" "." TEST ${PATH})
+  string(REGEX REPLACE "/.*" "" FAMILY ${PATH})
+  target_sources(cufault PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${PATH}.cpp)
+  set_property(TARGET cufault APPEND_STRING PROPERTY CUFAULT_CASE_PROPERTIES
+    "{\"${TEST}\", \"${CASE_TIER}\", \"${CASE_NEEDS}\", memory_class::${CASE_MEMORY}, ${CASE_TIMEOUT}},\n")
+
+  add_test(NAME ${TEST} COMMAND cufault run ${TEST} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait ${CASE_TIMEOUT})
+  set(LABELS case ${FAMILY} ${CASE_TIER} full ${CASE_NEEDS})
+  list(REMOVE_DUPLICATES LABELS)
+  # RESOURCE_GROUPS places cases on GPUs where CTest was given a resource spec file, and is ignored without one; RESOURCE_LOCK keeps
+  # a plain `ctest -j` in order; the harness's own lock on the GPU keeps order between suites.
+  if(CASE_NEEDS STREQUAL gpu)
+    set(SLOTS 1)
+    if(CASE_MEMORY STREQUAL exclusive)
+      set(SLOTS 100)
+    endif()
+    set_tests_properties(${TEST} PROPERTIES RESOURCE_GROUPS "gpus:${SLOTS}" RESOURCE_LOCK cufault_gpu)
+  endif()
+  set_tests_properties(${TEST} PROPERTIES
+    LABELS "${LABELS}" TIMEOUT ${CASE_TIMEOUT} SKIP_RETURN_CODE 77 FIXTURES_REQUIRED machine)
+endfunction()
+
+# After the last case: what the lines above said, for the program, and the tests round the cases.
+function(cufault_finish_cases)
+  get_target_property(PROPERTIES cufault CUFAULT_CASE_PROPERTIES)
+  if(NOT PROPERTIES)
+    set(PROPERTIES "")
+  endif()
+  set(FILE ${CMAKE_CURRENT_BINARY_DIR}/case_properties.cpp)
+  file(CONFIGURE OUTPUT ${FILE} CONTENT [[
+#include "harness/properties.hpp"
+const std::vector<cufault::case_properties>& cufault::all_properties() {
+  static const std::vector<case_properties> all{@PROPERTIES@};
+  return all;
+}
+]] @ONLY)
+  target_sources(cufault PRIVATE ${FILE})
+  if(PROPERTIES)
+    add_test(NAME preflight COMMAND cufault preflight --records ${CUFAULT_RECORDS})
+    set_tests_properties(preflight PROPERTIES FIXTURES_SETUP machine SKIP_RETURN_CODE 77 TIMEOUT 120 LABELS "case;quick;full")
+    add_test(NAME floor COMMAND cufault floor --records ${CUFAULT_RECORDS})
+    set_tests_properties(floor PROPERTIES FIXTURES_CLEANUP machine TIMEOUT 120 LABELS "case;quick;full")
+  endif()
+endfunction()

@@ -1,0 +1,35 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+# Finds a CUDA toolkit: the one named by CUDACXX or CMAKE_CUDA_COMPILER, nvcc on the PATH, CUDA_HOME, the one that `ci/setup --cuda` fetched into
+# cuda/, or /usr/local/cuda. Without one, what needs no CUDA is still configured.
+set(CUFAULT_HAVE_CUDA OFF)
+set(CUFAULT_CUDA_WHY_NOT "switched off by CUFAULT_CUDA=OFF")
+if(CUFAULT_CUDA)
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(CUFAULT_NVCC nvcc PATHS ENV PATH $ENV{CUDA_HOME}/bin ${PROJECT_SOURCE_DIR}/cuda/bin /usr/local/cuda/bin
+                 NO_DEFAULT_PATH)
+    if(CUFAULT_NVCC)
+      set(CMAKE_CUDA_COMPILER ${CUFAULT_NVCC})
+    endif()
+  endif()
+  include(CheckLanguage)
+  if(NOT CMAKE_CUDA_COMPILER)
+    check_language(CUDA)
+  endif()
+  if(CMAKE_CUDA_COMPILER)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES all-major)
+    endif()
+    set(CMAKE_CUDA_STANDARD 17)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    enable_language(CUDA)
+    # CMake 3.25's find module trips over the absence of libnvToolsExt, which CUDA 13 no longer has.
+    if(CMAKE_VERSION VERSION_LESS 3.26 AND NOT TARGET CUDA::nvToolsExt)
+      add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
+    endif()
+    find_package(CUDAToolkit 12.0 REQUIRED)
+    set(CUFAULT_HAVE_CUDA ON)
+  else()
+    set(CUFAULT_CUDA_WHY_NOT "no nvcc found (on PATH, in cuda/, in /usr/local/cuda)")
+  endif()
+endif()

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace cufault {
+
+/// Which cuBLAS and cuBLASLt to run on: a library file, or a folder that holds one; empty for what the loader
+/// would take. With only `cublas` given, a cuBLASLt of the same major version that lies beside it is taken,
+/// so that naming one half of a pair never mixes it with another pair; to mix on purpose, give both.
+struct cublas_paths {
+  std::filesystem::path cublas, cublaslt;
+};
+
+/// A library could not be loaded or is no cuBLAS. what() has the path and the loader's own words.
+class binding_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A function was called that the bound library does not have. what() names both.
+class missing_symbol : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Loads the pair and points every cuBLAS and cuBLASLt function of this program at it. cuBLASLt is loaded
+/// first, so that a cuBLAS of the same major version takes it and no other. Once per process; throws
+/// binding_error. Functions that the pair lacks throw missing_symbol when they are called.
+void bind_cublas(const cublas_paths& paths);
+
+/// Where the two were really loaded from, links resolved; empty before bind_cublas.
+/// A cuBLAS of another major version brings a cuBLASLt of its own: `cublaslt_of_cublas` is the one that it
+/// calls.
+struct bound_paths {
+  std::filesystem::path cublas, cublaslt, cublaslt_of_cublas;
+};
+bound_paths bound_cublas();
+
+}  // namespace cufault

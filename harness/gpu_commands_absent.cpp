@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Stands in for gpu_commands.cpp in a build without CUDA.
+#include "harness/cli.hpp"
+#include "harness/process.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+namespace cufault {
+
+int serve_trial(const trial_arguments&) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int serve_neighbour(int, std::uint64_t) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int serve_probe(const target&) {
+  const std::string text =
+      nlohmann::json{{"gpu", nullptr}, {"no_gpu", build_it_with_cuda}, {"cublas_error", ""}}.dump();
+  return write(report_fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
+}
+
+}  // namespace cufault

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli.hpp"
+#include "harness/process.hpp"
+#include "reports/json_input.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+
+#include "commit.hpp"
+
+namespace {
+
+using namespace cufault;
+
+constexpr const char* about =
+    "Reproduces documented cuBLAS and CUDA failures on this machine, proves which recommended\n"
+    "workarounds clear them, and keeps what it saw as records that the next driver is compared with.";
+
+constexpr const char* codes =
+    "Exit codes: 0 as expected; 1 gate failed, differences found, or blessed; 2 unresolved or bad input;\n"
+    "77 nothing could be provoked here; 130 interrupted.\n"
+    "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor.";
+
+void add_target(CLI::App* command, target& where) {
+  command
+      ->add_option("--cublas", where.cublas, "cuBLAS library or its folder (default: what the loader takes)")
+      ->type_name("PATH");
+  command
+      ->add_option("--cublaslt", where.cublaslt,
+                   "cuBLASLt library or its folder (default: the one beside --cublas)")
+      ->type_name("PATH");
+  command->add_option("--device", where.device, "CUDA device")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+int dispatch(int argc, char** argv) {
+  CLI::App app{about, "cufault"};
+  app.footer(codes);
+  app.set_version_flag("--version", fmt::format("cufault {} ({}{})", CUFAULT_VERSION, CUFAULT_COMMIT,
+                                                CUFAULT_DIRTY ? ", modified" : ""));
+  app.require_subcommand(1);
+  std::function<int()> chosen;
+  const auto command = [&](const char* name, const char* what, auto action) {
+    CLI::App* c = app.add_subcommand(name, what);
+    c->callback([&chosen, action] { chosen = action; });
+    return c;
+  };
+
+  run_arguments running;
+  running.argv.assign(argv, argv + argc);
+  running.argv[0] = "cufault";  // where it lies on this machine is no evidence
+  std::string mode = "observe";
+  std::uint64_t seed = 0;
+  CLI::Option* seeded = nullptr;
+  auto* run = command("run", "Run cases: all, or those named (CASE, FAMILY or CASE/ARM)", [&] {
+    if (running.expectations.empty()) running.expectations = default_expectations();
+    if (seeded->count() > 0) running.seed = seed;
+    running.mode = mode == "gate" ? run_mode::gate : run_mode::observe;
+    return run_cases(running);
+  });
+  run->add_option("CASE", running.names, "cases to run");
+  run->add_option("--mode", mode, "observe: report; gate: fail on anything unexpected")
+      ->check(CLI::IsMember({"observe", "gate"}))
+      ->capture_default_str();
+  run->add_option("--records", running.records, "folder for the record")
+      ->type_name("DIR")
+      ->capture_default_str();
+  run->add_option("--expectations", running.expectations, "folder of expectations (default: cufault's own)")
+      ->type_name("DIR");
+  add_target(run, running.where);
+  seeded = run->add_option("--seed", seed, "seed of all random data (default: a new one, printed)");
+  run->add_option("--wait", running.wait_seconds, "seconds to wait for a GPU in use by another cufault")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  run->add_option("--not-provoked-budget", running.not_provoked_budget,
+                  "gate: arms with an expectation that may be not provoked")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  bool json = false, markdown = false;
+  auto* list = command("list", "Cases, their arms, and the claims and field failures that they cover",
+                       [&] { return list_cases(json); });
+  list->add_flag("--json", json, "as JSON");
+
+  target stack_target;
+  auto* stack =
+      command("stack", "What this machine is: GPU, driver, runtime, cuBLAS and where each was loaded from",
+              [&] { return show_stack(stack_target, json); });
+  stack->add_flag("--json", json, "as JSON");
+  add_target(stack, stack_target);
+
+  bless_arguments blessing;
+  auto* bless_command = command("bless", "Write expectations from a record; always exits 1", [&] {
+    if (blessing.expectations.empty()) blessing.expectations = default_expectations();
+    return bless(blessing);
+  });
+  bless_command->add_option("RECORD", blessing.record, "record to bless")
+      ->required()
+      ->check(CLI::ExistingFile);
+  bless_command->add_option("CASE", blessing.names, "cases to bless (default: all)");
+  bless_command
+      ->add_option("--when", blessing.when, "further condition: KEY=COMPARISONS, as in 'driver=>=580 <581'")
+      ->expected(1)
+      ->type_name("CONDITION");
+  bless_command
+      ->add_option("--expectations", blessing.expectations, "folder to write to (default: cufault's own)")
+      ->type_name("DIR");
+
+  std::vector<std::filesystem::path> records;
+  auto* claims =
+      command("claims", "Each claim of the source documents, its verdict, and the arms behind it", [&] {
+        if (records.empty()) records.push_back(default_recorded());
+        return show_claims(records, json, markdown);
+      });
+  claims
+      ->add_option("RECORD", records, "records or folders of records (default: those that come with cufault)")
+      ->check(CLI::ExistingPath);
+  claims->add_flag("--json", json, "as JSON");
+  claims->add_flag("--markdown", markdown, "as a Markdown table");
+
+  std::filesystem::path first, second;
+  auto* show = command("show", "Verdict table of a record, or of the journal of a run that was killed",
+                       [&] { return show_record(first, markdown); });
+  show->add_option("RECORD", first, "record")->required()->check(CLI::ExistingFile);
+  show->add_flag("--markdown", markdown, "as a Markdown table");
+
+  auto* diff = command("diff", "Arms whose signatures differ between two records; exits 1 if any does",
+                       [&] { return show_differences(first, second, markdown); });
+  diff->add_option("BEFORE", first, "record")->required()->check(CLI::ExistingFile);
+  diff->add_option("AFTER", second, "record")->required()->check(CLI::ExistingFile);
+  diff->add_flag("--markdown", markdown, "as a Markdown table");
+
+  std::filesystem::path test_records = "records";
+  target test_target;
+  auto* before = command("preflight", "For CTest: is there a GPU? Exits 77 without one, 1 if one is required",
+                         [&] { return preflight(test_target, test_records); });
+  before->add_option("--records", test_records, "folder of the records")->type_name("DIR");
+  add_target(before, test_target);
+  int at_least = 1;
+  auto* floor = command("floor", "For CTest: were enough cases executed since the preflight?",
+                        [&] { return check_floor(test_records, at_least); });
+  floor->add_option("--records", test_records, "folder of the records")->type_name("DIR");
+  floor->add_option("--at-least", at_least, "cases that must have been executed")
+      ->envname("CUFAULT_FLOOR")
+      ->capture_default_str();
+
+  // What this program starts itself as; no names for people.
+  pid_t parent = 0;
+  trial_arguments one;
+  std::int64_t rung = 0;
+  auto* trial = command("trial", "", [&] {
+    tie_to_parent(parent);
+    return serve_trial(one);
+  });
+  trial->group("");
+  trial->add_option("CASE", one.case_name)->required();
+  trial->add_option("ARM", one.arm)->required();
+  auto* has_rung = trial->add_option("--rung", rung);
+  trial->add_option("--seed", one.seed);
+  trial->add_option("--stage", one.stage);
+  trial->add_option("--parent", parent)->required();
+  add_target(trial, one.where);
+  trial->parse_complete_callback([&] {
+    if (has_rung->count() > 0) one.rung = rung;
+  });
+
+  int neighbour_device = 0;
+  std::uint64_t leave_free = 0;
+  auto* hold = command("neighbour", "", [&] {
+    tie_to_parent(parent);
+    return serve_neighbour(neighbour_device, leave_free);
+  });
+  hold->group("");
+  hold->add_option("--device", neighbour_device);
+  hold->add_option("--leave-free", leave_free)->required();
+  hold->add_option("--parent", parent)->required();
+
+  target probe_target;
+  auto* probe = command("probe-stack", "", [&] {
+    tie_to_parent(parent);
+    return serve_probe(probe_target);
+  });
+  probe->group("");
+  probe->add_option("--parent", parent)->required();
+  add_target(probe, probe_target);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : exit_unresolved;
+  }
+  return chosen();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const usage_error& e) {
+    std::cerr << "cufault: " << e.what() << '\n';
+    return e.exit_code;
+  } catch (const std::exception& e) {
+    std::cerr << "cufault: " << e.what() << '\n';
+    return exit_unresolved;
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/case.hpp"
+
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+/// What a case's line in cases/CMakeLists.txt says of it: stated once, there, for CTest and for the runner.
+struct case_properties {
+  std::string_view name;
+  std::string_view tier;   ///< "quick" or "full"
+  std::string_view needs;  ///< "gpu", or "host" if part of it runs without one
+  memory_class memory = memory_class::shared;
+  int timeout_seconds = 0;  ///< of the whole case under CTest
+};
+
+const std::vector<case_properties>& all_properties();
+
+/// Throws std::logic_error for a case that has no line.
+const case_properties& properties_of(const failure_case& c);
+
+}  // namespace cufault

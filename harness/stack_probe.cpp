@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The half of the stack that only a process with CUDA can see. Runs in a child of its own.
+#include "harness/cublas_binding.hpp"
+#include "harness/process.hpp"
+#include "harness/stack.hpp"
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+namespace cufault {
+namespace {
+
+/// CUDA and cuBLASLt count versions as major * 1000 (or 10000) + ...
+std::string cuda_version(int v) {
+  return fmt::format("{}.{}", v / 1000, v % 1000 / 10);
+}
+
+std::string cublas_version() {
+  int major = 0, minor = 0, patch = 0;
+  cublasGetProperty(MAJOR_VERSION, &major);
+  cublasGetProperty(MINOR_VERSION, &minor);
+  cublasGetProperty(PATCH_LEVEL, &patch);
+  return fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+std::string cublaslt_version() {
+  int major = 0, minor = 0, patch = 0;
+  cublasLtGetProperty(MAJOR_VERSION, &major);
+  cublasLtGetProperty(MINOR_VERSION, &minor);
+  cublasLtGetProperty(PATCH_LEVEL, &patch);
+  return fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+std::string driver_library() {
+  void* handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void* symbol = handle != nullptr ? dlsym(handle, "cuInit") : nullptr;
+  Dl_info info{};
+  std::error_code failed;
+  if (symbol == nullptr || dladdr(symbol, &info) == 0) return {};
+  const auto real = std::filesystem::canonical(info.dli_fname, failed);
+  return failed ? info.dli_fname : real.string();
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+}  // namespace
+
+int probe_stack(const target& where) {
+  nlohmann::json stack = {{"gpu", nullptr}, {"no_gpu", ""}, {"cublas_error", ""}};
+  try {
+    bind_cublas({where.cublas, where.cublaslt});
+    const bound_paths paths = bound_cublas();
+    stack["cublas"] = {{"version", cublas_version()}, {"path", paths.cublas.string()}};
+    stack["cublaslt"] = {{"version", cublaslt_version()},
+                         {"path", paths.cublaslt.string()},
+                         {"called_by_cublas", paths.cublaslt_of_cublas.string()}};
+  } catch (const std::exception& e) {
+    stack["cublas_error"] = e.what();
+  }
+  int runtime = 0, driver = 0, devices = 0;
+  cudaRuntimeGetVersion(&runtime);
+  cudaDriverGetVersion(&driver);
+  stack["runtime"] = {{"version", cuda_version(runtime)}};
+  stack["driver"] = {{"cuda", driver == 0 ? "" : cuda_version(driver)}, {"library", driver_library()}};
+  const cudaError_t count = cudaGetDeviceCount(&devices);
+  if (count != cudaSuccess) {
+    stack["no_gpu"] = fmt::format("{}: {}", cudaGetErrorName(count), cudaGetErrorString(count));
+  } else if (where.device >= devices) {
+    stack["no_gpu"] = fmt::format("device {} was asked for and there are {}", where.device, devices);
+  } else {
+    cudaDeviceProp p{};
+    const cudaError_t known = cudaGetDeviceProperties(&p, where.device);
+    const cudaError_t usable = known == cudaSuccess ? cudaSetDevice(where.device) : known;
+    // A device without room for a context is a GPU all the same.
+    if (usable != cudaSuccess && usable != cudaErrorMemoryAllocation) {
+      stack["no_gpu"] = fmt::format("device {}: {}: {}", where.device, cudaGetErrorName(usable),
+                                    cudaGetErrorString(usable));
+    } else {
+      stack["gpu"] = {{"name", p.name},
+                      {"compute_capability", fmt::format("{}.{}", p.major, p.minor)},
+                      {"memory_bytes", p.totalGlobalMem},
+                      {"multiprocessors", p.multiProcessorCount},
+                      {"uuid", uuid_text(p.uuid)}};
+    }
+  }
+  const std::string text = stack.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t n = write(report_fd, text.data() + sent, text.size() - sent);
+    if (n <= 0) return 1;
+    sent += static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
+}  // namespace cufault

@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/trial.hpp"
+
+#include "harness/frame.hpp"
+#include "harness/process.hpp"
+#include "kernels/product.hpp"
+
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <fstream>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr int logged_lines_kept = 100;
+
+trial* the_trial =
+    nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): one trial a process
+std::atomic<std::uint64_t> next_seed{0};
+
+std::string cublas_status_name(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+      return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+      return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case CUBLAS_STATUS_MAPPING_ERROR:
+      return "CUBLAS_STATUS_MAPPING_ERROR";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_INTERNAL_ERROR:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    case CUBLAS_STATUS_LICENSE_ERROR:
+      return "CUBLAS_STATUS_LICENSE_ERROR";
+  }
+  return fmt::format("CUBLAS_STATUS_{}", static_cast<int>(status));
+}
+
+void apply_limits(const resource_limits& limits) {
+  const auto set = [](auto resource, rlim_t value) {
+    const rlimit limit{value, value};
+    if (setrlimit(resource, &limit) != 0)
+      throw setup_failed(fmt::format("setrlimit: {}", std::generic_category().message(errno)));
+  };
+  set(RLIMIT_CORE, 0);  // a crash is an observation; a core of a process with a GPU mapped is only large
+  if (limits.address_space_bytes) set(RLIMIT_AS, *limits.address_space_bytes);
+  if (limits.open_files) set(RLIMIT_NOFILE, *limits.open_files);
+}
+
+// cuBLASLt says why it refuses something; cuBLAS's own log only repeats the calls, which are observed anyway,
+// and what it has to say about a wrong argument it prints on stdout.
+void listen_to_cublaslt() {
+  constexpr int errors_and_hints = 1 | 4;
+  try {
+    cublasLtLoggerSetCallback([](int, const char* function, const char* message) {
+      if (the_trial != nullptr) the_trial->library_logged(fmt::format("{}: {}", function, message));
+    });
+    cublasLtLoggerSetMask(errors_and_hints);
+  } catch (const missing_symbol&) {  // a pair without a logger is judged all the same
+  }
+}
+
+// Frames may come from the library's logger in any thread.
+std::mutex& channel() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+status_record record_of(cublasStatus_t status) {
+  return {cublas_status_name(status), static_cast<int>(status)};
+}
+
+status_record record_of(cudaError_t status) {
+  return {cudaGetErrorName(status), static_cast<int>(status)};
+}
+
+status_record record_of(const product_result& result) {
+  if (result.status != CUBLAS_STATUS_SUCCESS) return record_of(result.status);
+  if (result.waited != cudaSuccess) return record_of(result.waited);
+  return result.right ? status_record{"RIGHT_NUMBERS", 0} : status_record{"WRONG_NUMBERS", -1};
+}
+
+trial::trial(const arm& a, trial_options options) : arm_(a), options_(std::move(options)) {
+  the_trial = this;
+  next_seed = options_.seed + static_cast<std::uint64_t>(options_.stage) * 1'000'000;
+}
+
+trial::~trial() {
+  the_trial = nullptr;
+}
+
+trial& trial::current() {
+  if (the_trial == nullptr) throw std::logic_error("no trial is running in this process");
+  return *the_trial;
+}
+
+std::int64_t trial::rung() const {
+  if (!options_.rung) throw setup_failed("the arm has no ladder, but its body asks for a rung");
+  return *options_.rung;
+}
+
+void trial::send(const nlohmann::json& frame) {
+  const std::string bytes = encode_frame(frame);
+  const std::lock_guard lock(channel());
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t n = write(report_fd, bytes.data() + sent, bytes.size() - sent);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(125);  // the parent is gone, or there never was one
+    sent += static_cast<std::size_t>(n);
+  }
+}
+
+void trial::begin_call(const char* text) {
+  send({{"t", "begin"}, {"text", text}});
+}
+
+void trial::end_call(const status_record& status, double milliseconds) {
+  send({{"t", "end"},
+        {"status", status.name},
+        {"value", status.value},
+        {"last_error", cudaGetErrorName(cudaPeekAtLastError())},
+        {"ms", milliseconds}});
+}
+
+void trial::apply(std::string_view text) {
+  send({{"t", "apply"}, {"text", text}});
+}
+
+void trial::sample(std::string_view at) {
+  std::size_t free = 0, total = 0;
+  if (const cudaError_t e = cudaMemGetInfo(&free, &total); e != cudaSuccess)
+    return;  // nothing to tell without a context
+  send({{"t", "memory"}, {"at", at}, {"free", free}, {"total", total}});
+}
+
+void trial::measure(std::string_view name, double value, std::string_view unit) {
+  if (!std::isfinite(value)) throw setup_failed(fmt::format("measured {} of {}", value, name));
+  send({{"t", "measure"}, {"name", name}, {"value", value}, {"unit", unit}});
+}
+
+void trial::find(std::string_view claim, bool holds, std::string_view why) {
+  send({{"t", "finding"}, {"claim", claim}, {"holds", holds}, {"why", why}});
+}
+
+void trial::library_logged(std::string_view line) {
+  if (!over_ && logged_.fetch_add(1) < logged_lines_kept) send({{"t", "log"}, {"line", line}});
+}
+
+void trial::open_context() {
+  require(cudaSetDevice(options_.device));
+  bool right = false;
+  require(prove_context(next_seed++, &right));
+  if (!right) throw setup_failed("our own product was wrong before anything was provoked");
+  sample("context opened");
+}
+
+product_result product(cublasHandle_t handle) {
+  product_result result;
+  product_operands on_device;
+  using shape = product_shape;
+  const float one = 1, zero = 0;
+  if ((result.waited = prepare_product(next_seed++, &on_device)) != cudaSuccess) return result;
+  result.status =
+      cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on_device.a,
+                  shape::lda, on_device.b, shape::ldb, &zero, on_device.c, shape::ldc);
+  if (result.status != CUBLAS_STATUS_SUCCESS) return result;
+  if ((result.waited = cudaDeviceSynchronize()) != cudaSuccess) return result;
+  product_check check;
+  if ((result.waited = check_product(&check)) != cudaSuccess) return result;
+  result.right = check.right();
+  return result;
+}
+
+void trial::continue_in_new_process(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> words;
+  {
+    std::ifstream line("/proc/self/cmdline", std::ios::binary);
+    for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
+  }
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "--stage") words[i + 1] = std::to_string(options_.stage + 1);
+    if (words[i] == "--parent") words[i + 1] = std::to_string(getpid());
+  }
+  for (const auto& [name, value] : environment) {
+    if (value.empty()) {
+      unsetenv(name.c_str());
+    } else {
+      setenv(name.c_str(), value.c_str(), 1);
+    }
+  }
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, report_fd, report_fd);  // clears close-on-exec in the child only
+  pid_t next = 0;
+  const int failed = posix_spawn(&next, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0)
+    throw setup_failed(
+        fmt::format("cannot start the next stage: {}", std::generic_category().message(failed)));
+  continued_ = true;
+  int status = 0;
+  while (waitpid(next, &status, 0) < 0 && errno == EINTR) {
+  }
+  // End as it ended: the parent must see a crash of the second process too.
+  if (WIFSIGNALED(status)) raise(WTERMSIG(status));
+  exit_code_of_next_ = WEXITSTATUS(status);
+}
+
+std::string trial::context_state() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return "none";
+  bool right = false;
+  const cudaError_t e = prove_context(next_seed++, &right);
+  return e == cudaSuccess && right ? "usable" : "damaged";
+}
+
+void trial::run_body() {
+  const auto stop = [this](const char* how, const char* why) { send({{"t", how}, {"why", why}}); };
+  try {
+    apply_limits(arm_.limits);
+    bind_cublas(options_.libraries);
+    listen_to_cublaslt();
+    arm_.body(*this);
+  } catch (const not_provoked& e) {
+    stop("not_provoked", e.what());
+  } catch (const missing_symbol& e) {
+    stop("not_provoked", e.what());
+  } catch (const std::exception& e) {
+    stop("harness_failed", e.what());
+  }
+}
+
+int trial::run(const failure_case&, const arm& a, const trial_options& options) {
+  trial t(a, options);
+  t.run_body();
+  if (t.continued_) return t.exit_code_of_next_;
+  t.send({{"t", "context"}, {"state", a.needs == need::gpu ? t.context_state() : std::string("none")}});
+  t.over_ = true;
+  t.send({{"t", "done"}});
+  return 0;
+}
+
+}  // namespace cufault
