@@ -1,0 +1,377 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cublasCreate, with little device memory free.
+// Why          A handle takes a workspace, and the first one in a process also loads code. With lazy module
+// loading (the default) the code is
+//              small; with CUDA_MODULE_LOADING=EAGER every kernel of cuBLAS and cuBLASLt is loaded at once.
+// Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: CUBLAS_STATUS_ALLOC_FAILED, resource allocation
+// failed inside the library.
+//              Users report it as INTERNAL_ERROR, NOT_INITIALIZED and ALLOC_FAILED: pytorch#128601,
+//              CUDA.jl#264, jax#7118.
+// What helps   Recommended everywhere: free memory and try again; empty the framework's cache; create handles
+// before filling the device;
+//              smaller buffers; a smaller workspace. Whether each does, in lazy and in eager loading, is what
+//              the arms below measure.
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+
+namespace cufault {
+namespace {
+
+/// What every arm wants done: a handle, and a product by it with right numbers.
+cublasStatus_t create_and_multiply() {
+  cublasHandle_t handle = nullptr;
+  const cublasStatus_t status = observe(cublasCreate(&handle));
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  observe(product(handle));
+  observe(cublasDestroy(handle));
+  return status;
+}
+
+/// What a caller can find out at the moment of failure (S0-7): does the status name memory, and does the free
+/// memory?
+void what_the_caller_sees(trial& t, cublasStatus_t status) {
+  std::size_t free = 0, total = 0;
+  const cudaError_t left_before = cudaPeekAtLastError();
+  const cudaError_t asked = cudaMemGetInfo(&free, &total);
+  if (asked != cudaSuccess && left_before == cudaSuccess) cudaGetLastError();  // the question leaves no trace
+  const bool names_memory = status == CUBLAS_STATUS_ALLOC_FAILED;
+  const bool memory_tells =
+      asked == cudaErrorMemoryAllocation || (asked == cudaSuccess && free < total / 100);
+  t.find("S0-7", !names_memory && memory_tells,
+         fmt::format("{} {} memory; cudaMemGetInfo {}", record_of(status).name,
+                     names_memory ? "names" : "does not name",
+                     asked == cudaSuccess ? fmt::format("reports {} MiB free", free >> 20)
+                                          : std::string(cudaGetErrorName(asked))));
+}
+
+/// cublasCreate that must fail for the trial to go on.
+void provoke(trial& t) {
+  const cublasStatus_t status = create_and_multiply();
+  if (status == CUBLAS_STATUS_SUCCESS) return;  // the signature says so
+  what_the_caller_sees(t, status);
+}
+
+void squeezed_to(trial& t, const squeeze& held) {
+  t.measure("free when squeezed", static_cast<double>(held.free_bytes()), "bytes");
+  t.measure("squeeze took", held.milliseconds(), "ms");
+  t.sample("squeezed");
+}
+
+/// A stream-ordered pool as the squeeze sees it: what is freed stays in the pool, as in a framework's cache.
+class pool_memory final : public device_memory {
+ public:
+  explicit pool_memory(int device) {
+    require(cudaDeviceGetDefaultMemPool(&pool_, device));
+    std::uint64_t keep_everything = UINT64_MAX;
+    require(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_everything));
+  }
+  std::uint64_t free_bytes() override {
+    require(cudaDeviceSynchronize());
+    std::size_t free = 0, total = 0;
+    require(cudaMemGetInfo(&free, &total));
+    return free;
+  }
+  void* allocate(std::uint64_t bytes) override {
+    void* p = nullptr;
+    if (cudaMallocAsync(&p, bytes, nullptr) == cudaSuccess) return p;
+    cudaGetLastError();
+    return nullptr;
+  }
+  void release(void* p) override { cudaFreeAsync(p, nullptr); }
+  [[nodiscard]] std::uint64_t granule() const override {
+    return 32_MiB;
+  }  // the pool grows in pieces of this size
+  void trim() {
+    require(cudaDeviceSynchronize());
+    require(cudaMemPoolTrimTo(pool_, 0));
+  }
+
+ private:
+  cudaMemPool_t pool_ = nullptr;
+};
+
+// ---- controls ----
+
+void control(trial& t) {
+  t.open_context();
+  std::size_t before = 0, after = 0, total = 0;
+  require(cudaMemGetInfo(&before, &total));
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  require(cudaMemGetInfo(&after, &total));
+  t.sample("created");
+  t.measure("device memory taken by cublasCreate", static_cast<double>(before) - static_cast<double>(after),
+            "bytes");
+  t.find("S0-6", after < before,
+         fmt::format("cublasCreate took {} MiB of device memory", (before - after) >> 20));
+  observe(product(handle));
+  observe(cublasDestroy(handle));
+}
+
+// ---- faults ----
+
+void held_by_this_process(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  const squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
+  squeezed_to(t, held);
+  provoke(t);
+  t.sample("after cublasCreate");
+}
+
+void held_by_a_neighbour(trial& t) {
+  t.open_context();
+  const neighbour other(t.device(), static_cast<std::uint64_t>(t.rung()) << 20);
+  t.sample("squeezed by the neighbour");
+  provoke(t);
+}
+
+void held_before_the_context(trial& t) {
+  const neighbour other(t.device(), static_cast<std::uint64_t>(t.rung()) << 20);
+  t.measure("free before the context", static_cast<double>(other.free_bytes()), "bytes");
+  provoke(t);
+}
+
+void kept_by_the_pool(trial& t) {
+  t.open_context();
+  pool_memory pool(t.device());
+  { const squeeze in_the_pool(pool, 0); }
+  t.sample("freed to the pool");
+  provoke(t);
+}
+
+// ---- remedies ----
+
+void release_and_retry(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
+  provoke(t);
+  t.apply("free all memory, create again");
+  held.release();
+  t.sample("released");
+  create_and_multiply();
+}
+
+void release_a_neighbours_and_retry(trial& t) {
+  {
+    const neighbour other(t.device(), 0);
+    provoke(t);
+    t.apply("wait until the other process has given its memory back, create again");
+  }
+  create_and_multiply();
+}
+
+void trim_the_pool(trial& t) {
+  t.open_context();
+  pool_memory pool(t.device());
+  { const squeeze in_the_pool(pool, 0); }
+  provoke(t);
+  t.apply("cudaMemPoolTrimTo(pool, 0), create again");
+  pool.trim();
+  t.sample("trimmed");
+  create_and_multiply();
+}
+
+void create_before_filling(trial& t) {
+  t.open_context();
+  t.apply("create the handle before the device is filled");
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  {
+    const auto device = current_device_memory();
+    const squeeze held(*device, 0);
+    squeezed_to(t, held);
+    observe(product(handle));
+  }
+  observe(cublasDestroy(handle));
+}
+
+void smaller_buffers(trial& t) {
+  t.open_context();
+  t.apply("buffers of half the device");
+  const auto device = current_device_memory();
+  const squeeze held(*device, device->free_bytes() / 2);
+  squeezed_to(t, held);
+  create_and_multiply();
+}
+
+void halve_buffers_and_retry(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  squeeze held(*device, 16_MiB, 2);
+  provoke(t);
+  t.apply("free half of the buffers, create again");
+  held.release_half();
+  t.sample("half released");
+  create_and_multiply();
+}
+
+void workspace_setting(trial& t) {
+  t.open_context();
+  t.apply("CUBLAS_WORKSPACE_CONFIG");
+  const auto device = current_device_memory();
+  const squeeze held(*device, 48_MiB);
+  squeezed_to(t, held);
+  create_and_multiply();
+  t.sample("after cublasCreate");
+}
+
+void new_process(trial& t) {
+  if (t.stage() == 0) {
+    t.open_context();
+    {
+      const auto device = current_device_memory();
+      const squeeze held(*device, 16_MiB);
+      provoke(t);
+    }
+    t.apply("free all memory, go on in a new process");
+    t.continue_in_new_process();
+    return;
+  }
+  t.open_context();
+  create_and_multiply();
+}
+
+// ---- dead ends ----
+
+void retry_alone(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  const squeeze held(*device, 16_MiB);
+  provoke(t);
+  t.apply("create again, nothing freed");
+  create_and_multiply();
+}
+
+void clear_the_last_error(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  const squeeze held(*device, 16_MiB);
+  provoke(t);
+  t.apply("cudaGetLastError(), create again, nothing freed");
+  cudaGetLastError();
+  create_and_multiply();
+}
+
+void device_reset_beside_a_neighbour(trial& t) {
+  t.open_context();
+  const neighbour other(t.device(), 16_MiB);
+  provoke(t);
+  t.apply("cudaDeviceReset(), create again; the memory is another process's");
+  observe(cudaDeviceReset());
+  create_and_multiply();
+}
+
+void device_reset_with_own_memory(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  squeeze held(*device, 16_MiB);
+  provoke(t);
+  t.apply("cudaDeviceReset(), which destroys this process's allocations, create again");
+  held.forget();
+  observe(cudaDeviceReset());
+  create_and_multiply();
+}
+
+void retry_many_times_after_release(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  squeeze held(*device, 16_MiB);
+  provoke(t);
+  held.release();
+  cublasHandle_t handle = nullptr;
+  constexpr int tries = 9;
+  for (int i = 0; i < tries && cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS; ++i) {
+  }
+  if (handle != nullptr) require(cublasDestroy(handle));
+  t.apply("free all memory, create ten times");
+  create_and_multiply();
+}
+
+// ---- the case ----
+
+failure_case create_under_pressure() {
+  failure_case c;
+  c.name = "memory.create_under_pressure";
+  c.summary =
+      "cublasCreate with little device memory free, held by this process, its pool, a neighbour, or before "
+      "the context exists";
+  c.failures = {"F-MEM-01", "F-MEM-03"};
+
+  const ladder fine{"MiB free", {0, 2, 8, 16, 32, 48, 60, 96, 128}, 2};
+  const ladder wide{"MiB free", {0, 64, 128, 256, 424, 512, 1024}, 8};
+  const ladder coarse{"MiB free", {0, 32, 128}, 0};
+  const ladder before_context{"MiB free", {0, 256, 512, 1024}, 0};
+  const ladder failing{"MiB free", {0, 16, 48}, 0};
+
+  for (const bool eager : {false, true}) {
+    const std::string mode = eager ? "eager" : "lazy";
+    const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
+                         void (*body)(trial&), std::vector<std::string> claims = {},
+                         std::optional<ladder> rungs = {}) -> arm& {
+      arm a;
+      a.name = name + "_" + mode;
+      a.kind = kind;
+      a.summary = summary + ", " + mode + " module loading";
+      a.claims = std::move(claims);
+      a.body = body;
+      a.environment = {{"CUDA_MODULE_LOADING", eager ? "EAGER" : "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+      a.rungs = std::move(rungs);
+      return c.arms.emplace_back(std::move(a));
+    };
+    add("control", arm_kind::control, "create with the device empty", control, {"S0-6"});
+
+    add("held_here", arm_kind::fault, "this process holds the memory", held_by_this_process, {"S0-5", "S0-7"},
+        eager ? wide : fine);
+    add("held_by_neighbour", arm_kind::fault, "another process holds the memory", held_by_a_neighbour,
+        {"S0-5", "S0-7"}, coarse);
+    add("held_before_context", arm_kind::fault, "another process holds it before this one has a context",
+        held_before_the_context, {"S0-5", "S0-7"}, before_context);
+    add("kept_by_pool", arm_kind::fault, "freed, but kept by this process's pool", kept_by_the_pool,
+        {"S0-5", "S0-7"});
+
+    add("release_and_retry", arm_kind::remedy, "free the memory, create again", release_and_retry, {"S0-14"},
+        failing);
+    add("release_neighbour_and_retry", arm_kind::remedy, "the neighbour leaves, create again",
+        release_a_neighbours_and_retry);
+    add("trim_pool", arm_kind::remedy, "trim the pool, create again", trim_the_pool, {"S0-14"});
+    add("create_first", arm_kind::remedy, "create the handle before filling the device",
+        create_before_filling);
+    add("smaller_buffers", arm_kind::remedy, "fill only half of the device", smaller_buffers,
+        {"S0-9", "S2-7"});
+    add("halve_and_retry", arm_kind::remedy, "free half of the buffers after the failure, create again",
+        halve_buffers_and_retry, {"S0-9", "S2-7"});
+    add("new_process", arm_kind::remedy, "free the memory, go on in a new process", new_process);
+
+    add("retry_alone", arm_kind::dead_end, "create again without freeing anything", retry_alone);
+    add("clear_last_error", arm_kind::dead_end, "clear the last CUDA error, create again",
+        clear_the_last_error);
+    add("reset_beside_neighbour", arm_kind::dead_end,
+        "cudaDeviceReset while another process holds the memory", device_reset_beside_a_neighbour);
+    add("reset_own", arm_kind::dead_end, "cudaDeviceReset while this process holds the memory",
+        device_reset_with_own_memory);
+    add("retry_ten_times", arm_kind::dead_end, "free the memory, create ten times",
+        retry_many_times_after_release);
+  }
+  for (const auto& [name, value] :
+       {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
+    arm a;
+    a.name = name;
+    a.kind = arm_kind::remedy;
+    a.summary = fmt::format("CUBLAS_WORKSPACE_CONFIG={} with 48 MiB free, lazy module loading", value);
+    a.body = workspace_setting;
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", value}};
+    c.arms.push_back(std::move(a));
+  }
+  return c;
+}
+
+const register_case here{create_under_pressure()};
+
+}  // namespace
+}  // namespace cufault
