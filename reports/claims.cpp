@@ -43,23 +43,22 @@ bool fails(const step& s) {
   return !is_success(s.status);
 }
 
-std::optional<step> first_failing_step(const signature& s) {
-  for (const auto* part : {&s.fault, &s.after})
-    if (const auto at = std::find_if(part->begin(), part->end(), fails); at != part->end()) return *at;
-  return std::nullopt;
-}
-
 /// Headers rename some functions: cublasCreate is cublasCreate_v2.
 std::string_view without_version(std::string_view call) {
   if (call.ends_with("_v2")) call.remove_suffix(3);
   return call;
 }
 
+/// Does it fail as the document says? Where the document names a call, the first failure of that call counts, whatever
+/// failed before it; else the first failure of all.
 bool as_documented(const claim& what, const signature& s) {
-  if (what.status.empty() && what.call.empty()) return true;
-  const auto first = first_failing_step(s);
-  return first && (what.status.empty() || first->status == what.status) &&
-         (what.call.empty() || without_version(first->call) == without_version(what.call));
+  for (const auto* part : {&s.fault, &s.after})
+    for (const auto& step : *part) {
+      if (!fails(step) || (!what.call.empty() && without_version(step.call) != without_version(what.call)))
+        continue;
+      return what.status.empty() || step.status == what.status;
+    }
+  return what.status.empty() && what.call.empty();
 }
 
 bool fault_part_failed(const signature& s) {
@@ -83,7 +82,11 @@ std::optional<word> by_findings(const claim& what, const arm_result& arm) {
     }
   if (all == 0) return std::nullopt;
   const auto* says = holding == all ? "confirmed" : holding == 0 ? "refuted" : "partly";
-  return word{says, fmt::format("{}", fmt::join(reasons, "; "))};
+  constexpr std::size_t enough = 3;  // a ladder says much the same on every rung
+  const auto more =
+      reasons.size() > enough ? fmt::format("; and {} more", reasons.size() - enough) : std::string{};
+  reasons.resize(std::min(reasons.size(), enough));
+  return word{says, fmt::format("{}{}", fmt::join(reasons, "; "), more)};
 }
 
 word by_failure(const claim& what, const std::vector<signature>& plateaus) {
@@ -101,22 +104,20 @@ word by_failure(const claim& what, const std::vector<signature>& plateaus) {
   return {says, describe(plateaus)};
 }
 
-/// Was there anything to clear?
+/// Was there anything to clear, on every rung? A remedy in place from the start answers a fault arm of its case.
 bool provoked(const case_result& c, const arm_result& arm, const std::vector<signature>& plateaus) {
-  const bool tells = std::any_of(plateaus.begin(), plateaus.end(),
-                                 [](const signature& s) { return s.applied && !s.fault.empty(); });
-  if (tells) return std::any_of(plateaus.begin(), plateaus.end(), fault_part_failed);
+  if (arm.against.empty()) return std::all_of(plateaus.begin(), plateaus.end(), fault_part_failed);
   return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& other) {
-    if (&other == &arm || other.kind != arm_kind::fault || !counts(other)) return false;
+    if (other.name != arm.against || !counts(other)) return false;
     const auto faults = signatures_of(other.trials);
     return std::any_of(faults.begin(), faults.end(), failed);
   });
 }
 
 std::optional<word> says_of(const claim& what, const case_result& c, const arm_result& arm) {
-  if (!counts(arm)) return std::nullopt;
-  if (auto found = by_findings(what, arm)) return found;
+  if (!counts(arm) || arm.judged == verdict::not_provoked) return std::nullopt;
   if (std::find(arm.claims.begin(), arm.claims.end(), what.id) == arm.claims.end()) return std::nullopt;
+  if (auto found = by_findings(what, arm)) return found;
 
   const auto plateaus = signatures_of(arm.trials);
   if (what.kind == 'F' && arm.kind == arm_kind::fault) return by_failure(what, plateaus);

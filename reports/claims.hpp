@@ -41,21 +41,18 @@ struct claim_verdict {
   std::vector<claim_evidence> evidence;
 };
 
-/// Judges each claim from the arms of the given records that test it. An arm speaks through its findings for
-/// the claim if it has any (all hold: confirmed, none: refuted, some: partly), else by the claim's kind:
-/// - F, fault arms only. Of its trials that fail, all fail first with the documented status from the
-/// documented call
-///   (confirmed), none (other status), or some (partly); no trial fails
-///   (refuted). A claim that names no status, or no call, is content with any.
-/// - R, remedy and dead-end arms only: the arm clears, which is that no trial fails in the end (confirmed),
-/// or not
-///   (refuted). D, likewise: it does not clear (confirmed) or clears (refuted). Both only where there was a
-///   failure to clear: one before the remedy in a trial of this arm, or, where the arm's remedy is in place
-///   from the start, one in a fault arm of the case.
+/// Judges each claim from the arms of the given records that name it. An arm speaks through its findings for the
+/// claim if it has any (all hold: confirmed, none: refuted, some: partly), else by the claim's kind:
+/// - F, fault arms only. Of its trials that fail, all fail with the documented status from the documented call
+///   (confirmed), none (other status), or some (partly); no trial fails (refuted). Where the claim names no
+///   call, the first failing one counts; where it names no status, any will do.
+/// - R, remedy and dead-end arms only: it clears, which is that no trial fails in the end (confirmed), or not
+///   (refuted). D, likewise: it does not clear (confirmed) or clears (refuted). Both only where there was
+///   something to clear: a failure before the remedy in every trial, or, for an arm that is against a fault arm,
+///   a failure of that one.
 /// - X: only through findings.
-/// Only arms whose trials are comparable count, and arms of a case whose control is unresolved do not. Arms
-/// that agree give their word as verdict, arms that disagree give "partly". A claim marked untestable stays
-/// so.
+/// Arms that were not provoked say nothing, nor do those of a case whose control is unresolved. Arms that agree
+/// give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so.
 std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
 
 nlohmann::json to_json(const std::vector<claim_verdict>& verdicts);

@@ -167,11 +167,18 @@ conditions conditions::parse(const json_cursor& at) {
 }
 
 bool conditions::hold(const stack_keys& stack) const {
+  return may_hold(stack) && std::all_of(by_key.begin(), by_key.end(), [&](const auto& condition) {
+           return stack.contains(condition.first);
+         });
+}
+
+bool conditions::may_hold(const stack_keys& stack) const {
   return std::all_of(by_key.begin(), by_key.end(), [&](const auto& condition) {
     const auto seen = stack.find(condition.first);
     const auto list = comparisons_of(condition.second);
-    return seen != stack.end() && !list.empty() &&
-           std::all_of(list.begin(), list.end(), [&](const comparison& c) { return holds(c, seen->second); });
+    return !list.empty() &&
+           (seen == stack.end() || std::all_of(list.begin(), list.end(),
+                                               [&](const comparison& c) { return holds(c, seen->second); }));
   });
 }
 
@@ -255,6 +262,13 @@ const expectation* expectation_set::find(const std::string& case_name, const std
     throw input_error(fmt::format("{}: {}/{}: no more specific than {}, and both hold on this stack",
                                   place_of(*rival), case_name, arm, place_of(*best)));
   return best;
+}
+
+bool expectation_set::may_cover(const std::string& case_name, const std::string& arm,
+                                const stack_keys& stack) const {
+  return std::any_of(all_.begin(), all_.end(), [&](const expectation& e) {
+    return e.case_name == case_name && e.arm == arm && e.when.may_hold(stack);
+  });
 }
 
 void expectation_set::put(expectation e) {

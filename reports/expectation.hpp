@@ -28,6 +28,8 @@ class conditions {
   conditions() = default;
   static conditions parse(const json_cursor& at);  ///< throws input_error
   [[nodiscard]] bool hold(const stack_keys& stack) const;
+  /// Could they hold? As hold(), but a condition on an absent key is not held against the stack.
+  [[nodiscard]] bool may_hold(const stack_keys& stack) const;
   /// How narrow: the number of single comparisons ("=" counts as two bounds).
   [[nodiscard]] int specificity() const;
   [[nodiscard]] nlohmann::json json() const;
@@ -66,6 +68,10 @@ class expectation_set {
   /// Throws input_error naming both places when two are equally specific.
   [[nodiscard]] const expectation* find(const std::string& case_name, const std::string& arm,
                                         const stack_keys& stack) const;
+  /// Is there an expectation of an arm that nothing known of the stack speaks against? On a machine that lost its GPU
+  /// the arms of that GPU are still expected.
+  [[nodiscard]] bool may_cover(const std::string& case_name, const std::string& arm,
+                               const stack_keys& stack) const;
   /// Adds, or replaces the one with the same case, arm and conditions.
   void put(expectation e);
   /// Writes the file of every case that was put() since load(): beside, then renamed.

@@ -97,9 +97,11 @@ double two_sided_tail(int hits, int trials, double rate) {
 judgement judge_rates(const std::vector<observation>& trials, const expectation& e) {
   std::vector<int> hits(e.signatures.size(), 0);
   std::optional<signature> stranger;  // the worst that the race does not explain
+  int counted = 0;
   for (const auto& o : trials) {
-    if (o.refined) continue;
     auto seen = signature_of(o);
+    if (o.refined && severity(seen) < 2) continue;
+    ++counted;
     const auto known = std::find(e.signatures.begin(), e.signatures.end(), seen);
     if (known != e.signatures.end())
       ++hits[static_cast<std::size_t>(known - e.signatures.begin())];
@@ -112,10 +114,9 @@ judgement judge_rates(const std::vector<observation>& trials, const expectation&
   std::string counts;
   for (std::size_t i = 0; i < hits.size(); ++i) {
     const auto rate = e.flaky->rates[i];
-    const auto line = fmt::format("{} of {} trials where {:g} was stated: {}", hits[i], trials.size(), rate,
+    const auto line = fmt::format("{} of {} trials where {:g} was stated: {}", hits[i], counted, rate,
                                   describe(e.signatures[i]));
-    if (two_sided_tail(hits[i], static_cast<int>(trials.size()), rate) < least_tail)
-      return {verdict::changed, "rate moved: " + line};
+    if (two_sided_tail(hits[i], counted, rate) < least_tail) return {verdict::changed, "rate moved: " + line};
     counts += (counts.empty() ? "" : " | ") + line;
   }
   return {verdict::flaky, fmt::format("{} ({})", counts, e.flaky->reason)};
@@ -155,12 +156,27 @@ verdict judge_difference(arm_kind kind, const std::vector<signature>& expected,
   return verdict::changed;
 }
 
+/// A remedy or dead end before which nothing failed.
+bool nothing_to_clear(const arm_result& arm, const std::vector<signature>& seen) {
+  if (arm.kind != arm_kind::remedy && arm.kind != arm_kind::dead_end) return false;
+  return std::any_of(seen.begin(), seen.end(), [](const signature& s) {
+    return s.applied && !s.fault.empty() && !any_failing_step({s.fault});
+  });
+}
+
 judgement judgement_of(const arm_result& arm, const expectation* expected) {
   if (arm.trials.empty()) return {verdict::unresolved, "no trial was recorded"};
   for (const auto& o : arm.trials)
     if (o.ended == outcome::harness_failed) return {verdict::unresolved, "harness failed: " + reason_of(o)};
-  for (const auto& o : arm.trials)
-    if (o.ended == outcome::not_provoked) return {verdict::not_provoked, reason_of(o)};
+  for (const auto& o : arm.trials) {
+    if (o.ended != outcome::not_provoked) continue;
+    // What the other trials saw is not lost: a crash is a crash.
+    if (expected != nullptr && worst(expected->signatures) < 2)
+      for (const auto& other : arm.trials)
+        if (comparable(other) && severity(signature_of(other)) == 2)
+          return {verdict::worsened, compared(expected->signatures, {signature_of(other)})};
+    return {verdict::not_provoked, reason_of(o)};
+  }
 
   if (arm.kind == arm_kind::control)
     for (const auto& o : arm.trials)
@@ -168,11 +184,31 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
         return {verdict::unresolved, fmt::format("control failed: {}{}", rung_text(o), describe(s))};
 
   const auto seen = signatures_of(arm.trials);
-  if (expected == nullptr)
-    return {verdict::uncharted, "no expectation covers this stack; seen " + describe(seen)};
+  if (nothing_to_clear(arm, seen) && (expected == nullptr || seen == expected->signatures))
+    return {verdict::not_provoked,
+            "nothing failed before the remedy, so there was nothing to clear: " + describe(seen)};
+  if (expected == nullptr) return {verdict::uncharted, "no expectation covers this stack"};
   if (expected->flaky) return judge_rates(arm.trials, *expected);
   if (seen == expected->signatures) return judge_as_expected(arm.kind, seen);
   return {judge_difference(arm.kind, expected->signatures, seen), compared(expected->signatures, seen)};
+}
+
+bool had_context(const arm_result& arm) {
+  return std::any_of(arm.trials.begin(), arm.trials.end(),
+                     [](const observation& o) { return o.context != "none"; });
+}
+
+bool failed_here(const case_result& c, const std::string& arm_name) {
+  return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& arm) {
+    return arm.name == arm_name &&
+           std::any_of(arm.trials.begin(), arm.trials.end(),
+                       [](const observation& o) { return comparable(o) && failed(signature_of(o)); });
+  });
+}
+
+void not_provoked(arm_result& arm, std::string why) {
+  arm.judged = verdict::not_provoked;
+  arm.why = std::move(why);
 }
 
 }  // namespace
@@ -191,7 +227,23 @@ void judge(arm_result& arm, const expectation* expected) {
 }
 
 void judge(case_result& c, const expectation_set& expected, const stack_keys& stack) {
-  for (auto& arm : c.arms) judge(arm, expected.find(c.name, arm.name, stack));
+  for (auto& arm : c.arms) {
+    judge(arm, expected.find(c.name, arm.name, stack));
+    // A stack that lost its GPU does not know its own capability, and must not be let off for that.
+    if (!arm.covered && arm.judged == verdict::not_provoked)
+      arm.covered = expected.may_cover(c.name, arm.name, stack);
+  }
+
+  const auto absent = std::find_if(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+    return arm.kind == arm_kind::control && arm.judged == verdict::not_provoked;
+  });
+  for (auto& arm : c.arms) {
+    if (arm.judged == verdict::unresolved || arm.judged == verdict::not_provoked) continue;
+    if (absent != c.arms.end() && had_context(arm))
+      not_provoked(arm, fmt::format("control {} could not run", absent->name));
+    else if (!arm.against.empty() && !failed_here(c, arm.against))
+      not_provoked(arm, fmt::format("{}, which it answers, did not fail in this run", arm.against));
+  }
 
   const auto broken = std::find_if(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
     return arm.kind == arm_kind::control && arm.judged == verdict::unresolved;

@@ -37,9 +37,10 @@ struct arm_result {
   std::string summary;                ///< one line: what this arm does
   std::vector<observation> trials;
   verdict judged = verdict::unresolved;
-  std::string why;          ///< one line for verdicts that need one
-  std::string expectation;  ///< "FILE:LINE" of the expectation it was judged by, if any
-  bool covered = false;     ///< whether an expectation holds for it on this stack
+  std::string why;           ///< one line for verdicts that need one
+  std::string expectation;   ///< "FILE:LINE" of the expectation it was judged by, if any
+  bool covered = false;      ///< whether an expectation holds for it on this stack
+  std::string against = {};  ///< the fault arm that a remedy in place from the start answers; else empty
 };
 
 struct case_result {
@@ -49,11 +50,13 @@ struct case_result {
 };
 
 /// Judges one arm against an expectation (nullptr: none covers this stack). Fills judged, why, expectation,
-/// covered. Controls are judged by what they are: a control that fails is unresolved, expectation or not.
+/// covered. Controls are judged by what they are: a control that fails is unresolved, expectation or not. A remedy
+/// or dead end before which nothing failed was not provoked: there was nothing to clear.
 void judge(arm_result& arm, const expectation* expected);
 
-/// Judges every arm of a case. When a control arm is unresolved, so is every arm of the case: without a
-/// working control a failure proves nothing.
+/// Judges every arm of a case. When a control arm is unresolved, so is every arm of the case: without a working
+/// control a failure proves nothing. Where a control could not be provoked, neither were the arms that had a context.
+/// An arm against a fault arm that did not fail in this run was not provoked.
 void judge(case_result& c, const expectation_set& expected, const stack_keys& stack);
 
 /// Worst first: 2 if any arm is unresolved, 1 in gate mode for any other unexpected verdict or for more than

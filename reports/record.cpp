@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <limits>
 #include <system_error>
@@ -59,16 +60,18 @@ std::filesystem::path directory_of(const std::filesystem::path& file) {
 }
 
 nlohmann::json arm_json(const arm_result& arm) {
-  return {{"name", arm.name},
-          {"kind", to_string(arm.kind)},
-          {"claims", arm.claims},
-          {"failures", arm.failures},
-          {"summary", arm.summary},
-          {"trials", arm.trials},
-          {"verdict", to_string(arm.judged)},
-          {"why", arm.why},
-          {"expectation", arm.expectation},
-          {"covered", arm.covered}};
+  nlohmann::json j = {{"name", arm.name},
+                      {"kind", to_string(arm.kind)},
+                      {"claims", arm.claims},
+                      {"failures", arm.failures},
+                      {"summary", arm.summary},
+                      {"trials", arm.trials},
+                      {"verdict", to_string(arm.judged)},
+                      {"why", arm.why},
+                      {"expectation", arm.expectation},
+                      {"covered", arm.covered}};
+  if (!arm.against.empty()) j["against"] = arm.against;
+  return j;
 }
 
 nlohmann::json header_json(const record& r) {
@@ -91,7 +94,7 @@ std::vector<std::string> strings_from(const json_cursor& at) {
 
 arm_result arm_from(const json_cursor& at) {
   at.only({"name", "kind", "claims", "failures", "summary", "trials", "verdict", "why", "expectation",
-           "covered"});
+           "covered", "against"});
   arm_result arm{.name = at.at("name").string(),
                  .kind = arm_kind_from(at.at("kind")),
                  .claims = strings_from(at.at("claims")),
@@ -102,8 +105,22 @@ arm_result arm_from(const json_cursor& at) {
                  .why = at.at("why").string(),
                  .expectation = at.at("expectation").string(),
                  .covered = at.at("covered").boolean()};
+  if (at.has("against")) arm.against = at.at("against").string();
   for (const auto& item : at.at("trials").items()) arm.trials.push_back(observation_from(item));
   return arm;
+}
+
+/// A name is used as a file's and looked up: of letters, digits, '.', '_' and '-', not only dots, and met once.
+template <class Named>
+void check_name(const json_cursor& at, const std::vector<Named>& before) {
+  const auto name = at.string();
+  const auto usual = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+  };
+  if (name.empty() || name.front() == '.' || !std::all_of(name.begin(), name.end(), usual))
+    at.fail("a name is of letters, digits, '.', '_' and '-'");
+  if (std::any_of(before.begin(), before.end(), [&](const Named& n) { return n.name == name; }))
+    at.fail("met twice");
 }
 
 void check_schema(const json_cursor& top) {
@@ -211,7 +228,12 @@ record record_from(const json_cursor& top) {
   for (const auto& at : top.at("cases").items()) {
     at.only({"name", "summary", "arms"});
     case_result c{.name = at.at("name").string(), .summary = at.at("summary").string(), .arms = {}};
-    for (const auto& arm : at.at("arms").items()) c.arms.push_back(arm_from(arm));
+    check_name(at.at("name"), r.cases);
+    for (const auto& arm : at.at("arms").items()) {
+      auto a = arm_from(arm);
+      check_name(arm.at("name"), c.arms);
+      c.arms.push_back(std::move(a));
+    }
     r.cases.push_back(std::move(c));
   }
   return r;

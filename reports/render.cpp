@@ -150,11 +150,31 @@ void print_verdicts(std::ostream& out, const record& r, table_style style) {
   for (const auto& [at, arms] : by_rank) {
     if (advices[at].asks.empty()) continue;
     out << fmt::format("\n{}: {}.\n", to_string(advices[at].v), advices[at].asks);
+    if (advices[at].v == verdict::uncharted) continue;  // the table has said it all
     if (style == table_style::markdown) out << '\n';
     for (const auto& [case_name, arm] : arms)
       print_bullet(out, fmt::format("{}/{}: {}", case_name, arm->name, arm->why), style);
   }
 }
+
+namespace {
+
+/// "confirmed by memory.leak/a, b (stack)": a line for each word and stack, for tables that must stay narrow.
+std::vector<std::string> evidence_by_word(const std::vector<claim_evidence>& evidence) {
+  std::map<std::string, std::map<std::string, std::map<std::string, std::vector<std::string>>>> arms;
+  for (const auto& e : evidence) arms[e.says][e.stack][e.case_name].push_back(e.arm);
+  std::vector<std::string> lines;
+  for (const auto& [says, stacks] : arms)
+    for (const auto& [stack, cases] : stacks) {
+      std::vector<std::string> names;
+      for (const auto& [case_name, of_case] : cases)
+        names.push_back(fmt::format("{}/{}", case_name, fmt::join(of_case, ", ")));
+      lines.push_back(fmt::format("{} by {} ({})", says, fmt::join(names, "; "), stack));
+    }
+  return lines;
+}
+
+}  // namespace
 
 void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style) {
   std::vector<row> rows;
@@ -165,7 +185,10 @@ void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts,
   for (const auto& v : verdicts) {
     ++counts[v.verdict];
     std::vector<std::string> evidence;
-    for (const auto& e : v.evidence) evidence.push_back(evidence_text(e));
+    if (style == table_style::markdown)
+      evidence = evidence_by_word(v.evidence);
+    else
+      for (const auto& e : v.evidence) evidence.push_back(evidence_text(e));
     if (evidence.empty() && !v.what.untestable.empty()) evidence.push_back(v.what.untestable);
     const auto kind = std::string(1, v.what.kind);
     if (style == table_style::markdown) {

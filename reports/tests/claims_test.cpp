@@ -157,13 +157,35 @@ TEST(claims, of_a_remedy_say_nothing_where_there_was_nothing_to_clear) {
             "not measured yet");
 }
 
-TEST(claims, of_a_remedy_in_place_from_the_start_count_against_the_fault_arm) {
-  EXPECT_EQ(verdict_on(claim_of('R'), {testing(arm_kind::remedy, {trial({success, right})}),
-                                       arm(arm_kind::fault, {trial({no_memory})}, "fault")}),
-            "confirmed");
-  EXPECT_EQ(verdict_on(claim_of('R'), {testing(arm_kind::remedy, {trial({no_memory})}),
-                                       arm(arm_kind::fault, {trial({no_memory})}, "fault")}),
-            "refuted");
+TEST(claims, of_a_remedy_in_place_from_the_start_count_against_the_fault_arm_it_answers) {
+  auto saves = testing(arm_kind::remedy, {trial({}, {success, right})});
+  auto does_not = testing(arm_kind::remedy, {trial({}, {no_memory})});
+  for (auto* a : {&saves, &does_not}) a->against = "fault";
+  const auto fault = arm(arm_kind::fault, {trial({no_memory})}, "fault");
+  EXPECT_EQ(verdict_on(claim_of('R'), {saves, fault}), "confirmed");
+  EXPECT_EQ(verdict_on(claim_of('R'), {does_not, fault}), "refuted");
+  saves.against = "another";
+  EXPECT_EQ(verdict_on(claim_of('R'), {saves, fault, arm(arm_kind::fault, {trial({success})}, "another")}),
+            "not measured yet");
+}
+
+TEST(claims, of_a_failure_look_at_the_documented_call_whatever_failed_before_it) {
+  auto what = failure_claim();
+  what.call = "cublasCreate";
+  const auto calls = [](const char* status) {
+    auto o = trial({});
+    for (const auto& [text, returned] :
+         {std::pair{"cudaGetDeviceCount(&n)", "cudaErrorInsufficientDriver"}, {"cublasCreate(&h)", status}}) {
+      call_record call;
+      call.text = text;
+      call.status = returned;
+      o.calls.push_back(call);
+    }
+    return o;
+  };
+  EXPECT_EQ(verdict_on(what, {testing(arm_kind::fault, {calls(internal)})}), "confirmed");
+  EXPECT_EQ(verdict_on(what, {testing(arm_kind::fault, {calls(no_memory)})}), "other status");
+  EXPECT_EQ(verdict_on(what, {testing(arm_kind::fault, {calls(success)})}), "other status");
 }
 
 TEST(claims, of_fact_are_judged_by_findings_alone) {
@@ -181,8 +203,9 @@ TEST(claims, are_judged_by_a_finding_before_anything_else) {
                        {testing(arm_kind::fault, {with_finding(trial({internal}), found(false))})}),
             "refuted");
   auto control = testing(arm_kind::control, {with_finding(trial({success}), found(true))});
-  control.claims.clear();  // the finding itself names its claim
   EXPECT_EQ(verdict_on(failure_claim(), {control}), "confirmed");
+  control.claims.clear();  // an arm speaks only of what it says it tests
+  EXPECT_EQ(verdict_on(failure_claim(), {control}), "not measured yet");
 }
 
 TEST(claims, hold_partly_where_findings_of_one_arm_disagree) {

@@ -121,7 +121,7 @@ TEST(judge, without_an_expectation_every_kind_is_uncharted) {
     EXPECT_EQ(a.judged, verdict::uncharted);
     EXPECT_FALSE(a.covered);
     EXPECT_EQ(a.expectation, "");
-    EXPECT_TRUE(contains(a.why, "cublasCreate: CUBLAS_STATUS_SUCCESS")) << a.why;
+    EXPECT_EQ(a.why, "no expectation covers this stack");
   }
 }
 
@@ -354,11 +354,45 @@ TEST_F(judge_case, with_a_failing_control_is_unresolved_throughout) {
   EXPECT_TRUE(c.arms[0].covered);
 }
 
-TEST_F(judge_case, with_a_control_that_was_not_provoked_keeps_its_other_verdicts) {
-  const auto c = judged_case(
-      {arm(control, {not_provoked("no GPU")}, "control"), arm(fault, {trial({no_memory})}, "fault")});
-  EXPECT_EQ(c.arms[0].judged, verdict::not_provoked);
-  EXPECT_EQ(c.arms[1].judged, verdict::reproduced);
+TEST_F(judge_case, with_a_control_that_was_not_provoked_keeps_only_arms_that_needed_no_context) {
+  auto on_the_host = trial({no_memory});
+  on_the_host.context = "none";
+  const auto host =
+      judged_case({arm(control, {not_provoked("no GPU")}, "control"), arm(fault, {on_the_host}, "fault")});
+  EXPECT_EQ(host.arms[0].judged, verdict::not_provoked);
+  EXPECT_NE(host.arms[1].judged, verdict::not_provoked);
+  const auto on_gpu = judged_case(
+      {arm(control, {not_provoked("memory moved")}, "control"), arm(fault, {trial({no_memory})}, "fault")});
+  EXPECT_EQ(on_gpu.arms[1].judged, verdict::not_provoked);
+  EXPECT_EQ(on_gpu.arms[1].why, "control control could not run");
+}
+
+TEST_F(judge_case, does_not_say_that_a_remedy_cleared_what_did_not_fail) {
+  auto in_place = arm(remedy, {trial({}, {success, right})}, "setting");
+  in_place.against = "fault";
+  const auto with = judged_case({arm(control, {trial({success, right})}, "control"),
+                                 arm(fault, {trial({no_memory})}, "fault"), in_place});
+  EXPECT_EQ(with.arms[2].judged, verdict::uncharted);
+  const auto without = judged_case({arm(control, {trial({success, right})}, "control"),
+                                    arm(fault, {trial({success, right})}, "fault"), in_place});
+  EXPECT_EQ(without.arms[2].judged, verdict::not_provoked);
+  EXPECT_EQ(judged_case({arm(control, {trial({success, right})}, "control"), in_place}).arms[1].judged,
+            verdict::not_provoked);
+}
+
+TEST(judge, a_remedy_before_which_nothing_failed_was_not_provoked) {
+  auto a = arm(remedy, {trial({success}, {success, right})});
+  judge(a, nullptr);
+  EXPECT_EQ(a.judged, verdict::not_provoked);
+  EXPECT_EQ(judged(remedy, {trial({success}, {success, right})}, {trial({success}, {success, right})}),
+            verdict::not_provoked);
+}
+
+TEST(judge, a_crash_is_not_hidden_by_another_trial_that_was_not_provoked) {
+  EXPECT_EQ(judged(fault, {trial({no_memory})}, {crash({}), not_provoked("memory moved")}),
+            verdict::worsened);
+  EXPECT_EQ(judged(fault, {trial({no_memory})}, {trial({no_memory}), not_provoked("memory moved")}),
+            verdict::not_provoked);
 }
 
 // Exit codes.
