@@ -1,16 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Every first call: cudaGetDeviceCount, cublasCreate, cublasLtCreate, where the driver's library
-// is missing, is the toolkit's stub,
-//              or is older than the runtime.
-// Why          Runtime, cuBLAS and cuBLASLt each load libcuda.so.1 themselves, from wherever the loader finds
-// it first. Documented   CUDA Runtime API, cudaError_t 34 and 35; CUDA Compatibility; users: numba#8985,
-// warp#219, CUDA.jl#1567.
-//              One source document says that a version disagreement makes cublasCreate return
-//              CUBLAS_STATUS_INTERNAL_ERROR (S0-1).
-// What helps   A driver that is new enough; dropping the stubs folder from LD_LIBRARY_PATH, before the
-// process starts.
+// What fails   Every first call: cudaGetDeviceCount, cublasCreate, cublasLtCreate, where the driver's library is missing, is the
+//              toolkit's stub, or is older than the runtime.
+// Why          Runtime, cuBLAS and cuBLASLt each load libcuda.so.1 themselves, from wherever the loader finds it first.
+// Documented   CUDA Runtime API, cudaError_t 34 and 35; CUDA Compatibility; numba#8985, warp#219, CUDA.jl#1567.
+//              One source document says that a version disagreement makes cublasCreate return INTERNAL_ERROR (S0-1).
+// What helps   A driver that is new enough; dropping the stubs folder from LD_LIBRARY_PATH before the process starts.
 //              Retrying, resetting and changing LD_LIBRARY_PATH from inside are measured as dead ends.
 // Runs without a GPU, but for the arms that show the remedies.
 #include "harness/trial.hpp"
@@ -46,10 +42,21 @@ std::map<std::string, std::string> with_driver(const char* name,
   const std::string rest = library_path();
   and_set["LD_LIBRARY_PATH"] = driver_folder(name).string() + (rest.empty() ? "" : ":" + rest);
   and_set["CUFAULT_LIBRARY_PATH"] = rest;  // for the remedy that puts it back
+  and_set["CUFAULT_DRIVER"] = name;
   return and_set;
 }
 
+/// Without the folder the loader would take the machine's own driver, and the arm would test that.
+void need_the_driver_of_this_arm() {
+  const char* name = std::getenv("CUFAULT_DRIVER");
+  if (name == nullptr || driver_folder(name).empty())
+    throw not_provoked(std::string("there is no lib/cufault/") + (name != nullptr ? name : "") +
+                       "/libcuda.so.1 beside this program" +
+                       (name == std::string_view("stub") ? ": its toolkit has no stub" : ""));
+}
+
 void first_calls() {
+  need_the_driver_of_this_arm();
   int devices = 0;
   observe(cudaGetDeviceCount(&devices));
   cublasHandle_t handle = nullptr;
@@ -70,11 +77,6 @@ std::string original_library_path() {
   return path != nullptr ? path : "";
 }
 
-void need_driver(const char* name) {
-  if (driver_folder(name).empty())
-    throw not_provoked(std::string("this toolkit has no stub of libcuda (lib/cufault/") + name + ")");
-}
-
 // ---- controls ----
 
 void libraries_answer(trial&) {
@@ -91,11 +93,6 @@ void driver_works(trial& t) {
 // ---- faults ----
 
 void first_calls_fail(trial&) {
-  first_calls();
-}
-
-void first_calls_fail_with_the_stub(trial&) {
-  need_driver("stub");
   first_calls();
 }
 
@@ -162,18 +159,18 @@ failure_case driver_missing() {
   add("control_gpu", arm_kind::control, "the machine's own driver works", driver_works, need::gpu);
 
   add("no_driver", arm_kind::fault, "no libcuda.so.1 can be loaded", first_calls_fail, need::host,
-      with_driver("none"), {"S0-1"});
-  add("toolkit_stub", arm_kind::fault, "the toolkit's stub is found first", first_calls_fail_with_the_stub,
-      need::host, with_driver("stub"), {"S0-1"});
+      with_driver("none"));
+  add("toolkit_stub", arm_kind::fault, "the toolkit's stub is found first", first_calls_fail, need::host,
+      with_driver("stub"), {"S0-2"});
   add("stub_code", arm_kind::fault, "a libcuda whose cuInit returns 34", first_calls_fail, need::host,
-      with_driver("fake", stub_code), {"S0-1"});
+      with_driver("fake", stub_code), {"S0-2"});
   add("driver_too_old", arm_kind::fault, "a libcuda that says it is CUDA 11.4", first_calls_fail, need::host,
       with_driver("fake", old_driver), {"S0-1"});
 
   add("find_the_driver", arm_kind::remedy, "start again with the machine's driver in place of none",
       restore_the_path, need::gpu, with_driver("none"));
   add("drop_the_stub", arm_kind::remedy, "start again without the stub in LD_LIBRARY_PATH", restore_the_path,
-      need::gpu, with_driver("fake", stub_code));
+      need::gpu, with_driver("stub"));
   add("newer_driver", arm_kind::remedy, "start again with the machine's newer driver", restore_the_path,
       need::gpu, with_driver("fake", old_driver));
 
@@ -182,7 +179,7 @@ failure_case driver_missing() {
   add("reset_the_device", arm_kind::dead_end, "cudaDeviceReset between two tries", reset_the_device,
       need::host, with_driver("none"));
   add("change_path_inside", arm_kind::dead_end, "LD_LIBRARY_PATH repaired from inside the process",
-      change_the_path_from_inside, need::gpu, with_driver("fake", stub_code));
+      change_the_path_from_inside, need::gpu, with_driver("stub"));
   return c;
 }
 

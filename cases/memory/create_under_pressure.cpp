@@ -2,17 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   cublasCreate, with little device memory free.
-// Why          A handle takes a workspace, and the first one in a process also loads code. With lazy module
-// loading (the default) the code is
-//              small; with CUDA_MODULE_LOADING=EAGER every kernel of cuBLAS and cuBLASLt is loaded at once.
-// Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: CUBLAS_STATUS_ALLOC_FAILED, resource allocation
-// failed inside the library.
-//              Users report it as INTERNAL_ERROR, NOT_INITIALIZED and ALLOC_FAILED: pytorch#128601,
-//              CUDA.jl#264, jax#7118.
-// What helps   Recommended everywhere: free memory and try again; empty the framework's cache; create handles
-// before filling the device;
-//              smaller buffers; a smaller workspace. Whether each does, in lazy and in eager loading, is what
-//              the arms below measure.
+// Why          A handle takes a workspace, and the first one in a process also loads code: little with lazy module loading (the
+//              default), all of cuBLAS and cuBLASLt with CUDA_MODULE_LOADING=EAGER.
+// Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: CUBLAS_STATUS_ALLOC_FAILED, resource allocation failed inside the
+//              library. Users report INTERNAL_ERROR, NOT_INITIALIZED and ALLOC_FAILED: pytorch#128601, CUDA.jl#264, jax#7118.
+// What helps   Recommended everywhere: free memory and try again; empty the framework's cache; create handles before filling
+//              the device; smaller buffers; a smaller workspace. Whether each does is what the arms measure, once with lazy
+//              and once with eager loading, since the two fail differently.
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
 
@@ -41,18 +37,17 @@ void what_the_caller_sees(trial& t, cublasStatus_t status) {
   const bool names_memory = status == CUBLAS_STATUS_ALLOC_FAILED;
   const bool memory_tells =
       asked == cudaErrorMemoryAllocation || (asked == cudaSuccess && free < total / 100);
-  t.find("S0-7", !names_memory && memory_tells,
-         fmt::format("{} {} memory; cudaMemGetInfo {}", record_of(status).name,
-                     names_memory ? "names" : "does not name",
-                     asked == cudaSuccess ? fmt::format("reports {} MiB free", free >> 20)
-                                          : std::string(cudaGetErrorName(asked))));
+  t.conclude("S0-7", !names_memory && memory_tells,
+             fmt::format("{} {} memory; cudaMemGetInfo {}", record_of(status).name,
+                         names_memory ? "names" : "does not name",
+                         asked == cudaSuccess ? fmt::format("reports {} MiB free", free >> 20)
+                                              : std::string(cudaGetErrorName(asked))));
 }
 
-/// cublasCreate that must fail for the trial to go on.
-void provoke(trial& t) {
+/// For the fault arms: the work, and what the caller sees where it fails.
+void fail_and_tell(trial& t) {
   const cublasStatus_t status = create_and_multiply();
-  if (status == CUBLAS_STATUS_SUCCESS) return;  // the signature says so
-  what_the_caller_sees(t, status);
+  if (status != CUBLAS_STATUS_SUCCESS) what_the_caller_sees(t, status);
 }
 
 void squeezed_to(trial& t, const squeeze& held) {
@@ -98,17 +93,26 @@ class pool_memory final : public device_memory {
 
 void control(trial& t) {
   t.open_context();
-  std::size_t before = 0, after = 0, total = 0;
-  require(cudaMemGetInfo(&before, &total));
-  cublasHandle_t handle = nullptr;
+  const auto device = current_device_memory();
+  const std::uint64_t at_first = device->free_bytes();
+  cublasHandle_t handle = nullptr, further = nullptr;
   observe(cublasCreate(&handle));
-  require(cudaMemGetInfo(&after, &total));
-  t.sample("created");
-  t.measure("device memory taken by cublasCreate", static_cast<double>(before) - static_cast<double>(after),
-            "bytes");
-  t.find("S0-6", after < before,
-         fmt::format("cublasCreate took {} MiB of device memory", (before - after) >> 20));
+  const std::uint64_t after_one = device->free_bytes();
   observe(product(handle));
+  const std::uint64_t after_product = device->free_bytes();
+  require(cublasCreate(&further));
+  const std::uint64_t after_two = device->free_bytes();
+  t.measure("device memory taken by the first cublasCreate",
+            static_cast<double>(at_first) - static_cast<double>(after_one), "bytes");
+  t.measure("device memory taken by the first product",
+            static_cast<double>(after_one) - static_cast<double>(after_product), "bytes");
+  t.measure("device memory taken by a further cublasCreate",
+            static_cast<double>(after_product) - static_cast<double>(after_two), "bytes");
+  // The further handle loads nothing: what it takes is its workspace.
+  t.conclude(
+      "S0-6", after_two < after_product,
+      fmt::format("a further handle takes {} MiB of device memory", (after_product - after_two) >> 20));
+  require(cublasDestroy(further));
   observe(cublasDestroy(handle));
 }
 
@@ -119,7 +123,7 @@ void held_by_this_process(trial& t) {
   const auto device = current_device_memory();
   const squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
   squeezed_to(t, held);
-  provoke(t);
+  fail_and_tell(t);
   t.sample("after cublasCreate");
 }
 
@@ -127,13 +131,13 @@ void held_by_a_neighbour(trial& t) {
   t.open_context();
   const neighbour other(t.device(), static_cast<std::uint64_t>(t.rung()) << 20);
   t.sample("squeezed by the neighbour");
-  provoke(t);
+  fail_and_tell(t);
 }
 
 void held_before_the_context(trial& t) {
   const neighbour other(t.device(), static_cast<std::uint64_t>(t.rung()) << 20);
   t.measure("free before the context", static_cast<double>(other.free_bytes()), "bytes");
-  provoke(t);
+  fail_and_tell(t);
 }
 
 void kept_by_the_pool(trial& t) {
@@ -141,7 +145,7 @@ void kept_by_the_pool(trial& t) {
   pool_memory pool(t.device());
   { const squeeze in_the_pool(pool, 0); }
   t.sample("freed to the pool");
-  provoke(t);
+  fail_and_tell(t);
 }
 
 // ---- remedies ----
@@ -150,7 +154,7 @@ void release_and_retry(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
-  provoke(t);
+  create_and_multiply();
   t.apply("free all memory, create again");
   held.release();
   t.sample("released");
@@ -158,9 +162,19 @@ void release_and_retry(trial& t) {
 }
 
 void release_a_neighbours_and_retry(trial& t) {
+  t.open_context();
+  {
+    const neighbour other(t.device(), static_cast<std::uint64_t>(t.rung()) << 20);
+    create_and_multiply();
+    t.apply("wait until the other process has given its memory back, create again");
+  }
+  create_and_multiply();
+}
+
+void release_before_the_context_and_retry(trial& t) {
   {
     const neighbour other(t.device(), 0);
-    provoke(t);
+    create_and_multiply();
     t.apply("wait until the other process has given its memory back, create again");
   }
   create_and_multiply();
@@ -170,7 +184,7 @@ void trim_the_pool(trial& t) {
   t.open_context();
   pool_memory pool(t.device());
   { const squeeze in_the_pool(pool, 0); }
-  provoke(t);
+  create_and_multiply();
   t.apply("cudaMemPoolTrimTo(pool, 0), create again");
   pool.trim();
   t.sample("trimmed");
@@ -204,7 +218,7 @@ void halve_buffers_and_retry(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   squeeze held(*device, 16_MiB, 2);
-  provoke(t);
+  create_and_multiply();
   t.apply("free half of the buffers, create again");
   held.release_half();
   t.sample("half released");
@@ -227,7 +241,7 @@ void new_process(trial& t) {
     {
       const auto device = current_device_memory();
       const squeeze held(*device, 16_MiB);
-      provoke(t);
+      create_and_multiply();
     }
     t.apply("free all memory, go on in a new process");
     t.continue_in_new_process();
@@ -237,13 +251,28 @@ void new_process(trial& t) {
   create_and_multiply();
 }
 
+void load_lazily_instead(trial& t) {
+  t.open_context();
+  {
+    const auto device = current_device_memory();
+    const squeeze held(*device, 128_MiB);
+    if (t.stage() > 0) {
+      create_and_multiply();
+      return;
+    }
+    create_and_multiply();
+  }
+  t.apply("go on in a new process with CUDA_MODULE_LOADING=LAZY, with as little memory free");
+  t.continue_in_new_process({{"CUDA_MODULE_LOADING", "LAZY"}});
+}
+
 // ---- dead ends ----
 
 void retry_alone(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, 16_MiB);
-  provoke(t);
+  create_and_multiply();
   t.apply("create again, nothing freed");
   create_and_multiply();
 }
@@ -252,16 +281,16 @@ void clear_the_last_error(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, 16_MiB);
-  provoke(t);
+  create_and_multiply();
   t.apply("cudaGetLastError(), create again, nothing freed");
-  cudaGetLastError();
+  cudaGetLastError();  // this program's runtime; cuBLAS embeds one of its own, which no caller can reach
   create_and_multiply();
 }
 
 void device_reset_beside_a_neighbour(trial& t) {
   t.open_context();
   const neighbour other(t.device(), 16_MiB);
-  provoke(t);
+  create_and_multiply();
   t.apply("cudaDeviceReset(), create again; the memory is another process's");
   observe(cudaDeviceReset());
   create_and_multiply();
@@ -271,25 +300,31 @@ void device_reset_with_own_memory(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   squeeze held(*device, 16_MiB);
-  provoke(t);
+  create_and_multiply();
   t.apply("cudaDeviceReset(), which destroys this process's allocations, create again");
   held.forget();
   observe(cudaDeviceReset());
   create_and_multiply();
 }
 
+cublasStatus_t create_ten_times() {
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  for (int i = 0; i < 10; ++i) {
+    cublasHandle_t handle = nullptr;
+    status = cublasCreate(&handle);
+    if (status == CUBLAS_STATUS_SUCCESS) return cublasDestroy(handle);
+  }
+  return status;
+}
+
 void retry_many_times_after_release(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   squeeze held(*device, 16_MiB);
-  provoke(t);
+  create_and_multiply();
+  t.apply("free all memory, create up to ten times");
   held.release();
-  cublasHandle_t handle = nullptr;
-  constexpr int tries = 9;
-  for (int i = 0; i < tries && cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS; ++i) {
-  }
-  if (handle != nullptr) require(cublasDestroy(handle));
-  t.apply("free all memory, create ten times");
+  observe(create_ten_times());
   create_and_multiply();
 }
 
@@ -303,11 +338,13 @@ failure_case create_under_pressure() {
       "the context exists";
   c.failures = {"F-MEM-01", "F-MEM-03"};
 
-  const ladder fine{"MiB free", {0, 2, 8, 16, 32, 48, 60, 96, 128}, 2};
-  const ladder wide{"MiB free", {0, 64, 128, 256, 424, 512, 1024}, 8};
+  const ladder fine{"MiB free", {0, 2, 8, 16, 32, 48, 64, 96, 128}, 2};
+  const ladder wide{"MiB free", {0, 64, 128, 256, 432, 496, 1024}, 8};
   const ladder coarse{"MiB free", {0, 32, 128}, 0};
-  const ladder before_context{"MiB free", {0, 256, 512, 1024}, 0};
-  const ladder failing{"MiB free", {0, 16, 48}, 0};
+  const ladder before_context{"MiB free", {0, 256, 512, 1024, 2048}, 0};
+  const ladder failing_lazy{"MiB free", {0, 16, 48}, 0};
+  // 432: the code fits and the workspace does not, with cuBLAS 13.1.0 on compute capability 9.0.
+  const ladder failing_eager{"MiB free", {0, 48, 432}, 0};
 
   for (const bool eager : {false, true}) {
     const std::string mode = eager ? "eager" : "lazy";
@@ -336,14 +373,19 @@ failure_case create_under_pressure() {
         {"S0-5", "S0-7"});
 
     add("release_and_retry", arm_kind::remedy, "free the memory, create again", release_and_retry, {"S0-14"},
-        failing);
+        eager ? failing_eager : failing_lazy);
     add("release_neighbour_and_retry", arm_kind::remedy, "the neighbour leaves, create again",
-        release_a_neighbours_and_retry);
+        release_a_neighbours_and_retry, {}, ladder{"MiB free", {0, 32}, 0});
+    add("release_before_context_and_retry", arm_kind::remedy,
+        "the neighbour that was there before the context leaves, create again",
+        release_before_the_context_and_retry);
     add("trim_pool", arm_kind::remedy, "trim the pool, create again", trim_the_pool, {"S0-14"});
     add("create_first", arm_kind::remedy, "create the handle before filling the device",
-        create_before_filling);
+        create_before_filling)
+        .against = "held_here_" + mode;
     add("smaller_buffers", arm_kind::remedy, "fill only half of the device", smaller_buffers,
-        {"S0-9", "S2-7"});
+        {"S0-9", "S2-7"})
+        .against = "held_here_" + mode;
     add("halve_and_retry", arm_kind::remedy, "free half of the buffers after the failure, create again",
         halve_buffers_and_retry, {"S0-9", "S2-7"});
     add("new_process", arm_kind::remedy, "free the memory, go on in a new process", new_process);
@@ -355,6 +397,9 @@ failure_case create_under_pressure() {
         "cudaDeviceReset while another process holds the memory", device_reset_beside_a_neighbour);
     add("reset_own", arm_kind::dead_end, "cudaDeviceReset while this process holds the memory",
         device_reset_with_own_memory);
+    if (!eager) continue;
+    add("load_lazily", arm_kind::remedy,
+        "go on in a new process with CUDA_MODULE_LOADING=LAZY, as little free", load_lazily_instead);
     add("retry_ten_times", arm_kind::dead_end, "free the memory, create ten times",
         retry_many_times_after_release);
   }
@@ -364,6 +409,7 @@ failure_case create_under_pressure() {
     a.name = name;
     a.kind = arm_kind::remedy;
     a.summary = fmt::format("CUBLAS_WORKSPACE_CONFIG={} with 48 MiB free, lazy module loading", value);
+    a.against = "held_here_lazy";
     a.body = workspace_setting;
     a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", value}};
     c.arms.push_back(std::move(a));

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   cublasCreate, and then everything else that needs device memory, after handles were created
-// and never destroyed. Why          Each handle keeps a workspace in device memory until cublasDestroy.
-// Documented   cuBLAS documentation, 2.1.2 and cublasDestroy; users: LeetCUDA#414, TransformerEngine#1372,
-// TensorRT-LLM#8533.
+// What fails   cublasCreate, and then whatever needs device memory, after handles were created and never destroyed.
+// Why          Each handle keeps a workspace in device memory until cublasDestroy.
+// Documented   cuBLAS documentation, 2.1.2 and cublasDestroy; LeetCUDA#414, TransformerEngine#1372, TensorRT-LLM#8533.
 //              One source document says that the leak ends in CUBLAS_STATUS_INTERNAL_ERROR (S0-10).
-// What helps   Destroying handles (RAII, also when an exception passes), one handle a thread for good, a
-// smaller workspace.
+// What helps   Destroying handles, one handle for all the work, an owner that destroys it when the work throws, a smaller
+//              workspace. Each remedy does as many rounds of work as would have failed twice over without it.
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
 
@@ -28,6 +27,10 @@ struct destroy_handle {
 };
 using owned_handle = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, destroy_handle>;
 
+/// What the leak has to fill, so that it is quick: about a hundred handles of the default workspace on this class of GPU.
+constexpr std::uint64_t room = 8_GiB;
+constexpr std::size_t more_than_any_device_holds = 100'000;
+
 std::size_t free_now() {
   std::size_t free = 0, total = 0;
   require(cudaMemGetInfo(&free, &total));
@@ -41,36 +44,59 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-constexpr std::size_t more_than_any_device_holds = 100'000;
+// The loops below are observed whole: each returns the first status that was not success. Thousands of equal calls
+// one by one would say no more.
 
-/// Creates handles until one fails, and observes that one. The loop's own calls are not observed one by one:
-/// there may be thousands.
-std::vector<cublasHandle_t> create_until_failure(trial& t) {
-  std::vector<cublasHandle_t> handles;
-  const std::size_t device_before = free_now();
-  std::size_t device_after = device_before, host_before = 0, host_after = 0;
-  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  while (status == CUBLAS_STATUS_SUCCESS && handles.size() < more_than_any_device_holds) {
+cublasStatus_t create_until_failure(std::vector<cublasHandle_t>& handles, std::size_t most) {
+  while (handles.size() < most) {
     cublasHandle_t handle = nullptr;
-    status = cublasCreate(&handle);
-    if (status != CUBLAS_STATUS_SUCCESS) break;
+    if (const cublasStatus_t status = cublasCreate(&handle); status != CUBLAS_STATUS_SUCCESS) return status;
     handles.push_back(handle);
-    if (handles.size() == 1) host_before = resident_bytes();  // the first one also loads the library
-    device_after = free_now();
   }
-  host_after = resident_bytes();
-  cublasHandle_t one_more = nullptr;
-  observe(cublasCreate(&one_more));
-  t.sample("leaked");
-  const auto count = static_cast<double>(handles.size());
-  t.measure("handles created", count, "handles");
-  t.measure("first failing status", status, "");
-  if (handles.size() > 1) {
-    t.measure("device memory per handle", static_cast<double>(device_before - device_after) / count, "bytes");
-    t.measure("host memory per further handle",
-              (static_cast<double>(host_after) - static_cast<double>(host_before)) / (count - 1), "bytes");
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t destroy_all(std::vector<cublasHandle_t>& handles) {
+  for (; !handles.empty(); handles.pop_back()) {
+    if (const cublasStatus_t status = cublasDestroy(handles.back()); status != CUBLAS_STATUS_SUCCESS)
+      return status;
   }
-  return handles;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t create_and_destroy_each(std::size_t rounds) {
+  for (std::size_t i = 0; i < rounds; ++i) {
+    cublasHandle_t handle = nullptr;
+    if (const cublasStatus_t status = cublasCreate(&handle); status != CUBLAS_STATUS_SUCCESS) return status;
+    if (const cublasStatus_t status = cublasDestroy(handle); status != CUBLAS_STATUS_SUCCESS) return status;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+product_result multiply_often(cublasHandle_t handle, std::size_t rounds) {
+  product_result last;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    last = product(handle);
+    if (!last.ok()) break;
+  }
+  return last;
+}
+
+enum class released_by { an_owner, the_end_of_the_try_block, nobody };
+
+/// Work that throws while it has a handle; the caller carries on.
+cublasStatus_t throw_often(released_by how, std::size_t rounds) {
+  for (std::size_t i = 0; i < rounds; ++i) {
+    cublasHandle_t handle = nullptr;
+    try {
+      if (const cublasStatus_t status = cublasCreate(&handle); status != CUBLAS_STATUS_SUCCESS) return status;
+      const owned_handle owner(how == released_by::an_owner ? handle : nullptr);
+      if (handle != nullptr) throw std::runtime_error("the work failed");
+      if (how == released_by::the_end_of_the_try_block) cublasDestroy(handle);
+    } catch (const std::runtime_error&) {  // logged and forgotten, as in the document's example
+    }
+  }
+  return CUBLAS_STATUS_SUCCESS;
 }
 
 void create_and_multiply() {
@@ -80,15 +106,43 @@ void create_and_multiply() {
   observe(cublasDestroy(handle));
 }
 
-/// Room for about a hundred default handles: enough to leak, quick to fill.
-constexpr std::uint64_t room = 8_GiB;
+/// The leak itself, measured: how many, how many bytes each on the device and on the host.
+std::vector<cublasHandle_t> leak(trial& t) {
+  std::vector<cublasHandle_t> handles;
+  require(create_until_failure(handles, 1));  // the first handle of a process also loads code
+  const std::size_t device_before = free_now(), host_before = resident_bytes();
+  observe(create_until_failure(handles, more_than_any_device_holds));
+  t.sample("leaked");
+  t.measure("handles created", static_cast<double>(handles.size()), "handles");
+  if (const auto further = static_cast<double>(handles.size() - 1); further > 0) {
+    t.measure("device memory per handle", static_cast<double>(device_before - free_now()) / further, "bytes");
+    t.measure("host memory per handle",
+              (static_cast<double>(resident_bytes()) - static_cast<double>(host_before)) / further, "bytes");
+  }
+  return handles;
+}
+
+/// Rounds of work that would fill the room twice if each leaked a handle. Measured with one handle, given back.
+std::size_t rounds_that_would_fail(trial& t) {
+  std::vector<cublasHandle_t> handles;
+  require(create_until_failure(handles, 1));
+  const std::size_t before = free_now();
+  require(create_until_failure(handles, 2));
+  const std::size_t each = before - std::min(before, free_now());
+  require(destroy_all(handles));
+  if (each == 0)
+    throw not_provoked("a handle takes no device memory of its own here: there is nothing to leak");
+  const std::size_t rounds = 2 * free_now() / each;
+  t.measure("rounds", static_cast<double>(rounds));
+  return rounds;
+}
 
 // ---- control ----
 
 void control(trial& t) {
   t.open_context();
-  const std::size_t before = free_now();
   create_and_multiply();
+  const std::size_t before = free_now();
   create_and_multiply();
   t.measure("device memory not given back by cublasDestroy",
             static_cast<double>(before) - static_cast<double>(free_now()), "bytes");
@@ -100,12 +154,12 @@ void leak_in_a_corner(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
-  create_until_failure(t);
+  leak(t);
 }
 
 void leak_the_whole_device(trial& t) {
   t.open_context();
-  create_until_failure(t);
+  leak(t);
 }
 
 /// What else breaks once the leak has run its course: S0-11.
@@ -113,21 +167,28 @@ void what_breaks_then(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
-  const auto handles = create_until_failure(t);
+  const auto handles = leak(t);
   void* memory = nullptr;
   const cudaError_t allocated = observe(cudaMalloc(&memory, 64_MiB));
   cudaGetLastError();
   cublasLtHandle_t light = nullptr;
-  const cublasStatus_t light_status = observe(cublasLtCreate(&light));
-  bool old_handle_works = false;
-  if (!handles.empty()) {
-    const cublasHandle_t old_handle = handles.front();
-    old_handle_works = observe(product(old_handle)).ok();
-  }
-  t.find("S0-11", allocated != cudaSuccess,
-         fmt::format("cudaMalloc of 64 MiB: {}; cublasLtCreate: {}; a product by an older handle: {}",
-                     record_of(allocated).name, record_of(light_status).name,
-                     old_handle_works ? "right" : "fails"));
+  const cublasStatus_t created = observe(cublasLtCreate(&light));
+  const cublasHandle_t old_handle = handles.front();
+  const product_result multiplied = observe(product(old_handle));
+  t.conclude("S0-11", allocated != cudaSuccess, "cudaMalloc of 64 MiB: " + record_of(allocated).name);
+  t.conclude("S0-11", created != CUBLAS_STATUS_SUCCESS, "cublasLtCreate: " + record_of(created).name);
+  t.conclude("S0-11", !multiplied.ok(), "a product by an older handle: " + record_of(multiplied).name);
+}
+
+void thrown_past_the_destroy(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  const std::size_t rounds = rounds_that_would_fail(t);
+  const cublasStatus_t status = observe(throw_often(released_by::the_end_of_the_try_block, rounds));
+  t.conclude("S0-13", status == CUBLAS_STATUS_SUCCESS,
+             fmt::format("{} exceptions thrown before the cublasDestroy at the end of the try block: {}",
+                         rounds, record_of(status).name));
 }
 
 // ---- remedies ----
@@ -136,9 +197,9 @@ void destroy_all_then_create(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
-  const auto handles = create_until_failure(t);
+  auto handles = leak(t);
   t.apply("destroy the leaked handles, create again");
-  for (const cublasHandle_t handle : handles) require(cublasDestroy(handle));
+  observe(destroy_all(handles));
   t.sample("destroyed");
   create_and_multiply();
 }
@@ -147,90 +208,74 @@ void destroy_one_then_create(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
-  const auto handles = create_until_failure(t);
+  const auto handles = leak(t);
   t.apply("destroy one of the leaked handles, create again");
-  if (!handles.empty()) require(cublasDestroy(handles.back()));
+  observe(cublasDestroy(handles.back()));
   create_and_multiply();
 }
 
-/// Twice as many handles as fit, one at a time.
 void destroy_each(trial& t) {
   t.open_context();
-  t.apply("destroy each handle before the next is created");
   const auto device = current_device_memory();
   const squeeze held(*device, room);
-  for (int i = 0; i < 300; ++i) {
-    cublasHandle_t handle = nullptr;
-    require(cublasCreate(&handle));
-    require(cublasDestroy(handle));
-  }
+  const std::size_t rounds = rounds_that_would_fail(t);
+  t.apply("destroy each handle before the next is created");
+  observe(create_and_destroy_each(rounds));
   create_and_multiply();
 }
 
 void one_cached_handle(trial& t) {
   t.open_context();
-  t.apply("one handle for all the work");
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  const std::size_t rounds = rounds_that_would_fail(t);
+  t.apply("one handle for all rounds of work");
   cublasHandle_t handle = nullptr;
   observe(cublasCreate(&handle));
   const std::size_t before = free_now();
-  for (int i = 0; i < 300; ++i) {
-    if (!product(handle).ok()) throw setup_failed("a product in the loop was wrong");
-  }
-  t.measure("device memory taken by 300 products",
+  observe(multiply_often(handle, rounds));
+  t.measure("device memory taken by the products",
             static_cast<double>(before) - static_cast<double>(free_now()), "bytes");
-  observe(product(handle));
   observe(cublasDestroy(handle));
 }
 
-/// Work that throws while it has a handle, as often as would fill the device. S0-13: is the handle released?
-template <bool with_raii>
-std::size_t throw_often() {
-  const std::size_t before = free_now();
-  for (int i = 0; i < 20; ++i) {
-    try {
-      cublasHandle_t handle = nullptr;
-      require(cublasCreate(&handle));
-      const owned_handle owner(with_raii ? handle : nullptr);
-      throw std::runtime_error("the work failed");
-    } catch (const std::runtime_error&) {  // as a caller who carries on would
-    }
-  }
-  return before - std::min(before, free_now());
-}
-
-void raii_through_exceptions(trial& t) {
+void owner_through_exceptions(trial& t) {
   t.open_context();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("an owner whose destructor destroys the handle");
-  create_and_multiply();  // the first handle of a process also loads code
-  const std::size_t with = throw_often<true>();
-  const std::size_t without = throw_often<false>();
-  t.measure("device memory lost by 20 exceptions with an owner", static_cast<double>(with), "bytes");
-  t.measure("device memory lost by 20 exceptions without one", static_cast<double>(without), "bytes");
-  t.find("S0-13", with == 0 && without > 0,
-         fmt::format("20 exceptions lost {} MiB with an owner, {} MiB without", with >> 20, without >> 20));
+  observe(throw_often(released_by::an_owner, rounds));
   create_and_multiply();
 }
 
-/// More than the default room holds, with a smaller workspace each.
-void smaller_workspace(trial& t) {
+/// First the leak with the default workspace, then half as many handles again in a process that sets another.
+void smaller_workspace(trial& t, const char* setting) {
   t.open_context();
-  t.apply("CUBLAS_WORKSPACE_CONFIG");
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
-  const std::size_t before = free_now();
-  std::vector<cublasHandle_t> handles;
-  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  while (status == CUBLAS_STATUS_SUCCESS && handles.size() < 200) {
-    cublasHandle_t handle = nullptr;
-    status = cublasCreate(&handle);
-    if (status == CUBLAS_STATUS_SUCCESS) handles.push_back(handle);
+  if (t.stage() == 0) {
+    std::size_t leaked = 0;
+    {
+      const squeeze held(*device, room);
+      auto handles = leak(t);
+      leaked = handles.size();
+      require(destroy_all(handles));
+    }
+    t.apply(
+        fmt::format("a new process with CUBLAS_WORKSPACE_CONFIG={}, half as many handles again", setting));
+    t.continue_in_new_process(
+        {{"CUBLAS_WORKSPACE_CONFIG", setting}, {"CUFAULT_HANDLES", std::to_string(leaked + leaked / 2)}});
+    return;
   }
-  t.measure("handles created, of 200", static_cast<double>(handles.size()), "handles");
-  if (!handles.empty()) {
-    t.measure("device memory per handle",
-              static_cast<double>(before - free_now()) / static_cast<double>(handles.size()), "bytes");
+  const squeeze held(*device, room);
+  std::vector<cublasHandle_t> handles;
+  require(create_until_failure(handles, 1));
+  const std::size_t before = free_now(), wanted = std::strtoul(std::getenv("CUFAULT_HANDLES"), nullptr, 10);
+  observe(create_until_failure(handles, wanted));
+  t.measure("handles created", static_cast<double>(handles.size()), "handles");
+  if (handles.size() > 1) {
+    t.measure("device memory per handle with the setting",
+              static_cast<double>(before - free_now()) / static_cast<double>(handles.size() - 1), "bytes");
   }
   create_and_multiply();
 }
@@ -241,7 +286,7 @@ void keep_on_creating(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
-  create_until_failure(t);
+  leak(t);
   t.apply("create again, nothing destroyed");
   create_and_multiply();
 }
@@ -253,36 +298,44 @@ failure_case handle_leak() {
   c.name = "memory.handle_leak";
   c.summary = "cuBLAS handles that are created and never destroyed, until nothing can be created any more";
   c.failures = {"F-LIF-03", "F-MEM-04"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
-                       std::vector<std::string> claims = {}, const char* workspace = "") {
+  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
+                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
     arm a;
     a.name = name;
     a.kind = kind;
     a.summary = summary;
     a.claims = std::move(claims);
-    a.body = body;
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", workspace}};
-    c.arms.push_back(std::move(a));
+    a.body = std::move(body);
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    return c.arms.emplace_back(std::move(a));
   };
   add("control", arm_kind::control, "create, multiply, destroy, twice", control);
+
   add("leak_8_gib", arm_kind::fault, "leak until 8 GiB are gone", leak_in_a_corner, {"S0-10"});
   add("leak_whole_device", arm_kind::fault, "leak until the device is full", leak_the_whole_device,
       {"S0-10"});
   add("what_breaks_then", arm_kind::fault,
-      "cudaMalloc, cublasLtCreate and an old handle, once the leak has filled 8 GiB", what_breaks_then,
-      {"S0-11"});
+      "cudaMalloc, cublasLtCreate and an old handle, once 8 GiB are gone", what_breaks_then, {"S0-11"});
+  add("thrown_past_destroy", arm_kind::fault,
+      "the work throws before the cublasDestroy at the end of its try block", thrown_past_the_destroy,
+      {"S0-13"});
+
   add("destroy_all", arm_kind::remedy, "destroy what leaked, create again", destroy_all_then_create);
   add("destroy_one", arm_kind::remedy, "destroy one handle, create again", destroy_one_then_create);
-  add("destroy_each", arm_kind::remedy, "destroy each handle before the next", destroy_each);
-  add("one_cached_handle", arm_kind::remedy, "one handle for all the work", one_cached_handle);
-  add("raii_through_exceptions", arm_kind::remedy, "an owner destroys the handle when the work throws",
-      raii_through_exceptions, {"S0-13"});
-  add("workspace_0", arm_kind::remedy, "200 handles in 8 GiB with CUBLAS_WORKSPACE_CONFIG=:0:0",
-      smaller_workspace, {}, ":0:0");
-  add("workspace_16", arm_kind::remedy, "200 handles in 8 GiB with CUBLAS_WORKSPACE_CONFIG=:16:8",
-      smaller_workspace, {}, ":16:8");
-  add("workspace_4096", arm_kind::remedy, "200 handles in 8 GiB with CUBLAS_WORKSPACE_CONFIG=:4096:8",
-      smaller_workspace, {}, ":4096:8");
+  add("destroy_each", arm_kind::remedy, "destroy each handle before the next", destroy_each).against =
+      "leak_8_gib";
+  add("one_cached_handle", arm_kind::remedy, "one handle for all the work", one_cached_handle).against =
+      "leak_8_gib";
+  add("owner_destroys", arm_kind::remedy, "an owner destroys the handle when the work throws",
+      owner_through_exceptions)
+      .against = "thrown_past_destroy";
+  for (const auto& [name, setting] :
+       {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
+    add(name, arm_kind::remedy,
+        fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
+        [setting = setting](trial& t) { smaller_workspace(t, setting); });
+  }
+
   add("keep_on_creating", arm_kind::dead_end, "create again without destroying", keep_on_creating);
   return c;
 }
