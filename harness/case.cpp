@@ -71,6 +71,12 @@ std::string defect_of(const failure_case& c) {
     if (const auto defect = defect_of(a); !defect.empty()) return fmt::format("arm '{}': {}", a.name, defect);
     if (!names.insert(a.name).second) return fmt::format("two arms are named '{}'", a.name);
   }
+  for (const auto& a : c.arms) {
+    const auto answered =
+        std::find_if(c.arms.begin(), c.arms.end(), [&](const arm& f) { return f.name == a.against; });
+    if (!a.against.empty() && (answered == c.arms.end() || answered->kind != arm_kind::fault))
+      return fmt::format("arm '{}': there is no fault arm '{}' for it to answer", a.name, a.against);
+  }
   const auto has = [&](arm_kind kind) {
     return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& a) { return a.kind == kind; });
   };

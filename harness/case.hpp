@@ -9,12 +9,25 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace cufault {
 
 class trial;
+
+/// A precondition of a trial cannot be reached here, or somebody else disturbed it: inconclusive, a failure of nothing.
+class not_provoked : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Set-up of a trial failed: nothing can be concluded from it.
+class setup_failed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// What an arm needs of the machine it runs on.
 enum class need { host, gpu };
@@ -41,8 +54,9 @@ struct resource_limits {
 struct arm {
   std::string name{};  ///< unique in the case: a-z, 0-9, '_'
   arm_kind kind = arm_kind::fault;
-  std::string summary{};               ///< one line
-  std::vector<std::string> claims{};   ///< IDs in cases/claims.json that it tests
+  std::string summary{};              ///< one line
+  std::vector<std::string> claims{};  ///< IDs in cases/claims.json that it tests
+  std::string against{};              ///< for a remedy in place from the start: the fault arm that it answers
   std::function<void(trial&)> body{};  ///< runs in a process of its own
   need needs = need::gpu;
   std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets
@@ -58,8 +72,7 @@ struct failure_case {
   std::string name{};  ///< "FAMILY.NAME", as in cases/FAMILY/NAME.cpp
   std::string summary{};
   std::vector<std::string> failures{};  ///< field failures it shows: "F-MEM-01"
-  memory_class memory = memory_class::shared;
-  std::vector<arm> arms{};  ///< at least one control and one fault
+  std::vector<arm> arms{};              ///< at least one control and one fault
 };
 
 /// All cases linked into this program, by name.

@@ -5,6 +5,7 @@
 #include "harness/cli.hpp"
 #include "harness/process.hpp"
 #include "harness/properties.hpp"
+#include "reports/json_input.hpp"
 #include "reports/render.hpp"
 
 #include <fmt/format.h>
@@ -93,7 +94,7 @@ fs::path claims_file() {
 
 bool gpu_required() {
   const char* value = std::getenv("CUFAULT_REQUIRE_GPU");
-  return value != nullptr && std::string_view(value) == "1";
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
 }
 
 int show_stack(const target& where, bool json) {
@@ -105,7 +106,7 @@ int show_stack(const target& where, bool json) {
   } else {
     print_stack(std::cout, stack);
   }
-  return stack.value("cublas_error", std::string()).empty() ? 0 : exit_unresolved;
+  return stack.value("error", std::string()).empty() ? 0 : exit_unresolved;
 }
 
 int list_cases(bool json) {
@@ -150,59 +151,78 @@ int list_cases(bool json) {
 }
 
 int bless(const bless_arguments& arguments) {
-  const record r = load_record(arguments.record);
+  record r = load_record(arguments.record);
+  if (!r.complete)
+    throw usage_error(arguments.record.string() + " is of a run that did not come to its end; run it again");
   const stack_keys stack = keys_of(r);
+  if (!stack.contains("cublas"))
+    throw usage_error(arguments.record.string() + " does not say which cuBLAS it was made on");
   expectation_set expected = expectation_set::load(arguments.expectations);
-  std::map<std::string, std::string> extra;
+
+  nlohmann::json said = nlohmann::json::object();
   for (const std::string& text : arguments.when) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
       throw usage_error("--when takes KEY=COMPARISONS, as in --when 'driver=>=580 <581'");
-    extra[text.substr(0, equals)] = text.substr(equals + 1);
+    said[text.substr(0, equals)] = text.substr(equals + 1);
   }
-  int written = 0, left = 0;
-  std::set<std::string> met;
-  for (const case_result& c : r.cases) {
-    const bool asked = arguments.names.empty() || std::find(arguments.names.begin(), arguments.names.end(),
-                                                            c.name) != arguments.names.end();
-    if (!asked) continue;
-    met.insert(c.name);
+  const conditions extra = conditions::parse(json_cursor(parse_json("--when", said.dump())));
+  if (!extra.hold(stack))
+    throw usage_error(fmt::format("--when {} does not hold on the stack of {} itself", extra.text(),
+                                  arguments.record.string()));
+
+  const auto asked = [&](const std::string& name) {
+    return arguments.names.empty() ||
+           std::find(arguments.names.begin(), arguments.names.end(), name) != arguments.names.end();
+  };
+  for (const std::string& name : arguments.names) {
+    const bool met =
+        std::any_of(r.cases.begin(), r.cases.end(), [&](const case_result& c) { return c.name == name; });
+    if (!met) throw usage_error(fmt::format("{} has no case {}", arguments.record.string(), name));
+  }
+  int written = 0, known = 0, left = 0;
+  std::string report;
+  for (case_result& c : r.cases) {
+    if (!asked(c.name)) continue;
+    judge(c, expected, stack);  // by what the record shows, not by what it says of itself
     for (const arm_result& a : c.arms) {
-      const bool evidence = a.judged != verdict::unresolved && a.judged != verdict::not_provoked &&
-                            !a.trials.empty() && std::all_of(a.trials.begin(), a.trials.end(), comparable);
-      if (!evidence) {
-        fmt::print("left out: {} / {}: {}{}{}\n", c.name, a.name, to_string(a.judged),
-                   a.why.empty() ? "" : ": ", a.why);
+      if (a.judged == verdict::unresolved || a.judged == verdict::not_provoked) {
+        report += fmt::format("left out: {} / {}: {}: {}\n", c.name, a.name, to_string(a.judged), a.why);
         ++left;
         continue;
       }
-      if (extra.empty() && as_expected(a.judged)) continue;  // nothing new to say
-      const arm* known = find_arm(c.name, a.name);
+      if (extra.by_key.empty() && as_expected(a.judged)) {
+        ++known;
+        continue;
+      }
+      const arm* here = find_arm(c.name, a.name);
       expectation e;
       e.case_name = c.name;
       e.arm = a.name;
-      e.when = usual_conditions(stack, known == nullptr || known->needs == need::gpu);
-      for (const auto& [key, comparisons] : extra) e.when.by_key[key] = comparisons;
+      e.when = usual_conditions(stack, here == nullptr || here->needs == need::gpu);
+      for (const auto& [key, comparisons] : extra.by_key) e.when.by_key[key] = comparisons;
       e.signatures = signatures_of(a.trials);
       e.record = arguments.record.filename();
-      fmt::print("blessed: {} / {} when {}: {}\n", c.name, a.name, e.when.text(), describe(e.signatures));
+      report += fmt::format("blessed: {} / {} when {}: {}\n", c.name, a.name, e.when.text(),
+                            describe(e.signatures));
       expected.put(std::move(e));
+      static_cast<void>(expected.find(c.name, a.name, stack));  // throws on a tie, before anything is written
       ++written;
     }
   }
-  for (const std::string& name : arguments.names) {
-    if (!met.contains(name))
-      throw usage_error(fmt::format("{} has no case {}", arguments.record.string(), name));
-  }
   if (written > 0) expected.save(arguments.expectations);
-  fmt::print("{} blessed, {} left out, in {}. Keep {} beside them in reports/recorded.\n", written, left,
-             arguments.expectations.string(), arguments.record.filename().string());
+  fmt::print("{}{} blessed, {} already expected, {} left out, in {}. Keep {} in reports/recorded.\n", report,
+             written, known, left, arguments.expectations.string(), arguments.record.filename().string());
   return exit_gate;  // so that no job can bless by accident
 }
 
 int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) {
   std::vector<record> loaded;
-  for (const fs::path& file : records_in(records)) loaded.push_back(load_record(file));
+  for (const fs::path& file : records_in(records)) {
+    loaded.push_back(load_record(file));
+    // By what it shows: a control that failed silences its case, whatever the file says of itself.
+    for (case_result& c : loaded.back().cases) judge(c, {}, keys_of(loaded.back()));
+  }
   const auto verdicts = judge_claims(load_claims(claims_file()), loaded);
   if (json) {
     std::cout << to_json(verdicts).dump(2) << '\n';
@@ -219,23 +239,32 @@ int show_record(const fs::path& file, bool markdown) {
 }
 
 int show_differences(const fs::path& before, const fs::path& after, bool markdown) {
-  const int differing =
-      print_differences(std::cout, load_record(before), load_record(after), style(markdown));
+  const record first = load_record(before), second = load_record(after);
+  const auto shows_nothing = [](const record& r) {
+    return std::none_of(r.cases.begin(), r.cases.end(), [](const case_result& c) {
+      return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) {
+        return !a.trials.empty() && std::all_of(a.trials.begin(), a.trials.end(), comparable);
+      });
+    });
+  };
+  const int differing = print_differences(std::cout, first, second, style(markdown));
+  if (shows_nothing(first) || shows_nothing(second))
+    throw usage_error("one of the records shows no arm that could be compared");
   return differing == 0 ? 0 : exit_gate;
 }
 
 int preflight(const target& where, const fs::path& records) {
-  write_whole(stamp_file((fs::create_directories(records), records)),
-              "runs after this file count towards the floor\n");
+  fs::create_directories(records);
   const nvml management;
   const nlohmann::json stack = read_stack(own_path(), where, management);
+  const bool gpu = stack["gpu"].is_object();
+  write_whole(stamp_file(records), gpu ? "gpu\n" : "no gpu\n");
   print_stack(std::cout, stack);
   std::cout << std::flush;
-  if (const std::string why = stack.value("cublas_error", std::string()); !why.empty())
-    throw usage_error(why);
-  if (stack["gpu"].is_object()) return 0;
+  if (const std::string why = stack.value("error", std::string()); !why.empty()) throw usage_error(why);
+  if (gpu) return 0;
   const std::string why = stack.value("no_gpu", std::string("unknown"));
-  if (gpu_required()) throw usage_error("CUFAULT_REQUIRE_GPU=1 and there is no GPU: " + why, exit_gate);
+  if (gpu_required()) throw usage_error("CUFAULT_REQUIRE_GPU is set and there is no GPU: " + why, exit_gate);
   fmt::print("no GPU: {}; only what needs none will run\n", why);
   return exit_skipped;
 }
@@ -246,21 +275,29 @@ int check_floor(const fs::path& records, int at_least) {
   if (none)
     throw usage_error(
         fmt::format("no preflight has run in {}; run the tests through ctest", records.string()));
+  std::string seen;
+  std::getline(std::ifstream(stamp_file(records)), seen);
+  const bool on_gpu = seen == "gpu";
+  fs::remove(stamp_file(records), none);
+
+  // Where there is a GPU, a case counts only if it did something there.
+  const auto ran = [&](const arm_result& a) {
+    return !a.trials.empty() && std::all_of(a.trials.begin(), a.trials.end(), [&](const observation& o) {
+      return comparable(o) && (!on_gpu || o.context != "none");
+    });
+  };
   std::set<std::string> executed;
   for (const fs::path& file : records_in({records})) {
     if (fs::last_write_time(file) < since) continue;
     for (const case_result& c : load_record(file).cases) {
-      const bool ran = std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) {
-        return !a.trials.empty() && std::all_of(a.trials.begin(), a.trials.end(), comparable);
-      });
-      if (ran) executed.insert(c.name);
+      if (std::any_of(c.arms.begin(), c.arms.end(), ran)) executed.insert(c.name);
     }
   }
-  fs::remove(stamp_file(records), none);
-  fmt::print("{} cases were executed; the floor is {}\n", executed.size(), at_least);
+  fmt::print("{} cases were executed{}; the floor is {}\n", executed.size(), on_gpu ? " on the GPU" : "",
+             at_least);
   if (static_cast<int>(executed.size()) >= at_least) return 0;
   throw usage_error(
-      "too few cases ran for the result to mean anything; see the skipped tests above, or set CUFAULT_FLOOR",
+      "too few cases ran for the result to mean anything; see the skipped tests above, or CUFAULT_FLOOR",
       exit_gate);
 }
 

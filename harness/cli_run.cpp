@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,9 +45,13 @@ std::vector<selected_case> select(const std::vector<std::string>& names) {
       for (const std::string& name : names) {
         const bool whole = name == c.name || c.name.starts_with(name + ".");
         const bool only_this = name == c.name + "/" + a.name;
+        // Without a working control nothing is proved, nor by a remedy without the fault that it answers.
         const bool control_of_it = a.kind == arm_kind::control && name.starts_with(c.name + "/");
+        const bool answered_by_it = std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& other) {
+          return other.against == a.name && name == c.name + "/" + other.name;
+        });
         if (whole || only_this) understood.insert(name);
-        asked = asked || whole || only_this || control_of_it;
+        asked = asked || whole || only_this || control_of_it || answered_by_it;
       }
       if (asked) s.arms.push_back(&a);
     }
@@ -58,6 +63,14 @@ std::vector<selected_case> select(const std::vector<std::string>& names) {
           fmt::format("no case, family or CASE/ARM is called {}; `cufault list` names them", name));
   }
   return selected;
+}
+
+bool registered(const std::string& case_name, const std::string& arm_name) {
+  const auto& cases = all_cases();
+  return std::any_of(cases.begin(), cases.end(), [&](const failure_case& c) {
+    return c.name == case_name &&
+           std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& a) { return a.name == arm_name; });
+  });
 }
 
 std::string utc_now(const char* format) {
@@ -74,6 +87,11 @@ std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm
   return std::uint64_t{out[0]} << 32 | out[1];
 }
 
+bool interrupt_came(int stop) {
+  pollfd asked{stop, POLLIN, 0};
+  return poll(&asked, 1, 0) > 0;
+}
+
 class run {
  public:
   run(const run_arguments& arguments, int stop) : arguments_(arguments), stop_(stop) {
@@ -87,15 +105,24 @@ class run {
                                    : std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
     record_.started = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
     stack_ = read_stack(own_path(), arguments_.where, management_, stop_);
-    if (const std::string why = stack_.value("cublas_error", std::string()); !why.empty())
-      throw usage_error(why);
+    if (const std::string why = stack_.value("error", std::string()); !why.empty()) throw usage_error(why);
     no_gpu_ = stack_["gpu"].is_object() ? std::string() : stack_.value("no_gpu", std::string("unknown"));
     if (!no_gpu_.empty() && gpu_required())
-      throw usage_error("CUFAULT_REQUIRE_GPU=1 and there is no GPU: " + no_gpu_, exit_gate);
+      throw usage_error("CUFAULT_REQUIRE_GPU is set and there is no GPU: " + no_gpu_, exit_gate);
     record_.stack = for_record(stack_);
   }
 
   int all(const std::vector<selected_case>& selected) {
+    // What is wrong with the cases or their expectations is said before anything runs.
+    for (const expectation& e : expected_.all()) {
+      if (arguments_.names.empty() && !registered(e.case_name, e.arm))
+        throw usage_error(
+            fmt::format("{}: expects {}/{}, which this cufault does not have", e.source, e.case_name, e.arm));
+    }
+    for (const selected_case& s : selected) {
+      properties_of(*s.what);
+      for (const arm* a : s.arms) static_cast<void>(expected_.find(s.what->name, a->name, keys_of(record_)));
+    }
     record_writer writer(
         arguments_.records,
         utc_now("{:%Y%m%dT%H%M%SZ}") + (selected.size() == 1 ? "-" + selected[0].what->name : ""), record_);
@@ -132,8 +159,14 @@ class run {
                                                          [](const arm* a) { return a->needs == need::gpu; });
     std::optional<gpu_lock> lock;
     const std::string uuid = uses_gpu ? stack_["gpu"].value("uuid", std::string("unknown")) : std::string();
-    if (uses_gpu)
-      lock.emplace(uuid, properties_of(c).memory, std::chrono::seconds(arguments_.wait_seconds), stop_);
+    if (uses_gpu) {
+      try {
+        lock.emplace(uuid, properties_of(c).memory, std::chrono::seconds(arguments_.wait_seconds), stop_);
+      } catch (const gpu_busy&) {
+        if (interrupt_came(stop_)) throw interrupted{};
+        throw;
+      }
+    }
 
     runner_options options;
     options.no_gpu = no_gpu_;

@@ -102,10 +102,10 @@ void bind_cublas(const cublas_paths& paths) {
   if (!paths.cublaslt.empty() || paths.cublas.empty()) {
     cublaslt = resolve(paths.cublaslt, "libcublasLt.so");
   } else {
-    const std::string suffix =
-        fs::path(cublas).filename().string().substr(std::string("libcublas.so").size());
-    const fs::path sibling = fs::path(cublas).parent_path() / ("libcublasLt.so" + suffix);
-    if (fs::exists(sibling)) cublaslt = sibling;
+    const std::string stem = "libcublas.so", name = fs::path(cublas).filename();
+    const fs::path sibling =
+        fs::path(cublas).parent_path() / ("libcublasLt.so" + name.substr(std::min(stem.size(), name.size())));
+    if (name.starts_with(stem) && fs::exists(sibling)) cublaslt = sibling;
   }
   void* lt_handle = cublaslt.empty() ? nullptr : load(cublaslt, "cublasLtCreate");
   void* handle = load(cublas, "cublasCreate_v2");

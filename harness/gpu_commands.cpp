@@ -22,7 +22,7 @@ int serve_trial(const trial_arguments& arguments) {
   options.stage = arguments.stage;
   options.device = arguments.where.device;
   options.libraries = {arguments.where.cublas, arguments.where.cublaslt};
-  return trial::run(*c, *a, options);
+  return trial::run(*a, options);
 }
 
 int serve_neighbour(int device, std::uint64_t leave_free) {

@@ -20,7 +20,7 @@ int serve_neighbour(int, std::uint64_t) {
 
 int serve_probe(const target&) {
   const std::string text =
-      nlohmann::json{{"gpu", nullptr}, {"no_gpu", build_it_with_cuda}, {"cublas_error", ""}}.dump();
+      nlohmann::json{{"gpu", nullptr}, {"no_gpu", build_it_with_cuda}, {"error", ""}}.dump();
   return write(report_fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
 }
 

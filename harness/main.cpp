@@ -7,9 +7,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -144,12 +147,13 @@ int dispatch(int argc, char** argv) {
                          [&] { return preflight(test_target, test_records); });
   before->add_option("--records", test_records, "folder of the records")->type_name("DIR");
   add_target(before, test_target);
-  int at_least = 1;
+  const char* floor_said = std::getenv("CUFAULT_FLOOR");
+  int at_least = floor_said != nullptr ? std::max(1, std::atoi(floor_said)) : 1;
   auto* floor = command("floor", "For CTest: were enough cases executed since the preflight?",
                         [&] { return check_floor(test_records, at_least); });
   floor->add_option("--records", test_records, "folder of the records")->type_name("DIR");
   floor->add_option("--at-least", at_least, "cases that must have been executed")
-      ->envname("CUFAULT_FLOOR")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
 
   // What this program starts itself as; no names for people.
@@ -203,8 +207,16 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A closed standard descriptor would be the next file that is opened: a journal must not get the progress text.
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) return exit_unresolved;
+  }
   try {
-    return dispatch(argc, argv);
+    const int code = dispatch(argc, argv);
+    std::cout << std::flush;
+    if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw usage_error("standard output could not be written");
+    return code;
   } catch (const usage_error& e) {
     std::cerr << "cufault: " << e.what() << '\n';
     return e.exit_code;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <csignal>
 #include <span>
 #include <system_error>
 
@@ -58,7 +59,10 @@ void decide_ending(observation& o, const frame_reader& reader, const process_res
   } else if (p.how == ending::signalled) {
     o.ended = outcome::crashed;
     o.why = signal_name(p.signal);
-    if (!reader.done() && o.in_flight.empty()) {
+    if (p.signal == SIGKILL || p.signal == SIGTERM || p.signal == SIGINT || p.signal == SIGHUP) {
+      // No library kills its process so; the kernel does where the host has no memory left, and people do.
+      fail(o, fmt::format("the trial {}, from outside", ending_text(p)));
+    } else if (!reader.done() && o.in_flight.empty()) {
       fail(o, fmt::format("the trial {} outside an observed call", ending_text(p)));
     }
   } else if (!o.in_flight.empty()) {
@@ -225,6 +229,7 @@ arm_result run_arm(const failure_case& c, const arm& a, const runner_options& op
   result.name = a.name;
   result.kind = a.kind;
   result.claims = a.claims;
+  result.against = a.against;
   result.failures = c.failures;
   result.summary = a.summary;
   if (a.needs == need::gpu && !options.no_gpu.empty()) {

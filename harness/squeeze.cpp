@@ -23,7 +23,7 @@ squeeze::squeeze(device_memory& device, std::uint64_t leave_free, unsigned block
   const std::uint64_t granule = device_.granule();
   const std::uint64_t before = device_.free_bytes();
   if (before + granule < leave_free) {
-    throw std::invalid_argument(fmt::format("cannot leave {} bytes free: only {} are", leave_free, before));
+    throw not_enough_memory(fmt::format("cannot leave {} bytes free: only {} are", leave_free, before));
   }
   try {
     // One large block is quick; what it cannot reach is filled with ever smaller ones.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/case.hpp"
+
 #include <sys/types.h>
 
 #include <cstddef>
@@ -39,16 +41,22 @@ class device_memory {
 std::unique_ptr<device_memory> current_device_memory();
 
 /// Device memory moved while it was being squeezed, and not by us: the trial is inconclusive.
-class memory_moved : public std::runtime_error {
+class memory_moved : public not_provoked {
  public:
-  using std::runtime_error::runtime_error;
+  using not_provoked::not_provoked;
+};
+
+/// Less is free than the squeeze is to leave: it cannot be provoked on this device, or not now.
+class not_enough_memory : public not_provoked {
+ public:
+  using not_provoked::not_provoked;
 };
 
 /// Holds device memory so that no more than `leave_free` bytes, to one granule, stay free, for as long as it
 /// lives. Plain allocations: the bulk in `blocks` equal ones, as a program's buffers would be, then what the
 /// remainder takes. Leaving 0 means that not even one granule can be allocated any more; the driver goes on
 /// reporting a small remainder as free that nobody can have. Throws memory_moved when what became free or was
-/// taken does not add up, std::invalid_argument when less than `leave_free` is free to begin with. The device
+/// taken does not add up, not_enough_memory when less than `leave_free` is free to begin with. The device
 /// must outlive it.
 class squeeze {
  public:
@@ -80,7 +88,7 @@ class squeeze {
 };
 
 /// Another process that squeezes the same device, to `leave_free` bytes. It is `cufault neighbour`, started
-/// by this program, and ends with it. Throws std::runtime_error with its words when it cannot.
+/// by this program, and ends with it. Throws not_provoked with its words when it cannot.
 class neighbour {
  public:
   neighbour(int device, std::uint64_t leave_free);

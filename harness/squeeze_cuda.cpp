@@ -84,8 +84,8 @@ neighbour::neighbour(int device, std::uint64_t leave_free) {
   if (failed != 0) process_ = -1;
   if (std::sscanf(said.c_str(), "held %llu free %llu", &held, &free) != 2) {
     release();
-    throw std::runtime_error(fmt::format("the neighbour process could not take device memory: {}",
-                                         failed != 0 ? std::generic_category().message(failed) : said));
+    throw not_provoked(fmt::format("the neighbour process could not take device memory: {}",
+                                   failed != 0 ? std::generic_category().message(failed) : said));
   }
   held_ = held;
   free_ = free;

@@ -87,10 +87,14 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
     std::string how = fmt::format("exit code {}", ended.exit_code);
     if (ended.how == ending::signalled) how = fmt::format("signal {}", ended.signal);
     if (ended.how == ending::timed_out) how = "no answer in 60 s";
-    stack = {{"gpu", nullptr},
-             {"no_gpu",
-              fmt::format("the process that looks for one ended early ({}) {}", how, ended.stderr_text)}};
+    stack = {
+        {"gpu", nullptr},
+        {"error",
+         fmt::format("the process that looks at the stack did not end well ({}): something that it loads "
+                     "breaks at start; {}",
+                     how, ended.stderr_text)}};
   }
+  stack["memory_watch"] = management.driver_version() ? "nvml" : "none";
   stack["host"] = host();
   stack["environment"] = relevant_environment();
   if (const auto version = management.driver_version()) {
@@ -107,7 +111,7 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
   key("driver", text_at(stack, "driver", "version"));
   key("runtime", text_at(stack, "runtime", "version"));
   key("compute_capability", text_at(stack, "gpu", "compute_capability"));
-  key("module_loading", stack["environment"].value("CUDA_MODULE_LOADING", std::string("LAZY")));
+  key("module_loading", stack["environment"].value("CUDA_MODULE_LOADING", std::string()));
   stack["keys"] = keys;
   return stack;
 }
@@ -137,7 +141,7 @@ void print_stack(std::ostream& out, const nlohmann::json& stack) {
   }
   const std::string own = text_at(stack, "cublaslt", "called_by_cublas");
   if (own != text_at(stack, "cublaslt", "path")) line("cuBLAS calls", own);
-  line("cuBLAS error", stack.value("cublas_error", std::string()));
+  line("error", stack.value("error", std::string()));
   if (stack.contains("host")) {
     const auto& h = stack["host"];
     line("host", fmt::format("{}, kernel {}, {} x {}, libc {}", h.value("system", ""), h.value("kernel", ""),

@@ -59,7 +59,7 @@ std::string uuid_text(const cudaUUID_t& uuid) {
 }  // namespace
 
 int probe_stack(const target& where) {
-  nlohmann::json stack = {{"gpu", nullptr}, {"no_gpu", ""}, {"cublas_error", ""}};
+  nlohmann::json stack = {{"gpu", nullptr}, {"no_gpu", ""}, {"error", ""}};
   try {
     bind_cublas({where.cublas, where.cublaslt});
     const bound_paths paths = bound_cublas();
@@ -68,7 +68,7 @@ int probe_stack(const target& where) {
                          {"path", paths.cublaslt.string()},
                          {"called_by_cublas", paths.cublaslt_of_cublas.string()}};
   } catch (const std::exception& e) {
-    stack["cublas_error"] = e.what();
+    stack["error"] = e.what();
   }
   int runtime = 0, driver = 0, devices = 0;
   cudaRuntimeGetVersion(&runtime);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cmath>
@@ -152,8 +153,11 @@ void trial::apply(std::string_view text) {
 
 void trial::sample(std::string_view at) {
   std::size_t free = 0, total = 0;
-  if (const cudaError_t e = cudaMemGetInfo(&free, &total); e != cudaSuccess)
-    return;  // nothing to tell without a context
+  const cudaError_t left_before = cudaPeekAtLastError();
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) {
+    if (left_before == cudaSuccess) cudaGetLastError();  // looking leaves no trace
+    return;
+  }
   send({{"t", "memory"}, {"at", at}, {"free", free}, {"total", total}});
 }
 
@@ -162,7 +166,9 @@ void trial::measure(std::string_view name, double value, std::string_view unit) 
   send({{"t", "measure"}, {"name", name}, {"value", value}, {"unit", unit}});
 }
 
-void trial::find(std::string_view claim, bool holds, std::string_view why) {
+void trial::conclude(std::string_view claim, bool holds, std::string_view why) {
+  if (std::find(arm_.claims.begin(), arm_.claims.end(), claim) == arm_.claims.end())
+    throw setup_failed(fmt::format("the arm concludes on {}, which is not among its claims", claim));
   send({{"t", "finding"}, {"claim", claim}, {"holds", holds}, {"why", why}});
 }
 
@@ -175,6 +181,7 @@ void trial::open_context() {
   bool right = false;
   require(prove_context(next_seed++, &right));
   if (!right) throw setup_failed("our own product was wrong before anything was provoked");
+  opened_ = true;
   sample("context opened");
 }
 
@@ -236,7 +243,7 @@ void trial::continue_in_new_process(const std::map<std::string, std::string>& en
 
 std::string trial::context_state() {
   int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return "none";
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return opened_ ? "damaged" : "none";
   bool right = false;
   const cudaError_t e = prove_context(next_seed++, &right);
   return e == cudaSuccess && right ? "usable" : "damaged";
@@ -258,7 +265,7 @@ void trial::run_body() {
   }
 }
 
-int trial::run(const failure_case&, const arm& a, const trial_options& options) {
+int trial::run(const arm& a, const trial_options& options) {
   trial t(a, options);
   t.run_body();
   if (t.continued_) return t.exit_code_of_next_;

@@ -38,18 +38,6 @@ struct product_result {
 };
 status_record record_of(const product_result& result);
 
-/// Set-up of a trial failed: nothing can be concluded from it.
-class setup_failed : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// A precondition of the trial cannot be reached here; not a failure of anything.
-class not_provoked : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 struct trial_options {
   std::optional<std::int64_t> rung;
   std::uint64_t seed = 0;
@@ -81,7 +69,7 @@ class trial {
 
   void sample(std::string_view at);  ///< free and total device memory now; needs a context
   void measure(std::string_view name, double value, std::string_view unit = "");
-  void find(std::string_view claim, bool holds, std::string_view why);
+  void conclude(std::string_view claim, bool holds, std::string_view why);
 
   /// Goes on with the same arm in a new process, at the next stage, with changes to the environment (an empty
   /// value unsets). Returns when it has ended; the body must return then.
@@ -93,7 +81,7 @@ class trial {
   void library_logged(std::string_view line);  ///< from any thread; the first hundred lines are kept
 
   /// Runs the body and everything round it; the process's exit code.
-  static int run(const failure_case& c, const arm& a, const trial_options& options);
+  static int run(const arm& a, const trial_options& options);
 
  private:
   void send(const nlohmann::json& frame);
@@ -101,6 +89,7 @@ class trial {
   std::string context_state();
   const arm& arm_;
   trial_options options_;
+  bool opened_ = false;  // open_context() succeeded
   bool continued_ = false;
   int exit_code_of_next_ = 0;
   std::atomic<int> logged_{0};

@@ -139,11 +139,14 @@ int main(int argc, char** argv) {
   add("trial", one_trial);
   add("squeeze", one_squeeze);
   try {
+    // The squeeze by itself: the device takes a while to clear what it gave back, and the next process would
+    // pay.
     keep_medians reporter;
-    benchmark::RunSpecifiedBenchmarks(&reporter);
+    benchmark::RunSpecifiedBenchmarks(&reporter, "bare_process|trial");
+    benchmark::RunSpecifiedBenchmarks(&reporter, "squeeze");
     const bool trial_ok = within("trial over bare process",
-                                 reporter.median["trial"] / reporter.median["bare_process"], 1.15, "");
-    const bool squeeze_ok = within("squeeze to 2 MiB", reporter.median["squeeze"], 50, " ms");
+                                 reporter.median.at("trial") / reporter.median.at("bare_process"), 1.15, "");
+    const bool squeeze_ok = within("squeeze to 2 MiB", reporter.median.at("squeeze"), 50, " ms");
     return trial_ok && squeeze_ok ? 0 : 1;
   } catch (const std::exception& e) {
     fmt::print(stderr, "own_cost: {}\n", e.what());

@@ -30,20 +30,22 @@ function(cufault_case PATH)
   set_property(TARGET cufault APPEND_STRING PROPERTY CUFAULT_CASE_PROPERTIES
     "{\"${TEST}\", \"${CASE_TIER}\", \"${CASE_NEEDS}\", memory_class::${CASE_MEMORY}, ${CASE_TIMEOUT}},\n")
 
-  add_test(NAME ${TEST} COMMAND cufault run ${TEST} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait ${CASE_TIMEOUT})
+  add_test(NAME ${TEST} COMMAND cufault run ${TEST} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait 60)
   set(LABELS case ${FAMILY} ${CASE_TIER} full ${CASE_NEEDS})
   list(REMOVE_DUPLICATES LABELS)
   # RESOURCE_GROUPS places cases on GPUs where CTest was given a resource spec file, and is ignored without one; RESOURCE_LOCK keeps
   # a plain `ctest -j` in order; the harness's own lock on the GPU keeps order between suites.
+  set_tests_properties(${TEST} PROPERTIES RESOURCE_LOCK cufault_gpu)
   if(CASE_NEEDS STREQUAL gpu)
     set(SLOTS 1)
     if(CASE_MEMORY STREQUAL exclusive)
       set(SLOTS 100)
     endif()
-    set_tests_properties(${TEST} PROPERTIES RESOURCE_GROUPS "gpus:${SLOTS}" RESOURCE_LOCK cufault_gpu)
+    set_tests_properties(${TEST} PROPERTIES RESOURCE_GROUPS "gpus:${SLOTS}")
   endif()
+  math(EXPR WITH_WAIT "${CASE_TIMEOUT} + 60")
   set_tests_properties(${TEST} PROPERTIES
-    LABELS "${LABELS}" TIMEOUT ${CASE_TIMEOUT} SKIP_RETURN_CODE 77 FIXTURES_REQUIRED machine)
+    LABELS "${LABELS}" TIMEOUT ${WITH_WAIT} SKIP_RETURN_CODE 77 FIXTURES_REQUIRED machine)
 endfunction()
 
 # After the last case: what the lines above said, for the program, and the tests round the cases.

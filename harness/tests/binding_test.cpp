@@ -120,6 +120,10 @@ TEST(bind_cublas, refuses_a_library_that_is_no_cublas) {
       "is not the library it should be: .*undefined symbol: cublasCreate_v2");
 }
 
+TEST(bind_cublas, refuses_a_file_with_any_other_name) {
+  in_child([] { bind_cublas({"/dev/null", {}}); }, "cannot load /dev/null: ");
+}
+
 TEST(bind_cublas, throws_when_a_function_that_the_pair_lacks_is_called) {
   in_child(
       [] {

@@ -171,7 +171,7 @@ TEST_F(road, is_skipped_when_nothing_could_be_provoked) {
 TEST_F(road, fails_without_a_gpu_when_one_is_required) {
   const auto seen = run({"road.create"}, {{"CUFAULT_REQUIRE_GPU", "1"}});
   EXPECT_EQ(seen.exit_code, 1);
-  EXPECT_THAT(seen.stderr_text, HasSubstr("CUFAULT_REQUIRE_GPU=1 and there is no GPU"));
+  EXPECT_THAT(seen.stderr_text, HasSubstr("CUFAULT_REQUIRE_GPU is set and there is no GPU"));
 }
 
 TEST_F(road, runs_one_arm_with_its_control) {
@@ -240,6 +240,89 @@ TEST_F(road, tells_two_records_apart) {
   EXPECT_EQ(cufault({"diff", recorded[0].string(), recorded[0].string()}).exit_code, 0);
 }
 
+TEST_F(road, compares_nothing_with_nothing_as_bad_input) {
+  run({"road.on_a_gpu"});
+  const std::string only = files(".json").at(0);
+  EXPECT_EQ(cufault({"diff", only, only}).exit_code, 2);
+}
+
+TEST_F(road, fails_the_gate_where_what_was_expected_of_a_gpu_cannot_run) {
+  bless_what_is_seen();
+  auto all = nlohmann::json::parse(std::ifstream(folder / "expectations" / "road.create.json"));
+  all["case"] = "road.on_a_gpu";
+  all["expectations"].erase(2);
+  all["expectations"].erase(2);
+  for (auto& e : all["expectations"]) e["when"]["compute_capability"] = "9.0";
+  std::ofstream(folder / "expectations" / "road.on_a_gpu.json") << all;
+  EXPECT_EQ(run({"road.on_a_gpu", "--mode", "gate"}).exit_code, 1);
+  EXPECT_EQ(run({"road.on_a_gpu", "--mode", "gate", "--not-provoked-budget", "2"}).exit_code, 77);
+}
+
+TEST_F(road, refuses_expectations_of_arms_that_do_not_exist) {
+  bless_what_is_seen();
+  auto all = nlohmann::json::parse(std::ifstream(folder / "expectations" / "road.create.json"));
+  all["expectations"][0]["arm"] = "forgotten";
+  std::ofstream(folder / "expectations" / "road.create.json") << all;
+  const auto seen = run({});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("expects road.create/forgotten, which this cufault does not have"));
+}
+
+TEST_F(road, blesses_nothing_that_its_own_stack_contradicts_or_that_ties) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const std::string made = files(".json").at(0);
+  const auto bless = [&](const std::string& when) {
+    return cufault({"bless", made, "--when", when, "--expectations", (folder / "expectations").string()});
+  };
+  EXPECT_THAT(bless("foo=1").stderr_text, HasSubstr("unknown condition"));
+  EXPECT_THAT(bless("cublas=<1").stderr_text, HasSubstr("does not hold on the stack"));
+  EXPECT_FALSE(fs::exists(folder / "expectations"));
+  EXPECT_EQ(bless("cublaslt=>=13").exit_code, 1);
+  EXPECT_THAT(bless("runtime=>=1").stderr_text, HasSubstr("no more specific than"));
+  EXPECT_EQ(run({"road.create", "--mode", "gate"}).exit_code, 0) << "what was blessed before is not spoilt";
+}
+
+TEST_F(road, blesses_nothing_from_a_run_that_did_not_end) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  auto cut = nlohmann::json::parse(std::ifstream(files(".json").at(0)));
+  cut["complete"] = false;
+  std::ofstream(folder / "cut.json") << cut;
+  EXPECT_EQ(
+      cufault({"bless", (folder / "cut.json").string(), "--expectations", (folder / "expectations").string()})
+          .exit_code,
+      2);
+}
+
+TEST_F(road, does_not_take_a_library_that_kills_the_process_for_a_missing_gpu) {
+  const std::string deadly = (fs::path(FAKE_CUBLAS_DIR) / "deadly").string();
+  for (const char* command : {"stack", "preflight"}) {
+    const auto seen = cufault({command, "--cublas", deadly});
+    EXPECT_EQ(seen.exit_code, 2) << command;
+    EXPECT_THAT(seen.stdout_text + seen.stderr_text, HasSubstr("signal 6"));
+  }
+  EXPECT_EQ(cufault({"run", "road.on_a_gpu", "--cublas", deadly, "--records", (folder / "records").string()})
+                .exit_code,
+            2);
+}
+
+TEST_F(road, tests_only_claims_of_the_ledger) {
+  spawn_options options;
+  options.argv = {CUFAULT_PROGRAM, "list", "--json"};
+  const auto listed = nlohmann::json::parse(run_process(options, {}).stdout_text);
+  options.argv = {CUFAULT_PROGRAM, "claims", "--json", folder};
+  const std::string ledger = run_process(options, {}).stdout_text;
+  int tested = 0;
+  for (const auto& c : listed) {
+    for (const auto& a : c["arms"]) {
+      for (const auto& id : a["claims"]) {
+        ++tested;
+        EXPECT_THAT(ledger, HasSubstr("\"" + id.get<std::string>() + "\"")) << c["name"] << "/" << a["name"];
+      }
+    }
+  }
+  EXPECT_GT(tested, 0);
+}
+
 TEST_F(road, judges_claims_from_records) {
   run({"road.create"});
   const auto claims = cufault({"claims", files(".json").at(0).string(), "--json"});
@@ -258,6 +341,8 @@ TEST_F(road, counts_executed_cases_from_the_preflight_to_the_floor) {
   cufault({"preflight", "--records", records, "--cublas", fake});
   run({"road.create"});
   EXPECT_EQ(cufault({"floor", "--records", records, "--at-least", "2"}).exit_code, 1);
+  EXPECT_EQ(cufault({"floor", "--records", records, "--at-least", "0"}).exit_code, 2)
+      << "no floor is no gate";
   cufault({"preflight", "--records", records, "--cublas", fake});
   run({"road.create"});
   EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 0);

@@ -78,10 +78,16 @@ TEST(trial, is_told_its_arm_and_rung) {
   EXPECT_EQ(o.stdout_text, "CUFAULT_A=b\nLD_PRELOAD=/nowhere/injector.so\n");
 }
 
+TEST(trial, that_was_killed_from_outside_says_nothing_about_the_library) {
+  const auto o = seen_by({"die", "kill", "in_call"});
+  EXPECT_EQ(o.ended, outcome::harness_failed);
+  EXPECT_EQ(o.signal, SIGKILL);
+  EXPECT_EQ(o.why, "the trial died of SIGKILL, from outside");
+}
+
 TEST(trial, that_dies_inside_a_call_has_crashed) {
-  for (const auto& [name, number, text] : {std::tuple{"segv", SIGSEGV, "SIGSEGV"},
-                                           {"abort", SIGABRT, "SIGABRT"},
-                                           {"kill", SIGKILL, "SIGKILL"}}) {
+  for (const auto& [name, number, text] :
+       {std::tuple{"segv", SIGSEGV, "SIGSEGV"}, {"abort", SIGABRT, "SIGABRT"}}) {
     const auto o = seen_by({"die", name, "in_call"});
     EXPECT_EQ(o.ended, outcome::crashed);
     EXPECT_EQ(o.signal, number);

@@ -110,7 +110,7 @@ TEST(squeeze, fills_a_device_that_has_no_large_block_left) {
 
 TEST(squeeze, refuses_to_leave_more_than_there_is) {
   fake_device device(1_GiB);
-  EXPECT_THROW(squeeze(device, 2_GiB), std::invalid_argument);
+  EXPECT_THROW(squeeze(device, 2_GiB), not_enough_memory);
 }
 
 TEST(squeeze, is_inconclusive_when_another_process_takes_memory_meanwhile) {
