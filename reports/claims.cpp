@@ -175,12 +175,16 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
       for (const auto& c : r.cases) {
         if (control_unresolved(c)) continue;
         for (const auto& arm : c.arms)
-          if (auto said = says_of(what, c, arm))
-            v.evidence.push_back({.case_name = c.name,
-                                  .arm = arm.name,
-                                  .stack = stack_label(r),
-                                  .says = std::move(said->first),
-                                  .why = std::move(said->second)});
+          if (auto said = says_of(what, c, arm)) {
+            claim_evidence e{.case_name = c.name,
+                             .arm = arm.name,
+                             .stack = stack_label(r),
+                             .says = std::move(said->first),
+                             .why = std::move(said->second)};
+            // The same stack recorded twice says a thing once.
+            if (std::find(v.evidence.begin(), v.evidence.end(), e) == v.evidence.end())
+              v.evidence.push_back(std::move(e));
+          }
       }
     v.verdict = verdict_of(what, v.evidence);
     verdicts.push_back(std::move(v));

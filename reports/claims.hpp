@@ -32,6 +32,7 @@ struct claim_evidence {
   std::string case_name, arm, stack;  ///< stack: "cuBLAS 13.1.0, NVIDIA H200, driver 580.159.04"
   std::string says;                   ///< "confirmed", "other status", "refuted" or "partly"
   std::string why;                    ///< signature or finding in one line
+  friend bool operator==(const claim_evidence&, const claim_evidence&) = default;
 };
 
 struct claim_verdict {

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What is committed must be evidence: no expectation without the record that shows it.
+#include "reports/claims.hpp"
+#include "reports/expectation.hpp"
+#include "reports/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+
+const arm_result* find(const record& r, const std::string& case_name, const std::string& arm_name) {
+  for (const auto& c : r.cases) {
+    for (const auto& a : c.arms) {
+      if (c.name == case_name && a.name == arm_name) return &a;
+    }
+  }
+  return nullptr;
+}
+
+TEST(every_expectation, has_the_signature_that_the_record_it_names_shows) {
+  std::map<std::string, record> records;
+  const auto expected = expectation_set::load(CUFAULT_EXPECTATIONS);
+  ASSERT_FALSE(expected.all().empty());
+  for (const expectation& e : expected.all()) {
+    const fs::path file = fs::path(CUFAULT_RECORDED) / e.record;
+    ASSERT_TRUE(fs::exists(file)) << e.source << " names " << e.record
+                                  << ", which is not in reports/recorded";
+    if (!records.contains(e.record)) records[e.record] = load_record(file);
+    const record& r = records[e.record];
+    const arm_result* shown = find(r, e.case_name, e.arm);
+    ASSERT_NE(shown, nullptr) << e.source << ": " << e.record << " has no " << e.case_name << "/" << e.arm;
+    ASSERT_TRUE(std::all_of(shown->trials.begin(), shown->trials.end(), comparable)) << e.source;
+    EXPECT_EQ(describe(signatures_of(shown->trials)), describe(e.signatures)) << e.source;
+    EXPECT_EQ(signatures_of(shown->trials), e.signatures) << e.source;
+    EXPECT_TRUE(e.when.hold(keys_of(r))) << e.source << " does not hold on the stack of its own record";
+  }
+}
+
+TEST(every_record, can_be_read_came_to_its_end_and_was_made_by_a_committed_cufault) {
+  int read = 0;
+  for (const auto& entry : fs::directory_iterator(CUFAULT_RECORDED)) {
+    if (entry.path().extension() != ".json") continue;
+    const record r = load_record(entry.path());
+    ++read;
+    EXPECT_TRUE(r.complete) << entry.path();
+    EXPECT_FALSE(r.dirty) << entry.path() << " was made by a tree that differs from every commit";
+    EXPECT_NE(r.commit, "unknown") << entry.path();
+  }
+  EXPECT_GT(read, 0);
+}
+
+TEST(every_claim_of_a_recorded_arm, is_in_the_ledger) {
+  std::map<std::string, bool> known;
+  for (const claim& c : load_claims(CUFAULT_CLAIMS_FILE)) known[c.id] = true;
+  for (const auto& entry : fs::directory_iterator(CUFAULT_RECORDED)) {
+    if (entry.path().extension() != ".json") continue;
+    for (const auto& c : load_record(entry.path()).cases) {
+      for (const auto& a : c.arms) {
+        for (const auto& id : a.claims)
+          EXPECT_TRUE(known.contains(id))
+              << entry.path() << ": " << c.name << "/" << a.name << " tests " << id;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cufault
