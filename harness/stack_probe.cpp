@@ -21,19 +21,11 @@ std::string cuda_version(int v) {
   return fmt::format("{}.{}", v / 1000, v % 1000 / 10);
 }
 
-std::string cublas_version() {
+std::string library_version(cublasStatus_t (*property)(libraryPropertyType, int*)) {
   int major = 0, minor = 0, patch = 0;
-  cublasGetProperty(MAJOR_VERSION, &major);
-  cublasGetProperty(MINOR_VERSION, &minor);
-  cublasGetProperty(PATCH_LEVEL, &patch);
-  return fmt::format("{}.{}.{}", major, minor, patch);
-}
-
-std::string cublaslt_version() {
-  int major = 0, minor = 0, patch = 0;
-  cublasLtGetProperty(MAJOR_VERSION, &major);
-  cublasLtGetProperty(MINOR_VERSION, &minor);
-  cublasLtGetProperty(PATCH_LEVEL, &patch);
+  property(MAJOR_VERSION, &major);
+  property(MINOR_VERSION, &minor);
+  property(PATCH_LEVEL, &patch);
   return fmt::format("{}.{}.{}", major, minor, patch);
 }
 
@@ -63,8 +55,8 @@ int probe_stack(const target& where) {
   try {
     bind_cublas({where.cublas, where.cublaslt});
     const bound_paths paths = bound_cublas();
-    stack["cublas"] = {{"version", cublas_version()}, {"path", paths.cublas.string()}};
-    stack["cublaslt"] = {{"version", cublaslt_version()},
+    stack["cublas"] = {{"version", library_version(cublasGetProperty)}, {"path", paths.cublas.string()}};
+    stack["cublaslt"] = {{"version", library_version(cublasLtGetProperty)},
                          {"path", paths.cublaslt.string()},
                          {"called_by_cublas", paths.cublaslt_of_cublas.string()}};
   } catch (const std::exception& e) {

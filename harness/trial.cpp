@@ -202,6 +202,15 @@ product_result product(cublasHandle_t handle) {
   return result;
 }
 
+cublasStatus_t create_and_multiply() {
+  cublasHandle_t handle = nullptr;
+  const cublasStatus_t status = observe(cublasCreate(&handle));
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  observe(product(handle));
+  observe(cublasDestroy(handle));
+  return status;
+}
+
 void trial::continue_in_new_process(const std::map<std::string, std::string>& environment) {
   std::vector<std::string> words;
   {

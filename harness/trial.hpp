@@ -119,6 +119,10 @@ void require_call(const char* text, const Status& status) {
     throw setup_failed(std::string(text) + " returned " + r.name);
 }
 
+/// The work that most remedies have to make possible again: observes a cublasCreate, a product by the new handle, and its
+/// cublasDestroy. Returns what cublasCreate returned.
+cublasStatus_t create_and_multiply();
+
 }  // namespace cufault
 
 /// A call that the case is about: `observe(cublasCreate(&handle))`. Keeps its text; its value is the call's.

@@ -65,13 +65,6 @@ void first_calls() {
   observe(cublasLtCreate(&light));
 }
 
-void create_and_multiply() {
-  cublasHandle_t handle = nullptr;
-  if (observe(cublasCreate(&handle)) != CUBLAS_STATUS_SUCCESS) return;
-  observe(product(handle));
-  observe(cublasDestroy(handle));
-}
-
 std::string original_library_path() {
   const char* path = std::getenv("CUFAULT_LIBRARY_PATH");
   return path != nullptr ? path : "";

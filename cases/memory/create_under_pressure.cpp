@@ -17,16 +17,6 @@
 namespace cufault {
 namespace {
 
-/// What every arm wants done: a handle, and a product by it with right numbers.
-cublasStatus_t create_and_multiply() {
-  cublasHandle_t handle = nullptr;
-  const cublasStatus_t status = observe(cublasCreate(&handle));
-  if (status != CUBLAS_STATUS_SUCCESS) return status;
-  observe(product(handle));
-  observe(cublasDestroy(handle));
-  return status;
-}
-
 /// What a caller can find out at the moment of failure (S0-7): does the status name memory, and does the free
 /// memory?
 void what_the_caller_sees(trial& t, cublasStatus_t status) {

@@ -99,13 +99,6 @@ cublasStatus_t throw_often(released_by how, std::size_t rounds) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-void create_and_multiply() {
-  cublasHandle_t handle = nullptr;
-  if (observe(cublasCreate(&handle)) != CUBLAS_STATUS_SUCCESS) return;
-  observe(product(handle));
-  observe(cublasDestroy(handle));
-}
-
 /// The leak itself, measured: how many, how many bytes each on the device and on the host.
 std::vector<cublasHandle_t> leak(trial& t) {
   std::vector<cublasHandle_t> handles;
