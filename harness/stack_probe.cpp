@@ -70,8 +70,11 @@ int probe_stack(const target& where) {
   const cudaError_t count = cudaGetDeviceCount(&devices);
   if (count != cudaSuccess) {
     stack["no_gpu"] = fmt::format("{}: {}", cudaGetErrorName(count), cudaGetErrorString(count));
+  } else if (devices == 0) {
+    stack["no_gpu"] = "the driver shows none";
   } else if (where.device >= devices) {
-    stack["no_gpu"] = fmt::format("device {} was asked for and there are {}", where.device, devices);
+    // A wrong number is not a machine without a GPU: nothing is to be skipped for it.
+    stack["error"] = fmt::format("--device {}: there are devices 0 to {} here", where.device, devices - 1);
   } else {
     cudaDeviceProp p{};
     const cudaError_t known = cudaGetDeviceProperties(&p, where.device);
