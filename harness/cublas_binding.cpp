@@ -10,7 +10,7 @@
 #include <link.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -30,11 +30,14 @@ struct bound_function {
   library from;
 };
 
-constexpr std::array functions{
+// A plain array: deducing a std::array of this many elements is more than some compilers will do.
+constexpr bound_function function_list[] = {
+    // NOLINT(modernize-avoid-c-arrays)
 #define CUFAULT_FUNCTION(name, from) bound_function{#name, library::from},
 #include "cublas_functions.inc"
 #undef CUFAULT_FUNCTION
 };
+constexpr std::span functions{function_list};
 
 bound_paths bound;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): one pair a process, as the
                     // loader has it
@@ -126,7 +129,7 @@ bound_paths bound_cublas() {
 }  // namespace cufault
 
 extern "C" void cufault_missing(int index) {
-  const auto& function = cufault::functions.at(static_cast<std::size_t>(index));
+  const auto& function = cufault::functions[static_cast<std::size_t>(index)];
   const auto& path =
       function.from == cufault::library::cublas ? cufault::bound.cublas : cufault::bound.cublaslt;
   if (path.empty())

@@ -13,6 +13,8 @@ class unique_fd {
  public:
   unique_fd() = default;
   explicit unique_fd(int fd) : fd_(fd) {}
+  unique_fd(const unique_fd&) = delete;
+  unique_fd& operator=(const unique_fd&) = delete;
   unique_fd(unique_fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   unique_fd& operator=(unique_fd&& other) noexcept {
     std::swap(fd_, other.fd_);

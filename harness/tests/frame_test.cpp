@@ -181,7 +181,9 @@ TEST(reader, refuses_what_is_no_frame) {
 }
 
 TEST(reader, refuses_members_that_are_missing_or_of_another_type) {
-  const auto reason = [](json frame) { return read(frames(begin_create) + framed(frame.dump())).garbled(); };
+  const auto reason = [](const json& frame) {
+    return read(frames(begin_create) + framed(frame.dump())).garbled();
+  };
   auto end = end_failed;
   for (const auto* name : {"status", "value", "last_error", "ms"}) {
     auto changed = end_failed;

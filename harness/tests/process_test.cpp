@@ -23,7 +23,6 @@ namespace cufault {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;

@@ -26,7 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 class road : public testing::Test {
  protected:

@@ -13,6 +13,7 @@ extern "C" int fake_cublaslt_build();
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 EXPORTED int cublasCreate_v2(void** handle) {
   static int handle_itself;
   const char* order = std::getenv("FAKE_CUBLAS_CREATE");
@@ -37,3 +38,4 @@ EXPORTED int cublasGetProperty(int which, int* value) {
   *value = which == 0 ? FAKE_MAJOR : which == 1 ? FAKE_MINOR : 0;
   return 0;
 }
+// NOLINTEND(readability-identifier-naming)

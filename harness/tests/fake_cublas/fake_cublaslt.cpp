@@ -3,6 +3,7 @@
 // The cuBLASLt beside fake_cublas.cpp.
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 EXPORTED int fake_cublaslt_build() {
   return FAKE_MAJOR * 100 + FAKE_MINOR;
 }
@@ -21,3 +22,4 @@ EXPORTED int cublasLtGetProperty(int which, int* value) {
   *value = which == 0 ? FAKE_MAJOR : which == 1 ? FAKE_MINOR : 0;
   return 0;
 }
+// NOLINTEND(readability-identifier-naming)
