@@ -31,8 +31,8 @@ struct bound_function {
 };
 
 // A plain array: deducing a std::array of this many elements is more than some compilers will do.
+// NOLINTNEXTLINE(modernize-avoid-c-arrays)
 constexpr bound_function function_list[] = {
-    // NOLINT(modernize-avoid-c-arrays)
 #define CUFAULT_FUNCTION(name, from) bound_function{#name, library::from},
 #include "cublas_functions.inc"
 #undef CUFAULT_FUNCTION
