@@ -161,6 +161,15 @@ TEST_F(road, measures_the_edge_of_a_ladder) {
   EXPECT_EQ(measured["smallest succeeding"], 37);
 }
 
+TEST_F(road, applies_the_limits_of_an_arm_to_its_trial_alone) {
+  EXPECT_EQ(run({"road.limits"}).exit_code, 0);
+  const record r = load_record(files(".json").at(0));
+  const auto& arms = r.cases.at(0).arms;
+  const auto may_open = [&](std::size_t arm) { return arms.at(arm).trials.at(0).measurements.at(0).value; };
+  EXPECT_GT(may_open(0), 64);
+  EXPECT_EQ(may_open(1), 64);
+}
+
 TEST_F(road, is_skipped_when_nothing_could_be_provoked) {
   const auto seen = run({"road.on_a_gpu"});
   EXPECT_EQ(seen.exit_code, 77);

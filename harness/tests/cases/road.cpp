@@ -5,12 +5,15 @@
 #include "harness/properties.hpp"
 #include "harness/trial.hpp"
 
+#include <sys/resource.h>
+
 #include <cstdlib>
 
 const std::vector<cufault::case_properties>& cufault::all_properties() {
   static const std::vector<case_properties> all{
       {"road.create", "quick", "host", memory_class::shared, 60},
       {"road.ladder", "quick", "host", memory_class::shared, 60},
+      {"road.limits", "quick", "host", memory_class::shared, 60},
       {"road.set_up", "quick", "host", memory_class::shared, 60},
       {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60}};
   return all;
@@ -89,6 +92,26 @@ failure_case road_ladder() {
   return c;
 }
 
+void count_files(trial& t) {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  t.measure("files that may be open", static_cast<double>(files.rlim_cur));
+  create(t);
+}
+
+failure_case road_limits() {
+  failure_case c;
+  c.name = "road.limits";
+  c.summary = "a trial that limits itself";
+  c.arms = {{.name = "control", .kind = arm_kind::control, .body = count_files, .needs = need::host},
+            {.name = "limited",
+             .kind = arm_kind::fault,
+             .body = count_files,
+             .needs = need::host,
+             .limits = {.open_files = 64}}};
+  return c;
+}
+
 failure_case road_set_up() {
   failure_case c;
   c.name = "road.set_up";
@@ -111,7 +134,7 @@ failure_case road_on_a_gpu() {
 }
 
 const register_case first{road_create()}, second{road_ladder()}, third{road_set_up()},
-    fourth{road_on_a_gpu()};
+    fourth{road_on_a_gpu()}, fifth{road_limits()};
 
 }  // namespace
 }  // namespace cufault
