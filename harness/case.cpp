@@ -37,6 +37,7 @@ std::string defect_of(const arm& a) {
   if (!a.body) return "it has no body";
   if (a.timeout <= std::chrono::seconds::zero()) return "its timeout is not positive";
   if (a.repeats < 1) return fmt::format("it is repeated {} times", a.repeats);
+  if (!a.races.empty() && a.repeats < 2) return "it races, and one trial tells no rate";
   for (const auto& id : a.claims) {
     if (id.empty()) return "a claim it tests has an empty ID";
   }
@@ -74,6 +75,9 @@ std::string defect_of(const failure_case& c) {
   for (const auto& a : c.arms) {
     const auto answered =
         std::find_if(c.arms.begin(), c.arms.end(), [&](const arm& f) { return f.name == a.against; });
+    if (answered != c.arms.end() && answered->thorough && !a.thorough)
+      return fmt::format("arm '{}' is in the quick tier, and '{}', which it answers, is not", a.name,
+                         a.against);
     if (!a.against.empty() && (answered == c.arms.end() || answered->kind != arm_kind::fault))
       return fmt::format("arm '{}': there is no fault arm '{}' for it to answer", a.name, a.against);
   }

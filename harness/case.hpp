@@ -62,7 +62,11 @@ struct arm {
   std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets
   std::vector<std::string> preload{};                ///< libraries put in front of LD_PRELOAD
   std::optional<ladder> rungs{};
-  int repeats = 1;  ///< trials for an arm that may race; with rungs, of every rung
+  int repeats = 1;            ///< trials for an arm that may race; with rungs, of every rung
+  std::string races{};        ///< why its outcome may differ from trial to trial; empty: it must not
+  bool thorough = false;      ///< left out of the quick tier
+  bool other_cublas = false;  ///< takes part only where a second pair is given (trial::other_libraries)
+  bool binds_itself = false;  ///< no cuBLAS is bound before the body: it loads one, observed (load_cublas)
   std::chrono::seconds timeout{60};
   resource_limits limits{};
 };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cublas_binding.hpp"
 
+#include "harness/trial.hpp"
+
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -39,8 +42,14 @@ constexpr bound_function function_list[] = {
 };
 constexpr std::span functions{function_list};
 
-bound_paths bound;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): one pair a process, as the
-                    // loader has it
+bound_paths
+    bound;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): one pair at a time, as the slots
+
+/// The loader itself refused, or found another library than it should be.
+class loader_error : public binding_error {
+ public:
+  using binding_error::binding_error;
+};
 
 std::string loader_words() {
   const char* words = dlerror();
@@ -81,11 +90,16 @@ std::string resolve(const fs::path& named, const std::string& stem) {
   return fs::absolute(found.front());
 }
 
-void* load(const std::string& file, const char* proof) {
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) throw binding_error(fmt::format("cannot load {}: {}", file, loader_words()));
-  if (dlsym(handle, proof) == nullptr)
-    throw binding_error(fmt::format("{} is not the library it should be: {}", file, loader_words()));
+struct close_library {
+  void operator()(void* handle) const { dlclose(handle); }
+};
+using loaded = std::unique_ptr<void, close_library>;
+
+loaded load(const std::string& file, const char* proof, int when) {
+  loaded handle(dlopen(file.c_str(), when | RTLD_LOCAL));
+  if (!handle) throw loader_error(fmt::format("cannot load {}: {}", file, loader_words()));
+  if (dlsym(handle.get(), proof) == nullptr)
+    throw loader_error(fmt::format("{} is not the library it should be: {}", file, loader_words()));
   return handle;
 }
 
@@ -97,29 +111,51 @@ fs::path origin(void* symbol) {
   return failed ? fs::path(info.dli_fname) : real;
 }
 
-}  // namespace
+/// `when`: RTLD_NOW or RTLD_LAZY.
+void bind(const cublas_paths& paths, int when) {
+  static const std::vector<void*> unbound(cufault_slots, cufault_slots + functions.size());
 
-void bind_cublas(const cublas_paths& paths) {
-  const std::string cublas = resolve(paths.cublas, "libcublas.so");
-  std::string cublaslt;
-  if (!paths.cublaslt.empty() || paths.cublas.empty()) {
-    cublaslt = resolve(paths.cublaslt, "libcublasLt.so");
-  } else {
-    const std::string stem = "libcublas.so", name = fs::path(cublas).filename();
-    const fs::path sibling =
-        fs::path(cublas).parent_path() / ("libcublasLt.so" + name.substr(std::min(stem.size(), name.size())));
-    if (name.starts_with(stem) && fs::exists(sibling)) cublaslt = sibling;
-  }
-  void* lt_handle = cublaslt.empty() ? nullptr : load(cublaslt, "cublasLtCreate");
-  void* handle = load(cublas, "cublasCreate_v2");
-  if (lt_handle == nullptr) lt_handle = handle;  // whatever cuBLAS brought along
+  const cublas_paths files = files_of(paths);
+  loaded light = files.cublaslt.empty() ? nullptr : load(files.cublaslt, "cublasLtCreate", when);
+  loaded cublas = load(files.cublas, "cublasCreate_v2", when);
+  // Bound for as long as the process lives: nobody knows what still runs in them at its end.
+  void* cublas_handle = cublas.release();
+  void* light_handle = light ? light.release() : cublas_handle;  // or whatever cuBLAS brought along
 
   for (std::size_t i = 0; i < functions.size(); ++i) {
-    if (void* found = dlsym(functions[i].from == library::cublas ? handle : lt_handle, functions[i].name))
-      cufault_slots[i] = found;
+    void* found =
+        dlsym(functions[i].from == library::cublas ? cublas_handle : light_handle, functions[i].name);
+    cufault_slots[i] = found != nullptr ? found : unbound[i];
   }
-  bound = {origin(dlsym(handle, "cublasCreate_v2")), origin(dlsym(lt_handle, "cublasLtCreate")),
-           origin(dlsym(handle, "cublasLtCreate"))};
+  bound = {origin(dlsym(cublas_handle, "cublasCreate_v2")), origin(dlsym(light_handle, "cublasLtCreate")),
+           origin(dlsym(cublas_handle, "cublasLtCreate"))};
+}
+
+}  // namespace
+
+cublas_paths files_of(const cublas_paths& named) {
+  const std::string stem = "libcublas.so", light_stem = "libcublasLt.so";
+  cublas_paths files{resolve(named.cublas, stem), {}};
+  if (!named.cublaslt.empty() || named.cublas.empty()) {
+    files.cublaslt = resolve(named.cublaslt, light_stem);
+  } else if (const std::string name = files.cublas.filename(); name.starts_with(stem)) {
+    const fs::path sibling = files.cublas.parent_path() / (light_stem + name.substr(stem.size()));
+    if (fs::exists(sibling)) files.cublaslt = sibling;
+  }
+  return files;
+}
+
+void bind_cublas(const cublas_paths& paths) {
+  bind(paths, RTLD_NOW);
+}
+
+load_result load_cublas(const cublas_paths& paths, bool lazily) {
+  try {
+    bind(paths, lazily ? RTLD_LAZY : RTLD_NOW);
+    return {};
+  } catch (const loader_error& refused) {
+    return {refused.what()};
+  }
 }
 
 bound_paths bound_cublas() {

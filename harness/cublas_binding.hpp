@@ -15,7 +15,7 @@ struct cublas_paths {
   std::filesystem::path cublas, cublaslt;
 };
 
-/// A library could not be loaded or is no cuBLAS. what() has the path and the loader's own words.
+/// Nothing to load was named, or it could not be loaded, or is no cuBLAS. what() has the path and the loader's own words.
 class binding_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,12 +27,18 @@ class missing_symbol : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The files that bind_cublas loads for what was named; a bare name is the loader's to find, and an empty `cublaslt` means
+/// the one that cuBLAS brings along. Throws binding_error for a path that is not there.
+cublas_paths files_of(const cublas_paths& named);
+
 /// Loads the pair and points every cuBLAS and cuBLASLt function of this program at it. cuBLASLt is loaded
-/// first, so that a cuBLAS of the same major version takes it and no other. Once per process; throws
-/// binding_error. Functions that the pair lacks throw missing_symbol when they are called.
+/// first, so that a cuBLAS of the same major version takes it and no other. Throws binding_error, and what was
+/// bound before stays bound. Functions that the pair lacks throw missing_symbol when they are called.
+/// A pair that is bound in place of another one stays loaded with it, and the loader knows libraries by their
+/// names: a second cuBLAS of one major version calls the first one's cuBLASLt.
 void bind_cublas(const cublas_paths& paths);
 
-/// Where the two were really loaded from, links resolved; empty before bind_cublas.
+/// Where the two that are bound were really loaded from, links resolved; empty before bind_cublas.
 /// A cuBLAS of another major version brings a cuBLASLt of its own: `cublaslt_of_cublas` is the one that it
 /// calls.
 struct bound_paths {

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <vector>
 
+struct CUmemPoolHandle_st;  // cudaMemPool_t points to it; nothing here knows a CUDA header
+
 namespace cufault {
 
 inline namespace literals {
@@ -39,6 +41,24 @@ class device_memory {
 
 /// The current device, by cudaMalloc. Allocation failures leave no last error behind.
 std::unique_ptr<device_memory> current_device_memory();
+
+/// The device's default stream-ordered pool, on the legacy stream: what is freed stays in the pool, as in a framework's cache.
+class stream_ordered_memory final : public device_memory {
+ public:
+  explicit stream_ordered_memory(int device);  ///< keeps everything; throws setup_failed
+  std::uint64_t free_bytes() override;         ///< of the device, so that what the pool keeps is not in it
+  void* allocate(std::uint64_t bytes) override;
+  void release(void* p) override;
+  /// The pool grows in pieces of this size.
+  [[nodiscard]] std::uint64_t granule() const override { return 32_MiB; }
+
+  void keep(std::uint64_t bytes);                      ///< what it may keep at most (its release threshold)
+  void trim();                                         ///< gives back all that is not in use
+  [[nodiscard]] std::uint64_t reserved_bytes() const;  ///< what it took of the device, in use or not
+
+ private:
+  CUmemPoolHandle_st* pool_ = nullptr;
+};
 
 /// Device memory moved while it was being squeezed, and not by us: the trial is inconclusive.
 class memory_moved : public not_provoked {

@@ -3,6 +3,7 @@
 // The part that needs a GPU: real device memory, and the neighbour process.
 #include "harness/process.hpp"
 #include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
 
 #include <cuda_runtime.h>
 #include <fmt/format.h>
@@ -53,6 +54,44 @@ std::string read_line(int fd) {
 
 std::unique_ptr<device_memory> current_device_memory() {
   return std::make_unique<cuda_device_memory>();
+}
+
+stream_ordered_memory::stream_ordered_memory(int device) {
+  require(cudaDeviceGetDefaultMemPool(&pool_, device));
+  keep(UINT64_MAX);
+}
+
+std::uint64_t stream_ordered_memory::free_bytes() {
+  require(cudaDeviceSynchronize());
+  std::size_t free = 0, total = 0;
+  require(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+void* stream_ordered_memory::allocate(std::uint64_t bytes) {
+  void* p = nullptr;
+  if (cudaMallocAsync(&p, bytes, nullptr) == cudaSuccess) return p;
+  cudaGetLastError();
+  return nullptr;
+}
+
+void stream_ordered_memory::release(void* p) {
+  cudaFreeAsync(p, nullptr);
+}
+
+void stream_ordered_memory::keep(std::uint64_t bytes) {
+  require(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &bytes));
+}
+
+void stream_ordered_memory::trim() {
+  require(cudaDeviceSynchronize());
+  require(cudaMemPoolTrimTo(pool_, 0));
+}
+
+std::uint64_t stream_ordered_memory::reserved_bytes() const {
+  std::uint64_t bytes = 0;
+  require(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &bytes));
+  return bytes;
 }
 
 neighbour::neighbour(int device, std::uint64_t leave_free) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/trial.hpp"
 
+#include "harness/driver_api.hpp"
 #include "harness/frame.hpp"
 #include "harness/process.hpp"
 #include "kernels/product.hpp"
@@ -9,6 +10,7 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -19,6 +21,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <utility>
@@ -89,7 +92,23 @@ std::mutex& channel() {
   return mutex;
 }
 
+void* loaded_driver_entry(const char* name) {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  void* entry = driver != nullptr ? dlsym(driver, name) : nullptr;
+  if (driver != nullptr) dlclose(driver);  // the runtime keeps it loaded
+  return entry;
+}
+
 }  // namespace
+
+void* driver_entry(const char* name) {
+  if (void* entry = loaded_driver_entry(name)) return entry;
+  throw not_provoked(fmt::format("the driver that is loaded here has no {}", name));
+}
+
+std::uint64_t fresh_seed() {
+  return next_seed++;
+}
 
 status_record record_of(cublasStatus_t status) {
   return {cublas_status_name(status), static_cast<int>(status)};
@@ -97,6 +116,18 @@ status_record record_of(cublasStatus_t status) {
 
 status_record record_of(cudaError_t status) {
   return {cudaGetErrorName(status), static_cast<int>(status)};
+}
+
+status_record record_of(CUresult status) {
+  const char* name = nullptr;
+  if (void* entry = loaded_driver_entry("cuGetErrorName"); entry != nullptr)
+    reinterpret_cast<decltype(&cuGetErrorName)>(entry)(status, &name);
+  return {name != nullptr ? std::string(name) : fmt::format("CUresult {}", static_cast<int>(status)),
+          static_cast<int>(status)};
+}
+
+status_record record_of(const load_result& result) {
+  return result.ok() ? status_record{"LOADED", 0} : status_record{"LOADER_ERROR", -1};
 }
 
 status_record record_of(const product_result& result) {
@@ -108,10 +139,6 @@ status_record record_of(const product_result& result) {
 trial::trial(const arm& a, trial_options options) : arm_(a), options_(std::move(options)) {
   the_trial = this;
   next_seed = options_.seed + static_cast<std::uint64_t>(options_.stage) * 1'000'000;
-}
-
-trial::~trial() {
-  the_trial = nullptr;
 }
 
 trial& trial::current() {
@@ -179,7 +206,7 @@ void trial::library_logged(std::string_view line) {
 void trial::open_context() {
   require(cudaSetDevice(options_.device));
   bool right = false;
-  require(prove_context(next_seed++, &right));
+  require(prove_context(fresh_seed(), &right));
   if (!right) throw setup_failed("our own product was wrong before anything was provoked");
   opened_ = true;
   sample("context opened");
@@ -190,7 +217,9 @@ product_result product(cublasHandle_t handle) {
   product_operands on_device;
   using shape = product_shape;
   const float one = 1, zero = 0;
-  if ((result.waited = prepare_product(next_seed++, &on_device)) != cudaSuccess) return result;
+  cudaStream_t stream = nullptr;
+  cublasGetStream(handle, &stream);  // of a bad handle: none, and cublasSgemm has its say
+  if ((result.waited = prepare_product(fresh_seed(), &on_device, stream)) != cudaSuccess) return result;
   result.status =
       cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on_device.a,
                   shape::lda, on_device.b, shape::ldb, &zero, on_device.c, shape::ldc);
@@ -200,6 +229,42 @@ product_result product(cublasHandle_t handle) {
   if ((result.waited = check_product(&check)) != cudaSuccess) return result;
   result.right = check.right();
   return result;
+}
+
+large_product::large_product(const product_extents& extents) : extents_(extents) {
+  require(cudaMalloc(&block_, bytes()));
+}
+
+large_product::~large_product() {
+  cudaFree(block_);
+}
+
+cublasStatus_t large_product::start(cublasHandle_t handle) {
+  result_ = {};
+  product_operands on_device;
+  const float one = 1, zero = 0;
+  const auto& [m, n, k] = extents_;
+  cudaStream_t stream = nullptr;
+  cublasGetStream(handle, &stream);
+  result_.waited = prepare_product(extents_, block_, fresh_seed(), &on_device, stream);
+  if (result_.waited == cudaSuccess)
+    result_.status = cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, on_device.a, m, on_device.b,
+                                 k, &zero, on_device.c, extents_.ldc());
+  return result_.status;
+}
+
+product_result large_product::finish() {
+  if (result_.status != CUBLAS_STATUS_SUCCESS || result_.waited != cudaSuccess) return result_;
+  if ((result_.waited = cudaDeviceSynchronize()) != cudaSuccess) return result_;
+  product_check check;
+  if ((result_.waited = check_product(extents_, block_, &check)) != cudaSuccess) return result_;
+  result_.right = check.right();
+  return result_;
+}
+
+product_result large_product::multiply(cublasHandle_t handle) {
+  start(handle);
+  return finish();
 }
 
 cublasStatus_t create_and_multiply() {
@@ -250,11 +315,43 @@ void trial::continue_in_new_process(const std::map<std::string, std::string>& en
   exit_code_of_next_ = WEXITSTATUS(status);
 }
 
+void trial::in_forked_child(const std::function<void()>& child) {
+  const pid_t forked = fork();
+  if (forked < 0) throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
+  if (forked == 0) {
+    try {
+      child();
+    } catch (const std::exception& e) {
+      send({{"t", "harness_failed"}, {"why", e.what()}});
+    }
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(forked, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) raise(WTERMSIG(status));  // its crash is ours
+  if (WEXITSTATUS(status) != 0) _exit(WEXITSTATUS(status));
+}
+
+std::filesystem::path trial::scratch() const {
+  const char* folder = std::getenv("CUFAULT_SCRATCH");
+  if (folder == nullptr || *folder == '\0')
+    throw setup_failed("the trial was started without a scratch folder");
+  return folder;
+}
+
+cublas_paths trial::other_libraries() {
+  const char* folder = std::getenv("CUFAULT_OTHER_CUBLAS");
+  if (folder == nullptr || *folder == '\0')
+    throw setup_failed("the arm takes a second cuBLAS but does not say so: other_cublas");
+  return {folder, folder};
+}
+
 std::string trial::context_state() {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return opened_ ? "damaged" : "none";
   bool right = false;
-  const cudaError_t e = prove_context(next_seed++, &right);
+  const cudaError_t e = prove_context(fresh_seed(), &right);
   return e == cudaSuccess && right ? "usable" : "damaged";
 }
 
@@ -262,8 +359,10 @@ void trial::run_body() {
   const auto stop = [this](const char* how, const char* why) { send({{"t", how}, {"why", why}}); };
   try {
     apply_limits(arm_.limits);
-    bind_cublas(options_.libraries);
-    listen_to_cublaslt();
+    if (!arm_.binds_itself) {
+      bind_cublas(options_.libraries);
+      listen_to_cublaslt();
+    }
     arm_.body(*this);
   } catch (const not_provoked& e) {
     stop("not_provoked", e.what());
@@ -274,14 +373,39 @@ void trial::run_body() {
   }
 }
 
+void trial::report_context() {
+  send({{"t", "context"}, {"state", arm_.needs == need::gpu ? context_state() : std::string("none")}});
+}
+
+void trial::report_done() {
+  over_ = true;
+  send({{"t", "done"}});
+}
+
+void trial::end_through_exit() {
+  report_context();
+  ends_through_exit_ = true;
+  std::exit(0);  // NOLINT(concurrency-mt-unsafe): that is what the arm is about
+}
+
 int trial::run(const arm& a, const trial_options& options) {
-  trial t(a, options);
+  trial& t = *new trial(a, options);  // never destroyed: exit handlers may still observe
   t.run_body();
   if (t.continued_) return t.exit_code_of_next_;
-  t.send({{"t", "context"}, {"state", a.needs == need::gpu ? t.context_state() : std::string("none")}});
-  t.over_ = true;
-  t.send({{"t", "done"}});
+  t.report_context();
+  t.report_done();
   return 0;
 }
+
+void trial::after_exit_handlers() {
+  if (the_trial != nullptr && the_trial->ends_through_exit_) the_trial->report_done();
+}
+
+namespace {
+/// Behind every exit handler and static destructor of this program.
+__attribute__((destructor)) void at_the_very_end() {
+  trial::after_exit_handlers();
+}
+}  // namespace
 
 }  // namespace cufault

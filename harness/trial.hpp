@@ -4,14 +4,20 @@
 
 #include "harness/case.hpp"
 #include "harness/cublas_binding.hpp"
+#include "kernels/product.hpp"
 
+#include <cublasLt.h>
 #include <cublas_v2.h>
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -27,6 +33,7 @@ struct status_record {
 };
 status_record record_of(cublasStatus_t status);
 status_record record_of(cudaError_t status);
+status_record record_of(CUresult status);  ///< "CUDA_ERROR_NO_BINARY_FOR_GPU"
 
 /// What became of one checked product. Its status is the library's where it failed, else that of the wait for
 /// it, else RIGHT_NUMBERS or WRONG_NUMBERS.
@@ -46,12 +53,19 @@ struct trial_options {
   cublas_paths libraries;
 };
 
+/// What the loader said to a library pair: LOADED, or LOADER_ERROR with its words.
+struct load_result {
+  std::string words;  ///< the loader's; empty where it loaded
+  [[nodiscard]] bool ok() const { return words.empty(); }
+};
+status_record record_of(const load_result& result);
+
 /// One execution of an arm, in a process of its own. Everything it is told goes to the parent at once
 /// (harness/frame.hpp). One object a process: trial::current().
 class trial {
  public:
   trial(const arm& a, trial_options options);
-  ~trial();
+  ~trial() = delete;
   trial(const trial&) = delete;
   trial& operator=(const trial&) = delete;
   static trial& current();
@@ -75,10 +89,27 @@ class trial {
   /// value unsets). Returns when it has ended; the body must return then.
   void continue_in_new_process(const std::map<std::string, std::string>& environment = {});
 
+  /// Runs `child` in a process forked from this one, which may observe; returns when it has ended. Its crash
+  /// is the trial's.
+  void in_forked_child(const std::function<void()>& child);
+
+  /// Ends the trial and the process as returning from main would, with whatever exit handlers and static
+  /// destructors there are: what they observe still counts. Does not return.
+  [[noreturn]] void end_through_exit();
+
+  /// A folder of this trial's own, empty at its start and removed after its end, also if it crashes.
+  [[nodiscard]] std::filesystem::path scratch() const;
+  /// The pair that the trial was told to use, and a second one (CUFAULT_OTHER_CUBLAS, a folder as ci/fetch-cublas
+  /// leaves it), for arms that say other_cublas: they run only where it was given.
+  [[nodiscard]] const cublas_paths& libraries() const { return options_.libraries; }
+  [[nodiscard]] static cublas_paths other_libraries();
+
   /// The macros' ends.
   void begin_call(const char* text);
   void end_call(const status_record& status, double milliseconds);
   void library_logged(std::string_view line);  ///< from any thread; the first hundred lines are kept
+
+  static void after_exit_handlers();  ///< the last thing in the process
 
   /// Runs the body and everything round it; the process's exit code.
   static int run(const arm& a, const trial_options& options);
@@ -87,18 +118,71 @@ class trial {
   void send(const nlohmann::json& frame);
   void run_body();
   std::string context_state();
+  void report_context();
+  void report_done();
   const arm& arm_;
   trial_options options_;
   bool opened_ = false;  // open_context() succeeded
   bool continued_ = false;
   int exit_code_of_next_ = 0;
+  bool ends_through_exit_ = false;
   std::atomic<int> logged_{0};
   std::atomic<bool> over_{false};  // what the library logs from an exit handler comes too late to be told
 };
 
-/// One product by cublasSgemm with the handle on fresh random numbers, checked (kernels/product.hpp). Needs
-/// no memory of its own.
+/// One product by cublasSgemm with the handle, on its stream, on fresh random numbers, checked
+/// (kernels/product.hpp). Needs no memory of its own. Does not wait before it calls cublasSgemm.
 product_result product(cublasHandle_t handle);
+
+/// The same product by cublasLtMatmul on the legacy stream, with the first algorithm that the heuristic returns
+/// for `workspace_bytes`, which the caller provides.
+product_result lt_product(cublasLtHandle_t light, void* workspace = nullptr, std::size_t workspace_bytes = 0);
+
+/// A product of other extents, in device memory that it allocates: a long k makes cuBLAS split it, which takes a workspace.
+class large_product {
+ public:
+  explicit large_product(const product_extents& extents);  ///< throws setup_failed
+  ~large_product();
+  large_product(const large_product&) = delete;
+  large_product& operator=(const large_product&) = delete;
+  /// Fresh numbers, then cublasSgemm, both on the handle's stream, and back at once. Returns cublasSgemm's status.
+  cublasStatus_t start(cublasHandle_t handle);
+  /// Waits for the device, then checks what start() computed.
+  product_result finish();
+  product_result multiply(cublasHandle_t handle);  ///< start and finish
+  [[nodiscard]] std::size_t bytes() const { return product_bytes(extents_); }
+
+ private:
+  product_extents extents_;
+  void* block_ = nullptr;
+  product_result result_;
+};
+
+/// Binds another pair for all calls that follow. `lazily`: the loader resolves what the libraries need of each other at their
+/// first use, as a program that is linked to them does by default. Arms that use it say binds_itself.
+load_result load_cublas(const cublas_paths& paths, bool lazily = true);
+
+/// Seeds for random data: one after the other, from the trial's own.
+std::uint64_t fresh_seed();
+
+/// A library that throws through its C interface ends the programs that call it: it is a crash here too. What cases and harness throw
+/// passes.
+template <class Call>
+auto or_terminate(Call&& call) {
+  try {
+    return call();
+  } catch (const not_provoked&) {
+    throw;
+  } catch (const setup_failed&) {
+    throw;
+  } catch (const missing_symbol&) {
+    throw;
+  } catch (const binding_error&) {
+    throw;
+  } catch (...) {
+    std::terminate();
+  }
+}
 
 /// For observed calls: makes the call, tells the parent before and after it, and returns what it returned.
 template <class Call>
@@ -106,7 +190,7 @@ auto observe_call(const char* text, Call&& call) {
   trial& t = trial::current();
   t.begin_call(text);
   const auto start = std::chrono::steady_clock::now();
-  const auto status = call();
+  auto status = or_terminate(call);
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   t.end_call(record_of(status), taken.count());
   return status;

@@ -4,6 +4,7 @@
 
 #include <driver_types.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace cufault {
@@ -34,12 +35,25 @@ struct product_check {
   [[nodiscard]] bool right() const { return wrong_elements == 0 && broken_guards == 0; }
 };
 
-/// Fills A and B with fresh random numbers from `seed`, poisons C and sets its guards. Asynchronous on the
-/// legacy stream.
-cudaError_t prepare_product(std::uint64_t seed, product_operands* operands);
+/// Fills A and B with fresh random numbers from `seed`, poisons C and sets its guards. Asynchronous on `stream`.
+cudaError_t prepare_product(std::uint64_t seed, product_operands* operands, cudaStream_t stream = nullptr);
 
-/// Compares C with a float64 product of A and B, on the device; waits for it.
+/// Compares C with a float64 product of A and B, on the device, on the legacy stream; waits for it.
 cudaError_t check_product(product_check* result);
+
+/// The same with extents and memory of the caller's choice: lda = m, ldb = k, ldc = m + 8. The error bound grows with k, until a
+/// partial sum could go missing in it; so A and B are small whole numbers here, whose sums are exact in any order, and C must be
+/// exactly right. k is at most 2^18.
+struct product_extents {
+  int m = 0, n = 0, k = 0;
+  [[nodiscard]] constexpr int ldc() const { return m + 8; }
+};
+/// Bytes of the block that holds A, B and C with its guards, each 256-byte aligned.
+std::size_t product_bytes(const product_extents& extents);
+/// `block`: device memory of product_bytes(extents), 256-byte aligned.
+cudaError_t prepare_product(const product_extents& extents, void* block, std::uint64_t seed,
+                            product_operands* operands, cudaStream_t stream = nullptr);
+cudaError_t check_product(const product_extents& extents, const void* block, product_check* result);
 
 /// Fills C by our own plain kernel instead of a library: to prove the context usable, and to load every
 /// kernel here before memory runs short.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// One process can bind once, so each test forks: gtest's death tests give the process, its exit code is the
-// assertion.
-#include "harness/cublas_binding.hpp"
+// What is loaded stays, so each test forks: gtest's death tests give the process, its exit code is the assertion.
+#include "harness/beside.hpp"
+#include "harness/trial.hpp"
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -140,6 +140,90 @@ TEST(bind_cublas, throws_when_anything_is_called_before_it) {
         cublasLtCreate(&handle);
       },
       "cublasLtCreate was called before a cuBLAS was bound");
+}
+
+// ---- one pair in place of another ----
+
+/// Has the names that bind_cublas looks for, and nothing that the fakes take of each other.
+fs::path foreign_cublaslt(int major) {
+  return beside_program("foreign_lt") / ("libcublasLt.so." + std::to_string(major));
+}
+
+void print(const load_result& loaded) {
+  std::fprintf(stderr, "%s ", loaded.ok() ? "loaded" : loaded.words.c_str());
+}
+
+TEST(bind_cublas, binds_another_pair_in_place_of_the_first) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        bind_cublas({fakes / "old", {}});
+        print_versions();
+      },
+      "cublas 12\\.4 lt \\.4 calls 1204 bound");
+}
+
+TEST(bind_cublas, cannot_keep_a_second_pair_of_one_major_version_from_the_first_ones_cublaslt) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        bind_cublas({fakes / "b", {}});
+        print_versions();
+        std::fprintf(stderr, "%d ",
+                     bound_cublas().cublaslt_of_cublas.parent_path() == fs::canonical(fakes / "a"));
+      },
+      "cublas 13\\.2 lt \\.2 calls 1301 1 bound");
+}
+
+TEST(bind_cublas, forgets_the_functions_of_the_first_pair_that_the_second_lacks) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        print(load_cublas({fakes / "old", foreign_cublaslt(12)}));
+        cublasLtDestroy(nullptr);
+      },
+      "loaded .*libcublasLt.so.12 has no cublasLtDestroy");
+}
+
+TEST(load_cublas, returns_the_loaders_words_and_keeps_what_was_bound) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "old", {}});
+        print(load_cublas({fakes / "text" / "libcublas.so.13", {}}));
+        print_versions();
+      },
+      "cannot load .*(file too short|invalid ELF header).* cublas 12\\.4 lt \\.4 calls 1204 bound");
+}
+
+TEST(load_cublas, leaves_nothing_of_a_pair_that_was_refused) {
+  in_child(
+      [] {
+        print(load_cublas({fakes / "a", foreign_cublaslt(13)}, false));
+        print(load_cublas({fakes / "a", {}}));
+        print_versions();
+      },
+      "undefined symbol: fake_cublaslt_build.* loaded cublas 13\\.1 lt \\.1 calls 1301 bound");
+}
+
+TEST(load_cublas, lets_the_loader_wait_for_the_first_use) {
+  EXPECT_EXIT(
+      {
+        print(load_cublas({fakes / "a", foreign_cublaslt(13)}, true));
+        int version = 0;
+        cublasGetVersion(nullptr, &version);
+      },
+      testing::ExitedWithCode(127), "loaded .*undefined symbol: fake_cublaslt_build");
+}
+
+TEST(load_cublas, throws_for_a_path_that_is_not_there) {
+  in_child([] { load_cublas({"/nowhere", {}}); }, "/nowhere: no such file or folder");
+}
+
+TEST(files_of, names_what_would_be_loaded) {
+  const cublas_paths pair = files_of({fakes / "old", {}});
+  EXPECT_EQ(pair.cublas, fakes / "old" / "libcublas.so.12");
+  EXPECT_EQ(pair.cublaslt, fakes / "old" / "libcublasLt.so.12");
+  EXPECT_EQ(files_of({fakes / "deadly", {}}).cublaslt, "");
 }
 
 }  // namespace

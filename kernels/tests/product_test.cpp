@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The oracle of every checked product, on a GPU: that it accepts a right product, and that it fires.
+// The oracle of every checked product, on a GPU: that it accepts a right product, and that it fires. And that the kernels that
+// break on purpose do.
 #include "kernels/product.hpp"
+
+#include "kernels/faults.hpp"
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <limits>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -57,6 +61,110 @@ TEST_F(product, is_wrong_when_nothing_was_written) {
   product_operands operands;
   ASSERT_EQ(prepare_product(1, &operands), cudaSuccess);
   EXPECT_EQ(check().wrong_elements, static_cast<unsigned>(product_shape::m * product_shape::n));
+}
+
+/// A product of odd extents in allocated memory, multiplied on the host.
+class block_product : public testing::Test {
+ protected:
+  static constexpr product_extents extents{37, 19, 1025};
+  static constexpr int m = extents.m, n = extents.n, k = extents.k, ldc = extents.ldc();
+
+  void SetUp() override {
+    ASSERT_EQ(cudaMalloc(&block, product_bytes(extents)), cudaSuccess);
+    ASSERT_EQ(prepare_product(extents, block, 20261121, &operands), cudaSuccess);
+    const std::vector<float> a = read(operands.a, m * k), b = read(operands.b, k * n);
+    for (int column = 0; column < n; ++column) {
+      for (int row = 0; row < m; ++row) {
+        float sum = 0;
+        for (int p = k; p-- > 0;) sum += a[row + p * m] * b[p + column * k];
+        write(row + column * ldc, sum);
+      }
+    }
+  }
+  void TearDown() override { cudaFree(block); }
+
+  static std::vector<float> read(const float* from, std::size_t count) {
+    std::vector<float> values(count);
+    EXPECT_EQ(cudaMemcpy(values.data(), from, count * sizeof(float), cudaMemcpyDeviceToHost), cudaSuccess);
+    return values;
+  }
+  void write(int index, float value) {
+    ASSERT_EQ(cudaMemcpy(operands.c + index, &value, sizeof value, cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  product_check check() {
+    product_check result;
+    EXPECT_EQ(check_product(extents, block, &result), cudaSuccess);
+    return result;
+  }
+
+  void* block = nullptr;
+  product_operands operands;
+};
+
+TEST_F(block_product, of_the_host_is_right) {
+  const product_check c = check();
+  EXPECT_TRUE(c.right());
+  EXPECT_EQ(c.largest_error, 0.0) << "every order of summation is exact";
+}
+
+TEST_F(block_product, is_wrong_when_one_element_is_off_by_one) {
+  const int last = (m - 1) + (n - 1) * ldc;
+  write(last, read(operands.c, last + 1).back() + 1);
+  const product_check c = check();
+  EXPECT_EQ(c.wrong_elements, 1U);
+  EXPECT_EQ(c.broken_guards, 0U);
+  EXPECT_FALSE(c.right());
+  write(last, read(operands.c, last + 1).back() - 1);
+  EXPECT_TRUE(check().right()) << "a check leaves nothing to the next one";
+}
+
+TEST_F(block_product, is_wrong_when_any_guard_was_overwritten) {
+  for (const int guard : {-1, m, ldc * n}) {
+    const float before = read(operands.c + guard, 1).front();
+    write(guard, 0);
+    const product_check c = check();
+    EXPECT_EQ(c.wrong_elements, 0U) << guard;
+    EXPECT_EQ(c.broken_guards, 1U) << guard;
+    write(guard, before);
+  }
+}
+
+TEST_F(block_product, is_wrong_when_nothing_was_written) {
+  ASSERT_EQ(prepare_product(extents, block, 1, &operands), cudaSuccess);
+  EXPECT_EQ(check().wrong_elements, static_cast<unsigned>(m * n));
+}
+
+TEST_F(block_product, is_refused_where_sums_would_not_be_exact) {
+  EXPECT_NE(prepare_product({1, 1, (1 << 18) + 1}, block, 1, &operands), cudaSuccess);
+}
+
+TEST(fault_kernels, that_are_refused_damage_nothing) {
+  ASSERT_EQ(load_faults(), cudaSuccess);
+  EXPECT_EQ(launch_with_too_many_resources(), cudaErrorLaunchOutOfResources);
+  EXPECT_NE(launch_with_bad_configuration(), cudaSuccess);
+  EXPECT_NE(launch_with_too_much_shared_memory(), cudaSuccess);
+  EXPECT_NE(cudaGetLastError(), cudaSuccess);
+  bool right = false;
+  EXPECT_EQ(prove_context(1, &right), cudaSuccess);
+  EXPECT_TRUE(right);
+}
+
+TEST(fault_kernels, wait_until_they_are_told_to_go_on) {
+  int* flag = nullptr;
+  ASSERT_EQ(cudaHostAlloc(&flag, sizeof *flag, cudaHostAllocDefault), cudaSuccess);
+  *flag = 0;
+  ASSERT_EQ(launch_wait(flag, nullptr, 20'000), cudaSuccess);
+  EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady);
+  *static_cast<volatile int*>(flag) = 1;
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  cudaFreeHost(flag);
+}
+
+TEST(fault_kernels, break_after_the_calls_that_follow) {
+  // The last test: what it breaks stays broken.
+  EXPECT_EQ(launch_fault(device_fault::assertion, nullptr, 200), cudaSuccess);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorAssert);
 }
 
 }  // namespace

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/host_faults/host_faults.hpp"
+
+#include "harness/beside.hpp"
+#include "harness/case.hpp"
+#include "harness/host_faults/preloaded.hpp"
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <set>
+
+namespace cufault::host_faults {
+namespace {
+
+constexpr const char* library_file = "libcufault_host.so";
+
+template <class Function>
+Function* preloaded(const char* name) {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  if (found == nullptr)
+    throw setup_failed(std::string(library_file) +
+                       " is not preloaded in this trial: see the arm's `preload`");
+  return reinterpret_cast<Function*>(found);
+}
+#define PRELOADED(name) preloaded<decltype(name)>(#name)
+
+std::string library_at(const void* address) {
+  Dl_info info{};
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "(unloaded)";
+  return std::filesystem::path(info.dli_fname).filename();
+}
+
+}  // namespace
+
+std::vector<std::string> preload() {
+  const std::filesystem::path library = beside_program(library_file);
+  if (library.empty()) return {};
+  return {library};
+}
+
+std::vector<look_up> environment_look_ups() {
+  auto* look_up_number = PRELOADED(cufault_host_look_up);
+  const std::size_t count = PRELOADED(cufault_host_look_ups)();
+  std::set<look_up> found;
+  for (std::size_t i = 0; i < count; ++i) {
+    const void* caller = nullptr;
+    const char* variable = nullptr;
+    if (!look_up_number(i, &caller, &variable))
+      throw setup_failed("more questions for environment variables than " + std::string(library_file) +
+                         " has room for");
+    found.insert({library_at(caller), variable});
+  }
+  return {found.begin(), found.end()};
+}
+
+void fail_allocation(const std::string& library, unsigned long n, bool and_all_later) {
+  if (!PRELOADED(cufault_host_fail_allocation)(library.c_str(), n, and_all_later))
+    throw setup_failed("no loaded library, or too many, whose name begins with " + library);
+}
+
+unsigned long allocations_counted() {
+  return PRELOADED(cufault_host_allocations_counted)();
+}
+
+}  // namespace cufault::host_faults

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/product.hpp"
+
+#include <cublasLt.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace cufault {
+
+/// The product of kernels/product.hpp as cuBLASLt is told of it: C = A B in single precision, column-major,
+/// lda = m, ldb = k, ldc = m + 8, in place. Needs a bound pair, but no memory for the operands until multiply().
+class lt_problem {
+ public:
+  static constexpr int most_results = 8;
+
+  /// Throws setup_failed where a descriptor cannot be created.
+  explicit lt_problem(const product_extents& extents = {product_shape::m, product_shape::n,
+                                                        product_shape::k});
+
+  /// For limits beyond the workspace's: attributes set here stay.
+  [[nodiscard]] cublasLtMatmulPreference_t preference() const { return preference_.get(); }
+
+  /// cublasLtMatmulAlgoGetHeuristic for at most `wanted` (1 to most_results) algorithms that do with
+  /// `workspace_bytes`. Returns its status, and in *found how many results() has then. Allocates nothing itself.
+  cublasStatus_t heuristic(cublasLtHandle_t light, std::size_t workspace_bytes = 0, int* found = nullptr,
+                           int wanted = most_results);
+  /// The last heuristic()'s, best first; none where it failed.
+  [[nodiscard]] std::span<const cublasLtMatmulHeuristicResult_t> results() const {
+    return {results_.data(), static_cast<std::size_t>(found_)};
+  }
+
+  /// cublasLtMatmul with the first of results(), asynchronous on `stream`; NOT_SUPPORTED where there is none.
+  /// The caller owns the workspace.
+  cublasStatus_t multiply(cublasLtHandle_t light, const product_operands& on_device,
+                          void* workspace = nullptr, std::size_t workspace_bytes = 0,
+                          cudaStream_t stream = nullptr) const;
+
+ private:
+  template <auto destroy>
+  struct destroy_with {
+    template <class Opaque>
+    void operator()(Opaque* p) const {
+      destroy(p);
+    }
+  };
+  using description = std::unique_ptr<cublasLtMatmulDescOpaque_t, destroy_with<cublasLtMatmulDescDestroy>>;
+  using layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, destroy_with<cublasLtMatrixLayoutDestroy>>;
+  using preferences =
+      std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, destroy_with<cublasLtMatmulPreferenceDestroy>>;
+  static layout matrix(int rows, int columns, int leading_dimension);
+
+  description operation_;
+  layout a_, b_, c_;
+  preferences preference_;
+  std::array<cublasLtMatmulHeuristicResult_t, most_results> results_{};
+  int found_ = 0;
+};
+
+}  // namespace cufault

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/compare.hpp"
+#include "kernels/faults.hpp"
+#include "kernels/launch.cuh"
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+// The assertion is the fault: it must be there in every build.
+#undef NDEBUG
+#include <cassert>
+
+namespace cufault {
+namespace {
+
+/// Something that faults can start from; what comes from the host, the compiler cannot see through.
+__device__ __align__(16) float target[8];
+
+/// On a clock that ticks at the same rate whatever the device clocks do.
+__device__ std::uint64_t nanoseconds() {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+class deadline {
+ public:
+  __device__ explicit deadline(unsigned ms) : end_(nanoseconds() + ms * std::uint64_t{1'000'000}) {}
+  __device__ bool passed() const { return nanoseconds() >= end_; }
+
+ private:
+  std::uint64_t end_;
+};
+
+__global__ void break_down(device_fault which, float* valid, float* invalid, int index, unsigned after_ms) {
+  for (const deadline end(after_ms); !end.passed();) __nanosleep(1000);
+  switch (which) {
+    case device_fault::assertion:
+      assert(index < static_cast<int>(sizeof target / sizeof target[0]));
+      *valid = target[index];
+      break;
+    case device_fault::illegal_address:
+      *invalid = 1;
+      break;
+    case device_fault::misaligned_address:
+      asm volatile("st.global.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(valid + 1), "f"(1.0F) : "memory");
+      break;
+    case device_fault::trap:
+      __trap();
+  }
+}
+
+/// All of its values are read before the first is written, so each needs a register of its own. None is spilled: a stack would take
+/// memory from the device.
+constexpr int hungry_values = 128;
+__global__ void hungry(volatile float* values) {
+  float held[hungry_values];
+#pragma unroll
+  for (int i = 0; i < hungry_values; ++i) held[i] = values[i];
+#pragma unroll
+  for (int i = 0; i < hungry_values; ++i) values[i] = held[hungry_values - 1 - i];
+}
+
+__global__ void wait(const volatile int* flag, unsigned at_most_ms) {
+  for (const deadline end(at_most_ms); *flag == 0 && !end.passed();) __nanosleep(1000);
+}
+
+__global__ void delay(unsigned ms) {
+  for (const deadline end(ms); !end.passed();) __nanosleep(1000);
+}
+
+__global__ void set(float* to, std::size_t count, float value) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) to[i] = value;
+}
+
+constexpr int scribblers = 16 * 256;  // enough to be everywhere at once, few enough to leave room for others
+__global__ void scribble(volatile std::uint32_t* to, std::size_t words, unsigned ms) {
+  const deadline end(ms);
+  do {
+    for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += scribblers) {
+      to[i] = poison_bits;
+    }
+  } while (!end.passed());
+}
+
+}  // namespace
+
+cudaError_t load_faults() {
+  cudaFuncAttributes ignored;
+  const auto load = [&](auto... kernels) {
+    cudaError_t first = cudaSuccess;
+    (void)(((first = cudaFuncGetAttributes(&ignored, kernels)) == cudaSuccess) && ...);
+    return first;
+  };
+  return load(break_down, hungry, wait, delay, set, scribble);
+}
+
+cudaError_t launch_fault(device_fault which, cudaStream_t stream, unsigned after_ms) {
+  void* valid = nullptr;
+  if (cudaError_t e = cudaGetSymbolAddress(&valid, target)) return e;
+  constexpr std::uintptr_t nowhere = 4096;  // no allocation is ever in the first pages
+  constexpr int out_of_range = 1'000'000;
+  return launch(threads(1, stream), break_down, which, static_cast<float*>(valid),
+                reinterpret_cast<float*>(nowhere), out_of_range, after_ms);
+}
+
+// The launches that are refused go through the function behind <<<>>>: it has error codes of its own.
+
+cudaError_t launch_with_too_many_resources(cudaStream_t stream) {
+  float* values = nullptr;
+  std::array<void*, 1> arguments{&values};
+  return cudaLaunchKernel(hungry, 1, 1024, arguments.data(), 0, stream);
+}
+
+cudaError_t launch_with_bad_configuration(cudaStream_t stream) {
+  unsigned ms = 0;
+  std::array<void*, 1> arguments{&ms};
+  return cudaLaunchKernel(delay, 1, 2048, arguments.data(), 0, stream);
+}
+
+cudaError_t launch_with_too_much_shared_memory(cudaStream_t stream) {
+  unsigned ms = 0;
+  std::array<void*, 1> arguments{&ms};
+  return cudaLaunchKernel(delay, 1, 1, arguments.data(), 1 << 30, stream);
+}
+
+cudaError_t launch_wait(const volatile int* flag, cudaStream_t stream, unsigned at_most_ms) {
+  return launch(threads(1, stream), wait, flag, at_most_ms);
+}
+
+cudaError_t launch_delay(cudaStream_t stream, unsigned ms) {
+  return launch(threads(1, stream), delay, ms);
+}
+
+cudaError_t launch_fill(float* to, std::size_t count, float value, cudaStream_t stream) {
+  return launch(threads(count, stream), set, to, count, value);
+}
+
+cudaError_t launch_scribble(void* to, std::size_t bytes, unsigned ms, cudaStream_t stream) {
+  return launch(threads(scribblers, stream), scribble, static_cast<volatile std::uint32_t*>(to),
+                bytes / sizeof(std::uint32_t), ms);
+}
+
+}  // namespace cufault

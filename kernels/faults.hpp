@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <driver_types.h>
+
+#include <cstdint>
+
+namespace cufault {
+
+/// Kernels that break on purpose. Each launches and returns at once; the error comes when the kernel runs.
+enum class device_fault {
+  assertion,           ///< assert(index < size), as in an embedding look-up: 710
+  illegal_address,     ///< a store far outside of every allocation: 700
+  misaligned_address,  ///< a 16-byte load from an address off by 4: 716
+  trap,                ///< __trap(): 719
+};
+
+/// Loads every kernel of this file, so that a later launch takes no memory. Needs a context.
+cudaError_t load_faults();
+
+/// Breaks on `stream`, `after_ms` milliseconds into the kernel: with 0 at once, so that what follows races
+/// with it; with 200, say, surely after the calls that follow at once. What it returns is the launch's status.
+cudaError_t launch_fault(device_fault which, cudaStream_t stream = nullptr, unsigned after_ms = 0);
+
+/// A launch that is refused at once and damages nothing: more threads than the registers of the kernel allow (701).
+cudaError_t launch_with_too_many_resources(cudaStream_t stream = nullptr);
+/// Likewise: more threads in a block than any device has (9).
+cudaError_t launch_with_bad_configuration(cudaStream_t stream = nullptr);
+/// Likewise: more dynamic shared memory than any device has.
+cudaError_t launch_with_too_much_shared_memory(cudaStream_t stream = nullptr);
+
+/// A kernel of one thread that waits until *flag, in pinned host memory, is not 0, at most `at_most_ms`.
+cudaError_t launch_wait(const volatile int* flag, cudaStream_t stream, unsigned at_most_ms);
+/// A kernel of one thread that does nothing for `ms` milliseconds.
+cudaError_t launch_delay(cudaStream_t stream, unsigned ms);
+/// Fills `count` floats with `value`. For work that must come before or after a product on some stream.
+cudaError_t launch_fill(float* to, std::size_t count, float value, cudaStream_t stream);
+/// Writes the pattern over and over for `ms` milliseconds: memory that somebody else uses meanwhile.
+cudaError_t launch_scribble(void* to, std::size_t bytes, unsigned ms, cudaStream_t stream);
+
+}  // namespace cufault

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace cufault {
+
+/// At least as many threads, in blocks of at most 256.
+inline cudaLaunchConfig_t threads(std::size_t count, cudaStream_t stream = nullptr) {
+  const unsigned block = count < 256 ? static_cast<unsigned>(count) : 256;
+  cudaLaunchConfig_t shape{};
+  shape.gridDim = static_cast<unsigned>((count + block - 1) / block);
+  shape.blockDim = block;
+  shape.stream = stream;
+  return shape;
+}
+
+// Not <<<>>>: its error can only be told from one that an earlier call left behind by clearing that, which is
+// not ours to clear.
+template <class... Parameters, class... Arguments>
+cudaError_t launch(const cudaLaunchConfig_t& shape, void (*kernel)(Parameters...), Arguments... arguments) {
+  return cudaLaunchKernelEx(&shape, kernel, static_cast<Parameters>(arguments)...);
+}
+
+}  // namespace cufault
