@@ -30,6 +30,8 @@ struct run_arguments {
   std::filesystem::path records = "records", expectations;
   target where;
   std::optional<std::uint64_t> seed;
+  bool quick = false;    ///< leave out cases of the full tier and thorough arms, unless named themselves
+  bool shuffle = false;  ///< cases, and arms within each, in an order drawn from the seed
   int wait_seconds = 10;
   int not_provoked_budget = 0;
   std::vector<std::string> argv;  ///< for the record
@@ -46,7 +48,8 @@ int list_cases(bool json);
 int bless(const bless_arguments& arguments);
 int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
 int show_record(const std::filesystem::path& file, bool markdown);
-int show_differences(const std::filesystem::path& before, const std::filesystem::path& after, bool markdown);
+int show_differences(const std::vector<std::filesystem::path>& records, bool markdown);
+int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
 int preflight(const target& where, const std::filesystem::path& records);
 int check_floor(const std::filesystem::path& records, int at_least);
 

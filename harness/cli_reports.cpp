@@ -5,11 +5,13 @@
 #include "harness/cli.hpp"
 #include "harness/process.hpp"
 #include "harness/properties.hpp"
+#include "harness/runner.hpp"
 #include "reports/json_input.hpp"
 #include "reports/render.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,10 +30,14 @@ fs::path data_folder(const char* installed, const char* in_source) {
 }
 
 /// What an arm's signature can depend on that tends to change it: the library's major version always, the
-/// GPU's architecture where the arm needs a GPU. Anything narrower is for a person to say with --when, once a
+/// GPU's architecture where the arm needs a GPU, the second pair's version where it takes one. Anything narrower is for a person to say with --when, once a
 /// difference was seen.
-conditions usual_conditions(const stack_keys& stack, bool on_gpu) {
+conditions usual_conditions(const stack_keys& stack, const arm* here) {
   conditions when;
+  const bool on_gpu = here == nullptr || here->needs == need::gpu;
+  if (const auto other = stack.find("other_cublas");
+      here != nullptr && here->other_cublas && other != stack.end())
+    when.by_key["other_cublas"] = other->second;
   if (const auto cublas = stack.find("cublas"); cublas != stack.end()) {
     const int major = std::atoi(cublas->second.c_str());
     when.by_key["cublas"] = fmt::format(">={} <{}", major, major + 1);
@@ -69,6 +75,36 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
 
 table_style style(bool markdown) {
   return markdown ? table_style::markdown : table_style::text;
+}
+
+/// What trials that are over have left: folders and processes of runs that are no more, and anything in the home folder that the
+/// driver wrote since `then`.
+std::vector<std::string> left_behind(fs::file_time_type then) {
+  std::vector<std::string> found;
+  std::error_code none;
+  const auto runs = [](const std::string& pid) { return fs::exists("/proc/" + pid); };
+  for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), none)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(scratch_prefix)) continue;
+    const std::string pid = name.substr(scratch_prefix.size(), name.rfind('-') - scratch_prefix.size());
+    if (!runs(pid)) found.push_back(entry.path().string());
+  }
+  for (const auto& entry : fs::directory_iterator("/proc", none)) {
+    if (fs::read_symlink(entry.path() / "exe", none) != own_path()) continue;
+    std::ifstream line(entry.path() / "cmdline", std::ios::binary);
+    std::string word, before;
+    for (; std::getline(line, word, '\0'); before = word) {
+      if (before == "--parent" && !runs(word))
+        found.push_back(fmt::format("process {}", entry.path().filename().string()));
+    }
+  }
+  const char* home = std::getenv("HOME");
+  const fs::path cache = fs::path(home != nullptr ? home : "/nonexistent") / ".nv";
+  for (auto at = fs::recursive_directory_iterator(cache, none);
+       !none && at != fs::recursive_directory_iterator(); at.increment(none)) {
+    if (at->last_write_time(none) > then) found.push_back(at->path().string());
+  }
+  return found;
 }
 
 fs::path stamp_file(const fs::path& records) {
@@ -199,12 +235,16 @@ int bless(const bless_arguments& arguments) {
       expectation e;
       e.case_name = c.name;
       e.arm = a.name;
-      e.when = usual_conditions(stack, here == nullptr || here->needs == need::gpu);
+      e.when = usual_conditions(stack, here);
       for (const auto& [key, comparisons] : extra.by_key) e.when.by_key[key] = comparisons;
-      e.signatures = signatures_of(a.trials);
+      e.signatures = arm_signatures(a);
+      if (!a.races.empty() && e.signatures.size() > 1) {
+        e.flaky.emplace().reason = a.races;
+        for (const counted_signature& seen : distinct_signatures(a.trials))
+          e.flaky->rates.push_back(static_cast<double>(seen.trials) / static_cast<double>(a.trials.size()));
+      }
       e.record = arguments.record.filename();
-      report += fmt::format("blessed: {} / {} when {}: {}\n", c.name, a.name, e.when.text(),
-                            describe(e.signatures));
+      report += fmt::format("blessed: {} / {} when {}: {}\n", c.name, a.name, e.when.text(), describe(a));
       expected.put(std::move(e));
       static_cast<void>(expected.find(c.name, a.name, stack));  // throws on a tie, before anything is written
       ++written;
@@ -238,19 +278,28 @@ int show_record(const fs::path& file, bool markdown) {
   return 0;
 }
 
-int show_differences(const fs::path& before, const fs::path& after, bool markdown) {
-  const record first = load_record(before), second = load_record(after);
-  const auto shows_nothing = [](const record& r) {
-    return std::none_of(r.cases.begin(), r.cases.end(), [](const case_result& c) {
+int show_differences(const std::vector<fs::path>& files, bool markdown) {
+  std::vector<record> loaded;
+  for (const fs::path& file : files) loaded.push_back(load_record(file));
+  const int differing = print_differences(std::cout, loaded, style(markdown));
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    const auto& cases = loaded[i].cases;
+    const bool shows_something = std::any_of(cases.begin(), cases.end(), [](const case_result& c) {
       return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) {
         return !a.trials.empty() && std::all_of(a.trials.begin(), a.trials.end(), comparable);
       });
     });
-  };
-  const int differing = print_differences(std::cout, first, second, style(markdown));
-  if (shows_nothing(first) || shows_nothing(second))
-    throw usage_error("one of the records shows no arm that could be compared");
+    if (!shows_something)
+      throw usage_error(fmt::format("{} shows no arm that could be compared", files[i].string()));
+  }
   return differing == 0 ? 0 : exit_gate;
+}
+
+int show_causes(const std::string& status, const std::vector<fs::path>& records, bool markdown) {
+  std::vector<record> loaded;
+  for (const fs::path& file : records_in(records)) loaded.push_back(load_record(file));
+  print_causes(std::cout, status, loaded, style(markdown));
+  return 0;
 }
 
 int preflight(const target& where, const fs::path& records) {
@@ -293,6 +342,11 @@ int check_floor(const fs::path& records, int at_least) {
       if (std::any_of(c.arms.begin(), c.arms.end(), ran)) executed.insert(c.name);
     }
   }
+  const auto left = left_behind(since);
+  if (!left.empty())
+    throw usage_error(fmt::format("left behind by trials or written to the home folder meanwhile: {}",
+                                  fmt::join(left, ", ")),
+                      exit_gate);
   fmt::print("{} cases were executed{}; the floor is {}\n", executed.size(), on_gpu ? " on the GPU" : "",
              at_least);
   if (static_cast<int>(executed.size()) >= at_least) return 0;

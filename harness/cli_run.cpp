@@ -33,7 +33,7 @@ struct selected_case {
 
 /// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
 /// is proved).
-std::vector<selected_case> select(const std::vector<std::string>& names) {
+std::vector<selected_case> select(const std::vector<std::string>& names, bool quick) {
   const auto& cases = all_cases();
   if (cases.empty()) throw usage_error(build_it_with_cuda);
   std::vector<selected_case> selected;
@@ -41,7 +41,8 @@ std::vector<selected_case> select(const std::vector<std::string>& names) {
   for (const failure_case& c : cases) {
     selected_case s{&c, {}};
     for (const arm& a : c.arms) {
-      bool asked = names.empty();
+      const bool in_tier = !quick || !(a.thorough || properties_of(c).tier == "full");
+      bool asked = names.empty() && in_tier;
       for (const std::string& name : names) {
         const bool whole = name == c.name || c.name.starts_with(name + ".");
         const bool only_this = name == c.name + "/" + a.name;
@@ -51,7 +52,7 @@ std::vector<selected_case> select(const std::vector<std::string>& names) {
           return other.against == a.name && name == c.name + "/" + other.name;
         });
         if (whole || only_this) understood.insert(name);
-        asked = asked || whole || only_this || control_of_it || answered_by_it;
+        asked = asked || (whole && in_tier) || only_this || control_of_it || answered_by_it;
       }
       if (asked) s.arms.push_back(&a);
     }
@@ -112,7 +113,12 @@ class run {
     record_.stack = for_record(stack_);
   }
 
-  int all(const std::vector<selected_case>& selected) {
+  int all(std::vector<selected_case> selected) {
+    if (arguments_.shuffle) {
+      std::mt19937_64 order(record_.seed);
+      std::shuffle(selected.begin(), selected.end(), order);
+      for (selected_case& s : selected) std::shuffle(s.arms.begin(), s.arms.end(), order);
+    }
     // What is wrong with the cases or their expectations is said before anything runs.
     for (const expectation& e : expected_.all()) {
       if (arguments_.names.empty() && !registered(e.case_name, e.arm))
@@ -170,6 +176,7 @@ class run {
 
     runner_options options;
     options.no_gpu = no_gpu_;
+    options.other_cublas = stack_.value("other_cublas", std::string("none")) != "none";
     options.stop = stop_;
     if (uses_gpu && properties_of(c).memory == memory_class::exclusive)
       options.in_use = [this, uuid] { return management_.used_bytes(uuid); };
@@ -223,7 +230,7 @@ class run {
 }  // namespace
 
 int run_cases(const run_arguments& arguments) {
-  const auto selected = select(arguments.names);
+  const auto selected = select(arguments.names, arguments.quick);
   const interrupt_guard guard;
   try {
     return run(arguments, guard.descriptor()).all(selected);

@@ -30,7 +30,9 @@ constexpr const char* about =
 constexpr const char* codes =
     "Exit codes: 0 as expected; 1 gate failed, differences found, or blessed; 2 unresolved or bad input;\n"
     "77 nothing could be provoked here; 130 interrupted.\n"
-    "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor.";
+    "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
+    "CUFAULT_TIER=quick|full is --tier; CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix "
+    "two.";
 
 void add_target(CLI::App* command, target& where) {
   command
@@ -61,12 +63,13 @@ int dispatch(int argc, char** argv) {
   run_arguments running;
   running.argv.assign(argv, argv + argc);
   running.argv[0] = "cufault";  // where it lies on this machine is no evidence
-  std::string mode = "observe";
+  std::string mode = "observe", tier = "full";
   std::uint64_t seed = 0;
   CLI::Option* seeded = nullptr;
   auto* run = command("run", "Run cases: all, or those named (CASE, FAMILY or CASE/ARM)", [&] {
     if (running.expectations.empty()) running.expectations = default_expectations();
     if (seeded->count() > 0) running.seed = seed;
+    running.quick = tier == "quick";
     running.mode = mode == "gate" ? run_mode::gate : run_mode::observe;
     return run_cases(running);
   });
@@ -80,6 +83,11 @@ int dispatch(int argc, char** argv) {
   run->add_option("--expectations", running.expectations, "folder of expectations (default: cufault's own)")
       ->type_name("DIR");
   add_target(run, running.where);
+  run->add_option("--tier", tier, "quick: without thorough arms; full: everything")
+      ->check(CLI::IsMember({"quick", "full"}))
+      ->envname("CUFAULT_TIER")
+      ->capture_default_str();
+  run->add_flag("--shuffle", running.shuffle, "run cases and arms in an order drawn from the seed");
   seeded = run->add_option("--seed", seed, "seed of all random data (default: a new one, printed)");
   run->add_option("--wait", running.wait_seconds, "seconds to wait for a GPU in use by another cufault")
       ->check(CLI::NonNegativeNumber)
@@ -129,17 +137,31 @@ int dispatch(int argc, char** argv) {
   claims->add_flag("--json", json, "as JSON");
   claims->add_flag("--markdown", markdown, "as a Markdown table");
 
-  std::filesystem::path first, second;
+  std::filesystem::path first;
   auto* show = command("show", "Verdict table of a record, or of the journal of a run that was killed",
                        [&] { return show_record(first, markdown); });
   show->add_option("RECORD", first, "record")->required()->check(CLI::ExistingFile);
   show->add_flag("--markdown", markdown, "as a Markdown table");
 
-  auto* diff = command("diff", "Arms whose signatures differ between two records; exits 1 if any does",
-                       [&] { return show_differences(first, second, markdown); });
-  diff->add_option("BEFORE", first, "record")->required()->check(CLI::ExistingFile);
-  diff->add_option("AFTER", second, "record")->required()->check(CLI::ExistingFile);
+  std::vector<std::filesystem::path> compared;
+  auto* diff = command("diff", "Arms whose signatures differ between records; exits 1 if any does",
+                       [&] { return show_differences(compared, markdown); });
+  diff->add_option("RECORD", compared, "two records or more, the oldest first")
+      ->required()
+      ->expected(2, 100)
+      ->check(CLI::ExistingFile);
   diff->add_flag("--markdown", markdown, "as a Markdown table");
+
+  std::string status;
+  auto* causes = command("causes", "Every recorded way to make a call return a status", [&] {
+    if (records.empty()) records.push_back(default_recorded());
+    return show_causes(status, records, markdown);
+  });
+  causes->add_option("STATUS", status, "as in CUBLAS_STATUS_INTERNAL_ERROR")->required();
+  causes
+      ->add_option("RECORD", records, "records or folders of records (default: those that come with cufault)")
+      ->check(CLI::ExistingPath);
+  causes->add_flag("--markdown", markdown, "as a Markdown table");
 
   std::filesystem::path test_records = "records";
   target test_target;
@@ -149,8 +171,9 @@ int dispatch(int argc, char** argv) {
   add_target(before, test_target);
   const char* floor_said = std::getenv("CUFAULT_FLOOR");
   int at_least = floor_said != nullptr ? std::max(1, std::atoi(floor_said)) : 1;
-  auto* floor = command("floor", "For CTest: were enough cases executed since the preflight?",
-                        [&] { return check_floor(test_records, at_least); });
+  auto* floor =
+      command("floor", "For CTest: were enough cases executed since the preflight, and nothing left behind?",
+              [&] { return check_floor(test_records, at_least); });
   floor->add_option("--records", test_records, "folder of the records")->type_name("DIR");
   floor->add_option("--at-least", at_least, "cases that must have been executed")
       ->check(CLI::PositiveNumber)

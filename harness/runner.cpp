@@ -8,15 +8,20 @@
 
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <system_error>
 
 namespace cufault {
 namespace {
 
+namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds between_samples{20};
@@ -103,6 +108,32 @@ std::string memory_moved(std::uint64_t before, const runner_options& options) {
   }
 }
 
+// A folder for one trial, removed with all that is in it whatever the trial did to its permissions.
+class scratch_folder {
+ public:
+  scratch_folder()
+      : path_((fs::temp_directory_path() / fmt::format("{}{}-XXXXXX", scratch_prefix, getpid())).string()) {
+    if (mkdtemp(path_.data()) == nullptr)
+      throw std::system_error(errno, std::generic_category(), fmt::format("cannot make a folder {}", path_));
+  }
+  ~scratch_folder() {
+    std::error_code ignored;
+    const auto options = fs::directory_options::skip_permission_denied;
+    for (auto at = fs::recursive_directory_iterator(path_, options, ignored);
+         !ignored && at != fs::recursive_directory_iterator(); at.increment(ignored)) {
+      if (at->is_directory(ignored) && !at->is_symlink(ignored))
+        fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+    }
+    fs::remove_all(path_, ignored);
+  }
+  scratch_folder(const scratch_folder&) = delete;
+  scratch_folder& operator=(const scratch_folder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 enum class rung_state { fails, succeeds, inconclusive };
 
 rung_state state_of(std::span<const observation> repeats) {
@@ -185,7 +216,10 @@ observation run_trial(const failure_case& c, const arm& a, std::optional<std::in
                       const runner_options& options) {
   spawn_options spawned;
   spawned.argv = options.command(c, a, rung, repeat);
-  spawned.environment = a.environment;
+  const scratch_folder scratch;
+  // Code that the driver compiles is neither kept from one trial to the next nor left in the home folder.
+  spawned.environment = {{"CUFAULT_SCRATCH", scratch.path()}, {"CUDA_CACHE_PATH", scratch.path() + "/cache"}};
+  for (const auto& [name, value] : a.environment) spawned.environment[name] = value;
   spawned.preload = a.preload;
   spawned.timeout = a.timeout;
 
@@ -230,12 +264,18 @@ arm_result run_arm(const failure_case& c, const arm& a, const runner_options& op
   result.kind = a.kind;
   result.claims = a.claims;
   result.against = a.against;
+  result.races = a.races;
   result.failures = c.failures;
   result.summary = a.summary;
   if (a.needs == need::gpu && !options.no_gpu.empty()) {
     observation absent;
     absent.ended = outcome::not_provoked;
     absent.why = "no GPU: " + options.no_gpu;
+    result.trials.push_back(std::move(absent));
+  } else if (a.other_cublas && !options.other_cublas) {
+    observation absent;
+    absent.ended = outcome::not_provoked;
+    absent.why = "needs a second cuBLAS: ci/fetch-cublas VERSION FOLDER, then CUFAULT_OTHER_CUBLAS=FOLDER";
     result.trials.push_back(std::move(absent));
   } else if (a.rungs) {
     result.trials = climber(c, a, options).climb(*a.rungs);

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cufault {
@@ -22,19 +23,25 @@ using memory_in_use = std::function<std::optional<std::uint64_t>()>;
 
 struct runner_options {
   trial_command command;
-  memory_in_use in_use;  ///< may be empty
-  std::string no_gpu;    ///< why no GPU can be used; empty if one can
-  int stop = -1;         ///< descriptor that becomes readable when the run is to end
+  memory_in_use in_use;       ///< may be empty
+  std::string no_gpu;         ///< why no GPU can be used; empty if one can
+  bool other_cublas = false;  ///< whether a second pair was given
+  int stop = -1;              ///< descriptor that becomes readable when the run is to end
   /// Device memory may differ by this much before and after a trial without making it inconclusive.
   std::uint64_t memory_slack_bytes = 4u << 20;
   /// How long freed memory may take to come back after a trial.
   std::chrono::milliseconds memory_settle{2000};
 };
 
+/// Names of the trials' folders: this, the runner's process ID, and more.
+inline constexpr std::string_view scratch_prefix = "cufault-trial-";
+
 /// Thrown when the run was interrupted; what ran before is in the caller's hands.
 struct interrupted {};
 
-/// Runs one trial in a process of its own and returns what it saw.
+/// Runs one trial in a process of its own and returns what it saw. The trial gets an empty folder of its own
+/// (CUFAULT_SCRATCH, under TMPDIR), which also holds the code that the driver compiles meanwhile
+/// (CUDA_CACHE_PATH), and which is removed behind it.
 /// How a process ends maps to an observation as follows: `done` frame and exit 0: completed (or what the
 /// trial said: not_provoked, harness_failed); signal, or exit before `done` with a call in flight: crashed;
 /// watchdog: timed_out; anything else (exit before `done` outside a call, `done` but another exit code,
@@ -49,7 +56,7 @@ observation run_trial(const failure_case& c, const arm& a, std::optional<std::in
                       const runner_options& options);
 
 /// Runs all trials of an arm: its ladder with refinement, its repeats. An arm that needs a GPU where there is
-/// none gets one not_provoked observation with the reason. Observations are sorted by rung. A ladder's edge
+/// none gets one not_provoked observation with the reason; so does one that takes a second pair. Observations are sorted by rung. A ladder's edge
 /// is added to the first observation's measurements as "largest failing" and "smallest succeeding". The edge
 /// is between the highest failing rung and its upper neighbour, if that succeeds; a rung fails if any of its
 /// repeats does. Refinement ends early where a trial is not comparable; that trial is kept, as any other.

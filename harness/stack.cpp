@@ -108,6 +108,7 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
   };
   key("cublas", text_at(stack, "cublas", "version"));
   key("cublaslt", text_at(stack, "cublaslt", "version"));
+  key("other_cublas", stack.value("other_cublas", std::string()));
   key("driver", text_at(stack, "driver", "version"));
   key("runtime", text_at(stack, "runtime", "version"));
   key("compute_capability", text_at(stack, "gpu", "compute_capability"));

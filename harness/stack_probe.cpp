@@ -11,7 +11,11 @@
 #include <fmt/format.h>
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <array>
+#include <cstdlib>
 
 namespace cufault {
 namespace {
@@ -48,10 +52,40 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
+/// Of the second pair, read in a process forked for it: two pairs in one process may share a half.
+std::string other_version() {
+  const char* folder = std::getenv("CUFAULT_OTHER_CUBLAS");
+  if (folder == nullptr || *folder == '\0') return "none";
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) return "unknown";
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string said;
+    try {
+      bind_cublas({folder, folder});
+      said = library_version(cublasGetProperty);
+    } catch (const std::exception& e) {
+      said = fmt::format("CUFAULT_OTHER_CUBLAS: {}", e.what());
+    }
+    _exit(write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string said;
+  std::array<char, 512> piece{};
+  for (ssize_t n = 0; (n = read(ends[0], piece.data(), piece.size())) > 0;)
+    said.append(piece.data(), static_cast<std::size_t>(n));
+  close(ends[0]);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return said.empty() ? "unknown" : said;
+}
+
 }  // namespace
 
 int probe_stack(const target& where) {
   nlohmann::json stack = {{"gpu", nullptr}, {"no_gpu", ""}, {"error", ""}};
+  const std::string other = other_version();
+  stack["other_cublas"] = other;
+  if (other.starts_with("CUFAULT_")) stack["error"] = other;
   try {
     bind_cublas({where.cublas, where.cublaslt});
     const bound_paths paths = bound_cublas();

@@ -20,7 +20,7 @@ constexpr int claims_schema = 1;
 using word = std::pair<std::string, std::string>;  // what an arm says, and why
 
 claim claim_from(const json_cursor& at, const std::string& document) {
-  at.only({"id", "kind", "text", "status", "call", "untestable"});
+  at.only({"id", "kind", "text", "status", "call", "untestable", "awaits"});
   claim c;
   c.id = at.at("id").string();
   if (!c.id.starts_with(document + "-")) at.at("id").fail(fmt::format("not in document {}", document));
@@ -29,13 +29,15 @@ claim claim_from(const json_cursor& at, const std::string& document) {
     at.at("kind").fail("expected one of F, R, D, X");
   c.kind = kind.front();
   c.text = at.at("text").string();
-  for (const auto& [key, member] :
-       {std::pair{"status", &c.status}, std::pair{"call", &c.call}, std::pair{"untestable", &c.untestable}}) {
+  for (const auto& [key, member] : {std::pair{"status", &c.status}, std::pair{"call", &c.call},
+                                    std::pair{"untestable", &c.untestable}, std::pair{"awaits", &c.awaits}}) {
     if (!at.has(key)) continue;
     *member = at.at(key).string();
     if (member->empty()) at.at(key).fail("must not be empty; leave it out");
-    if (c.kind != 'F' && member != &c.untestable) at.at(key).fail("belongs to claims of kind F");
+    if (c.kind != 'F' && (member == &c.status || member == &c.call))
+      at.at(key).fail("belongs to claims of kind F");
   }
+  if (!c.untestable.empty() && !c.awaits.empty()) at.at("awaits").fail("an untestable claim awaits nothing");
   return c;
 }
 
@@ -109,7 +111,7 @@ bool provoked(const case_result& c, const arm_result& arm, const std::vector<sig
   if (arm.against.empty()) return std::all_of(plateaus.begin(), plateaus.end(), fault_part_failed);
   return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& other) {
     if (other.name != arm.against || !counts(other)) return false;
-    const auto faults = signatures_of(other.trials);
+    const auto faults = arm_signatures(other);
     return std::any_of(faults.begin(), faults.end(), failed);
   });
 }
@@ -119,7 +121,7 @@ std::optional<word> says_of(const claim& what, const case_result& c, const arm_r
   if (std::find(arm.claims.begin(), arm.claims.end(), what.id) == arm.claims.end()) return std::nullopt;
   if (auto found = by_findings(what, arm)) return found;
 
-  const auto plateaus = signatures_of(arm.trials);
+  const auto plateaus = arm_signatures(arm);
   if (what.kind == 'F' && arm.kind == arm_kind::fault) return by_failure(what, plateaus);
   const bool cure = arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
   if ((what.kind != 'R' && what.kind != 'D') || !cure || !provoked(c, arm, plateaus)) return std::nullopt;
@@ -135,6 +137,7 @@ bool control_unresolved(const case_result& c) {
 
 std::string verdict_of(const claim& what, const std::vector<claim_evidence>& evidence) {
   if (!what.untestable.empty()) return "untestable";
+  if (!what.awaits.empty()) return "awaits " + what.awaits;
   if (evidence.empty()) return "not measured yet";
   const bool agreed = std::all_of(evidence.begin(), evidence.end(),
                                   [&](const claim_evidence& e) { return e.says == evidence.front().says; });
@@ -204,8 +207,9 @@ nlohmann::json to_json(const std::vector<claim_verdict>& verdicts) {
                      {"text", v.what.text},
                      {"verdict", v.verdict},
                      {"evidence", std::move(evidence)}};
-    for (const auto& [key, text] : {std::pair{"status", &v.what.status}, std::pair{"call", &v.what.call},
-                                    std::pair{"untestable", &v.what.untestable}})
+    for (const auto& [key, text] :
+         {std::pair{"status", &v.what.status}, std::pair{"call", &v.what.call},
+          std::pair{"untestable", &v.what.untestable}, std::pair{"awaits", &v.what.awaits}})
       if (!text->empty()) j[key] = *text;
     list.push_back(std::move(j));
   }

@@ -18,9 +18,10 @@ struct claim {
   std::string id;   ///< "S0-5"; never changes
   char kind = 'F';  ///< F failure, R remedy, D dead end, X other statement of fact
   std::string text;
-  std::string status;      ///< kind F: the documented status; empty where the document names none
-  std::string call;        ///< kind F: the documented call; empty likewise
-  std::string untestable;  ///< why nothing in it can be run; empty if testable
+  std::string status;       ///< kind F: the documented status; empty where the document names none
+  std::string call;         ///< kind F: the documented call; empty likewise
+  std::string untestable;   ///< why nothing in it can be run; empty if testable
+  std::string awaits = {};  ///< "a framework": who alone can tell; empty if the raw arms can
 };
 
 /// {"schema": 1, "documents": [{"id": "S0", "title":…, "claims": [{"id":…, "kind":…, "text":…, …}]}]}
@@ -37,8 +38,8 @@ struct claim_evidence {
 
 struct claim_verdict {
   claim what;
-  std::string
-      verdict;  ///< "confirmed", "other status", "refuted", "partly", "untestable", "not measured yet"
+  /// "confirmed", "other status", "refuted", "partly", "untestable", "awaits a framework", "not measured yet"
+  std::string verdict;
   std::vector<claim_evidence> evidence;
 };
 
@@ -53,7 +54,8 @@ struct claim_verdict {
 ///   a failure of that one.
 /// - X: only through findings.
 /// Arms that were not provoked say nothing, nor do those of a case whose control is unresolved. Arms that agree
-/// give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so.
+/// give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so, and
+/// one that awaits somebody too, beside what the arms already show.
 std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
 
 nlohmann::json to_json(const std::vector<claim_verdict>& verdicts);

@@ -20,8 +20,8 @@ namespace cufault {
 namespace {
 
 constexpr int expectation_schema = 1;
-constexpr std::array<std::string_view, 6> condition_keys{"cublas",  "cublaslt",           "driver",
-                                                         "runtime", "compute_capability", "module_loading"};
+constexpr std::array<std::string_view, 7> condition_keys{
+    "cublas", "cublaslt", "driver", "runtime", "compute_capability", "module_loading", "other_cublas"};
 
 enum class relation { equal, at_least, above, at_most, below };
 

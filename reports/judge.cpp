@@ -183,7 +183,7 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
       if (const auto s = signature_of(o); failed(s) || s.numbers == "wrong")
         return {verdict::unresolved, fmt::format("control failed: {}{}", rung_text(o), describe(s))};
 
-  const auto seen = signatures_of(arm.trials);
+  const auto seen = arm_signatures(arm);
   if (nothing_to_clear(arm, seen) && (expected == nullptr || seen == expected->signatures))
     return {verdict::not_provoked,
             "nothing failed before the remedy, so there was nothing to clear: " + describe(seen)};
@@ -212,6 +212,40 @@ void not_provoked(arm_result& arm, std::string why) {
 }
 
 }  // namespace
+
+std::vector<counted_signature> distinct_signatures(const std::vector<observation>& trials) {
+  std::vector<counted_signature> counted;
+  for (const auto& o : trials) {
+    auto s = signature_of(o);
+    if (o.refined && severity(s) < 2) continue;
+    const auto known =
+        std::find_if(counted.begin(), counted.end(), [&](const auto& entry) { return entry.seen == s; });
+    if (known == counted.end())
+      counted.push_back({std::move(s), 1});
+    else
+      ++known->trials;
+  }
+  std::stable_sort(counted.begin(), counted.end(),
+                   [](const auto& a, const auto& b) { return a.trials > b.trials; });
+  return counted;
+}
+
+std::vector<signature> arm_signatures(const arm_result& arm) {
+  if (arm.races.empty()) return signatures_of(arm.trials);
+  std::vector<signature> each;
+  for (auto& entry : distinct_signatures(arm.trials)) each.push_back(std::move(entry.seen));
+  return each;
+}
+
+std::string describe(const arm_result& arm) {
+  const auto counted = distinct_signatures(arm.trials);
+  if (arm.races.empty() || counted.size() < 2) return describe(arm_signatures(arm));
+  std::string text;
+  for (const auto& entry : counted)
+    text += fmt::format("{}{} of {}: {}", text.empty() ? "" : " | ", entry.trials, arm.trials.size(),
+                        describe(entry.seen));
+  return text;
+}
 
 bool as_expected(verdict v) {
   return v == verdict::ok || v == verdict::reproduced || v == verdict::cleared || v == verdict::still_fails ||

@@ -41,7 +41,22 @@ struct arm_result {
   std::string expectation;   ///< "FILE:LINE" of the expectation it was judged by, if any
   bool covered = false;      ///< whether an expectation holds for it on this stack
   std::string against = {};  ///< the fault arm that a remedy in place from the start answers; else empty
+  std::string races = {};    ///< why its outcome may differ from trial to trial; empty: it must not
 };
+
+/// A signature that an arm's trials showed, and how many of them did.
+struct counted_signature {
+  signature seen;
+  int trials = 0;
+};
+
+/// Each signature of the trials once, the most frequent first. Refined rungs count as in signatures_of().
+std::vector<counted_signature> distinct_signatures(const std::vector<observation>& trials);
+
+/// What an arm is compared by: its plateaus or, where it races, each signature once. Precondition as there.
+std::vector<signature> arm_signatures(const arm_result& arm);
+/// In one line; "13 of 20: ..." where it races.
+std::string describe(const arm_result& arm);
 
 struct case_result {
   std::string name;

@@ -98,7 +98,8 @@ struct signature {
 /// "cublasCreate(&handle)" -> "cublasCreate"; text without a parenthesis is returned whole.
 std::string function_of(std::string_view call_text);
 
-/// True for "CUBLAS_STATUS_SUCCESS", "cudaSuccess", "CUDA_SUCCESS" and "RIGHT_NUMBERS".
+/// True for "CUBLAS_STATUS_SUCCESS", "cudaSuccess", "CUDA_SUCCESS", "RIGHT_NUMBERS", "LOADED", and for what a case itself
+/// finds to be as it should: names that end in "_AS_ASKED".
 bool is_success(std::string_view status);
 
 /// Signature of one trial. Precondition: comparable(o).

@@ -71,6 +71,7 @@ nlohmann::json arm_json(const arm_result& arm) {
                       {"expectation", arm.expectation},
                       {"covered", arm.covered}};
   if (!arm.against.empty()) j["against"] = arm.against;
+  if (!arm.races.empty()) j["races"] = arm.races;
   return j;
 }
 
@@ -94,7 +95,7 @@ std::vector<std::string> strings_from(const json_cursor& at) {
 
 arm_result arm_from(const json_cursor& at) {
   at.only({"name", "kind", "claims", "failures", "summary", "trials", "verdict", "why", "expectation",
-           "covered", "against"});
+           "covered", "against", "races"});
   arm_result arm{.name = at.at("name").string(),
                  .kind = arm_kind_from(at.at("kind")),
                  .claims = strings_from(at.at("claims")),
@@ -106,6 +107,7 @@ arm_result arm_from(const json_cursor& at) {
                  .expectation = at.at("expectation").string(),
                  .covered = at.at("covered").boolean()};
   if (at.has("against")) arm.against = at.at("against").string();
+  if (at.has("races")) arm.races = at.at("races").string();
   for (const auto& item : at.at("trials").items()) arm.trials.push_back(observation_from(item));
   return arm;
 }

@@ -96,7 +96,7 @@ std::string seen_by(const arm_result& arm) {
   for (const auto& o : arm.trials)
     if (!comparable(o))
       return fmt::format("{}: {}", to_string(o.ended), o.why.empty() ? "no reason was given" : o.why);
-  return describe(signatures_of(arm.trials));
+  return describe(arm);
 }
 
 bool observed(const arm_result& arm) {
@@ -209,51 +209,102 @@ void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts,
                      words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
 }
 
-int print_differences(std::ostream& out, const record& before, const record& after, table_style style) {
-  const auto old_arms = arms_of(before);
-  const auto new_arms = arms_of(after);
-  std::set<std::pair<std::string, std::string>> names;
-  for (const auto* arms : {&old_arms, &new_arms})
-    for (const auto& [name, arm] : *arms) names.insert(name);
+namespace {
 
+bool same(const arm_result& a, const arm_result& b) {
+  const auto first = arm_signatures(a), second = arm_signatures(b);
+  if (first == second || a.races.empty() || b.races.empty()) return first == second;
+  return std::find_first_of(first.begin(), first.end(), second.begin(), second.end()) != first.end();
+}
+
+/// Each record's name in a table: its stack and, where two are of one stack, when it was made.
+std::vector<std::string> labels_of(std::span<const record> records) {
+  std::vector<std::string> labels;
+  for (const auto& r : records) {
+    const auto alike = std::count_if(records.begin(), records.end(),
+                                     [&](const record& o) { return stack_label(o) == stack_label(r); });
+    labels.push_back(alike == 1 ? stack_label(r) : fmt::format("{} ({})", stack_label(r), r.started));
+  }
+  return labels;
+}
+
+}  // namespace
+
+int print_differences(std::ostream& out, std::span<const record> records, table_style style) {
+  std::vector<arm_map> arms;
+  std::set<std::pair<std::string, std::string>> names;
+  for (const auto& r : records) {
+    arms.push_back(arms_of(r));
+    for (const auto& [name, arm] : arms.back()) names.insert(name);
+  }
   std::vector<row> rows;
   std::size_t equal = 0;
   std::size_t unobserved = 0;
   for (const auto& name : names) {
-    const auto* const first = old_arms.contains(name) ? old_arms.at(name) : nullptr;
-    const auto* const second = new_arms.contains(name) ? new_arms.at(name) : nullptr;
-    if (first != nullptr && second != nullptr) {
-      if (!observed(*first) && !observed(*second)) {
-        ++unobserved;
-        continue;
-      }
-      if (observed(*first) && observed(*second) &&
-          signatures_of(first->trials) == signatures_of(second->trials)) {
-        ++equal;
-        continue;
-      }
+    std::vector<const arm_result*> each;
+    for (const auto& of_record : arms)
+      each.push_back(of_record.contains(name) ? of_record.at(name) : nullptr);
+    const auto all = [&](auto holds) {
+      return std::all_of(each.begin(), each.end(),
+                         [&](const arm_result* arm) { return arm != nullptr && holds(*arm); });
+    };
+    if (all([](const arm_result& arm) { return !observed(arm); })) {
+      ++unobserved;
+      continue;
     }
-    rows.push_back({name.first, name.second, first == nullptr ? "(no such arm)" : seen_by(*first),
-                    second == nullptr ? "(no such arm)" : seen_by(*second)});
+    if (all(observed) && all([&](const arm_result& arm) { return same(*each.front(), arm); })) {
+      ++equal;
+      continue;
+    }
+    row cells{name.first, name.second};
+    for (const auto* arm : each) cells.push_back(arm == nullptr ? "(no such arm)" : seen_by(*arm));
+    rows.push_back(std::move(cells));
   }
 
+  const auto labels = labels_of(records);
   if (style == table_style::markdown) {
-    out << fmt::format("Before: {} ({})\nAfter: {} ({})\n\n", stack_label(before), before.started,
-                       stack_label(after), after.started);
-    if (!rows.empty()) print_table(out, {"case", "arm", "before", "after"}, rows, style);
+    row head{"case", "arm"};
+    head.insert(head.end(), labels.begin(), labels.end());
+    if (!rows.empty()) print_table(out, head, rows, style);
   } else {
     // Signatures are too long to stand side by side.
-    out << fmt::format("before: {} ({})\nafter:  {} ({})\n\n", stack_label(before), before.started,
-                       stack_label(after), after.started);
-    for (const auto& r : rows)
-      out << cell(fmt::format("{}/{}", r[0], r[1]), style) << "\n  before: " << cell(r[2], style)
-          << "\n  after:  " << cell(r[3], style) << "\n";
+    for (const auto& r : rows) {
+      out << cell(fmt::format("{}/{}", r[0], r[1]), style) << "\n";
+      for (std::size_t i = 0; i < labels.size(); ++i)
+        out << fmt::format("  {}: {}\n", cell(labels[i], style), cell(r[i + 2], style));
+    }
     if (!rows.empty()) out << '\n';
   }
   out << fmt::format("{} different or missing, {} equal", plural(rows.size(), "arm"), equal);
-  if (unobserved > 0) out << fmt::format(", {} observed in neither", unobserved);
+  if (unobserved > 0) out << fmt::format(", {} observed in none", unobserved);
   out << '\n';
   return static_cast<int>(rows.size());
+}
+
+void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
+                  table_style style) {
+  // call -> case/arm -> what it is -> stacks
+  std::map<std::string, std::map<std::string, std::pair<std::string, std::set<std::string>>>> found;
+  for (const auto& r : records)
+    for (const auto& c : r.cases)
+      for (const auto& arm : c.arms)
+        for (const auto& o : arm.trials)
+          for (const auto& call : o.calls) {
+            if (call.status != status || !comparable(o)) continue;
+            auto& [summary, stacks] = found[function_of(call.text)][fmt::format("{}/{}", c.name, arm.name)];
+            summary = arm.summary;
+            stacks.insert(stack_label(r));
+          }
+  std::vector<row> rows;
+  for (const auto& [call, arms] : found)
+    for (const auto& [name, entry] : arms)
+      rows.push_back({call, name, entry.first, fmt::format("{}", fmt::join(entry.second, "\n"))});
+  if (rows.empty()) {
+    out << fmt::format("no call returned {} in {}\n", status, plural(records.size(), "record"));
+    return;
+  }
+  print_table(out, {"call", "arm", "what it does", "stack"}, rows, style);
+  out << fmt::format("{} by {}\n", plural(rows.size(), "way"), plural(found.size(), "call"));
 }
 
 }  // namespace cufault

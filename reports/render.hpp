@@ -6,6 +6,8 @@
 #include "reports/record.hpp"
 
 #include <iosfwd>
+#include <span>
+#include <string>
 
 namespace cufault {
 
@@ -19,8 +21,14 @@ void print_verdicts(std::ostream& out, const record& r, table_style style);
 /// Claims with their verdict and the arms behind it.
 void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style);
 
-/// Arms whose signatures differ between two records, and arms that only one of them has; then a count of
-/// equal arms. Returns the number of differing or missing arms.
-int print_differences(std::ostream& out, const record& before, const record& after, table_style style);
+/// Arms whose signatures are not the same in all records that were given (two at least), and arms that not all of
+/// them have; then a count of equal arms. An arm that was observed in none is neither. Arms that race are the same where they share a
+/// signature. Returns the number of differing or missing arms.
+int print_differences(std::ostream& out, std::span<const record> records, table_style style);
+
+/// Every call that returned a status, with the arm that made it and the stacks on which it did: what that status can
+/// mean.
+void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
+                  table_style style);
 
 }  // namespace cufault

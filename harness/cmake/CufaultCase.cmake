@@ -33,9 +33,11 @@ function(cufault_case PATH)
   add_test(NAME ${TEST} COMMAND cufault run ${TEST} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait 60)
   set(LABELS case ${FAMILY} ${CASE_TIER} full ${CASE_NEEDS})
   list(REMOVE_DUPLICATES LABELS)
-  # RESOURCE_GROUPS places cases on GPUs where CTest was given a resource spec file, and is ignored without one; RESOURCE_LOCK keeps
-  # a plain `ctest -j` in order; the harness's own lock on the GPU keeps order between suites.
-  set_tests_properties(${TEST} PROPERTIES RESOURCE_LOCK cufault_gpu)
+  # RESOURCE_GROUPS places cases on GPUs where CTest was given a resource spec file, and is ignored without one; RUN_SERIAL keeps
+  # what needs a GPU to itself alone in a plain `ctest -j`; the harness's own lock on the GPU keeps order between suites.
+  if(CASE_MEMORY STREQUAL exclusive)
+    set_tests_properties(${TEST} PROPERTIES RUN_SERIAL TRUE)
+  endif()
   if(CASE_NEEDS STREQUAL gpu)
     set(SLOTS 1)
     if(CASE_MEMORY STREQUAL exclusive)

@@ -33,6 +33,7 @@ class road : public testing::Test {
     std::string pattern = (fs::temp_directory_path() / "cufault-road-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder = pattern;
+    fs::create_directories(folder / "temporary");
   }
   void TearDown() override { fs::remove_all(folder); }
 
@@ -42,8 +43,10 @@ class road : public testing::Test {
     options.argv = {ROAD_PROGRAM};
     options.argv.insert(options.argv.end(), words.begin(), words.end());
     environment.try_emplace("CUFAULT_REQUIRE_GPU", "");
+    environment.try_emplace("TMPDIR", folder / "temporary");
     environment.try_emplace("CUDA_VISIBLE_DEVICES", "-1");  // also where these tests meet a GPU
     options.environment = std::move(environment);
+    options.keep_output = 4u << 20;
     return run_process(options, {});
   }
 
@@ -93,6 +96,103 @@ TEST_F(road, leaves_an_uncharted_record_the_first_time) {
   EXPECT_EQ(keys_of(r).at("cublas"), "13.1.0");
   EXPECT_EQ(r.cases[0].arms[1].trials.at(0).calls.at(0).text, "cublasCreate(&handle)");
   EXPECT_EQ(r.cases[0].arms[1].trials[0].calls[0].status, "CUBLAS_STATUS_ALLOC_FAILED");
+}
+
+TEST_F(road, leaves_nothing_behind) {
+  const fs::path home = folder / "home", temporary = folder / "temporary";
+  fs::create_directories(home);
+  const auto seen = run({"road.ends"}, {{"HOME", home}});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stdout_text << seen.stderr_text;
+  EXPECT_EQ(seen.stragglers, 0);
+  EXPECT_TRUE(fs::is_empty(home));
+  EXPECT_TRUE(fs::is_empty(temporary)) << fs::directory_iterator(temporary)->path();
+}
+
+TEST_F(road, tells_of_what_was_left_behind) {
+  const fs::path litter = folder / "temporary" / "cufault-trial-999999999-AbCdEf";
+  fs::create_directories(litter);
+  const std::string records = folder / "records", fake = fs::path(FAKE_CUBLAS_DIR) / "a";
+  cufault({"preflight", "--records", records, "--cublas", fake});
+  run({"road.create"});
+  const auto seen = cufault({"floor", "--records", records});
+  EXPECT_EQ(seen.exit_code, 1);
+  EXPECT_THAT(seen.stderr_text, HasSubstr(litter.string()));
+}
+
+TEST_F(road, tells_crashes_exit_handlers_and_forks_apart) {
+  ASSERT_EQ(run({"road.ends"}).exit_code, 0);
+  const record r = load_record(files(".json").at(0));
+  const auto trial_of = [&](const std::string& name) -> const observation& {
+    for (const arm_result& a : r.cases.at(0).arms) {
+      if (a.name == name) return a.trials.at(0);
+    }
+    throw std::out_of_range(name);
+  };
+  EXPECT_EQ(describe(signature_of(trial_of("litter"))), "crash: never returned; crashed: SIGSEGV in crash");
+  EXPECT_EQ(describe(signature_of(trial_of("fork_crash"))),
+            "crash: never returned; crashed: SIGSEGV in crash");
+  EXPECT_EQ(trial_of("at_exit").calls.size(), 2U) << "what an exit handler observed";
+  EXPECT_EQ(trial_of("at_exit").ended, outcome::completed);
+  EXPECT_EQ(trial_of("fork").calls.size(), 2U);
+  EXPECT_EQ(trial_of("other_pair").ended, outcome::not_provoked);
+  EXPECT_THAT(trial_of("other_pair").why, HasSubstr("CUFAULT_OTHER_CUBLAS"));
+}
+
+TEST_F(road, takes_a_second_pair_where_one_is_given) {
+  const std::map<std::string, std::string> other{{"CUFAULT_OTHER_CUBLAS", fs::path(FAKE_CUBLAS_DIR) / "old"}};
+  ASSERT_EQ(run({"road.ends/other_pair"}, other).exit_code, 0);
+  const record r = load_record(files(".json").at(0));
+  EXPECT_EQ(keys_of(r).at("other_cublas"), "12.4.0");
+  const auto& calls = r.cases.at(0).arms.at(1).trials.at(0).calls;
+  ASSERT_EQ(calls.size(), 3U);
+  EXPECT_EQ(calls[0].status, "LOADER_ERROR");
+  EXPECT_EQ(calls[1].status, "LOADED");
+  EXPECT_EQ(calls[2].status, "CUBLAS_STATUS_SUCCESS");
+  const auto blessed =
+      cufault({"bless", files(".json")[0], "--expectations", (folder / "expectations").string()});
+  EXPECT_THAT(blessed.stdout_text, HasSubstr("other_cublas 12.4.0"));
+  EXPECT_EQ(run({"road.ends/other_pair", "--mode", "gate"}, other).exit_code, 0);
+
+  const auto missing = run({"road.ends/other_pair"}, {{"CUFAULT_OTHER_CUBLAS", folder / "nowhere"}});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.stderr_text, HasSubstr("CUFAULT_OTHER_CUBLAS"));
+}
+
+TEST_F(road, leaves_thorough_arms_out_of_the_quick_tier_unless_named) {
+  const auto has_it = [](const process_result& seen) {
+    return seen.stdout_text.find("thorough") != std::string::npos;
+  };
+  EXPECT_TRUE(has_it(run({"road.ends"})));
+  EXPECT_FALSE(has_it(run({"road.ends", "--tier", "quick"})));
+  EXPECT_FALSE(has_it(run({"road.ends"}, {{"CUFAULT_TIER", "quick"}})));
+  EXPECT_TRUE(has_it(run({"road.ends/thorough", "--tier", "quick"})));
+}
+
+TEST_F(road, shuffles_by_the_seed_and_judges_alike) {
+  bless_what_is_seen();
+  const auto order = [&](const char* seed) {
+    fs::remove_all(folder / "records");
+    const auto seen = run({"road.create", "--mode", "gate", "--shuffle", "--seed", seed});
+    EXPECT_EQ(seen.exit_code, 0) << seen.stdout_text;
+    const record r = load_record(files(".json").back());
+    std::string names;
+    for (const arm_result& a : r.cases.at(0).arms) names += a.name + " ";
+    return names;
+  };
+  EXPECT_EQ(order("1"), order("1"));
+  EXPECT_NE(order("1"), order("4"));
+}
+
+TEST_F(road, states_the_rate_of_an_arm_that_races) {
+  const std::map<std::string, std::string> counter{{"ROAD_COUNTER", folder / "counter"}};
+  ASSERT_EQ(run({"road.races"}, counter).exit_code, 0);
+  const auto blessed =
+      cufault({"bless", files(".json")[0], "--expectations", (folder / "expectations").string()});
+  ASSERT_EQ(blessed.exit_code, 1);
+  const auto again = run({"road.races", "--mode", "gate"}, counter);
+  EXPECT_EQ(again.exit_code, 0) << again.stdout_text;
+  EXPECT_THAT(again.stdout_text,
+              AllOf(HasSubstr("FLAKY"), HasSubstr("15 of 20: cublasCreate: CUBLAS_STATUS_SUCCESS")));
 }
 
 TEST_F(road, fails_the_gate_while_uncharted) {
@@ -315,6 +415,7 @@ TEST_F(road, does_not_take_a_library_that_kills_the_process_for_a_missing_gpu) {
 
 TEST_F(road, tests_only_claims_of_the_ledger) {
   spawn_options options;
+  options.keep_output = 4u << 20;
   options.argv = {CUFAULT_PROGRAM, "list", "--json"};
   const auto listed = nlohmann::json::parse(run_process(options, {}).stdout_text);
   options.argv = {CUFAULT_PROGRAM, "claims", "--json", folder};

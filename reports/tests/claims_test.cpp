@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -316,6 +317,24 @@ TEST(claims_file, of_this_project_holds_the_whole_ledger) {
       std::count_if(claims.begin(), claims.end(), [](const claim& c) { return !c.untestable.empty(); });
   EXPECT_EQ(untestable, 3);
   for (const auto* id : {"S0-15", "S0-17", "S2-6"}) EXPECT_FALSE(by_id[id].untestable.empty()) << id;
+}
+
+TEST(claim_verdict, awaits_a_framework_beside_what_the_raw_arms_show) {
+  const auto read = claims_from(cursor(R"({"schema": 1, "documents": [{"id": "S0", "title": "t", "claims":
+    [{"id": "S0-5", "kind": "F", "text": "t", "awaits": "a framework"}]}]})"));
+  record r;
+  r.cases = {{.name = "memory.leak", .summary = "", .arms = {arm(arm_kind::fault, {trial({no_memory})})}}};
+  r.cases[0].arms[0].claims = {"S0-5"};
+  const auto verdicts = judge_claims(read, std::array{r});
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_EQ(verdicts[0].verdict, "awaits a framework");
+  EXPECT_EQ(verdicts[0].evidence.size(), 1U);
+}
+
+TEST(claims_file, may_not_call_a_claim_untestable_and_let_it_await_somebody) {
+  EXPECT_THROW(claims_from(cursor(R"({"schema": 1, "documents": [{"id": "S0", "title": "t", "claims":
+    [{"id": "S0-5", "kind": "F", "text": "t", "untestable": "u", "awaits": "a"}]}]})")),
+               input_error);
 }
 
 }  // namespace

@@ -37,8 +37,15 @@ TEST(every_expectation, has_the_signature_that_the_record_it_names_shows) {
     const arm_result* shown = find(r, e.case_name, e.arm);
     ASSERT_NE(shown, nullptr) << e.source << ": " << e.record << " has no " << e.case_name << "/" << e.arm;
     ASSERT_TRUE(std::all_of(shown->trials.begin(), shown->trials.end(), comparable)) << e.source;
-    EXPECT_EQ(describe(signatures_of(shown->trials)), describe(e.signatures)) << e.source;
-    EXPECT_EQ(signatures_of(shown->trials), e.signatures) << e.source;
+    EXPECT_EQ(describe(arm_signatures(*shown)), describe(e.signatures)) << e.source;
+    EXPECT_EQ(arm_signatures(*shown), e.signatures) << e.source;
+    if (!e.flaky) continue;
+    EXPECT_EQ(e.flaky->reason, shown->races) << e.source;
+    const auto counted = distinct_signatures(shown->trials);
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      EXPECT_DOUBLE_EQ(e.flaky->rates.at(i), counted[i].trials / static_cast<double>(shown->trials.size()))
+          << e.source;
+    }
     EXPECT_TRUE(e.when.hold(keys_of(r))) << e.source << " does not hold on the stack of its own record";
   }
 }

@@ -7,6 +7,7 @@
 #include "reports/record.hpp"
 #include "reports/render.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -32,7 +33,9 @@ void use(cufault::record r) {
   std::ostringstream out;
   cufault::print_verdicts(out, r, cufault::table_style::text);
   cufault::print_verdicts(out, r, cufault::table_style::markdown);
-  if (cufault::print_differences(out, r, r, cufault::table_style::text) != 0) std::abort();
+  const std::array twice{r, r};
+  if (cufault::print_differences(out, twice, cufault::table_style::text) != 0) std::abort();
+  cufault::print_causes(out, "CUBLAS_STATUS_INTERNAL_ERROR", twice, cufault::table_style::markdown);
   const auto text = cufault::dump_json(cufault::to_json(r));
   const auto again = cufault::record_from(cufault::json_cursor{cufault::parse_json("again", text)});
   if (cufault::dump_json(cufault::to_json(again)) != text) std::abort();

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -50,7 +51,8 @@ struct differences {
 
 differences between(const record& before, const record& after, table_style style = table_style::text) {
   std::ostringstream out;
-  const auto count = print_differences(out, before, after, style);
+  const std::array both{before, after};
+  const auto count = print_differences(out, both, style);
   return {count, out.str()};
 }
 
@@ -178,22 +180,22 @@ TEST(difference_table, of_equal_records_is_empty) {
   after.cases[0].arms[1].trials[0].milliseconds = 7;
   const auto d = between(example(), after);
   EXPECT_EQ(d.count, 0);
-  EXPECT_EQ(d.text,
-            "before: cuBLAS 13.1.0 (2026-11-21T07:27:40Z)\nafter:  cuBLAS 12.9.1 (2026-11-21T07:27:40Z)\n\n"
-            "0 arms different or missing, 3 equal\n");
+  EXPECT_EQ(d.text, "0 arms different or missing, 3 equal\n");
 }
 
 TEST(difference_table, shows_both_sides_of_each_difference) {
   auto after = example();
+  after.started = "2026-11-22T07:27:40Z";
   after.cases[0].arms[1].trials = {trial({internal})};
   const auto d = between(example(), after);
   EXPECT_EQ(d.count, 1);
-  EXPECT_TRUE(contains(d.text,
-                       "memory.leak/fault\n"
-                       "  before: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable\n"
-                       "  after:  cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable\n"
-                       "\n"
-                       "1 arm different or missing, 2 equal\n"))
+  EXPECT_TRUE(contains(
+      d.text,
+      "memory.leak/fault\n"
+      "  cuBLAS 13.1.0 (2026-11-21T07:27:40Z): cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable\n"
+      "  cuBLAS 13.1.0 (2026-11-22T07:27:40Z): cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable\n"
+      "\n"
+      "1 arm different or missing, 2 equal\n"))
       << d.text;
 }
 
@@ -222,8 +224,46 @@ TEST(difference_table, counts_an_arm_that_one_record_could_not_observe_as_differ
   EXPECT_EQ(between(example(), after).count, 1);
   const auto neither = between(after, after);
   EXPECT_EQ(neither.count, 0);
-  EXPECT_TRUE(contains(neither.text, "0 arms different or missing, 2 equal, 1 observed in neither\n"))
+  EXPECT_TRUE(contains(neither.text, "0 arms different or missing, 2 equal, 1 observed in none\n"))
       << neither.text;
+}
+
+TEST(difference_table, has_a_column_for_each_record) {
+  std::array three{example(), example(), example()};
+  three[1].stack = {{"keys", {{"cublas", "12.0.1"}}}};
+  three[2].stack = {{"keys", {{"cublas", "13.4.0"}}}};
+  three[2].cases[0].arms[1].trials = {trial({internal})};
+  std::ostringstream out;
+  EXPECT_EQ(print_differences(out, three, table_style::markdown), 1);
+  EXPECT_TRUE(contains(out.str(), "| case | arm | cuBLAS 13.1.0 | cuBLAS 12.0.1 | cuBLAS 13.4.0 |\n"))
+      << out.str();
+}
+
+TEST(difference_table, holds_a_race_for_the_same_where_a_signature_is_shared) {
+  auto before = example(), after = example();
+  for (auto* r : {&before, &after}) r->cases[0].arms[1].races = "chance";
+  before.cases[0].arms[1].trials = {trial({no_memory}), trial({internal}), trial({no_memory})};
+  after.cases[0].arms[1].trials = {trial({internal}), trial({internal}), trial({success})};
+  EXPECT_EQ(between(before, after).count, 0);
+  after.cases[0].arms[1].trials = {trial({success})};
+  const auto d = between(before, after);
+  EXPECT_EQ(d.count, 1);
+  EXPECT_TRUE(contains(d.text,
+                       "2 of 3: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable | 1 of 3: "
+                       "cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR"))
+      << d.text;
+}
+
+TEST(cause_table, names_each_arm_whose_call_returned_the_status) {
+  std::array two{example(), example()};
+  two[1].stack = {{"keys", {{"cublas", "12.0.1"}}}};
+  std::ostringstream out, none;
+  print_causes(out, no_memory, two, table_style::markdown);
+  EXPECT_TRUE(contains(out.str(), "| cublasCreate | memory.leak/fault |")) << out.str();
+  EXPECT_TRUE(contains(out.str(), "| cuBLAS 12.0.1<br>cuBLAS 13.1.0 |")) << out.str();
+  EXPECT_TRUE(contains(out.str(), "1 way by 1 call\n")) << out.str();
+  print_causes(none, internal, two, table_style::text);
+  EXPECT_EQ(none.str(), "no call returned CUBLAS_STATUS_INTERNAL_ERROR in 2 records\n");
 }
 
 }  // namespace

@@ -7,7 +7,10 @@
 
 #include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 const std::vector<cufault::case_properties>& cufault::all_properties() {
   static const std::vector<case_properties> all{
@@ -15,6 +18,8 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"road.ladder", "quick", "host", memory_class::shared, 60},
       {"road.limits", "quick", "host", memory_class::shared, 60},
       {"road.set_up", "quick", "host", memory_class::shared, 60},
+      {"road.ends", "quick", "host", memory_class::shared, 60},
+      {"road.races", "quick", "host", memory_class::shared, 60},
       {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60}};
   return all;
 }
@@ -124,6 +129,84 @@ failure_case road_set_up() {
   return c;
 }
 
+cublasStatus_t crash() {
+  raise(SIGSEGV);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+void litter_and_crash(trial& t) {
+  std::filesystem::create_directories(t.scratch() / "closed" / "within");
+  std::ofstream(t.scratch() / "closed" / "file") << "litter";
+  std::filesystem::permissions(t.scratch() / "closed", std::filesystem::perms::none);
+  observe(crash());
+}
+
+cublasHandle_t kept = nullptr;
+
+void destroy_at_exit(trial& t) {
+  observe(cublasCreate(&kept));
+  std::atexit([] { observe(cublasDestroy(kept)); });
+  t.end_through_exit();
+}
+
+void create_in_a_child(trial& t) {
+  t.in_forked_child([&] { create(t); });
+  create(t);
+}
+
+void crash_in_a_child(trial& t) {
+  t.in_forked_child([] { observe(crash()); });
+}
+
+void load_the_other_pair(trial& t) {
+  const cublas_paths other = trial::other_libraries();
+  observe(load_cublas({other.cublas.parent_path() / "text", {}}));
+  observe(load_cublas(other));
+  create(t);
+}
+
+failure_case road_ends() {
+  failure_case c;
+  c.name = "road.ends";
+  c.summary = "unusual ends and beginnings of trials";
+  const auto add = [&](const char* name, arm_kind kind, void (*body)(trial&)) -> arm& {
+    return c.arms.emplace_back(arm{.name = name, .kind = kind, .body = body, .needs = need::host});
+  };
+  add("control", arm_kind::control, create);
+  add("litter", arm_kind::fault, litter_and_crash);
+  add("at_exit", arm_kind::fault, destroy_at_exit);
+  add("fork", arm_kind::fault, create_in_a_child);
+  add("fork_crash", arm_kind::fault, crash_in_a_child);
+  add("thorough", arm_kind::fault, create).thorough = true;
+  arm& mixed = add("other_pair", arm_kind::fault, load_the_other_pair);
+  mixed.other_cublas = mixed.binds_itself = true;
+  return c;
+}
+
+/// Fails every fourth time, told by a file that outlives the trial.
+void fail_now_and_then(trial& t) {
+  const std::string file = std::getenv("ROAD_COUNTER");
+  int count = 0;
+  std::ifstream(file) >> count;
+  std::ofstream(file) << count + 1;
+  setenv("FAKE_CUBLAS_CREATE", count % 4 == 3 ? "3" : "0", 1);
+  create(t);
+}
+
+failure_case road_races() {
+  failure_case c;
+  c.name = "road.races";
+  c.summary = "one in four fails";
+  c.arms = {{.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
+            {.name = "now_and_then",
+             .kind = arm_kind::fault,
+             .body = fail_now_and_then,
+             .needs = need::host,
+             .repeats = 20,
+             .races = "a counter"}};
+  return c;
+}
+
 failure_case road_on_a_gpu() {
   failure_case c;
   c.name = "road.on_a_gpu";
@@ -134,7 +217,7 @@ failure_case road_on_a_gpu() {
 }
 
 const register_case first{road_create()}, second{road_ladder()}, third{road_set_up()},
-    fourth{road_on_a_gpu()}, fifth{road_limits()};
+    fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()};
 
 }  // namespace
 }  // namespace cufault
