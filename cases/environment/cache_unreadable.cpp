@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cublasCreate, by one old report, where the driver's cache of compiled code cannot be read.
+// Why          What the driver compiles from PTX it keeps in ~/.nv/ComputeCache, or in CUDA_CACHE_PATH. A
+//              program that once ran as another user, or a home folder that is not there, leaves a place that
+//              cannot be used.
+// Documented   CUDA Programming Guide, CUDA Environment Variables; cutorch#677: NOT_INITIALIZED, from
+//              cublasCreate.
+// What helps   Recommended: remove the cache, or own it. Whether anything fails at all is what the arms
+//              measure: with code that the driver has to compile, and with cuBLAS.
+#include "cases/environment/other_code.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// From the first CUDA call on. The library comes as PTX alone, so that the driver has to compile it.
+void work(trial& t, const fs::path& cache) {
+  setenv("CUDA_CACHE_PATH", cache.c_str(), 1);
+  const code_library ptx_only(code_as_ptx);
+  observe(cudaSetDevice(t.device()));
+  create_and_multiply();
+  observe(ptx_only.run());
+}
+
+fs::path own_place(trial& t) {
+  const fs::path folder = t.scratch() / "own_cache";
+  fs::create_directory(folder);
+  return folder;
+}
+
+/// A path below a file, which is of no use to anybody, also not to root.
+fs::path below_a_file(trial& t) {
+  const fs::path file = t.scratch() / "file";
+  std::ofstream{file} << "no folder\n";
+  return file / "cache";
+}
+
+// ---- controls ----
+
+void control(trial& t) {
+  work(t, own_place(t));
+  const auto kept = std::distance(fs::recursive_directory_iterator(own_place(t)), {});
+  t.measure("files and folders in the cache", static_cast<double>(kept));
+}
+
+// ---- faults ----
+
+void mode_0(trial& t) {
+  if (geteuid() == 0) throw not_provoked("root reads a folder of mode 0; not_a_folder does it to root too");
+  const fs::path cache = t.scratch() / "closed";
+  fs::create_directory(cache);
+  fs::permissions(cache, fs::perms::none);
+  work(t, cache);
+}
+
+void not_a_folder(trial& t) {
+  work(t, below_a_file(t));
+}
+
+void read_only(trial& t) {
+  work(t, "/proc");
+}
+
+// ---- remedies ----
+
+void place_of_its_own(trial& t) {
+  if (t.stage() == 0) {
+    work(t, below_a_file(t));
+    t.apply("start again with a cache that can be written");
+    t.continue_in_new_process();
+    return;
+  }
+  work(t, own_place(t));
+}
+
+// ---- the case ----
+
+failure_case cache_unreadable() {
+  failure_case c;
+  c.name = "environment.cache_unreadable";
+  c.summary = "the driver's cache of compiled code is in a place that cannot be used";
+  c.failures = {"F-ENV-10"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.body = body;
+    a.environment = {
+        {"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}, {"CUDA_CACHE_DISABLE", ""}};
+    c.arms.push_back(std::move(a));
+  };
+
+  add("control", arm_kind::control, "the cache is in a folder of its own", control);
+
+  add("mode_0", arm_kind::fault, "a folder that nobody may read", mode_0);
+  add("not_a_folder", arm_kind::fault, "a path below a file", not_a_folder);
+  add("read_only", arm_kind::fault, "a folder in which nothing can be made", read_only);
+
+  add("place_of_its_own", arm_kind::remedy, "start again with a cache that can be written", place_of_its_own);
+  return c;
+}
+
+const register_case here{cache_unreadable()};
+
+}  // namespace
+}  // namespace cufault

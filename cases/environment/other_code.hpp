@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/beside.hpp"
+#include "harness/trial.hpp"
+#include "kernels/foreign_code/foreign_code.hpp"
+
+#include <dlfcn.h>
+
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+/// What the cases about code and drivers that do not fit share: code of a library of its own, and a product
+/// that needs none of ours.
+namespace cufault {
+
+/// One of the libraries of kernels/foreign_code. Stays loaded: its runtime lives until the process ends.
+class code_library {
+ public:
+  /// Throws not_provoked if it was not built. Makes no CUDA call.
+  explicit code_library(const char* name) {
+    const std::string file = beside_program(name).string();
+    handle_ = file.empty() ? nullptr : dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) throw not_provoked(std::string("there is no ") + name + " beside this program");
+  }
+  /// Runs its kernel and checks what that wrote.
+  [[nodiscard]] product_result run() const {
+    int answer = 0;
+    product_result result;
+    result.waited =
+        static_cast<cudaError_t>(exported<decltype(&cufault_run_code)>("cufault_run_code")(&answer));
+    result.right = answer == 42;
+    return result;
+  }
+  /// The lowest that it has code for: 75.
+  [[nodiscard]] int architecture() const {
+    return exported<decltype(&cufault_code_architecture)>("cufault_code_architecture")();
+  }
+
+ private:
+  template <class Function>
+  [[nodiscard]] Function exported(const char* name) const {
+    return reinterpret_cast<Function>(dlsym(handle_, name));
+  }
+  void* handle_ = nullptr;
+};
+
+/// One product by cublasSgemm, prepared and checked on the host: where our own kernels cannot be counted on.
+/// Small whole numbers, so that every way to add them up gives the same.
+inline product_result product_from_host(cublasHandle_t handle) {
+  constexpr int m = 48, n = 40, k = 56;
+  std::vector<float> a(m * k), b(k * n), c(m * n, std::numeric_limits<float>::quiet_NaN());
+  std::mt19937_64 random(fresh_seed());
+  std::uniform_int_distribution<int> small(-8, 8);
+  for (float& x : a) x = static_cast<float>(small(random));
+  for (float& x : b) x = static_cast<float>(small(random));
+
+  std::vector<float> all(a);
+  all.insert(all.end(), b.begin(), b.end());
+  all.insert(all.end(), c.begin(), c.end());
+  const std::size_t bytes = all.size() * sizeof(float);
+  product_result result;
+  float* block = nullptr;
+  if ((result.waited = cudaMalloc(&block, bytes)) != cudaSuccess) return result;
+  const float *on_a = block, *on_b = on_a + a.size(), one = 1, zero = 0;
+  float* on_c = block + a.size() + b.size();
+  result.waited = cudaMemcpy(block, all.data(), bytes, cudaMemcpyHostToDevice);
+  if (result.waited == cudaSuccess)
+    result.status =
+        cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, on_a, m, on_b, k, &zero, on_c, m);
+  if (result.waited == cudaSuccess) result.waited = cudaDeviceSynchronize();
+  if (result.waited == cudaSuccess)
+    result.waited = cudaMemcpy(c.data(), on_c, c.size() * sizeof(float), cudaMemcpyDeviceToHost);
+  cudaFree(block);
+
+  result.right = true;
+  for (int column = 0; column < n; ++column)
+    for (int row = 0; row < m; ++row) {
+      double reference = 0;
+      for (int p = 0; p < k; ++p) reference += static_cast<double>(a[row + p * m]) * b[p + column * k];
+      result.right = result.right && c[row + column * m] == reference;
+    }
+  return result;
+}
+
+/// As create_and_multiply(), with that product.
+inline void create_and_multiply_from_host() {
+  cublasHandle_t handle = nullptr;
+  if (observe(cublasCreate(&handle)) != CUBLAS_STATUS_SUCCESS) return;
+  observe(product_from_host(handle));
+  observe(cublasDestroy(handle));
+}
+
+}  // namespace cufault

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/beside.hpp"
+#include "harness/trial.hpp"
+
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+/// What the cases about drivers share: another libcuda.so.1 found before the machine's own, and the first
+/// calls of a program.
+namespace cufault {
+
+inline std::string environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+/// 13010 is "13.1".
+inline std::string cuda_version(int number) {
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+/// The folder of lib/cufault with another libcuda.so.1 (harness/fake_driver): "fake", "none" or "stub".
+inline std::filesystem::path driver_folder(const std::string& name) {
+  const std::filesystem::path folder = beside_program(name);
+  return !folder.empty() && exists(folder / "libcuda.so.1") ? folder : std::filesystem::path{};
+}
+
+/// For an arm's environment: the folder in front of what the loader would search, so that everything else is
+/// still found.
+inline std::map<std::string, std::string> with_folder_in_front(
+    const std::filesystem::path& folder, std::map<std::string, std::string> and_set = {}) {
+  if (folder.empty()) return and_set;
+  const std::string rest = environment_variable("LD_LIBRARY_PATH");
+  and_set["LD_LIBRARY_PATH"] = folder.string() + (rest.empty() ? "" : ":" + rest);
+  and_set["CUFAULT_LIBRARY_PATH"] = rest;  // for the remedy that puts it back
+  return and_set;
+}
+
+inline std::map<std::string, std::string> with_driver(const std::string& name,
+                                                      std::map<std::string, std::string> and_set = {}) {
+  and_set["CUFAULT_DRIVER"] = name;
+  return with_folder_in_front(driver_folder(name), std::move(and_set));
+}
+
+inline std::string original_library_path() {
+  return environment_variable("CUFAULT_LIBRARY_PATH");
+}
+
+/// Without the folder the loader would take the machine's own driver, and the arm would test that.
+inline void need_the_driver_of_this_arm() {
+  const std::string name = environment_variable("CUFAULT_DRIVER");
+  if (name.empty() || !driver_folder(name).empty()) return;
+  throw not_provoked("there is no lib/cufault/" + name + "/libcuda.so.1 beside this program" +
+                     (name == "stub" ? ": its toolkit has no stub" : ""));
+}
+
+/// For an arm's body, which may or may not have another driver.
+inline std::function<void(trial&)> on_its_driver(void (*body)(trial&)) {
+  return [body](trial& t) {
+    need_the_driver_of_this_arm();
+    body(t);
+  };
+}
+
+/// What a program asks for before anything else. Returns what cudaGetDeviceCount did.
+inline cudaError_t first_calls() {
+  int devices = 0;
+  const cudaError_t counted = observe(cudaGetDeviceCount(&devices));
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  cublasLtHandle_t light = nullptr;
+  observe(cublasLtCreate(&light));
+  return counted;
+}
+
+// ---- bodies ----
+
+/// Control without a GPU.
+inline void libraries_answer(trial&) {
+  int major = 0;
+  observe(cublasGetProperty(MAJOR_VERSION, &major));
+  observe(cublasLtGetProperty(MAJOR_VERSION, &major));
+}
+
+/// Control with one.
+inline void driver_works(trial& t) {
+  t.open_context();
+  create_and_multiply();
+}
+
+inline void first_calls_fail(trial&) {
+  first_calls();
+}
+
+inline void restore_the_path(trial& t) {
+  if (t.stage() == 0) {
+    first_calls();
+    t.apply("start again without that folder in LD_LIBRARY_PATH");
+    t.continue_in_new_process({{"LD_LIBRARY_PATH", original_library_path()}});
+    return;
+  }
+  t.open_context();
+  create_and_multiply();
+}
+
+inline void call_again(trial& t) {
+  first_calls();
+  t.apply("the same calls again");
+  first_calls();
+}
+
+inline void reset_the_device(trial& t) {
+  first_calls();
+  t.apply("cudaDeviceReset(), create again");
+  observe(cudaDeviceReset());
+  create_and_multiply();
+}
+
+}  // namespace cufault

@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A kernel whose machine code is for another architecture only, PTX that is newer than the
+//              driver or for a newer architecture than the device, a launch that asks for more than the
+//              device has; and what cuBLAS does beside them.
+// Why          Machine code runs on the major architecture that it was built for, PTX is compiled for the
+//              device when it is loaded, by the driver, which knows the PTX of its own release and older.
+// Documented   CUDA Programming Guide, Binary and PTX Compatibility and CUDA Environment Variables; CUDA
+//              Driver API, CUresult 209 and 222; llama.cpp#4215, ollama#12316, flashinfer#920,
+//              chatglm.cpp#12, gvdb#120, Paddle#55779. Two source documents say that all components must be
+//              built for one compute capability (S0-4), and that a missing hardware capability shows as
+//              `invalid argument` (S1-11).
+// What helps   Recommended: machine code of the device's architecture, PTX beside the machine code, PTX of an
+//              older version.
+#include "cases/environment/other_code.hpp"
+#include "harness/driver_api.hpp"
+#include "kernels/faults.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <functional>
+
+namespace cufault {
+namespace {
+
+/// 90 on compute capability 9.0.
+int capability(trial& t) {
+  int major = 0, minor = 0;
+  require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, t.device()));
+  require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, t.device()));
+  return major * 10 + minor;
+}
+
+/// The library's code and the device, in words; throws if it is not foreign here.
+std::string foreign_here(trial& t, const code_library& foreign) {
+  const int built_for = foreign.architecture(), device = capability(t);
+  if (built_for / 10 == device / 10 && built_for <= device)
+    throw not_provoked(fmt::format("this device runs machine code for {}", built_for));
+  return fmt::format("machine code for {} alone on {}", built_for, device);
+}
+
+constexpr const char* any_driver = "7.0";
+constexpr const char* no_driver_yet = "99.0";
+
+std::string ptx(const char* version, const char* target) {
+  return fmt::format(".version {}\n.target {}\n.address_size 64\n.visible .entry nothing() {{ ret; }}\n",
+                     version, target);
+}
+
+/// Returns the first failing call's.
+CUresult load_and_run(const std::string& text) {
+  CUmodule module = nullptr;
+  if (CUresult e = driver::cuModuleLoadData(&module, text.c_str())) return e;
+  CUfunction nothing = nullptr;
+  CUresult e = driver::cuModuleGetFunction(&nothing, module, "nothing");
+  if (e == CUDA_SUCCESS) e = driver::cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+  if (e == CUDA_SUCCESS) e = driver::cuCtxSynchronize();
+  const CUresult unloaded = driver::cuModuleUnload(module);
+  return e == CUDA_SUCCESS ? unloaded : e;
+}
+
+/// Works in a process of its own, which ends before this one makes its first CUDA call, under a variable that
+/// the driver reads when it is initialised. Our own kernels may have no PTX for the device and are not asked
+/// there.
+void work_under(trial& t, const char* variable, const std::function<void()>& work) {
+  t.in_forked_child([&] {
+    if (variable != nullptr) setenv(variable, "1", 1);
+    observe(cudaSetDevice(t.device()));
+    work();
+  });
+}
+
+constexpr const char* force_ptx = "CUDA_FORCE_PTX_JIT";
+constexpr const char* forbid_ptx = "CUDA_DISABLE_PTX_JIT";
+
+// ---- controls ----
+
+void control(trial& t) {
+  const code_library matching(code_for_this_device), ptx_only(code_as_ptx);
+  t.open_context();
+  observe(matching.run());
+  const product_result compiled = observe(ptx_only.run());
+  observe(load_and_run(ptx(any_driver, "sm_75")));
+  create_and_multiply();
+  if (ptx_only.architecture() != capability(t))
+    t.conclude("S0-4", !compiled.ok(),
+               fmt::format("PTX for {} on {}, beside cuBLAS's own code: {}", ptx_only.architecture(),
+                           capability(t), record_of(compiled).name));
+}
+
+// ---- faults ----
+
+void foreign_code(trial& t) {
+  const code_library foreign(code_for_another);
+  t.open_context();
+  const std::string words = foreign_here(t, foreign);
+  const product_result result = observe(foreign.run());
+  t.conclude("S0-4", !result.ok(), fmt::format("{}: {}", words, record_of(result).name));
+  create_and_multiply();
+}
+
+void too_much_shared_memory(trial& t) {
+  t.open_context();
+  observe(launch_with_too_much_shared_memory());
+  create_and_multiply();
+}
+
+void too_many_threads(trial& t) {
+  t.open_context();
+  observe(launch_with_bad_configuration());
+  create_and_multiply();
+}
+
+void ptx_newer_than_driver(trial& t) {
+  t.open_context();
+  const CUresult result = observe(load_and_run(ptx(no_driver_yet, "sm_75")));
+  t.conclude("S1-13", result != CUDA_SUCCESS,
+             fmt::format("PTX of version {}: {}", no_driver_yet, record_of(result).name));
+  create_and_multiply();
+}
+
+void ptx_for_newer_device(trial& t) {
+  t.open_context();
+  if (capability(t) >= 120) throw not_provoked("this device is as new as the PTX");
+  observe(load_and_run(ptx("8.7", "sm_120")));
+  create_and_multiply();
+}
+
+void ptx_forced(trial& t) {
+  const code_library matching(code_for_this_device), ptx_only(code_as_ptx);
+  work_under(t, force_ptx, [&] {
+    observe(ptx_only.run());
+    observe(matching.run());
+  });
+}
+
+void cublas_ptx_forced(trial& t) {
+  work_under(t, force_ptx, create_and_multiply_from_host);
+}
+
+void ptx_forbidden(trial& t) {
+  const code_library matching(code_for_this_device), ptx_only(code_as_ptx);
+  work_under(t, forbid_ptx, [&] {
+    observe(matching.run());
+    observe(ptx_only.run());
+    create_and_multiply_from_host();
+  });
+}
+
+// ---- remedies ----
+
+void add_machine_code(trial& t) {
+  const code_library foreign(code_for_another), matching(code_for_this_device);
+  t.open_context();
+  foreign_here(t, foreign);
+  observe(foreign.run());
+  t.apply("the same source with machine code for this device");
+  observe(matching.run());
+  create_and_multiply();
+}
+
+void add_ptx(trial& t) {
+  const code_library foreign(code_for_another), ptx_only(code_as_ptx);
+  t.open_context();
+  foreign_here(t, foreign);
+  observe(foreign.run());
+  t.apply("the same source with PTX");
+  observe(ptx_only.run());
+  create_and_multiply();
+}
+
+void lower_ptx_version(trial& t) {
+  t.open_context();
+  observe(load_and_run(ptx(no_driver_yet, "sm_75")));
+  t.apply("the same PTX as an older version");
+  observe(load_and_run(ptx(any_driver, "sm_75")));
+  create_and_multiply();
+}
+
+void force_no_longer(trial& t) {
+  const code_library matching(code_for_this_device);
+  work_under(t, force_ptx, [&] {
+    observe(matching.run());
+    create_and_multiply_from_host();
+  });
+  t.apply("a process without CUDA_FORCE_PTX_JIT");
+  t.open_context();
+  observe(matching.run());
+  create_and_multiply();
+}
+
+void forbid_no_longer(trial& t) {
+  const code_library ptx_only(code_as_ptx);
+  work_under(t, forbid_ptx, [&] { observe(ptx_only.run()); });
+  t.apply("a process without CUDA_DISABLE_PTX_JIT");
+  t.open_context();
+  observe(ptx_only.run());
+  create_and_multiply();
+}
+
+// ---- dead ends ----
+
+void force_ptx_of_foreign_code(trial& t) {
+  const code_library foreign(code_for_another);
+  const auto run_it = [&] { observe(foreign.run()); };
+  work_under(t, nullptr, run_it);
+  t.apply("CUDA_FORCE_PTX_JIT=1 in a new process; the code has no PTX");
+  work_under(t, force_ptx, run_it);
+}
+
+// ---- the case ----
+
+failure_case wrong_code() {
+  failure_case c;
+  c.name = "environment.wrong_code";
+  c.summary = "device code that is for another architecture, newer than the driver, or asks for too much";
+  c.failures = {"F-ENV-06", "F-ENV-07"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
+                       std::vector<std::string> claims = {}) {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.claims = std::move(claims);
+    a.body = body;
+    a.environment = {
+        {"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}, {force_ptx, ""}, {forbid_ptx, ""}};
+    c.arms.push_back(std::move(a));
+  };
+
+  add("control", arm_kind::control, "machine code for this device, PTX for an older one, and cuBLAS", control,
+      {"S0-4"});
+
+  add("foreign_code", arm_kind::fault, "machine code for another architecture only", foreign_code,
+      {"S0-4", "S1-11"});
+  add("too_much_shared_memory", arm_kind::fault, "a launch with more shared memory than the device has",
+      too_much_shared_memory, {"S1-11"});
+  add("too_many_threads", arm_kind::fault, "a launch with more threads in a block than the device allows",
+      too_many_threads, {"S1-11"});
+  add("ptx_newer_than_driver", arm_kind::fault, "PTX of a version that no driver knows yet",
+      ptx_newer_than_driver, {"S1-13"});
+  add("ptx_for_newer_device", arm_kind::fault, "PTX for compute capability 12.0", ptx_for_newer_device,
+      {"S1-11"});
+  add("ptx_forced", arm_kind::fault, "CUDA_FORCE_PTX_JIT=1: machine code is ignored", ptx_forced);
+  add("cublas_ptx_forced", arm_kind::fault, "the same for cuBLAS: has it PTX for this device",
+      cublas_ptx_forced);
+  add("ptx_forbidden", arm_kind::fault, "CUDA_DISABLE_PTX_JIT=1: PTX is ignored", ptx_forbidden);
+
+  add("add_machine_code", arm_kind::remedy, "build for this device too", add_machine_code);
+  add("add_ptx", arm_kind::remedy, "build PTX too", add_ptx);
+  add("lower_ptx_version", arm_kind::remedy, "PTX of an older version", lower_ptx_version);
+  add("force_no_longer", arm_kind::remedy, "a new process without CUDA_FORCE_PTX_JIT", force_no_longer);
+  add("forbid_no_longer", arm_kind::remedy, "a new process without CUDA_DISABLE_PTX_JIT", forbid_no_longer);
+
+  add("force_ptx_of_foreign", arm_kind::dead_end, "CUDA_FORCE_PTX_JIT=1 for code of another architecture",
+      force_ptx_of_foreign_code);
+  return c;
+}
+
+const register_case here{wrong_code()};
+
+}  // namespace
+}  // namespace cufault
