@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Every CUDA and cuBLAS call in a process that was forked after its parent had initialised CUDA.
+// Why          A driver's state belongs to the process that initialised it; the child has a copy that stands for nothing.
+// Documented   CUDA documentation: a context cannot be used in a forked child. Reported: error 3 and NOT_INITIALIZED in the
+//              child; tensorflow#57877, pycuda#137, DALI#4275, vllm#32611, torchrec#3284, and vllm#44252 for programs that had only
+//              asked for the devices.
+// What helps   Forking before anything initialises CUDA; fork and exec. Creating again, resetting or setting the device in the child
+//              are measured as dead ends, as is counting on having no context yet.
+#include "harness/driver_api.hpp"
+#include "harness/trial.hpp"
+
+namespace cufault {
+namespace {
+
+/// What the parent has at the time of the fork: a handle that works, and operands.
+struct inherited {
+  cublasHandle_t handle = nullptr;
+  product_operands operands;
+};
+
+inherited initialised_parent(trial& t) {
+  t.open_context();
+  inherited parent;
+  require(cublasCreate(&parent.handle));
+  require(product(parent.handle));
+  require(prepare_product(fresh_seed(), &parent.operands));
+  require(cudaDeviceSynchronize());
+  return parent;
+}
+
+/// How a child can find out before it counts on CUDA, then what a program would do first.
+void first_calls() {
+  int devices = 0;
+  observe(driver::cuDeviceGetCount(&devices));
+  observe(cudaGetDeviceCount(&devices));
+  void* memory = nullptr;
+  observe(cudaMalloc(&memory, 1 << 20));
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  cublasLtHandle_t light = nullptr;
+  observe(cublasLtCreate(&light));
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  const inherited parent = initialised_parent(t);
+  first_calls();
+  observe(product(parent.handle));
+}
+
+// ---- faults ----
+
+void call_in_the_child(trial& t) {
+  const inherited parent = initialised_parent(t);
+  t.in_forked_child(first_calls);
+  observe(product(parent.handle));
+}
+
+void multiply_in_the_child(trial& t) {
+  const inherited parent = initialised_parent(t);
+  t.in_forked_child([&] {
+    using shape = product_shape;
+    const float one = 1, zero = 0;
+    // Not product(), whose own kernels would not get as far as cublasSgemm.
+    observe(cublasSgemm(parent.handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one,
+                        parent.operands.a, shape::lda, parent.operands.b, shape::ldb, &zero,
+                        parent.operands.c, shape::ldc));
+    observe(cudaDeviceSynchronize());
+  });
+  observe(product(parent.handle));
+}
+
+void destroy_in_the_child(trial& t) {
+  const inherited parent = initialised_parent(t);
+  t.in_forked_child([&] { observe(cublasDestroy(parent.handle)); });
+  observe(product(parent.handle));
+}
+
+void fork_after_counting_devices(trial& t) {
+  int devices = 0;
+  require(cudaGetDeviceCount(&devices));
+  t.in_forked_child(first_calls);
+  t.open_context();
+  create_and_multiply();
+}
+
+// ---- remedies ----
+
+void fork_first(trial& t) {
+  t.apply("fork before anything initialises CUDA; parent and child each initialise it");
+  t.in_forked_child([&t] {
+    t.open_context();
+    create_and_multiply();
+  });
+  t.open_context();
+  create_and_multiply();
+}
+
+void fork_and_exec(trial& t) {
+  if (t.stage() == 0) {
+    initialised_parent(t);
+    t.in_forked_child(first_calls);
+    t.apply("fork and exec");
+    t.continue_in_new_process();
+    return;
+  }
+  t.open_context();
+  create_and_multiply();
+}
+
+// ---- dead ends ----
+
+/// In the child, after an inherited handle did not work.
+void try_in_the_child(trial& t, const char* words, void (*attempt)(trial&)) {
+  const inherited parent = initialised_parent(t);
+  t.in_forked_child([&] {
+    observe(product(parent.handle));
+    t.apply(words);
+    attempt(t);
+    create_and_multiply();
+  });
+}
+
+void create_again(trial& t) {
+  try_in_the_child(t, "create another handle in the child", [](trial&) {});
+}
+
+void reset_in_the_child(trial& t) {
+  try_in_the_child(t, "cudaDeviceReset() in the child, create another handle",
+                   [](trial&) { observe(cudaDeviceReset()); });
+}
+
+void initialise_in_the_child(trial& t) {
+  try_in_the_child(t, "cuInit(0) and cudaSetDevice() in the child, create another handle", [](trial& here) {
+    observe(driver::cuInit(0U));
+    observe(cudaSetDevice(here.device()));
+  });
+}
+
+void count_on_no_context(trial& t) {
+  int devices = 0;
+  require(cudaGetDeviceCount(&devices));
+  t.apply("fork while there is no context yet: the devices were only counted");
+  t.in_forked_child([] { create_and_multiply(); });
+}
+
+// ---- the case ----
+
+failure_case after_fork() {
+  failure_case c;
+  c.name = "handles.after_fork";
+  c.summary = "CUDA and cuBLAS in a process that was forked after its parent had initialised CUDA";
+  c.failures = {"F-LIF-02"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.body = body;
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.timeout = std::chrono::seconds(10);  // the child may hang on a lock that nobody holds any more
+    return c.arms.emplace_back(std::move(a));
+  };
+  add("control", arm_kind::control, "the same calls without a fork", control);
+
+  add("child_calls", arm_kind::fault, "first calls in the child, then a product in the parent",
+      call_in_the_child);
+  add("child_multiplies", arm_kind::fault,
+      "the child uses the inherited handle, then a product in the parent", multiply_in_the_child);
+  add("child_destroys", arm_kind::fault,
+      "the child destroys the inherited handle, then a product in the parent", destroy_in_the_child);
+  add("only_counted", arm_kind::fault, "first calls in the child of a parent that only counted the devices",
+      fork_after_counting_devices);
+
+  add("fork_first", arm_kind::remedy, "fork before CUDA is initialised", fork_first).against = "child_calls";
+  add("fork_and_exec", arm_kind::remedy, "fork and exec", fork_and_exec);
+
+  add("create_again", arm_kind::dead_end, "another handle in the child", create_again);
+  add("reset_in_child", arm_kind::dead_end, "cudaDeviceReset in the child", reset_in_the_child);
+  add("initialise_in_child", arm_kind::dead_end, "cuInit and cudaSetDevice in the child",
+      initialise_in_the_child);
+  add("count_on_no_context", arm_kind::dead_end, "fork while the devices were only counted",
+      count_on_no_context)
+      .against = "child_calls";
+  return c;
+}
+
+const register_case here{after_fork()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cublasCreate, or the first product of a handle, while a kernel on another stream waits for something that the host
+//              does only afterwards: neither ever ends.
+// Why          Creating handles, loading code at its first use, and freeing memory may wait for everything on the device.
+// Documented   CUDA Programming Guide, Lazy Loading: loading a kernel may require context synchronisation, so kernels that wait for
+//              each other must be loaded first. cublasDestroy implies cudaDeviceSynchronize. xla#5103, torchcomms#2334, nvbench#136,
+//              uccl#220.
+// What helps   Creating and warming up first; CUDA_MODULE_LOADING=EAGER; ending the wait before destroying.
+// The kernel would give up after a minute; the arms are given up long before, and a hang is their observation.
+#include "harness/trial.hpp"
+#include "kernels/faults.hpp"
+
+namespace cufault {
+namespace {
+
+/// A kernel that waits for the host, on a stream that no other stream waits for.
+class waiting_kernel {
+ public:
+  waiting_kernel() {
+    require(cudaHostAlloc(&flag_, sizeof *flag_, cudaHostAllocDefault));
+    *flag_ = 0;
+    require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    require(launch_wait(flag_, stream_, 60'000));
+  }
+  ~waiting_kernel() {
+    end();
+    cudaStreamDestroy(stream_);
+    cudaFreeHost(flag_);
+  }
+  waiting_kernel(const waiting_kernel&) = delete;
+  waiting_kernel& operator=(const waiting_kernel&) = delete;
+
+  void end() {
+    *static_cast<volatile int*>(flag_) = 1;
+    cudaStreamSynchronize(stream_);
+  }
+
+ private:
+  int* flag_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+};
+
+constexpr product_extents extents{128, 96, 160};
+
+void get_ready(trial& t) {
+  t.open_context();
+  require(load_faults());
+}
+
+/// A handle on a stream of its own. Has computed nothing yet.
+cublasHandle_t handle_on_a_stream() {
+  cublasHandle_t handle = nullptr;
+  cudaStream_t stream = nullptr;
+  require(cublasCreate(&handle));
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  require(cublasSetStream(handle, stream));
+  return handle;
+}
+
+/// A product that is complete before the kernel's wait ends.
+void multiply_meanwhile(cublasHandle_t handle, large_product& first, waiting_kernel& waiting) {
+  cudaStream_t stream = nullptr;
+  require(cublasGetStream(handle, &stream));
+  observe(first.start(handle));
+  observe(cudaStreamSynchronize(stream));
+  waiting.end();
+  observe(first.finish());
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  get_ready(t);
+  create_and_multiply();
+  large_product numbers(extents);
+  const cublasHandle_t handle = handle_on_a_stream();
+  observe(numbers.multiply(handle));
+  observe(cublasDestroy(handle));
+  cublasLtHandle_t light = nullptr;
+  observe(cublasLtCreate(&light));
+  void* memory = nullptr;
+  observe(cudaMalloc(&memory, 1 << 20));
+  observe(cudaFree(memory));
+}
+
+// ---- faults: what is called while the kernel waits; where that returns, the work must be right ----
+
+void create(trial& t) {
+  get_ready(t);
+  waiting_kernel waiting;
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  waiting.end();
+  observe(product(handle));
+}
+
+void create_light(trial& t) {
+  get_ready(t);
+  waiting_kernel waiting;
+  cublasLtHandle_t light = nullptr;
+  observe(cublasLtCreate(&light));
+  waiting.end();
+  observe(lt_product(light));
+}
+
+void first_product(trial& t) {
+  get_ready(t);
+  large_product numbers(extents);
+  const cublasHandle_t handle = handle_on_a_stream();
+  waiting_kernel waiting;
+  multiply_meanwhile(handle, numbers, waiting);
+}
+
+void destroy(trial& t) {
+  get_ready(t);
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  require(product(handle));
+  const waiting_kernel waiting;
+  observe(cublasDestroy(handle));
+}
+
+void allocate(trial& t) {
+  get_ready(t);
+  const waiting_kernel waiting;
+  void* memory = nullptr;
+  observe(cudaMalloc(&memory, 1 << 20));
+}
+
+void free_memory(trial& t) {
+  get_ready(t);
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, 1 << 20));
+  const waiting_kernel waiting;
+  observe(cudaFree(memory));
+}
+
+// ---- remedies, in place from the start: nothing comes back from a hang ----
+
+void warm_up_first(trial& t) {
+  get_ready(t);
+  t.apply("create the handle and compute one product before the kernel that waits is launched");
+  large_product numbers(extents);
+  const cublasHandle_t handle = handle_on_a_stream();
+  observe(numbers.multiply(handle));
+  waiting_kernel waiting;
+  multiply_meanwhile(handle, numbers, waiting);
+}
+
+void load_eagerly(trial& t) {
+  get_ready(t);
+  t.apply("CUDA_MODULE_LOADING=EAGER, and the handle created before the kernel that waits is launched");
+  large_product numbers(extents);
+  const cublasHandle_t handle = handle_on_a_stream();
+  waiting_kernel waiting;
+  multiply_meanwhile(handle, numbers, waiting);
+}
+
+void end_the_wait_first(trial& t) {
+  get_ready(t);
+  t.apply("end the kernel's wait before the handle is destroyed");
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  waiting_kernel waiting;
+  waiting.end();
+  observe(product(handle));
+  observe(cublasDestroy(handle));
+}
+
+// ---- the case ----
+
+failure_case behind_waiting_kernel() {
+  failure_case c;
+  c.name = "handles.behind_waiting_kernel";
+  c.summary = "handles created, used first and destroyed while a kernel waits for the host";
+  c.failures = {"F-LIF-08"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
+                       bool eager = false) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.body = body;
+    a.environment = {{"CUDA_MODULE_LOADING", eager ? "EAGER" : "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.timeout = std::chrono::seconds(eager ? 5 : 4);
+    return c.arms.emplace_back(std::move(a));
+  };
+  constexpr bool eagerly = true;
+  add("control", arm_kind::control, "the same calls with nothing that waits", control);
+
+  add("create_lazy", arm_kind::fault, "cublasCreate, lazy module loading", create);
+  add("create_eager", arm_kind::fault, "cublasCreate, eager module loading", create, eagerly).thorough = true;
+  add("create_light", arm_kind::fault, "cublasLtCreate, lazy module loading", create_light).thorough = true;
+  add("first_product_lazy", arm_kind::fault, "a handle's first product, lazy module loading", first_product);
+  add("destroy", arm_kind::fault, "cublasDestroy", destroy).thorough = true;
+  add("allocate", arm_kind::fault, "cudaMalloc", allocate).thorough = true;
+  add("free", arm_kind::fault, "cudaFree", free_memory).thorough = true;
+
+  add("create_first", arm_kind::remedy, "create and warm up first", warm_up_first).against = "create_lazy";
+  add("warm_up_first", arm_kind::remedy, "create and warm up first", warm_up_first).against =
+      "first_product_lazy";
+  arm& eager = add("load_eagerly", arm_kind::remedy, "eager module loading", load_eagerly, eagerly);
+  eager.against = "first_product_lazy";
+  arm& ended = add("end_the_wait_first", arm_kind::remedy, "end the wait, then destroy", end_the_wait_first);
+  ended.against = "destroy";
+  eager.thorough = ended.thorough = true;
+  return c;
+}
+
+const register_case here{behind_waiting_kernel()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cublasDestroy from a static object's destructor or an atexit function.
+// Why          Exit handlers run latest registered first. The driver registers its own at the first CUDA call, so what was
+//              registered before that runs when the driver has been torn down.
+// Documented   CUDA Programming Guide: the runtime must not be used once the program's exit has begun. Reported: error 4 or a
+//              crash; arrayfire#2374, pytorch#116184, pytorch#97142, cccl#7063, rmm#2366.
+// What helps   Destroying the handle before exit; never destroying it. Catching exceptions round it is measured as a dead end.
+#include "harness/trial.hpp"
+
+#include <cstdlib>
+
+namespace cufault {
+namespace {
+
+/// Needs no destructor itself: only what an arm registers touches it during exit.
+cublasHandle_t& the_handle() {
+  static cublasHandle_t handle = nullptr;
+  return handle;
+}
+
+void destroy_the_handle() {
+  if (the_handle() != nullptr) observe(cublasDestroy(the_handle()));
+}
+
+void reset() {
+  observe(cudaDeviceReset());
+}
+
+void reset_and_destroy() {
+  reset();
+  destroy_the_handle();
+}
+
+void reset_and_try_to_destroy() {
+  reset();
+  try {
+    destroy_the_handle();
+  } catch (...) {  // the recommended precaution
+  }
+}
+
+/// A static object whose destructor does `Last`, constructed now.
+template <void (*Last)()>
+void construct_static() {
+  struct owner {
+    owner() = default;
+    ~owner() { Last(); }
+    owner(const owner&) = delete;
+    owner& operator=(const owner&) = delete;
+  };
+  static const owner at_end;
+}
+
+template <void (*Last)()>
+void register_atexit() {
+  if (std::atexit(Last) != 0) throw setup_failed("atexit took no further function");
+}
+
+void create_and_use(trial& t) {
+  t.open_context();
+  observe(cublasCreate(&the_handle()));
+  observe(product(the_handle()));
+}
+
+void destroy_now() {
+  observe(cublasDestroy(the_handle()));
+  the_handle() = nullptr;
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  create_and_use(t);
+  destroy_now();
+  t.end_through_exit();
+}
+
+// ---- faults ----
+
+template <void (*Register)()>
+void registered_before_cuda(trial& t) {
+  Register();
+  create_and_use(t);
+  t.end_through_exit();
+}
+
+template <void (*Register)()>
+void registered_after_cuda(trial& t) {
+  create_and_use(t);
+  Register();
+  t.end_through_exit();
+}
+
+// ---- remedies, in place from the start: exit comes once ----
+
+void never_destroy(trial& t) {
+  t.apply("the handle is never destroyed: the end of the process frees it");
+  create_and_use(t);
+  register_atexit<reset>();
+  t.end_through_exit();
+}
+
+void shut_down_first(trial& t) {
+  t.apply("destroy the handle before exit, and leave the exit function nothing to do");
+  create_and_use(t);
+  destroy_now();
+  register_atexit<reset_and_destroy>();
+  t.end_through_exit();
+}
+
+// ---- dead ends ----
+
+void catch_round_it(trial& t) {
+  t.apply("try and catch round cublasDestroy");
+  registered_after_cuda<register_atexit<reset_and_try_to_destroy>>(t);
+}
+
+// ---- the case ----
+
+failure_case destroy_at_exit() {
+  failure_case c;
+  c.name = "handles.destroy_at_exit";
+  c.summary = "cublasDestroy while the process exits, from static destructors and atexit functions";
+  c.failures = {"F-LIF-06"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.body = body;
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.timeout = std::chrono::seconds(20);
+    return c.arms.emplace_back(std::move(a));
+  };
+  add("control", arm_kind::control, "destroyed before exit", control);
+
+  add("static_before_cuda", arm_kind::fault, "a static object constructed before the first CUDA call",
+      registered_before_cuda<construct_static<destroy_the_handle>>);
+  add("static_after_cuda", arm_kind::fault, "a static object constructed after the handle was used",
+      registered_after_cuda<construct_static<destroy_the_handle>>);
+  add("atexit_before_cuda", arm_kind::fault, "an atexit function registered before the first CUDA call",
+      registered_before_cuda<register_atexit<destroy_the_handle>>);
+  add("atexit_after_cuda", arm_kind::fault, "an atexit function registered after the handle was used",
+      registered_after_cuda<register_atexit<destroy_the_handle>>);
+  add("reset_at_exit", arm_kind::fault, "an atexit function that resets the device first",
+      registered_after_cuda<register_atexit<reset_and_destroy>>);
+
+  add("never_destroy", arm_kind::remedy, "never destroy the handle", never_destroy).against = "reset_at_exit";
+  add("shut_down_first", arm_kind::remedy, "destroy the handle before exit", shut_down_first).against =
+      "reset_at_exit";
+
+  add("catch_round_it", arm_kind::dead_end, "try and catch round it", catch_round_it).against =
+      "reset_at_exit";
+  return c;
+}
+
+const register_case here{destroy_at_exit()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A handle that is used after cudaDeviceReset.
+// Why          The reset destroys the context in which the handle's workspace, streams and kernels live; the handle is not told.
+// Documented   CUDA Runtime API, cudaDeviceReset: destroys all allocations and resets all state of the device in the process. cuBLAS
+//              documentation, 2.1.2: a handle must not outlive its context. cutorch#121, #129, kaldi#2178, LBANN#1769.
+// What helps   Dropping the reset; destroying the handle before it; another handle after it. Selecting the device again with
+//              the old handle, and destroying the old handle afterwards, are measured as dead ends.
+#include "harness/trial.hpp"
+
+namespace cufault {
+namespace {
+
+cublasHandle_t working_handle(trial& t) {
+  t.open_context();
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  require(product(handle));
+  return handle;
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  const cublasHandle_t handle = working_handle(t);
+  observe(product(handle));
+  observe(cublasSetStream(handle, nullptr));
+  observe(cublasDestroy(handle));
+  cublasLtHandle_t light = nullptr;
+  observe(cublasLtCreate(&light));
+  observe(lt_product(light));
+  observe(cublasLtDestroy(light));
+}
+
+// ---- faults ----
+
+void multiply_after(trial& t) {
+  const cublasHandle_t handle = working_handle(t);
+  observe(cudaDeviceReset());
+  observe(product(handle));
+}
+
+void set_stream_after(trial& t) {
+  const cublasHandle_t handle = working_handle(t);
+  observe(cudaDeviceReset());
+  observe(cublasSetStream(handle, nullptr));
+}
+
+void destroy_after(trial& t) {
+  const cublasHandle_t handle = working_handle(t);
+  observe(cudaDeviceReset());
+  observe(cublasDestroy(handle));
+}
+
+void light_after(trial& t) {
+  t.open_context();
+  cublasLtHandle_t light = nullptr;
+  require(cublasLtCreate(&light));
+  require(lt_product(light));
+  observe(cudaDeviceReset());
+  observe(lt_product(light));
+  observe(cublasLtDestroy(light));
+}
+
+// ---- remedies, in place from the start: what they answer may end the process ----
+
+void another_handle(trial& t) {
+  working_handle(t);
+  t.apply("another handle after the reset, the old one left alone");
+  observe(cudaDeviceReset());
+  create_and_multiply();
+}
+
+void destroy_before(trial& t) {
+  const cublasHandle_t handle = working_handle(t);
+  t.apply("destroy the handle before the reset, create another after it");
+  observe(cublasDestroy(handle));
+  observe(cudaDeviceReset());
+  create_and_multiply();
+}
+
+void drop_the_reset(trial& t) {
+  const cublasHandle_t handle = working_handle(t);
+  t.apply("cudaDeviceSynchronize() in place of the reset");
+  observe(cudaDeviceSynchronize());
+  observe(product(handle));
+  observe(cublasDestroy(handle));
+}
+
+// ---- dead ends ----
+
+void select_the_device_again(trial& t) {
+  const cublasHandle_t handle = working_handle(t);
+  t.apply("cudaSetDevice() and cudaFree(nullptr) after the reset, the same handle");
+  observe(cudaDeviceReset());
+  observe(cudaSetDevice(t.device()));
+  observe(cudaFree(nullptr));
+  observe(product(handle));
+}
+
+void destroy_late(trial& t) {
+  const cublasHandle_t handle = working_handle(t);
+  t.apply("destroy the old handle after the reset, create another");
+  observe(cudaDeviceReset());
+  observe(cublasDestroy(handle));
+  create_and_multiply();
+}
+
+// ---- the case ----
+
+failure_case device_reset() {
+  failure_case c;
+  c.name = "handles.device_reset";
+  c.summary = "handles that are used or destroyed after cudaDeviceReset";
+  c.failures = {"F-LIF-05"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
+                       const char* against = "") {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.against = against;
+    a.body = body;
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.timeout = std::chrono::seconds(20);
+    c.arms.push_back(std::move(a));
+  };
+  add("control", arm_kind::control, "the same calls without a reset", control);
+
+  add("multiply", arm_kind::fault, "a product after the reset", multiply_after);
+  add("set_stream", arm_kind::fault, "cublasSetStream after the reset", set_stream_after);
+  add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after);
+  add("light", arm_kind::fault, "a cublasLt product and cublasLtDestroy after the reset", light_after);
+
+  add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle, "multiply");
+  add("destroy_before", arm_kind::remedy, "destroy before the reset, create after it", destroy_before,
+      "multiply");
+  add("drop_the_reset", arm_kind::remedy, "no reset", drop_the_reset, "multiply");
+
+  add("select_again", arm_kind::dead_end, "select the device again, the same handle", select_the_device_again,
+      "multiply");
+  add("destroy_late", arm_kind::dead_end, "destroy the old handle after the reset, create another",
+      destroy_late, "multiply");
+  return c;
+}
+
+const register_case here{device_reset()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,341 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Calls with something that is no handle: null, zeroed memory, garbage, a handle that was destroyed, and the
+//              variable that a failed cublasCreate was to fill.
+// Why          A handle is a pointer to the library's own structure; what is told apart from one depends on what lies there.
+// Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: NOT_INITIALIZED where cublasCreate was not called. What a garbage or a
+//              destroyed handle does is not documented. One source document says to check the handle for null (S0-12).
+// What helps   Checking cublasCreate's status; an owner that destroys once; a fresh handle. Setting the variable to null
+//              after cublasDestroy is measured as a dead end: the work is still not done.
+#include "harness/lt_problem.hpp"
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+
+namespace cufault {
+namespace {
+
+/// Mapped memory that no library wrote, larger than any handle: zeroed as by calloc, or garbage, as an uninitialised
+/// variable may point to.
+void* block_of(int byte) {
+  alignas(64) static std::array<unsigned char, 1_MiB> block;
+  std::memset(block.data(), byte, block.size());
+  return block.data();
+}
+
+constexpr int zero_byte = 0, garbage_byte = 0xA5;
+
+enum class use { sgemm, set_stream, destroy, light_matmul, light_heuristic, light_destroy };
+
+constexpr std::array every_use{use::sgemm,        use::set_stream,      use::destroy,
+                               use::light_matmul, use::light_heuristic, use::light_destroy};
+
+const char* name_of(use how) {
+  switch (how) {
+    case use::sgemm:
+      return "sgemm";
+    case use::set_stream:
+      return "set_stream";
+    case use::destroy:
+      return "destroy";
+    case use::light_matmul:
+      return "light_matmul";
+    case use::light_heuristic:
+      return "light_heuristic";
+    case use::light_destroy:
+      return "light_destroy";
+  }
+  return "";
+}
+
+bool is_light(use how) {
+  return how == use::light_matmul || how == use::light_heuristic || how == use::light_destroy;
+}
+
+/// What the calls take besides the handle. Without a GPU: no operands, and no algorithm for cublasLtMatmul.
+struct arguments {
+  product_operands on;
+  lt_problem problem{};
+};
+
+arguments on_the_device() {
+  arguments with;
+  require(prepare_product(fresh_seed(), &with.on));
+  cublasLtHandle_t in_order = nullptr;  // never destroyed: a later handle might be given its address
+  require(cublasLtCreate(&in_order));
+  require(with.problem.heuristic(in_order));
+  return with;
+}
+
+/// Not product(), which needs a GPU before it gets as far as cublasSgemm.
+void multiply(cublasHandle_t handle, const arguments& with) {
+  using shape = product_shape;
+  const float one = 1, zero = 0;
+  const product_operands& on = with.on;
+  observe(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on.a, shape::lda,
+                      on.b, shape::ldb, &zero, on.c, shape::ldc));
+}
+
+cublasStatus_t light_heuristic(cublasLtHandle_t light) {
+  return lt_problem().heuristic(light);
+}
+
+/// With an algorithm that another handle was told, so that cublasLtMatmul itself has to look at this one.
+cublasStatus_t light_matmul(cublasLtHandle_t light, const arguments& with) {
+  return with.problem.multiply(light, with.on);
+}
+
+void use_as_handle(void* what, use how, const arguments& with) {
+  const auto handle = static_cast<cublasHandle_t>(what);
+  const auto light = static_cast<cublasLtHandle_t>(what);
+  switch (how) {
+    case use::sgemm:
+      multiply(handle, with);
+      break;
+    case use::set_stream:
+      observe(cublasSetStream(handle, nullptr));
+      break;
+    case use::destroy:
+      observe(cublasDestroy(handle));
+      break;
+    case use::light_matmul:
+      observe(light_matmul(light, with));
+      break;
+    case use::light_heuristic:
+      observe(light_heuristic(light));
+      break;
+    case use::light_destroy:
+      observe(cublasLtDestroy(light));
+      break;
+  }
+}
+
+struct destroy_handle {
+  void operator()(cublasHandle_t handle) const { observe(cublasDestroy(handle)); }
+};
+using owned_handle = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, destroy_handle>;
+
+owned_handle create_owned() {
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  return owned_handle(handle);
+}
+
+// ---- controls ----
+
+void libraries_answer(trial&) {
+  int major = 0;
+  observe(cublasGetProperty(MAJOR_VERSION, &major));
+  observe(cublasLtGetProperty(MAJOR_VERSION, &major));
+}
+
+void control(trial& t) {
+  t.open_context();
+  const arguments with = on_the_device();
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  observe(cublasSetStream(handle, nullptr));
+  multiply(handle, with);
+  observe(product(handle));
+  observe(cublasDestroy(handle));
+  cublasLtHandle_t light = nullptr;
+  observe(cublasLtCreate(&light));
+  observe(light_matmul(light, with));
+  observe(light_heuristic(light));
+  observe(lt_product(light));
+  observe(cublasLtDestroy(light));
+}
+
+// ---- faults ----
+
+void null_and_zeroed_without_a_gpu(trial&) {
+  for (void* what : {static_cast<void*>(nullptr), block_of(zero_byte)}) {
+    for (const use how :
+         {use::sgemm, use::set_stream, use::destroy, use::light_heuristic, use::light_destroy})
+      use_as_handle(what, how, {});
+  }
+}
+
+void use_every_way(trial& t, void* what) {
+  t.open_context();
+  const arguments with = on_the_device();
+  for (const use how : every_use) use_as_handle(what, how, with);
+}
+
+void use_garbage(trial& t, use how) {
+  t.open_context();
+  use_as_handle(block_of(garbage_byte), how, on_the_device());
+}
+
+void use_destroyed(trial& t, use how) {
+  t.open_context();
+  const arguments with = on_the_device();
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  require(product(handle));
+  observe(cublasDestroy(handle));
+  use_as_handle(handle, how, with);
+}
+
+void use_destroyed_light(trial& t, use how) {
+  t.open_context();
+  const arguments with = on_the_device();
+  cublasLtHandle_t light = nullptr;
+  require(cublasLtCreate(&light));
+  require(lt_product(light));
+  observe(cublasLtDestroy(light));
+  use_as_handle(light, how, with);
+}
+
+/// cublasCreate fails, and the caller goes by the handle instead of the status.
+cublasHandle_t create_and_look_for_null(trial& t, void* before) {
+  auto handle = static_cast<cublasHandle_t>(before);
+  const cublasStatus_t status = observe(cublasCreate(&handle));
+  if (status == CUBLAS_STATUS_SUCCESS)
+    throw not_provoked("cublasCreate, which was to fail, succeeded; there is no failure to detect");
+  t.conclude("S0-12", handle == nullptr,
+             fmt::format("cublasCreate returned {}: a variable that was {} before is {} after",
+                         record_of(status).name, before == nullptr ? "null" : "uninitialised",
+                         handle == nullptr  ? "null"
+                         : handle == before ? "untouched"
+                                            : "another pointer"));
+  return handle;
+}
+
+void ignore_the_status_without_a_gpu(trial& t, void* before) {
+  multiply(create_and_look_for_null(t, before), {});
+}
+
+void ignore_the_status(trial& t, void* before) {
+  t.open_context();
+  const arguments with = on_the_device();
+  const auto device = current_device_memory();
+  const squeeze held(*device, 16_MiB);
+  multiply(create_and_look_for_null(t, before), with);
+}
+
+// ---- remedies ----
+
+void create_a_handle(trial& t) {
+  t.open_context();
+  multiply(nullptr, on_the_device());
+  t.apply("create a handle");
+  create_and_multiply();
+}
+
+void check_the_status(trial& t) {
+  t.open_context();
+  const arguments with = on_the_device();
+  const auto device = current_device_memory();
+  squeeze held(*device, 16_MiB);
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  multiply(handle, with);
+  t.apply("act on cublasCreate's status: free the memory, create again");
+  held.release();
+  create_and_multiply();
+}
+
+void through_owners(trial& t) {
+  t.open_context();
+  t.apply("an owner that destroys its handle once, and a fresh handle after that");
+  {
+    owned_handle first = create_owned();
+    const owned_handle taken_over = std::move(first);
+    observe(product(taken_over.get()));
+  }
+  const owned_handle fresh = create_owned();
+  observe(product(fresh.get()));
+}
+
+// ---- dead ends ----
+
+void null_after_destroy(trial& t) {
+  t.open_context();
+  t.apply("set the variable to null after cublasDestroy");
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  observe(product(handle));
+  observe(cublasDestroy(handle));
+  handle = nullptr;
+  multiply(handle, on_the_device());
+}
+
+// ---- the case ----
+
+failure_case invalid_handle() {
+  failure_case c;
+  c.name = "handles.invalid_handle";
+  c.summary = "null, zeroed, garbage and destroyed handles, and what a failed cublasCreate leaves behind";
+  c.failures = {"F-LIF-01", "F-LIF-04"};
+  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
+                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.claims = std::move(claims);
+    a.body = std::move(body);
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.timeout = std::chrono::seconds(20);
+    return c.arms.emplace_back(std::move(a));
+  };
+  // Without a device cublasCreate fails, whether there is a driver or not.
+  const auto on_the_host = [](arm& a) {
+    a.needs = need::host;
+    a.environment["CUDA_VISIBLE_DEVICES"] = "-1";
+  };
+  add("control", arm_kind::control, "every call with handles that are valid", control);
+  on_the_host(add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
+                  libraries_answer));
+
+  on_the_host(add("null_and_zeroed_host", arm_kind::fault,
+                  "null and zeroed memory as a handle, without a GPU", null_and_zeroed_without_a_gpu));
+  add("null_handle", arm_kind::fault, "null as a handle", [](trial& t) { use_every_way(t, nullptr); });
+  add("zeroed_handle", arm_kind::fault, "zeroed memory as a handle",
+      [](trial& t) { use_every_way(t, block_of(zero_byte)); });
+  for (const use how : every_use) {
+    add(fmt::format("garbage_{}", name_of(how)), arm_kind::fault,
+        fmt::format("garbage memory as a handle: {}", name_of(how)),
+        [how](trial& t) { use_garbage(t, how); });
+    add(fmt::format("destroyed_{}", name_of(how)), arm_kind::fault,
+        fmt::format("a handle that was destroyed: {}", name_of(how)),
+        [how](trial& t) { is_light(how) ? use_destroyed_light(t, how) : use_destroyed(t, how); });
+  }
+  on_the_host(add("create_failed_null_host", arm_kind::fault,
+                  "no device, the status of cublasCreate ignored, the variable null before",
+                  [](trial& t) { ignore_the_status_without_a_gpu(t, nullptr); }, {"S0-12"}));
+  on_the_host(add("create_failed_uninitialised_host", arm_kind::fault,
+                  "no device, the status of cublasCreate ignored, the variable uninitialised before",
+                  [](trial& t) { ignore_the_status_without_a_gpu(t, block_of(garbage_byte)); }, {"S0-12"}));
+  add("create_failed_null", arm_kind::fault,
+      "too little memory, the status of cublasCreate ignored, the variable null before",
+      [](trial& t) { ignore_the_status(t, nullptr); }, {"S0-12"});
+  add("create_failed_uninitialised", arm_kind::fault,
+      "too little memory, the status of cublasCreate ignored, the variable uninitialised before",
+      [](trial& t) { ignore_the_status(t, block_of(garbage_byte)); }, {"S0-12"});
+
+  add("create_a_handle", arm_kind::remedy, "a created handle in place of null", create_a_handle);
+  add("check_the_status", arm_kind::remedy, "act on the status of cublasCreate", check_the_status);
+  add("fresh_handle", arm_kind::remedy, "a fresh handle after the old one was destroyed", through_owners)
+      .against = "destroyed_sgemm";
+  add("owner", arm_kind::remedy, "an owner destroys the handle, once", through_owners).against =
+      "destroyed_destroy";
+
+  add("null_after_destroy", arm_kind::dead_end, "the variable set to null after cublasDestroy",
+      null_after_destroy)
+      .against = "destroyed_sgemm";
+  return c;
+}
+
+const register_case here{invalid_handle()};
+
+}  // namespace
+}  // namespace cufault

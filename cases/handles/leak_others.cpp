@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   To be seen: whether cublasCreate and a product still work after cublasLt handles, streams or events were
+//              created by the thousand and never destroyed, and what each of them costs.
+// Why          Each keeps memory of the device, of the host, or both, until it is destroyed.
+// Documented   CUDA Runtime API, cudaStreamCreate and cudaEventCreate: destroy what was created. Leaks in the field are of more than
+//              cuBLAS handles: LeetCUDA#414, TransformerEngine#1372, #1389, TensorRT-LLM#8533. memory.handle_leak has the handles.
+// What helps   Destroying them. The arms leave only a corner of the device free, so that small costs show.
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <fstream>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr std::uint64_t room = 256_MiB;  // a handle and its first product fit several times
+constexpr std::size_t light_handles = 2'000, streams = 5'000, events = 100'000;
+
+cublasStatus_t create(cublasLtHandle_t* light) {
+  return cublasLtCreate(light);
+}
+cudaError_t create(cudaStream_t* stream) {
+  return cudaStreamCreate(stream);
+}
+cudaError_t create(cudaEvent_t* event) {
+  return cudaEventCreate(event);
+}
+
+cublasStatus_t destroy(cublasLtHandle_t light) {
+  return cublasLtDestroy(light);
+}
+cudaError_t destroy(cudaStream_t stream) {
+  return cudaStreamDestroy(stream);
+}
+cudaError_t destroy(cudaEvent_t event) {
+  return cudaEventDestroy(event);
+}
+
+// The loops are observed whole: each returns the first status that was not success.
+
+template <class Thing>
+auto create_many(std::vector<Thing>& things, std::size_t most) {
+  decltype(destroy(Thing{})) status{};
+  while (things.size() < most) {
+    Thing thing = nullptr;
+    if (status = create(&thing); record_of(status).value != 0) break;
+    things.push_back(thing);
+  }
+  return status;
+}
+
+template <class Thing>
+auto destroy_all(std::vector<Thing>& things) {
+  decltype(destroy(Thing{})) status{};
+  for (; !things.empty(); things.pop_back()) {
+    if (status = destroy(things.back()); record_of(status).value != 0) break;
+  }
+  return status;
+}
+
+std::size_t free_now() {
+  std::size_t free = 0, total = 0;
+  require(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+template <class Thing>
+std::vector<Thing> leak(trial& t, std::size_t most) {
+  std::vector<Thing> things;
+  things.reserve(most);
+  require(create_many(things, 1));  // the first one of a process may set up more than itself
+  const std::size_t device_before = free_now(), host_before = resident_bytes();
+  observe(create_many(things, most));
+  t.sample("leaked");
+  t.measure("created", static_cast<double>(things.size()));
+  if (const auto further = static_cast<double>(things.size() - 1); further > 0) {
+    t.measure("device memory each",
+              (static_cast<double>(device_before) - static_cast<double>(free_now())) / further, "bytes");
+    t.measure("host memory each",
+              (static_cast<double>(resident_bytes()) - static_cast<double>(host_before)) / further, "bytes");
+  }
+  return things;
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  cublasLtHandle_t light = nullptr;
+  observe(cublasLtCreate(&light));
+  cudaStream_t stream = nullptr;
+  observe(cudaStreamCreate(&stream));
+  cudaEvent_t event = nullptr;
+  observe(cudaEventCreate(&event));
+  create_and_multiply();
+  observe(cudaEventDestroy(event));
+  observe(cudaStreamDestroy(stream));
+  observe(cublasLtDestroy(light));
+}
+
+// ---- faults ----
+
+template <class Thing>
+cublasStatus_t leak_and_work(trial& t, std::size_t most) {
+  t.open_context();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  leak<Thing>(t, most);
+  return create_and_multiply();
+}
+
+void leak_light_handles(trial& t) {
+  const cublasStatus_t created = leak_and_work<cublasLtHandle_t>(t, light_handles);
+  t.conclude("S0-11", created != CUBLAS_STATUS_SUCCESS,
+             fmt::format("cublasCreate after up to {} leaked cublasLt handles: {}", light_handles,
+                         record_of(created).name));
+}
+
+// ---- remedies ----
+
+template <class Thing>
+void destroy_and_work(trial& t, std::size_t most) {
+  t.open_context();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  auto things = leak<Thing>(t, most);
+  create_and_multiply();
+  t.apply("destroy what leaked, create again");
+  observe(destroy_all(things));
+  t.sample("destroyed");
+  create_and_multiply();
+}
+
+// ---- the case ----
+
+failure_case leak_others() {
+  failure_case c;
+  c.name = "handles.leak_others";
+  c.summary =
+      "cublasLt handles, streams and events that are created and never destroyed, in a corner of the device";
+  c.failures = {"F-LIF-03"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, std::function<void(trial&)> body,
+                       std::vector<std::string> claims = {}) {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.claims = std::move(claims);
+    a.body = std::move(body);
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    c.arms.push_back(std::move(a));
+  };
+  add("control", arm_kind::control, "one of each, then a handle and its product", control);
+
+  add("light_handles", arm_kind::fault, "cublasLt handles leak", leak_light_handles, {"S0-11"});
+  add("streams", arm_kind::fault, "streams leak", [](trial& t) { leak_and_work<cudaStream_t>(t, streams); });
+  add("events", arm_kind::fault, "events leak", [](trial& t) { leak_and_work<cudaEvent_t>(t, events); });
+
+  add("destroy_light_handles", arm_kind::remedy, "destroy the cublasLt handles, create again",
+      [](trial& t) { destroy_and_work<cublasLtHandle_t>(t, light_handles); });
+  add("destroy_streams", arm_kind::remedy, "destroy the streams, create again",
+      [](trial& t) { destroy_and_work<cudaStream_t>(t, streams); });
+  add("destroy_events", arm_kind::remedy, "destroy the events, create again",
+      [](trial& t) { destroy_and_work<cudaEvent_t>(t, events); });
+  return c;
+}
+
+const register_case here{leak_others()};
+
+}  // namespace
+}  // namespace cufault

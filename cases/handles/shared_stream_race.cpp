@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Two threads share a handle, and each sets its own stream before its call: the work of one lands on the stream of
+//              the other. Every call succeeds; who waits for its own stream reads what is not there yet.
+// Why          The stream belongs to the handle. Between a thread's cublasSetStream and its call another thread may set another.
+// Documented   cuBLAS documentation, 2.1.3 Thread Safety: sharing a handle is allowed and not recommended; care with its
+//              configuration. pytorch#6962, cupy#1109, FasterTransformer#340.
+// What helps   A handle for each thread; a lock held from cublasSetStream to the end of the call.
+#include "harness/trial.hpp"
+#include "kernels/faults.hpp"
+
+#include <array>
+#include <latch>
+#include <mutex>
+#include <semaphore>
+#include <thread>
+
+namespace cufault {
+namespace {
+
+/// A stream that does not wait for the legacy stream, on which products are checked.
+class own_stream {
+ public:
+  own_stream() { require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~own_stream() { cudaStreamDestroy(stream_); }
+  own_stream(const own_stream&) = delete;
+  own_stream& operator=(const own_stream&) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Keeps a stream from going on, for as long as it lives.
+class held_up {
+ public:
+  explicit held_up(cudaStream_t stream) : stream_(stream) {
+    require(cudaHostAlloc(&flag_, sizeof *flag_, cudaHostAllocDefault));
+    *flag_ = 0;
+    require(launch_wait(flag_, stream, 20'000));
+  }
+  ~held_up() {
+    *static_cast<volatile int*>(flag_) = 1;
+    cudaStreamSynchronize(stream_);
+    cudaFreeHost(flag_);
+  }
+  held_up(const held_up&) = delete;
+  held_up& operator=(const held_up&) = delete;
+
+ private:
+  cudaStream_t stream_;
+  int* flag_ = nullptr;
+};
+
+cublasHandle_t warm_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  require(product(handle));  // loads its kernel: that may wait for the whole device, where nothing else shall
+  return handle;
+}
+
+void get_ready(trial& t) {
+  t.open_context();
+  require(load_faults());
+}
+
+std::unique_lock<std::mutex> locked(std::mutex* lock) {
+  return lock != nullptr ? std::unique_lock(*lock) : std::unique_lock<std::mutex>();
+}
+
+/// This thread sets `mine` and multiplies; another sets `theirs` on `other` once `mine` is set. Without a lock the
+/// order is made sure of: mine, theirs, the product. `theirs` is held up, so that work that lands on it is not done
+/// when this thread has waited for `mine`.
+product_result interleave(cublasHandle_t handle, cudaStream_t mine, cublasHandle_t other, cudaStream_t theirs,
+                          std::mutex* lock) {
+  using shape = product_shape;
+  product_result result;
+  product_operands on;
+  require(prepare_product(fresh_seed(), &on, mine));
+  const held_up waiting(theirs);
+  std::binary_semaphore mine_is_set{0}, theirs_is_set{0};
+  cublasStatus_t second_set = CUBLAS_STATUS_SUCCESS;
+  std::thread second([&, device = trial::current().device()] {
+    cudaSetDevice(device);
+    mine_is_set.acquire();
+    const auto held = locked(lock);
+    second_set = cublasSetStream(other, theirs);
+    theirs_is_set.release();
+  });
+  {
+    const auto held = locked(lock);
+    result.status = cublasSetStream(handle, mine);
+    mine_is_set.release();
+    if (lock == nullptr) theirs_is_set.acquire();
+    const float one = 1, zero = 0;
+    if (result.status == CUBLAS_STATUS_SUCCESS)
+      result.status = cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on.a,
+                                  shape::lda, on.b, shape::ldb, &zero, on.c, shape::ldc);
+  }
+  second.join();
+  if (result.status == CUBLAS_STATUS_SUCCESS) result.status = second_set;
+  if (result.status != CUBLAS_STATUS_SUCCESS) return result;
+  if ((result.waited = cudaStreamSynchronize(mine)) != cudaSuccess) return result;
+  product_check check;
+  if ((result.waited = check_product(&check)) == cudaSuccess) result.right = check.right();
+  return result;
+}
+
+product_result take_turns(cublasHandle_t handle, cublasHandle_t other, std::mutex* lock = nullptr) {
+  const own_stream mine, theirs;
+  const product_result result = interleave(handle, mine, other, theirs, lock);
+  for (const cublasHandle_t used : {handle, other})
+    cublasSetStream(used, nullptr);  // they outlive the streams
+  return result;
+}
+
+// ---- the race itself, with nothing to order it ----
+
+constexpr int rounds = 2'000;
+
+struct share {
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  cudaError_t waited = cudaSuccess;
+  /// Products that were not there, or not this round's, when the thread had waited for its own stream.
+  int misplaced = 0;
+};
+
+/// numbers[1] = round * numbers[0] * numbers[0], where numbers[0] is 1.
+share multiply_often(cublasHandle_t shared, cudaStream_t mine, float* numbers) {
+  share seen;
+  const float none = 0;
+  for (int round = 1; round <= rounds && seen.status == CUBLAS_STATUS_SUCCESS && seen.waited == cudaSuccess;
+       ++round) {
+    const auto factor = static_cast<float>(round);
+    float product_seen = 0;
+    launch_fill(numbers + 1, 1, 0, mine);
+    cublasSetStream(shared, mine);
+    seen.status = cublasSgemm(shared, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &factor, numbers, 1, numbers, 1,
+                              &none, numbers + 1, 1);
+    cudaMemcpyAsync(&product_seen, numbers + 1, sizeof product_seen, cudaMemcpyDeviceToHost, mine);
+    seen.waited = cudaStreamSynchronize(mine);
+    if (product_seen != factor) ++seen.misplaced;
+  }
+  return seen;
+}
+
+product_result race(trial& t, cublasHandle_t shared) {
+  const std::array<own_stream, 2> streams;
+  std::array<share, 2> shares;
+  float* numbers = nullptr;
+  require(cudaMalloc(&numbers, 4 * sizeof *numbers));
+  require(launch_fill(numbers, 4, 1, nullptr));
+  require(cudaDeviceSynchronize());
+  {
+    std::latch start(2);
+    std::array<std::jthread, 2> threads;
+    for (std::size_t i = 0; i < threads.size(); ++i) {
+      threads[i] = std::jthread([&, i] {
+        cudaSetDevice(t.device());
+        start.arrive_and_wait();
+        shares[i] = multiply_often(shared, streams[i], numbers + 2 * i);
+      });
+    }
+  }
+  require(cudaDeviceSynchronize());
+  require(cudaFree(numbers));
+  cublasSetStream(shared, nullptr);
+  t.measure("products", 2 * rounds);
+  t.measure("misplaced products", shares[0].misplaced + shares[1].misplaced);
+  const share& worse =
+      shares[0].status != CUBLAS_STATUS_SUCCESS || shares[0].waited != cudaSuccess ? shares[0] : shares[1];
+  return {worse.status, worse.waited, shares[0].misplaced + shares[1].misplaced == 0};
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  get_ready(t);
+  const cublasHandle_t handle = warm_handle(), others = warm_handle();
+  observe(take_turns(handle, others));
+  observe(cublasDestroy(others));
+  observe(cublasDestroy(handle));
+}
+
+// ---- faults ----
+
+void interleaved(trial& t) {
+  get_ready(t);
+  const cublasHandle_t shared = warm_handle();
+  observe(take_turns(shared, shared));
+}
+
+void raced(trial& t) {
+  get_ready(t);
+  const cublasHandle_t shared = warm_handle();
+  observe(race(t, shared));
+}
+
+// ---- remedies ----
+
+void handle_each(trial& t) {
+  get_ready(t);
+  const cublasHandle_t shared = warm_handle(), others = warm_handle();
+  observe(take_turns(shared, shared));
+  t.apply("a handle for each thread");
+  observe(take_turns(shared, others));
+}
+
+void lock_both(trial& t) {
+  get_ready(t);
+  const cublasHandle_t shared = warm_handle();
+  observe(take_turns(shared, shared));
+  t.apply("a lock held over cublasSetStream and the call");
+  std::mutex lock;
+  observe(take_turns(shared, shared, &lock));
+}
+
+// ---- the case ----
+
+failure_case shared_stream_race() {
+  failure_case c;
+  c.name = "handles.shared_stream_race";
+  c.summary = "threads that share a handle, each with a stream of its own";
+  c.failures = {"F-LIF-07"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.body = body;
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    return c.arms.emplace_back(std::move(a));
+  };
+  add("control", arm_kind::control, "each thread with a handle of its own", control);
+
+  add("interleaved", arm_kind::fault,
+      "one thread sets its stream between the other's cublasSetStream and call", interleaved);
+  arm& racing = add("racing", arm_kind::fault, "two threads set and multiply as fast as they can", raced);
+  racing.races =
+      "whether one thread sets its stream between the other's cublasSetStream and call is up to the "
+      "scheduler";
+  racing.repeats = 20;
+  racing.thorough = true;
+
+  add("handle_each", arm_kind::remedy, "a handle for each thread", handle_each);
+  add("lock_both", arm_kind::remedy, "a lock over cublasSetStream and the call", lock_both);
+  return c;
+}
+
+const register_case here{shared_stream_race()};
+
+}  // namespace
+}  // namespace cufault

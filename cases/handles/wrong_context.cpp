@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A handle that was created in one context and is used while another context of the same device is current.
+// Why          The handle's workspace and loaded code belong to the context in which it was created.
+// Documented   cuBLAS documentation, 2.1.2 cuBLAS Context: a handle is tied to the context that was current when it was created. What
+//              happens otherwise is not documented.
+// What helps   A handle for each context; making the handle's own context current. Setting its stream or giving it a workspace
+//              of the current context are measured as dead ends.
+#include "harness/driver_api.hpp"
+#include "harness/trial.hpp"
+
+namespace cufault {
+namespace {
+
+CUresult create_context(CUcontext* context, CUdevice device) {
+#if CUDA_VERSION >= 13000
+  return driver::cuCtxCreate(context, nullptr, 0U, device);
+#else
+  return driver::cuCtxCreate(context, 0U, device);
+#endif
+}
+
+/// A second context beside the primary one, current for as long as it lives.
+class second_context {
+ public:
+  explicit second_context(trial& t) {
+    CUdevice device = 0;
+    require(driver::cuDeviceGet(&device, t.device()));
+    require(driver::cuCtxGetCurrent(&first_));
+    require(create_context(&second_, device));
+  }
+  ~second_context() {
+    driver::cuCtxSetCurrent(first_);
+    driver::cuCtxDestroy(second_);
+  }
+  second_context(const second_context&) = delete;
+  second_context& operator=(const second_context&) = delete;
+
+  [[nodiscard]] CUcontext first() const { return first_; }
+
+ private:
+  CUcontext first_ = nullptr, second_ = nullptr;
+};
+
+/// Long enough for cuBLAS to split it, which takes the handle's workspace.
+constexpr product_extents splitting{64, 48, 65'536};
+
+cublasHandle_t working_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  require(product(handle));
+  return handle;
+}
+
+/// With operands in the context that is current.
+void multiply_and_split(cublasHandle_t handle) {
+  observe(product(handle));
+  large_product split(splitting);
+  observe(split.multiply(handle));
+}
+
+void create_multiply_split() {
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  multiply_and_split(handle);
+  observe(cublasDestroy(handle));
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  create_multiply_split();
+  const second_context current(t);
+  create_multiply_split();
+}
+
+// ---- faults ----
+
+void multiply(trial& t) {
+  t.open_context();
+  const cublasHandle_t of_the_first = working_handle();
+  const second_context current(t);
+  observe(product(of_the_first));
+}
+
+void split(trial& t) {
+  t.open_context();
+  const cublasHandle_t of_the_first = working_handle();
+  const second_context current(t);
+  large_product split(splitting);
+  observe(split.multiply(of_the_first));
+}
+
+void set_stream(trial& t) {
+  t.open_context();
+  const cublasHandle_t of_the_first = working_handle();
+  const second_context current(t);
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreate(&stream));
+  observe(cublasSetStream(of_the_first, stream));
+}
+
+void destroy(trial& t) {
+  t.open_context();
+  const cublasHandle_t of_the_first = working_handle();
+  const second_context current(t);
+  observe(cublasDestroy(of_the_first));
+}
+
+// ---- remedies, in place from the start: what they answer may damage both contexts ----
+
+void handle_each(trial& t) {
+  t.open_context();
+  const cublasHandle_t of_the_first = working_handle();
+  t.apply("a handle for each context");
+  {
+    const second_context current(t);
+    create_multiply_split();
+  }
+  multiply_and_split(of_the_first);
+}
+
+void make_its_context_current(trial& t) {
+  t.open_context();
+  const cublasHandle_t of_the_first = working_handle();
+  const second_context other(t);
+  t.apply("make the handle's context current");
+  observe(driver::cuCtxSetCurrent(other.first()));
+  multiply_and_split(of_the_first);
+}
+
+// ---- dead ends ----
+
+void set_the_stream(trial& t) {
+  t.open_context();
+  const cublasHandle_t of_the_first = working_handle();
+  const second_context current(t);
+  t.apply("cublasSetStream(handle, nullptr) in the context that is current");
+  observe(cublasSetStream(of_the_first, nullptr));
+  multiply_and_split(of_the_first);
+}
+
+void set_the_workspace(trial& t) {
+  t.open_context();
+  const cublasHandle_t of_the_first = working_handle();
+  const second_context current(t);
+  t.apply("cublasSetWorkspace() with memory of the context that is current");
+  constexpr std::size_t recommended = 32 << 20;
+  void* workspace = nullptr;
+  require(cudaMalloc(&workspace, recommended));
+  observe(cublasSetWorkspace(of_the_first, workspace, recommended));
+  multiply_and_split(of_the_first);
+}
+
+// ---- the case ----
+
+failure_case wrong_context() {
+  failure_case c;
+  c.name = "handles.wrong_context";
+  c.summary = "a handle of one context used while another one of the same device is current";
+  c.failures = {"F-LIF-09"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
+                       const char* against = "") {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.against = against;
+    a.body = body;
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.timeout = std::chrono::seconds(20);
+    c.arms.push_back(std::move(a));
+  };
+  add("control", arm_kind::control, "each context with a handle of its own, one after the other", control);
+
+  add("multiply", arm_kind::fault, "a small product with the other context current", multiply);
+  add("split", arm_kind::fault, "a product that takes workspace, with the other context current", split);
+  add("set_stream", arm_kind::fault, "cublasSetStream with a stream of the other context", set_stream);
+  add("destroy", arm_kind::fault, "cublasDestroy with the other context current", destroy);
+
+  add("handle_each", arm_kind::remedy, "a handle for each context", handle_each, "split");
+  add("make_current", arm_kind::remedy, "make the handle's context current", make_its_context_current,
+      "split");
+
+  add("set_the_stream", arm_kind::dead_end, "set the stream in the other context", set_the_stream, "split");
+  add("set_the_workspace", arm_kind::dead_end, "a workspace of the other context", set_the_workspace,
+      "split");
+  return c;
+}
+
+const register_case here{wrong_context()};
+
+}  // namespace
+}  // namespace cufault
