@@ -14,6 +14,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <string>
+
 namespace cufault {
 namespace {
 
@@ -45,39 +48,6 @@ void squeezed_to(trial& t, const squeeze& held) {
   t.measure("squeeze took", held.milliseconds(), "ms");
   t.sample("squeezed");
 }
-
-/// A stream-ordered pool as the squeeze sees it: what is freed stays in the pool, as in a framework's cache.
-class pool_memory final : public device_memory {
- public:
-  explicit pool_memory(int device) {
-    require(cudaDeviceGetDefaultMemPool(&pool_, device));
-    std::uint64_t keep_everything = UINT64_MAX;
-    require(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_everything));
-  }
-  std::uint64_t free_bytes() override {
-    require(cudaDeviceSynchronize());
-    std::size_t free = 0, total = 0;
-    require(cudaMemGetInfo(&free, &total));
-    return free;
-  }
-  void* allocate(std::uint64_t bytes) override {
-    void* p = nullptr;
-    if (cudaMallocAsync(&p, bytes, nullptr) == cudaSuccess) return p;
-    cudaGetLastError();
-    return nullptr;
-  }
-  void release(void* p) override { cudaFreeAsync(p, nullptr); }
-  [[nodiscard]] std::uint64_t granule() const override {
-    return 32_MiB;
-  }  // the pool grows in pieces of this size
-  void trim() {
-    require(cudaDeviceSynchronize());
-    require(cudaMemPoolTrimTo(pool_, 0));
-  }
-
- private:
-  cudaMemPool_t pool_ = nullptr;
-};
 
 // ---- controls ----
 
@@ -132,7 +102,7 @@ void held_before_the_context(trial& t) {
 
 void kept_by_the_pool(trial& t) {
   t.open_context();
-  pool_memory pool(t.device());
+  stream_ordered_memory pool(t.device());
   { const squeeze in_the_pool(pool, 0); }
   t.sample("freed to the pool");
   fail_and_tell(t);
@@ -172,7 +142,7 @@ void release_before_the_context_and_retry(trial& t) {
 
 void trim_the_pool(trial& t) {
   t.open_context();
-  pool_memory pool(t.device());
+  stream_ordered_memory pool(t.device());
   { const squeeze in_the_pool(pool, 0); }
   create_and_multiply();
   t.apply("cudaMemPoolTrimTo(pool, 0), create again");
@@ -393,6 +363,8 @@ failure_case create_under_pressure() {
     add("retry_ten_times", arm_kind::dead_end, "free the memory, create ten times",
         retry_many_times_after_release);
   }
+  const std::set<std::string> quick_eager{"control_eager", "release_and_retry_eager", "new_process_eager"};
+  for (arm& a : c.arms) a.thorough = a.name.ends_with("_eager") && !quick_eager.contains(a.name);
   for (const auto& [name, value] :
        {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
     arm a;

@@ -1,0 +1,560 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Work with cuBLASLt when device memory is short: the first product, and the caller's allocation of a workspace.
+//              Whether cublasLtMatmulAlgoGetHeuristic itself fails is what the arms find out, with the device full, with the
+//              host's memory used up, and with single host allocations of cuBLASLt failing.
+// Why          Code is loaded into device memory at its first use or all at once, and with cuBLASLt the workspace is the
+//              caller's: the heuristic only says how much of what was allowed an algorithm wants.
+// Documented   One source document says that the heuristic returns ALLOC_FAILED when device memory is short (S2-1), since the
+//              search needs some (S2-2) or a workspace is large (S2-4). cuBLAS documentation, cublasLtMatmulAlgoGetHeuristic:
+//              INVALID_VALUE, NOT_SUPPORTED and SUCCESS, and a state for each result. First products near the end of memory:
+//              DeepSpeed#294, gpu4pyscf#124.
+// What helps   Recommended: smaller batches; CUBLASLT_HEURISTIC_MODE=1. Said not to help: larger batches, CUBLAS_WORKSPACE_CONFIG.
+//              Measured besides: allowing no workspace, and asking again once the memory is there.
+#include "harness/host_faults/host_faults.hpp"
+#include "harness/lt_problem.hpp"
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr std::uint64_t pressed = 16_MiB;        // left free: room for code, not for a workspace
+constexpr std::size_t usual_workspace = 32_MiB;  // what frameworks allow and allocate on recent devices
+constexpr product_extents deep{
+    512, 520, 1 << 16};  // few tiles, much to sum up: worth splitting, which takes a workspace
+
+cublasLtHandle_t new_handle() {
+  cublasLtHandle_t light = nullptr;
+  require(cublasLtCreate(&light));
+  return light;
+}
+
+std::size_t free_now() {
+  std::size_t free = 0, total = 0;
+  require(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+double taken_since(std::size_t free_before) {
+  return static_cast<double>(free_before) - static_cast<double>(free_now());
+}
+
+/// A C function that throws ends a C program, and so it does here.
+cublasStatus_t ask(cublasLtHandle_t light, lt_problem& problem, std::size_t workspace_bytes = 0) noexcept {
+  return problem.heuristic(light, workspace_bytes);
+}
+
+/// Every query is observed under the name that the claims give it.
+constexpr const char* query_text = "cublasLtMatmulAlgoGetHeuristic(light, ...)";
+
+cublasStatus_t query(cublasLtHandle_t light, lt_problem& problem, std::size_t workspace_bytes = 0) {
+  return observe_call(query_text, [&] { return ask(light, problem, workspace_bytes); });
+}
+
+/// As many problems that nobody has asked for yet: none is answered from the cache. Returns the first failing
+/// status.
+cublasStatus_t query_different(cublasLtHandle_t light, int first_m, int count, int* succeeded) {
+  cublasStatus_t first_failing = CUBLAS_STATUS_SUCCESS;
+  for (int i = 0; i < count; ++i) {
+    lt_problem problem({first_m + i, product_shape::n, product_shape::k});
+    const cublasStatus_t status = problem.heuristic(light, usual_workspace);
+    if (status == CUBLAS_STATUS_SUCCESS) {
+      ++*succeeded;
+    } else if (first_failing == CUBLAS_STATUS_SUCCESS) {
+      first_failing = status;
+    }
+  }
+  return first_failing;
+}
+
+// ---- controls ----
+
+void control(trial& t) {
+  t.open_context();
+  cublasLtHandle_t light = nullptr;
+  observe(cublasLtCreate(&light));
+
+  constexpr int further = 999;
+  int succeeded = 0;
+  lt_problem problem;
+  const std::size_t at_first = free_now();
+  query(light, problem);
+  const double by_the_first = taken_since(at_first);
+  const std::size_t after_one = free_now();
+  observe(query_different(light, 1, further, &succeeded));
+  const double by_the_others = taken_since(after_one);
+  t.measure("device memory taken by the first query", by_the_first, "bytes");
+  t.measure("device memory taken by 999 further queries", by_the_others, "bytes");
+  t.conclude("S2-2", by_the_first > 0 || by_the_others > 0,
+             fmt::format("the first query of a process takes {} bytes of device memory, {} further ones for "
+                         "other problems take {}",
+                         by_the_first, further, by_the_others));
+
+  const std::size_t before_product = free_now();
+  observe(lt_product(light));
+  t.measure("device memory taken by the first product", taken_since(before_product), "bytes");
+  observe(cublasLtDestroy(light));
+}
+
+// ---- faults: device memory ----
+
+void first_query_on_a_full_device(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_handle();
+  {
+    const auto device = current_device_memory();
+    const squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
+    t.sample("squeezed");
+    lt_problem problem;
+    query(light, problem);
+  }
+  observe(lt_product(light));
+}
+
+void later_queries_on_a_full_device(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_handle();
+  lt_problem known, unknown(deep);
+  require(known.heuristic(light));
+  {
+    const auto device = current_device_memory();
+    const squeeze held(*device, 0);
+    query(light, known);
+    query(light, unknown, usual_workspace);
+  }
+  observe(lt_product(light));
+}
+
+void create_query_multiply() {
+  cublasLtHandle_t light = nullptr;
+  if (observe(cublasLtCreate(&light)) != CUBLAS_STATUS_SUCCESS) return;
+  lt_problem problem;
+  query(light, problem);
+  observe(lt_product(light));
+}
+
+void everything_on_a_full_device(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  const squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
+  t.sample("squeezed");
+  create_query_multiply();
+}
+
+/// How much workspace may an algorithm want, who allocates it, and what fails then?
+void workspace_allowed(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_handle();
+  lt_problem problem(deep);
+  const auto device = current_device_memory();
+  const squeeze held(*device, pressed);
+  const std::size_t before = free_now();
+  const cublasStatus_t asked = query(light, problem, static_cast<std::size_t>(t.rung()) << 20);
+  const double taken = taken_since(before);
+  t.measure("device memory taken by the query", taken, "bytes");
+  t.measure("algorithms found", static_cast<double>(problem.results().size()));
+  const std::size_t wanted = problem.results().empty() ? 0 : problem.results().front().workspaceSize;
+  t.measure("workspace that the first algorithm wants", static_cast<double>(wanted), "bytes");
+  void* workspace = nullptr;
+  const cudaError_t allocated = observe(cudaMalloc(&workspace, wanted));
+  cudaGetLastError();
+  t.conclude(
+      "S2-4", asked != CUBLAS_STATUS_SUCCESS,
+      fmt::format("with {} MiB of workspace allowed and {} free the query takes {} bytes of device memory: "
+                  "{}; the {} bytes that its first algorithm wants are the caller's to allocate: {}",
+                  t.rung(), pressed >> 20, taken, record_of(asked).name, wanted, record_of(allocated).name));
+}
+
+cudaError_t allocate_often(std::size_t bytes, int count, int* succeeded) {
+  cudaError_t first_failing = cudaSuccess;
+  for (int i = 0; i < count; ++i) {
+    void* p = nullptr;
+    const cudaError_t status = cudaMalloc(&p, bytes);
+    if (status == cudaSuccess) {
+      ++*succeeded;
+      require(cudaFree(p));
+    } else if (first_failing == cudaSuccess) {
+      first_failing = status;
+      cudaGetLastError();
+    }
+  }
+  return first_failing;
+}
+
+/// How often each step succeeds, of fifty times: S2-14.
+void rates(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_handle();
+  constexpr int times = 50;
+  struct {
+    int queries = 0, allocations = 0;
+  } full, released;
+  const auto device = current_device_memory();
+  squeeze held(*device, pressed);
+  observe(query_different(light, 1, times, &full.queries));
+  observe(allocate_often(usual_workspace, times, &full.allocations));
+  held.release();
+  observe(query_different(light, 1 + times, times, &released.queries));
+  observe(allocate_often(usual_workspace, times, &released.allocations));
+  const auto between = [](int count) { return count > 0 && count < times; };
+  t.conclude(
+      "S2-14",
+      between(full.queries) || between(full.allocations) || between(released.queries) ||
+          between(released.allocations),
+      fmt::format("of {} each, {} queries and {} workspace allocations succeed with {} MiB free, {} and {} "
+                  "once the memory is released",
+                  times, full.queries, full.allocations, pressed >> 20, released.queries,
+                  released.allocations));
+}
+
+struct workspace_outcome {
+  cublasStatus_t asked;
+  cudaError_t allocated;
+};
+
+/// What a framework does: asks with the workspace that it allows, allocates that, multiplies.
+workspace_outcome work_with_workspace(cublasLtHandle_t light, std::size_t allowed = usual_workspace) {
+  lt_problem problem;
+  workspace_outcome seen{};
+  seen.asked = query(light, problem, allowed);
+  void* workspace = nullptr;
+  seen.allocated = observe(cudaMalloc(&workspace, allowed));
+  if (seen.allocated == cudaSuccess) {
+    observe(lt_product(light, workspace, allowed));
+    require(cudaFree(workspace));
+  } else {
+    cudaGetLastError();
+  }
+  return seen;
+}
+
+/// A handle in a process that has multiplied before: what fails later is not the loading of code.
+cublasLtHandle_t used_handle() {
+  const cublasLtHandle_t light = new_handle();
+  require(lt_product(light));
+  return light;
+}
+
+void no_room_for_the_workspace(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = used_handle();
+  const auto device = current_device_memory();
+  const squeeze held(*device, pressed);
+  work_with_workspace(light);
+}
+
+// ---- faults: host memory ----
+
+std::uint64_t address_space_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t pages = 0;
+  statm >> pages;
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// As long as it lives this process gets no more than `bytes_left` of host memory: its address space may not
+/// grow any further (at its start a CUDA process takes too much of it to limit it then), and what malloc has in
+/// stock is used up.
+class starved_host {
+ public:
+  explicit starved_host(std::uint64_t bytes_left) {
+    if (getrlimit(RLIMIT_AS, &before_) != 0) fail();
+    const std::uint64_t now = address_space_bytes();
+    limit(now);
+    // What was freed in small sizes is kept for those very sizes, which go up in steps of 16.
+    for (std::size_t size = 1_MiB; size >= sizeof(void*); size = size > 2_KiB ? size / 2 : size - 16) {
+      while (void* p = std::malloc(size)) {
+        *static_cast<void**>(p) = stock_;
+        stock_ = p;
+      }
+    }
+    limit(now + bytes_left);
+  }
+  ~starved_host() {
+    setrlimit(RLIMIT_AS, &before_);
+    while (stock_ != nullptr) {
+      void* next = *static_cast<void**>(stock_);
+      std::free(stock_);
+      stock_ = next;
+    }
+  }
+  starved_host(const starved_host&) = delete;
+  starved_host& operator=(const starved_host&) = delete;
+
+ private:
+  [[noreturn]] static void fail() {
+    throw setup_failed(fmt::format("RLIMIT_AS: {}", std::generic_category().message(errno)));
+  }
+  void limit(std::uint64_t bytes) const {
+    const rlimit now{bytes, before_.rlim_max};
+    if (setrlimit(RLIMIT_AS, &now) != 0) fail();
+  }
+  rlimit before_{};
+  void* stock_ = nullptr;  // each block holds the address of the next
+};
+
+/// Starves the host for the length of the query alone: what is reported of it needs memory too.
+cublasStatus_t query_on_a_starved_host(cublasLtHandle_t light, lt_problem& problem,
+                                       std::uint64_t bytes_left) {
+  return observe_call(query_text, [&] {
+    const starved_host starved(bytes_left);
+    return ask(light, problem);
+  });
+}
+
+/// Has the n-th host allocation of cuBLASLt fail.
+void query_without_allocation(trial& t, cublasLtHandle_t light, lt_problem& problem, unsigned long n) {
+  host_faults::fail_allocation("libcublasLt", n);
+  query(light, problem);
+  t.measure("host allocations of cuBLASLt in the query",
+            static_cast<double>(host_faults::allocations_counted()));
+}
+
+/// The same question and a product, now that the memory is there.
+void query_and_multiply(cublasLtHandle_t light, lt_problem& problem) {
+  query(light, problem);
+  observe(lt_product(light));
+}
+
+void host_memory_used_up(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_handle();
+  lt_problem problem;
+  query_on_a_starved_host(light, problem, static_cast<std::uint64_t>(t.rung()) << 10);
+  query_and_multiply(light, problem);
+}
+
+void host_allocation_fails(trial& t, bool warm) {
+  t.open_context();
+  const cublasLtHandle_t light = new_handle();
+  lt_problem problem;
+  if (warm) require(problem.heuristic(light));
+  query_without_allocation(t, light, problem, static_cast<unsigned long>(t.rung()));
+  query_and_multiply(light, problem);
+}
+
+// ---- remedies ----
+
+void release_and_retry(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  squeeze held(*device, 0);
+  create_query_multiply();
+  t.apply("free all memory, create, ask and multiply again");
+  held.release();
+  create_query_multiply();
+}
+
+void allow_no_workspace(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = used_handle();
+  const auto device = current_device_memory();
+  const squeeze held(*device, pressed);
+  work_with_workspace(light);
+  t.apply("ask for algorithms that need no workspace");
+  work_with_workspace(light, 0);
+}
+
+void halve_the_buffers(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = used_handle();
+  const auto device = current_device_memory();
+  squeeze held(*device, pressed, 2);
+  work_with_workspace(light);
+  t.apply("free half of the buffers, as a smaller batch or checkpointing would");
+  held.release_half();
+  work_with_workspace(light);
+}
+
+void heuristic_mode(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = used_handle();
+  const auto device = current_device_memory();
+  squeeze held(*device, pressed);
+  work_with_workspace(light);
+  if (t.stage() > 0) return;
+  held.release();
+  t.apply("the same in a new process with CUBLASLT_HEURISTIC_MODE=1");
+  t.continue_in_new_process({{"CUBLASLT_HEURISTIC_MODE", "1"}});
+}
+
+// ---- dead ends ----
+
+void larger_buffers(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = used_handle();
+  const auto device = current_device_memory();
+  const squeeze held(*device, pressed);
+  const auto before = work_with_workspace(light);
+  t.apply("larger buffers: they take all that was left");
+  const squeeze held_too(*device, 0);
+  const auto after = work_with_workspace(light);
+  const bool better = (before.asked != CUBLAS_STATUS_SUCCESS && after.asked == CUBLAS_STATUS_SUCCESS) ||
+                      (before.allocated != cudaSuccess && after.allocated == cudaSuccess);
+  t.conclude("S2-11", !better,
+             fmt::format("the query: {} with {} MiB free, {} with none; the workspace: {} and {}",
+                         record_of(before.asked).name, pressed >> 20, record_of(after.asked).name,
+                         record_of(before.allocated).name, record_of(after.allocated).name));
+}
+
+/// One setting of CUBLAS_WORKSPACE_CONFIG, in a process of its own: what became of the query under pressure, and
+/// what a cublasCreate takes.
+struct setting_outcome {
+  std::string setting, asked, created;
+  std::uint64_t taken_mib = 0;
+};
+
+setting_outcome try_setting(const std::string& setting) {
+  const cublasLtHandle_t light = used_handle();
+  setting_outcome seen{.setting = setting, .asked = {}, .created = {}};
+  const std::size_t before = free_now();
+  cublasHandle_t handle = nullptr;
+  seen.created = record_of(cublasCreate(&handle)).name;
+  seen.taken_mib = (before - std::min(before, free_now())) >> 20;
+  const auto device = current_device_memory();
+  const squeeze held(*device, pressed);
+  seen.asked = record_of(work_with_workspace(light).asked).name;
+  return seen;
+}
+
+void workspace_settings(trial& t) {
+  static constexpr std::array settings{"unset", ":0:0", ":16:8", ":4096:8", "malformed"};
+  const auto stage = static_cast<std::size_t>(t.stage());
+  const auto file = t.scratch() / "outcomes";
+  t.open_context();
+  const auto seen = try_setting(settings.at(stage));
+  std::ofstream(file, std::ios::app) << fmt::format("{} {} {} {}\n", seen.setting, seen.asked, seen.created,
+                                                    seen.taken_mib);
+  if (stage == 0) t.apply("the same in new processes with :0:0, :16:8, :4096:8 and a malformed value");
+  if (stage + 1 < settings.size()) {
+    t.continue_in_new_process({{"CUBLAS_WORKSPACE_CONFIG", settings.at(stage + 1)}});
+    return;
+  }
+
+  std::vector<setting_outcome> all;
+  std::ifstream lines(file);
+  for (setting_outcome o; lines >> o.setting >> o.asked >> o.created >> o.taken_mib;) all.push_back(o);
+  const setting_outcome& unset = all.front();
+  bool unchanged = true, more = false;
+  std::string asked, created;
+  for (const auto& o : all) {
+    unchanged = unchanged && o.asked == unset.asked;
+    more = more || o.taken_mib > unset.taken_mib;
+    const char* separator = &o == &unset ? "" : ", ";
+    asked += fmt::format("{}{} with {}", separator, o.asked, o.setting);
+    created += fmt::format("{}{} MiB with {} ({})", separator, o.taken_mib, o.setting, o.created);
+  }
+  t.conclude("S2-12", unchanged, fmt::format("the query with {} MiB free: {}", pressed >> 20, asked));
+  t.conclude("S2-12", more, "cublasCreate takes " + created);
+}
+
+// ---- the case ----
+
+failure_case under_pressure() {
+  failure_case c;
+  c.name = "heuristic.under_pressure";
+  c.summary = "cublasLtMatmulAlgoGetHeuristic, and what comes after it, with device or host memory used up";
+  c.failures = {"F-MEM-02"};
+  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
+                       std::function<void(trial&)> body, std::vector<std::string> claims = {},
+                       std::optional<ladder> rungs = {}) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.claims = std::move(claims);
+    a.body = std::move(body);
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.rungs = std::move(rungs);
+    return c.arms.emplace_back(std::move(a));
+  };
+
+  const ladder device_left{"MiB free", {0, 2, 64}};
+  for (const bool eager : {false, true}) {
+    const auto add_mode = [&](const std::string& name, arm_kind kind, const std::string& summary,
+                              void (*body)(trial&), std::vector<std::string> claims = {},
+                              std::optional<ladder> rungs = {}) {
+      const std::string mode = eager ? "eager" : "lazy";
+      arm& a = add(name + "_" + mode, kind, summary + ", " + mode + " module loading", body,
+                   std::move(claims), std::move(rungs));
+      a.thorough = eager;
+      if (eager) a.environment["CUDA_MODULE_LOADING"] = "EAGER";
+    };
+    add_mode("control", arm_kind::control, "a thousand queries and a product with the device empty", control,
+             {"S2-2"});
+    add_mode("first_query", arm_kind::fault,
+             "the first query of the process on a full device, with a handle from before",
+             first_query_on_a_full_device, {"S2-1"}, device_left);
+    add_mode("later_queries", arm_kind::fault,
+             "a query that was made before and another problem's, on a full device",
+             later_queries_on_a_full_device, {"S2-1"});
+    add_mode("everything", arm_kind::fault, "handle, query and product on a full device",
+             everything_on_a_full_device, {}, device_left);
+    if (eager)  // where something fails
+      add_mode("release_and_retry", arm_kind::remedy, "free the memory, create, ask and multiply again",
+               release_and_retry);
+  }
+
+  add("workspace_allowed", arm_kind::fault,
+      "more and more workspace allowed with 16 MiB free, and its allocation", workspace_allowed, {"S2-4"},
+      ladder{"MiB of workspace allowed", {0, 1, 32, 1024, 512 * 1024}});
+  add("no_room_for_workspace", arm_kind::fault, "the caller's workspace of 32 MiB with 16 MiB free",
+      no_room_for_the_workspace);
+  add("rates", arm_kind::fault, "fifty queries and fifty workspace allocations, under pressure and without",
+      rates, {"S2-14"});
+  add("no_workspace", arm_kind::remedy, "allow no workspace", allow_no_workspace);
+  add("halve_buffers", arm_kind::remedy, "free half of the buffers", halve_the_buffers, {"S2-7"});
+  add("heuristic_mode", arm_kind::remedy, "CUBLASLT_HEURISTIC_MODE=1", heuristic_mode, {"S2-9"})
+      .environment["CUBLASLT_HEURISTIC_MODE"] = "";
+  add("larger_buffers", arm_kind::dead_end, "buffers that take the rest of the device", larger_buffers,
+      {"S2-11"});
+  add("workspace_settings", arm_kind::dead_end, "every form of CUBLAS_WORKSPACE_CONFIG", workspace_settings,
+      {"S2-12"})
+      .thorough = true;
+
+  // A query that loses a host allocation may never return.
+  const auto add_host = [&](const std::string& name, arm_kind kind, const std::string& summary,
+                            std::function<void(trial&)> body, std::optional<ladder> rungs = {}) -> arm& {
+    arm& a = add(name, kind, summary, std::move(body), {}, std::move(rungs));
+    a.timeout = std::chrono::seconds(10);
+    return a;
+  };
+  add_host("host_memory", arm_kind::fault, "the host's memory is used up at the first query",
+           host_memory_used_up, ladder{"KiB of host memory left", {0, 256, 4096}});
+  arm& one_by_one = add_host(
+      "allocation_first_query", arm_kind::fault, "one host allocation of cuBLASLt fails in the first query",
+      [](trial& t) { host_allocation_fails(t, false); },
+      ladder{"th host allocation", {1, 2, 3, 5, 10, 20, 50, 100, 1000}});
+  one_by_one.preload = host_faults::preload();
+  one_by_one.thorough = true;
+  add_host(
+      "allocation_same_query", arm_kind::fault,
+      "one host allocation of cuBLASLt fails in the same query again",
+      [](trial& t) { host_allocation_fails(t, true); }, ladder{"th host allocation", {1, 2, 5}})
+      .preload = host_faults::preload();
+  return c;
+}
+
+const register_case here{under_pressure()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Nothing by itself: settings that are recommended for cuBLASLt's heuristic, and do nothing, and switches that are
+//              said to turn cuBLASLt off. The arms find out what the libraries ask for and what changes the answers.
+// Why          An environment variable that nobody asks for is no setting; cuBLAS calls cuBLASLt whatever a framework says.
+// Documented   One source document recommends CUBLASLT_HEURISTIC_MODE=1 to limit the search (S2-9) and its workspace (S2-10),
+//              speaks of a cuBLASLt 0.8 (S2-5) and says that without cuBLASLt cuBLAS is used instead (S2-13). cuBLAS
+//              documentation, cublasLtMatmulPreferenceAttributes_t: the limits of a search, workspace and reductions among them;
+//              cublasLtHeuristicsCacheSetCapacity.
+// What helps   Where the workspace is to shrink: the preference's own attributes, measured one by one.
+#include "harness/host_faults/host_faults.hpp"
+#include "harness/lt_problem.hpp"
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr product_extents deep{
+    512, 520, 1 << 16};  // few tiles, much to sum up: worth splitting, which takes a workspace
+constexpr std::string_view recommended = "CUBLASLT_HEURISTIC_MODE";
+
+cublasLtHandle_t new_handle() {
+  cublasLtHandle_t light = nullptr;
+  require(cublasLtCreate(&light));
+  return light;
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  int major = 0, minor = 0;
+  observe(cublasLtGetProperty(MAJOR_VERSION, &major));
+  observe(cublasLtGetProperty(MINOR_VERSION, &minor));
+  t.conclude("S2-5", major == 0 && minor == 8,
+             fmt::format("this one is {}.{}; cublasLtGetVersion: {}", major, minor, cublasLtGetVersion()));
+  cublasLtHandle_t light = nullptr;
+  observe(cublasLtCreate(&light));
+  observe(lt_product(light));
+  observe(cublasLtDestroy(light));
+}
+
+// ---- what the libraries ask the environment for ----
+
+void environment_look_ups(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_handle();
+  observe(lt_product(light));
+  create_and_multiply();
+
+  std::set<std::string> libraries, variables;
+  for (const auto& [library, variable] : host_faults::environment_look_ups()) {
+    if (!library.starts_with("lib")) continue;  // this program asks for some itself
+    t.measure(fmt::format("{} asks for {}", library, variable), 1);
+    libraries.insert(library);
+    variables.insert(variable);
+  }
+  const bool asked = variables.contains(std::string(recommended));
+  const std::string why = fmt::format(
+      "from the start to a product by either library, {} ask for {} variables; {} is {}among them",
+      fmt::join(libraries, ", "), variables.size(), recommended, asked ? "" : "not ");
+  t.conclude("S2-9", asked, why);
+  t.conclude("S2-10", asked, why);
+}
+
+// ---- whether the recommended variable changes an answer ----
+
+/// All that a query says of one algorithm, which holds no address: it may be stored for another process.
+struct answer {
+  cublasLtMatmulAlgo_t algorithm;
+  std::uint64_t workspace_bytes;
+  double waves;
+};
+
+std::vector<answer> answers(cublasLtHandle_t light) {
+  std::vector<answer> all;
+  for (const auto& extents : {product_extents{product_shape::m, product_shape::n, product_shape::k}, deep}) {
+    lt_problem problem(extents);
+    require(problem.heuristic(light, 1_GiB));
+    for (const auto& r : problem.results()) all.push_back({r.algo, r.workspaceSize, r.wavesCount});
+  }
+  return all;
+}
+
+bool same(const answer& one, const answer& other) {
+  return std::memcmp(&one.algorithm, &other.algorithm, sizeof one.algorithm) == 0 &&
+         one.workspace_bytes == other.workspace_bytes && one.waves == other.waves;
+}
+
+std::uint64_t workspace_of(const std::vector<answer>& all) {
+  std::uint64_t bytes = 0;
+  for (const answer& a : all) bytes += a.workspace_bytes;
+  return bytes;
+}
+
+void recommended_variable(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_handle();
+  const auto now = answers(light);
+  observe(lt_product(light));
+  const auto file = t.scratch() / "answers";
+  const auto bytes = static_cast<std::streamsize>(now.size() * sizeof(answer));
+  if (t.stage() == 0) {
+    std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(now.data()), bytes);
+    t.continue_in_new_process({{std::string(recommended), "1"}});
+    return;
+  }
+  std::vector<answer> before(std::filesystem::file_size(file) / sizeof(answer));
+  std::ifstream(file, std::ios::binary)
+      .read(reinterpret_cast<char*>(before.data()),
+            static_cast<std::streamsize>(before.size() * sizeof(answer)));
+  const bool unchanged = std::equal(before.begin(), before.end(), now.begin(), now.end(), same);
+  t.conclude("S2-9", !unchanged,
+             fmt::format("{} algorithms without {}, {} with it: {}", before.size(), recommended, now.size(),
+                         unchanged ? "the same" : "others"));
+  t.conclude("S2-10", workspace_of(now) < workspace_of(before),
+             fmt::format("all algorithms together want {} bytes of workspace without {}, {} with it",
+                         workspace_of(before), recommended, workspace_of(now)));
+}
+
+// ---- which settings do change an answer ----
+
+void measure_answer(trial& t, const std::string& setting, const lt_problem& problem) {
+  const auto found = problem.results();
+  t.measure("algorithms found, " + setting, static_cast<double>(found.size()));
+  if (found.empty()) return;
+  t.measure("workspace of the first algorithm, " + setting, static_cast<double>(found.front().workspaceSize),
+            "bytes");
+  const auto larger = [](const auto& one, const auto& other) {
+    return one.workspaceSize < other.workspaceSize;
+  };
+  t.measure("largest workspace, " + setting,
+            static_cast<double>(std::max_element(found.begin(), found.end(), larger)->workspaceSize),
+            "bytes");
+}
+
+cublasStatus_t ask_often(lt_problem& problem, cublasLtHandle_t light, int times) {
+  for (int i = 0; i < times; ++i) {
+    if (const cublasStatus_t status = problem.heuristic(light); status != CUBLAS_STATUS_SUCCESS)
+      return status;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+void measure_repeated_query(trial& t, const std::string& setting, cublasLtHandle_t light) {
+  constexpr int times = 100;
+  lt_problem problem(deep);
+  require(ask_often(problem, light, 1));
+  const auto start = std::chrono::steady_clock::now();
+  require(ask_often(problem, light, times));
+  const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
+  t.measure("a repeated query takes, " + setting, taken.count() / times, "us");
+}
+
+void preferences(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_handle();
+  for (const std::size_t mib : {0, 1, 32, 1024}) {
+    lt_problem problem(deep);
+    require(problem.heuristic(light, mib << 20));
+    measure_answer(t, fmt::format("at most {} MiB", mib), problem);
+  }
+  // Where a mask leaves no algorithm, that is what is measured.
+  for (const auto& [name, mask] : {std::pair{"none", CUBLASLT_REDUCTION_SCHEME_NONE},
+                                   {"in place", CUBLASLT_REDUCTION_SCHEME_INPLACE},
+                                   {"in the compute type", CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE},
+                                   {"in the output type", CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE}}) {
+    lt_problem problem(deep);
+    const std::uint32_t allowed = mask;
+    require(cublasLtMatmulPreferenceSetAttribute(
+        problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &allowed, sizeof allowed));
+    problem.heuristic(light, 1_GiB);
+    measure_answer(t, fmt::format("at most 1024 MiB, reduction {}", name), problem);
+  }
+  {
+    lt_problem problem(deep);
+    require(problem.heuristic(light, 1_GiB, nullptr, 1));
+    measure_answer(t, "at most 1024 MiB, one algorithm wanted", problem);
+  }
+  measure_repeated_query(t, "default cache", light);
+  require(cublasLtHeuristicsCacheSetCapacity(0));
+  measure_repeated_query(t, "no cache", light);
+  lt_problem problem(deep);
+  require(problem.heuristic(light, 1_GiB));
+  measure_answer(t, "at most 1024 MiB, no cache", problem);
+  observe(lt_product(light));
+}
+
+// ---- whether cuBLAS does without cuBLASLt ----
+
+/// The calls that cuBLASLt logs. Its logger knows no user data.
+class logged_calls {
+ public:
+  static logged_calls& all() {
+    static logged_calls calls;
+    return calls;
+  }
+  void listen() {
+    constexpr int calls_with_arguments = 16;
+    require(cublasLtLoggerSetCallback([](int, const char* function, const char*) { all().add(function); }));
+    require(cublasLtLoggerSetMask(calls_with_arguments));
+  }
+  /// The functions called since the last time, sorted, and forgets them.
+  std::multiset<std::string> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(functions_, {});
+  }
+
+ private:
+  void add(const char* function) {
+    const std::lock_guard lock(mutex_);
+    functions_.insert(function);
+  }
+  std::mutex mutex_;
+  std::multiset<std::string> functions_;
+};
+
+/// cublasGemmEx in half precision on the bits of the small product's operands, whatever numbers they make.
+cublasStatus_t half_precision(cublasHandle_t handle, const product_operands& on_device) {
+  using shape = product_shape;
+  const float one = 1, zero = 0;
+  return cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on_device.a,
+                      CUDA_R_16F, shape::lda, on_device.b, CUDA_R_16F, shape::ldb, &zero, on_device.c,
+                      CUDA_R_32F, shape::ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+}
+
+void cublas_calls_cublaslt(trial& t) {
+  t.open_context();
+  logged_calls& logged = logged_calls::all();
+  logged.listen();
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  product_operands on_device;
+  require(prepare_product(fresh_seed(), &on_device));
+  logged.take();
+  observe(half_precision(handle, on_device));
+  const auto in_half = logged.take();
+  observe(product(handle));
+  const auto in_single = logged.take();
+  t.measure("cuBLASLt calls in a cublasGemmEx", static_cast<double>(in_half.size()));
+  t.measure("cuBLASLt calls in a cublasSgemm", static_cast<double>(in_single.size()));
+  t.conclude("S2-13", !in_half.empty() || !in_single.empty(),
+             fmt::format("cuBLASLt logs these calls in a cublasGemmEx: [{}], and in a cublasSgemm: [{}]",
+                         fmt::join(in_half, ", "), fmt::join(in_single, ", ")));
+}
+
+// ---- the case ----
+
+failure_case variables() {
+  failure_case c;
+  c.name = "heuristic.variables";
+  c.summary =
+      "settings said to govern cuBLASLt's heuristic: which are asked for, and which change what it answers";
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
+                       std::vector<std::string> claims = {}) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.claims = std::move(claims);
+    a.body = body;
+    a.environment = {
+        {"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}, {std::string(recommended), ""}};
+    return c.arms.emplace_back(std::move(a));
+  };
+  add("control", arm_kind::control, "the version, a query and a product with nothing set", control, {"S2-5"});
+  add("look_ups", arm_kind::fault, "every environment variable asked for up to the first products",
+      environment_look_ups, {"S2-9", "S2-10"})
+      .preload = host_faults::preload();
+  add("heuristic_mode", arm_kind::fault, "the same queries with CUBLASLT_HEURISTIC_MODE=1",
+      recommended_variable, {"S2-9", "S2-10"});
+  add("preferences", arm_kind::fault, "what the preference's attributes and the cache change", preferences);
+  add("cublas_calls_cublaslt", arm_kind::fault, "cublasGemmEx and cublasSgemm with cuBLASLt's logger on",
+      cublas_calls_cublaslt, {"S2-13"});
+  return c;
+}
+
+const register_case here{variables()};
+
+}  // namespace
+}  // namespace cufault

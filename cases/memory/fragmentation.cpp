@@ -1,0 +1,373 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A large allocation, and what follows it, although enough memory is free: in pieces.
+// Why          The driver maps physical granules wherever they lie, so pieces of whole granules should do, and halves of granules
+//              cannot. A caching allocator, as frameworks have, cannot join what it took from the driver separately.
+// Documented   One source document says that fragmentation makes cublasLtMatmulAlgoGetHeuristic return ALLOC_FAILED (S2-3), and
+//              that emptying the cache defragments memory and clears it (S2-8).
+// What helps   Recommended: empty the cache; take the large buffer first. Measured besides: freeing as much again, in one piece or
+//              scattered; emptying a cache in which every segment is still in use somewhere.
+#include "harness/lt_problem.hpp"
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr std::uint64_t room = 4_GiB;   // what most arms fragment, so that it is quick
+constexpr std::uint64_t large = 1_GiB;  // half of what is free then
+
+/// Equal blocks until the device has no room for another, in the order of their addresses.
+class many_blocks {
+ public:
+  many_blocks(device_memory& device, std::uint64_t bytes) : device_(device) {
+    while (void* block = device_.allocate(bytes)) blocks_.push_back(block);
+    std::sort(blocks_.begin(), blocks_.end());
+  }
+  ~many_blocks() {
+    for (void* block : blocks_) device_.release(block);
+  }
+  many_blocks(const many_blocks&) = delete;
+  many_blocks& operator=(const many_blocks&) = delete;
+
+  /// Leaves a checkerboard.
+  void release_every_other() {
+    std::vector<void*> kept;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      if (i % 2 == 0) {
+        kept.push_back(blocks_[i]);
+      } else {
+        device_.release(blocks_[i]);
+      }
+    }
+    blocks_ = std::move(kept);
+  }
+  void release_upper_half() {
+    for (std::size_t kept = blocks_.size() / 2; blocks_.size() > kept; blocks_.pop_back())
+      device_.release(blocks_.back());
+  }
+
+ private:
+  device_memory& device_;
+  std::vector<void*> blocks_;
+};
+
+/// A caching allocator as frameworks have: it cuts segments of the device into blocks and keeps what is freed, joined with its free
+/// neighbours in the segment. When the device refuses it does not empty its cache by itself: that is the remedy.
+class caching_pool {
+ public:
+  static constexpr std::uint64_t segment_bytes = 32_MiB;  // less than cublasCreate takes
+
+  explicit caching_pool(device_memory& device) : device_(device) {}
+  ~caching_pool() {
+    for (const auto& [base, blocks] : segments_) device_.release(base);
+  }
+  caching_pool(const caching_pool&) = delete;
+  caching_pool& operator=(const caching_pool&) = delete;
+
+  /// The smallest free block that will do, else of a new segment; nullptr where the device has no room for one.
+  char* allocate(std::uint64_t bytes) {
+    segment* where = nullptr;
+    segment::iterator best;
+    for (auto& [base, blocks] : segments_) {
+      for (auto b = blocks.begin(); b != blocks.end(); ++b) {
+        if (b->second.live || b->second.bytes < bytes) continue;
+        if (where != nullptr && b->second.bytes >= best->second.bytes) continue;
+        where = &blocks;
+        best = b;
+      }
+    }
+    if (where == nullptr) {
+      const std::uint64_t wanted = std::max(bytes, segment_bytes);
+      char* base = static_cast<char*>(device_.allocate(wanted));
+      if (base == nullptr) return nullptr;
+      where = &segments_[base];
+      best = where->insert({base, {wanted, false}}).first;
+    }
+    const std::uint64_t rest = best->second.bytes - bytes;
+    if (rest > 0) where->insert({best->first + bytes, {rest, false}});
+    best->second = {bytes, true};
+    return best->first;
+  }
+
+  void release(char* address) {
+    segment& blocks = std::prev(segments_.upper_bound(address))->second;
+    blocks.at(address).live = false;
+    for (auto b = blocks.begin(), next = std::next(b); next != blocks.end(); next = std::next(b)) {
+      if (b->second.live || next->second.live) {
+        b = next;
+      } else {
+        b->second.bytes += next->second.bytes;
+        blocks.erase(next);
+      }
+    }
+  }
+
+  /// Gives back the segments of which nothing is in use.
+  void empty_cache() {
+    std::erase_if(segments_, [this](const auto& s) {
+      const auto& [base, blocks] = s;
+      const bool unused = blocks.size() == 1 && !blocks.begin()->second.live;
+      if (unused) device_.release(base);
+      return unused;
+    });
+  }
+
+  [[nodiscard]] std::uint64_t cached_bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& [base, blocks] : segments_) {
+      for (const auto& [address, b] : blocks) sum += b.live ? 0 : b.bytes;
+    }
+    return sum;
+  }
+
+ private:
+  struct block {
+    std::uint64_t bytes;
+    bool live;
+  };
+  using segment = std::map<char*, block>;  // without gaps, by address
+  device_memory& device_;
+  std::map<char*, segment> segments_;
+};
+
+/// What a program has in its pool when the device is full: in each segment a big block, and a small one behind it.
+struct contents {
+  explicit contents(caching_pool& pool) {
+    constexpr std::uint64_t quarter = caching_pool::segment_bytes / 4;
+    while (char* block = pool.allocate(3 * quarter)) {
+      big.push_back(block);
+      small.push_back(pool.allocate(quarter));
+    }
+  }
+  std::vector<char*> big, small;
+};
+
+void release_all(caching_pool& pool, std::vector<char*>& blocks) {
+  for (char* block : blocks) pool.release(block);
+  blocks.clear();
+}
+
+// ---- what is asked for then ----
+
+cublasLtHandle_t create_light() {
+  cublasLtHandle_t light = nullptr;
+  require(cublasLtCreate(&light));
+  return light;
+}
+
+cublasStatus_t heuristic(cublasLtHandle_t light) {
+  return lt_problem().heuristic(light, 32_MiB);
+}
+
+cudaError_t allocate_and_free(std::uint64_t bytes) {
+  void* memory = nullptr;
+  if (const cudaError_t e = cudaMalloc(&memory, bytes); e != cudaSuccess) return e;
+  return cudaFree(memory);
+}
+
+cudaError_t allocate_from_and_free(caching_pool& pool) {
+  char* memory = pool.allocate(large);
+  if (memory == nullptr) return cudaErrorMemoryAllocation;  // as the device told the pool
+  pool.release(memory);
+  return cudaSuccess;
+}
+
+struct outcome_of_work {
+  cudaError_t allocated;
+  cublasStatus_t found, created;
+};
+
+outcome_of_work work(cublasLtHandle_t light, std::uint64_t bytes = large) {
+  return {observe(allocate_and_free(bytes)), observe(heuristic(light)), create_and_multiply()};
+}
+
+outcome_of_work work(cublasLtHandle_t light, caching_pool& pool) {
+  return {observe(allocate_from_and_free(pool)), observe(heuristic(light)), create_and_multiply()};
+}
+
+void conclude(trial& t, const std::string& fragmented, const outcome_of_work& seen) {
+  t.conclude(
+      "S2-3", seen.found != CUBLAS_STATUS_SUCCESS,
+      fmt::format("{}: cublasLtMatmulAlgoGetHeuristic {}; a large allocation {}; cublasCreate {}", fragmented,
+                  record_of(seen.found).name, record_of(seen.allocated).name, record_of(seen.created).name));
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  cublasLtHandle_t light = create_light();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  { const many_blocks blocks(*device, 256_KiB); }
+  work(light);
+  caching_pool pool(*device);
+  observe(allocate_from_and_free(pool));
+}
+
+// ---- faults ----
+
+void checkerboard_in_the_room(trial& t) {
+  t.open_context();
+  cublasLtHandle_t light = create_light();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  many_blocks blocks(*device, static_cast<std::uint64_t>(t.rung()) << 10);
+  t.sample("filled");
+  blocks.release_every_other();
+  t.sample("every other block freed");
+  conclude(t, fmt::format("every other block of {} KiB freed", t.rung()), work(light));
+}
+
+void checkerboard_of_the_device(trial& t) {
+  t.open_context();
+  cublasLtHandle_t light = create_light();
+  const auto device = current_device_memory();
+  many_blocks blocks(*device, 64_MiB);
+  blocks.release_every_other();
+  const std::uint64_t free = device->free_bytes();
+  t.sample("every other block freed");
+  if (free < 2_GiB) throw not_provoked("needs 4 GiB of free device memory");
+  conclude(t, "every other block of 64 MiB freed, on the whole device", work(light, free - 1_GiB));
+}
+
+/// The pool holds all the room; `in_use`: a small block in each segment is.
+void cached(trial& t, bool in_use) {
+  t.open_context();
+  cublasLtHandle_t light = create_light();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  caching_pool pool(*device);
+  contents of_pool(pool);
+  release_all(pool, of_pool.big);
+  if (!in_use) release_all(pool, of_pool.small);
+  t.measure("free in the cache", static_cast<double>(pool.cached_bytes()), "bytes");
+  conclude(t, in_use ? "a cache with every segment in use somewhere" : "a cache of unused segments",
+           work(light, pool));
+}
+
+// ---- remedies and dead ends ----
+
+void after_the_checkerboard(trial& t, const char* applied, void (many_blocks::*then)()) {
+  t.open_context();
+  cublasLtHandle_t light = create_light();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  many_blocks blocks(*device, 256_KiB);
+  blocks.release_every_other();
+  work(light);
+  t.apply(applied);
+  (blocks.*then)();
+  t.sample("applied");
+  work(light);
+}
+
+enum class when_emptied { unused, in_use, released_first };
+
+void empty_the_cache(trial& t, const char* applied, when_emptied when) {
+  t.open_context();
+  cublasLtHandle_t light = create_light();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  caching_pool pool(*device);
+  contents of_pool(pool);
+  release_all(pool, of_pool.big);
+  if (when == when_emptied::unused) release_all(pool, of_pool.small);
+  work(light, pool);
+  t.apply(applied);
+  if (when == when_emptied::released_first) release_all(pool, of_pool.small);
+  pool.empty_cache();
+  t.sample("emptied");
+  t.measure("free in the cache once emptied", static_cast<double>(pool.cached_bytes()), "bytes");
+  work(light, pool);
+}
+
+void large_first(trial& t) {
+  t.open_context();
+  cublasLtHandle_t light = create_light();
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  t.apply("create the handle, and take the large buffer, before the pool fills the device");
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  observe(product(handle));
+  caching_pool pool(*device);
+  char* taken = pool.allocate(large);
+  if (taken == nullptr) throw setup_failed("the pool has no room for the large buffer");
+  contents of_pool(pool);
+  release_all(pool, of_pool.big);
+  pool.release(taken);
+  observe(allocate_from_and_free(pool));
+  observe(heuristic(light));
+  observe(product(handle));
+  require(cublasDestroy(handle));
+}
+
+// ---- the case ----
+
+failure_case fragmentation() {
+  failure_case c;
+  c.name = "memory.fragmentation";
+  c.summary = "device memory that is free, but in pieces, in the driver and in a caching allocator";
+  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
+                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.claims = std::move(claims);
+    a.body = std::move(body);
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    return c.arms.emplace_back(std::move(a));
+  };
+  add("control", arm_kind::control, "all blocks freed", control);
+
+  add("checkerboard", arm_kind::fault, "every other one of equal blocks freed", checkerboard_in_the_room,
+      {"S2-3"})
+      .rungs = ladder{"KiB blocks", {256, 512, 1024, 2048, 65536}, 0};
+  add("checkerboard_device", arm_kind::fault, "every other block of 64 MiB freed, on the whole device",
+      checkerboard_of_the_device, {"S2-3"})
+      .thorough = true;
+  add("cache_unused", arm_kind::fault, "a cache full of free segments, each too small",
+      [](trial& t) { cached(t, false); }, {"S2-3"});
+  add("cache_in_use", arm_kind::fault, "a cache in which a small block of every segment is in use",
+      [](trial& t) { cached(t, true); }, {"S2-3"});
+
+  const auto after = [&](const std::string& name, arm_kind kind, const char* applied,
+                         void (many_blocks::*then)()) {
+    add(name, kind, applied, [=](trial& t) { after_the_checkerboard(t, applied, then); });
+  };
+  const auto empty = [&](const std::string& name, const char* applied, when_emptied when,
+                         std::vector<std::string> claims) {
+    add(
+        name, arm_kind::remedy, applied, [=](trial& t) { empty_the_cache(t, applied, when); },
+        std::move(claims));
+  };
+  after("free_in_one_piece", arm_kind::remedy, "free half of the remaining blocks, those side by side",
+        &many_blocks::release_upper_half);
+  empty("empty_unused", "empty the cache, in which nothing is in use", when_emptied::unused, {"S2-8"});
+  empty("empty_in_use", "empty the cache, of which every segment is in use somewhere", when_emptied::in_use,
+        {"S2-8"});
+  empty("free_and_empty", "free what is in use, then empty the cache", when_emptied::released_first,
+        {"S0-14"});
+  add("large_first", arm_kind::remedy, "the large buffer and the handle first", large_first).against =
+      "cache_in_use";
+
+  after("free_scattered", arm_kind::dead_end, "free every other one of the remaining blocks",
+        &many_blocks::release_every_other);
+  return c;
+}
+
+const register_case here{fragmentation()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,371 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cudaMalloc of more than the device has; and work on a buffer whose size was computed in 32-bit int.
+// Why          The product of a few extents soon exceeds 2^31. Wrapped to something negative it becomes an enormous size_t; wrapped to
+//              something small it gives a buffer that is too short, which is only found out, if at all, when it is written.
+// Documented   CUDA Runtime API, cudaErrorMemoryAllocation; superbenchmark#497, GPUStressTest#5. One source document says that a
+//              tensor of 1024^4 floats exceeds the GPU (S1-4) and that catching the error lets the program carry on (S1-5).
+// What helps   Recommended: catch the error and carry on; the same work in smaller pieces, or accumulated; half precision;
+//              sizes in size_t.
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+#include "kernels/faults.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr std::size_t four_tib = 4096_GiB;  // 1024^4 floats
+
+std::size_t elements(int rows, int columns) {
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
+
+class device_block {
+ public:
+  explicit device_block(std::size_t bytes) { require(cudaMalloc(&address_, bytes)); }
+  ~device_block() { cudaFree(address_); }
+  device_block(const device_block&) = delete;
+  device_block& operator=(const device_block&) = delete;
+  [[nodiscard]] float* floats(std::size_t offset = 0) const { return static_cast<float*>(address_) + offset; }
+
+ private:
+  void* address_ = nullptr;
+};
+
+std::uint64_t taken_by_a_block(std::size_t bytes) {
+  const auto device = current_device_memory();
+  const std::uint64_t before = device->free_bytes();
+  const device_block block(bytes);
+  return before - std::min(before, device->free_bytes());
+}
+
+// ---- a product with one operand too large for the room that is left ----
+
+enum class cut { columns, inner_dimension };
+
+/// Computed whole while there is room, then in pieces of its large operand, one at a time on the device. Whole numbers make
+/// every order of the sums exact (kernels/product.hpp): the pieces must give the same bits.
+class product_in_pieces {
+ public:
+  explicit product_in_pieces(cut how)
+      : how_(how),
+        whole_(how == cut::columns ? product_extents{16, 1 << 15, 1024}
+                                   : product_extents{1024, 16, 1 << 15}) {
+    const device_block block(product_bytes(whole_));
+    product_operands at;
+    product_check check;
+    cublasHandle_t handle = nullptr;
+    require(cublasCreate(&handle));
+    require(prepare_product(whole_, block.floats(), fresh_seed(), &at));
+    require(multiply(handle, whole_, at.a, at.b, false, at.c));
+    require(check_product(whole_, block.floats(), &check));
+    if (!check.right()) throw setup_failed("the whole product was wrong before anything was provoked");
+    a_ = download(at.a, elements(whole_.m, whole_.k));
+    b_ = download(at.b, elements(whole_.k, whole_.n));
+    c_ = result(at.c);
+    require(cublasDestroy(handle));
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return product_bytes(whole_); }
+
+  product_result multiply_in_pieces(cublasHandle_t handle) const {
+    constexpr int pieces = 8;
+    const bool columns = how_ == cut::columns;
+    product_extents piece = whole_;
+    (columns ? piece.n : piece.k) /= pieces;
+    const std::vector<float>&large = columns ? b_ : a_, &other = columns ? a_ : b_;
+    const std::size_t share = large.size() / pieces;
+    const device_block piece_of_large(share * sizeof(float)), all_of_other(other.size() * sizeof(float)),
+        c(elements(whole_.ldc(), whole_.n) * sizeof(float));
+    product_result outcome;
+    outcome.waited = upload(all_of_other, other.data(), other.size());
+    for (int i = 0; i < pieces && outcome.waited == cudaSuccess; ++i) {
+      outcome.waited = upload(piece_of_large, large.data() + i * share, share);
+      outcome.status = columns ? multiply(handle, piece, all_of_other.floats(), piece_of_large.floats(),
+                                          false, c.floats(elements(whole_.ldc(), i * piece.n)))
+                               : multiply(handle, piece, piece_of_large.floats(),
+                                          all_of_other.floats(i * piece.k), i > 0, c.floats());
+      if (outcome.status != CUBLAS_STATUS_SUCCESS) return outcome;
+    }
+    if (outcome.waited == cudaSuccess) outcome.waited = cudaDeviceSynchronize();
+    if (outcome.waited == cudaSuccess) outcome.right = result(c.floats()) == c_;
+    return outcome;
+  }
+
+ private:
+  /// With the whole product's leading dimensions, of which only B's differs from a piece's.
+  [[nodiscard]] cublasStatus_t multiply(cublasHandle_t handle, const product_extents& of, const float* a,
+                                        const float* b, bool add, float* c) const {
+    const float one = 1, beta = add ? 1.0F : 0.0F;
+    return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, of.m, of.n, of.k, &one, a, of.m, b, whole_.k, &beta,
+                       c, of.ldc());
+  }
+  static cudaError_t upload(const device_block& to, const float* from, std::size_t count) {
+    return cudaMemcpy(to.floats(), from, count * sizeof(float), cudaMemcpyHostToDevice);
+  }
+  static std::vector<float> download(const float* from, std::size_t count) {
+    std::vector<float> host(count);
+    require(cudaMemcpy(host.data(), from, count * sizeof(float), cudaMemcpyDeviceToHost));
+    return host;
+  }
+  /// C without what lies between its columns.
+  [[nodiscard]] std::vector<float> result(const float* c) const {
+    std::vector<float> host(elements(whole_.m, whole_.n));
+    const std::size_t column = whole_.m * sizeof(float);
+    require(cudaMemcpy2D(host.data(), column, c, whole_.ldc() * sizeof(float), column, whole_.n,
+                         cudaMemcpyDeviceToHost));
+    return host;
+  }
+
+  cut how_;
+  product_extents whole_;
+  std::vector<float> a_, b_, c_;
+};
+
+// ---- a batch whose size in bytes exceeds 2^32 ----
+
+/// `count` products of n x n matrices of ones, one after the other in C: every element must be n.
+class batch {
+ public:
+  static constexpr int n = 512;
+  static constexpr std::size_t matrix = std::size_t{n} * n, matrix_bytes = matrix * sizeof(float);
+  static constexpr int beyond_2_32 = 4097;   // in 32 bits its size is that of one matrix
+  static constexpr int exactly_2_31 = 2048;  // in 32 bits its size is negative
+
+  static std::size_t bytes(int count) { return matrix_bytes * count; }
+  /// As a program writes it that has extents in int; the conversion to size_t is cudaMalloc's.
+  static int bytes_in_int(int count) { return static_cast<int>(static_cast<unsigned>(bytes(count))); }
+
+  batch() {
+    require(cublasCreate(&handle_));
+    require(launch_fill(ones_.floats(), matrix, 1, nullptr));
+  }
+  ~batch() { cublasDestroy(handle_); }
+  batch(const batch&) = delete;
+  batch& operator=(const batch&) = delete;
+  [[nodiscard]] cublasHandle_t handle() const { return handle_; }
+
+  [[nodiscard]] product_result multiply_into(float* c, int count) const {
+    const float one = 1, zero = 0;
+    product_result result;
+    result.status =
+        cublasSgemmStridedBatched(handle_, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, ones_.floats(), n, 0,
+                                  ones_.floats(), n, 0, &zero, c, n, matrix, count);
+    if (result.status != CUBLAS_STATUS_SUCCESS) return result;
+    if ((result.waited = cudaDeviceSynchronize()) != cudaSuccess) return result;
+    return matrix_holds(c + (count - 1) * matrix, n);
+  }
+
+  /// Whether every element of a matrix has that value.
+  static product_result matrix_holds(const float* on_device, float value) {
+    std::vector<float> host(matrix);
+    product_result result;
+    result.waited = cudaMemcpy(host.data(), on_device, matrix_bytes, cudaMemcpyDeviceToHost);
+    result.right = std::all_of(host.begin(), host.end(), [=](float e) { return e == value; });
+    return result;
+  }
+
+ private:
+  cublasHandle_t handle_ = nullptr;
+  device_block ones_{matrix_bytes};
+};
+
+/// A segment that a framework's allocator hands out in pieces: C, of the size that the program asked for, then somebody else's.
+class segment {
+ public:
+  explicit segment(std::size_t bytes_of_c) : offset_(bytes_of_c / sizeof(float)) {
+    require(launch_fill(neighbour(), batch::matrix, value, nullptr));
+    require(cudaDeviceSynchronize());
+  }
+  [[nodiscard]] float* c() const { return memory_.floats(); }
+  [[nodiscard]] float* neighbour() const { return memory_.floats(offset_); }
+  [[nodiscard]] product_result neighbour_unchanged() const { return batch::matrix_holds(neighbour(), value); }
+
+ private:
+  static constexpr float value = 7;
+  std::size_t offset_;
+  device_block memory_{4 * batch::matrix_bytes};
+};
+
+// ---- controls ----
+
+void control(trial& t) {
+  t.open_context();
+  const batch work;
+  const segment both(batch::bytes(2));
+  observe(work.multiply_into(both.c(), 2));
+  observe(both.neighbour_unchanged());
+  for (const cut how : {cut::columns, cut::inner_dimension}) {
+    const product_in_pieces product_of_pieces(how);
+    observe(product_of_pieces.multiply_in_pieces(work.handle()));
+  }
+  observe(product(work.handle()));
+}
+
+void half_precision(trial& t) {
+  t.open_context();
+  const auto device = current_device_memory();
+  constexpr std::size_t count = 128 << 20;
+  const std::uint64_t as_float = taken_by_a_block(count * sizeof(float)),
+                      as_half = taken_by_a_block(count * sizeof(std::uint16_t));
+  cublasHandle_t handle = nullptr, further = nullptr;
+  require(cublasCreate(&handle));
+  const std::uint64_t before = device->free_bytes();
+  require(cublasCreate(&further));
+  const std::uint64_t after = device->free_bytes();
+  observe(product(handle));
+  t.conclude(
+      "S0-16", as_half * 2 == as_float,
+      fmt::format("{} elements take {} MiB as float and {} MiB as half; a handle, made before any type "
+                  "is known, takes {} MiB either way",
+                  count, as_float >> 20, as_half >> 20, (before - std::min(before, after)) >> 20));
+  require(cublasDestroy(further));
+  require(cublasDestroy(handle));
+}
+
+// ---- faults ----
+
+void four_tebibytes(trial& t) {
+  t.open_context();
+  void* memory = nullptr;
+  const cudaError_t status = observe(cudaMalloc(&memory, four_tib));
+  observe(cudaMallocAsync(&memory, four_tib, nullptr));
+  create_and_multiply();
+  t.conclude("S1-2", status == cudaErrorMemoryAllocation, "cudaMalloc of 4 TiB: " + record_of(status).name);
+}
+
+void negative_size(trial& t) {
+  t.open_context();
+  void* memory = nullptr;
+  observe(cudaMalloc(&memory, batch::bytes_in_int(batch::exactly_2_31)));
+}
+
+void short_buffer(trial& t) {
+  t.open_context();
+  const batch work;
+  void* c = nullptr;
+  observe(cudaMalloc(&c, batch::bytes_in_int(batch::beyond_2_32)));
+  const product_result result = observe(work.multiply_into(static_cast<float*>(c), batch::beyond_2_32));
+  t.conclude("S1-2", result.waited == cudaErrorIllegalAddress,
+             "a batch of 4 GiB into a buffer of 1 MiB: " + record_of(result).name);
+}
+
+/// The first two of the 4097 matrices are written: a segment has room for them, C has not.
+void overrun_in_the_segment(trial& t) {
+  t.open_context();
+  const batch work;
+  const segment both(batch::bytes_in_int(batch::beyond_2_32));
+  observe(work.multiply_into(both.c(), 2));
+  observe(both.neighbour_unchanged());
+}
+
+// ---- remedies ----
+
+void clear_and_carry_on(trial& t) {
+  t.open_context();
+  void* memory = nullptr;
+  observe(cudaMalloc(&memory, four_tib));
+  t.apply("catch the error, cudaGetLastError(), carry on");
+  cudaGetLastError();
+  observe(plain_product());
+  observe(cudaGetLastError());
+  create_and_multiply();
+}
+
+void in_pieces(trial& t, cut how) {
+  t.open_context();
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  const product_in_pieces large(how);
+  require(large.multiply_in_pieces(handle));  // loads the kernels
+  const auto device = current_device_memory();
+  const squeeze held(*device, 64_MiB);
+  void* whole = nullptr;
+  observe(cudaMalloc(&whole, large.bytes()));
+  t.apply(how == cut::columns ? "the same product in 8 blocks of columns"
+                              : "the same product as the sum of 8 shorter ones");
+  observe(large.multiply_in_pieces(handle));
+  observe(product(handle));
+  require(cublasDestroy(handle));
+}
+
+void sizes_in_size_t(trial& t) {
+  t.open_context();
+  if (const auto device = current_device_memory(); device->free_bytes() < 6_GiB)
+    throw not_provoked("needs 6 GiB of free device memory");
+  const batch work;
+  void* memory = nullptr;
+  observe(cudaMalloc(&memory, batch::bytes_in_int(batch::exactly_2_31)));
+  t.apply("sizes computed in size_t");
+  for (const int count : {batch::exactly_2_31, batch::beyond_2_32}) {
+    observe(cudaMalloc(&memory, batch::bytes(count)));
+    observe(work.multiply_into(static_cast<float*>(memory), count));
+    require(cudaFree(memory));
+  }
+  observe(product(work.handle()));
+}
+
+// ---- dead ends ----
+
+void carry_on_uncleared(trial& t) {
+  t.open_context();
+  void* memory = nullptr;
+  observe(cudaMalloc(&memory, four_tib));
+  t.apply("carry on, the last error not cleared");
+  create_and_multiply();
+  observe(plain_product());
+  observe(cudaGetLastError());  // as after every kernel launch of a careful program
+}
+
+// ---- the case ----
+
+failure_case too_large() {
+  failure_case c;
+  c.name = "memory.too_large";
+  c.summary = "an allocation that exceeds the device, and sizes that exceed 32 bits";
+  c.failures = {"F-MEM-10", "F-MEM-11"};
+  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
+                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.claims = std::move(claims);
+    a.body = std::move(body);
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    return c.arms.emplace_back(std::move(a));
+  };
+  add("control", arm_kind::control, "sizes that fit, and products whole and in pieces", control);
+  add("half_precision", arm_kind::control, "what a buffer and a handle take, in float and in half",
+      half_precision, {"S0-16"});
+
+  add("four_tib", arm_kind::fault, "1024^4 floats", four_tebibytes, {"S1-2", "S1-4"});
+  add("negative_size", arm_kind::fault, "2 GiB computed in int", negative_size);
+  add("short_buffer", arm_kind::fault, "4 GiB and 1 MiB computed in int, then all of it written",
+      short_buffer, {"S1-2"});
+  add("overrun_in_segment", arm_kind::fault,
+      "4 GiB and 1 MiB computed in int, then 2 MiB of it written, over what a neighbour has there",
+      overrun_in_the_segment);
+
+  add("clear_and_carry_on", arm_kind::remedy, "catch the error and carry on", clear_and_carry_on, {"S1-5"});
+  add("smaller_pieces", arm_kind::remedy, "a product that does not fit, by blocks of columns",
+      [](trial& t) { in_pieces(t, cut::columns); }, {"S1-6"});
+  add("accumulate", arm_kind::remedy, "a product that does not fit, as a sum of shorter ones",
+      [](trial& t) { in_pieces(t, cut::inner_dimension); }, {"S1-6"});
+  add("sizes_in_size_t", arm_kind::remedy, "sizes computed in size_t", sizes_in_size_t);
+
+  add("carry_on_uncleared", arm_kind::dead_end, "carry on and leave the last error where it is",
+      carry_on_uncleared);
+  return c;
+}
+
+const register_case here{too_large()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,365 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cublasCreate or a product, in a program that has a handle for each of its streams or threads, as frameworks do.
+// Why          Each handle takes a workspace of its own from the device, whether or not it is ever used beside another.
+// Documented   cuBLAS documentation, cublasSetWorkspace and "Results reproducibility": the default pool, and CUBLAS_WORKSPACE_CONFIG
+//              as :SIZE_IN_KIB:COUNT. Reported as memory that grows: pytorch#95668, #99835, #100919, #184084, #85447,
+//              TransformerEngine#1715, onnxruntime#16512. One source document says that the variable does not help (S2-12).
+// What helps   Recommended: a smaller workspace by CUBLAS_WORKSPACE_CONFIG; one workspace of the caller's for all handles; fewer
+//              handles. As a dead end: trimming a pool, which is what emptying a framework's cache comes down to.
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+#include "kernels/faults.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+/// What the handles have to fill, so that it is quick.
+constexpr std::uint64_t room = 1_GiB;
+constexpr std::size_t more_than_the_room_holds = 2000;
+constexpr std::size_t streams_at_once = 16;
+constexpr std::size_t recommended = 32_MiB;       // documented for a workspace of the caller's
+constexpr product_extents long_k{96, 64, 16384};  // cuBLAS splits it, which takes a workspace
+constexpr const char* wanted_variable = "CUFAULT_HANDLES";
+
+std::size_t free_now() {
+  std::size_t free = 0, total = 0;
+  require(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+/// Tells what the work since the last time took from the device; negative is what it gave back.
+class meter {
+ public:
+  explicit meter(trial& t) : trial_(t), last_(free_now()) {}
+  double taken_by(const std::string& what) {
+    const std::size_t now = free_now();
+    const double bytes = static_cast<double>(last_) - static_cast<double>(now);
+    trial_.measure("device memory taken by " + what, bytes, "bytes");
+    last_ = now;
+    return bytes;
+  }
+
+ private:
+  trial& trial_;
+  std::size_t last_;
+};
+
+std::vector<cudaStream_t> new_streams(std::size_t count) {
+  std::vector<cudaStream_t> streams(count);
+  for (cudaStream_t& stream : streams) require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return streams;
+}
+
+/// Products that can be in flight together.
+std::deque<large_product> new_products(std::size_t count) {
+  std::deque<large_product> products;
+  while (products.size() < count) products.emplace_back(long_k);
+  return products;
+}
+
+// ---- one handle on many streams ----
+
+/// `workspace`: the caller's; nullptr leaves the handle the library's own.
+product_result multiply_on(cudaStream_t stream, cublasHandle_t handle, large_product& work,
+                           void* workspace = nullptr) {
+  product_result result{.status = cublasSetStream(handle, stream)};
+  if (result.status == CUBLAS_STATUS_SUCCESS && workspace != nullptr)
+    result.status = cublasSetWorkspace(handle, workspace, recommended);
+  return result.status == CUBLAS_STATUS_SUCCESS ? work.multiply(handle) : result;
+}
+
+product_result multiply_in_turn(cublasHandle_t handle, const std::vector<cudaStream_t>& streams,
+                                large_product& work) {
+  product_result result{.right = true};
+  for (std::size_t i = 0; i < streams.size() && result.ok(); ++i)
+    result = multiply_on(streams[i], handle, work);
+  return result;
+}
+
+/// A product on each stream; the first one still waits when the last is queued.
+product_result multiply_at_once(cublasHandle_t handle, const std::vector<cudaStream_t>& streams,
+                                std::deque<large_product>& works) {
+  constexpr unsigned queueing_ms = 100;
+  product_result result{.right = true};
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    require(launch_delay(streams[i], queueing_ms));
+    if (const cublasStatus_t status = cublasSetStream(handle, streams[i]); status != CUBLAS_STATUS_SUCCESS)
+      return {.status = status};
+    works[i].start(handle);  // its status is finish's to tell
+  }
+  for (large_product& work : works) {
+    if (const product_result finished = work.finish(); result.ok()) result = finished;
+  }
+  return result;
+}
+
+// ---- a handle for each stream ----
+
+struct worker {
+  cudaStream_t stream = nullptr;
+  cublasHandle_t handle = nullptr;
+};
+
+/// Adds workers until there are `wanted` or something fails; each multiplies once, one at a time, so that they may share a workspace.
+product_result add_workers(std::vector<worker>& workers, std::size_t wanted, large_product& work,
+                           void* workspace = nullptr) {
+  product_result result{.right = true};
+  while (workers.size() < wanted && result.ok()) {
+    worker w;
+    result.waited = cudaStreamCreateWithFlags(&w.stream, cudaStreamNonBlocking);
+    if (result.waited != cudaSuccess) break;
+    result.status = cublasCreate(&w.handle);
+    if (result.status != CUBLAS_STATUS_SUCCESS) break;
+    workers.push_back(w);
+    result = multiply_on(w.stream, w.handle, work, workspace);
+  }
+  return result;
+}
+
+cublasStatus_t give_each(const std::vector<worker>& workers, void* workspace) {
+  cublasStatus_t first = CUBLAS_STATUS_SUCCESS;
+  for (const worker& w : workers) {
+    const cublasStatus_t status = cublasSetWorkspace(w.handle, workspace, recommended);
+    if (first == CUBLAS_STATUS_SUCCESS) first = status;
+  }
+  return first;
+}
+
+cublasStatus_t dismiss(std::vector<worker>& workers) {
+  cublasStatus_t first = CUBLAS_STATUS_SUCCESS;
+  for (const worker& w : workers) {
+    const cublasStatus_t status = cublasDestroy(w.handle);
+    if (first == CUBLAS_STATUS_SUCCESS) first = status;
+    cudaStreamDestroy(w.stream);
+  }
+  workers.clear();
+  return first;
+}
+
+/// As many workers as the room holds.
+std::vector<worker> fill_the_room(trial& t, large_product& work) {
+  std::vector<worker> workers;
+  observe(add_workers(workers, more_than_the_room_holds, work));
+  t.measure("handles created", static_cast<double>(workers.size()), "handles");
+  return workers;
+}
+
+/// What remedies have to make possible.
+std::size_t half_as_many_again(const std::vector<worker>& workers) {
+  return workers.size() + workers.size() / 2;
+}
+
+// ---- what everything takes ----
+
+/// The table for one setting. Observes the calls; returns the bytes of a further handle, 0 if there could be none.
+double footprint(trial& t) {
+  const auto streams = new_streams(streams_at_once);
+  auto works = new_products(streams_at_once);
+  void* workspace = nullptr;
+  require(cudaMalloc(&workspace, recommended));
+  cublasHandle_t handle = nullptr, further = nullptr;
+  large_product& work = works.front();
+  meter m(t);
+  if (observe(cublasCreate(&handle)) != CUBLAS_STATUS_SUCCESS) return 0;
+  m.taken_by("the first handle");
+  observe(work.multiply(handle));
+  m.taken_by("its first product");
+  if (observe(cublasCreate(&further)) != CUBLAS_STATUS_SUCCESS) return 0;
+  const double each = m.taken_by("a further handle");
+  observe(multiply_in_turn(handle, streams, work));
+  m.taken_by(fmt::format("{} streams of one handle, in turn", streams_at_once));
+  observe(multiply_at_once(handle, streams, works));
+  m.taken_by(fmt::format("{} streams of one handle, at once", streams_at_once));
+  observe(cublasSetWorkspace(handle, workspace, recommended));
+  observe(work.multiply(handle));
+  m.taken_by("giving a handle a workspace of the caller's");
+  observe(cublasSetStream(handle, streams.front()));
+  observe(work.multiply(handle));
+  m.taken_by("dropping that by cublasSetStream");
+  observe(cublasDestroy(further));
+  observe(cublasDestroy(handle));
+  m.taken_by("destroying both handles");
+  for (cudaStream_t stream : streams) require(cudaStreamDestroy(stream));
+  require(cudaFree(workspace));
+  return each;
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  const double each = footprint(t);
+  t.conclude("S0-6", each > 0, fmt::format("a further handle takes {} KiB of device memory", each / 1024));
+  large_product work(long_k);
+  std::vector<worker> workers;
+  observe(add_workers(workers, 4, work));
+  observe(dismiss(workers));
+}
+
+// ---- faults ----
+
+void handle_for_each_stream(trial& t) {
+  t.open_context();
+  large_product work(long_k);
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  fill_the_room(t, work);
+}
+
+void streams_of_one_handle(trial& t) {
+  t.open_context();
+  require(load_faults());
+  const auto streams = new_streams(streams_at_once);
+  auto works = new_products(streams_at_once);
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  require(works.front().multiply(handle));
+  const auto device = current_device_memory();
+  const squeeze held(*device, 0);
+  t.sample("squeezed");
+  if (observe(multiply_in_turn(handle, streams, works.front())).ok())
+    observe(multiply_at_once(handle, streams, works));
+}
+
+void malformed_setting(trial& t) {
+  t.open_context();
+  footprint(t);
+}
+
+// ---- remedies ----
+
+/// First with the default, then half as many handles again in a process with the setting.
+void smaller_workspace(trial& t, const char* setting) {
+  t.open_context();
+  if (t.stage() == 1) footprint(t);
+  large_product work(long_k);
+  std::size_t wanted = 0;
+  {
+    const auto device = current_device_memory();
+    const squeeze held(*device, room);
+    if (t.stage() == 1) {
+      std::vector<worker> workers;
+      observe(add_workers(workers, std::strtoul(std::getenv(wanted_variable), nullptr, 10), work));
+      t.measure("handles created with the setting", static_cast<double>(workers.size()), "handles");
+      return;
+    }
+    auto workers = fill_the_room(t, work);
+    wanted = half_as_many_again(workers);
+    require(dismiss(workers));
+  }
+  t.apply(fmt::format("a new process with CUBLAS_WORKSPACE_CONFIG={}, half as many handles again", setting));
+  t.continue_in_new_process(
+      {{"CUBLAS_WORKSPACE_CONFIG", setting}, {wanted_variable, std::to_string(wanted)}});
+}
+
+void one_workspace_for_all(trial& t) {
+  t.open_context();
+  large_product work(long_k);
+  void* workspace = nullptr;
+  require(cudaMalloc(&workspace, recommended));
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  auto workers = fill_the_room(t, work);
+  const std::size_t wanted = half_as_many_again(workers);
+  t.apply("one workspace of the caller's for all handles, then half as many handles again");
+  meter m(t);
+  observe(give_each(workers, workspace));
+  m.taken_by("cublasSetWorkspace on every handle");
+  observe(add_workers(workers, wanted, work, workspace));
+  t.measure("handles created with it", static_cast<double>(workers.size()), "handles");
+}
+
+void one_handle_for_all(trial& t) {
+  t.open_context();
+  large_product work(long_k);
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  auto workers = fill_the_room(t, work);
+  const std::size_t wanted = half_as_many_again(workers);
+  t.apply("one handle for all streams, and half as many streams again");
+  observe(dismiss(workers));
+  const auto streams = new_streams(wanted);
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  meter m(t);
+  observe(multiply_in_turn(handle, streams, work));
+  m.taken_by("the products of one handle on all streams");
+}
+
+// ---- dead ends ----
+
+void trim_the_pool(trial& t) {
+  t.open_context();
+  large_product work(long_k);
+  const auto device = current_device_memory();
+  const squeeze held(*device, room);
+  auto workers = fill_the_room(t, work);
+  t.apply("cudaMemPoolTrimTo(the device's default pool, 0), create again");
+  cudaMemPool_t pool = nullptr;
+  require(cudaDeviceGetDefaultMemPool(&pool, t.device()));
+  meter m(t);
+  observe(cudaMemPoolTrimTo(pool, 0));
+  m.taken_by("trimming the pool");
+  observe(add_workers(workers, workers.size() + 1, work));
+}
+
+// ---- the case ----
+
+failure_case workspace_growth() {
+  failure_case c;
+  c.name = "memory.workspace_growth";
+  c.summary = "device memory that workspaces take, by handle, by stream and by CUBLAS_WORKSPACE_CONFIG";
+  c.failures = {"F-MEM-04"};
+  const auto add = [&](const char* name, arm_kind kind, const std::string& summary,
+                       std::function<void(trial&)> body, std::vector<std::string> claims = {},
+                       const char* setting = "") {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.claims = std::move(claims);
+    a.body = std::move(body);
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", setting}};
+    c.arms.push_back(std::move(a));
+  };
+  add("control", arm_kind::control, "two handles, 16 streams, four handles with a stream each", control,
+      {"S0-6"});
+
+  add("handle_for_each_stream", arm_kind::fault,
+      "a handle and a product for one stream after another, in 1 GiB", handle_for_each_stream);
+  add("streams_of_one_handle", arm_kind::fault, "16 streams of one handle, with nothing left free",
+      streams_of_one_handle);
+  for (const auto& [name, setting] :
+       {std::pair{"malformed_words", "8 MiB"}, {"malformed_pair", ":x"}, {"malformed_count", ":4096"}}) {
+    add(name, arm_kind::fault, fmt::format("CUBLAS_WORKSPACE_CONFIG is '{}'", setting), malformed_setting, {},
+        setting);
+  }
+
+  for (const auto& [name, setting] :
+       {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
+    add(name, arm_kind::remedy,
+        fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
+        [setting = setting](trial& t) { smaller_workspace(t, setting); }, {"S2-12"});
+  }
+  add("one_workspace", arm_kind::remedy, "one workspace of the caller's for all handles",
+      one_workspace_for_all);
+  add("one_handle", arm_kind::remedy, "one handle for all streams", one_handle_for_all);
+
+  add("trim_pool", arm_kind::dead_end, "trim the device's default pool, create again", trim_the_pool);
+  return c;
+}
+
+const register_case here{workspace_growth()};
+
+}  // namespace
+}  // namespace cufault
