@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A product whose k, or whose index into an operand, does not match what the buffers hold.
+// Why          cuBLAS is told addresses and leading dimensions, never sizes. A k that no leading dimension
+//              contradicts is read as asked; memory is mapped in granules, so that a read beyond the end of a
+//              buffer finds something there, or does not.
+// Documented   cuBLAS documentation, cublas<t>gemm(): which leading dimensions are checked. Source documents
+//              say that shapes which do not conform cause an illegal memory access. llm.c#212: buffers too
+//              short, found by a memory checker only.
+// What helps   Recommended: the right k; comparing shapes on the host before the call.
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+#include "kernels/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+/// C = A B' by a program whose buffers are pieces of one block, as a caching allocator hands them out. A is
+/// m x k, B is n x k: since B is transposed, no leading dimension says how long k is. Behind both lies other
+/// data.
+class operands {
+ public:
+  static constexpr int m = 64, n = 48, k = 80;
+  static constexpr int other_columns = 16;
+
+  /// `behind`: what the other data is.
+  explicit operands(float behind) : a_(filled(m, behind)), b_(filled(n, behind)) {
+    float* block = nullptr;
+    require(cudaMalloc(&block, bytes()));
+    a = block;
+    b = a + a_.size();
+    c = block + a_.size() + b_.size();
+    require(cudaMemcpy(block, a_.data(), a_.size() * sizeof(float), cudaMemcpyHostToDevice));
+    require(cudaMemcpy(block + a_.size(), b_.data(), b_.size() * sizeof(float), cudaMemcpyHostToDevice));
+    require(cudaMemset(c, 0xff, c_elements * sizeof(float)));  // NaN: what is not written is wrong
+  }
+
+  [[nodiscard]] std::size_t bytes() const { return (a_.size() + b_.size() + c_elements) * sizeof(float); }
+
+  [[nodiscard]] bool right() const {
+    std::vector<float> computed(c_elements);
+    require(cudaMemcpy(computed.data(), c, c_elements * sizeof(float), cudaMemcpyDeviceToHost));
+    for (int i = 0; i < c_elements; ++i) {
+      double reference = 0, magnitudes = 0;
+      for (int p = 0; p < k; ++p) {
+        const double term = static_cast<double>(a_[i % m + p * m]) * b_[i / m + p * n];
+        reference += term;
+        magnitudes += std::abs(term);
+      }
+      if (!element_right(computed[i], reference, k, magnitudes)) return false;
+    }
+    return true;
+  }
+
+  const float *a = nullptr, *b = nullptr;
+  float* c = nullptr;
+
+ private:
+  static constexpr int c_elements = m * n;
+  static std::vector<float> filled(int rows, float behind) {
+    std::vector<float> values(static_cast<std::size_t>(rows) * (k + other_columns), behind);
+    const std::uint64_t seed = fresh_seed();
+    for (int i = 0; i < rows * k; ++i) values[i] = random_element(seed, i);
+    return values;
+  }
+  std::vector<float> a_, b_;
+};
+
+constexpr float stale = 1;
+constexpr int too_many_columns = operands::k + operands::other_columns;
+/// Gigabytes of columns: more than all that a trial has mapped.
+constexpr int columns_without_end = 1 << 24;
+
+/// Takes `columns` columns of A and B, from `first` on.
+cublasStatus_t multiply(cublasHandle_t handle, const operands& in, int columns, int first = 0) {
+  const float one = 1, zero = 0;
+  return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, in.m, in.n, columns, &one, in.a + first * in.m, in.m,
+                     in.b, in.n, &zero, in.c, in.m);
+}
+
+/// Waits, then tells whether C is the product that was meant.
+product_result numbers(const operands& in) {
+  product_result result;
+  result.waited = cudaDeviceSynchronize();
+  if (result.waited == cudaSuccess) result.right = in.right();
+  return result;
+}
+
+cublasHandle_t open(trial& t) {
+  t.open_context();
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+/// Who noticed: anybody (S1-7), and the CUDA runtime (S1-10)?
+void who_noticed(trial& t, cublasStatus_t status, cudaError_t waited, const status_record& then) {
+  const std::string seen = fmt::format("cublasSgemm: {}, then: {}", record_of(status).name, then.name);
+  t.conclude("S1-7", status != CUBLAS_STATUS_SUCCESS || waited != cudaSuccess, seen);
+  t.conclude("S1-10", waited != cudaSuccess, seen);
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  const cublasHandle_t handle = open(t);
+  const operands in(stale);
+  observe(multiply(handle, in, operands::k));
+  observe(numbers(in));
+}
+
+// ---- faults ----
+
+void too_long(trial& t, const operands& in, cublasHandle_t handle, int columns) {
+  const cublasStatus_t status = observe(multiply(handle, in, columns));
+  const product_result result = observe(numbers(in));
+  who_noticed(t, status, result.waited, record_of(result));
+}
+
+void other_data_behind(trial& t) {
+  const cublasHandle_t handle = open(t);
+  too_long(t, operands(stale), handle, too_many_columns);
+}
+
+/// As in a test that starts with fresh, zeroed memory.
+void zeros_behind(trial& t) {
+  const cublasHandle_t handle = open(t);
+  too_long(t, operands(0), handle, too_many_columns);
+}
+
+void past_the_allocation(trial& t) {
+  const cublasHandle_t handle = open(t);
+  const operands in(stale);
+  constexpr int columns = 4 * operands::k;
+  const std::uint64_t in_granule = reinterpret_cast<std::uintptr_t>(in.a) % 2_MiB;
+  const std::uint64_t end =
+      reinterpret_cast<std::uintptr_t>(in.b + columns * operands::n) - reinterpret_cast<std::uintptr_t>(in.a);
+  if (end <= in.bytes() || in_granule + end > 2_MiB)
+    throw not_provoked("the block lies at the end of its granule: nothing mapped is behind it");
+  too_long(t, in, handle, columns);
+}
+
+void far_beyond(trial& t) {
+  const cublasHandle_t handle = open(t);
+  too_long(t, operands(stale), handle, columns_without_end);
+}
+
+/// With B as it is stored untransposed, its leading dimension contradicts the k.
+void contradicted(trial& t) {
+  const cublasHandle_t handle = open(t);
+  const operands in(stale);
+  const float one = 1, zero = 0;
+  const cublasStatus_t status =
+      observe(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, in.m, in.n, too_many_columns, &one, in.a, in.m,
+                          in.b, in.k, &zero, in.c, in.m));
+  const cudaError_t waited = observe(cudaDeviceSynchronize());
+  who_noticed(t, status, waited, record_of(waited));
+}
+
+/// An index counted from one instead of zero.
+void index_one_too_high(trial& t) {
+  const cublasHandle_t handle = open(t);
+  const operands in(stale);
+  const cublasStatus_t status = observe(multiply(handle, in, operands::k, 1));
+  const product_result result = observe(numbers(in));
+  t.conclude("S3-7", status == CUBLAS_STATUS_INVALID_VALUE,
+             fmt::format("cublasSgemm from an index one too high: {}, then: {}", record_of(status).name,
+                         record_of(result).name));
+}
+
+product_result multiply_10x10_by_10x5(cublasHandle_t handle) {
+  return large_product({.m = 10, .n = 5, .k = 10}).multiply(handle);
+}
+
+void said_to_be_incompatible(trial& t) {
+  const cublasHandle_t handle = open(t);
+  observe(multiply_10x10_by_10x5(handle));
+}
+
+// ---- remedies ----
+
+void right_k(trial& t) {
+  const cublasHandle_t handle = open(t);
+  const operands in(stale);
+  observe(multiply(handle, in, too_many_columns));
+  observe(numbers(in));
+  t.apply("the k that the buffers hold");
+  observe(multiply(handle, in, operands::k));
+  observe(numbers(in));
+}
+
+void checked_on_the_host(trial& t) {
+  const cublasHandle_t handle = open(t);
+  const operands in(stale);
+  t.apply("refuse a k that the buffers do not hold, on the host");
+  for (const int columns : {columns_without_end, operands::k}) {
+    if (columns > operands::k) continue;
+    observe(multiply(handle, in, columns));
+    observe(numbers(in));
+  }
+}
+
+// ---- the case ----
+
+failure_case out_of_bounds() {
+  failure_case c;
+  c.name = "sticky.out_of_bounds";
+  c.summary = "a product is told to read more than its operands' buffers hold";
+  c.failures = {"F-ARG-14"};
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
+                       std::vector<std::string> claims = {}) -> arm& {
+    arm a;
+    a.name = name;
+    a.kind = kind;
+    a.summary = summary;
+    a.claims = std::move(claims);
+    a.body = body;
+    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    return c.arms.emplace_back(std::move(a));
+  };
+  const std::vector<std::string> too_long_claims{"S1-7", "S1-9", "S1-10"};
+
+  add("control", arm_kind::control, "the k that the buffers hold", control);
+
+  add("other_data_behind", arm_kind::fault, "k too large, other data of the program behind the buffers",
+      other_data_behind, too_long_claims);
+  add("zeros_behind", arm_kind::fault, "k too large, zeros behind the buffers", zeros_behind, too_long_claims)
+      .thorough = true;
+  add("past_allocation", arm_kind::fault, "k beyond the allocation, inside of its mapped granule",
+      past_the_allocation, too_long_claims)
+      .thorough = true;
+  add("far_beyond", arm_kind::fault, "k beyond everything that is mapped", far_beyond, too_long_claims);
+  add("contradicted", arm_kind::fault, "k too large for the leading dimension of B", contradicted,
+      too_long_claims);
+  add("index_too_high", arm_kind::fault, "an index one too high into an operand", index_one_too_high,
+      {"S3-7"});
+  add("10x10_by_10x5", arm_kind::fault, "10x10 times 10x5, said to have incorrect dimensions",
+      said_to_be_incompatible, {"S1-8"});
+
+  add("right_k", arm_kind::remedy, "the k that the buffers hold", right_k);
+  add("checked_shapes", arm_kind::remedy, "compare shapes on the host before the call", checked_on_the_host)
+      .against = "far_beyond";
+  return c;
+}
+
+const register_case here{out_of_bounds()};
+
+}  // namespace
+}  // namespace cufault
