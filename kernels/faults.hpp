@@ -12,7 +12,7 @@ namespace cufault {
 enum class device_fault {
   assertion,           ///< assert(index < size), as in an embedding look-up: 710
   illegal_address,     ///< a store far outside of every allocation: 700
-  misaligned_address,  ///< a 16-byte load from an address off by 4: 716
+  misaligned_address,  ///< a 16-byte access at an address off by 4: 716
   trap,                ///< __trap(): 719
 };
 
@@ -20,12 +20,12 @@ enum class device_fault {
 cudaError_t load_faults();
 
 /// Breaks on `stream`, `after_ms` milliseconds into the kernel: with 0 at once, so that what follows races
-/// with it; with 200, say, surely after the calls that follow at once. What it returns is the launch's status.
+/// with it; with 200, say, after the calls that follow at once and do not wait for the device. What it returns is the launch's status.
 cudaError_t launch_fault(device_fault which, cudaStream_t stream = nullptr, unsigned after_ms = 0);
 
 /// A launch that is refused at once and damages nothing: more threads than the registers of the kernel allow (701).
 cudaError_t launch_with_too_many_resources(cudaStream_t stream = nullptr);
-/// Likewise: more threads in a block than any device has (9).
+/// Likewise: more threads in a block than any device has (documented: 9).
 cudaError_t launch_with_bad_configuration(cudaStream_t stream = nullptr);
 /// Likewise: more dynamic shared memory than any device has.
 cudaError_t launch_with_too_much_shared_memory(cudaStream_t stream = nullptr);

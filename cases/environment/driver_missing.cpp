@@ -20,6 +20,7 @@ void too_old_for_the_runtime(trial& t) {
   t.conclude("S1-13", counted != cudaSuccess,
              fmt::format("a runtime of CUDA {} on a driver of CUDA 11.4: {}", cuda_version(CUDART_VERSION),
                          record_of(counted).name));
+  compare_versions(t);
 }
 
 void change_the_path_from_inside(trial& t) {
@@ -63,7 +64,7 @@ failure_case driver_missing() {
   add("stub_code", arm_kind::fault, "a libcuda whose cuInit returns 34", first_calls_fail, need::host,
       with_driver("fake", stub_code), {"S0-2"});
   add("driver_too_old", arm_kind::fault, "a libcuda that says it is CUDA 11.4", too_old_for_the_runtime,
-      need::host, with_driver("fake", old_driver), {"S0-1", "S1-13"});
+      need::host, with_driver("fake", old_driver), {"S0-1", "S1-13", "S1-15"});
 
   add("find_the_driver", arm_kind::remedy, "start again with the machine's driver in place of none",
       restore_the_path, need::gpu, with_driver("none"));

@@ -20,32 +20,34 @@ namespace cufault {
 /// One of the libraries of kernels/foreign_code. Stays loaded: its runtime lives until the process ends.
 class code_library {
  public:
-  /// Throws not_provoked if it was not built. Makes no CUDA call.
+  /// Throws not_provoked if it was not built, setup_failed if it was and cannot be used. Makes no CUDA call.
   explicit code_library(const char* name) {
     const std::string file = beside_program(name).string();
-    handle_ = file.empty() ? nullptr : dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) throw not_provoked(std::string("there is no ") + name + " beside this program");
+    if (file.empty()) throw not_provoked(std::string("there is no ") + name + " beside this program");
+    void* const library = loaded(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
+    run_code_ = reinterpret_cast<decltype(run_code_)>(loaded(dlsym(library, "cufault_run_code")));
+    code_architecture_ =
+        reinterpret_cast<decltype(code_architecture_)>(loaded(dlsym(library, "cufault_code_architecture")));
   }
   /// Runs its kernel and checks what that wrote.
   [[nodiscard]] product_result run() const {
     int answer = 0;
     product_result result;
-    result.waited =
-        static_cast<cudaError_t>(exported<decltype(&cufault_run_code)>("cufault_run_code")(&answer));
+    result.waited = static_cast<cudaError_t>(run_code_(&answer));
     result.right = answer == 42;
     return result;
   }
   /// The lowest that it has code for: 75.
-  [[nodiscard]] int architecture() const {
-    return exported<decltype(&cufault_code_architecture)>("cufault_code_architecture")();
-  }
+  [[nodiscard]] int architecture() const { return code_architecture_(); }
 
  private:
-  template <class Function>
-  [[nodiscard]] Function exported(const char* name) const {
-    return reinterpret_cast<Function>(dlsym(handle_, name));
+  static void* loaded(void* what) {
+    if (what != nullptr) return what;
+    const char* words = dlerror();
+    throw setup_failed(words != nullptr ? words : "the loader gave nothing and no reason");
   }
-  void* handle_ = nullptr;
+  decltype(&cufault_run_code) run_code_ = nullptr;
+  decltype(&cufault_code_architecture) code_architecture_ = nullptr;
 };
 
 /// One product by cublasSgemm, prepared and checked on the host: where our own kernels cannot be counted on.

@@ -101,6 +101,20 @@ inline void first_calls_fail(trial&) {
   first_calls();
 }
 
+/// Does comparing the versions that a program can ask for find the mismatch?
+inline void compare_versions(trial& t) {
+  int runtime = 0, driver = 0;
+  require(cudaRuntimeGetVersion(&runtime));
+  require(cudaDriverGetVersion(&driver));
+  t.conclude("S1-15", driver < runtime,
+             "the runtime's version " + std::to_string(runtime) + ", the driver's " + std::to_string(driver));
+}
+
+inline void first_calls_of_an_older_driver(trial& t) {
+  first_calls();
+  compare_versions(t);
+}
+
 inline void restore_the_path(trial& t) {
   if (t.stage() == 0) {
     first_calls();

@@ -139,7 +139,7 @@ failure_case without_toolkit() {
     a.claims = std::move(claims);
     a.body = body;
     a.binds_itself = true;
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     return c.arms.emplace_back(std::move(a));
   };
 

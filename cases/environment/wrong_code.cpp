@@ -238,7 +238,7 @@ failure_case wrong_code() {
   add("too_much_shared_memory", arm_kind::fault, "a launch with more shared memory than the device has",
       too_much_shared_memory, {"S1-11"});
   add("too_many_threads", arm_kind::fault, "a launch with more threads in a block than the device allows",
-      too_many_threads, {"S1-11"});
+      too_many_threads);
   add("ptx_newer_than_driver", arm_kind::fault, "PTX of a version that no driver knows yet",
       ptx_newer_than_driver, {"S1-13"});
   add("ptx_for_newer_device", arm_kind::fault, "PTX for compute capability 12.0", ptx_for_newer_device,

@@ -122,7 +122,7 @@ failure_case device_reset() {
     a.summary = summary;
     a.against = against;
     a.body = body;
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     a.timeout = std::chrono::seconds(20);
     c.arms.push_back(std::move(a));
   };
@@ -142,6 +142,13 @@ failure_case device_reset() {
       "multiply");
   add("destroy_late", arm_kind::dead_end, "destroy the old handle after the reset, create another",
       destroy_late, "multiply");
+  for (arm& a : c.arms) {
+    if (a.name != "multiply" && a.name != "destroy" && a.name != "select_again" && a.name != "destroy_late")
+      continue;
+    a.races = "the handle points to what the reset has freed";
+    a.repeats = 5;
+    a.thorough = a.name != "multiply";
+  }
   return c;
 }
 

@@ -283,7 +283,7 @@ failure_case invalid_handle() {
     a.summary = summary;
     a.claims = std::move(claims);
     a.body = std::move(body);
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     a.timeout = std::chrono::seconds(20);
     return c.arms.emplace_back(std::move(a));
   };
@@ -332,6 +332,13 @@ failure_case invalid_handle() {
   add("null_after_destroy", arm_kind::dead_end, "the variable set to null after cublasDestroy",
       null_after_destroy)
       .against = "destroyed_sgemm";
+  for (arm& a : c.arms) {
+    const bool destroyed = a.name.starts_with("destroyed_"), garbage = a.name.starts_with("garbage_");
+    if (!destroyed && !garbage && a.name.find("uninitialised") == std::string::npos) continue;
+    a.races = "what the library finds in memory that is no handle, or no longer one, is chance";
+    a.repeats = 5;
+    a.thorough = garbage || (destroyed && a.name != "destroyed_sgemm" && a.name != "destroyed_destroy");
+  }
   return c;
 }
 

@@ -65,33 +65,22 @@ auto destroy_all(std::vector<Thing>& things) {
   return status;
 }
 
-std::size_t free_now() {
-  std::size_t free = 0, total = 0;
-  require(cudaMemGetInfo(&free, &total));
-  return free;
-}
-
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t size = 0, resident = 0;
-  statm >> size >> resident;
-  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
-
 template <class Thing>
 std::vector<Thing> leak(trial& t, std::size_t most) {
   std::vector<Thing> things;
   things.reserve(most);
   require(create_many(things, 1));  // the first one of a process may set up more than itself
-  const std::size_t device_before = free_now(), host_before = resident_bytes();
+  const std::size_t device_before = free_device_memory(), host_before = resident_host_memory();
   observe(create_many(things, most));
   t.sample("leaked");
   t.measure("created", static_cast<double>(things.size()));
   if (const auto further = static_cast<double>(things.size() - 1); further > 0) {
     t.measure("device memory each",
-              (static_cast<double>(device_before) - static_cast<double>(free_now())) / further, "bytes");
+              (static_cast<double>(device_before) - static_cast<double>(free_device_memory())) / further,
+              "bytes");
     t.measure("host memory each",
-              (static_cast<double>(resident_bytes()) - static_cast<double>(host_before)) / further, "bytes");
+              (static_cast<double>(resident_host_memory()) - static_cast<double>(host_before)) / further,
+              "bytes");
   }
   return things;
 }
@@ -163,7 +152,7 @@ failure_case leak_others() {
     a.summary = summary;
     a.claims = std::move(claims);
     a.body = std::move(body);
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     c.arms.push_back(std::move(a));
   };
   add("control", arm_kind::control, "one of each, then a handle and its product", control);

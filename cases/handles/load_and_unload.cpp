@@ -107,19 +107,6 @@ product_result load_once(const cublas_paths& files, int times) {
   return result;
 }
 
-std::size_t free_now() {
-  std::size_t free = 0, total = 0;
-  require(cudaMemGetInfo(&free, &total));
-  return free;
-}
-
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t size = 0, resident = 0;
-  statm >> size >> resident;
-  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
-
 cublas_paths get_ready(trial& t) {
   t.open_context();
   return files_of(t.libraries());
@@ -131,12 +118,14 @@ void unload_each_time(trial& t, at_the_end what) {
   if (!observe(load_each_time(files, 1, what)).ok()) return;
   if (dlopen(files.cublas.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr)
     throw not_provoked(files.cublas.string() + " stays loaded after dlclose: there is nothing to load again");
-  const std::size_t device_before = free_now(), host_before = resident_bytes();
+  const std::size_t device_before = free_device_memory(), host_before = resident_host_memory();
   observe(load_each_time(files, rounds, what));
   t.measure("device memory left behind by a round",
-            (static_cast<double>(device_before) - static_cast<double>(free_now())) / rounds, "bytes");
+            (static_cast<double>(device_before) - static_cast<double>(free_device_memory())) / rounds,
+            "bytes");
   t.measure("host memory left behind by a round",
-            (static_cast<double>(resident_bytes()) - static_cast<double>(host_before)) / rounds, "bytes");
+            (static_cast<double>(resident_host_memory()) - static_cast<double>(host_before)) / rounds,
+            "bytes");
 }
 
 // ---- control ----
@@ -177,7 +166,7 @@ failure_case load_and_unload() {
     a.kind = kind;
     a.summary = summary;
     a.body = body;
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     a.binds_itself = true;  // a library that is bound stays loaded
     return c.arms.emplace_back(std::move(a));
   };

@@ -326,7 +326,7 @@ failure_case fragmentation() {
     a.summary = summary;
     a.claims = std::move(claims);
     a.body = std::move(body);
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     return c.arms.emplace_back(std::move(a));
   };
   add("control", arm_kind::control, "all blocks freed", control);

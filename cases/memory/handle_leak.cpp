@@ -31,19 +31,6 @@ using owned_handle = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, dest
 constexpr std::uint64_t room = 8_GiB;
 constexpr std::size_t more_than_any_device_holds = 100'000;
 
-std::size_t free_now() {
-  std::size_t free = 0, total = 0;
-  require(cudaMemGetInfo(&free, &total));
-  return free;
-}
-
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t size = 0, resident = 0;
-  statm >> size >> resident;
-  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
-
 // The loops below are observed whole: each returns the first status that was not success. Thousands of equal calls
 // one by one would say no more.
 
@@ -103,14 +90,16 @@ cublasStatus_t throw_often(released_by how, std::size_t rounds) {
 std::vector<cublasHandle_t> leak(trial& t) {
   std::vector<cublasHandle_t> handles;
   require(create_until_failure(handles, 1));  // the first handle of a process also loads code
-  const std::size_t device_before = free_now(), host_before = resident_bytes();
+  const std::size_t device_before = free_device_memory(), host_before = resident_host_memory();
   observe(create_until_failure(handles, more_than_any_device_holds));
   t.sample("leaked");
   t.measure("handles created", static_cast<double>(handles.size()), "handles");
   if (const auto further = static_cast<double>(handles.size() - 1); further > 0) {
-    t.measure("device memory per handle", static_cast<double>(device_before - free_now()) / further, "bytes");
+    t.measure("device memory per handle", static_cast<double>(device_before - free_device_memory()) / further,
+              "bytes");
     t.measure("host memory per handle",
-              (static_cast<double>(resident_bytes()) - static_cast<double>(host_before)) / further, "bytes");
+              (static_cast<double>(resident_host_memory()) - static_cast<double>(host_before)) / further,
+              "bytes");
   }
   return handles;
 }
@@ -119,13 +108,13 @@ std::vector<cublasHandle_t> leak(trial& t) {
 std::size_t rounds_that_would_fail(trial& t) {
   std::vector<cublasHandle_t> handles;
   require(create_until_failure(handles, 1));
-  const std::size_t before = free_now();
+  const std::size_t before = free_device_memory();
   require(create_until_failure(handles, 2));
-  const std::size_t each = before - std::min(before, free_now());
+  const std::size_t each = before - std::min(before, free_device_memory());
   require(destroy_all(handles));
   if (each == 0)
     throw not_provoked("a handle takes no device memory of its own here: there is nothing to leak");
-  const std::size_t rounds = 2 * free_now() / each;
+  const std::size_t rounds = 2 * free_device_memory() / each;
   t.measure("rounds", static_cast<double>(rounds));
   return rounds;
 }
@@ -135,10 +124,10 @@ std::size_t rounds_that_would_fail(trial& t) {
 void control(trial& t) {
   t.open_context();
   create_and_multiply();
-  const std::size_t before = free_now();
+  const std::size_t before = free_device_memory();
   create_and_multiply();
   t.measure("device memory not given back by cublasDestroy",
-            static_cast<double>(before) - static_cast<double>(free_now()), "bytes");
+            static_cast<double>(before) - static_cast<double>(free_device_memory()), "bytes");
 }
 
 // ---- faults ----
@@ -225,10 +214,10 @@ void one_cached_handle(trial& t) {
   t.apply("one handle for all rounds of work");
   cublasHandle_t handle = nullptr;
   observe(cublasCreate(&handle));
-  const std::size_t before = free_now();
+  const std::size_t before = free_device_memory();
   observe(multiply_often(handle, rounds));
   t.measure("device memory taken by the products",
-            static_cast<double>(before) - static_cast<double>(free_now()), "bytes");
+            static_cast<double>(before) - static_cast<double>(free_device_memory()), "bytes");
   observe(cublasDestroy(handle));
 }
 
@@ -263,12 +252,14 @@ void smaller_workspace(trial& t, const char* setting) {
   const squeeze held(*device, room);
   std::vector<cublasHandle_t> handles;
   require(create_until_failure(handles, 1));
-  const std::size_t before = free_now(), wanted = std::strtoul(std::getenv("CUFAULT_HANDLES"), nullptr, 10);
+  const std::size_t before = free_device_memory(),
+                    wanted = std::strtoul(std::getenv("CUFAULT_HANDLES"), nullptr, 10);
   observe(create_until_failure(handles, wanted));
   t.measure("handles created", static_cast<double>(handles.size()), "handles");
   if (handles.size() > 1) {
     t.measure("device memory per handle with the setting",
-              static_cast<double>(before - free_now()) / static_cast<double>(handles.size() - 1), "bytes");
+              static_cast<double>(before - free_device_memory()) / static_cast<double>(handles.size() - 1),
+              "bytes");
   }
   create_and_multiply();
 }
@@ -299,7 +290,7 @@ failure_case handle_leak() {
     a.summary = summary;
     a.claims = std::move(claims);
     a.body = std::move(body);
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     return c.arms.emplace_back(std::move(a));
   };
   add("control", arm_kind::control, "create, multiply, destroy, twice", control);

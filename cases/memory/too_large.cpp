@@ -338,7 +338,7 @@ failure_case too_large() {
     a.summary = summary;
     a.claims = std::move(claims);
     a.body = std::move(body);
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     return c.arms.emplace_back(std::move(a));
   };
   add("control", arm_kind::control, "sizes that fit, and products whole and in pieces", control);

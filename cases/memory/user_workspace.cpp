@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Routines, or only their numbers, once the caller gives cuBLAS a workspace: too small, at an odd address, dropped by
-//              cublasSetStream, freed or handed on while work is queued, shared by two streams.
+// What fails   Routines, or only their numbers, once the caller gives cuBLAS a workspace: too small, dropped by
+//              cublasSetStream, freed or handed on while work is queued, shared by two streams. Measured too: 16 and 128 bytes off.
 // Why          cublasSetWorkspace turns the library's own pool off and keeps a pointer. The library knows nothing of what else the
 //              caller does with that memory, and forgets the pointer at the next cublasSetStream.
 // Documented   cuBLAS documentation, cublasSetWorkspace: too small may return CUBLAS_STATUS_ALLOC_FAILED, which 16 KiB always avoid;
@@ -106,7 +106,7 @@ product_result sgemm(bench& b) {
 }
 
 product_result sgemv(const bench& b) {
-  constexpr int columns = 4, rows = b.n * b.n / columns;  // long, so that it is worth splitting
+  constexpr int columns = 4, rows = bench::n * bench::n / columns;  // long, so that it is worth splitting
   b.poison_result();
   return checked(
       cublasSgemv(b.handle, CUBLAS_OP_T, rows, columns, &one, b.ones, rows, b.ones, 1, &zero, b.result, 1),
@@ -272,7 +272,7 @@ enum class order { at_once, one_after_the_other };
 
 /// Products on two streams that wait for the same signal, so that they run side by side.
 product_result multiply_in_both(trial& t, lane& first, lane& second, order how) {
-  constexpr int rounds = 50;
+  constexpr int rounds = 20;
   constexpr unsigned at_most_ms = 200;
   volatile int* go = nullptr;
   cudaEvent_t first_is_done = nullptr;
@@ -495,7 +495,7 @@ failure_case user_workspace() {
     a.summary = summary;
     a.against = against;
     a.body = std::move(body);
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     return c.arms.emplace_back(std::move(a));
   };
   const auto on_two_streams = [](handles by, workspaces in, order how = order::at_once,
@@ -563,9 +563,7 @@ failure_case user_workspace() {
   // Kernels that share a workspace may wait for each other for ever.
   for (arm& a : c.arms) {
     if (!a.name.starts_with("shared_by") && a.name != "handed_on_while_queued") continue;
-    a.timeout = std::chrono::seconds(5);
-    a.races = "what two writers of one workspace do to each other is a matter of time";
-    a.repeats = 5;
+    a.timeout = std::chrono::seconds(8);  // twice as long as all that waits here may take
     a.thorough = true;
     for (arm& answer : c.arms) answer.thorough = answer.thorough || answer.against == a.name;
   }

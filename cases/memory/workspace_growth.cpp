@@ -31,18 +31,12 @@ constexpr std::size_t recommended = 32_MiB;       // documented for a workspace 
 constexpr product_extents long_k{96, 64, 16384};  // cuBLAS splits it, which takes a workspace
 constexpr const char* wanted_variable = "CUFAULT_HANDLES";
 
-std::size_t free_now() {
-  std::size_t free = 0, total = 0;
-  require(cudaMemGetInfo(&free, &total));
-  return free;
-}
-
 /// Tells what the work since the last time took from the device; negative is what it gave back.
 class meter {
  public:
-  explicit meter(trial& t) : trial_(t), last_(free_now()) {}
+  explicit meter(trial& t) : trial_(t), last_(free_device_memory()) {}
   double taken_by(const std::string& what) {
-    const std::size_t now = free_now();
+    const std::size_t now = free_device_memory();
     const double bytes = static_cast<double>(last_) - static_cast<double>(now);
     trial_.measure("device memory taken by " + what, bytes, "bytes");
     last_ = now;

@@ -222,7 +222,7 @@ failure_case out_of_bounds() {
     a.summary = summary;
     a.claims = std::move(claims);
     a.body = body;
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     return c.arms.emplace_back(std::move(a));
   };
   const std::vector<std::string> too_long_claims{"S1-7", "S1-9", "S1-10"};

@@ -220,7 +220,7 @@ failure_case what_messages_say() {
     a.summary = summary;
     if (kind == arm_kind::fault) a.claims = {"S1-16"};
     a.body = body;
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    a.environment = usual_environment;
     return c.arms.emplace_back(std::move(a));
   };
   add("control", arm_kind::control, "calls that are right", control);

@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The oracle of every checked product, on a GPU: that it accepts a right product, and that it fires. And that the kernels that
-// break on purpose do.
+// The oracle of every checked product, on a GPU: that it accepts a right product, and that it fires.
 #include "kernels/product.hpp"
 
-#include "kernels/faults.hpp"
+#include "kernels/tests/gpu_main.hpp"
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <limits>
 #include <vector>
 
@@ -138,44 +136,9 @@ TEST_F(block_product, is_refused_where_sums_would_not_be_exact) {
   EXPECT_NE(prepare_product({1, 1, (1 << 18) + 1}, block, 1, &operands), cudaSuccess);
 }
 
-TEST(fault_kernels, that_are_refused_damage_nothing) {
-  ASSERT_EQ(load_faults(), cudaSuccess);
-  EXPECT_EQ(launch_with_too_many_resources(), cudaErrorLaunchOutOfResources);
-  EXPECT_NE(launch_with_bad_configuration(), cudaSuccess);
-  EXPECT_NE(launch_with_too_much_shared_memory(), cudaSuccess);
-  EXPECT_NE(cudaGetLastError(), cudaSuccess);
-  bool right = false;
-  EXPECT_EQ(prove_context(1, &right), cudaSuccess);
-  EXPECT_TRUE(right);
-}
-
-TEST(fault_kernels, wait_until_they_are_told_to_go_on) {
-  int* flag = nullptr;
-  ASSERT_EQ(cudaHostAlloc(&flag, sizeof *flag, cudaHostAllocDefault), cudaSuccess);
-  *flag = 0;
-  ASSERT_EQ(launch_wait(flag, nullptr, 20'000), cudaSuccess);
-  EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady);
-  *static_cast<volatile int*>(flag) = 1;
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  cudaFreeHost(flag);
-}
-
-TEST(fault_kernels, break_after_the_calls_that_follow) {
-  // The last test: what it breaks stays broken.
-  EXPECT_EQ(launch_fault(device_fault::assertion, nullptr, 200), cudaSuccess);
-  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorAssert);
-}
-
 }  // namespace
 }  // namespace cufault
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  int devices = 0;
-  if (const cudaError_t e = cudaGetDeviceCount(&devices); e != cudaSuccess || devices == 0) {
-    std::printf("skipped: no usable GPU (%s)\n", e == cudaSuccess ? "none found" : cudaGetErrorString(e));
-    return 77;
-  }
-  return RUN_ALL_TESTS();
+  return cufault::gpu_main(argc, argv);
 }
