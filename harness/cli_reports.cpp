@@ -13,6 +13,9 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -73,36 +76,67 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
   return files;
 }
 
+/// Judged by what they show: a control that failed silences its case, whatever the file says of itself.
+std::vector<record> load_judged(const std::vector<fs::path>& named) {
+  std::vector<record> loaded;
+  for (const fs::path& file : records_in(named)) {
+    loaded.push_back(load_record(file));
+    for (case_result& c : loaded.back().cases) judge(c, {}, keys_of(loaded.back()));
+  }
+  return loaded;
+}
+
 table_style style(bool markdown) {
   return markdown ? table_style::markdown : table_style::text;
 }
 
-/// What trials that are over have left: folders and processes of runs that are no more, and anything in the home folder that the
-/// driver wrote since `then`.
+bool process_exists(const std::string& pid) {
+  std::error_code unseen;
+  return fs::exists("/proc/" + pid, unseen);
+}
+
+/// What trials that are over have left: this user's folders made since `then` by runs that are no more, and
+/// processes of such runs.
 std::vector<std::string> left_behind(fs::file_time_type then) {
   std::vector<std::string> found;
-  std::error_code none;
-  const auto runs = [](const std::string& pid) { return fs::exists("/proc/" + pid); };
-  for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), none)) {
-    const std::string name = entry.path().filename();
+  std::error_code no_folder, end;  // a folder that cannot be read, or read on, has no more to show
+  for (auto at = fs::directory_iterator(fs::temp_directory_path(no_folder), end);
+       at != fs::directory_iterator(); at.increment(end)) {
+    const std::string name = at->path().filename();
     if (!name.starts_with(scratch_prefix)) continue;
     const std::string pid = name.substr(scratch_prefix.size(), name.rfind('-') - scratch_prefix.size());
-    if (!runs(pid)) found.push_back(entry.path().string());
+    struct stat folder {};
+    std::error_code gone;
+    const auto made = at->last_write_time(gone);
+    if (gone || made < then || lstat(at->path().c_str(), &folder) != 0 || folder.st_uid != geteuid())
+      continue;
+    if (!process_exists(pid)) found.push_back(at->path().string());
   }
-  for (const auto& entry : fs::directory_iterator("/proc", none)) {
-    if (fs::read_symlink(entry.path() / "exe", none) != own_path()) continue;
-    std::ifstream line(entry.path() / "cmdline", std::ios::binary);
+  for (auto at = fs::directory_iterator("/proc", end); at != fs::directory_iterator(); at.increment(end)) {
+    std::error_code not_ours;
+    if (fs::read_symlink(at->path() / "exe", not_ours) != own_path()) continue;
+    std::ifstream line(at->path() / "cmdline", std::ios::binary);
     std::string word, before;
     for (; std::getline(line, word, '\0'); before = word) {
-      if (before == "--parent" && !runs(word))
-        found.push_back(fmt::format("process {}", entry.path().filename().string()));
+      if (before == "--parent" && !process_exists(word))
+        found.push_back(fmt::format("process {}", at->path().filename().string()));
     }
   }
+  return found;
+}
+
+/// What the driver wrote to the home folder since `then`, for a trial or another program: nobody can tell.
+std::vector<std::string> written_to_home(fs::file_time_type then) {
+  std::vector<std::string> found;
   const char* home = std::getenv("HOME");
   const fs::path cache = fs::path(home != nullptr ? home : "/nonexistent") / ".nv";
-  for (auto at = fs::recursive_directory_iterator(cache, none);
-       !none && at != fs::recursive_directory_iterator(); at.increment(none)) {
-    if (at->last_write_time(none) > then) found.push_back(at->path().string());
+  std::error_code end;
+  const auto closed = fs::directory_options::skip_permission_denied;
+  for (auto at = fs::recursive_directory_iterator(cache, closed, end);
+       at != fs::recursive_directory_iterator(); at.increment(end)) {
+    std::error_code gone;
+    const auto written = at->last_write_time(gone);
+    if (!gone && written >= then) found.push_back(at->path().string());
   }
   return found;
 }
@@ -155,6 +189,9 @@ int list_cases(bool json) {
                       {"kind", to_string(a.kind)},
                       {"summary", a.summary},
                       {"claims", a.claims},
+                      {"thorough", a.thorough},
+                      {"races", a.races},
+                      {"other_cublas", a.other_cublas},
                       {"needs", a.needs == need::gpu ? "gpu" : "host"}});
     }
     all.push_back({{"name", c.name},
@@ -179,8 +216,12 @@ int list_cases(bool json) {
     for (const auto& a : c["arms"]) {
       std::string claims;
       for (const auto& id : a["claims"]) claims += " " + id.get<std::string>();
-      fmt::print("    {:<9} {:<34} {}{}{}\n", a["kind"].get<std::string>(), a["name"].get<std::string>(),
-                 a["summary"].get<std::string>(), claims.empty() ? "" : "  --", claims);
+      std::string marks;
+      if (a["thorough"].get<bool>()) marks += " (full tier)";
+      if (!a["races"].get<std::string>().empty()) marks += " (races)";
+      if (a["other_cublas"].get<bool>()) marks += " (second cuBLAS)";
+      fmt::print("    {:<9} {:<34} {}{}{}{}\n", a["kind"].get<std::string>(), a["name"].get<std::string>(),
+                 a["summary"].get<std::string>(), marks, claims.empty() ? "" : "  --", claims);
     }
   }
   return 0;
@@ -257,12 +298,7 @@ int bless(const bless_arguments& arguments) {
 }
 
 int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) {
-  std::vector<record> loaded;
-  for (const fs::path& file : records_in(records)) {
-    loaded.push_back(load_record(file));
-    // By what it shows: a control that failed silences its case, whatever the file says of itself.
-    for (case_result& c : loaded.back().cases) judge(c, {}, keys_of(loaded.back()));
-  }
+  const std::vector<record> loaded = load_judged(records);
   const auto verdicts = judge_claims(load_claims(claims_file()), loaded);
   if (json) {
     std::cout << to_json(verdicts).dump(2) << '\n';
@@ -296,8 +332,22 @@ int show_differences(const std::vector<fs::path>& files, bool markdown) {
 }
 
 int show_causes(const std::string& status, const std::vector<fs::path>& records, bool markdown) {
-  std::vector<record> loaded;
-  for (const fs::path& file : records_in(records)) loaded.push_back(load_record(file));
+  const std::vector<record> loaded = load_judged(records);
+  const auto returned_it = [&](const observation& o) {
+    return std::any_of(o.calls.begin(), o.calls.end(),
+                       [&](const call_record& call) { return call.status == status; });
+  };
+  bool met = false;
+  for (const record& r : loaded) {
+    for (const case_result& c : r.cases) {
+      for (const arm_result& a : c.arms)
+        met = met || std::any_of(a.trials.begin(), a.trials.end(), returned_it);
+    }
+  }
+  if (!met)
+    throw usage_error(fmt::format(
+        "no call returned {} in {} record{}; statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR", status,
+        loaded.size(), loaded.size() == 1 ? "" : "s"));
   print_causes(std::cout, status, loaded, style(markdown));
   return 0;
 }
@@ -342,13 +392,13 @@ int check_floor(const fs::path& records, int at_least) {
       if (std::any_of(c.arms.begin(), c.arms.end(), ran)) executed.insert(c.name);
     }
   }
-  const auto left = left_behind(since);
-  if (!left.empty())
-    throw usage_error(fmt::format("left behind by trials or written to the home folder meanwhile: {}",
-                                  fmt::join(left, ", ")),
-                      exit_gate);
   fmt::print("{} cases were executed{}; the floor is {}\n", executed.size(), on_gpu ? " on the GPU" : "",
              at_least);
+  if (const auto written = written_to_home(since); !written.empty())
+    fmt::print("note: a trial or another program wrote to the home folder meanwhile: {}\n",
+               fmt::join(written, ", "));
+  if (const auto left = left_behind(since); !left.empty())
+    throw usage_error(fmt::format("left behind by trials: {}", fmt::join(left, ", ")), exit_gate);
   if (static_cast<int>(executed.size()) >= at_least) return 0;
   throw usage_error(
       "too few cases ran for the result to mean anything; see the skipped tests above, or CUFAULT_FLOOR",

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <span>
@@ -117,20 +118,27 @@ class scratch_folder {
       throw std::system_error(errno, std::generic_category(), fmt::format("cannot make a folder {}", path_));
   }
   ~scratch_folder() {
-    std::error_code ignored;
+    open_up(path_);
+    std::error_code end, failed;
     const auto options = fs::directory_options::skip_permission_denied;
-    for (auto at = fs::recursive_directory_iterator(path_, options, ignored);
-         !ignored && at != fs::recursive_directory_iterator(); at.increment(ignored)) {
-      if (at->is_directory(ignored) && !at->is_symlink(ignored))
-        fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+    for (auto at = fs::recursive_directory_iterator(path_, options, end);
+         at != fs::recursive_directory_iterator(); at.increment(end)) {
+      std::error_code gone;
+      if (at->symlink_status(gone).type() == fs::file_type::directory) open_up(at->path());
     }
-    fs::remove_all(path_, ignored);
+    fs::remove_all(path_, failed);
+    if (failed)
+      std::fprintf(stderr, "cufault: cannot remove %s: %s\n", path_.c_str(), failed.message().c_str());
   }
   scratch_folder(const scratch_folder&) = delete;
   scratch_folder& operator=(const scratch_folder&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  static void open_up(const fs::path& folder) {
+    std::error_code refused;  // then it cannot be removed either, which is told
+    fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, refused);
+  }
   std::string path_;
 };
 
@@ -216,9 +224,20 @@ observation run_trial(const failure_case& c, const arm& a, std::optional<std::in
                       const runner_options& options) {
   spawn_options spawned;
   spawned.argv = options.command(c, a, rung, repeat);
-  const scratch_folder scratch;
+  std::optional<scratch_folder> scratch;
+  try {
+    scratch.emplace();
+  } catch (const std::system_error& error) {  // no such TMPDIR, not writable, full: of this trial only
+    observation unmade;
+    unmade.rung = rung;
+    const char* where = std::getenv("TMPDIR");
+    fail(unmade,
+         fmt::format("no folder for the trial (TMPDIR={}): {}", where != nullptr ? where : "", error.what()));
+    return unmade;
+  }
   // Code that the driver compiles is neither kept from one trial to the next nor left in the home folder.
-  spawned.environment = {{"CUFAULT_SCRATCH", scratch.path()}, {"CUDA_CACHE_PATH", scratch.path() + "/cache"}};
+  spawned.environment = {{"CUFAULT_SCRATCH", scratch->path()},
+                         {"CUDA_CACHE_PATH", scratch->path() + "/cache"}};
   for (const auto& [name, value] : a.environment) spawned.environment[name] = value;
   spawned.preload = a.preload;
   spawned.timeout = a.timeout;

@@ -49,9 +49,10 @@ struct interrupted {};
 /// before `done` is harness_failed as well; after `done` it is crashed. A trial that said not_provoked or
 /// harness_failed and then did not end with `done` and 0: harness_failed. Garbled or cut-short frames come
 /// before everything else; stragglers matter only where the trial would be completed. A process that cannot
-/// be started, or not be ended (see run_process): harness_failed. If device memory in use by everybody moved
-/// between before and after (only arms that need a GPU are looked at), or can no longer be read:
-/// not_provoked, with by how much; a harness_failed stays what it is. Throws interrupted.
+/// be started, or not be ended (see run_process), or for which no folder can be made: harness_failed. If
+/// device memory in use by everybody moved between before and after (only arms that need a GPU are looked
+/// at), or can no longer be read: not_provoked, with by how much; a harness_failed stays what it is. Throws
+/// interrupted.
 observation run_trial(const failure_case& c, const arm& a, std::optional<std::int64_t> rung, int repeat,
                       const runner_options& options);
 

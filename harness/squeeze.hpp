@@ -53,7 +53,7 @@ class stream_ordered_memory final : public device_memory {
   [[nodiscard]] std::uint64_t granule() const override { return 32_MiB; }
 
   void keep(std::uint64_t bytes);                      ///< what it may keep at most (its release threshold)
-  void trim();                                         ///< gives back all that is not in use
+  void trim();                                         ///< cudaMemPoolTrimTo(pool, 0); waits for nothing
   [[nodiscard]] std::uint64_t reserved_bytes() const;  ///< what it took of the device, in use or not
 
  private:

@@ -84,7 +84,6 @@ void stream_ordered_memory::keep(std::uint64_t bytes) {
 }
 
 void stream_ordered_memory::trim() {
-  require(cudaDeviceSynchronize());
   require(cudaMemPoolTrimTo(pool_, 0));
 }
 

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace cufault {
 namespace {
@@ -56,9 +58,13 @@ std::string uuid_text(const cudaUUID_t& uuid) {
 std::string other_version() {
   const char* folder = std::getenv("CUFAULT_OTHER_CUBLAS");
   if (folder == nullptr || *folder == '\0') return "none";
+  const auto unread = [&](const std::string& why) {
+    return fmt::format("CUFAULT_OTHER_CUBLAS: {}: {}", folder, why);
+  };
   std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) return "unknown";
+  if (pipe(ends.data()) != 0) return unread(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
   const pid_t child = fork();
+  if (child < 0) return unread(fmt::format("cannot start a process: {}", std::strerror(errno)));
   if (child == 0) {
     std::string said;
     try {
@@ -75,8 +81,13 @@ std::string other_version() {
   for (ssize_t n = 0; (n = read(ends[0], piece.data(), piece.size())) > 0;)
     said.append(piece.data(), static_cast<std::size_t>(n));
   close(ends[0]);
-  if (child > 0) waitpid(child, nullptr, 0);
-  return said.empty() ? "unknown" : said;
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status))
+    return unread(fmt::format("a process ended with signal {} while loading", WTERMSIG(status)));
+  if (said.empty())
+    return unread(fmt::format("a process ended with exit code {} while loading", WEXITSTATUS(status)));
+  return said;
 }
 
 }  // namespace

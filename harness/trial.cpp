@@ -212,17 +212,33 @@ void trial::open_context() {
   sample("context opened");
 }
 
+std::size_t free_device_memory() {
+  std::size_t free = 0, total = 0;
+  require(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+std::size_t resident_host_memory() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+cublasStatus_t sgemm(cublasHandle_t handle, const product_operands& on) {
+  using shape = product_shape;
+  const float one = 1, zero = 0;
+  return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on.a, shape::lda,
+                     on.b, shape::ldb, &zero, on.c, shape::ldc);
+}
+
 product_result product(cublasHandle_t handle) {
   product_result result;
   product_operands on_device;
-  using shape = product_shape;
-  const float one = 1, zero = 0;
   cudaStream_t stream = nullptr;
   cublasGetStream(handle, &stream);  // of a bad handle: none, and cublasSgemm has its say
   if ((result.waited = prepare_product(fresh_seed(), &on_device, stream)) != cudaSuccess) return result;
-  result.status =
-      cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on_device.a,
-                  shape::lda, on_device.b, shape::ldb, &zero, on_device.c, shape::ldc);
+  result.status = sgemm(handle, on_device);
   if (result.status != CUBLAS_STATUS_SUCCESS) return result;
   if ((result.waited = cudaDeviceSynchronize()) != cudaSuccess) return result;
   product_check check;
@@ -319,13 +335,10 @@ void trial::in_forked_child(const std::function<void()>& child) {
   const pid_t forked = fork();
   if (forked < 0) throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
   if (forked == 0) {
-    try {
-      child();
-    } catch (const std::exception& e) {
-      send({{"t", "harness_failed"}, {"why", e.what()}});
-    }
+    tell_exceptions(child);
     _exit(0);
   }
+  next_seed += 1'000;  // the child goes on from where this process was
   int status = 0;
   while (waitpid(forked, &status, 0) < 0 && errno == EINTR) {
   }
@@ -355,15 +368,10 @@ std::string trial::context_state() {
   return e == cudaSuccess && right ? "usable" : "damaged";
 }
 
-void trial::run_body() {
+void trial::tell_exceptions(const std::function<void()>& work) {
   const auto stop = [this](const char* how, const char* why) { send({{"t", how}, {"why", why}}); };
   try {
-    apply_limits(arm_.limits);
-    if (!arm_.binds_itself) {
-      bind_cublas(options_.libraries);
-      listen_to_cublaslt();
-    }
-    arm_.body(*this);
+    work();
   } catch (const not_provoked& e) {
     stop("not_provoked", e.what());
   } catch (const missing_symbol& e) {
@@ -371,6 +379,17 @@ void trial::run_body() {
   } catch (const std::exception& e) {
     stop("harness_failed", e.what());
   }
+}
+
+void trial::run_body() {
+  tell_exceptions([this] {
+    apply_limits(arm_.limits);
+    if (!arm_.binds_itself) {
+      bind_cublas(options_.libraries);
+      listen_to_cublaslt();
+    }
+    arm_.body(*this);
+  });
 }
 
 void trial::report_context() {

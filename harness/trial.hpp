@@ -117,6 +117,7 @@ class trial {
  private:
   void send(const nlohmann::json& frame);
   void run_body();
+  void tell_exceptions(const std::function<void()>& work);
   std::string context_state();
   void report_context();
   void report_done();
@@ -133,6 +134,9 @@ class trial {
 /// One product by cublasSgemm with the handle, on its stream, on fresh random numbers, checked
 /// (kernels/product.hpp). Needs no memory of its own. Does not wait before it calls cublasSgemm.
 product_result product(cublasHandle_t handle);
+
+/// cublasSgemm alone, on operands that prepare_product() made before.
+cublasStatus_t sgemm(cublasHandle_t handle, const product_operands& on);
 
 /// The same product by cublasLtMatmul on the legacy stream, with the first algorithm that the heuristic returns
 /// for `workspace_bytes`, which the caller provides.
@@ -161,6 +165,13 @@ class large_product {
 /// Binds another pair for all calls that follow. `lazily`: the loader resolves what the libraries need of each other at their
 /// first use, as a program that is linked to them does by default. Arms that use it say binds_itself.
 load_result load_cublas(const cublas_paths& paths, bool lazily = true);
+
+std::size_t free_device_memory();    ///< bytes; throws setup_failed
+std::size_t resident_host_memory();  ///< bytes of this process
+
+/// For arms that are not about it: code is loaded lazily, and handles get the default workspace.
+inline const std::map<std::string, std::string> usual_environment{{"CUDA_MODULE_LOADING", "LAZY"},
+                                                                  {"CUBLAS_WORKSPACE_CONFIG", ""}};
 
 /// Seeds for random data: one after the other, from the trial's own.
 std::uint64_t fresh_seed();

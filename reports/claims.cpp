@@ -71,6 +71,19 @@ bool counts(const arm_result& arm) {
   return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
 }
 
+/// Did some trials find something about it, and others crash or hang before they could? The survivors do not
+/// speak for those.
+bool cut_off(const claim& what, const arm_result& arm) {
+  bool found = false, lost = false;
+  for (const auto& o : arm.trials) {
+    const bool speaks = std::any_of(o.findings.begin(), o.findings.end(),
+                                    [&](const finding& f) { return f.claim == what.id; });
+    found = found || speaks;
+    lost = lost || (!speaks && (o.ended == outcome::crashed || o.ended == outcome::timed_out));
+  }
+  return found && lost;
+}
+
 std::optional<word> by_findings(const claim& what, const arm_result& arm) {
   int holding = 0;
   int all = 0;
@@ -119,6 +132,7 @@ bool provoked(const case_result& c, const arm_result& arm, const std::vector<sig
 std::optional<word> says_of(const claim& what, const case_result& c, const arm_result& arm) {
   if (!counts(arm) || arm.judged == verdict::not_provoked) return std::nullopt;
   if (std::find(arm.claims.begin(), arm.claims.end(), what.id) == arm.claims.end()) return std::nullopt;
+  if (cut_off(what, arm)) return std::nullopt;
   if (auto found = by_findings(what, arm)) return found;
 
   const auto plateaus = arm_signatures(arm);
@@ -127,12 +141,6 @@ std::optional<word> says_of(const claim& what, const case_result& c, const arm_r
   if ((what.kind != 'R' && what.kind != 'D') || !cure || !provoked(c, arm, plateaus)) return std::nullopt;
   const bool clears = std::none_of(plateaus.begin(), plateaus.end(), failed);
   return word{clears == (what.kind == 'R') ? "confirmed" : "refuted", describe(plateaus)};
-}
-
-bool control_unresolved(const case_result& c) {
-  return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
-    return arm.kind == arm_kind::control && arm.judged == verdict::unresolved;
-  });
 }
 
 std::string verdict_of(const claim& what, const std::vector<claim_evidence>& evidence) {
@@ -168,6 +176,12 @@ std::vector<claim> claims_from(const json_cursor& top) {
 
 std::vector<claim> load_claims(const std::filesystem::path& file) {
   return claims_from(json_cursor{read_json(file)});
+}
+
+bool control_unresolved(const case_result& c) {
+  return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+    return arm.kind == arm_kind::control && arm.judged == verdict::unresolved;
+  });
 }
 
 std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records) {

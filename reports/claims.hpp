@@ -44,7 +44,8 @@ struct claim_verdict {
 };
 
 /// Judges each claim from the arms of the given records that name it. An arm speaks through its findings for the
-/// claim if it has any (all hold: confirmed, none: refuted, some: partly), else by the claim's kind:
+/// claim if it has any (all hold: confirmed, none: refuted, some: partly; but nothing at all where another of
+/// its trials crashed or hung before it found something), else by the claim's kind:
 /// - F, fault arms only. Of its trials that fail, all fail with the documented status from the documented call
 ///   (confirmed), none (other status), or some (partly); no trial fails (refuted). Where the claim names no
 ///   call, the first failing one counts; where it names no status, any will do.
@@ -57,6 +58,9 @@ struct claim_verdict {
 /// give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so, and
 /// one that awaits somebody too, beside what the arms already show.
 std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
+
+/// Whether a control arm of it is unresolved: then nothing that its other arms saw proves anything.
+bool control_unresolved(const case_result& c);
 
 nlohmann::json to_json(const std::vector<claim_verdict>& verdicts);
 

@@ -159,18 +159,34 @@ void print_verdicts(std::ostream& out, const record& r, table_style style) {
 
 namespace {
 
-/// "confirmed by memory.leak/a, b (stack)": a line for each word and stack, for tables that must stay narrow.
-std::vector<std::string> evidence_by_word(const std::vector<claim_evidence>& evidence) {
-  std::map<std::string, std::map<std::string, std::map<std::string, std::vector<std::string>>>> arms;
-  for (const auto& e : evidence) arms[e.says][e.stack][e.case_name].push_back(e.arm);
+/// The stacks of all evidence, each with a letter for it: a table that names them in every cell is too wide to read.
+std::map<std::string, std::string> letters_of(const std::vector<claim_verdict>& verdicts) {
+  std::map<std::string, std::string> letters;
+  for (const auto& v : verdicts)
+    for (const auto& e : v.evidence) letters.emplace(e.stack, "");
+  std::size_t index = 0;
+  for (auto& [stack, letter] : letters)
+    letter = index < 26 ? std::string(1, static_cast<char>('a' + index++)) : fmt::format("s{}", index++);
+  return letters;
+}
+
+/// "confirmed by memory.leak/this, that; memory.more/other (a, b)": a line for each word and set of stacks.
+std::vector<std::string> evidence_by_word(const std::vector<claim_evidence>& evidence,
+                                          const std::map<std::string, std::string>& letters) {
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::set<std::string>>> stacks_of;
+  for (const auto& e : evidence) stacks_of[{e.case_name, e.arm}][e.says].insert(letters.at(e.stack));
+  std::map<std::pair<std::string, std::set<std::string>>, std::map<std::string, std::vector<std::string>>>
+      lines_of;
+  for (const auto& [arm, words] : stacks_of)
+    for (const auto& [says, stacks] : words) lines_of[{says, stacks}][arm.first].push_back(arm.second);
   std::vector<std::string> lines;
-  for (const auto& [says, stacks] : arms)
-    for (const auto& [stack, cases] : stacks) {
-      std::vector<std::string> names;
-      for (const auto& [case_name, of_case] : cases)
-        names.push_back(fmt::format("{}/{}", case_name, fmt::join(of_case, ", ")));
-      lines.push_back(fmt::format("{} by {} ({})", says, fmt::join(names, "; "), stack));
-    }
+  for (const auto& [key, cases] : lines_of) {
+    std::vector<std::string> names;
+    for (const auto& [case_name, arms] : cases)
+      names.push_back(fmt::format("{}/{}", case_name, fmt::join(arms, ", ")));
+    lines.push_back(
+        fmt::format("{} by {} ({})", key.first, fmt::join(names, "; "), fmt::join(key.second, ", ")));
+  }
   return lines;
 }
 
@@ -182,11 +198,12 @@ void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts,
   const auto evidence_text = [](const claim_evidence& e) {
     return fmt::format("{}/{} ({}): {}: {}", e.case_name, e.arm, e.stack, e.says, e.why);
   };
+  const auto letters = letters_of(verdicts);
   for (const auto& v : verdicts) {
     ++counts[v.verdict];
     std::vector<std::string> evidence;
     if (style == table_style::markdown)
-      evidence = evidence_by_word(v.evidence);
+      evidence = evidence_by_word(v.evidence, letters);
     else
       for (const auto& e : v.evidence) evidence.push_back(evidence_text(e));
     if (evidence.empty() && !v.what.untestable.empty()) evidence.push_back(v.what.untestable);
@@ -198,9 +215,12 @@ void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts,
       for (auto& line : evidence) rows.push_back({"", "", "", "  " + std::move(line)});
     }
   }
-  if (style == table_style::markdown)
+  if (style == table_style::markdown) {
+    for (const auto& [stack, letter] : letters)
+      print_bullet(out, fmt::format("{}: {}", letter, stack), style);
+    if (!letters.empty()) out << '\n';
     print_table(out, {"claim", "kind", "verdict", "what it says", "arms behind the verdict"}, rows, style);
-  else
+  } else
     print_table(out, {"claim", "kind", "verdict", "what it says"}, rows, style);
 
   std::vector<std::string> words;
@@ -286,8 +306,10 @@ void print_causes(std::ostream& out, const std::string& status, std::span<const 
   // call -> case/arm -> what it is -> stacks
   std::map<std::string, std::map<std::string, std::pair<std::string, std::set<std::string>>>> found;
   for (const auto& r : records)
-    for (const auto& c : r.cases)
-      for (const auto& arm : c.arms)
+    for (const auto& c : r.cases) {
+      if (control_unresolved(c)) continue;
+      for (const auto& arm : c.arms) {
+        if (arm.kind != arm_kind::fault) continue;  // remedies and dead ends begin with a fault of these
         for (const auto& o : arm.trials)
           for (const auto& call : o.calls) {
             if (call.status != status || !comparable(o)) continue;
@@ -295,12 +317,15 @@ void print_causes(std::ostream& out, const std::string& status, std::span<const 
             summary = arm.summary;
             stacks.insert(stack_label(r));
           }
+      }
+    }
   std::vector<row> rows;
   for (const auto& [call, arms] : found)
     for (const auto& [name, entry] : arms)
       rows.push_back({call, name, entry.first, fmt::format("{}", fmt::join(entry.second, "\n"))});
   if (rows.empty()) {
-    out << fmt::format("no call returned {} in {}\n", status, plural(records.size(), "record"));
+    out << fmt::format("no call of a fault arm with a working control returned {} in {}\n", status,
+                       plural(records.size(), "record"));
     return;
   }
   print_table(out, {"call", "arm", "what it does", "stack"}, rows, style);

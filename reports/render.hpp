@@ -26,8 +26,8 @@ void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts,
 /// signature. Returns the number of differing or missing arms.
 int print_differences(std::ostream& out, std::span<const record> records, table_style style);
 
-/// Every call that returned a status, with the arm that made it and the stacks on which it did: what that status can
-/// mean.
+/// Every call that returned a status, with the fault arm that made it and the stacks on which it did: what that status
+/// can mean. Cases whose control is unresolved are left out.
 void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
                   table_style style);
 

@@ -21,8 +21,9 @@ template <class Function>
 Function* preloaded(const char* name) {
   void* found = dlsym(RTLD_DEFAULT, name);
   if (found == nullptr)
-    throw setup_failed(std::string(library_file) +
-                       " is not preloaded in this trial: see the arm's `preload`");
+    throw not_provoked(std::string(library_file) +
+                       " is not preloaded: it was not built, or lies where the loader cannot name it (a "
+                       "path with ':' or a space), or the arm's `preload` does not say so");
   return reinterpret_cast<Function*>(found);
 }
 #define PRELOADED(name) preloaded<decltype(name)>(#name)
@@ -37,7 +38,7 @@ std::string library_at(const void* address) {
 
 std::vector<std::string> preload() {
   const std::filesystem::path library = beside_program(library_file);
-  if (library.empty()) return {};
+  if (library.empty() || library.string().find_first_of(": ") != std::string::npos) return {};
   return {library};
 }
 

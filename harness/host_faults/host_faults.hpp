@@ -9,10 +9,10 @@ namespace cufault {
 
 /// What libcufault_host.so, named in an arm's `preload`, does on the host's side of a trial: it stands in front of getenv, of the
 /// host's allocation functions and of the look-up of driver entry points. Without the preload every function here throws
-/// setup_failed.
+/// not_provoked.
 namespace host_faults {
 
-/// For an arm's `preload`; empty where the library was not built.
+/// For an arm's `preload`; empty where the library was not built, or its path has a space or ':' in it.
 std::vector<std::string> preload();
 
 /// A question for an environment variable.

@@ -75,6 +75,33 @@ TEST(cases, need_arms_that_can_run) {
   EXPECT_THAT(arm_defect_after([](arm& a) { a.preload = {"a.so:b.so"}; }), HasSubstr("'a.so:b.so'"));
 }
 
+TEST(cases, need_more_than_one_trial_of_an_arm_that_races) {
+  const auto racing = [](int repeats) {
+    return arm_defect_after([&](arm& a) {
+      a.races = "two threads";
+      a.repeats = repeats;
+    });
+  };
+  EXPECT_EQ(racing(1), "arm 'fault_2': it races, and one trial tells no rate");
+  EXPECT_EQ(racing(2), "");
+}
+
+TEST(cases, need_the_fault_that_a_quick_arm_answers_in_the_quick_tier) {
+  const auto with_remedy = [](bool thorough_fault, bool thorough_remedy) {
+    return defect_after([&](failure_case& c) {
+      c.arms[1].thorough = thorough_fault;
+      c.arms.push_back(arm_of(arm_kind::remedy, "remedy"));
+      c.arms[2].against = "fault_2";
+      c.arms[2].thorough = thorough_remedy;
+    });
+  };
+  EXPECT_EQ(with_remedy(true, false),
+            "arm 'remedy' is in the quick tier, and 'fault_2', which it answers, is not");
+  EXPECT_EQ(with_remedy(true, true), "");
+  EXPECT_EQ(with_remedy(false, true), "");
+  EXPECT_EQ(with_remedy(false, false), "");
+}
+
 TEST(cases, need_ids_that_say_something) {
   EXPECT_THAT(arm_defect_after([](arm& a) { a.claims.emplace_back(); }), HasSubstr("claim"));
   EXPECT_THAT(defect_after([](failure_case& c) { c.failures.emplace_back(); }), HasSubstr("field failure"));

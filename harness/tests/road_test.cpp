@@ -110,13 +110,42 @@ TEST_F(road, leaves_nothing_behind) {
 
 TEST_F(road, tells_of_what_was_left_behind) {
   const fs::path litter = folder / "temporary" / "cufault-trial-999999999-AbCdEf";
-  fs::create_directories(litter);
   const std::string records = folder / "records", fake = fs::path(FAKE_CUBLAS_DIR) / "a";
   cufault({"preflight", "--records", records, "--cublas", fake});
   run({"road.create"});
+  fs::create_directories(litter);
   const auto seen = cufault({"floor", "--records", records});
   EXPECT_EQ(seen.exit_code, 1);
   EXPECT_THAT(seen.stderr_text, HasSubstr(litter.string()));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("1 cases were executed; the floor is 1\n"));
+}
+
+TEST_F(road, holds_nothing_against_trials_that_others_left) {
+  const fs::path home = folder / "home", older = folder / "temporary" / "cufault-trial-999999999-AbCdEf",
+                 others = folder / "temporary" / "cufault-trial-999999999-GhIjKl";
+  const std::string records = folder / "records", fake = fs::path(FAKE_CUBLAS_DIR) / "a";
+  fs::create_directories(older);
+  fs::last_write_time(older, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  cufault({"preflight", "--records", records, "--cublas", fake});
+  run({"road.create"});
+  fs::create_directories(home / ".nv" / "ComputeCache");
+  fs::create_symlink("nowhere", home / ".nv" / "broken");
+  std::ofstream(home / ".nv" / "ComputeCache" / "index") << "code";
+  if (geteuid() == 0) {
+    fs::create_directories(others);
+    ASSERT_EQ(chown(others.c_str(), 65534, 65534), 0);
+  }
+  const auto seen = cufault({"floor", "--records", records}, {{"HOME", home}});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("note: "), HasSubstr(home / ".nv" / "ComputeCache/index")));
+}
+
+TEST_F(road, is_unresolved_where_no_trial_gets_a_folder) {
+  const auto seen = run({"road.create"}, {{"TMPDIR", "/nonexistent"}});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("4 UNRESOLVED"), HasSubstr("no folder for the trial")));
+  ASSERT_EQ(files(".json").size(), 1U) << seen.stderr_text;
+  EXPECT_TRUE(load_record(files(".json")[0]).complete);
 }
 
 TEST_F(road, tells_crashes_exit_handlers_and_forks_apart) {
@@ -156,6 +185,57 @@ TEST_F(road, takes_a_second_pair_where_one_is_given) {
   const auto missing = run({"road.ends/other_pair"}, {{"CUFAULT_OTHER_CUBLAS", folder / "nowhere"}});
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.stderr_text, HasSubstr("CUFAULT_OTHER_CUBLAS"));
+}
+
+TEST_F(road, names_a_second_pair_that_kills_the_process) {
+  const fs::path deadly = folder / "deadly";
+  fs::create_directories(deadly);
+  fs::create_symlink(fs::path(FAKE_CUBLAS_DIR) / "deadly" / "libcublas.so.13", deadly / "libcublas.so.13");
+  fs::create_symlink(fs::path(FAKE_CUBLAS_DIR) / "a" / "libcublasLt.so.13", deadly / "libcublasLt.so.13");
+  const auto seen = run({"road.ends/other_pair"}, {{"CUFAULT_OTHER_CUBLAS", deadly}});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, AllOf(HasSubstr("CUFAULT_OTHER_CUBLAS: " + deadly.string()),
+                                      HasSubstr("ended with signal 6 while loading")));
+}
+
+TEST_F(road, lists_what_is_special_about_an_arm) {
+  const auto all = nlohmann::json::parse(cufault({"list", "--json"}).stdout_text);
+  const auto arm_of = [&](const std::string& case_name, const std::string& name) {
+    for (const auto& c : all) {
+      for (const auto& a : c["arms"]) {
+        if (c["name"] == case_name && a["name"] == name) return a;
+      }
+    }
+    throw std::out_of_range(name);
+  };
+  EXPECT_EQ(arm_of("road.ends", "thorough")["thorough"], true);
+  EXPECT_EQ(arm_of("road.ends", "other_pair")["other_cublas"], true);
+  EXPECT_EQ(arm_of("road.races", "now_and_then")["races"], "a counter");
+  const auto usual = arm_of("road.create", "fault");
+  EXPECT_EQ(usual["thorough"], false);
+  EXPECT_EQ(usual["races"], "");
+  EXPECT_EQ(usual["other_cublas"], false);
+  const std::string text = cufault({"list"}).stdout_text;
+  for (const char* mark : {"(full tier)\n", "(races)\n", "(second cuBLAS)\n"})
+    EXPECT_THAT(text, HasSubstr(mark));
+}
+
+TEST_F(road, names_the_causes_of_a_status_and_a_status_that_nothing_returned) {
+  run({"road.create"});
+  const std::string recorded = files(".json").at(0);
+  const auto found = cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", recorded});
+  EXPECT_EQ(found.exit_code, 0);
+  EXPECT_THAT(found.stdout_text, HasSubstr("road.create/fault"));
+  const auto typo = cufault({"causes", "CUBLAS_STATUS_ALOC_FAILED", recorded});
+  EXPECT_EQ(typo.exit_code, 2);
+  EXPECT_EQ(typo.stderr_text,
+            "cufault: no call returned CUBLAS_STATUS_ALOC_FAILED in 1 record; "
+            "statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR\n");
+  fs::remove_all(folder / "records");
+  run({"road.create"}, {{"ROAD_CONTROL", "14"}});
+  const auto silenced = cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", files(".json").at(0).string()});
+  EXPECT_EQ(silenced.exit_code, 0);
+  EXPECT_THAT(silenced.stdout_text, HasSubstr("with a working control returned"));
 }
 
 TEST_F(road, leaves_thorough_arms_out_of_the_quick_tier_unless_named) {
@@ -466,6 +546,10 @@ class road_cut_short : public road {
   void start() {
     setenv("ROAD_FAULT", "hang", 1);
     setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+    // Who is killed leaves its trial's folder: not where the floor would find it.
+    const char* usual = getenv("TMPDIR");
+    const std::string before = usual != nullptr ? usual : "";
+    setenv("TMPDIR", (folder / "temporary").c_str(), 1);
     std::vector<std::string> words{ROAD_PROGRAM,
                                    "run",
                                    "road.create",
@@ -487,6 +571,7 @@ class road_cut_short : public road {
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     unsetenv("ROAD_FAULT");
+    usual != nullptr ? setenv("TMPDIR", before.c_str(), 1) : unsetenv("TMPDIR");
     // "road.create / fault ... " is printed when the arm is about to start; the control is over then.
     std::string said;
     for (char c = 0; said.find("/ fault ...") == std::string::npos && read(ends[0], &c, 1) == 1;) said += c;

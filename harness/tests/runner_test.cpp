@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <sstream>
 
 namespace cufault {
@@ -200,6 +201,16 @@ TEST(trial, that_cannot_be_started_proves_nothing) {
   runner_options options;
   options.command = [](const auto&...) { return words{"/nowhere/trial"}; };
   expect_harness_failed(run_trial(a_case, host_arm(), 7, 0, options), "/nowhere/trial");
+}
+
+TEST(trial, without_a_folder_of_its_own_proves_nothing) {
+  const char* usual = getenv("TMPDIR");
+  const std::string before = usual != nullptr ? usual : "";
+  setenv("TMPDIR", "/nonexistent", 1);
+  const auto o = run_trial(a_case, host_arm(), 7, 0, running({"normal"}));
+  usual != nullptr ? setenv("TMPDIR", before.c_str(), 1) : unsetenv("TMPDIR");
+  expect_harness_failed(o, "no folder for the trial (TMPDIR=/nonexistent): ");
+  EXPECT_EQ(o.rung, 7);
 }
 
 TEST(trial, that_is_interrupted_is_no_observation) {

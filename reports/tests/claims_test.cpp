@@ -219,6 +219,22 @@ TEST(claims, hold_partly_where_findings_of_one_arm_disagree) {
   EXPECT_EQ(v[0].evidence.at(0).why, "8 MiB; 0 MiB");
 }
 
+TEST(claims, are_not_judged_by_the_findings_of_those_that_survived) {
+  auto hung = crash({});
+  hung.ended = outcome::timed_out;
+  const auto survived = with_finding(trial({success}), found(false));
+  for (const auto& lost : {crash({}), hung}) {
+    EXPECT_EQ(verdict_on(claim_of('X'), {testing(arm_kind::fault, {survived, lost})}), "not measured yet");
+    EXPECT_EQ(verdict_on(claim_of('F'), {testing(arm_kind::fault, {survived, lost})}), "not measured yet");
+    EXPECT_EQ(
+        verdict_on(claim_of('X'), {testing(arm_kind::fault, {survived, with_finding(lost, found(true))})}),
+        "partly")
+        << "what it found before it ended counts";
+  }
+  EXPECT_EQ(verdict_on(claim_of('F'), {testing(arm_kind::fault, {trial({success}), crash({})})}), "confirmed")
+      << "an arm without findings is judged by its failures";
+}
+
 TEST(claims, hold_partly_where_arms_or_stacks_disagree) {
   EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {trial({internal})}, "one"),
                                          testing(arm_kind::fault, {trial({success})}, "two")}),

@@ -167,10 +167,12 @@ TEST(claims_table, shows_each_verdict_with_its_evidence) {
             "2 claims: 1 other status, 1 untestable\n");
   std::ostringstream markdown;
   print_claims(markdown, list, table_style::markdown);
-  EXPECT_TRUE(contains(markdown.str(),
-                       "| S0-5 | F | other status | too little memory | "
-                       "other status by memory.leak/fault, whole (cuBLAS 13.1.0)<br>"
-                       "refuted by memory.leak/fault (cuBLAS 12.4.5) |\n"))
+  EXPECT_TRUE(
+      contains(markdown.str(),
+               "| S0-5 | F | other status | too little memory | "
+               "other status by memory.leak/fault, whole (b)<br>refuted by memory.leak/fault (a) |\n"))
+      << markdown.str();
+  EXPECT_TRUE(markdown.str().starts_with("- a: cuBLAS 12.4.5\n- b: cuBLAS 13.1.0\n\n| claim |"))
       << markdown.str();
 }
 
@@ -263,7 +265,17 @@ TEST(cause_table, names_each_arm_whose_call_returned_the_status) {
   EXPECT_TRUE(contains(out.str(), "| cuBLAS 12.0.1<br>cuBLAS 13.1.0 |")) << out.str();
   EXPECT_TRUE(contains(out.str(), "1 way by 1 call\n")) << out.str();
   print_causes(none, internal, two, table_style::text);
-  EXPECT_EQ(none.str(), "no call returned CUBLAS_STATUS_INTERNAL_ERROR in 2 records\n");
+  EXPECT_EQ(
+      none.str(),
+      "no call of a fault arm with a working control returned CUBLAS_STATUS_INTERNAL_ERROR in 2 records\n");
+}
+
+TEST(cause_table, leaves_out_cases_whose_control_is_unresolved) {
+  std::array one{example()};
+  one[0].cases[0].arms[0].judged = verdict::unresolved;
+  std::ostringstream out;
+  print_causes(out, no_memory, one, table_style::text);
+  EXPECT_TRUE(contains(out.str(), "returned CUBLAS_STATUS_ALLOC_FAILED in 1 record\n")) << out.str();
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ void litter_and_crash(trial& t) {
   std::filesystem::create_directories(t.scratch() / "closed" / "within");
   std::ofstream(t.scratch() / "closed" / "file") << "litter";
   std::filesystem::permissions(t.scratch() / "closed", std::filesystem::perms::none);
+  std::filesystem::permissions(t.scratch(), std::filesystem::perms::none);
   observe(crash());
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -160,7 +161,7 @@ int main(int argc, char** argv) try {
   if (what == "entries") entries();
   if (what == "next_library") next_library();
   return 0;
-} catch (const cufault::setup_failed& e) {
+} catch (const std::runtime_error& e) {
   std::printf("setup failed: %s\n", e.what());
   return 1;
 }
