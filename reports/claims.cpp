@@ -8,7 +8,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -71,8 +73,8 @@ bool counts(const arm_result& arm) {
   return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
 }
 
-/// Did some trials find something about it, and others crash or hang before they could? The survivors do not
-/// speak for those.
+/// Did trials crash or hang before they could find anything about a claim that findings tell? Those that
+/// survived do not speak for them.
 bool cut_off(const claim& what, const arm_result& arm) {
   bool found = false, lost = false;
   for (const auto& o : arm.trials) {
@@ -81,7 +83,7 @@ bool cut_off(const claim& what, const arm_result& arm) {
     found = found || speaks;
     lost = lost || (!speaks && (o.ended == outcome::crashed || o.ended == outcome::timed_out));
   }
-  return found && lost;
+  return lost && (found || what.kind == 'X');
 }
 
 std::optional<word> by_findings(const claim& what, const arm_result& arm) {
@@ -132,24 +134,26 @@ bool provoked(const case_result& c, const arm_result& arm, const std::vector<sig
 std::optional<word> says_of(const claim& what, const case_result& c, const arm_result& arm) {
   if (!counts(arm) || arm.judged == verdict::not_provoked) return std::nullopt;
   if (std::find(arm.claims.begin(), arm.claims.end(), what.id) == arm.claims.end()) return std::nullopt;
-  if (cut_off(what, arm)) return std::nullopt;
-  if (auto found = by_findings(what, arm)) return found;
-
   const auto plateaus = arm_signatures(arm);
+  if (cut_off(what, arm)) return word{"cut off", describe(plateaus)};
+  if (auto found = by_findings(what, arm)) return found;
   if (what.kind == 'F' && arm.kind == arm_kind::fault) return by_failure(what, plateaus);
   const bool cure = arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
   if ((what.kind != 'R' && what.kind != 'D') || !cure || !provoked(c, arm, plateaus)) return std::nullopt;
-  const bool clears = std::none_of(plateaus.begin(), plateaus.end(), failed);
-  return word{clears == (what.kind == 'R') ? "confirmed" : "refuted", describe(plateaus)};
+  const auto failing = std::count_if(plateaus.begin(), plateaus.end(), failed);
+  if (failing != 0 && failing != std::ssize(plateaus)) return word{"partly", describe(plateaus)};
+  return word{(failing == 0) == (what.kind == 'R') ? "confirmed" : "refuted", describe(plateaus)};
 }
 
 std::string verdict_of(const claim& what, const std::vector<claim_evidence>& evidence) {
   if (!what.untestable.empty()) return "untestable";
   if (!what.awaits.empty()) return "awaits " + what.awaits;
-  if (evidence.empty()) return "not measured yet";
-  const bool agreed = std::all_of(evidence.begin(), evidence.end(),
-                                  [&](const claim_evidence& e) { return e.says == evidence.front().says; });
-  return agreed ? evidence.front().says : "partly";
+  std::set<std::string_view> said;
+  for (const claim_evidence& e : evidence) said.insert(e.says);
+  if (said.empty() || said == std::set<std::string_view>{"cut off"}) return "not measured yet";
+  // Where it never fails as documented, and fails otherwise somewhere, that is what there is to say.
+  if (said == std::set<std::string_view>{"other status", "refuted"}) return "other status";
+  return said.size() == 1 ? std::string{*said.begin()} : "partly";
 }
 
 }  // namespace

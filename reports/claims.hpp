@@ -31,7 +31,7 @@ std::vector<claim> claims_from(const json_cursor& top);             ///< likewis
 /// What one arm says about a claim.
 struct claim_evidence {
   std::string case_name, arm, stack;  ///< stack: "cuBLAS 13.1.0, NVIDIA H200, driver 580.159.04"
-  std::string says;                   ///< "confirmed", "other status", "refuted" or "partly"
+  std::string says;                   ///< "confirmed", "other status", "refuted", "partly" or "cut off"
   std::string why;                    ///< signature or finding in one line
   friend bool operator==(const claim_evidence&, const claim_evidence&) = default;
 };

@@ -137,7 +137,8 @@ TEST(claims, of_a_remedy_are_confirmed_where_it_clears_and_refuted_where_not) {
     EXPECT_EQ(
         verdict_on(claim_of('R'),
                    {testing(kind, {trial({no_memory}, {success, right}), trial({no_memory}, {no_memory})})}),
-        "refuted");
+        "partly")
+        << "it clears on some rungs";
   }
 }
 
@@ -233,6 +234,24 @@ TEST(claims, are_not_judged_by_the_findings_of_those_that_survived) {
   }
   EXPECT_EQ(verdict_on(claim_of('F'), {testing(arm_kind::fault, {trial({success}), crash({})})}), "confirmed")
       << "an arm without findings is judged by its failures";
+}
+
+TEST(claims, of_fact_show_an_arm_that_ended_before_it_could_tell) {
+  const auto cut_off = testing(arm_kind::fault, {crash({})}, "one");
+  const auto v = judge_claims({claim_of('X')}, std::vector{with({cut_off})});
+  EXPECT_EQ(v[0].verdict, "not measured yet");
+  EXPECT_EQ(v[0].evidence.at(0).says, "cut off");
+  EXPECT_EQ(
+      verdict_on(claim_of('X'),
+                 {cut_off, testing(arm_kind::fault, {with_finding(trial({success}), found(false))}, "two")}),
+      "partly")
+      << "the others do not speak for it";
+}
+
+TEST(claims, of_a_failure_have_another_status_if_nowhere_the_documented_one) {
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {trial({no_memory})}, "one"),
+                                         testing(arm_kind::fault, {trial({success})}, "two")}),
+            "other status");
 }
 
 TEST(claims, hold_partly_where_arms_or_stacks_disagree) {
