@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace cufault {
 namespace {
@@ -62,6 +63,18 @@ std::vector<failure_case>& registry() {
 
 }  // namespace
 
+arm& failure_case::add(std::string name, arm_kind kind, std::string summary, std::function<void(trial&)> body,
+                       std::vector<std::string> claims) {
+  arm& a = arms.emplace_back();
+  a.name = std::move(name);
+  a.kind = kind;
+  a.summary = std::move(summary);
+  a.claims = std::move(claims);
+  a.body = std::move(body);
+  a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+  return a;
+}
+
 std::string defect_of(const failure_case& c) {
   if (!is_case_name(c.name)) return "its name is not FAMILY.NAME of a-z, 0-9 and '_'";
   for (const auto& id : c.failures) {
@@ -75,18 +88,28 @@ std::string defect_of(const failure_case& c) {
   for (const auto& a : c.arms) {
     const auto answered =
         std::find_if(c.arms.begin(), c.arms.end(), [&](const arm& f) { return f.name == a.against; });
-    if (answered != c.arms.end() && answered->thorough && !a.thorough)
+    if (answered != c.arms.end() && is_quick(c, a) && !is_quick(c, *answered))
       return fmt::format("arm '{}' is in the quick tier, and '{}', which it answers, is not", a.name,
                          a.against);
     if (!a.against.empty() && (answered == c.arms.end() || answered->kind != arm_kind::fault))
       return fmt::format("arm '{}': there is no fault arm '{}' for it to answer", a.name, a.against);
   }
-  const auto has = [&](arm_kind kind) {
-    return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& a) { return a.kind == kind; });
+  for (const auto& name : c.quick) {
+    if (!names.contains(name)) return fmt::format("there is no arm '{}' for its quick tier", name);
+  }
+  const auto has = [&](arm_kind kind, bool quick_alone) {
+    return std::any_of(c.arms.begin(), c.arms.end(),
+                       [&](const arm& a) { return a.kind == kind && (!quick_alone || is_quick(c, a)); });
   };
-  if (!has(arm_kind::control)) return "it has no control arm";
-  if (!has(arm_kind::fault)) return "it has no fault arm";
+  if (!has(arm_kind::control, false)) return "it has no control arm";
+  if (!has(arm_kind::fault, false)) return "it has no fault arm";
+  if (!has(arm_kind::control, true)) return "its quick tier has no control arm";
+  if (!has(arm_kind::fault, true)) return "its quick tier has no fault arm";
   return {};
+}
+
+bool is_quick(const failure_case& c, const arm& a) {
+  return c.quick.empty() || std::find(c.quick.begin(), c.quick.end(), a.name) != c.quick.end();
 }
 
 const std::vector<failure_case>& all_cases() {

@@ -64,7 +64,6 @@ struct arm {
   std::optional<ladder> rungs{};
   int repeats = 1;            ///< trials for an arm that may race; with rungs, of every rung
   std::string races{};        ///< why its outcome may differ from trial to trial; empty: it must not
-  bool thorough = false;      ///< left out of the quick tier
   bool other_cublas = false;  ///< takes part only where a second pair is given (trial::other_libraries)
   bool binds_itself = false;  ///< no cuBLAS is bound before the body: it loads one, observed (load_cublas)
   std::chrono::seconds timeout{60};
@@ -76,7 +75,13 @@ struct failure_case {
   std::string name{};  ///< "FAMILY.NAME", as in cases/FAMILY/NAME.cpp
   std::string summary{};
   std::vector<std::string> failures{};  ///< field failures it shows: "F-MEM-01"
+  std::vector<std::string> quick{};     ///< names of its arms in the quick tier; empty: all of them
   std::vector<arm> arms{};              ///< at least one control and one fault
+
+  /// Adds an arm in the usual environment: code is loaded lazily, and handles get the default workspace. What else it needs is
+  /// set on what this returns, before the next arm is added.
+  arm& add(std::string name, arm_kind kind, std::string summary, std::function<void(trial&)> body,
+           std::vector<std::string> claims = {});
 };
 
 /// All cases linked into this program, by name.
@@ -88,6 +93,9 @@ const std::vector<failure_case>& all_cases();
 struct register_case {
   explicit register_case(failure_case c);
 };
+
+/// Whether the quick tier has this arm of the case, if it has the case.
+bool is_quick(const failure_case& c, const arm& a);
 
 /// Why a case is malformed; empty if it is well formed. `register_case` uses it; tests call it directly.
 std::string defect_of(const failure_case& c);

@@ -30,8 +30,9 @@ struct run_arguments {
   std::filesystem::path records = "records", expectations;
   target where;
   std::optional<std::uint64_t> seed;
-  bool quick = false;    ///< leave out cases of the full tier and thorough arms, unless named themselves
-  bool shuffle = false;  ///< cases, and arms within each, in an order drawn from the seed
+  bool quick = false;              ///< only the quick tier, and what is named itself
+  std::pair<int, int> part{1, 1};  ///< only the first-th of so many parts of each case; controls are in all
+  bool shuffle = false;            ///< cases, and arms within each, in an order drawn from the seed
   int wait_seconds = 10;
   int not_provoked_budget = 0;
   std::vector<std::string> argv;  ///< for the record

@@ -189,7 +189,7 @@ int list_cases(bool json) {
                       {"kind", to_string(a.kind)},
                       {"summary", a.summary},
                       {"claims", a.claims},
-                      {"thorough", a.thorough},
+                      {"quick", p.tier == "quick" && is_quick(c, a)},
                       {"races", a.races},
                       {"other_cublas", a.other_cublas},
                       {"needs", a.needs == need::gpu ? "gpu" : "host"}});
@@ -217,7 +217,7 @@ int list_cases(bool json) {
       std::string claims;
       for (const auto& id : a["claims"]) claims += " " + id.get<std::string>();
       std::string marks;
-      if (a["thorough"].get<bool>()) marks += " (full tier)";
+      if (!a["quick"].get<bool>()) marks += " (full tier)";
       if (!a["races"].get<std::string>().empty()) marks += " (races)";
       if (a["other_cublas"].get<bool>()) marks += " (second cuBLAS)";
       fmt::print("    {:<9} {:<34} {}{}{}{}\n", a["kind"].get<std::string>(), a["name"].get<std::string>(),

@@ -184,6 +184,7 @@ void frame_reader::take(std::string_view payload) {
     call.milliseconds = in.number("ms");
     seen_.calls.back() = std::move(call);
     seen_.in_flight.clear();
+    foreseen_.clear();
   } else if (type == "apply") {
     auto text = in.some_text("text");
     seen_.applied += seen_.applied.empty() ? text : "; " + text;
@@ -193,6 +194,8 @@ void frame_reader::take(std::string_view payload) {
     seen_.measurements.push_back({in.text("name"), in.number("value"), in.text("unit")});
   } else if (type == "finding") {
     seen_.findings.push_back({in.text("claim"), in.boolean("holds"), in.text("why")});
+  } else if (type == "foresee") {
+    foreseen_.push_back({in.text("claim"), in.boolean("holds"), in.text("why")});
   } else if (type == "log") {
     seen_.library_log.push_back(in.text("line"));
   } else if (type == "context") {

@@ -23,6 +23,7 @@ namespace cufault {
 ///   memory   {at, free, total}
 ///   measure  {name, value, unit}
 ///   finding  {claim, holds, why}
+///   foresee  {claim, holds, why}        a finding, should the next call never return
 ///   log      {line}                                  the library logged a line
 ///   context  {state}                                 "usable", "damaged", "none"
 ///   not_provoked {why}   harness_failed {why}
@@ -49,6 +50,8 @@ class frame_reader {
   [[nodiscard]] const std::string& garbled() const { return garbled_; }  ///< what was wrong; empty if nothing
   /// The trial said not_provoked or harness_failed.
   [[nodiscard]] bool stopped() const { return stopped_; }
+  /// Findings that hold if the process ended in the call that is in flight.
+  [[nodiscard]] const std::vector<finding>& foreseen() const { return foreseen_; }
   [[nodiscard]] bool mid_frame() const {
     return !pending_.empty();
   }  ///< bytes of an unfinished frame are held
@@ -57,6 +60,7 @@ class frame_reader {
   void take(std::string_view payload);
   std::string pending_;
   observation seen_;
+  std::vector<finding> foreseen_;
   std::size_t frames_ = 0, bytes_ = 0;  // taken
   bool done_ = false;
   bool stopped_ = false;

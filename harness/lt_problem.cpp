@@ -69,4 +69,10 @@ product_result lt_product(cublasLtHandle_t light, void* workspace, std::size_t w
   return result;
 }
 
+cublasLtHandle_t new_light_handle() {
+  cublasLtHandle_t light = nullptr;
+  require(cublasLtCreate(&light));
+  return light;
+}
+
 }  // namespace cufault

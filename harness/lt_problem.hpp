@@ -62,4 +62,7 @@ class lt_problem {
   int found_ = 0;
 };
 
+/// For set-up: throws setup_failed where none can be created.
+cublasLtHandle_t new_light_handle();
+
 }  // namespace cufault

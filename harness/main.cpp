@@ -31,16 +31,18 @@ constexpr const char* codes =
     "Exit codes: 0 as expected; 1 gate failed, differences found, or blessed; 2 unresolved or bad input;\n"
     "77 nothing could be provoked here; 130 interrupted.\n"
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
-    "CUFAULT_TIER=quick|full is --tier; CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix "
-    "two.";
+    "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. Under ctest, CUFAULT_TIER,\n"
+    "CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS and CUFAULT_CUBLASLT stand for the options of those names.";
 
 void add_target(CLI::App* command, target& where) {
   command
       ->add_option("--cublas", where.cublas, "cuBLAS library or its folder (default: what the loader takes)")
+      ->envname("CUFAULT_CUBLAS")
       ->type_name("PATH");
   command
       ->add_option("--cublaslt", where.cublaslt,
                    "cuBLASLt library or its folder (default: the one beside --cublas)")
+      ->envname("CUFAULT_CUBLASLT")
       ->type_name("PATH");
   command->add_option("--device", where.device, "CUDA device")
       ->check(CLI::NonNegativeNumber)
@@ -83,11 +85,15 @@ int dispatch(int argc, char** argv) {
   run->add_option("--expectations", running.expectations, "folder of expectations (default: cufault's own)")
       ->type_name("DIR");
   add_target(run, running.where);
-  run->add_option("--tier", tier, "quick: without thorough arms; full: everything")
+  run->add_option("--tier", tier, "quick: what finds most in about a minute; full: everything")
       ->check(CLI::IsMember({"quick", "full"}))
       ->envname("CUFAULT_TIER")
       ->capture_default_str();
-  run->add_flag("--shuffle", running.shuffle, "run cases and arms in an order drawn from the seed");
+  run->add_option("--part", running.part,
+                  "only part I of N of each case: its controls, and every N-th fault with what answers it")
+      ->type_name("I N");
+  run->add_flag("--shuffle", running.shuffle, "run cases and arms in an order drawn from the seed")
+      ->envname("CUFAULT_SHUFFLE");
   seeded = run->add_option("--seed", seed, "seed of all random data (default: a new one, printed)");
   run->add_option("--wait", running.wait_seconds, "seconds to wait for a GPU in use by another cufault")
       ->check(CLI::NonNegativeNumber)

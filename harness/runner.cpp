@@ -266,6 +266,8 @@ observation run_trial(const failure_case& c, const arm& a, std::optional<std::in
   seen.stdout_text = std::move(process.stdout_text);
   seen.stderr_text = std::move(process.stderr_text);
   decide_ending(seen, reader, process);
+  if (!seen.in_flight.empty() && comparable(seen))
+    seen.findings.insert(seen.findings.end(), reader.foreseen().begin(), reader.foreseen().end());
 
   // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
   if (before) {

@@ -194,9 +194,17 @@ void trial::measure(std::string_view name, double value, std::string_view unit) 
 }
 
 void trial::conclude(std::string_view claim, bool holds, std::string_view why) {
+  find("finding", claim, holds, why);
+}
+
+void trial::foresee(std::string_view claim, bool holds, std::string_view why) {
+  find("foresee", claim, holds, why);
+}
+
+void trial::find(const char* frame, std::string_view claim, bool holds, std::string_view why) {
   if (std::find(arm_.claims.begin(), arm_.claims.end(), claim) == arm_.claims.end())
     throw setup_failed(fmt::format("the arm concludes on {}, which is not among its claims", claim));
-  send({{"t", "finding"}, {"claim", claim}, {"holds", holds}, {"why", why}});
+  send({{"t", frame}, {"claim", claim}, {"holds", holds}, {"why", why}});
 }
 
 void trial::library_logged(std::string_view line) {

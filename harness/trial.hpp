@@ -84,6 +84,8 @@ class trial {
   void sample(std::string_view at);  ///< free and total device memory now; needs a context
   void measure(std::string_view name, double value, std::string_view unit = "");
   void conclude(std::string_view claim, bool holds, std::string_view why);
+  /// What to conclude should the process end in the next observed call; forgotten when that returns.
+  void foresee(std::string_view claim, bool holds, std::string_view why);
 
   /// Goes on with the same arm in a new process, at the next stage, with changes to the environment (an empty
   /// value unsets). Returns when it has ended; the body must return then.
@@ -116,6 +118,7 @@ class trial {
 
  private:
   void send(const nlohmann::json& frame);
+  void find(const char* frame, std::string_view claim, bool holds, std::string_view why);
   void run_body();
   void tell_exceptions(const std::function<void()>& work);
   std::string context_state();
@@ -168,10 +171,6 @@ load_result load_cublas(const cublas_paths& paths, bool lazily = true);
 
 std::size_t free_device_memory();    ///< bytes; throws setup_failed
 std::size_t resident_host_memory();  ///< bytes of this process
-
-/// For arms that are not about it: code is loaded lazily, and handles get the default workspace.
-inline const std::map<std::string, std::string> usual_environment{{"CUDA_MODULE_LOADING", "LAZY"},
-                                                                  {"CUBLAS_WORKSPACE_CONFIG", ""}};
 
 /// Seeds for random data: one after the other, from the trial's own.
 std::uint64_t fresh_seed();

@@ -88,24 +88,16 @@ failure_case cache_unreadable() {
   c.name = "environment.cache_unreadable";
   c.summary = "the driver's cache of compiled code is in a place that cannot be used";
   c.failures = {"F-ENV-10"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.body = body;
-    a.environment = {
-        {"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}, {"CUDA_CACHE_DISABLE", ""}};
-    c.arms.push_back(std::move(a));
-  };
 
-  add("control", arm_kind::control, "the cache is in a folder of its own", control);
+  c.add("control", arm_kind::control, "the cache is in a folder of its own", control);
 
-  add("mode_0", arm_kind::fault, "a folder that nobody may read", mode_0);
-  add("not_a_folder", arm_kind::fault, "a path below a file", not_a_folder);
-  add("read_only", arm_kind::fault, "a folder in which nothing can be made", read_only);
+  c.add("mode_0", arm_kind::fault, "a folder that nobody may read", mode_0);
+  c.add("not_a_folder", arm_kind::fault, "a path below a file", not_a_folder);
+  c.add("read_only", arm_kind::fault, "a folder in which nothing can be made", read_only);
 
-  add("place_of_its_own", arm_kind::remedy, "start again with a cache that can be written", place_of_its_own);
+  c.add("place_of_its_own", arm_kind::remedy, "start again with a cache that can be written",
+        place_of_its_own);
+  for (arm& a : c.arms) a.environment["CUDA_CACHE_DISABLE"] = "";
   return c;
 }
 

@@ -89,16 +89,9 @@ failure_case driver_mismatch() {
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&), need needs,
                        std::map<std::string, std::string> environment = {},
                        std::vector<std::string> claims = {}) {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = on_its_driver(body);
+    arm& a = c.add(name, kind, summary, on_its_driver(body), std::move(claims));
     a.needs = needs;
-    a.environment = std::move(environment);
-    a.environment.insert({{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}});
-    c.arms.push_back(std::move(a));
+    a.environment.merge(environment);
   };
   const auto code = [](const char* number) { return with_driver("fake", {{"CUFAULT_FAKE_CUINIT", number}}); };
   const int older_major = (CUDART_VERSION / 1000 - 1) * 1000 + 90;

@@ -40,15 +40,9 @@ failure_case driver_missing() {
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&), need needs,
                        std::map<std::string, std::string> environment = {},
                        std::vector<std::string> claims = {}) {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = on_its_driver(body);
+    arm& a = c.add(name, kind, summary, on_its_driver(body), std::move(claims));
     a.needs = needs;
     a.environment = std::move(environment);
-    c.arms.push_back(std::move(a));
   };
   const std::map<std::string, std::string> stub_code{{"CUFAULT_FAKE_CUINIT", "34"}};
   const std::map<std::string, std::string> old_driver{{"CUFAULT_FAKE_DRIVER_VERSION", "11040"}};

@@ -84,15 +84,10 @@ failure_case hidden_devices() {
   c.failures = {"F-ENV-08"};
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&), need needs,
                        std::map<std::string, std::string> environment = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.body = on_its_driver(body);
+    arm& a = c.add(name, kind, summary, on_its_driver(body));
     a.needs = needs;
-    a.environment = std::move(environment);
-    a.environment.insert({{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}});
-    return c.arms.emplace_back(std::move(a));
+    a.environment.merge(environment);
+    return a;
   };
 
   add("control", arm_kind::control, "both libraries are loaded and answer without a driver", libraries_answer,

@@ -88,17 +88,10 @@ failure_case missing_entry() {
   c.summary = "a driver that lacks one function, as an older one does";
   c.failures = {"F-ENV-09"};
   const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       void (*body)(trial&), const char* hidden) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.body = body;
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"},
-                     {"CUBLAS_WORKSPACE_CONFIG", ""},
-                     {host_faults::hidden_entry_variable, hidden}};
+                       void (*body)(trial&), const char* hidden) {
+    arm& a = c.add(name, kind, summary, body);
+    a.environment[host_faults::hidden_entry_variable] = hidden;
     a.preload = host_faults::preload();
-    return c.arms.emplace_back(std::move(a));
   };
 
   add("control", arm_kind::control, "nothing is hidden", work, "");
@@ -109,14 +102,19 @@ failure_case missing_entry() {
         "cuTensorMapEncodeTiled", "cuDeviceGetAttribute", "cuEventCreate", "cuStreamCreateWithPriority",
         "cuFuncSetAttribute", "cuMemsetD8Async", "cuModuleLoadData", "cuMemGetInfo", "cuMemAllocAsync",
         "cuLibraryGetKernel", "cuKernelGetFunction"}) {
-    arm& a = add(arm_without(entry), arm_kind::fault, std::string("as if the driver had no ") + entry, work,
-                 entry);
-    a.thorough = c.arms.size() > 7;  // the first six are in the quick tier
+    add(arm_without(entry), arm_kind::fault, std::string("as if the driver had no ") + entry, work, entry);
   }
 
   add("driver_that_has_it", arm_kind::remedy, "start again on a driver that has the function",
       driver_that_has_it, "cuMemAlloc");
   add("retry_alone", arm_kind::dead_end, "the same calls again", retry_alone, "cuMemAlloc");
+  c.quick = {"control",
+             "without_mem_alloc",
+             "without_library_load_data",
+             "without_launch_kernel",
+             "without_launch_kernel_ex",
+             "driver_that_has_it",
+             "retry_alone"};
   return c;
 }
 

@@ -484,17 +484,12 @@ failure_case mixed_libraries() {
   using body_with_pairs = std::function<void(trial&, const pairs&)>;
   const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary, need where,
                        int count, body_with_pairs body, std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = with_pairs(count, std::move(body));
+    arm& a = c.add(name, kind, summary, with_pairs(count, std::move(body)), std::move(claims));
     a.needs = where;
     a.other_cublas = count == 2;
     a.binds_itself = true;
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}, {"LD_BIND_NOW", ""}};
-    return c.arms.emplace_back(std::move(a));
+    a.environment["LD_BIND_NOW"] = "";
+    return a;
   };
   const std::vector<std::string> shown{"S1-14", "S1-16"};
   const std::vector<std::string> of_a_mixture{"S0-1", "S0-2", "S1-1", "S1-14", "S1-15", "S1-16"};
@@ -578,6 +573,11 @@ failure_case mixed_libraries() {
       .against = "our_cublas_other_lt";
   add("older_pair_other_major", arm_kind::remedy, "the older pair, whole, of two major versions", need::gpu,
       2, older_pair_of_two_majors, {"S0-3"});
+  c.quick = {"control",           "control_gpu",         "control_linked",      "foreign_first",
+             "drop_folder",       "preload_right",       "link_both_rpath",     "load_right_first",
+             "foreign_first_now", "foreign_renamed",     "foreign_loaded",      "executable_runpath",
+             "executable_rpath",  "our_cublas_other_lt", "other_cublas_our_lt", "other_major_renamed",
+             "both_of_one_major", "both_of_two_majors",  "older_pair",          "older_pair_other_major"};
   return c;
 }
 

@@ -130,22 +130,10 @@ failure_case without_toolkit() {
   failure_case c;
   c.name = "environment.without_toolkit";
   c.summary = "a driver and one pair of libraries, of whatever versions, and no toolkit";
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
-                       std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = body;
-    a.binds_itself = true;
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
 
-  add("control", arm_kind::control, "the toolkit stays where it was found", control);
+  c.add("control", arm_kind::control, "the toolkit stays where it was found", control);
 
-  arm& alone = add("pair_alone", arm_kind::fault, "no toolkit on any search path", pair_alone, {"S1-13"});
+  arm& alone = c.add("pair_alone", arm_kind::fault, "no toolkit on any search path", pair_alone, {"S1-13"});
   constexpr int major = CUDART_VERSION / 1000;
   alone.environment["LD_LIBRARY_PATH"] =
       folders_without({"libcudart.so", fmt::format("libcudart.so.{}", major), "libcublas.so",
@@ -154,11 +142,12 @@ failure_case without_toolkit() {
   alone.environment["PATH"] = folders_without({"nvcc"}, environment_variable("PATH"));
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) alone.environment[name] = "";
 
-  add("versions_as_they_are", arm_kind::fault, "driver, runtime and cuBLAS of different versions",
-      versions_as_they_are, {"S1-1"});
-  add("other_pair", arm_kind::fault, "another cuBLAS on the same driver and runtime", other_pair,
-      {"S0-3", "S1-1"})
+  c.add("versions_as_they_are", arm_kind::fault, "driver, runtime and cuBLAS of different versions",
+        versions_as_they_are, {"S1-1"});
+  c.add("other_pair", arm_kind::fault, "another cuBLAS on the same driver and runtime", other_pair,
+        {"S0-3", "S1-1"})
       .other_cublas = true;
+  for (arm& a : c.arms) a.binds_itself = true;
   return c;
 }
 

@@ -217,45 +217,36 @@ failure_case wrong_code() {
   c.name = "environment.wrong_code";
   c.summary = "device code that is for another architecture, newer than the driver, or asks for too much";
   c.failures = {"F-ENV-06", "F-ENV-07"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
-                       std::vector<std::string> claims = {}) {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = body;
-    a.environment = {
-        {"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}, {force_ptx, ""}, {forbid_ptx, ""}};
-    c.arms.push_back(std::move(a));
-  };
 
-  add("control", arm_kind::control, "machine code for this device, PTX for an older one, and cuBLAS", control,
-      {"S0-4"});
+  c.add("control", arm_kind::control, "machine code for this device, PTX for an older one, and cuBLAS",
+        control, {"S0-4"});
 
-  add("foreign_code", arm_kind::fault, "machine code for another architecture only", foreign_code,
-      {"S0-4", "S1-11"});
-  add("too_much_shared_memory", arm_kind::fault, "a launch with more shared memory than the device has",
-      too_much_shared_memory, {"S1-11"});
-  add("too_many_threads", arm_kind::fault, "a launch with more threads in a block than the device allows",
-      too_many_threads);
-  add("ptx_newer_than_driver", arm_kind::fault, "PTX of a version that no driver knows yet",
-      ptx_newer_than_driver, {"S1-13"});
-  add("ptx_for_newer_device", arm_kind::fault, "PTX for compute capability 12.0", ptx_for_newer_device,
-      {"S1-11"});
-  add("ptx_forced", arm_kind::fault, "CUDA_FORCE_PTX_JIT=1: machine code is ignored", ptx_forced);
-  add("cublas_ptx_forced", arm_kind::fault, "the same for cuBLAS: has it PTX for this device",
-      cublas_ptx_forced);
-  add("ptx_forbidden", arm_kind::fault, "CUDA_DISABLE_PTX_JIT=1: PTX is ignored", ptx_forbidden);
+  c.add("foreign_code", arm_kind::fault, "machine code for another architecture only", foreign_code,
+        {"S0-4", "S1-11"});
+  c.add("too_much_shared_memory", arm_kind::fault, "a launch with more shared memory than the device has",
+        too_much_shared_memory, {"S1-11"});
+  c.add("too_many_threads", arm_kind::fault, "a launch with more threads in a block than the device allows",
+        too_many_threads);
+  c.add("ptx_newer_than_driver", arm_kind::fault, "PTX of a version that no driver knows yet",
+        ptx_newer_than_driver, {"S1-13"});
+  c.add("ptx_for_newer_device", arm_kind::fault, "PTX for compute capability 12.0", ptx_for_newer_device,
+        {"S1-11"});
+  c.add("ptx_forced", arm_kind::fault, "CUDA_FORCE_PTX_JIT=1: machine code is ignored", ptx_forced);
+  c.add("cublas_ptx_forced", arm_kind::fault, "the same for cuBLAS: has it PTX for this device",
+        cublas_ptx_forced);
+  c.add("ptx_forbidden", arm_kind::fault, "CUDA_DISABLE_PTX_JIT=1: PTX is ignored", ptx_forbidden);
 
-  add("add_machine_code", arm_kind::remedy, "build for this device too", add_machine_code);
-  add("add_ptx", arm_kind::remedy, "build PTX too", add_ptx);
-  add("lower_ptx_version", arm_kind::remedy, "PTX of an older version", lower_ptx_version);
-  add("force_no_longer", arm_kind::remedy, "a new process without CUDA_FORCE_PTX_JIT", force_no_longer);
-  add("forbid_no_longer", arm_kind::remedy, "a new process without CUDA_DISABLE_PTX_JIT", forbid_no_longer);
+  c.add("add_machine_code", arm_kind::remedy, "build for this device too", add_machine_code);
+  c.add("add_ptx", arm_kind::remedy, "build PTX too", add_ptx);
+  c.add("lower_ptx_version", arm_kind::remedy, "PTX of an older version", lower_ptx_version);
+  c.add("force_no_longer", arm_kind::remedy, "a new process without CUDA_FORCE_PTX_JIT", force_no_longer);
+  c.add("forbid_no_longer", arm_kind::remedy, "a new process without CUDA_DISABLE_PTX_JIT", forbid_no_longer);
 
-  add("force_ptx_of_foreign", arm_kind::dead_end, "CUDA_FORCE_PTX_JIT=1 for code of another architecture",
-      force_ptx_of_foreign_code);
+  c.add("force_ptx_of_foreign", arm_kind::dead_end, "CUDA_FORCE_PTX_JIT=1 for code of another architecture",
+        force_ptx_of_foreign_code);
+  for (arm& a : c.arms) a.environment.insert({{force_ptx, ""}, {forbid_ptx, ""}});
+  c.quick = {"control",       "foreign_code", "ptx_newer_than_driver", "ptx_forced", "cublas_ptx_forced",
+             "ptx_forbidden", "add_ptx",      "force_no_longer"};
   return c;
 }
 

@@ -150,37 +150,30 @@ failure_case after_fork() {
   c.name = "handles.after_fork";
   c.summary = "CUDA and cuBLAS in a process that was forked after its parent had initialised CUDA";
   c.failures = {"F-LIF-02"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.body = body;
-    a.environment = usual_environment;
-    a.timeout = std::chrono::seconds(10);  // the child may hang on a lock that nobody holds any more
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "the same calls without a fork", control);
+  c.add("control", arm_kind::control, "the same calls without a fork", control);
 
-  add("child_calls", arm_kind::fault, "first calls in the child, then a product in the parent",
-      call_in_the_child);
-  add("child_multiplies", arm_kind::fault,
-      "the child uses the inherited handle, then a product in the parent", multiply_in_the_child);
-  add("child_destroys", arm_kind::fault,
-      "the child destroys the inherited handle, then a product in the parent", destroy_in_the_child);
-  add("only_counted", arm_kind::fault, "first calls in the child of a parent that only counted the devices",
-      fork_after_counting_devices);
+  c.add("child_calls", arm_kind::fault, "first calls in the child, then a product in the parent",
+        call_in_the_child);
+  c.add("child_multiplies", arm_kind::fault,
+        "the child uses the inherited handle, then a product in the parent", multiply_in_the_child);
+  c.add("child_destroys", arm_kind::fault,
+        "the child destroys the inherited handle, then a product in the parent", destroy_in_the_child);
+  c.add("only_counted", arm_kind::fault, "first calls in the child of a parent that only counted the devices",
+        fork_after_counting_devices);
 
-  add("fork_first", arm_kind::remedy, "fork before CUDA is initialised", fork_first).against = "child_calls";
-  add("fork_and_exec", arm_kind::remedy, "fork and exec", fork_and_exec);
+  c.add("fork_first", arm_kind::remedy, "fork before CUDA is initialised", fork_first).against =
+      "child_calls";
+  c.add("fork_and_exec", arm_kind::remedy, "fork and exec", fork_and_exec);
 
-  add("create_again", arm_kind::dead_end, "another handle in the child", create_again);
-  add("reset_in_child", arm_kind::dead_end, "cudaDeviceReset in the child", reset_in_the_child);
-  add("initialise_in_child", arm_kind::dead_end, "cuInit and cudaSetDevice in the child",
-      initialise_in_the_child);
-  add("count_on_no_context", arm_kind::dead_end, "fork while the devices were only counted",
-      count_on_no_context)
+  c.add("create_again", arm_kind::dead_end, "another handle in the child", create_again);
+  c.add("reset_in_child", arm_kind::dead_end, "cudaDeviceReset in the child", reset_in_the_child);
+  c.add("initialise_in_child", arm_kind::dead_end, "cuInit and cudaSetDevice in the child",
+        initialise_in_the_child);
+  c.add("count_on_no_context", arm_kind::dead_end, "fork while the devices were only counted",
+        count_on_no_context)
       .against = "child_calls";
+  // The child may hang on a lock that nobody holds any more.
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(10);
   return c;
 }
 

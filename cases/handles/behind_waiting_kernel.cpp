@@ -180,29 +180,24 @@ failure_case behind_waiting_kernel() {
   c.failures = {"F-LIF-08"};
   const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
                        bool eager = false) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.body = body;
-    a.environment = {{"CUDA_MODULE_LOADING", eager ? "EAGER" : "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+    arm& a = c.add(name, kind, summary, body);
+    if (eager) a.environment["CUDA_MODULE_LOADING"] = "EAGER";
     a.timeout = std::chrono::seconds(eager ? 8 : 5);
-    return c.arms.emplace_back(std::move(a));
+    return a;
   };
   constexpr bool eagerly = true;
   constexpr std::chrono::seconds unhurried{60};
   add("control", arm_kind::control, "the same calls with nothing that waits", control).timeout = unhurried;
   arm& slower = add("control_eager", arm_kind::control, "the same, eager module loading", control, eagerly);
   slower.timeout = unhurried;
-  slower.thorough = true;
 
   add("create_lazy", arm_kind::fault, "cublasCreate, lazy module loading", create);
-  add("create_eager", arm_kind::fault, "cublasCreate, eager module loading", create, eagerly).thorough = true;
-  add("create_light", arm_kind::fault, "cublasLtCreate, lazy module loading", create_light).thorough = true;
+  add("create_eager", arm_kind::fault, "cublasCreate, eager module loading", create, eagerly);
+  add("create_light", arm_kind::fault, "cublasLtCreate, lazy module loading", create_light);
   add("first_product_lazy", arm_kind::fault, "a handle's first product, lazy module loading", first_product);
-  add("destroy", arm_kind::fault, "cublasDestroy", destroy).thorough = true;
-  add("allocate", arm_kind::fault, "cudaMalloc", allocate).thorough = true;
-  add("free", arm_kind::fault, "cudaFree", free_memory).thorough = true;
+  add("destroy", arm_kind::fault, "cublasDestroy", destroy);
+  add("allocate", arm_kind::fault, "cudaMalloc", allocate);
+  add("free", arm_kind::fault, "cudaFree", free_memory);
 
   add("create_first", arm_kind::remedy, "create and warm up first", warm_up_first).against = "create_lazy";
   add("warm_up_first", arm_kind::remedy, "create and warm up first", warm_up_first).against =
@@ -211,7 +206,7 @@ failure_case behind_waiting_kernel() {
   eager.against = "first_product_lazy";
   arm& ended = add("end_the_wait_first", arm_kind::remedy, "end the wait, then destroy", end_the_wait_first);
   ended.against = "destroy";
-  eager.thorough = ended.thorough = true;
+  c.quick = {"control", "create_lazy", "create_first"};
   return c;
 }
 

@@ -128,40 +128,33 @@ failure_case destroy_at_exit() {
   c.name = "handles.destroy_at_exit";
   c.summary = "cublasDestroy while the process exits, from static destructors and atexit functions";
   c.failures = {"F-LIF-06"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.body = body;
-    a.environment = usual_environment;
-    a.timeout = std::chrono::seconds(20);
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "destroyed before exit", control);
+  c.add("control", arm_kind::control, "destroyed before exit", control);
 
-  add("static_before_cuda", arm_kind::fault, "a static object constructed before the first CUDA call",
-      registered_before_cuda<construct_static<destroy_the_handle>>);
-  add("static_after_cuda", arm_kind::fault, "a static object constructed after the handle was used",
-      registered_after_cuda<construct_static<destroy_the_handle>>);
-  add("atexit_before_cuda", arm_kind::fault, "an atexit function registered before the first CUDA call",
-      registered_before_cuda<register_atexit<destroy_the_handle>>);
-  add("atexit_after_cuda", arm_kind::fault, "an atexit function registered after the handle was used",
-      registered_after_cuda<register_atexit<destroy_the_handle>>);
-  add("reset_at_exit", arm_kind::fault, "an atexit function that resets the device first",
-      registered_after_cuda<register_atexit<reset_and_destroy>>);
-
-  add("never_destroy", arm_kind::remedy, "never destroy the handle", never_destroy).against = "reset_at_exit";
-  add("shut_down_first", arm_kind::remedy, "destroy the handle before exit", shut_down_first).against =
-      "reset_at_exit";
-
-  add("catch_round_it", arm_kind::dead_end, "try and catch round it", catch_round_it).against =
-      "reset_at_exit";
-  for (arm& a : c.arms) {
-    if (a.name != "reset_at_exit" && a.name != "catch_round_it") continue;
+  c.add("static_before_cuda", arm_kind::fault, "a static object constructed before the first CUDA call",
+        registered_before_cuda<construct_static<destroy_the_handle>>);
+  c.add("static_after_cuda", arm_kind::fault, "a static object constructed after the handle was used",
+        registered_after_cuda<construct_static<destroy_the_handle>>);
+  c.add("atexit_before_cuda", arm_kind::fault, "an atexit function registered before the first CUDA call",
+        registered_before_cuda<register_atexit<destroy_the_handle>>);
+  c.add("atexit_after_cuda", arm_kind::fault, "an atexit function registered after the handle was used",
+        registered_after_cuda<register_atexit<destroy_the_handle>>);
+  const auto racing = [](arm& a) -> arm& {
     a.races = "the handle points to what the reset has freed";
     a.repeats = 10;
-  }
+    return a;
+  };
+  racing(c.add("reset_at_exit", arm_kind::fault, "an atexit function that resets the device first",
+               registered_after_cuda<register_atexit<reset_and_destroy>>));
+
+  c.add("never_destroy", arm_kind::remedy, "never destroy the handle", never_destroy).against =
+      "reset_at_exit";
+  c.add("shut_down_first", arm_kind::remedy, "destroy the handle before exit", shut_down_first).against =
+      "reset_at_exit";
+
+  racing(c.add("catch_round_it", arm_kind::dead_end, "try and catch round it", catch_round_it)).against =
+      "reset_at_exit";
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
+  c.quick = {"control", "static_before_cuda", "static_after_cuda", "atexit_before_cuda", "atexit_after_cuda"};
   return c;
 }
 

@@ -114,41 +114,32 @@ failure_case device_reset() {
   c.name = "handles.device_reset";
   c.summary = "handles that are used or destroyed after cudaDeviceReset";
   c.failures = {"F-LIF-05"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
-                       const char* against = "") {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.against = against;
-    a.body = body;
-    a.environment = usual_environment;
-    a.timeout = std::chrono::seconds(20);
-    c.arms.push_back(std::move(a));
-  };
-  add("control", arm_kind::control, "the same calls without a reset", control);
-
-  add("multiply", arm_kind::fault, "a product after the reset", multiply_after);
-  add("set_stream", arm_kind::fault, "cublasSetStream after the reset", set_stream_after);
-  add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after);
-  add("light", arm_kind::fault, "a cublasLt product and cublasLtDestroy after the reset", light_after);
-
-  add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle, "multiply");
-  add("destroy_before", arm_kind::remedy, "destroy before the reset, create after it", destroy_before,
-      "multiply");
-  add("drop_the_reset", arm_kind::remedy, "no reset", drop_the_reset, "multiply");
-
-  add("select_again", arm_kind::dead_end, "select the device again, the same handle", select_the_device_again,
-      "multiply");
-  add("destroy_late", arm_kind::dead_end, "destroy the old handle after the reset, create another",
-      destroy_late, "multiply");
-  for (arm& a : c.arms) {
-    if (a.name != "multiply" && a.name != "destroy" && a.name != "select_again" && a.name != "destroy_late")
-      continue;
+  const auto racing = [](arm& a) -> arm& {
     a.races = "the handle points to what the reset has freed";
     a.repeats = 5;
-    a.thorough = a.name != "multiply";
-  }
+    return a;
+  };
+  c.add("control", arm_kind::control, "the same calls without a reset", control);
+
+  racing(c.add("multiply", arm_kind::fault, "a product after the reset", multiply_after));
+  c.add("set_stream", arm_kind::fault, "cublasSetStream after the reset", set_stream_after);
+  racing(c.add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after));
+  c.add("light", arm_kind::fault, "a cublasLt product and cublasLtDestroy after the reset", light_after);
+
+  c.add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle).against =
+      "multiply";
+  c.add("destroy_before", arm_kind::remedy, "destroy before the reset, create after it", destroy_before)
+      .against = "multiply";
+  c.add("drop_the_reset", arm_kind::remedy, "no reset", drop_the_reset).against = "multiply";
+
+  racing(c.add("select_again", arm_kind::dead_end, "select the device again, the same handle",
+               select_the_device_again))
+      .against = "multiply";
+  racing(c.add("destroy_late", arm_kind::dead_end, "destroy the old handle after the reset, create another",
+               destroy_late))
+      .against = "multiply";
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
+  c.quick = {"control", "multiply", "light", "another_handle", "destroy_before", "drop_the_reset"};
   return c;
 }
 

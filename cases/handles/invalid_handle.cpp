@@ -275,70 +275,66 @@ failure_case invalid_handle() {
   c.name = "handles.invalid_handle";
   c.summary = "null, zeroed, garbage and destroyed handles, and what a failed cublasCreate leaves behind";
   c.failures = {"F-LIF-01", "F-LIF-04"};
-  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    a.timeout = std::chrono::seconds(20);
-    return c.arms.emplace_back(std::move(a));
-  };
   // Without a device cublasCreate fails, whether there is a driver or not.
-  const auto on_the_host = [](arm& a) {
+  const auto on_the_host = [](arm& a) -> arm& {
     a.needs = need::host;
     a.environment["CUDA_VISIBLE_DEVICES"] = "-1";
+    return a;
   };
-  add("control", arm_kind::control, "every call with handles that are valid", control);
-  on_the_host(add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
-                  libraries_answer));
-
-  on_the_host(add("null_and_zeroed_host", arm_kind::fault,
-                  "null and zeroed memory as a handle, without a GPU", null_and_zeroed_without_a_gpu));
-  add("null_handle", arm_kind::fault, "null as a handle", [](trial& t) { use_every_way(t, nullptr); });
-  add("zeroed_handle", arm_kind::fault, "zeroed memory as a handle",
-      [](trial& t) { use_every_way(t, block_of(zero_byte)); });
-  for (const use how : every_use) {
-    add(fmt::format("garbage_{}", name_of(how)), arm_kind::fault,
-        fmt::format("garbage memory as a handle: {}", name_of(how)),
-        [how](trial& t) { use_garbage(t, how); });
-    add(fmt::format("destroyed_{}", name_of(how)), arm_kind::fault,
-        fmt::format("a handle that was destroyed: {}", name_of(how)),
-        [how](trial& t) { is_light(how) ? use_destroyed_light(t, how) : use_destroyed(t, how); });
-  }
-  on_the_host(add("create_failed_null_host", arm_kind::fault,
-                  "no device, the status of cublasCreate ignored, the variable null before",
-                  [](trial& t) { ignore_the_status_without_a_gpu(t, nullptr); }, {"S0-12"}));
-  on_the_host(add("create_failed_uninitialised_host", arm_kind::fault,
-                  "no device, the status of cublasCreate ignored, the variable uninitialised before",
-                  [](trial& t) { ignore_the_status_without_a_gpu(t, block_of(garbage_byte)); }, {"S0-12"}));
-  add("create_failed_null", arm_kind::fault,
-      "too little memory, the status of cublasCreate ignored, the variable null before",
-      [](trial& t) { ignore_the_status(t, nullptr); }, {"S0-12"});
-  add("create_failed_uninitialised", arm_kind::fault,
-      "too little memory, the status of cublasCreate ignored, the variable uninitialised before",
-      [](trial& t) { ignore_the_status(t, block_of(garbage_byte)); }, {"S0-12"});
-
-  add("create_a_handle", arm_kind::remedy, "a created handle in place of null", create_a_handle);
-  add("check_the_status", arm_kind::remedy, "act on the status of cublasCreate", check_the_status);
-  add("fresh_handle", arm_kind::remedy, "a fresh handle after the old one was destroyed", through_owners)
-      .against = "destroyed_sgemm";
-  add("owner", arm_kind::remedy, "an owner destroys the handle, once", through_owners).against =
-      "destroyed_destroy";
-
-  add("null_after_destroy", arm_kind::dead_end, "the variable set to null after cublasDestroy",
-      null_after_destroy)
-      .against = "destroyed_sgemm";
-  for (arm& a : c.arms) {
-    const bool destroyed = a.name.starts_with("destroyed_"), garbage = a.name.starts_with("garbage_");
-    if (!destroyed && !garbage && a.name.find("uninitialised") == std::string::npos) continue;
+  const auto racing = [](arm& a) -> arm& {
     a.races = "what the library finds in memory that is no handle, or no longer one, is chance";
     a.repeats = 5;
-    a.thorough = garbage || (destroyed && a.name != "destroyed_sgemm" && a.name != "destroyed_destroy");
+    return a;
+  };
+  c.add("control", arm_kind::control, "every call with handles that are valid", control);
+  on_the_host(c.add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
+                    libraries_answer));
+
+  on_the_host(c.add("null_and_zeroed_host", arm_kind::fault,
+                    "null and zeroed memory as a handle, without a GPU", null_and_zeroed_without_a_gpu));
+  c.add("null_handle", arm_kind::fault, "null as a handle", [](trial& t) { use_every_way(t, nullptr); });
+  c.add("zeroed_handle", arm_kind::fault, "zeroed memory as a handle",
+        [](trial& t) { use_every_way(t, block_of(zero_byte)); });
+  for (const use how : every_use) {
+    racing(c.add(fmt::format("garbage_{}", name_of(how)), arm_kind::fault,
+                 fmt::format("garbage memory as a handle: {}", name_of(how)),
+                 [how](trial& t) { use_garbage(t, how); }));
+    racing(c.add(fmt::format("destroyed_{}", name_of(how)), arm_kind::fault,
+                 fmt::format("a handle that was destroyed: {}", name_of(how)),
+                 [how](trial& t) { is_light(how) ? use_destroyed_light(t, how) : use_destroyed(t, how); }));
   }
+  on_the_host(c.add("create_failed_null_host", arm_kind::fault,
+                    "no device, the status of cublasCreate ignored, the variable null before",
+                    [](trial& t) { ignore_the_status_without_a_gpu(t, nullptr); }, {"S0-12"}));
+  racing(on_the_host(c.add("create_failed_uninitialised_host", arm_kind::fault,
+                           "no device, the status of cublasCreate ignored, the variable uninitialised before",
+                           [](trial& t) { ignore_the_status_without_a_gpu(t, block_of(garbage_byte)); },
+                           {"S0-12"})));
+  c.add("create_failed_null", arm_kind::fault,
+        "too little memory, the status of cublasCreate ignored, the variable null before",
+        [](trial& t) { ignore_the_status(t, nullptr); }, {"S0-12"});
+  racing(c.add("create_failed_uninitialised", arm_kind::fault,
+               "too little memory, the status of cublasCreate ignored, the variable uninitialised before",
+               [](trial& t) { ignore_the_status(t, block_of(garbage_byte)); }, {"S0-12"}));
+
+  c.add("create_a_handle", arm_kind::remedy, "a created handle in place of null", create_a_handle);
+  c.add("check_the_status", arm_kind::remedy, "act on the status of cublasCreate", check_the_status);
+  c.add("fresh_handle", arm_kind::remedy, "a fresh handle after the old one was destroyed", through_owners)
+      .against = "destroyed_sgemm";
+  c.add("owner", arm_kind::remedy, "an owner destroys the handle, once", through_owners).against =
+      "destroyed_destroy";
+
+  c.add("null_after_destroy", arm_kind::dead_end, "the variable set to null after cublasDestroy",
+        null_after_destroy)
+      .against = "destroyed_sgemm";
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
+  c.quick = {"control",
+             "control_host",
+             "null_and_zeroed_host",
+             "null_handle",
+             "create_failed_null_host",
+             "create_failed_null",
+             "create_a_handle"};
   return c;
 }
 

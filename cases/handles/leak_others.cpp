@@ -144,29 +144,19 @@ failure_case leak_others() {
   c.summary =
       "cublasLt handles, streams and events that are created and never destroyed, in a corner of the device";
   c.failures = {"F-LIF-03"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, std::function<void(trial&)> body,
-                       std::vector<std::string> claims = {}) {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    c.arms.push_back(std::move(a));
-  };
-  add("control", arm_kind::control, "one of each, then a handle and its product", control);
+  c.add("control", arm_kind::control, "one of each, then a handle and its product", control);
 
-  add("light_handles", arm_kind::fault, "cublasLt handles leak", leak_light_handles, {"S0-11"});
-  add("streams", arm_kind::fault, "streams leak", [](trial& t) { leak_and_work<cudaStream_t>(t, streams); });
-  add("events", arm_kind::fault, "events leak", [](trial& t) { leak_and_work<cudaEvent_t>(t, events); });
+  c.add("light_handles", arm_kind::fault, "cublasLt handles leak", leak_light_handles, {"S0-11"});
+  c.add("streams", arm_kind::fault, "streams leak",
+        [](trial& t) { leak_and_work<cudaStream_t>(t, streams); });
+  c.add("events", arm_kind::fault, "events leak", [](trial& t) { leak_and_work<cudaEvent_t>(t, events); });
 
-  add("destroy_light_handles", arm_kind::remedy, "destroy the cublasLt handles, create again",
-      [](trial& t) { destroy_and_work<cublasLtHandle_t>(t, light_handles); });
-  add("destroy_streams", arm_kind::remedy, "destroy the streams, create again",
-      [](trial& t) { destroy_and_work<cudaStream_t>(t, streams); });
-  add("destroy_events", arm_kind::remedy, "destroy the events, create again",
-      [](trial& t) { destroy_and_work<cudaEvent_t>(t, events); });
+  c.add("destroy_light_handles", arm_kind::remedy, "destroy the cublasLt handles, create again",
+        [](trial& t) { destroy_and_work<cublasLtHandle_t>(t, light_handles); });
+  c.add("destroy_streams", arm_kind::remedy, "destroy the streams, create again",
+        [](trial& t) { destroy_and_work<cudaStream_t>(t, streams); });
+  c.add("destroy_events", arm_kind::remedy, "destroy the events, create again",
+        [](trial& t) { destroy_and_work<cudaEvent_t>(t, events); });
   return c;
 }
 

@@ -160,23 +160,15 @@ failure_case load_and_unload() {
   c.name = "handles.load_and_unload";
   c.summary = "cuBLAS loaded, used and unloaded again and again in one process";
   c.failures = {"F-LIF-10"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.body = body;
-    a.environment = usual_environment;
-    a.binds_itself = true;  // a library that is bound stays loaded
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "loaded once, used as often", control);
+  c.add("control", arm_kind::control, "loaded once, used as often", control);
 
-  add("unload", arm_kind::fault, "unloaded after each round, the handle destroyed", unload_after_destroying);
-  add("unload_with_handle", arm_kind::fault, "unloaded after each round, the handle not destroyed",
-      unload_with_a_handle_left);
+  c.add("unload", arm_kind::fault, "unloaded after each round, the handle destroyed",
+        unload_after_destroying);
+  c.add("unload_with_handle", arm_kind::fault, "unloaded after each round, the handle not destroyed",
+        unload_with_a_handle_left);
 
-  add("load_once", arm_kind::remedy, "load once", keep_it_loaded).against = "unload";
+  c.add("load_once", arm_kind::remedy, "load once", keep_it_loaded).against = "unload";
+  for (arm& a : c.arms) a.binds_itself = true;  // a library that is bound stays loaded
   return c;
 }
 

@@ -221,28 +221,19 @@ failure_case shared_stream_race() {
   c.name = "handles.shared_stream_race";
   c.summary = "threads that share a handle, each with a stream of its own";
   c.failures = {"F-LIF-07"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.body = body;
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "each thread with a handle of its own", control);
+  c.add("control", arm_kind::control, "each thread with a handle of its own", control);
 
-  add("interleaved", arm_kind::fault,
-      "one thread sets its stream between the other's cublasSetStream and call", interleaved);
-  arm& racing = add("racing", arm_kind::fault, "two threads set and multiply as fast as they can", raced);
+  c.add("interleaved", arm_kind::fault,
+        "one thread sets its stream between the other's cublasSetStream and call", interleaved);
+  arm& racing = c.add("racing", arm_kind::fault, "two threads set and multiply as fast as they can", raced);
   racing.races =
       "whether one thread sets its stream between the other's cublasSetStream and call is up to the "
       "scheduler";
   racing.repeats = 20;
-  racing.thorough = true;
 
-  add("handle_each", arm_kind::remedy, "a handle for each thread", handle_each);
-  add("lock_both", arm_kind::remedy, "a lock over cublasSetStream and the call", lock_both);
+  c.add("handle_each", arm_kind::remedy, "a handle for each thread", handle_each);
+  c.add("lock_both", arm_kind::remedy, "a lock over cublasSetStream and the call", lock_both);
+  c.quick = {"control", "interleaved", "handle_each", "lock_both"};
   return c;
 }
 

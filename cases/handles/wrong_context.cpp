@@ -161,31 +161,22 @@ failure_case wrong_context() {
   c.name = "handles.wrong_context";
   c.summary = "a handle of one context used while another one of the same device is current";
   c.failures = {"F-LIF-09"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
-                       const char* against = "") {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.against = against;
-    a.body = body;
-    a.environment = usual_environment;
-    a.timeout = std::chrono::seconds(20);
-    c.arms.push_back(std::move(a));
-  };
-  add("control", arm_kind::control, "each context with a handle of its own, one after the other", control);
+  c.add("control", arm_kind::control, "each context with a handle of its own, one after the other", control);
 
-  add("multiply", arm_kind::fault, "a small product with the other context current", multiply);
-  add("split", arm_kind::fault, "a product that takes workspace, with the other context current", split);
-  add("set_stream", arm_kind::fault, "cublasSetStream with a stream of the other context", set_stream);
-  add("destroy", arm_kind::fault, "cublasDestroy with the other context current", destroy);
+  c.add("multiply", arm_kind::fault, "a small product with the other context current", multiply);
+  c.add("split", arm_kind::fault, "a product that takes workspace, with the other context current", split);
+  c.add("set_stream", arm_kind::fault, "cublasSetStream with a stream of the other context", set_stream);
+  c.add("destroy", arm_kind::fault, "cublasDestroy with the other context current", destroy);
 
-  add("handle_each", arm_kind::remedy, "a handle for each context", handle_each, "split");
-  add("make_current", arm_kind::remedy, "make the handle's context current", make_its_context_current,
-      "split");
+  c.add("handle_each", arm_kind::remedy, "a handle for each context", handle_each).against = "split";
+  c.add("make_current", arm_kind::remedy, "make the handle's context current", make_its_context_current)
+      .against = "split";
 
-  add("set_the_stream", arm_kind::dead_end, "set the stream in the other context", set_the_stream, "split");
-  add("set_the_workspace", arm_kind::remedy, "a workspace of the other context", set_the_workspace, "split");
+  c.add("set_the_stream", arm_kind::dead_end, "set the stream in the other context", set_the_stream).against =
+      "split";
+  c.add("set_the_workspace", arm_kind::remedy, "a workspace of the other context", set_the_workspace)
+      .against = "split";
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   return c;
 }
 

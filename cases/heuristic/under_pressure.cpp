@@ -42,12 +42,6 @@ constexpr std::size_t usual_workspace = 32_MiB;  // what frameworks allow and al
 constexpr product_extents deep{
     512, 520, 1 << 16};  // few tiles, much to sum up: worth splitting, which takes a workspace
 
-cublasLtHandle_t new_handle() {
-  cublasLtHandle_t light = nullptr;
-  require(cublasLtCreate(&light));
-  return light;
-}
-
 double taken_since(std::size_t free_before) {
   return static_cast<double>(free_before) - static_cast<double>(free_device_memory());
 }
@@ -108,7 +102,7 @@ void control(trial& t) {
 
 void first_query_on_a_full_device(trial& t, const product_extents& extents) {
   t.open_context();
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   {
     const auto device = current_device_memory();
     const squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
@@ -134,7 +128,7 @@ void first_query_deep(trial& t) {
 
 void later_queries_on_a_full_device(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   lt_problem known, unknown(deep);
   require(known.heuristic(light));
   {
@@ -165,7 +159,7 @@ void everything_on_a_full_device(trial& t) {
 /// How much workspace may an algorithm want, who allocates it, and what fails then?
 void workspace_allowed(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   lt_problem problem(deep);
   const auto device = current_device_memory();
   const squeeze held(*device, pressed);
@@ -205,7 +199,7 @@ cudaError_t allocate_often(std::size_t bytes, int count, int* succeeded) {
 /// How often each step succeeds, of fifty times: S2-14.
 void rates(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   constexpr int times = 50;
   struct {
     int queries = 0, allocations = 0;
@@ -251,7 +245,7 @@ workspace_outcome work_with_workspace(cublasLtHandle_t light, std::size_t allowe
 
 /// A handle in a process that has multiplied before: what fails later is not the loading of code.
 cublasLtHandle_t used_handle() {
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   require(lt_product(light));
   return light;
 }
@@ -339,7 +333,7 @@ void query_and_multiply(cublasLtHandle_t light, lt_problem& problem) {
 
 void host_memory_used_up(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   lt_problem problem;
   query_on_a_starved_host(light, problem, static_cast<std::uint64_t>(t.rung()) << 10);
   query_and_multiply(light, problem);
@@ -347,7 +341,7 @@ void host_memory_used_up(trial& t) {
 
 void host_allocation_fails(trial& t, bool warm) {
   t.open_context();
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   lt_problem problem;
   if (warm) require(problem.heuristic(light));
   query_without_allocation(t, light, problem, static_cast<unsigned long>(t.rung()));
@@ -476,19 +470,6 @@ failure_case under_pressure() {
   c.name = "heuristic.under_pressure";
   c.summary = "cublasLtMatmulAlgoGetHeuristic, and what comes after it, with device or host memory used up";
   c.failures = {"F-MEM-02"};
-  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       std::function<void(trial&)> body, std::vector<std::string> claims = {},
-                       std::optional<ladder> rungs = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    a.rungs = std::move(rungs);
-    return c.arms.emplace_back(std::move(a));
-  };
 
   const ladder device_left{"MiB free", {0, 2, 64}};
   for (const bool eager : {false, true}) {
@@ -496,9 +477,9 @@ failure_case under_pressure() {
                               void (*body)(trial&), std::vector<std::string> claims = {},
                               std::optional<ladder> rungs = {}) {
       const std::string mode = eager ? "eager" : "lazy";
-      arm& a = add(name + "_" + mode, kind, summary + ", " + mode + " module loading", body,
-                   std::move(claims), std::move(rungs));
-      a.thorough = eager;
+      arm& a =
+          c.add(name + "_" + mode, kind, summary + ", " + mode + " module loading", body, std::move(claims));
+      a.rungs = std::move(rungs);
       if (eager) a.environment["CUDA_MODULE_LOADING"] = "EAGER";
     };
     add_mode("control", arm_kind::control, "a thousand queries and a product with the device empty", control,
@@ -518,27 +499,28 @@ failure_case under_pressure() {
                release_and_retry);
   }
 
-  add("workspace_allowed", arm_kind::fault,
-      "more and more workspace allowed with 16 MiB free, and its allocation", workspace_allowed,
-      {"S2-2", "S2-4"}, ladder{"MiB of workspace allowed", {0, 1, 32, 1024, 512 * 1024}});
-  add("no_room_for_workspace", arm_kind::fault, "the caller's workspace of 32 MiB with 16 MiB free",
-      no_room_for_the_workspace);
-  add("rates", arm_kind::fault, "fifty queries and fifty workspace allocations, under pressure and without",
-      rates, {"S2-14"});
-  add("no_workspace", arm_kind::remedy, "allow no workspace", allow_no_workspace);
-  add("halve_buffers", arm_kind::remedy, "free half of the buffers", halve_the_buffers, {"S2-7"});
-  add("heuristic_mode", arm_kind::remedy, "CUBLASLT_HEURISTIC_MODE=1", heuristic_mode)
+  c.add("workspace_allowed", arm_kind::fault,
+        "more and more workspace allowed with 16 MiB free, and its allocation", workspace_allowed,
+        {"S2-2", "S2-4"})
+      .rungs = ladder{"MiB of workspace allowed", {0, 1, 32, 1024, 512 * 1024}};
+  c.add("no_room_for_workspace", arm_kind::fault, "the caller's workspace of 32 MiB with 16 MiB free",
+        no_room_for_the_workspace);
+  c.add("rates", arm_kind::fault, "fifty queries and fifty workspace allocations, under pressure and without",
+        rates, {"S2-14"});
+  c.add("no_workspace", arm_kind::remedy, "allow no workspace", allow_no_workspace);
+  c.add("halve_buffers", arm_kind::remedy, "free half of the buffers", halve_the_buffers, {"S2-7"});
+  c.add("heuristic_mode", arm_kind::remedy, "CUBLASLT_HEURISTIC_MODE=1", heuristic_mode)
       .environment["CUBLASLT_HEURISTIC_MODE"] = "";
-  add("larger_buffers", arm_kind::dead_end, "buffers that take the rest of the device", larger_buffers,
-      {"S2-11"});
-  add("workspace_settings", arm_kind::dead_end, "every form of CUBLAS_WORKSPACE_CONFIG", workspace_settings,
-      {"S2-12"})
-      .thorough = true;
+  c.add("larger_buffers", arm_kind::dead_end, "buffers that take the rest of the device", larger_buffers,
+        {"S2-11"});
+  c.add("workspace_settings", arm_kind::dead_end, "every form of CUBLAS_WORKSPACE_CONFIG", workspace_settings,
+        {"S2-12"});
 
   // A query that loses a host allocation may never return.
   const auto add_host = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                            std::function<void(trial&)> body, std::optional<ladder> rungs = {}) -> arm& {
-    arm& a = add(name, kind, summary, std::move(body), {}, std::move(rungs));
+                            std::function<void(trial&)> body, const ladder& rungs) -> arm& {
+    arm& a = c.add(name, kind, summary, std::move(body));
+    a.rungs = rungs;
     a.timeout = std::chrono::seconds(10);
     return a;
   };
@@ -549,12 +531,13 @@ failure_case under_pressure() {
       [](trial& t) { host_allocation_fails(t, false); },
       ladder{"th host allocation", {1, 2, 3, 5, 10, 20, 50, 100, 1000}});
   one_by_one.preload = host_faults::preload();
-  one_by_one.thorough = true;
   add_host(
       "allocation_same_query", arm_kind::fault,
       "one host allocation of cuBLASLt fails in the same query again",
       [](trial& t) { host_allocation_fails(t, true); }, ladder{"th host allocation", {1, 2, 5}})
       .preload = host_faults::preload();
+  c.quick = {"control_lazy",   "first_query_lazy", "everything_lazy",      "no_room_for_workspace",
+             "heuristic_mode", "host_memory",      "allocation_same_query"};
   return c;
 }
 

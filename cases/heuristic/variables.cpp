@@ -38,12 +38,6 @@ constexpr product_extents deep{
     512, 520, 1 << 16};  // few tiles, much to sum up: worth splitting, which takes a workspace
 constexpr std::string_view recommended = "CUBLASLT_HEURISTIC_MODE";
 
-cublasLtHandle_t new_handle() {
-  cublasLtHandle_t light = nullptr;
-  require(cublasLtCreate(&light));
-  return light;
-}
-
 // ---- control ----
 
 void control(trial& t) {
@@ -63,7 +57,7 @@ void control(trial& t) {
 
 void environment_look_ups(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   observe(lt_product(light));
   create_and_multiply();
 
@@ -114,7 +108,7 @@ std::uint64_t workspace_of(const std::vector<answer>& all) {
 
 void recommended_variable(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   const auto now = answers(light);
   observe(lt_product(light));
   const auto file = t.scratch() / "answers";
@@ -173,7 +167,7 @@ void measure_repeated_query(trial& t, const std::string& setting, cublasLtHandle
 
 void preferences(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
   for (const std::size_t mib : {0, 1, 32, 1024}) {
     lt_problem problem(deep);
     require(problem.heuristic(light, mib << 20));
@@ -270,27 +264,17 @@ failure_case variables() {
   c.name = "heuristic.variables";
   c.summary =
       "settings said to govern cuBLASLt's heuristic: which are asked for, and which change what it answers";
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
-                       std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = body;
-    a.environment = {
-        {"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}, {std::string(recommended), ""}};
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "the version, a query and a product with nothing set", control, {"S2-5"});
-  add("look_ups", arm_kind::fault, "every environment variable asked for up to the first products",
-      environment_look_ups, {"S2-9", "S2-10"})
+  c.add("control", arm_kind::control, "the version, a query and a product with nothing set", control,
+        {"S2-5"});
+  c.add("look_ups", arm_kind::fault, "every environment variable asked for up to the first products",
+        environment_look_ups, {"S2-9", "S2-10"})
       .preload = host_faults::preload();
-  add("heuristic_mode", arm_kind::fault, "the same queries with CUBLASLT_HEURISTIC_MODE=1",
-      recommended_variable, {"S2-9", "S2-10"});
-  add("preferences", arm_kind::fault, "what the preference's attributes and the cache change", preferences);
-  add("cublas_calls_cublaslt", arm_kind::fault, "cublasGemmEx and cublasSgemm with cuBLASLt's logger on",
-      cublas_calls_cublaslt, {"S2-13"});
+  c.add("heuristic_mode", arm_kind::fault, "the same queries with CUBLASLT_HEURISTIC_MODE=1",
+        recommended_variable, {"S2-9", "S2-10"});
+  c.add("preferences", arm_kind::fault, "what the preference's attributes and the cache change", preferences);
+  c.add("cublas_calls_cublaslt", arm_kind::fault, "cublasGemmEx and cublasSgemm with cuBLASLt's logger on",
+        cublas_calls_cublaslt, {"S2-13"});
+  for (arm& a : c.arms) a.environment.emplace(recommended, "");
   return c;
 }
 

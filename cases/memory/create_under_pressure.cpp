@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <string>
 
 namespace cufault {
@@ -311,15 +310,11 @@ failure_case create_under_pressure() {
     const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
                          void (*body)(trial&), std::vector<std::string> claims = {},
                          std::optional<ladder> rungs = {}) -> arm& {
-      arm a;
-      a.name = name + "_" + mode;
-      a.kind = kind;
-      a.summary = summary + ", " + mode + " module loading";
-      a.claims = std::move(claims);
-      a.body = body;
-      a.environment = {{"CUDA_MODULE_LOADING", eager ? "EAGER" : "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+      arm& a =
+          c.add(name + "_" + mode, kind, summary + ", " + mode + " module loading", body, std::move(claims));
+      if (eager) a.environment["CUDA_MODULE_LOADING"] = "EAGER";
       a.rungs = std::move(rungs);
-      return c.arms.emplace_back(std::move(a));
+      return a;
     };
     add("control", arm_kind::control, "create with the device empty", control, {"S0-6"});
 
@@ -363,19 +358,17 @@ failure_case create_under_pressure() {
     add("retry_ten_times", arm_kind::dead_end, "free the memory, create ten times",
         retry_many_times_after_release);
   }
-  const std::set<std::string> quick_eager{"control_eager", "release_and_retry_eager", "new_process_eager"};
-  for (arm& a : c.arms) a.thorough = a.name.ends_with("_eager") && !quick_eager.contains(a.name);
   for (const auto& [name, value] :
        {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
-    arm a;
-    a.name = name;
-    a.kind = arm_kind::remedy;
-    a.summary = fmt::format("CUBLAS_WORKSPACE_CONFIG={} with 48 MiB free, lazy module loading", value);
+    arm& a = c.add(name, arm_kind::remedy,
+                   fmt::format("CUBLAS_WORKSPACE_CONFIG={} with 48 MiB free, lazy module loading", value),
+                   workspace_setting);
     a.against = "held_here_lazy";
-    a.body = workspace_setting;
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", value}};
-    c.arms.push_back(std::move(a));
+    a.environment["CUBLAS_WORKSPACE_CONFIG"] = value;
   }
+  c.quick = {"control_lazy",           "held_here_lazy",     "kept_by_pool_lazy",
+             "release_and_retry_lazy", "new_process_lazy",   "retry_alone_lazy",
+             "control_eager",          "kept_by_pool_eager", "workspace_0"};
   return c;
 }
 

@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -237,14 +236,10 @@ failure_case first_product() {
     const std::string mode = eager ? "eager" : "lazy";
     const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
                          std::function<void(trial&)> body, std::optional<ladder> rungs = {}) -> arm& {
-      arm a;
-      a.name = name + "_" + mode;
-      a.kind = kind;
-      a.summary = summary + ", " + mode + " module loading";
-      a.body = std::move(body);
-      a.environment = {{"CUDA_MODULE_LOADING", eager ? "EAGER" : "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+      arm& a = c.add(name + "_" + mode, kind, summary + ", " + mode + " module loading", std::move(body));
+      if (eager) a.environment["CUDA_MODULE_LOADING"] = "EAGER";
       a.rungs = std::move(rungs);
-      return c.arms.emplace_back(std::move(a));
+      return a;
     };
     add("control", arm_kind::control, "every family with the device empty", control);
 
@@ -275,10 +270,8 @@ failure_case first_product() {
     after("release_and_create", arm_kind::remedy, "free the memory, call again with new handles",
           release_and_create);
     add("new_process", arm_kind::remedy, "free the memory, go on in a new process", new_process);
-    arm& lazily = add("load_lazily", arm_kind::remedy, "", load_lazily);
-    lazily.summary = "CUDA_MODULE_LOADING=LAZY instead";
-    lazily.against = "every_family_" + mode;
-    lazily.environment["CUDA_MODULE_LOADING"] = "LAZY";
+    c.add("load_lazily_" + mode, arm_kind::remedy, "CUDA_MODULE_LOADING=LAZY instead", load_lazily).against =
+        "every_family_" + mode;
 
     after("retry_alone", arm_kind::dead_end, "call again, nothing freed", retry_alone);
     after("clear_last_error", arm_kind::dead_end, "cudaGetLastError(), call again, nothing freed",
@@ -286,9 +279,7 @@ failure_case first_product() {
     after("create_alone", arm_kind::dead_end, "destroy the handles and create them again, nothing else freed",
           create_alone);
   }
-  const std::set<std::string> quick{"control_lazy",  "sgemm_lazy",  "every_family_lazy",
-                                    "control_eager", "sgemm_eager", "new_process_eager"};
-  for (arm& a : c.arms) a.thorough = !quick.contains(a.name);
+  c.quick = {"control_lazy", "sgemm_lazy", "control_eager", "sgemm_eager"};
   return c;
 }
 

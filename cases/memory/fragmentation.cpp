@@ -158,12 +158,6 @@ void release_all(caching_pool& pool, std::vector<char*>& blocks) {
 
 // ---- what is asked for then ----
 
-cublasLtHandle_t create_light() {
-  cublasLtHandle_t light = nullptr;
-  require(cublasLtCreate(&light));
-  return light;
-}
-
 cublasStatus_t heuristic(cublasLtHandle_t light) {
   return lt_problem().heuristic(light, 32_MiB);
 }
@@ -205,7 +199,7 @@ void conclude(trial& t, const std::string& fragmented, const outcome_of_work& se
 
 void control(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = create_light();
+  cublasLtHandle_t light = new_light_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   { const many_blocks blocks(*device, 256_KiB); }
@@ -218,7 +212,7 @@ void control(trial& t) {
 
 void checkerboard_in_the_room(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = create_light();
+  cublasLtHandle_t light = new_light_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   many_blocks blocks(*device, static_cast<std::uint64_t>(t.rung()) << 10);
@@ -230,7 +224,7 @@ void checkerboard_in_the_room(trial& t) {
 
 void checkerboard_of_the_device(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = create_light();
+  cublasLtHandle_t light = new_light_handle();
   const auto device = current_device_memory();
   many_blocks blocks(*device, 64_MiB);
   blocks.release_every_other();
@@ -243,7 +237,7 @@ void checkerboard_of_the_device(trial& t) {
 /// The pool holds all the room; `in_use`: a small block in each segment is.
 void cached(trial& t, bool in_use) {
   t.open_context();
-  cublasLtHandle_t light = create_light();
+  cublasLtHandle_t light = new_light_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   caching_pool pool(*device);
@@ -259,7 +253,7 @@ void cached(trial& t, bool in_use) {
 
 void after_the_checkerboard(trial& t, const char* applied, void (many_blocks::*then)()) {
   t.open_context();
-  cublasLtHandle_t light = create_light();
+  cublasLtHandle_t light = new_light_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   many_blocks blocks(*device, 256_KiB);
@@ -275,7 +269,7 @@ enum class when_emptied { unused, in_use, released_first };
 
 void empty_the_cache(trial& t, const char* applied, when_emptied when) {
   t.open_context();
-  cublasLtHandle_t light = create_light();
+  cublasLtHandle_t light = new_light_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   caching_pool pool(*device);
@@ -293,7 +287,7 @@ void empty_the_cache(trial& t, const char* applied, when_emptied when) {
 
 void large_first(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = create_light();
+  cublasLtHandle_t light = new_light_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   t.apply("create the handle, and take the large buffer, before the pool fills the device");
@@ -318,37 +312,25 @@ failure_case fragmentation() {
   failure_case c;
   c.name = "memory.fragmentation";
   c.summary = "device memory that is free, but in pieces, in the driver and in a caching allocator";
-  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "all blocks freed", control);
+  c.add("control", arm_kind::control, "all blocks freed", control);
 
-  add("checkerboard", arm_kind::fault, "every other one of equal blocks freed", checkerboard_in_the_room,
-      {"S2-3"})
+  c.add("checkerboard", arm_kind::fault, "every other one of equal blocks freed", checkerboard_in_the_room,
+        {"S2-3"})
       .rungs = ladder{"KiB blocks", {256, 512, 1024, 2048, 65536}, 0};
-  add("checkerboard_device", arm_kind::fault, "every other block of 64 MiB freed, on the whole device",
-      checkerboard_of_the_device, {"S2-3"})
-      .thorough = true;
-  add("cache_unused", arm_kind::fault, "a cache full of free segments, each too small",
-      [](trial& t) { cached(t, false); }, {"S2-3"});
-  add("cache_in_use", arm_kind::fault, "a cache in which a small block of every segment is in use",
-      [](trial& t) { cached(t, true); }, {"S2-3"});
+  c.add("checkerboard_device", arm_kind::fault, "every other block of 64 MiB freed, on the whole device",
+        checkerboard_of_the_device, {"S2-3"});
+  c.add("cache_unused", arm_kind::fault, "a cache full of free segments, each too small",
+        [](trial& t) { cached(t, false); }, {"S2-3"});
+  c.add("cache_in_use", arm_kind::fault, "a cache in which a small block of every segment is in use",
+        [](trial& t) { cached(t, true); }, {"S2-3"});
 
   const auto after = [&](const std::string& name, arm_kind kind, const char* applied,
                          void (many_blocks::*then)()) {
-    add(name, kind, applied, [=](trial& t) { after_the_checkerboard(t, applied, then); });
+    c.add(name, kind, applied, [=](trial& t) { after_the_checkerboard(t, applied, then); });
   };
   const auto empty = [&](const std::string& name, const char* applied, when_emptied when,
                          std::vector<std::string> claims) {
-    add(
+    c.add(
         name, arm_kind::remedy, applied, [=](trial& t) { empty_the_cache(t, applied, when); },
         std::move(claims));
   };
@@ -359,11 +341,12 @@ failure_case fragmentation() {
         {"S2-8"});
   empty("free_and_empty", "free what is in use, then empty the cache", when_emptied::released_first,
         {"S0-14"});
-  add("large_first", arm_kind::remedy, "the large buffer and the handle first", large_first).against =
+  c.add("large_first", arm_kind::remedy, "the large buffer and the handle first", large_first).against =
       "cache_in_use";
 
   after("free_scattered", arm_kind::dead_end, "free every other one of the remaining blocks",
         &many_blocks::release_every_other);
+  c.quick = {"control", "cache_unused", "cache_in_use", "empty_unused", "empty_in_use"};
   return c;
 }
 

@@ -282,45 +282,35 @@ failure_case handle_leak() {
   c.name = "memory.handle_leak";
   c.summary = "cuBLAS handles that are created and never destroyed, until nothing can be created any more";
   c.failures = {"F-LIF-03", "F-MEM-04"};
-  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "create, multiply, destroy, twice", control);
+  c.add("control", arm_kind::control, "create, multiply, destroy, twice", control);
 
-  add("leak_8_gib", arm_kind::fault, "leak until 8 GiB are gone", leak_in_a_corner, {"S0-10"});
-  add("leak_whole_device", arm_kind::fault, "leak until the device is full", leak_the_whole_device,
-      {"S0-10"});
-  add("what_breaks_then", arm_kind::fault,
-      "cudaMalloc, cublasLtCreate and an old handle, once 8 GiB are gone", what_breaks_then, {"S0-11"});
-  add("thrown_past_destroy", arm_kind::fault,
-      "the work throws before the cublasDestroy at the end of its try block", thrown_past_the_destroy,
-      {"S0-13"});
+  c.add("leak_8_gib", arm_kind::fault, "leak until 8 GiB are gone", leak_in_a_corner, {"S0-10"});
+  c.add("leak_whole_device", arm_kind::fault, "leak until the device is full", leak_the_whole_device,
+        {"S0-10"});
+  c.add("what_breaks_then", arm_kind::fault,
+        "cudaMalloc, cublasLtCreate and an old handle, once 8 GiB are gone", what_breaks_then, {"S0-11"});
+  c.add("thrown_past_destroy", arm_kind::fault,
+        "the work throws before the cublasDestroy at the end of its try block", thrown_past_the_destroy,
+        {"S0-13"});
 
-  add("destroy_all", arm_kind::remedy, "destroy what leaked, create again", destroy_all_then_create);
-  add("destroy_one", arm_kind::remedy, "destroy one handle, create again", destroy_one_then_create);
-  add("destroy_each", arm_kind::remedy, "destroy each handle before the next", destroy_each).against =
+  c.add("destroy_all", arm_kind::remedy, "destroy what leaked, create again", destroy_all_then_create);
+  c.add("destroy_one", arm_kind::remedy, "destroy one handle, create again", destroy_one_then_create);
+  c.add("destroy_each", arm_kind::remedy, "destroy each handle before the next", destroy_each).against =
       "leak_8_gib";
-  add("one_cached_handle", arm_kind::remedy, "one handle for all the work", one_cached_handle).against =
+  c.add("one_cached_handle", arm_kind::remedy, "one handle for all the work", one_cached_handle).against =
       "leak_8_gib";
-  add("owner_destroys", arm_kind::remedy, "an owner destroys the handle when the work throws",
-      owner_through_exceptions)
+  c.add("owner_destroys", arm_kind::remedy, "an owner destroys the handle when the work throws",
+        owner_through_exceptions)
       .against = "thrown_past_destroy";
   for (const auto& [name, setting] :
        {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
-    add(name, arm_kind::remedy,
-        fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
-        [setting = setting](trial& t) { smaller_workspace(t, setting); });
+    c.add(name, arm_kind::remedy,
+          fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
+          [setting = setting](trial& t) { smaller_workspace(t, setting); });
   }
 
-  add("keep_on_creating", arm_kind::dead_end, "create again without destroying", keep_on_creating);
+  c.add("keep_on_creating", arm_kind::dead_end, "create again without destroying", keep_on_creating);
+  c.quick = {"control", "leak_8_gib", "destroy_each", "one_cached_handle", "keep_on_creating"};
   return c;
 }
 

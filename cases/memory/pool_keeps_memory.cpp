@@ -133,31 +133,21 @@ failure_case pool_keeps_memory() {
   c.name = "memory.pool_keeps_memory";
   c.summary = "memory that was freed, but that a stream-ordered pool keeps from everybody else";
   c.failures = {"F-MEM-03"};
-  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    c.arms.push_back(std::move(a));
-  };
   const auto after = [&](const std::string& name, arm_kind kind, const char* applied,
                          void (*then)(stream_ordered_memory&), std::vector<std::string> claims = {}) {
-    add(
+    c.add(
         name, kind, applied, [=](trial& t) { after_the_failure(t, applied, then); }, std::move(claims));
   };
-  add("control", arm_kind::control, "a pool with the default release threshold, 0", control);
-  add("kept", arm_kind::fault, "a pool that keeps everything, right after cudaFreeAsync", kept);
-  add("kept_and_waited_for", arm_kind::fault, "a pool that keeps everything, once the device is idle",
-      kept_and_waited_for);
+  c.add("control", arm_kind::control, "a pool with the default release threshold, 0", control);
+  c.add("kept", arm_kind::fault, "a pool that keeps everything, right after cudaFreeAsync", kept);
+  c.add("kept_and_waited_for", arm_kind::fault, "a pool that keeps everything, once the device is idle",
+        kept_and_waited_for);
 
   after("trim", arm_kind::remedy, "cudaMemPoolTrimTo(pool, 0)", trim, {"S0-14"});
   after("synchronize_and_trim", arm_kind::remedy, "cudaDeviceSynchronize(), cudaMemPoolTrimTo(pool, 0)",
         synchronize_and_trim, {"S0-14"});
-  add("same_pool", arm_kind::remedy, "allocate from the pool that keeps the memory", allocate_from_the_pool);
+  c.add("same_pool", arm_kind::remedy, "allocate from the pool that keeps the memory",
+        allocate_from_the_pool);
   after("threshold", arm_kind::remedy, "release threshold 0, synchronize", lower_the_threshold);
   after("threshold_and_free", arm_kind::remedy, "release threshold 0, one more cudaFreeAsync, synchronize",
         lower_the_threshold_and_free);
@@ -165,6 +155,7 @@ failure_case pool_keeps_memory() {
   after("synchronize", arm_kind::remedy, "cudaDeviceSynchronize()", synchronize);
   after("free_again", arm_kind::dead_end, "one more cudaFreeAsync", free_again);
   after("clear_last_error", arm_kind::dead_end, "cudaGetLastError()", clear_the_last_error);
+  c.quick = {"control", "kept", "kept_and_waited_for", "trim", "synchronize_and_trim"};
   return c;
 }
 

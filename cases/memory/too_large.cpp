@@ -330,38 +330,28 @@ failure_case too_large() {
   c.name = "memory.too_large";
   c.summary = "an allocation that exceeds the device, and sizes that exceed 32 bits";
   c.failures = {"F-MEM-10", "F-MEM-11"};
-  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "sizes that fit, and products whole and in pieces", control);
-  add("half_precision", arm_kind::control, "what a buffer and a handle take, in float and in half",
-      half_precision, {"S0-16"});
+  c.add("control", arm_kind::control, "sizes that fit, and products whole and in pieces", control);
+  c.add("half_precision", arm_kind::control, "what a buffer and a handle take, in float and in half",
+        half_precision, {"S0-16"});
 
-  add("four_tib", arm_kind::fault, "1024^4 floats", four_tebibytes, {"S1-2", "S1-4"});
-  add("negative_size", arm_kind::fault, "2 GiB computed in int", negative_size);
-  add("short_buffer", arm_kind::fault, "4 GiB and 1 MiB computed in int, then all of it written",
-      short_buffer, {"S1-2"});
-  add("overrun_in_segment", arm_kind::fault,
-      "4 GiB and 1 MiB computed in int, then 2 MiB of it written, over what a neighbour has there",
-      overrun_in_the_segment);
+  c.add("four_tib", arm_kind::fault, "1024^4 floats", four_tebibytes, {"S1-2", "S1-4"});
+  c.add("negative_size", arm_kind::fault, "2 GiB computed in int", negative_size);
+  c.add("short_buffer", arm_kind::fault, "4 GiB and 1 MiB computed in int, then all of it written",
+        short_buffer, {"S1-2"});
+  c.add("overrun_in_segment", arm_kind::fault,
+        "4 GiB and 1 MiB computed in int, then 2 MiB of it written, over what a neighbour has there",
+        overrun_in_the_segment);
 
-  add("clear_and_carry_on", arm_kind::remedy, "catch the error and carry on", clear_and_carry_on, {"S1-5"});
-  add("smaller_pieces", arm_kind::remedy, "a product that does not fit, by blocks of columns",
-      [](trial& t) { in_pieces(t, cut::columns); }, {"S1-6"});
-  add("accumulate", arm_kind::remedy, "a product that does not fit, as a sum of shorter ones",
-      [](trial& t) { in_pieces(t, cut::inner_dimension); }, {"S1-6"});
-  add("sizes_in_size_t", arm_kind::remedy, "sizes computed in size_t", sizes_in_size_t);
+  c.add("clear_and_carry_on", arm_kind::remedy, "catch the error and carry on", clear_and_carry_on, {"S1-5"});
+  c.add("smaller_pieces", arm_kind::remedy, "a product that does not fit, by blocks of columns",
+        [](trial& t) { in_pieces(t, cut::columns); }, {"S1-6"});
+  c.add("accumulate", arm_kind::remedy, "a product that does not fit, as a sum of shorter ones",
+        [](trial& t) { in_pieces(t, cut::inner_dimension); }, {"S1-6"});
+  c.add("sizes_in_size_t", arm_kind::remedy, "sizes computed in size_t", sizes_in_size_t);
 
-  add("carry_on_uncleared", arm_kind::dead_end, "carry on and leave the last error where it is",
-      carry_on_uncleared);
+  c.add("carry_on_uncleared", arm_kind::dead_end, "carry on and leave the last error where it is",
+        carry_on_uncleared);
+  c.quick = {"control", "four_tib", "negative_size", "clear_and_carry_on", "carry_on_uncleared"};
   return c;
 }
 

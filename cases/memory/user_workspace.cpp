@@ -487,17 +487,6 @@ failure_case user_workspace() {
   c.summary =
       "a workspace that the caller gives to cuBLAS: too small, misaligned, dropped, freed in use or shared";
   c.failures = {"F-MEM-05", "F-MEM-06", "F-MEM-07", "F-MEM-08", "F-MEM-09"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, std::function<void(trial&)> body,
-                       const char* against = "") -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.against = against;
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
   const auto on_two_streams = [](handles by, workspaces in, order how = order::at_once,
                                  const char* remedy = nullptr) {
     return [=](trial& t) { two_streams(t, by, in, how, remedy); };
@@ -506,67 +495,71 @@ failure_case user_workspace() {
     return [=](trial& t) { a_larger_one(t, bytes, words); };
   };
 
-  add("control", arm_kind::control, "every routine in 32 MiB, and one aligned to 256 bytes and no more",
-      control);
-  add("control_two_streams", arm_kind::control, "two handles, streams and workspaces, side by side",
-      on_two_streams(handles::two, workspaces::own));
+  // Kernels that share a workspace may wait for each other for ever: twice as long as all else that waits there may take.
+  constexpr std::chrono::seconds given_up_after{8};
 
-  add("too_small", arm_kind::fault, "nine routines in a workspace of few bytes", too_small).rungs =
+  c.add("control", arm_kind::control, "every routine in 32 MiB, and one aligned to 256 bytes and no more",
+        control);
+  c.add("control_two_streams", arm_kind::control, "two handles, streams and workspaces, side by side",
+        on_two_streams(handles::two, workspaces::own));
+
+  c.add("too_small", arm_kind::fault, "nine routines in a workspace of few bytes", too_small).rungs =
       ladder{"bytes of workspace", {0, 256, 4096, 15 * 1024, sufficient}};
-  add("misaligned", arm_kind::fault, "a workspace that is not aligned to 256 bytes", misaligned).rungs =
+  c.add("misaligned", arm_kind::fault, "a workspace that is not aligned to 256 bytes", misaligned).rungs =
       ladder{"bytes off", {16, 128}};
-  add("dropped_by_set_stream", arm_kind::fault, "cublasSetStream after cublasSetWorkspace",
-      dropped_by_set_stream);
-  add("unmapped_while_queued", arm_kind::fault, "unmapped while a product is queued", unmapped_while_queued);
-  add("cuda_free_while_queued", arm_kind::fault, "cudaFree while a product is queued",
-      cuda_free_while_queued);
-  add("used_after_cuda_free", arm_kind::fault, "the handle goes on after cudaFree of its workspace",
-      used_after_cuda_free);
-  add("handed_on_while_queued", arm_kind::fault,
-      "freed to the pool on another stream while a product is queued, and given to somebody else",
-      handed_on_while_queued);
-  add("shared_by_two_handles", arm_kind::fault, "two handles with a stream each in one workspace",
-      on_two_streams(handles::two, workspaces::shared));
-  add("shared_by_two_streams", arm_kind::fault, "one handle on two streams in one workspace",
-      on_two_streams(handles::one, workspaces::shared));
+  c.add("dropped_by_set_stream", arm_kind::fault, "cublasSetStream after cublasSetWorkspace",
+        dropped_by_set_stream);
+  c.add("unmapped_while_queued", arm_kind::fault, "unmapped while a product is queued",
+        unmapped_while_queued);
+  c.add("cuda_free_while_queued", arm_kind::fault, "cudaFree while a product is queued",
+        cuda_free_while_queued);
+  c.add("used_after_cuda_free", arm_kind::fault, "the handle goes on after cudaFree of its workspace",
+        used_after_cuda_free);
+  c.add("handed_on_while_queued", arm_kind::fault,
+        "freed to the pool on another stream while a product is queued, and given to somebody else",
+        handed_on_while_queued)
+      .timeout = given_up_after;
+  c.add("shared_by_two_handles", arm_kind::fault, "two handles with a stream each in one workspace",
+        on_two_streams(handles::two, workspaces::shared))
+      .timeout = given_up_after;
+  c.add("shared_by_two_streams", arm_kind::fault, "one handle on two streams in one workspace",
+        on_two_streams(handles::one, workspaces::shared))
+      .timeout = given_up_after;
 
-  add("sixteen_kib", arm_kind::remedy, "16 KiB in place of none", larger(sufficient, "16 KiB"));
-  add("recommended_size", arm_kind::remedy, "32 MiB in place of none", larger(recommended, "32 MiB"));
-  add("back_to_pool", arm_kind::remedy, "the library's own pool in place of a workspace of no bytes",
-      back_to_the_pool);
-  add("align", arm_kind::remedy, "an aligned workspace in place of a misaligned one", align_it);
-  add("set_again", arm_kind::remedy, "cublasSetWorkspace again after cublasSetStream", set_it_again);
-  add("wait_then_unmap", arm_kind::remedy, "wait for the stream before unmapping", wait_then_unmap,
-      "unmapped_while_queued");
-  add("back_to_pool_then_free", arm_kind::remedy, "cublasSetStream before cudaFree",
-      back_to_the_pool_then_free, "used_after_cuda_free");
-  add("free_in_order", arm_kind::remedy, "cudaFreeAsync on the stream of the product", free_in_order,
-      "handed_on_while_queued");
-  add("workspace_each", arm_kind::remedy, "a workspace for each handle",
-      on_two_streams(handles::two, workspaces::own, order::at_once, "a workspace for each handle"),
-      "shared_by_two_handles");
-  add("pool_of_each_handle", arm_kind::remedy, "two handles with no workspace of the caller's",
-      on_two_streams(handles::two, workspaces::the_librarys, order::at_once, "the pools of the two handles"),
-      "shared_by_two_handles");
-  add("pool_of_one_handle", arm_kind::remedy, "one handle on two streams with no workspace of the caller's",
-      on_two_streams(handles::one, workspaces::the_librarys, order::at_once, "the pool of the one handle"),
-      "shared_by_two_streams");
-  add("workspace_each_stream", arm_kind::remedy, "one handle, a workspace for each of its streams",
-      on_two_streams(handles::one, workspaces::own, order::at_once, "a workspace for each stream"),
-      "shared_by_two_streams");
-  add("one_after_the_other", arm_kind::remedy, "the second stream waits for an event of the first",
-      on_two_streams(handles::one, workspaces::shared, order::one_after_the_other,
-                     "the second stream waits for the first"),
-      "shared_by_two_streams");
+  c.add("sixteen_kib", arm_kind::remedy, "16 KiB in place of none", larger(sufficient, "16 KiB"));
+  c.add("recommended_size", arm_kind::remedy, "32 MiB in place of none", larger(recommended, "32 MiB"));
+  c.add("back_to_pool", arm_kind::remedy, "the library's own pool in place of a workspace of no bytes",
+        back_to_the_pool);
+  c.add("align", arm_kind::remedy, "an aligned workspace in place of a misaligned one", align_it);
+  c.add("set_again", arm_kind::remedy, "cublasSetWorkspace again after cublasSetStream", set_it_again);
+  c.add("wait_then_unmap", arm_kind::remedy, "wait for the stream before unmapping", wait_then_unmap)
+      .against = "unmapped_while_queued";
+  c.add("back_to_pool_then_free", arm_kind::remedy, "cublasSetStream before cudaFree",
+        back_to_the_pool_then_free)
+      .against = "used_after_cuda_free";
+  c.add("free_in_order", arm_kind::remedy, "cudaFreeAsync on the stream of the product", free_in_order)
+      .against = "handed_on_while_queued";
+  c.add("workspace_each", arm_kind::remedy, "a workspace for each handle",
+        on_two_streams(handles::two, workspaces::own, order::at_once, "a workspace for each handle"))
+      .against = "shared_by_two_handles";
+  c.add(
+       "pool_of_each_handle", arm_kind::remedy, "two handles with no workspace of the caller's",
+       on_two_streams(handles::two, workspaces::the_librarys, order::at_once, "the pools of the two handles"))
+      .against = "shared_by_two_handles";
+  c.add("pool_of_one_handle", arm_kind::remedy, "one handle on two streams with no workspace of the caller's",
+        on_two_streams(handles::one, workspaces::the_librarys, order::at_once, "the pool of the one handle"))
+      .against = "shared_by_two_streams";
+  c.add("workspace_each_stream", arm_kind::remedy, "one handle, a workspace for each of its streams",
+        on_two_streams(handles::one, workspaces::own, order::at_once, "a workspace for each stream"))
+      .against = "shared_by_two_streams";
+  c.add("one_after_the_other", arm_kind::remedy, "the second stream waits for an event of the first",
+        on_two_streams(handles::one, workspaces::shared, order::one_after_the_other,
+                       "the second stream waits for the first"))
+      .against = "shared_by_two_streams";
 
-  add("retry_alone", arm_kind::dead_end, "the same routines again, with no more bytes", retry_alone);
-  // Kernels that share a workspace may wait for each other for ever.
-  for (arm& a : c.arms) {
-    if (!a.name.starts_with("shared_by") && a.name != "handed_on_while_queued") continue;
-    a.timeout = std::chrono::seconds(8);  // twice as long as all that waits here may take
-    a.thorough = true;
-    for (arm& answer : c.arms) answer.thorough = answer.thorough || answer.against == a.name;
-  }
+  c.add("retry_alone", arm_kind::dead_end, "the same routines again, with no more bytes", retry_alone);
+  c.quick = {"control",     "too_small", "misaligned", "dropped_by_set_stream", "used_after_cuda_free",
+             "sixteen_kib", "set_again"};
   return c;
 }
 

@@ -314,42 +314,31 @@ failure_case workspace_growth() {
   c.name = "memory.workspace_growth";
   c.summary = "device memory that workspaces take, by handle, by stream and by CUBLAS_WORKSPACE_CONFIG";
   c.failures = {"F-MEM-04"};
-  const auto add = [&](const char* name, arm_kind kind, const std::string& summary,
-                       std::function<void(trial&)> body, std::vector<std::string> claims = {},
-                       const char* setting = "") {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", setting}};
-    c.arms.push_back(std::move(a));
-  };
-  add("control", arm_kind::control, "two handles, 16 streams, four handles with a stream each", control,
-      {"S0-6"});
+  c.add("control", arm_kind::control, "two handles, 16 streams, four handles with a stream each", control,
+        {"S0-6"});
 
-  add("handle_for_each_stream", arm_kind::fault,
-      "a handle and a product for one stream after another, in 1 GiB", handle_for_each_stream);
-  add("streams_of_one_handle", arm_kind::fault, "16 streams of one handle, with nothing left free",
-      streams_of_one_handle);
+  c.add("handle_for_each_stream", arm_kind::fault,
+        "a handle and a product for one stream after another, in 1 GiB", handle_for_each_stream);
+  c.add("streams_of_one_handle", arm_kind::fault, "16 streams of one handle, with nothing left free",
+        streams_of_one_handle);
   for (const auto& [name, setting] :
        {std::pair{"malformed_words", "8 MiB"}, {"malformed_pair", ":x"}, {"malformed_count", ":4096"}}) {
-    add(name, arm_kind::fault, fmt::format("CUBLAS_WORKSPACE_CONFIG is '{}'", setting), malformed_setting, {},
-        setting);
+    c.add(name, arm_kind::fault, fmt::format("CUBLAS_WORKSPACE_CONFIG is '{}'", setting), malformed_setting)
+        .environment["CUBLAS_WORKSPACE_CONFIG"] = setting;
   }
 
   for (const auto& [name, setting] :
        {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
-    add(name, arm_kind::remedy,
-        fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
-        [setting = setting](trial& t) { smaller_workspace(t, setting); }, {"S2-12"});
+    c.add(name, arm_kind::remedy,
+          fmt::format("half as many handles again with CUBLAS_WORKSPACE_CONFIG={}", setting),
+          [setting = setting](trial& t) { smaller_workspace(t, setting); }, {"S2-12"});
   }
-  add("one_workspace", arm_kind::remedy, "one workspace of the caller's for all handles",
-      one_workspace_for_all);
-  add("one_handle", arm_kind::remedy, "one handle for all streams", one_handle_for_all);
+  c.add("one_workspace", arm_kind::remedy, "one workspace of the caller's for all handles",
+        one_workspace_for_all);
+  c.add("one_handle", arm_kind::remedy, "one handle for all streams", one_handle_for_all);
 
-  add("trim_pool", arm_kind::dead_end, "trim the device's default pool, create again", trim_the_pool);
+  c.add("trim_pool", arm_kind::dead_end, "trim the device's default pool, create again", trim_the_pool);
+  c.quick = {"control", "handle_for_each_stream", "one_workspace"};
   return c;
 }
 

@@ -30,7 +30,7 @@ struct damage {
   cudaError_t documented;
   const char* name;
   const char* words;
-  bool common;  ///< has every arm, and in the quick tier
+  bool common;  ///< has every arm
 };
 constexpr std::array damages{
     damage{device_fault::assertion, cudaErrorAssert, "assertion", "an assertion on an index fails", true},
@@ -329,45 +329,29 @@ failure_case device_fault_case() {
   c.name = "sticky.device_fault";
   c.summary = "a kernel of the program breaks, and cuBLAS calls that did nothing wrong fail";
   c.failures = {"F-STK-01", "F-STK-02", "F-STK-03", "F-STK-04", "F-STK-07"};
-  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "a kernel that breaks nothing, then all the calls", control);
+  c.add("control", arm_kind::control, "a kernel that breaks nothing, then all the calls", control);
 
   for (const damage& d : damages) {
     const std::string name = d.name, words = d.words;
     const auto add_for = [&](const char* what, arm_kind kind, const char* summary,
                              void (*body)(trial&, const damage&),
                              std::vector<std::string> claims = {}) -> arm& {
-      arm& a = add(
+      return c.add(
           fmt::format("{}_{}", what, name), kind, fmt::format("{}; {}", words, summary),
           [body, d](trial& t) { body(t, d); }, std::move(claims));
-      a.thorough = !d.common;
-      return a;
     };
     const auto add_unchecked = [&](const char* call, void (*body)(trial&, const damage&, arrival),
                                    arrival when) -> arm& {
       const bool later = when == arrival::later;
-      arm& a = add(fmt::format("{}_{}_{}", later ? "later" : "racing", call, name), arm_kind::fault,
+      return c.add(fmt::format("{}_{}_{}", later ? "later" : "racing", call, name), arm_kind::fault,
                    fmt::format("{}{} {}, unchecked", words,
                                later ? ", a second into its kernel, behind" : " during", call),
                    [body, d, when](trial& t) { body(t, d, when); }, {"S1-3"});
-      a.thorough = true;
-      return a;
     };
 
     std::vector<std::string> looked{"S1-2"};
     if (d.which == device_fault::assertion) looked.emplace_back("S3-7");
-    add_for("no_handle", arm_kind::fault, "then handles are created", without_a_handle, looked).thorough =
-        false;
+    add_for("no_handle", arm_kind::fault, "then handles are created", without_a_handle, looked);
     add_for("with_handle", arm_kind::fault, "then handles are used", with_a_handle, looked);
 
     for (const auto& [call, body] : {std::pair{"create", &unchecked_create},
@@ -388,21 +372,37 @@ failure_case device_fault_case() {
     add_unchecked("gemm", unchecked_gemm, arrival::later);
     add_for("blocking", arm_kind::fault, "with CUDA_LAUNCH_BLOCKING=1", with_blocking_launches, {"S1-3"})
         .environment["CUDA_LAUNCH_BLOCKING"] = "1";
-    add_for("another_handle", arm_kind::dead_end, "destroy the handle, create another", another_handle)
-        .thorough = true;
+    add_for("another_handle", arm_kind::dead_end, "destroy the handle, create another", another_handle);
   }
   const damage assertion = damages.front();
-  add("more_memory", arm_kind::dead_end, "an assertion fails; free memory, create again",
-      [assertion](trial& t) { more_memory(t, assertion); })
-      .thorough = true;
-  add("checked_index", arm_kind::remedy, "check the index on the host before the launch",
-      index_checked_on_the_host)
+  c.add("more_memory", arm_kind::dead_end, "an assertion fails; free memory, create again",
+        [assertion](trial& t) { more_memory(t, assertion); });
+  c.add("checked_index", arm_kind::remedy, "check the index on the host before the launch",
+        index_checked_on_the_host)
       .against = "no_handle_assertion";
 
-  add("careless_server", arm_kind::fault, "a server that looks at no status goes on answering",
-      answers_from_a_dead_context);
-  add("fail_fast", arm_kind::remedy, "the server ends at the first failing status, and a new one answers",
-      fail_fast);
+  c.add("careless_server", arm_kind::fault, "a server that looks at no status goes on answering",
+        answers_from_a_dead_context);
+  c.add("fail_fast", arm_kind::remedy, "the server ends at the first failing status, and a new one answers",
+        fail_fast);
+  c.quick = {"control",
+             "no_handle_assertion",
+             "with_handle_assertion",
+             "new_process_assertion",
+             "carry_on_assertion",
+             "reset_assertion",
+             "blocking_assertion",
+             "no_handle_illegal_address",
+             "with_handle_illegal_address",
+             "new_process_illegal_address",
+             "carry_on_illegal_address",
+             "reset_illegal_address",
+             "blocking_illegal_address",
+             "no_handle_misaligned_address",
+             "no_handle_trap",
+             "checked_index",
+             "careless_server",
+             "fail_fast"};
   return c;
 }
 

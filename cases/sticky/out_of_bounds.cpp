@@ -214,38 +214,26 @@ failure_case out_of_bounds() {
   c.name = "sticky.out_of_bounds";
   c.summary = "a product is told to read more than its operands' buffers hold";
   c.failures = {"F-ARG-14"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&),
-                       std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = body;
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
   const std::vector<std::string> too_long_claims{"S1-7", "S1-9", "S1-10"};
 
-  add("control", arm_kind::control, "the k that the buffers hold", control);
+  c.add("control", arm_kind::control, "the k that the buffers hold", control);
 
-  add("other_data_behind", arm_kind::fault, "k too large, other data of the program behind the buffers",
-      other_data_behind, too_long_claims);
-  add("zeros_behind", arm_kind::fault, "k too large, zeros behind the buffers", zeros_behind, too_long_claims)
-      .thorough = true;
-  add("past_allocation", arm_kind::fault, "k beyond the allocation, inside of its mapped granule",
-      past_the_allocation, too_long_claims)
-      .thorough = true;
-  add("far_beyond", arm_kind::fault, "k beyond everything that is mapped", far_beyond, too_long_claims);
-  add("contradicted", arm_kind::fault, "k too large for the leading dimension of B", contradicted,
-      too_long_claims);
-  add("index_too_high", arm_kind::fault, "an index one too high into an operand", index_one_too_high,
-      {"S3-7"});
-  add("10x10_by_10x5", arm_kind::fault, "10x10 times 10x5, said to have incorrect dimensions",
-      said_to_be_incompatible, {"S1-8"});
+  c.add("other_data_behind", arm_kind::fault, "k too large, other data of the program behind the buffers",
+        other_data_behind, too_long_claims);
+  c.add("zeros_behind", arm_kind::fault, "k too large, zeros behind the buffers", zeros_behind,
+        too_long_claims);
+  c.add("past_allocation", arm_kind::fault, "k beyond the allocation, inside of its mapped granule",
+        past_the_allocation, too_long_claims);
+  c.add("far_beyond", arm_kind::fault, "k beyond everything that is mapped", far_beyond, too_long_claims);
+  c.add("contradicted", arm_kind::fault, "k too large for the leading dimension of B", contradicted,
+        too_long_claims);
+  c.add("index_too_high", arm_kind::fault, "an index one too high into an operand", index_one_too_high,
+        {"S3-7"});
+  c.add("10x10_by_10x5", arm_kind::fault, "10x10 times 10x5, said to have incorrect dimensions",
+        said_to_be_incompatible, {"S1-8"});
 
-  add("right_k", arm_kind::remedy, "the k that the buffers hold", right_k);
-  add("checked_shapes", arm_kind::remedy, "compare shapes on the host before the call", checked_on_the_host)
+  c.add("right_k", arm_kind::remedy, "the k that the buffers hold", right_k);
+  c.add("checked_shapes", arm_kind::remedy, "compare shapes on the host before the call", checked_on_the_host)
       .against = "far_beyond";
   return c;
 }

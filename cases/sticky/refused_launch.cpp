@@ -129,35 +129,23 @@ failure_case refused_launch() {
   c.name = "sticky.refused_launch";
   c.summary = "a launch is refused, nobody looks, and cuBLAS is called next";
   c.failures = {"F-STK-05"};
-  const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       std::function<void(trial&)> body, std::vector<std::string> claims = {}) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    a.claims = std::move(claims);
-    a.body = std::move(body);
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "a launch that is not refused, then cuBLAS", control);
+  c.add("control", arm_kind::control, "a launch that is not refused, then cuBLAS", control);
 
   const auto with = [](void (*body)(trial&, const refusal&), const refusal& r) {
     return [body, r](trial& t) { body(t, r); };
   };
   for (const refusal& r : refusals) {
     const std::string name = r.name, words = r.words;
-    add("unchecked_" + name, arm_kind::fault, words + ", unchecked; then cuBLAS", with(unchecked, r),
-        {"S1-2"});
-    add("carry_on_" + name, arm_kind::remedy, words + "; carry on after it", with(carry_on, r), {"S1-5"})
-        .thorough = &r != &refusals.front();
+    c.add("unchecked_" + name, arm_kind::fault, words + ", unchecked; then cuBLAS", with(unchecked, r),
+          {"S1-2"});
+    c.add("carry_on_" + name, arm_kind::remedy, words + "; carry on after it", with(carry_on, r), {"S1-5"});
   }
   const refusal& usual = refusals.front();
-  add("blamed", arm_kind::fault, "a refused launch, and the program looks only after a product",
-      with(blamed, usual), {"S1-3"});
-  add("consume_error", arm_kind::remedy, "ask for the error straight after the refused launch",
-      with(consume_the_error, usual));
-  add("smaller_block", arm_kind::remedy, "a block that the registers allow", smaller_block).against =
+  c.add("blamed", arm_kind::fault, "a refused launch, and the program looks only after a product",
+        with(blamed, usual), {"S1-3"});
+  c.add("consume_error", arm_kind::remedy, "ask for the error straight after the refused launch",
+        with(consume_the_error, usual));
+  c.add("smaller_block", arm_kind::remedy, "a block that the registers allow", smaller_block).against =
       fmt::format("unchecked_{}", usual.name);
   return c;
 }

@@ -213,28 +213,19 @@ failure_case what_messages_say() {
   c.name = "sticky.what_messages_say";
   c.summary = "what is printed and logged when a call fails, and whether it hints at the cause";
   c.failures = {"F-ARG-01", "F-STK-01", "F-STK-02"};
-  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
-    arm a;
-    a.name = name;
-    a.kind = kind;
-    a.summary = summary;
-    if (kind == arm_kind::fault) a.claims = {"S1-16"};
-    a.body = body;
-    a.environment = usual_environment;
-    return c.arms.emplace_back(std::move(a));
-  };
-  add("control", arm_kind::control, "calls that are right", control);
+  c.add("control", arm_kind::control, "calls that are right", control);
 
-  add("small_lda", arm_kind::fault, "cublasSgemm with lda below m", small_lda);
-  add("lt_small_lda", arm_kind::fault, "cublasLtMatmulAlgoGetHeuristic with lda below m", lt_small_lda)
-      .thorough = true;
-  add("lt_inner_extents", arm_kind::fault, "cublasLtMatmulAlgoGetHeuristic with two values for k",
-      lt_inner_extents);
-  add("assertion", arm_kind::fault, "an assertion in a kernel fails, then cublasCreate", assertion);
-  add("illegal_address", arm_kind::fault, "a kernel stores to an illegal address, then cublasCreate",
-      illegal_address);
+  c.add("small_lda", arm_kind::fault, "cublasSgemm with lda below m", small_lda, {"S1-16"});
+  c.add("lt_small_lda", arm_kind::fault, "cublasLtMatmulAlgoGetHeuristic with lda below m", lt_small_lda,
+        {"S1-16"});
+  c.add("lt_inner_extents", arm_kind::fault, "cublasLtMatmulAlgoGetHeuristic with two values for k",
+        lt_inner_extents, {"S1-16"});
+  c.add("assertion", arm_kind::fault, "an assertion in a kernel fails, then cublasCreate", assertion,
+        {"S1-16"});
+  c.add("illegal_address", arm_kind::fault, "a kernel stores to an illegal address, then cublasCreate",
+        illegal_address, {"S1-16"});
 
-  add("right_lda", arm_kind::remedy, "the right leading dimension", right_lda);
+  c.add("right_lda", arm_kind::remedy, "the right leading dimension", right_lda);
   return c;
 }
 

@@ -1,20 +1,24 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 #
-#   cufault_case(FAMILY/NAME TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS)
+#   cufault_case(FAMILY/NAME TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N])
 #
-# Adds cases/FAMILY/NAME.cpp to the program and one CTest test, FAMILY.NAME. Everything is required.
+# Adds cases/FAMILY/NAME.cpp to the program and one CTest test, FAMILY.NAME.
 #   TIER    quick: part of `ctest --preset quick`; full: only of `ctest --preset full`
 #   MEMORY  exclusive: fills the GPU, so nothing else of ours may use it meanwhile
 #   NEEDS   host: part of it runs without a GPU, so it is run everywhere
-#   TIMEOUT of the whole case; each trial has one of its own
+#   TIMEOUT of the whole case, or of each of its parts; each trial has one of its own
+#   PARTS   for a long case: N tests, FAMILY.NAME.1 to .N, that can run side by side
 function(cufault_case PATH)
-  cmake_parse_arguments(PARSE_ARGV 1 CASE "" "TIER;MEMORY;NEEDS;TIMEOUT" "")
-  set(USAGE "cufault_case(${PATH} TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds)")
+  cmake_parse_arguments(PARSE_ARGV 1 CASE "" "TIER;MEMORY;NEEDS;TIMEOUT;PARTS" "")
+  set(USAGE "cufault_case(${PATH} TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds [PARTS n])")
   if(CASE_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "cufault_case(${PATH}): unknown ${CASE_UNPARSED_ARGUMENTS}; usage: ${USAGE}")
   endif()
-  foreach(WORD "TIER=^(quick|full)$" "MEMORY=^(shared|exclusive)$" "NEEDS=^(gpu|host)$" "TIMEOUT=^[1-9][0-9]*$")
+  if(NOT DEFINED CASE_PARTS)
+    set(CASE_PARTS 1)
+  endif()
+  foreach(WORD "TIER=^(quick|full)$" "MEMORY=^(shared|exclusive)$" "NEEDS=^(gpu|host)$" "TIMEOUT=^[1-9][0-9]*$" "PARTS=^[1-9][0-9]*$")
     string(REGEX REPLACE "=.*" "" NAME "${WORD}")
     string(REGEX REPLACE "^[A-Z]+=" "" PATTERN "${WORD}")
     if(NOT "${CASE_${NAME}}" MATCHES "${PATTERN}")
@@ -30,24 +34,33 @@ function(cufault_case PATH)
   set_property(TARGET cufault APPEND_STRING PROPERTY CUFAULT_CASE_PROPERTIES
     "{\"${TEST}\", \"${CASE_TIER}\", \"${CASE_NEEDS}\", memory_class::${CASE_MEMORY}, ${CASE_TIMEOUT}},\n")
 
-  add_test(NAME ${TEST} COMMAND cufault run ${TEST} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait 60)
   set(LABELS case ${FAMILY} ${CASE_TIER} full ${CASE_NEEDS})
   list(REMOVE_DUPLICATES LABELS)
-  # RESOURCE_GROUPS places cases on GPUs where CTest was given a resource spec file, and is ignored without one; RUN_SERIAL keeps
-  # what needs a GPU to itself alone in a plain `ctest -j`; the harness's own lock on the GPU keeps order between suites.
-  if(CASE_MEMORY STREQUAL exclusive)
-    set_tests_properties(${TEST} PROPERTIES RUN_SERIAL TRUE)
-  endif()
-  if(CASE_NEEDS STREQUAL gpu)
-    set(SLOTS 1)
-    if(CASE_MEMORY STREQUAL exclusive)
-      set(SLOTS 100)
-    endif()
-    set_tests_properties(${TEST} PROPERTIES RESOURCE_GROUPS "gpus:${SLOTS}")
-  endif()
   math(EXPR WITH_WAIT "${CASE_TIMEOUT} + 60")
-  set_tests_properties(${TEST} PROPERTIES
-    LABELS "${LABELS}" TIMEOUT ${WITH_WAIT} SKIP_RETURN_CODE 77 FIXTURES_REQUIRED machine)
+  foreach(PART RANGE 1 ${CASE_PARTS})
+    set(NAME ${TEST})
+    set(WHICH "")
+    if(CASE_PARTS GREATER 1)
+      set(NAME ${TEST}.${PART})
+      set(WHICH --part ${PART} ${CASE_PARTS})
+    endif()
+    add_test(NAME ${NAME}
+      COMMAND cufault run ${TEST} ${WHICH} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait 60)
+    # RESOURCE_GROUPS places cases on GPUs where CTest was given a resource spec file, and is ignored without one; RUN_SERIAL
+    # keeps what needs a GPU to itself alone in a plain `ctest -j`; the harness's own lock on the GPU keeps order between suites.
+    if(CASE_MEMORY STREQUAL exclusive)
+      set_tests_properties(${NAME} PROPERTIES RUN_SERIAL TRUE)
+    endif()
+    if(CASE_NEEDS STREQUAL gpu)
+      set(SLOTS 1)
+      if(CASE_MEMORY STREQUAL exclusive)
+        set(SLOTS 100)
+      endif()
+      set_tests_properties(${NAME} PROPERTIES RESOURCE_GROUPS "gpus:${SLOTS}")
+    endif()
+    set_tests_properties(${NAME} PROPERTIES
+      LABELS "${LABELS}" TIMEOUT ${WITH_WAIT} SKIP_RETURN_CODE 77 FIXTURES_REQUIRED machine)
+  endforeach()
 endfunction()
 
 # After the last case: what the lines above said, for the program, and the tests round the cases.

@@ -87,19 +87,28 @@ TEST(cases, need_more_than_one_trial_of_an_arm_that_races) {
 }
 
 TEST(cases, need_the_fault_that_a_quick_arm_answers_in_the_quick_tier) {
-  const auto with_remedy = [](bool thorough_fault, bool thorough_remedy) {
+  const auto with_quick = [](std::vector<std::string> quick) {
     return defect_after([&](failure_case& c) {
-      c.arms[1].thorough = thorough_fault;
+      c.arms.push_back(arm_of(arm_kind::fault, "fault_3"));
       c.arms.push_back(arm_of(arm_kind::remedy, "remedy"));
-      c.arms[2].against = "fault_2";
-      c.arms[2].thorough = thorough_remedy;
+      c.arms[3].against = "fault_2";
+      c.quick = std::move(quick);
     });
   };
-  EXPECT_EQ(with_remedy(true, false),
+  EXPECT_EQ(with_quick({"control", "fault_3", "remedy"}),
             "arm 'remedy' is in the quick tier, and 'fault_2', which it answers, is not");
-  EXPECT_EQ(with_remedy(true, true), "");
-  EXPECT_EQ(with_remedy(false, true), "");
-  EXPECT_EQ(with_remedy(false, false), "");
+  EXPECT_EQ(with_quick({"control", "fault_2", "remedy"}), "");
+  EXPECT_EQ(with_quick({"control", "fault_3"}), "");
+  EXPECT_EQ(with_quick({}), "");
+}
+
+TEST(cases, need_a_quick_tier_that_proves_something) {
+  const auto with_quick = [](std::vector<std::string> quick) {
+    return defect_after([&](failure_case& c) { c.quick = std::move(quick); });
+  };
+  EXPECT_EQ(with_quick({"control", "fault_2", "nothing"}), "there is no arm 'nothing' for its quick tier");
+  EXPECT_EQ(with_quick({"fault_2"}), "its quick tier has no control arm");
+  EXPECT_EQ(with_quick({"control"}), "its quick tier has no fault arm");
 }
 
 TEST(cases, need_ids_that_say_something) {

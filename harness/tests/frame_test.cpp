@@ -96,6 +96,17 @@ TEST(reader, fills_an_observation) {
   EXPECT_EQ(seen.in_flight, "");
 }
 
+TEST(reader, keeps_what_is_foreseen_of_a_call_until_that_returns) {
+  const json foreseen{{"t", "foresee"}, {"claim", "S1-14"}, {"holds", true}, {"why", "it ended there"}};
+  frame_reader in_flight, returned;
+  in_flight.feed(frames(foreseen, begin_create));
+  ASSERT_EQ(in_flight.foreseen().size(), 1u);
+  EXPECT_EQ(in_flight.foreseen()[0].why, "it ended there");
+  returned.feed(frames(foreseen, begin_create, end_failed));
+  EXPECT_TRUE(returned.foreseen().empty());
+  EXPECT_TRUE(returned.so_far().findings.empty());
+}
+
 TEST(reader, takes_bytes_one_at_a_time) {
   for (const auto& bytes :
        {everything(), everything() + "x", everything().substr(0, 777), frames(begin_create) + "CF1 0",

@@ -156,6 +156,9 @@ void create_in_a_child(trial& t) {
 }
 
 void crash_in_a_child(trial& t) {
+  t.foresee("S0-6", false, "the create before it crashed");
+  create(t);
+  t.foresee("S0-6", true, "it crashed");
   t.in_forked_child([] { observe(crash()); });
 }
 
@@ -177,10 +180,11 @@ failure_case road_ends() {
   add("litter", arm_kind::fault, litter_and_crash);
   add("at_exit", arm_kind::fault, destroy_at_exit);
   add("fork", arm_kind::fault, create_in_a_child);
-  add("fork_crash", arm_kind::fault, crash_in_a_child);
-  add("thorough", arm_kind::fault, create).thorough = true;
+  add("fork_crash", arm_kind::fault, crash_in_a_child).claims = {"S0-6"};
+  add("thorough", arm_kind::fault, create);
   arm& mixed = add("other_pair", arm_kind::fault, load_the_other_pair);
   mixed.other_cublas = mixed.binds_itself = true;
+  c.quick = {"control", "litter", "at_exit", "fork", "fork_crash", "other_pair"};
   return c;
 }
 
