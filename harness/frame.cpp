@@ -180,6 +180,7 @@ void frame_reader::take(std::string_view payload) {
     call_record call = seen_.calls.back();
     call.status = in.some_text("status");
     call.value = in.status("value");
+    if (frame.contains("detail")) call.detail = in.text("detail");
     call.last_error = in.text("last_error");
     call.milliseconds = in.number("ms");
     seen_.calls.back() = std::move(call);

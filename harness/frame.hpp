@@ -18,7 +18,7 @@ namespace cufault {
 ///
 /// Frames, by member "t":
 ///   begin    {text}                                  a call is about to be made
-///   end      {status, value, last_error, ms}         it returned
+///   end      {status, value, last_error, ms}         it returned; with {detail} where there is more to compare
 ///   apply    {text}                                  the remedy or dead end is applied from here on
 ///   memory   {at, free, total}
 ///   measure  {name, value, unit}

@@ -450,4 +450,9 @@ int interrupt_guard::signal() const {
   return interrupt_signal;
 }
 
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
 }  // namespace cufault

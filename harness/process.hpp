@@ -68,4 +68,6 @@ class interrupt_guard {
   [[nodiscard]] int signal() const;  ///< the first signal that came, or 0
 };
 
+std::string signal_name(int signal);  ///< "SIGSEGV", or "signal 64" for one without a name
+
 }  // namespace cufault

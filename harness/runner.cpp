@@ -27,11 +27,6 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds between_samples{20};
 
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
-}
-
 // "exited with 3", "died of SIGSEGV", "hung until the watchdog ended it"
 std::string ending_text(const process_result& p) {
   if (p.how == ending::exited) return fmt::format("exited with {}", p.exit_code);

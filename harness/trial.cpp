@@ -5,6 +5,7 @@
 #include "harness/driver_api.hpp"
 #include "harness/frame.hpp"
 #include "harness/process.hpp"
+#include "harness/unique_fd.hpp"
 #include "kernels/product.hpp"
 
 #include <cublasLt.h>
@@ -12,8 +13,11 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,9 +25,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -162,16 +168,31 @@ void trial::send(const nlohmann::json& frame) {
   }
 }
 
+/// Written by the process that runs rows, read by the one that waits for it.
+struct trial::progress {
+  std::atomic<std::size_t> done{0};  ///< rows that are over
+  std::atomic<bool> in_call{false};
+  std::atomic<bool> damaged{false};  ///< by the last row that is over
+};
+
 void trial::begin_call(const char* text) {
   send({{"t", "begin"}, {"text", text}});
+  if (progress_ != nullptr) progress_->in_call = true;
 }
 
 void trial::end_call(const status_record& status, double milliseconds) {
-  send({{"t", "end"},
-        {"status", status.name},
-        {"value", status.value},
-        {"last_error", cudaGetErrorName(cudaPeekAtLastError())},
-        {"ms", milliseconds}});
+  if (progress_ != nullptr) progress_->in_call = false;
+  send_end(status, cudaGetErrorName(cudaPeekAtLastError()), milliseconds);
+}
+
+void trial::send_end(const status_record& status, const char* last_error, double milliseconds) {
+  nlohmann::json frame{{"t", "end"},
+                       {"status", status.name},
+                       {"value", status.value},
+                       {"last_error", last_error},
+                       {"ms", milliseconds}};
+  if (!status.detail.empty()) frame["detail"] = status.detail;
+  send(frame);
 }
 
 void trial::apply(std::string_view text) {
@@ -352,6 +373,71 @@ void trial::in_forked_child(const std::function<void()>& child) {
   }
   if (WIFSIGNALED(status)) raise(WTERMSIG(status));  // its crash is ours
   if (WEXITSTATUS(status) != 0) _exit(WEXITSTATUS(status));
+}
+
+void trial::each_row(std::size_t rows, const std::function<row_function()>& set_up,
+                     std::chrono::milliseconds patience) {
+  void* const shared =
+      mmap(nullptr, sizeof(progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) throw setup_failed("no memory to share with the processes that run rows");
+  progress& now = *new (shared) progress;
+  progress_ = &now;
+  while (now.done < rows) {
+    const std::size_t first = now.done;
+    now.damaged = false;
+    const pid_t forked = fork();
+    if (forked < 0)
+      throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
+    if (forked == 0) {
+      tell_exceptions([&] {
+        const row_function run_row = set_up();
+        for (std::size_t row = first; row < rows && !now.damaged; ++row) {
+          run_row(row);
+          now.damaged = opened_ && cudaDeviceSynchronize() != cudaSuccess;
+          now.done = row + 1;
+        }
+      });
+      _exit(0);
+    }
+    next_seed += 1'000;
+    const std::string ended = wait_for_rows(forked, patience);
+    if (now.in_call) {
+      send_end({ended, -1}, "", 0);
+      now.in_call = false;
+      ++now.done;
+    } else if (ended != "exit 0") {
+      throw setup_failed(fmt::format("row {}: {} outside of a call", now.done.load(), ended));
+    } else if (now.done < rows && !now.damaged) {
+      break;  // set_up or a row has said why
+    }
+  }
+  progress_ = nullptr;
+  munmap(shared, sizeof(progress));
+}
+
+/// How it ended: "exit 0", "crashed: SIGSEGV", "timed out", where no row was over for as long as the patience lasts.
+std::string trial::wait_for_rows(pid_t child, std::chrono::milliseconds patience) {
+  using clock = std::chrono::steady_clock;
+  const unique_fd handle(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  if (handle.get() < 0) throw setup_failed("the kernel gives no handle of a process (pidfd_open)");
+  std::size_t seen = progress_->done;
+  auto since = clock::now();
+  bool impatient = false;
+  for (pollfd ends{handle.get(), POLLIN, 0}; poll(&ends, 1, 100) <= 0;) {
+    if (const std::size_t done = progress_->done; done != seen) {
+      seen = done;
+      since = clock::now();
+    } else if (!impatient && clock::now() - since > patience) {
+      impatient = true;
+      kill(child, SIGKILL);
+    }
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (impatient) return "timed out";
+  if (WIFSIGNALED(status)) return "crashed: " + signal_name(WTERMSIG(status));
+  return fmt::format("exit {}", WEXITSTATUS(status));
 }
 
 std::filesystem::path trial::scratch() const {

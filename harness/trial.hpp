@@ -12,6 +12,8 @@
 #include <cuda_runtime.h>
 #include <nlohmann/json.hpp>
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -30,7 +32,11 @@ namespace cufault {
 struct status_record {
   std::string name;
   int value = 0;
+  std::string detail{};  ///< what else is to be compared (call_record::detail)
 };
+inline const status_record& record_of(const status_record& r) {
+  return r;
+}
 status_record record_of(cublasStatus_t status);
 status_record record_of(cudaError_t status);
 status_record record_of(CUresult status);  ///< "CUDA_ERROR_NO_BINARY_FOR_GPU"
@@ -95,6 +101,14 @@ class trial {
   /// is the trial's.
   void in_forked_child(const std::function<void()>& child);
 
+  /// Runs rows 0 to `rows` - 1 of a table, each an observed call that waits for what it started, in processes forked from this one,
+  /// which must not have touched CUDA. As many as survive share a process, made ready by `set_up`, which returns what runs a row.
+  /// Where a row ends its process or lasts longer than `patience`, that is what its call came to; where it damages the context, too,
+  /// the rows after it go on in a new process.
+  using row_function = std::function<void(std::size_t)>;
+  void each_row(std::size_t rows, const std::function<row_function()>& set_up,
+                std::chrono::milliseconds patience = std::chrono::seconds(10));
+
   /// Ends the trial and the process as returning from main would, with whatever exit handlers and static
   /// destructors there are: what they observe still counts. Does not return.
   [[noreturn]] void end_through_exit();
@@ -118,6 +132,8 @@ class trial {
 
  private:
   void send(const nlohmann::json& frame);
+  void send_end(const status_record& status, const char* last_error, double milliseconds);
+  std::string wait_for_rows(pid_t child, std::chrono::milliseconds patience);
   void find(const char* frame, std::string_view claim, bool holds, std::string_view why);
   void run_body();
   void tell_exceptions(const std::function<void()>& work);
@@ -126,7 +142,9 @@ class trial {
   void report_done();
   const arm& arm_;
   trial_options options_;
-  bool opened_ = false;  // open_context() succeeded
+  bool opened_ = false;           // open_context() succeeded
+  struct progress;                // of the process that runs rows, shared with this one
+  progress* progress_ = nullptr;  // null outside of each_row()
   bool continued_ = false;
   int exit_code_of_next_ = 0;
   bool ends_through_exit_ = false;

@@ -5,10 +5,12 @@
 #include "reports/json_input.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -73,6 +75,17 @@ std::string reason_of(const observation& o) {
 }
 
 std::string compared(const std::vector<signature>& expected, const std::vector<signature>& seen) {
+  // Of a long list of calls, those that differ.
+  if (expected.size() == 1 && seen.size() == 1 && expected[0].fault.size() + expected[0].after.size() > 8) {
+    const auto steps = differing_steps(expected[0], seen[0]);
+    constexpr std::size_t enough = 5;
+    if (!steps.empty())
+      return fmt::format(
+          "{}{}",
+          fmt::join(steps.begin(),
+                    steps.begin() + static_cast<std::ptrdiff_t>(std::min(steps.size(), enough)), "; "),
+          steps.size() > enough ? fmt::format("; and {} more", steps.size() - enough) : "");
+  }
   return fmt::format("expected {}; seen {}", describe(expected), describe(seen));
 }
 

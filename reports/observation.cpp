@@ -12,6 +12,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace cufault {
@@ -65,13 +66,34 @@ std::string outcome_text(const observation& o) {
   return fmt::format("crashed: signal {}{}", o.signal.value_or(0), where);
 }
 
+std::string describe_step(const step& s) {
+  return fmt::format("{}: {}{}", s.call, s.status, s.detail.empty() ? "" : " (" + s.detail + ")");
+}
+
+/// A table of calls is too long to be read in a line: how many came to what.
+std::string describe_table(const std::vector<step>& steps) {
+  std::map<std::string, int> by_status;
+  for (const step& s : steps) ++by_status[s.status];
+  std::vector<std::pair<int, std::string>> most_first;
+  for (const auto& [status, times] : by_status) most_first.emplace_back(-times, status);
+  std::sort(most_first.begin(), most_first.end());
+  std::string text = fmt::format("{} calls", steps.size());
+  for (const auto& [times, status] : most_first)
+    text += fmt::format("{} {} {}",
+                        times == most_first.front().first && status == most_first.front().second ? ":" : ",",
+                        -times, status);
+  return text;
+}
+
 /// Long loops of equal calls are one entry with a count.
 std::string describe_steps(const std::vector<step>& steps) {
+  constexpr std::size_t readable = 40;
+  if (steps.size() > readable) return describe_table(steps);
   std::string text;
   for (auto run = steps.begin(); run != steps.end();) {
     const auto end = std::find_if(run, steps.end(), [&](const step& s) { return s != *run; });
     const auto times = end - run;
-    text += fmt::format("{}{}: {}{}", text.empty() ? "" : ", ", run->call, run->status,
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", describe_step(*run),
                         times > 1 ? fmt::format(" x{}", times) : "");
     run = end;
   }
@@ -135,16 +157,18 @@ auto list_or_none(const json_cursor& at, std::string_view key, Read read) {
 nlohmann::json call_json(const call_record& c) {
   nlohmann::json j{
       {"text", c.text}, {"status", c.status}, {"value", c.value}, {"ms", number_json(c.milliseconds)}};
+  if (!c.detail.empty()) j["detail"] = c.detail;
   if (!c.last_error.empty()) j["last_error"] = c.last_error;
   if (c.after_remedy) j["after_remedy"] = true;
   return j;
 }
 
 call_record call_from(const json_cursor& at) {
-  at.only({"text", "status", "value", "last_error", "ms", "after_remedy"});
+  at.only({"text", "status", "value", "detail", "last_error", "ms", "after_remedy"});
   return {.text = at.at("text").string(),
           .status = at.at("status").string(),
           .value = int_from(at.at("value")),
+          .detail = string_or(at, "detail"),
           .last_error = string_or(at, "last_error"),
           .milliseconds = number_from(at.at("ms")),
           .after_remedy = at.has("after_remedy") && at.at("after_remedy").boolean()};
@@ -167,15 +191,18 @@ finding finding_from(const json_cursor& at) {
 
 nlohmann::json steps_json(const std::vector<step>& steps) {
   auto list = nlohmann::json::array();
-  for (const auto& s : steps) list.push_back({{"call", s.call}, {"status", s.status}});
+  for (const auto& s : steps) {
+    list.push_back({{"call", s.call}, {"status", s.status}});
+    if (!s.detail.empty()) list.back()["detail"] = s.detail;
+  }
   return list;
 }
 
 std::vector<step> steps_from(const json_cursor& at) {
   std::vector<step> steps;
   for (const auto& item : at.items()) {
-    item.only({"call", "status"});
-    steps.push_back({item.at("call").string(), item.at("status").string()});
+    item.only({"call", "status", "detail"});
+    steps.push_back({item.at("call").string(), item.at("status").string(), string_or(item, "detail")});
   }
   return steps;
 }
@@ -208,7 +235,8 @@ signature signature_of(const observation& o) {
               .numbers = "unchecked"};
   for (const auto& c : o.calls) {
     auto& part = c.after_remedy ? s.after : s.fault;
-    part.push_back({function_of(c.text), c.status.empty() ? std::string{never_returned} : c.status});
+    part.push_back(
+        {function_of(c.text), c.status.empty() ? std::string{never_returned} : c.status, c.detail});
     s.applied = s.applied || c.after_remedy;
   }
   // A call in flight counts, whether or not the reader of the channel kept a record of it.
@@ -263,6 +291,20 @@ std::string describe(const std::vector<signature>& plateaus) {
   std::string text;
   for (const auto& s : plateaus) text += fmt::format("{}{}", text.empty() ? "" : " | ", describe(s));
   return text;
+}
+
+std::vector<std::string> differing_steps(const signature& expected, const signature& seen) {
+  std::vector<std::string> found;
+  for (const auto part : {&signature::fault, &signature::after}) {
+    const auto &was = expected.*part, &is = seen.*part;
+    if (was.size() != is.size()) return {};
+    for (std::size_t i = 0; i < was.size(); ++i) {
+      if (was[i].call != is[i].call) return {};
+      if (was[i] != is[i])
+        found.push_back(fmt::format("expected {}; seen {}", describe_step(was[i]), describe_step(is[i])));
+    }
+  }
+  return found;
 }
 
 std::string to_string(arm_kind k) {

@@ -32,6 +32,7 @@ struct call_record {
   std::string text;           ///< as written in the case: "cublasCreate(&handle)"
   std::string status;         ///< see above
   int value = 0;              ///< numeric status
+  std::string detail;         ///< what else is compared: "parameter 8; C untouched"; mostly empty
   std::string last_error;     ///< cudaPeekAtLastError() after the call, by name; empty if not read
   double milliseconds = 0;    ///< wall time inside the call
   bool after_remedy = false;  ///< made after the remedy or dead end was applied
@@ -77,10 +78,11 @@ struct observation {
   double milliseconds = 0;               ///< process start to reaped
 };
 
-/// One call as it is compared: function name and status.
+/// One call as it is compared: function name, status, detail.
 struct step {
-  std::string call;    ///< "cublasCreate"
-  std::string status;  ///< "CUBLAS_STATUS_ALLOC_FAILED", "never returned"
+  std::string call;      ///< "cublasCreate"
+  std::string status;    ///< "CUBLAS_STATUS_ALLOC_FAILED", "never returned"
+  std::string detail{};  ///< as in call_record
   friend bool operator==(const step&, const step&) = default;
 };
 
@@ -101,6 +103,10 @@ std::string function_of(std::string_view call_text);
 /// True for "CUBLAS_STATUS_SUCCESS", "cudaSuccess", "CUDA_SUCCESS", "RIGHT_NUMBERS", "LOADED", and for what a case itself
 /// finds to be as it should: names that end in "_AS_ASKED".
 bool is_success(std::string_view status);
+
+/// The steps in which two signatures differ, as "call: expected ..., seen ..."; empty if they are not lists of the
+/// same calls.
+std::vector<std::string> differing_steps(const signature& expected, const signature& seen);
 
 /// Signature of one trial. Precondition: comparable(o).
 signature signature_of(const observation& o);

@@ -170,6 +170,22 @@ TEST_F(road, tells_crashes_exit_handlers_and_forks_apart) {
   EXPECT_THAT(trial_of("other_pair").why, HasSubstr("CUFAULT_OTHER_CUBLAS"));
 }
 
+TEST_F(road, survives_the_rows_of_a_table_and_says_what_each_came_to) {
+  ASSERT_EQ(run({"road.rows"}, {{"ASAN_OPTIONS", "handle_segv=0"}}).exit_code, 2);
+  const record r = load_record(files(".json").at(0));
+  const auto& arms = r.cases.at(0).arms;
+  const observation& seen = arms.at(1).trials.at(0);
+  EXPECT_EQ(seen.ended, outcome::completed);
+  EXPECT_EQ(describe(signature_of(seen)),
+            "returns: CUBLAS_STATUS_SUCCESS (C touched), crashes: crashed: SIGSEGV, fails: "
+            "CUBLAS_STATUS_INVALID_VALUE (parameter 8), exits: exit 3, hangs: timed out, returns: "
+            "CUBLAS_STATUS_SUCCESS (C touched); context none");
+  EXPECT_EQ(arms.at(2).trials.at(0).ended, outcome::harness_failed);
+  EXPECT_THAT(arms.at(2).trials.at(0).why, HasSubstr("no table"));
+  EXPECT_EQ(arms.at(3).trials.at(0).ended, outcome::harness_failed);
+  EXPECT_THAT(arms.at(3).trials.at(0).why, HasSubstr("row 0: crashed: SIGSEGV outside of a call"));
+}
+
 TEST_F(road, takes_a_second_pair_where_one_is_given) {
   const std::map<std::string, std::string> other{{"CUFAULT_OTHER_CUBLAS", fs::path(FAKE_CUBLAS_DIR) / "old"}};
   ASSERT_EQ(run({"road.ends/other_pair"}, other).exit_code, 0);

@@ -6,11 +6,15 @@
 #include "harness/trial.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
 
 const std::vector<cufault::case_properties>& cufault::all_properties() {
   static const std::vector<case_properties> all{
@@ -20,6 +24,7 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"road.set_up", "quick", "host", memory_class::shared, 60},
       {"road.ends", "quick", "host", memory_class::shared, 60},
       {"road.races", "quick", "host", memory_class::shared, 60},
+      {"road.rows", "quick", "host", memory_class::shared, 60},
       {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60}};
   return all;
 }
@@ -169,6 +174,51 @@ void load_the_other_pair(trial& t) {
   create(t);
 }
 
+/// A table of calls: what each row does stands in its name.
+void rows(trial& t) {
+  static const std::vector<std::string> names{"returns", "crashes", "fails", "exits", "hangs", "returns"};
+  t.each_row(
+      names.size(),
+      [&]() -> trial::row_function {
+        const auto handle = std::make_shared<cublasHandle_t>();
+        require(cublasCreate(handle.get()));
+        return [handle](std::size_t row) {
+          const std::string& what = names[row];
+          observe_call(what.c_str(), [&] {
+            if (what == "crashes") raise(SIGSEGV);
+            if (what == "exits") _exit(3);
+            if (what == "hangs")
+              while (true) pause();
+            return what == "fails" ? status_record{"CUBLAS_STATUS_INVALID_VALUE", 7, "parameter 8"}
+                                   : status_record{"CUBLAS_STATUS_SUCCESS", 0, "C touched"};
+          });
+        };
+      },
+      std::chrono::milliseconds(300));
+}
+
+void rows_without_set_up(trial& t) {
+  t.each_row(2, []() -> trial::row_function { throw setup_failed("no table"); });
+}
+
+void crash_between_rows(trial& t) {
+  t.each_row(2, [] { return trial::row_function{[](std::size_t) { raise(SIGSEGV); }}; });
+}
+
+failure_case road_rows() {
+  failure_case c;
+  c.name = "road.rows";
+  c.summary = "tables of calls";
+  const auto add = [&](const char* name, arm_kind kind, void (*body)(trial&)) {
+    c.arms.push_back(arm{.name = name, .kind = kind, .body = body, .needs = need::host});
+  };
+  add("control", arm_kind::control, create);
+  add("rows", arm_kind::fault, rows);
+  add("rows_without_set_up", arm_kind::fault, rows_without_set_up);
+  add("crash_between_rows", arm_kind::fault, crash_between_rows);
+  return c;
+}
+
 failure_case road_ends() {
   failure_case c;
   c.name = "road.ends";
@@ -222,7 +272,8 @@ failure_case road_on_a_gpu() {
 }
 
 const register_case first{road_create()}, second{road_ladder()}, third{road_set_up()},
-    fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()};
+    fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()},
+    eighth{road_rows()};
 
 }  // namespace
 }  // namespace cufault
