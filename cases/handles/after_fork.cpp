@@ -99,7 +99,7 @@ void fork_and_exec(trial& t) {
   if (t.stage() == 0) {
     initialised_parent(t);
     t.in_forked_child(calls_of_a_child);
-    t.apply("fork and exec");
+    t.apply("a new program in place of the child: fork and exec");
     t.continue_in_new_process();
     return;
   }

@@ -100,7 +100,7 @@ void registered_after_cuda(trial& t) {
 // ---- remedies, in place from the start: exit comes once ----
 
 void never_destroy(trial& t) {
-  t.apply("the handle is never destroyed: the end of the process frees it");
+  t.apply("the handle is never destroyed");
   create_and_use(t);
   register_atexit<reset>();
   t.end_through_exit();

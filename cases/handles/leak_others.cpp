@@ -66,23 +66,29 @@ auto destroy_all(std::vector<Thing>& things) {
 }
 
 template <class Thing>
-std::vector<Thing> leak(trial& t, std::size_t most) {
+struct leaked {
   std::vector<Thing> things;
+  double device_bytes = 0;  ///< that all but the first took
+};
+
+template <class Thing>
+leaked<Thing> leak(trial& t, std::size_t most) {
+  leaked<Thing> all;
+  std::vector<Thing>& things = all.things;
   things.reserve(most);
   require(create_many(things, 1));  // the first one of a process may set up more than itself
   const std::size_t device_before = free_device_memory(), host_before = resident_host_memory();
   observe(create_many(things, most));
   t.sample("leaked");
   t.measure("created", static_cast<double>(things.size()));
+  all.device_bytes = static_cast<double>(device_before) - static_cast<double>(free_device_memory());
   if (const auto further = static_cast<double>(things.size() - 1); further > 0) {
-    t.measure("device memory each",
-              (static_cast<double>(device_before) - static_cast<double>(free_device_memory())) / further,
-              "bytes");
+    t.measure("device memory each", all.device_bytes / further, "bytes");
     t.measure("host memory each",
               (static_cast<double>(resident_host_memory()) - static_cast<double>(host_before)) / further,
               "bytes");
   }
-  return things;
+  return all;
 }
 
 // ---- control ----
@@ -106,19 +112,18 @@ void control(trial& t) {
 // ---- faults ----
 
 template <class Thing>
-cublasStatus_t leak_and_work(trial& t, std::size_t most) {
+void leak_and_work(trial& t, std::size_t most, const char* name) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
-  leak<Thing>(t, most);
-  return create_and_multiply();
-}
-
-void leak_light_handles(trial& t) {
-  const cublasStatus_t created = leak_and_work<cublasLtHandle_t>(t, light_handles);
+  const auto all = leak<Thing>(t, most);
+  const cublasStatus_t created = create_and_multiply();
   t.conclude("S0-11", created != CUBLAS_STATUS_SUCCESS,
-             fmt::format("cublasCreate after up to {} leaked cublasLt handles: {}", light_handles,
-                         record_of(created).name));
+             fmt::format(
+                 "{} leaked {}, the first apart, took {} of the {} KiB of device memory that were left free; "
+                 "cublasCreate: {}",
+                 all.things.size(), name, all.device_bytes / 1_KiB, held.free_bytes() / 1_KiB,
+                 record_of(created).name));
 }
 
 // ---- remedies ----
@@ -128,10 +133,10 @@ void destroy_and_work(trial& t, std::size_t most) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
-  auto things = leak<Thing>(t, most);
+  auto all = leak<Thing>(t, most);
   create_and_multiply();
   t.apply("destroy what leaked, create again");
-  observe(destroy_all(things));
+  observe(destroy_all(all.things));
   t.sample("destroyed");
   create_and_multiply();
 }
@@ -146,10 +151,12 @@ failure_case leak_others() {
   c.failures = {"F-LIF-03"};
   c.add("control", arm_kind::control, "one of each, then a handle and its product", control);
 
-  c.add("light_handles", arm_kind::fault, "cublasLt handles leak", leak_light_handles, {"S0-11"});
+  c.add("light_handles", arm_kind::fault, "cublasLt handles leak",
+        [](trial& t) { leak_and_work<cublasLtHandle_t>(t, light_handles, "cublasLt handles"); }, {"S0-11"});
   c.add("streams", arm_kind::fault, "streams leak",
-        [](trial& t) { leak_and_work<cudaStream_t>(t, streams); });
-  c.add("events", arm_kind::fault, "events leak", [](trial& t) { leak_and_work<cudaEvent_t>(t, events); });
+        [](trial& t) { leak_and_work<cudaStream_t>(t, streams, "streams"); }, {"S0-11"});
+  c.add("events", arm_kind::fault, "events leak",
+        [](trial& t) { leak_and_work<cudaEvent_t>(t, events, "events"); }, {"S0-11"});
 
   c.add("destroy_light_handles", arm_kind::remedy, "destroy the cublasLt handles, create again",
         [](trial& t) { destroy_and_work<cublasLtHandle_t>(t, light_handles); });

@@ -225,7 +225,11 @@ failure_case shared_stream_race() {
 
   c.add("interleaved", arm_kind::fault,
         "one thread sets its stream between the other's cublasSetStream and call", interleaved);
-  arm& racing = c.add("racing", arm_kind::fault, "two threads set and multiply as fast as they can", raced);
+  arm& racing = c.add(
+      "racing", arm_kind::fault,
+      "two threads set their streams and multiply in no order: products not there in time are counted, and "
+      "a count of 0 proves nothing",
+      raced);
   racing.races =
       "whether one thread sets its stream between the other's cublasSetStream and call is up to the "
       "scheduler";

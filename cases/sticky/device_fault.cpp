@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Every call after a kernel of the program itself broke: an assertion on an index, an illegal
+// What fails   Most calls after a kernel of the program itself broke: an assertion on an index, an illegal
 //              address, a misaligned one, a trap. The call that shows it is an innocent one: cublasCreate, a
 //              product, an allocation.
 // Why          Such an error belongs to the context and stays, and it arrives when the kernel runs, not when
@@ -12,6 +12,7 @@
 // What helps   Documented: a new process. Recommended as well, and measured here: blocking launches or a
 //              check before cuBLAS, to find the culprit; catching and clearing the error, another handle,
 //              more memory, cudaDeviceReset.
+#include "cases/sticky/what_is_told.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
@@ -83,21 +84,25 @@ cublasStatus_t innocent_calls(equipment& ready) {
   return multiplied;
 }
 
-/// A server that looks at no status: what lies in its buffer after a request is the answer.
-class careless_server {
+/// What lies in its buffer after a request is the answer.
+class server {
  public:
-  careless_server() {
+  server() {
     require(cublasCreate(&handle_));
     require(cudaMalloc(&on_device_, 2 * sizeof(float)));
   }
-  /// The square of the question, by cuBLAS.
-  float answer(float question) {
+  /// The square of the question, by cuBLAS. Returns the first status that was not success, for those who look.
+  product_result answer(float question) {
     const float one = 1, zero = 0;
-    cudaMemcpy(on_device_, &question, sizeof question, cudaMemcpyHostToDevice);
-    cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, on_device_, 1, on_device_, 1, &zero,
-                on_device_ + 1, 1);
-    cudaMemcpy(&answer_, on_device_ + 1, sizeof answer_, cudaMemcpyDeviceToHost);
-    return answer_;
+    product_result result;
+    const cudaError_t asked = cudaMemcpy(on_device_, &question, sizeof question, cudaMemcpyHostToDevice);
+    const cublasStatus_t multiplied = cublasSgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one,
+                                                  on_device_, 1, on_device_, 1, &zero, on_device_ + 1, 1);
+    const cudaError_t answered = cudaMemcpy(&answer_, on_device_ + 1, sizeof answer_, cudaMemcpyDeviceToHost);
+    if (asked == cudaSuccess) result.status = multiplied;
+    result.waited = asked != cudaSuccess ? asked : answered;
+    result.right = answer_ == question * question;
+    return result;
   }
 
  private:
@@ -106,14 +111,22 @@ class careless_server {
   float answer_ = 0;
 };
 
-product_result answer_requests(careless_server& server) {
+constexpr int requests = 10;
+
+/// Without a look at any status.
+product_result answer_requests(server& careless) {
   product_result all;
   all.right = true;
-  for (int question = 1; question <= 10; ++question) {
-    const auto x = static_cast<float>(question);
-    all.right = server.answer(x) == x * x && all.right;
-  }
+  for (int question = 1; question <= requests; ++question)
+    all.right = careless.answer(static_cast<float>(question)).right && all.right;
   return all;
+}
+
+product_result answer_until_one_fails(server& careful) {
+  product_result last;
+  for (int question = 1; question <= requests; ++question)
+    if (last = careful.answer(static_cast<float>(question)); !last.ok()) break;
+  return last;
 }
 
 // ---- controls ----
@@ -135,27 +148,19 @@ void look_up_in_range() {
 void control(trial& t) {
   open(t);
   equipment ready;
-  careless_server server;
+  server careless;
   look_up_in_range();
-  observe(answer_requests(server));
+  observe(answer_requests(careless));
   observe(product(ready.handle));
   innocent_calls(ready);
 }
 
 // ---- faults ----
 
-/// Out of memory, illegal memory access, invalid argument, launch failure.
-bool is_named_by_s1_2(cudaError_t e) {
-  return e == cudaErrorMemoryAllocation || e == cudaErrorIllegalAddress || e == cudaErrorInvalidValue ||
-         e == cudaErrorLaunchFailure;
-}
-
-/// The kernel breaks and the program looks, as a check before cuBLAS would: is the error among those that S1-2
-/// calls the common ones?
+/// The kernel breaks and the program looks, as a check before cuBLAS would.
 void break_and_look(trial& t, const damage& d) {
   observe(launch_fault(d.which));
-  const cudaError_t told = observe(cudaDeviceSynchronize());
-  t.conclude("S1-2", is_named_by_s1_2(told), fmt::format("{}: {}", d.words, record_of(told).name));
+  conclude_whether_listed(t, d.words, observe(cudaDeviceSynchronize()));
 }
 
 void index_gives_invalid_value(trial& t, const damage& d, const char* call, cublasStatus_t status) {
@@ -181,17 +186,35 @@ void with_a_handle(trial& t, const damage& d) {
   index_gives_invalid_value(t, d, "cublasSgemm", innocent_calls(ready));
 }
 
+/// S1-3: does the error name its source, by the launch's own status or by what is printed meanwhile?
+void conclude_whether_named(trial& t, cudaError_t launched, const std::string& statuses,
+                            const printed_text& printed) {
+  std::string told = printed.err.empty() ? "stderr is empty" : "stderr does not name the kernel";
+  const std::string place = place_named_in(printed.err);
+  if (!place.empty())
+    told = fmt::format("stderr names {}{}", place, launched == cudaSuccess ? "; no status does" : "");
+  t.conclude("S1-3", launched == cudaSuccess && place.empty(),
+             fmt::format("the launch: {}, {}; {}", record_of(launched).name, statuses, told));
+}
+
 /// The kernel breaks and nobody looks: `innocent` observes one call, and the wait after it brings the error.
 template <class Call>
 void unchecked(trial& t, const damage& d, arrival when, const char* call, Call&& innocent) {
   constexpr unsigned after_any_call_ms = 1000;
-  // Not observed: telling it would give the kernel time.
-  const cudaError_t launched = launch_fault(d.which, nullptr, when == arrival::later ? after_any_call_ms : 0);
-  const cublasStatus_t first = innocent();
-  const cudaError_t waited = observe(cudaDeviceSynchronize());
-  t.conclude("S1-3", launched == cudaSuccess && (first != CUBLAS_STATUS_SUCCESS || waited != cudaSuccess),
-             fmt::format("the launch: {}, {}: {}, cudaDeviceSynchronize: {}", record_of(launched).name, call,
-                         record_of(first).name, record_of(waited).name));
+  cudaError_t launched = cudaSuccess, waited = cudaSuccess;
+  cublasStatus_t first = CUBLAS_STATUS_SUCCESS;
+  const printed_text printed = printed_by(t, [&] {
+    // Not observed: telling it would give the kernel time.
+    launched = launch_fault(d.which, nullptr, when == arrival::later ? after_any_call_ms : 0);
+    first = innocent();
+    waited = observe(cudaDeviceSynchronize());
+  });
+  if (first == CUBLAS_STATUS_SUCCESS && waited == cudaSuccess)
+    return;  // no error, so none that names anything
+  conclude_whether_named(
+      t, launched,
+      fmt::format("{}: {}, cudaDeviceSynchronize: {}", call, record_of(first).name, record_of(waited).name),
+      printed);
 }
 
 void unchecked_create(trial& t, const damage& d, arrival when) {
@@ -224,20 +247,24 @@ void unchecked_lt_matmul(trial& t, const damage& d, arrival when) {
 
 void with_blocking_launches(trial& t, const damage& d) {
   open(t);
-  const cudaError_t launched = observe(launch_fault(d.which));
-  cublasHandle_t handle = nullptr;
-  const cublasStatus_t created = observe(cublasCreate(&handle));
-  t.conclude("S1-3", launched == cudaSuccess,
-             fmt::format("with blocking launches, the launch: {}, cublasCreate: {}", record_of(launched).name,
-                         record_of(created).name));
+  cudaError_t launched = cudaSuccess;
+  cublasStatus_t created = CUBLAS_STATUS_SUCCESS;
+  const printed_text printed = printed_by(t, [&] {
+    launched = observe(launch_fault(d.which));
+    cublasHandle_t handle = nullptr;
+    created = observe(cublasCreate(&handle));
+  });
+  if (launched == cudaSuccess && created == CUBLAS_STATUS_SUCCESS) return;
+  conclude_whether_named(
+      t, launched, fmt::format("with blocking launches; cublasCreate: {}", record_of(created).name), printed);
 }
 
 void answers_from_a_dead_context(trial& t) {
   open(t);
-  careless_server server;
-  observe(answer_requests(server));
+  server careless;
+  observe(answer_requests(careless));
   observe(launch_fault(device_fault::illegal_address));
-  observe(answer_requests(server));
+  observe(answer_requests(careless));
 }
 
 // ---- remedies ----
@@ -265,23 +292,46 @@ void new_process(trial& t, const damage& d) {
   create_and_multiply();
 }
 
+enum class index_check { none, on_the_host };
+
+/// Looks up three rows of a table of 1000. The last index is out of range: it is that on which the kernel of
+/// launch_fault() asserts.
+cudaError_t look_up(index_check check) {
+  constexpr int rows = 1000;
+  float* table = nullptr;
+  require(cudaMalloc(&table, rows * sizeof(float)));
+  for (const int index : {3, 7, 1'000'000}) {
+    const bool in_range = index < rows;
+    if (check == index_check::on_the_host && !in_range) continue;
+    if (const cudaError_t e =
+            in_range ? launch_fill(table + index, 1, 1, nullptr) : launch_fault(device_fault::assertion);
+        e != cudaSuccess)
+      return e;
+  }
+  return cudaSuccess;
+}
+
+/// The same indices twice: unchecked, then, since nothing works in that process any more, checked in a new one.
 void index_checked_on_the_host(trial& t) {
   open(t);
-  t.apply("an index that was checked on the host");
-  look_up_in_range();
+  const bool checked = t.stage() > 0;
+  observe(look_up(checked ? index_check::on_the_host : index_check::none));
+  observe(cudaDeviceSynchronize());
   create_and_multiply();
+  if (checked) return;
+  t.apply("check each index on the host and skip what is out of range; in a new process");
+  t.continue_in_new_process();
 }
 
 void fail_fast(trial& t) {
-  if (t.stage() == 0) {
-    answers_from_a_dead_context(t);
-    t.apply("end at the first failing status, answer from a new process");
-    t.continue_in_new_process();
-    return;
-  }
-  t.open_context();
-  careless_server server;
-  observe(answer_requests(server));
+  open(t);
+  server careful;
+  observe(answer_until_one_fails(careful));
+  if (t.stage() > 0) return;
+  observe(launch_fault(device_fault::illegal_address));
+  observe(answer_until_one_fails(careful));
+  t.apply("end at that failing status, answer from a new process");
+  t.continue_in_new_process();
 }
 
 // ---- dead ends ----
@@ -289,7 +339,7 @@ void fail_fast(trial& t) {
 void carry_on(trial& t, const damage& d) {
   t.open_context();
   const cublasHandle_t handle = break_context(d);
-  t.apply("catch the exception, cudaGetLastError() twice, carry on");
+  t.apply("cudaGetLastError() twice and carry on, as after catching an exception");
   cudaGetLastError();
   cudaGetLastError();
   observe(product(handle));
@@ -317,7 +367,7 @@ void more_memory(trial& t, const damage& d) {
   void* cache = nullptr;
   require(cudaMalloc(&cache, 256_MiB));
   break_context(d);
-  t.apply("free 256 MiB, create again");
+  t.apply("cudaFree of 256 MiB, create again");
   observe(cudaFree(cache));
   create_and_multiply();
 }
@@ -344,8 +394,8 @@ failure_case device_fault_case() {
                                    arrival when) -> arm& {
       const bool later = when == arrival::later;
       return c.add(fmt::format("{}_{}_{}", later ? "later" : "racing", call, name), arm_kind::fault,
-                   fmt::format("{}{} {}, unchecked", words,
-                               later ? ", a second into its kernel, behind" : " during", call),
+                   fmt::format("{}{}; {} straight behind the launch, unchecked", words,
+                               later ? ", a second into its kernel" : "", call),
                    [body, d, when](trial& t) { body(t, d, when); }, {"S1-3"});
     };
 
@@ -375,16 +425,15 @@ failure_case device_fault_case() {
     add_for("another_handle", arm_kind::dead_end, "destroy the handle, create another", another_handle);
   }
   const damage assertion = damages.front();
-  c.add("more_memory", arm_kind::dead_end, "an assertion fails; free memory, create again",
+  c.add("more_memory", arm_kind::dead_end, "an assertion fails; cudaFree of some memory, create again",
         [assertion](trial& t) { more_memory(t, assertion); });
-  c.add("checked_index", arm_kind::remedy, "check the index on the host before the launch",
-        index_checked_on_the_host)
-      .against = "no_handle_assertion";
+  c.add("checked_index", arm_kind::remedy, "check the same indices on the host before the launch",
+        index_checked_on_the_host);
 
   c.add("careless_server", arm_kind::fault, "a server that looks at no status goes on answering",
         answers_from_a_dead_context);
-  c.add("fail_fast", arm_kind::remedy, "the server ends at the first failing status, and a new one answers",
-        fail_fast);
+  c.add("fail_fast", arm_kind::remedy,
+        "a server that ends at the first failing status, and a new one that answers", fail_fast);
   c.quick = {"control",
              "no_handle_assertion",
              "with_handle_assertion",

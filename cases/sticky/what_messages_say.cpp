@@ -9,20 +9,13 @@
 //              Guide, Assertion. Reported: a line with a parameter's number, tensorflow#25761, dbcsr#28,
 //              fast.cu#14; a line of cuBLASLt's log that names the mismatch, CUDALibrarySamples#185.
 // What helps   Recommended: the right leading dimension, once the message has led to it.
+#include "cases/sticky/what_is_told.hpp"
 #include "harness/trial.hpp"
-#include "harness/unique_fd.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -31,46 +24,16 @@ namespace {
 
 using shape = product_shape;
 
-/// Sends what the process prints to a file for as long as it lives.
-class redirected {
- public:
-  explicit redirected(const std::filesystem::path& file) {
-    const unique_fd to(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-    std::fflush(nullptr);
-    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-      saved_[fd - STDOUT_FILENO] = unique_fd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-      if (dup2(to.get(), fd) < 0) throw setup_failed("cannot redirect what is printed");
-    }
-  }
-  ~redirected() {
-    std::fflush(nullptr);
-    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(saved_[fd - STDOUT_FILENO].get(), fd);
-  }
-  redirected(const redirected&) = delete;
-  redirected& operator=(const redirected&) = delete;
-
- private:
-  std::array<unique_fd, 2> saved_;
-};
-
-template <class Calls>
-std::string printed_by(const trial& t, Calls&& calls) {
-  const std::filesystem::path file = t.scratch() / "printed";
-  {
-    const redirected here(file);
-    calls();
-  }
-  std::ifstream text(file);
-  return {std::istreambuf_iterator<char>(text), {}};
-}
-
 /// Does the text name the cause? Quotes it from there on, or from its beginning.
-void hints_at(trial& t, std::string_view cause, const char* from, const std::string& text) {
+void hints_at(trial& t, std::string_view cause, std::string_view from, const std::string& text) {
   const std::size_t at = text.find(cause);
   std::string line = text.substr(at == std::string::npos ? 0 : at);
   line.resize(std::min(line.find('\n'), line.size()));
-  t.conclude("S1-16", at != std::string::npos,
-             line.empty() ? fmt::format("{}: nothing", from) : fmt::format("{}: \"{}\"", from, line));
+  if (at == std::string::npos)
+    line = line.empty() ? "nothing" : fmt::format("\"{}\", no word of \"{}\"", line, cause);
+  else
+    line = fmt::format("\"{}\"", line);
+  t.conclude("S1-16", at != std::string::npos, fmt::format("{}: {}", from, line));
 }
 
 cublasHandle_t handle_here(trial& t) {
@@ -138,12 +101,12 @@ void control(trial& t) {
   cublasLtHandle_t light = nullptr;
   require(cublasLtCreate(&light));
   listen();
-  const std::string printed = printed_by(t, [&] {
+  const printed_text printed = printed_by(t, [&] {
     observe(product(handle));
     observe(lt_heuristic(light, shape::lda, shape::k));
   });
-  t.measure("printed and logged when all is right", static_cast<double>(printed.size() + logged().size()),
-            "bytes");
+  t.measure("printed and logged when all is right",
+            static_cast<double>(printed.out.size() + printed.err.size() + logged().size()), "bytes");
 }
 
 // ---- faults ----
@@ -151,50 +114,68 @@ void control(trial& t) {
 void small_lda(trial& t) {
   const cublasHandle_t handle = handle_here(t);
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  const std::string printed = printed_by(t, [&] { status = observe(multiply_with_small_lda(handle)); });
-  hints_at(t, "On entry to SGEMM", "cublasSgemm prints", printed);
+  const printed_text printed = printed_by(t, [&] { status = observe(multiply_with_small_lda(handle)); });
+  hints_at(t, "On entry to SGEMM", "cublasSgemm prints", printed.out);
   hints_at(t, "leading dimension", "cublasGetStatusString", cublasGetStatusString(status));
 }
 
-void lt_small_lda(trial& t) {
+/// What cuBLASLt says with its logging on, which is the harness's doing, and what is left without.
+void lt_refuses(trial& t, std::string_view cause, int lda, int rows_of_b) {
   const cublasLtHandle_t light = lt_handle_here(t);
   listen();
-  observe(lt_heuristic(light, too_small, shape::k));
-  hints_at(t, "leading dimension", "cuBLASLt logs", logged());
+  const cublasStatus_t status = observe(lt_heuristic(light, lda, rows_of_b));
+  hints_at(t, cause, "with logging on, cuBLASLt logs", logged());
+  hints_at(t, cause, "cublasGetStatusString", cublasGetStatusString(status));
+}
+
+void lt_small_lda(trial& t) {
+  lt_refuses(t, "leading dimension", too_small, shape::k);
 }
 
 void lt_inner_extents(trial& t) {
-  const cublasLtHandle_t light = lt_handle_here(t);
-  listen();
-  observe(lt_heuristic(light, shape::lda, shape::k + 1));
-  hints_at(t, "inner dimension", "cuBLASLt logs", logged());
+  lt_refuses(t, "inner dimension", shape::lda, shape::k + 1);
 }
 
+/// How a broken kernel may be named: by the text of its error, and by what the device prints, where it prints.
+struct causes {
+  const char* of_the_error;
+  const char* printed;
+};
+
 /// What a broken kernel lets the user read, and what the innocent cublasCreate after it does.
-void broken_kernel(trial& t, device_fault which, std::string_view cause) {
+void broken_kernel(trial& t, device_fault which, const causes& cause) {
   t.open_context();
   require(load_faults());
   cudaError_t told = cudaSuccess;
   cublasStatus_t created = CUBLAS_STATUS_SUCCESS;
-  const std::string by_the_kernel = printed_by(t, [&] {
+  const printed_text by_the_kernel = printed_by(t, [&] {
     observe(launch_fault(which));
     told = observe(cudaDeviceSynchronize());
   });
-  const std::string by_cublas = printed_by(t, [&] {
+  const printed_text by_cublas = printed_by(t, [&] {
     cublasHandle_t handle = nullptr;
     created = observe(cublasCreate(&handle));
   });
-  hints_at(t, cause, "the kernel prints, and cudaGetErrorString", by_the_kernel + cudaGetErrorString(told));
-  hints_at(t, cause, "cublasCreate prints, and cublasGetStatusString",
-           by_cublas + cublasGetStatusString(created));
+  const auto with = [](const char* text_of, const printed_text& printed) {
+    return fmt::format("{}{}", printed.empty() ? "nothing is printed; " : "", text_of);
+  };
+  if (const std::string place = place_named_in(by_the_kernel.err); !by_the_kernel.err.empty())
+    hints_at(t, cause.printed, place.empty() ? "stderr" : fmt::format("stderr names {}", place),
+             by_the_kernel.err);
+  hints_at(t, cause.of_the_error, with("cudaGetErrorString", by_the_kernel), cudaGetErrorString(told));
+  if (!by_cublas.empty())
+    hints_at(t, cause.printed, "then cublasCreate prints", by_cublas.err + by_cublas.out);
+  hints_at(t, cause.of_the_error, "then cublasCreate; " + with("cublasGetStatusString", by_cublas),
+           cublasGetStatusString(created));
 }
 
 void assertion(trial& t) {
-  broken_kernel(t, device_fault::assertion, "Assertion");
+  broken_kernel(t, device_fault::assertion, {.of_the_error = "assert", .printed = "Assertion"});
 }
 
 void illegal_address(trial& t) {
-  broken_kernel(t, device_fault::illegal_address, "illegal memory access");
+  broken_kernel(t, device_fault::illegal_address,
+                {.of_the_error = "illegal memory access", .printed = "illegal"});
 }
 
 // ---- remedies ----
