@@ -22,6 +22,23 @@ namespace {
 constexpr int operands = 3;
 constexpr std::size_t all_bytes = operands * buffers::bytes_each;
 constexpr std::size_t guard = buffers::bytes_each / 4;  // a quarter before, a quarter behind
+// In the last guard: pointer arrays, then a scalar.
+constexpr std::size_t scalar_at = all_bytes - 256, pointers_at = scalar_at - 256;
+constexpr std::size_t array_bytes = buffers::batch * sizeof(std::uintptr_t);
+constexpr int pointings = 4;
+static_assert(pointings * operands * array_bytes <= scalar_at - pointers_at);
+
+/// Pointers to the matrices of an operand that begins at `first`.
+void put_pointers(std::byte* array, std::uintptr_t first) {
+  for (std::size_t i = 0; i < buffers::batch; ++i) {
+    const std::uintptr_t pointer = first == 0 ? 0 : first + i * buffers::matrix_bytes;
+    std::memcpy(array + i * sizeof pointer, &pointer, sizeof pointer);
+  }
+}
+
+std::size_t array_at(int operand, pointing where) {
+  return pointers_at + static_cast<std::size_t>(static_cast<int>(where) * operands + operand) * array_bytes;
+}
 
 /// What the process prints while it lives, for the line in which cuBLAS blames a parameter.
 class printed {
@@ -99,7 +116,9 @@ std::size_t count(const std::vector<row_maker>& makers, depth how_deep) {
 
 }  // namespace
 
-buffers::buffers() : host_(new std::byte[bytes_each]()), image_(all_bytes), now_(all_bytes) {
+buffers::buffers() : buffers(without_memory{}) {
+  image_.resize(all_bytes);
+  now_.resize(all_bytes);
   void* memory = nullptr;
   require(cudaMalloc(&memory, all_bytes));
   device_ = static_cast<std::byte*>(memory);
@@ -108,9 +127,21 @@ buffers::buffers() : host_(new std::byte[bytes_each]()), image_(all_bytes), now_
   require(cudaFree(memory));
   // Small numbers in every type, and never zero.
   for (std::size_t i = 0; i < image_.size(); ++i) image_[i] = static_cast<std::byte>(0x30 + i % 7);
+  for (int operand = 0; operand < operands; ++operand) {
+    const auto first = reinterpret_cast<std::uintptr_t>(device(operand));
+    const auto put = [&](pointing where, std::uintptr_t at) {
+      put_pointers(&image_[array_at(operand, where)], at);
+    };
+    put(pointing::at_matrices, first);
+    put(pointing::at_null, 0);
+    put(pointing::at_host_memory, reinterpret_cast<std::uintptr_t>(host()));
+    put(pointing::off_by_2, first + 2);
+    put_pointers(host_pointers(operand), first);
+  }
 }
 
-buffers::buffers(without_memory /*unused*/) : host_(new std::byte[bytes_each]()) {}
+buffers::buffers(without_memory /*unused*/)
+    : host_(new std::byte[bytes_each]()), host_pointers_(new std::byte[operands * array_bytes]()) {}
 
 buffers::~buffers() {
   if (device_ != nullptr) cudaFree(device_);
@@ -123,18 +154,29 @@ std::byte* buffers::device(int operand) const {
 
 std::byte* buffers::device_scalar() const {
   if (device_ == nullptr) return nullptr;
-  return device_ + all_bytes - 256;  // in the last guard: any bytes do for a scalar
+  return device_ + scalar_at;  // any bytes do for a scalar
+}
+
+std::byte* buffers::pointers(int operand, pointing where) const {
+  return device_ == nullptr ? nullptr : device_ + array_at(operand, where);
+}
+
+std::byte* buffers::host_pointers(int operand) const {
+  return &host_pointers_[static_cast<std::size_t>(operand) * array_bytes];
 }
 
 void buffers::restore() {
   if (!dirty_) return;
   require(cudaMemcpy(device_, image_.data(), all_bytes, cudaMemcpyHostToDevice));
+  std::fill_n(host(), bytes_each, std::byte{});
   dirty_ = false;
 }
 
 std::string buffers::written() {
   require(cudaMemcpy(now_.data(), device_, all_bytes, cudaMemcpyDeviceToHost));
-  if (now_ == image_) return "nothing written";
+  const bool host_too =
+      std::any_of(host(), host() + bytes_each, [](std::byte b) { return b != std::byte{}; });
+  if (now_ == image_ && !host_too) return "nothing written";
   dirty_ = true;
   std::string where;
   bool outside = false;
@@ -148,6 +190,7 @@ std::string buffers::written() {
     outside =
         outside || differs(first, first + guard) || differs(first + bytes_each - guard, first + bytes_each);
   }
+  if (host_too) where += where.empty() ? "host memory" : ", host memory";
   return fmt::format("{}{} written", where, outside ? where.empty() ? "outside" : " and outside" : "");
 }
 
@@ -169,8 +212,7 @@ void run_valid(trial& t, const std::vector<row_maker>& makers) {
   const auto on = ready(t, makers, depth::checked_on_the_host);
   for (const row& r : on->rows) {
     if (!r.argument.empty()) continue;
-    const status_record came_to = observed(*on, r);
-    observe_call(r.text().c_str(), [&] { return came_to; });
+    observe_call(r.text().c_str(), [&] { return observed(*on, r); });
   }
 }
 

@@ -31,9 +31,7 @@ constexpr int batch = 2;
 
 template <class T>
 constexpr T number(float x) {
-  if constexpr (std::is_same_v<T, cuComplex>)
-    return {x, 0};
-  else if constexpr (std::is_same_v<T, cuDoubleComplex>)
+  if constexpr (std::is_same_v<T, cuComplex> || std::is_same_v<T, cuDoubleComplex>)
     return {x, 0};
   else if constexpr (std::is_same_v<T, __half>)
     return __half_raw{static_cast<unsigned short>(x == 1 ? 0x3c00 : 0)};
@@ -64,7 +62,7 @@ std::vector<argument> gemm_arguments(bool transposed) {
 }
 
 template <class T, class F>
-row_maker gemm(std::string name, F f, bool transposed = false) {
+row_maker gemm(const std::string& name, F f, bool transposed = false) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     return rows_of(transposed ? name + " TT" : name, f, gemm_arguments(transposed), b, how_deep, handle, op,
@@ -73,7 +71,7 @@ row_maker gemm(std::string name, F f, bool transposed = false) {
 }
 
 template <class T, class F>
-row_maker strided(std::string name, F f) {
+row_maker strided(const std::string& name, F f) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto named = [](const char* of) { return argument{std::string("stride") + of, role::stride}; };
     auto names = gemm_arguments(false);
@@ -88,7 +86,7 @@ row_maker strided(std::string name, F f) {
 }
 
 template <class F>
-row_maker gemm_ex(std::string name, F f) {
+row_maker gemm_ex(const std::string& name, F f) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     auto names = gemm_arguments(false);
     names.insert(names.begin() + 8, {"Atype", role::enumeration});
@@ -103,7 +101,7 @@ row_maker gemm_ex(std::string name, F f) {
 }
 
 template <class F>
-row_maker strided_ex(std::string name, F f) {
+row_maker strided_ex(const std::string& name, F f) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const std::vector<argument> names{{"handle", role::handle},
                                       {"transa", role::enumeration},

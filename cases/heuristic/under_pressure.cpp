@@ -18,18 +18,22 @@
 #include "harness/trial.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -37,13 +41,25 @@
 namespace cufault {
 namespace {
 
-constexpr std::uint64_t pressed = 16_MiB;        // left free: room for code, not for a workspace
+constexpr std::uint64_t pressed = 16_MiB;        // asked to stay free: room for code, not for a workspace
 constexpr std::size_t usual_workspace = 32_MiB;  // what frameworks allow and allocate on recent devices
 constexpr product_extents deep{
     512, 520, 1 << 16};  // few tiles, much to sum up: worth splitting, which takes a workspace
 
 double taken_since(std::size_t free_before) {
   return static_cast<double>(free_before) - static_cast<double>(free_device_memory());
+}
+
+std::string mib(double bytes) {
+  return fmt::format("{:.1f} MiB", bytes / static_cast<double>(1_MiB));
+}
+
+std::string mib(std::size_t bytes) {
+  return mib(static_cast<double>(bytes));
+}
+
+std::string name_of(const auto& status) {
+  return record_of(status).name;
 }
 
 /// Every query is observed under the name that the claims give it.
@@ -69,6 +85,40 @@ cublasStatus_t query_different(cublasLtHandle_t light, int first_m, int count, i
   return first_failing;
 }
 
+/// How often cuBLASLt has logged that it could not load code.
+std::atomic<int>& load_failures() {
+  static std::atomic<int> count{0};
+  return count;
+}
+
+/// Counts them from now on, and passes on to the trial what is logged.
+void count_load_failures() {
+  require(cublasLtLoggerSetCallback([](int, const char* function, const char* message) {
+    if (std::string_view(message).find("cuLibrary") != std::string_view::npos) ++load_failures();
+    trial::current().library_logged(fmt::format("{}: {}", function, message));
+  }));
+}
+
+/// The first query of a process, and what it took: S2-2.
+cublasStatus_t first_query(trial& t, cublasLtHandle_t light, lt_problem& problem,
+                           std::size_t workspace_bytes) {
+  count_load_failures();
+  const std::size_t free = free_device_memory();
+  const cublasStatus_t asked = query(light, problem, workspace_bytes);
+  const double taken = taken_since(free);
+  t.sample("asked");
+  t.measure("device memory taken by the query", taken, "bytes");
+  t.measure("algorithms found", static_cast<double>(problem.results().size()));
+  t.measure("failures to load code that cuBLASLt logged in the query", load_failures());
+  t.conclude(
+      "S2-2", taken > 0 || asked != CUBLAS_STATUS_SUCCESS,
+      fmt::format(
+          "with {} free the first query of a process takes {} of device memory and returns {}; cuBLASLt logs "
+          "{} failures to load code in it",
+          mib(free), mib(taken), name_of(asked), load_failures().load()));
+  return asked;
+}
+
 // ---- controls ----
 
 void control(trial& t) {
@@ -87,10 +137,11 @@ void control(trial& t) {
   const double by_the_others = taken_since(after_one);
   t.measure("device memory taken by the first query", by_the_first, "bytes");
   t.measure("device memory taken by 999 further queries", by_the_others, "bytes");
-  t.conclude("S2-2", by_the_others > 0,
-             fmt::format("the first query of a process takes {} bytes of device memory, {} further ones for "
-                         "other problems take {}",
-                         by_the_first, further, by_the_others));
+  t.conclude(
+      "S2-2", by_the_first > 0 || by_the_others > 0,
+      fmt::format("with {} free the first query of a process takes {} of device memory, {} further ones "
+                  "for other problems take {} together",
+                  mib(at_first), mib(by_the_first), further, mib(by_the_others)));
 
   const std::size_t before_product = free_device_memory();
   observe(lt_product(light));
@@ -100,7 +151,7 @@ void control(trial& t) {
 
 // ---- faults: device memory ----
 
-void first_query_on_a_full_device(trial& t, const product_extents& extents) {
+void first_query_under_pressure(trial& t, const product_extents& extents) {
   t.open_context();
   const cublasLtHandle_t light = new_light_handle();
   {
@@ -108,22 +159,17 @@ void first_query_on_a_full_device(trial& t, const product_extents& extents) {
     const squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
     t.sample("squeezed");
     lt_problem problem(extents);
-    const cublasStatus_t asked = query(light, problem, usual_workspace);
-    t.sample("asked");
-    t.measure("algorithms found", static_cast<double>(problem.results().size()));
-    t.conclude(
-        "S2-2", asked != CUBLAS_STATUS_SUCCESS,
-        fmt::format("with {} MiB free the first query of a process: {}", t.rung(), record_of(asked).name));
+    first_query(t, light, problem, usual_workspace);
   }
   observe(lt_product(light));
 }
 
 void first_query_small(trial& t) {
-  first_query_on_a_full_device(t, {product_shape::m, product_shape::n, product_shape::k});
+  first_query_under_pressure(t, {product_shape::m, product_shape::n, product_shape::k});
 }
 
 void first_query_deep(trial& t) {
-  first_query_on_a_full_device(t, deep);
+  first_query_under_pressure(t, deep);
 }
 
 void later_queries_on_a_full_device(trial& t) {
@@ -134,8 +180,10 @@ void later_queries_on_a_full_device(trial& t) {
   {
     const auto device = current_device_memory();
     const squeeze held(*device, 0);
+    t.sample("squeezed");
     query(light, known);
     query(light, unknown, usual_workspace);
+    t.sample("asked");
   }
   observe(lt_product(light));
 }
@@ -163,21 +211,19 @@ void workspace_allowed(trial& t) {
   lt_problem problem(deep);
   const auto device = current_device_memory();
   const squeeze held(*device, pressed);
-  const std::size_t before = free_device_memory();
-  const cublasStatus_t asked = query(light, problem, static_cast<std::size_t>(t.rung()) << 20);
-  const double taken = taken_since(before);
-  t.measure("device memory taken by the query", taken, "bytes");
-  t.measure("algorithms found", static_cast<double>(problem.results().size()));
+  t.sample("squeezed");
+  const cublasStatus_t asked = first_query(t, light, problem, static_cast<std::size_t>(t.rung()) << 20);
+  const std::size_t free = free_device_memory();
   const std::size_t wanted = problem.results().empty() ? 0 : problem.results().front().workspaceSize;
   t.measure("workspace that the first algorithm wants", static_cast<double>(wanted), "bytes");
   void* workspace = nullptr;
   const cudaError_t allocated = observe(cudaMalloc(&workspace, wanted));
   cudaGetLastError();
   t.conclude(
-      "S2-4", asked != CUBLAS_STATUS_SUCCESS,
-      fmt::format("with {} MiB of workspace allowed and {} free the query takes {} bytes of device memory: "
-                  "{}; the {} bytes that its first algorithm wants are the caller's to allocate: {}",
-                  t.rung(), pressed >> 20, taken, record_of(asked).name, wanted, record_of(allocated).name));
+      "S2-4", asked != CUBLAS_STATUS_SUCCESS || allocated != cudaSuccess,
+      fmt::format("of {} MiB of workspace allowed the first algorithm wants {} bytes; the query: {}, the "
+                  "caller's cudaMalloc of what it wants with {} free: {}",
+                  t.rung(), wanted, name_of(asked), mib(free), name_of(allocated)));
 }
 
 cudaError_t allocate_often(std::size_t bytes, int count, int* succeeded) {
@@ -206,9 +252,13 @@ void rates(trial& t) {
   } full, released;
   const auto device = current_device_memory();
   squeeze held(*device, pressed);
+  t.sample("squeezed");
+  const std::size_t free_before = free_device_memory();
   observe(query_different(light, 1, times, &full.queries));
   observe(allocate_often(usual_workspace, times, &full.allocations));
   held.release();
+  t.sample("released");
+  const std::size_t free_after = free_device_memory();
   observe(query_different(light, 1 + times, times, &released.queries));
   observe(allocate_often(usual_workspace, times, &released.allocations));
   const auto between = [](int count) { return count > 0 && count < times; };
@@ -216,22 +266,39 @@ void rates(trial& t) {
       "S2-14",
       between(full.queries) || between(full.allocations) || between(released.queries) ||
           between(released.allocations),
-      fmt::format("of {} each, {} queries and {} workspace allocations succeed with {} MiB free, {} and {} "
-                  "once the memory is released",
-                  times, full.queries, full.allocations, pressed >> 20, released.queries,
-                  released.allocations));
+      fmt::format(
+          "one remedy was measured, releasing the memory: a cudaMalloc of {} succeeds in {} of {} with {} "
+          "free, in {} of {} with {}; queries in {} and {}; no more is said than whether a rate lies "
+          "between none and all",
+          mib(usual_workspace), full.allocations, times, mib(free_before), released.allocations, times,
+          mib(free_after), full.queries, released.queries));
 }
 
 struct workspace_outcome {
+  std::size_t allowed, free;  ///< bytes: the caller's limit, and of device memory before
   cublasStatus_t asked;
+  std::size_t wanted;  ///< bytes, by the first algorithm
   cudaError_t allocated;
 };
+
+/// Of the two calls, before something was done and after.
+std::string words_of(const workspace_outcome& before, const workspace_outcome& after) {
+  return fmt::format(
+      "the caller's cudaMalloc of a workspace of {}: {} with {} free, then {} with {}; the query: "
+      "{}, then {}",
+      mib(before.allowed), name_of(before.allocated), mib(before.free), name_of(after.allocated),
+      mib(after.free), name_of(before.asked), name_of(after.asked));
+}
 
 /// What a framework does: asks with the workspace that it allows, allocates that, multiplies.
 workspace_outcome work_with_workspace(cublasLtHandle_t light, std::size_t allowed = usual_workspace) {
   lt_problem problem;
+  trial::current().sample("before the query");
   workspace_outcome seen{};
+  seen.allowed = allowed;
+  seen.free = free_device_memory();
   seen.asked = query(light, problem, allowed);
+  if (!problem.results().empty()) seen.wanted = problem.results().front().workspaceSize;
   void* workspace = nullptr;
   seen.allocated = observe(cudaMalloc(&workspace, allowed));
   if (seen.allocated == cudaSuccess) {
@@ -255,7 +322,13 @@ void no_room_for_the_workspace(trial& t) {
   const cublasLtHandle_t light = used_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, pressed);
-  work_with_workspace(light);
+  const auto seen = work_with_workspace(light);
+  t.conclude(
+      "S2-4", seen.asked != CUBLAS_STATUS_SUCCESS || seen.allocated != cudaSuccess,
+      fmt::format("with {} free the caller's cudaMalloc of the {} of workspace that it allows: {}; the "
+                  "query: {}, and its first algorithm wants {} bytes",
+                  mib(seen.free), mib(seen.allowed), name_of(seen.allocated), name_of(seen.asked),
+                  seen.wanted));
 }
 
 // ---- faults: host memory ----
@@ -354,6 +427,7 @@ void release_and_retry(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   squeeze held(*device, 0);
+  t.sample("squeezed");
   create_query_multiply();
   t.apply("free all memory, create, ask and multiply again");
   held.release();
@@ -375,10 +449,12 @@ void halve_the_buffers(trial& t) {
   const cublasLtHandle_t light = used_handle();
   const auto device = current_device_memory();
   squeeze held(*device, pressed, 2);
-  work_with_workspace(light);
+  const auto before = work_with_workspace(light);
   t.apply("free half of the buffers, as a smaller batch or checkpointing would");
   held.release_half();
-  work_with_workspace(light);
+  const auto after = work_with_workspace(light);
+  t.conclude("S2-7", before.allocated != cudaSuccess && after.allocated == cudaSuccess,
+             words_of(before, after));
 }
 
 void heuristic_mode(trial& t) {
@@ -404,43 +480,55 @@ void larger_buffers(trial& t) {
   t.apply("larger buffers: they take all that was left");
   const squeeze held_too(*device, 0);
   const auto after = work_with_workspace(light);
-  const bool better = (before.asked != CUBLAS_STATUS_SUCCESS && after.asked == CUBLAS_STATUS_SUCCESS) ||
-                      (before.allocated != cudaSuccess && after.allocated == cudaSuccess);
-  t.conclude("S2-11", !better,
-             fmt::format("the query: {} with {} MiB free, {} with none; the workspace: {} and {}",
-                         record_of(before.asked).name, pressed >> 20, record_of(after.asked).name,
-                         record_of(before.allocated).name, record_of(after.allocated).name));
+  t.conclude("S2-11", before.allocated != cudaSuccess && after.allocated != cudaSuccess,
+             words_of(before, after));
 }
 
-/// One setting of CUBLAS_WORKSPACE_CONFIG, in a process of its own: what became of the query under pressure, and
-/// what a cublasCreate takes.
+/// One setting of CUBLAS_WORKSPACE_CONFIG, in a process of its own: what its first cublasCreate takes with the device empty, and
+/// what became of a query and of the caller's workspace under pressure.
 struct setting_outcome {
-  std::string setting, asked, created;
-  std::uint64_t taken_mib = 0;
+  std::string setting, created, asked, allocated;
+  std::uint64_t taken_mib = 0, free_mib = 0;
 };
 
 setting_outcome try_setting(const std::string& setting) {
   const cublasLtHandle_t light = used_handle();
-  setting_outcome seen{.setting = setting, .asked = {}, .created = {}};
+  setting_outcome seen{.setting = setting, .created = {}, .asked = {}, .allocated = {}};
   const std::size_t before = free_device_memory();
   cublasHandle_t handle = nullptr;
-  seen.created = record_of(cublasCreate(&handle)).name;
+  seen.created = name_of(cublasCreate(&handle));
   seen.taken_mib = (before - std::min(before, free_device_memory())) >> 20;
   const auto device = current_device_memory();
   const squeeze held(*device, pressed);
-  seen.asked = record_of(work_with_workspace(light).asked).name;
+  const workspace_outcome outcome = work_with_workspace(light);
+  seen.free_mib = outcome.free >> 20;
+  seen.asked = name_of(outcome.asked);
+  seen.allocated = name_of(outcome.allocated);
   return seen;
 }
 
+/// "SUCCESS with A, B; ALLOC_FAILED with C": the settings by what became of them.
+std::string by_outcome(const std::vector<setting_outcome>& all, std::string setting_outcome::*outcome) {
+  std::map<std::string, std::vector<std::string>> settings;
+  for (const auto& o : all) settings[o.*outcome].push_back(o.setting);
+  std::vector<std::string> words;
+  for (const auto& [status, with] : settings)
+    words.push_back(fmt::format("{} with {}", status, fmt::join(with, ", ")));
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
 void workspace_settings(trial& t) {
-  static constexpr std::array settings{"unset", ":0:0", ":16:8", ":4096:8", "malformed"};
+  // :4096:64, which is 256 MiB, is the one that should take more than the default.
+  static constexpr std::array settings{"unset", ":0:0", ":16:8", ":4096:8", ":4096:64", "malformed"};
   const auto stage = static_cast<std::size_t>(t.stage());
   const auto file = t.scratch() / "outcomes";
   t.open_context();
   const auto seen = try_setting(settings.at(stage));
-  std::ofstream(file, std::ios::app) << fmt::format("{} {} {} {}\n", seen.setting, seen.asked, seen.created,
-                                                    seen.taken_mib);
-  if (stage == 0) t.apply("the same in new processes with :0:0, :16:8, :4096:8 and a malformed value");
+  std::ofstream(file, std::ios::app) << fmt::format("{} {} {} {} {} {}\n", seen.setting, seen.created,
+                                                    seen.asked, seen.allocated, seen.taken_mib,
+                                                    seen.free_mib);
+  if (stage == 0)
+    t.apply("the same in new processes with :0:0, :16:8, :4096:8, :4096:64 and a malformed value");
   if (stage + 1 < settings.size()) {
     t.continue_in_new_process({{"CUBLAS_WORKSPACE_CONFIG", settings.at(stage + 1)}});
     return;
@@ -448,19 +536,28 @@ void workspace_settings(trial& t) {
 
   std::vector<setting_outcome> all;
   std::ifstream lines(file);
-  for (setting_outcome o; lines >> o.setting >> o.asked >> o.created >> o.taken_mib;) all.push_back(o);
+  for (setting_outcome o;
+       lines >> o.setting >> o.created >> o.asked >> o.allocated >> o.taken_mib >> o.free_mib;)
+    all.push_back(o);
   const setting_outcome& unset = all.front();
-  bool unchanged = true, more = false;
-  std::string asked, created;
-  for (const auto& o : all) {
-    unchanged = unchanged && o.asked == unset.asked;
-    more = more || o.taken_mib > unset.taken_mib;
-    const char* separator = &o == &unset ? "" : ", ";
-    asked += fmt::format("{}{} with {}", separator, o.asked, o.setting);
-    created += fmt::format("{}{} MiB with {} ({})", separator, o.taken_mib, o.setting, o.created);
-  }
-  t.conclude("S2-12", unchanged, fmt::format("the query with {} MiB free: {}", pressed >> 20, asked));
-  t.conclude("S2-12", more, "cublasCreate takes " + created);
+  const bool none_helps =
+      std::all_of(all.begin(), all.end(), [](const auto& o) { return o.allocated != name_of(cudaSuccess); });
+  const bool one_takes_more = std::any_of(all.begin(), all.end(), [&](const auto& o) {
+    return o.created == name_of(CUBLAS_STATUS_SUCCESS) && o.taken_mib > unset.taken_mib;
+  });
+  const auto [least, most] = std::minmax_element(
+      all.begin(), all.end(), [](const auto& x, const auto& y) { return x.free_mib < y.free_mib; });
+  std::vector<std::string> taken;
+  for (const auto& o : all)
+    taken.push_back(fmt::format("{} with {} ({})", o.taken_mib, o.setting, o.created));
+  t.conclude(
+      "S2-12", none_helps,
+      fmt::format("the caller's cudaMalloc of a workspace of {}, with {} to {} MiB free: {}; the query: {}",
+                  mib(usual_workspace), least->free_mib, most->free_mib,
+                  by_outcome(all, &setting_outcome::allocated), by_outcome(all, &setting_outcome::asked)));
+  t.conclude("S2-12", one_takes_more,
+             fmt::format("MiB of device memory that the first cublasCreate of a process takes: {}",
+                         fmt::join(taken, ", ")));
 }
 
 // ---- the case ----
@@ -471,7 +568,7 @@ failure_case under_pressure() {
   c.summary = "cublasLtMatmulAlgoGetHeuristic, and what comes after it, with device or host memory used up";
   c.failures = {"F-MEM-02"};
 
-  const ladder device_left{"MiB free", {0, 2, 64}};
+  const ladder device_left{"MiB asked to stay free", {0, 2, 64}};
   for (const bool eager : {false, true}) {
     const auto add_mode = [&](const std::string& name, arm_kind kind, const std::string& summary,
                               void (*body)(trial&), std::vector<std::string> claims = {},
@@ -485,14 +582,14 @@ failure_case under_pressure() {
     add_mode("control", arm_kind::control, "a thousand queries and a product with the device empty", control,
              {"S2-2"});
     add_mode("first_query", arm_kind::fault,
-             "the first query of the process on a full device, with a handle from before", first_query_small,
-             {"S2-1", "S2-2"}, device_left);
+             "the first query of the process with little device memory free, with a handle from before",
+             first_query_small, {"S2-1", "S2-2"}, device_left);
     add_mode("first_query_deep", arm_kind::fault, "the same for a problem whose algorithms want a workspace",
              first_query_deep, {"S2-1", "S2-2"}, device_left);
     add_mode("later_queries", arm_kind::fault,
              "a query that was made before and another problem's, on a full device",
              later_queries_on_a_full_device, {"S2-1"});
-    add_mode("everything", arm_kind::fault, "handle, query and product on a full device",
+    add_mode("everything", arm_kind::fault, "handle, query and product with little device memory free",
              everything_on_a_full_device, {}, device_left);
     if (eager)  // where something fails
       add_mode("release_and_retry", arm_kind::remedy, "free the memory, create, ask and multiply again",
@@ -500,15 +597,17 @@ failure_case under_pressure() {
   }
 
   c.add("workspace_allowed", arm_kind::fault,
-        "more and more workspace allowed with 16 MiB free, and its allocation", workspace_allowed,
-        {"S2-2", "S2-4"})
+        "more and more workspace allowed on a device squeezed to 16 MiB, and its allocation",
+        workspace_allowed, {"S2-2", "S2-4"})
       .rungs = ladder{"MiB of workspace allowed", {0, 1, 32, 1024, 512 * 1024}};
-  c.add("no_room_for_workspace", arm_kind::fault, "the caller's workspace of 32 MiB with 16 MiB free",
-        no_room_for_the_workspace);
+  c.add("no_room_for_workspace", arm_kind::fault,
+        "the caller's workspace of 32 MiB on a device squeezed to 16 MiB", no_room_for_the_workspace,
+        {"S2-4"});
   c.add("rates", arm_kind::fault, "fifty queries and fifty workspace allocations, under pressure and without",
         rates, {"S2-14"});
   c.add("no_workspace", arm_kind::remedy, "allow no workspace", allow_no_workspace);
-  c.add("halve_buffers", arm_kind::remedy, "free half of the buffers", halve_the_buffers, {"S2-7"});
+  c.add("halve_buffers", arm_kind::remedy, "free half of the buffers, for the caller's workspace",
+        halve_the_buffers, {"S2-7"});
   c.add("heuristic_mode", arm_kind::remedy, "CUBLASLT_HEURISTIC_MODE=1", heuristic_mode)
       .environment["CUBLASLT_HEURISTIC_MODE"] = "";
   c.add("larger_buffers", arm_kind::dead_end, "buffers that take the rest of the device", larger_buffers,

@@ -9,6 +9,7 @@
 // What helps   Recommended everywhere: free memory and try again; empty the framework's cache; create handles before filling
 //              the device; smaller buffers; a smaller workspace. Whether each does is what the arms measure, once with lazy
 //              and once with eager loading, since the two fail differently.
+#include "cases/memory/empty_pool.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
 
@@ -19,9 +20,13 @@
 namespace cufault {
 namespace {
 
+std::string mib(std::uint64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / static_cast<double>(1_MiB));
+}
+
 /// What a caller can find out at the moment of failure (S0-7): does the status name memory, and does the free
-/// memory?
-void what_the_caller_sees(trial& t, cublasStatus_t status) {
+/// memory? `before`: what was free before the call, in words.
+void what_the_caller_sees(trial& t, cublasStatus_t status, const std::string& before) {
   std::size_t free = 0, total = 0;
   const cudaError_t left_before = cudaPeekAtLastError();
   const cudaError_t asked = cudaMemGetInfo(&free, &total);
@@ -30,16 +35,20 @@ void what_the_caller_sees(trial& t, cublasStatus_t status) {
   const bool memory_tells =
       asked == cudaErrorMemoryAllocation || (asked == cudaSuccess && free < total / 100);
   t.conclude("S0-7", !names_memory && memory_tells,
-             fmt::format("{} {} memory; cudaMemGetInfo {}", record_of(status).name,
+             fmt::format("{}; {} {} memory; cudaMemGetInfo after the call {}", before, record_of(status).name,
                          names_memory ? "names" : "does not name",
-                         asked == cudaSuccess ? fmt::format("reports {} MiB free", free >> 20)
-                                              : std::string(cudaGetErrorName(asked))));
+                         asked == cudaSuccess ? fmt::format("reports {} free of {}", mib(free), mib(total))
+                                              : fmt::format("itself returns {}", cudaGetErrorName(asked))));
 }
 
 /// For the fault arms: the work, and what the caller sees where it fails.
-void fail_and_tell(trial& t) {
+void fail_and_tell(trial& t, const std::string& before) {
   const cublasStatus_t status = create_and_multiply();
-  if (status != CUBLAS_STATUS_SUCCESS) what_the_caller_sees(t, status);
+  if (status != CUBLAS_STATUS_SUCCESS) what_the_caller_sees(t, status, before);
+}
+
+void fail_and_tell(trial& t) {
+  fail_and_tell(t, mib(free_device_memory()) + " free before the call");
 }
 
 void squeezed_to(trial& t, const squeeze& held) {
@@ -67,10 +76,12 @@ void control(trial& t) {
             static_cast<double>(after_one) - static_cast<double>(after_product), "bytes");
   t.measure("device memory taken by a further cublasCreate",
             static_cast<double>(after_product) - static_cast<double>(after_two), "bytes");
-  // The further handle loads nothing: what it takes is its workspace.
+  // The further handle loads no code.
   t.conclude(
       "S0-6", after_two < after_product,
-      fmt::format("a further handle takes {} MiB of device memory", (after_product - after_two) >> 20));
+      fmt::format(
+          "a further cublasCreate takes {} of device memory, before any work; what for is not seen here",
+          mib(after_product - after_two)));
   require(cublasDestroy(further));
   observe(cublasDestroy(handle));
 }
@@ -96,7 +107,7 @@ void held_by_a_neighbour(trial& t) {
 void held_before_the_context(trial& t) {
   const neighbour other(t.device(), static_cast<std::uint64_t>(t.rung()) << 20);
   t.measure("free before the context", static_cast<double>(other.free_bytes()), "bytes");
-  fail_and_tell(t);
+  fail_and_tell(t, mib(other.free_bytes()) + " free before this process had a context, says the neighbour");
 }
 
 void kept_by_the_pool(trial& t) {
@@ -113,6 +124,7 @@ void release_and_retry(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
+  squeezed_to(t, held);
   create_and_multiply();
   t.apply("free all memory, create again");
   held.release();
@@ -124,6 +136,7 @@ void release_a_neighbours_and_retry(trial& t) {
   t.open_context();
   {
     const neighbour other(t.device(), static_cast<std::uint64_t>(t.rung()) << 20);
+    t.sample("squeezed by the neighbour");
     create_and_multiply();
     t.apply("wait until the other process has given its memory back, create again");
   }
@@ -133,6 +146,7 @@ void release_a_neighbours_and_retry(trial& t) {
 void release_before_the_context_and_retry(trial& t) {
   {
     const neighbour other(t.device(), 0);
+    t.measure("free before the context", static_cast<double>(other.free_bytes()), "bytes");
     create_and_multiply();
     t.apply("wait until the other process has given its memory back, create again");
   }
@@ -143,9 +157,10 @@ void trim_the_pool(trial& t) {
   t.open_context();
   stream_ordered_memory pool(t.device());
   { const squeeze in_the_pool(pool, 0); }
+  t.sample("freed to the pool");
   create_and_multiply();
-  t.apply("cudaMemPoolTrimTo(pool, 0), create again");
-  pool.trim();
+  t.apply("cudaDeviceSynchronize(), cudaMemPoolTrimTo(pool, 0), create again");
+  empty_pool(pool);
   t.sample("trimmed");
   create_and_multiply();
 }
@@ -170,18 +185,63 @@ void smaller_buffers(trial& t) {
   const auto device = current_device_memory();
   const squeeze held(*device, device->free_bytes() / 2);
   squeezed_to(t, held);
-  create_and_multiply();
+  const std::uint64_t free = free_device_memory();
+  const cublasStatus_t created = create_and_multiply();
+  t.conclude("S2-7", created == CUBLAS_STATUS_SUCCESS,
+             fmt::format("cublasCreate (no heuristic is asked here): {} with {} free",
+                         record_of(created).name, mib(free)));
 }
+
+/// What became of cublasCreate, before something was freed and after.
+struct before_and_after {
+  std::uint64_t free_before;
+  cublasStatus_t before;
+  std::uint64_t free_after = 0;
+  cublasStatus_t after = CUBLAS_STATUS_SUCCESS;
+
+  void create_again() {
+    free_after = free_device_memory();
+    after = create_and_multiply();
+  }
+  [[nodiscard]] bool cleared() const {
+    return before != CUBLAS_STATUS_SUCCESS && after == CUBLAS_STATUS_SUCCESS;
+  }
+  [[nodiscard]] std::string words() const {
+    return fmt::format("{} with {} free, {} with {} free", record_of(before).name, mib(free_before),
+                       record_of(after).name, mib(free_after));
+  }
+};
 
 void halve_buffers_and_retry(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   squeeze held(*device, 16_MiB, 2);
-  create_and_multiply();
+  squeezed_to(t, held);
+  before_and_after seen{.free_before = free_device_memory(), .before = create_and_multiply()};
   t.apply("free half of the buffers, create again");
   held.release_half();
   t.sample("half released");
-  create_and_multiply();
+  seen.create_again();
+  t.conclude("S2-7", seen.cleared(), "cublasCreate (no heuristic is asked here): " + seen.words());
+}
+
+/// As many elements in half precision as were there in single: frees 512 MiB.
+void half_precision_and_retry(trial& t) {
+  t.open_context();
+  constexpr std::size_t elements = 1_GiB / sizeof(float);
+  void* buffer = nullptr;
+  require(cudaMalloc(&buffer, elements * sizeof(float)));
+  const auto device = current_device_memory();
+  const squeeze held(*device, 16_MiB);
+  squeezed_to(t, held);
+  before_and_after seen{.free_before = free_device_memory(), .before = create_and_multiply()};
+  t.apply("a buffer of 1 GiB in single precision as one of half precision, create again");
+  require(cudaFree(buffer));
+  require(cudaMalloc(&buffer, elements * sizeof(std::uint16_t)));
+  t.sample("halved");
+  seen.create_again();
+  t.conclude("S0-9", seen.cleared(),
+             fmt::format("{} elements in FP16 instead of FP32; cublasCreate: {}", elements, seen.words()));
 }
 
 void workspace_setting(trial& t) {
@@ -200,6 +260,7 @@ void new_process(trial& t) {
     {
       const auto device = current_device_memory();
       const squeeze held(*device, 16_MiB);
+      squeezed_to(t, held);
       create_and_multiply();
     }
     t.apply("free all memory, go on in a new process");
@@ -215,6 +276,7 @@ void load_lazily_instead(trial& t) {
   {
     const auto device = current_device_memory();
     const squeeze held(*device, 128_MiB);
+    squeezed_to(t, held);
     if (t.stage() > 0) {
       create_and_multiply();
       return;
@@ -231,6 +293,7 @@ void retry_alone(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, 16_MiB);
+  squeezed_to(t, held);
   create_and_multiply();
   t.apply("create again, nothing freed");
   create_and_multiply();
@@ -240,6 +303,7 @@ void clear_the_last_error(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, 16_MiB);
+  squeezed_to(t, held);
   create_and_multiply();
   t.apply("cudaGetLastError(), create again, nothing freed");
   cudaGetLastError();  // this program's runtime; cuBLAS embeds one of its own, which no caller can reach
@@ -249,6 +313,7 @@ void clear_the_last_error(trial& t) {
 void device_reset_beside_a_neighbour(trial& t) {
   t.open_context();
   const neighbour other(t.device(), 16_MiB);
+  t.sample("squeezed by the neighbour");
   create_and_multiply();
   t.apply("cudaDeviceReset(), create again; the memory is another process's");
   observe(cudaDeviceReset());
@@ -259,6 +324,7 @@ void device_reset_with_own_memory(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   squeeze held(*device, 16_MiB);
+  squeezed_to(t, held);
   create_and_multiply();
   t.apply("cudaDeviceReset(), which destroys this process's allocations, create again");
   held.forget();
@@ -280,6 +346,7 @@ void retry_many_times_after_release(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   squeeze held(*device, 16_MiB);
+  squeezed_to(t, held);
   create_and_multiply();
   t.apply("free all memory, create up to ten times");
   held.release();
@@ -297,13 +364,15 @@ failure_case create_under_pressure() {
       "the context exists";
   c.failures = {"F-MEM-01", "F-MEM-03"};
 
-  const ladder fine{"MiB free", {0, 2, 8, 16, 32, 48, 64, 96, 128}, 2};
-  const ladder wide{"MiB free", {0, 64, 128, 256, 432, 496, 1024}, 8};
-  const ladder coarse{"MiB free", {0, 32, 128}, 0};
-  const ladder before_context{"MiB free", {0, 256, 512, 2048}, 0};
-  const ladder failing_lazy{"MiB free", {0, 16, 48}, 0};
+  // Rungs are what was asked for: what was free then is in the samples, and up to a granule or two more.
+  const char* const asked = "MiB asked to stay free";
+  const ladder fine{asked, {0, 2, 8, 16, 32, 48, 64, 96, 128}, 2};
+  const ladder wide{asked, {0, 64, 128, 256, 432, 496, 1024}, 8};
+  const ladder coarse{asked, {0, 32, 128}, 0};
+  const ladder before_context{asked, {0, 256, 512, 2048}, 0};
+  const ladder failing_lazy{asked, {0, 16, 48}, 0};
   // 432: the code fits and the workspace does not, with cuBLAS 13.1.0 on compute capability 9.0.
-  const ladder failing_eager{"MiB free", {0, 48, 432}, 0};
+  const ladder failing_eager{asked, {0, 48, 432}, 0};
 
   for (const bool eager : {false, true}) {
     const std::string mode = eager ? "eager" : "lazy";
@@ -330,11 +399,12 @@ failure_case create_under_pressure() {
     add("release_and_retry", arm_kind::remedy, "free the memory, create again", release_and_retry, {"S0-14"},
         eager ? failing_eager : failing_lazy);
     add("release_neighbour_and_retry", arm_kind::remedy, "the neighbour leaves, create again",
-        release_a_neighbours_and_retry, {}, ladder{"MiB free", {0, 32}, 0});
+        release_a_neighbours_and_retry, {}, ladder{asked, {0, 32}, 0});
     add("release_before_context_and_retry", arm_kind::remedy,
         "the neighbour that was there before the context leaves, create again",
         release_before_the_context_and_retry);
-    add("trim_pool", arm_kind::remedy, "trim the pool, create again", trim_the_pool, {"S0-14"});
+    add("trim_pool", arm_kind::remedy, "wait for the device, trim the pool, create again", trim_the_pool,
+        {"S0-14"});
     add("create_first", arm_kind::remedy, "create the handle before filling the device",
         create_before_filling)
         .against = "held_here_" + mode;
@@ -343,6 +413,9 @@ failure_case create_under_pressure() {
         .against = "held_here_" + mode;
     add("halve_and_retry", arm_kind::remedy, "free half of the buffers after the failure, create again",
         halve_buffers_and_retry, {"S0-9", "S2-7"});
+    add("half_precision", arm_kind::remedy,
+        "FP16 in place of FP32 in a buffer of 1 GiB after the failure, create again",
+        half_precision_and_retry, {"S0-9"});
     add("new_process", arm_kind::remedy, "free the memory, go on in a new process", new_process);
 
     add("retry_alone", arm_kind::dead_end, "create again without freeing anything", retry_alone);
@@ -360,9 +433,10 @@ failure_case create_under_pressure() {
   }
   for (const auto& [name, value] :
        {std::pair{"workspace_0", ":0:0"}, {"workspace_16", ":16:8"}, {"workspace_4096", ":4096:8"}}) {
-    arm& a = c.add(name, arm_kind::remedy,
-                   fmt::format("CUBLAS_WORKSPACE_CONFIG={} with 48 MiB free, lazy module loading", value),
-                   workspace_setting);
+    arm& a = c.add(
+        name, arm_kind::remedy,
+        fmt::format("CUBLAS_WORKSPACE_CONFIG={} on a device squeezed to 48 MiB, lazy module loading", value),
+        workspace_setting);
     a.against = "held_here_lazy";
     a.environment["CUBLAS_WORKSPACE_CONFIG"] = value;
   }

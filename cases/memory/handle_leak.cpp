@@ -71,8 +71,8 @@ product_result multiply_often(cublasHandle_t handle, std::size_t rounds) {
 
 enum class released_by { an_owner, the_end_of_the_try_block, nobody };
 
-/// Work that throws while it has a handle; the caller carries on.
-cublasStatus_t throw_often(released_by how, std::size_t rounds) {
+/// Work that throws while it has a handle; the caller carries on. *thrown: how often it did.
+cublasStatus_t throw_often(released_by how, std::size_t rounds, std::size_t* thrown) {
   for (std::size_t i = 0; i < rounds; ++i) {
     cublasHandle_t handle = nullptr;
     try {
@@ -81,6 +81,7 @@ cublasStatus_t throw_often(released_by how, std::size_t rounds) {
       if (handle != nullptr) throw std::runtime_error("the work failed");
       if (how == released_by::the_end_of_the_try_block) cublasDestroy(handle);
     } catch (const std::runtime_error&) {  // logged and forgotten, as in the document's example
+      ++*thrown;
     }
   }
   return CUBLAS_STATUS_SUCCESS;
@@ -115,7 +116,7 @@ std::size_t rounds_that_would_fail(trial& t) {
   if (each == 0)
     throw not_provoked("a handle takes no device memory of its own here: there is nothing to leak");
   const std::size_t rounds = 2 * free_device_memory() / each;
-  t.measure("rounds", static_cast<double>(rounds));
+  t.measure("rounds planned", static_cast<double>(rounds));
   return rounds;
 }
 
@@ -136,6 +137,7 @@ void leak_in_a_corner(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  t.sample("squeezed");
   leak(t);
 }
 
@@ -149,15 +151,18 @@ void what_breaks_then(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  t.sample("squeezed");
   const auto handles = leak(t);
   void* memory = nullptr;
+  const std::size_t free = free_device_memory();
   const cudaError_t allocated = observe(cudaMalloc(&memory, 64_MiB));
   cudaGetLastError();
   cublasLtHandle_t light = nullptr;
   const cublasStatus_t created = observe(cublasLtCreate(&light));
   const cublasHandle_t old_handle = handles.front();
   const product_result multiplied = observe(product(old_handle));
-  t.conclude("S0-11", allocated != cudaSuccess, "cudaMalloc of 64 MiB: " + record_of(allocated).name);
+  t.conclude("S0-11", allocated != cudaSuccess,
+             fmt::format("cudaMalloc of 64 MiB with {} MiB free: {}", free >> 20, record_of(allocated).name));
   t.conclude("S0-11", created != CUBLAS_STATUS_SUCCESS, "cublasLtCreate: " + record_of(created).name);
   t.conclude("S0-11", !multiplied.ok(), "a product by an older handle: " + record_of(multiplied).name);
 }
@@ -166,11 +171,22 @@ void thrown_past_the_destroy(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
-  const cublasStatus_t status = observe(throw_often(released_by::the_end_of_the_try_block, rounds));
-  t.conclude("S0-13", status == CUBLAS_STATUS_SUCCESS,
-             fmt::format("{} exceptions thrown before the cublasDestroy at the end of the try block: {}",
-                         rounds, record_of(status).name));
+  std::size_t thrown = 0;
+  const std::size_t before = free_device_memory();
+  const cublasStatus_t status = observe(throw_often(released_by::the_end_of_the_try_block, rounds, &thrown));
+  const std::size_t after = free_device_memory();
+  t.sample("thrown");
+  t.measure("exceptions thrown", static_cast<double>(thrown));
+  t.conclude(
+      "S0-13", status == CUBLAS_STATUS_SUCCESS,
+      fmt::format("of {} rounds planned, {} threw before the cublasDestroy at the end of the try block; "
+                  "device memory free: {} MiB before them, {} MiB after; {}",
+                  rounds, thrown, before >> 20, after >> 20,
+                  status == CUBLAS_STATUS_SUCCESS
+                      ? "no cublasCreate failed"
+                      : fmt::format("cublasCreate of round {}: {}", thrown + 1, record_of(status).name)));
 }
 
 // ---- remedies ----
@@ -179,6 +195,7 @@ void destroy_all_then_create(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  t.sample("squeezed");
   auto handles = leak(t);
   t.apply("destroy the leaked handles, create again");
   observe(destroy_all(handles));
@@ -190,6 +207,7 @@ void destroy_one_then_create(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  t.sample("squeezed");
   const auto handles = leak(t);
   t.apply("destroy one of the leaked handles, create again");
   observe(cublasDestroy(handles.back()));
@@ -200,6 +218,7 @@ void destroy_each(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("destroy each handle before the next is created");
   observe(create_and_destroy_each(rounds));
@@ -210,6 +229,7 @@ void one_cached_handle(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("one handle for all rounds of work");
   cublasHandle_t handle = nullptr;
@@ -225,9 +245,12 @@ void owner_through_exceptions(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("an owner whose destructor destroys the handle");
-  observe(throw_often(released_by::an_owner, rounds));
+  std::size_t thrown = 0;
+  observe(throw_often(released_by::an_owner, rounds, &thrown));
+  t.measure("exceptions thrown", static_cast<double>(thrown));
   create_and_multiply();
 }
 
@@ -239,6 +262,7 @@ void smaller_workspace(trial& t, const char* setting) {
     std::size_t leaked = 0;
     {
       const squeeze held(*device, room);
+      t.sample("squeezed");
       auto handles = leak(t);
       leaked = handles.size();
       require(destroy_all(handles));
@@ -250,6 +274,7 @@ void smaller_workspace(trial& t, const char* setting) {
     return;
   }
   const squeeze held(*device, room);
+  t.sample("squeezed");
   std::vector<cublasHandle_t> handles;
   require(create_until_failure(handles, 1));
   const std::size_t before = free_device_memory(),
@@ -270,6 +295,7 @@ void keep_on_creating(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
+  t.sample("squeezed");
   leak(t);
   t.apply("create again, nothing destroyed");
   create_and_multiply();

@@ -8,8 +8,11 @@
 //              Users report cublasCreate failing beside a cache: pytorch#128601, pytorch#124250.
 // What helps   Recommended: trim the pool; lower its threshold; allocate from the pool that has the memory. Measured too: waiting for
 //              the device alone. Freeing again and clearing the error are measured as dead ends.
+#include "cases/memory/empty_pool.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+
+#include <fmt/format.h>
 
 namespace cufault {
 namespace {
@@ -33,9 +36,9 @@ cudaError_t allocate_and_free_in_the_pool() {
   return cudaFreeAsync(memory, nullptr);
 }
 
-void work() {
+cublasStatus_t work() {
   allocate_and_free();
-  create_and_multiply();
+  return create_and_multiply();
 }
 
 // ---- control ----
@@ -68,15 +71,25 @@ void kept_and_waited_for(trial& t) {
 
 // ---- remedies and dead ends ----
 
-void after_the_failure(trial& t, const char* applied, void (*then)(stream_ordered_memory&)) {
+/// `claim`: what it tests, or nullptr.
+void after_the_failure(trial& t, const char* applied, void (*then)(stream_ordered_memory&),
+                       const char* claim) {
   t.open_context();
   stream_ordered_memory pool(t.device());
   fill_and_free(t, pool);
-  work();
+  const cublasStatus_t before = work();
   t.apply(applied);
+  const std::size_t free_before = free_device_memory();
   then(pool);
   t.sample("applied");
-  work();
+  const std::size_t free_after = free_device_memory();
+  const cublasStatus_t after = work();
+  if (claim == nullptr) return;
+  t.conclude(
+      claim, before != CUBLAS_STATUS_SUCCESS && after == CUBLAS_STATUS_SUCCESS,
+      fmt::format("{}, after cudaFreeAsync: {} MiB free before it, {} after it; cublasCreate: {}, then {}",
+                  applied, free_before >> 20, free_after >> 20, record_of(before).name,
+                  record_of(after).name));
 }
 
 void trim(stream_ordered_memory& pool) {
@@ -100,11 +113,6 @@ void synchronize(stream_ordered_memory&) {
 
 void free_again(stream_ordered_memory&) {
   observe(allocate_and_free_in_the_pool());
-}
-
-void synchronize_and_trim(stream_ordered_memory& pool) {
-  observe(cudaDeviceSynchronize());
-  pool.trim();
 }
 
 void clear_the_last_error(stream_ordered_memory&) {
@@ -134,18 +142,18 @@ failure_case pool_keeps_memory() {
   c.summary = "memory that was freed, but that a stream-ordered pool keeps from everybody else";
   c.failures = {"F-MEM-03"};
   const auto after = [&](const std::string& name, arm_kind kind, const char* applied,
-                         void (*then)(stream_ordered_memory&), std::vector<std::string> claims = {}) {
-    c.add(
-        name, kind, applied, [=](trial& t) { after_the_failure(t, applied, then); }, std::move(claims));
+                         void (*then)(stream_ordered_memory&), const char* claim = nullptr) {
+    arm& a = c.add(name, kind, applied, [=](trial& t) { after_the_failure(t, applied, then, claim); });
+    if (claim != nullptr) a.claims = {claim};
   };
   c.add("control", arm_kind::control, "a pool with the default release threshold, 0", control);
   c.add("kept", arm_kind::fault, "a pool that keeps everything, right after cudaFreeAsync", kept);
   c.add("kept_and_waited_for", arm_kind::fault, "a pool that keeps everything, once the device is idle",
         kept_and_waited_for);
 
-  after("trim", arm_kind::remedy, "cudaMemPoolTrimTo(pool, 0)", trim, {"S0-14"});
+  after("trim", arm_kind::remedy, "cudaMemPoolTrimTo(pool, 0), with no wait before it", trim, "S0-14");
   after("synchronize_and_trim", arm_kind::remedy, "cudaDeviceSynchronize(), cudaMemPoolTrimTo(pool, 0)",
-        synchronize_and_trim, {"S0-14"});
+        empty_pool, "S0-14");
   c.add("same_pool", arm_kind::remedy, "allocate from the pool that keeps the memory",
         allocate_from_the_pool);
   after("threshold", arm_kind::remedy, "release threshold 0, synchronize", lower_the_threshold);

@@ -16,10 +16,12 @@
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace cufault {
@@ -153,16 +155,21 @@ product_result isamax(const bench& b) {
   return checked(status, &index, 1, 1);
 }
 
-void every_routine(bench& b) {
-  observe(sgemm(b));
-  observe(sgemv(b));
-  observe(ssymv(b));
-  observe(strsv(b));
-  observe(strsm(b));
-  observe(sdot(b));
-  observe(snrm2(b));
-  observe(isamax(b));
-  observe(product(b.handle));
+struct routine {
+  const char* name;
+  product_result result;
+};
+
+std::vector<routine> every_routine(bench& b) {
+  return {{"sgemm", observe(sgemm(b))},
+          {"sgemv", observe(sgemv(b))},
+          {"ssymv", observe(ssymv(b))},
+          {"strsv", observe(strsv(b))},
+          {"strsm", observe(strsm(b))},
+          {"sdot", observe(sdot(b))},
+          {"snrm2", observe(snrm2(b))},
+          {"isamax", observe(isamax(b))},
+          {"a small sgemm", observe(product(b.handle))}};
 }
 
 // ---- everything else: long products on a stream ----
@@ -175,7 +182,8 @@ struct lane {
   cublasHandle_t handle;
   void* workspace;  ///< workspace_bytes; nullptr: the library's own
   cudaStream_t stream = new_stream();
-  large_product work{{.m = 96, .n = 64, .k = 16384}};
+  static constexpr product_extents extents{.m = 96, .n = 64, .k = 16384};
+  large_product work{extents};
 
   void bind() const {
     require(cublasSetStream(handle, stream));  // drops the workspace, so it comes first
@@ -196,15 +204,16 @@ product_result long_product(lane& l) {
   return l.work.multiply(l.handle);
 }
 
-/// A product, and whether the library worked in the lane's workspace.
+/// A product, and how much of the lane's workspace the library wrote to.
 struct workspace_use {
   product_result result;
-  bool seen = false;
+  std::size_t bytes_written = 0;
 };
 
 status_record record_of(const workspace_use& use) {
   if (!use.result.ok()) return record_of(use.result);
-  return use.seen ? status_record{"WORKSPACE_AS_ASKED", 0} : status_record{"WORKSPACE_NOT_USED", -1};
+  return use.bytes_written > 0 ? status_record{"WORKSPACE_AS_ASKED", 0}
+                               : status_record{"WORKSPACE_NOT_USED", -1};
 }
 
 workspace_use multiply_in_workspace(lane& l) {
@@ -215,7 +224,8 @@ workspace_use multiply_in_workspace(lane& l) {
   workspace_use use{.result = long_product(l)};
   if (!use.result.ok()) return use;
   require(cudaMemcpy(content.data(), l.workspace, workspace_bytes, cudaMemcpyDefault));
-  use.seen = std::any_of(content.begin(), content.end(), [](float f) { return f != untouched; });
+  use.bytes_written =
+      sizeof(float) * std::count_if(content.begin(), content.end(), [](float f) { return f != untouched; });
   return use;
 }
 
@@ -228,7 +238,8 @@ void warm_up(lane& l) {
   }
   const workspace_use use = multiply_in_workspace(l);
   require(use.result);
-  if (!use.seen) throw not_provoked("cublasSgemm takes no workspace for this product: try other extents");
+  if (use.bytes_written == 0)
+    throw not_provoked("cublasSgemm takes no workspace for this product: try other extents");
 }
 
 void set_workspace_then_stream(lane& l) {
@@ -312,7 +323,13 @@ void control(trial& t) {
   lane l{b.handle, b.workspace + 256};
   observe(cublasSetStream(l.handle, l.stream));
   observe(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
-  observe(multiply_in_workspace(l));
+  const workspace_use use = observe(multiply_in_workspace(l));
+  t.conclude(
+      "S0-6", use.result.ok() && use.bytes_written > 0,
+      fmt::format(
+          "a cublasSgemm of {} x {} x {} writes to {} of the {} bytes of workspace that the caller gave "
+          "it in place of the library's own",
+          lane::extents.m, lane::extents.n, lane::extents.k, use.bytes_written, workspace_bytes));
 }
 
 // ---- faults ----
@@ -321,7 +338,16 @@ void too_small(trial& t) {
   t.open_context();
   bench b;
   observe(cublasSetWorkspace(b.handle, b.workspace, static_cast<std::size_t>(t.rung())));
-  every_routine(b);
+  const auto routines = every_routine(b);
+  std::vector<std::string> failed;
+  for (const auto& [name, result] : routines) {
+    if (!result.ok()) failed.push_back(fmt::format("{} ({})", name, record_of(result).name));
+  }
+  if (t.rung() > 0) return;  // how little is enough is for the signatures to say
+  t.conclude(
+      "S0-6", !failed.empty(),
+      fmt::format("with a workspace of 0 bytes in place of the library's own {} of {} routines fail: {}",
+                  failed.size(), routines.size(), fmt::join(failed, ", ")));
 }
 
 void misaligned(trial& t) {
@@ -499,12 +525,12 @@ failure_case user_workspace() {
   constexpr std::chrono::seconds given_up_after{8};
 
   c.add("control", arm_kind::control, "every routine in 32 MiB, and one aligned to 256 bytes and no more",
-        control);
+        control, {"S0-6"});
   c.add("control_two_streams", arm_kind::control, "two handles, streams and workspaces, side by side",
         on_two_streams(handles::two, workspaces::own));
 
-  c.add("too_small", arm_kind::fault, "nine routines in a workspace of few bytes", too_small).rungs =
-      ladder{"bytes of workspace", {0, 256, 4096, 15 * 1024, sufficient}};
+  c.add("too_small", arm_kind::fault, "nine routines in a workspace of few bytes", too_small, {"S0-6"})
+      .rungs = ladder{"bytes of workspace", {0, 256, 4096, 15 * 1024, sufficient}};
   c.add("misaligned", arm_kind::fault, "a workspace that is not aligned to 256 bytes", misaligned).rungs =
       ladder{"bytes off", {16, 128}};
   c.add("dropped_by_set_stream", arm_kind::fault, "cublasSetStream after cublasSetWorkspace",

@@ -75,7 +75,7 @@ TEST(argument_table, changes_each_argument_as_its_role_says) {
       reinterpret_cast<std::uintptr_t>(std::get<3>(by_text.at("product_of alpha zero at 8 mod 16"))) % 16,
       8U);
   EXPECT_EQ(std::get<4>(by_text.at("product_of A off by 2")),
-            reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(memory.data()) + 2));
+            static_cast<const void*>(reinterpret_cast<const char*>(memory.data()) + 2));
   EXPECT_EQ(std::get<5>(by_text.at("product_of lda one too small")), 4);
   EXPECT_EQ(std::get<6>(by_text.at("product_of C null")), nullptr);
 }
@@ -86,6 +86,53 @@ TEST(argument_table, reaches_for_no_memory_where_only_the_host_is_to_check) {
       EXPECT_THAT(r.text(), testing::Not(testing::HasSubstr(dangerous)));
   }
   EXPECT_LT(made(depth::checked_on_the_host).size(), made(depth::everything).size());
+}
+
+/// What the only argument of a role is changed to at either depth.
+template <class A>
+std::vector<std::string> changes(const argument& about, depth how_deep, A valid = {}) {
+  const buffers none{buffers::without_memory{}};
+  std::vector<std::string> all;
+  for (const auto& [change, value] : changes_of(about, valid, none, how_deep)) all.push_back(change);
+  return all;
+}
+
+TEST(argument_table, changes_increments_and_element_sizes) {
+  const buffers none{buffers::without_memory{}};
+  using changed = std::vector<std::pair<std::string, std::int64_t>>;
+  EXPECT_EQ(changes_of<std::int64_t>({"incx", role::increment}, 1, none, depth::everything),
+            (changed{{"of 0", 0}, {"of -1", -1}}));
+  EXPECT_EQ(changes_of<std::int64_t>({"elemSize", role::element_size}, 4, none, depth::everything),
+            (changed{{"of -1", -1}, {"of 0", 0}, {"of 3", 3}}));
+}
+
+TEST(argument_table, changes_pointer_arrays_only_where_a_kernel_may_read_them) {
+  const argument array{"Barray", role::pointer_array, 0, 1};
+  EXPECT_THAT(changes<const float* const*>(array, depth::checked_on_the_host), testing::IsEmpty());
+  EXPECT_THAT(changes<const float* const*>(array, depth::everything),
+              testing::ElementsAre("null", "in host memory", "the matrix itself", "freed", "of null",
+                                   "of host addresses", "of addresses off by 2"));
+  const buffers none{buffers::without_memory{}};
+  const auto all = changes_of<float* const*>(array, nullptr, none, depth::everything);
+  EXPECT_EQ(all.at(1).second, reinterpret_cast<float* const*>(none.host_pointers(1)));
+  EXPECT_NE(none.host_pointers(1), none.host_pointers(2));
+}
+
+TEST(argument_table, changes_arrays_in_host_memory) {
+  const argument array{"x", role::host_array};
+  EXPECT_THAT(changes<const void*>(array, depth::checked_on_the_host), testing::ElementsAre("null"));
+  EXPECT_THAT(changes<const void*>(array, depth::everything),
+              testing::ElementsAre("null", "in device memory"));
+}
+
+TEST(argument_table, gives_an_operand_the_memory_that_it_is_told) {
+  using testing::Contains;
+  using testing::HasSubstr;
+  using testing::Not;
+  EXPECT_THAT(changes<float*>({"B", role::output}, depth::everything), Contains("that of A"));
+  EXPECT_THAT(changes<float*>({"C", role::output, 0, 1}, depth::everything), Contains("that of B"));
+  EXPECT_THAT(changes<float*>({"y", role::output, 0, argument::none}, depth::everything),
+              Not(Contains(HasSubstr("that of"))));
 }
 
 }  // namespace
