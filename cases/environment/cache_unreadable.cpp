@@ -31,7 +31,7 @@ void work(trial& t, const fs::path& cache) {
 }
 
 fs::path own_place(trial& t) {
-  const fs::path folder = t.scratch() / "own_cache";
+  fs::path folder = t.scratch() / "own_cache";
   fs::create_directory(folder);
   return folder;
 }

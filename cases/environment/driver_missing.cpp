@@ -17,9 +17,9 @@ namespace {
 /// The driver's half of S1-13; environment/without_toolkit has the toolkit's.
 void too_old_for_the_runtime(trial& t) {
   const cudaError_t counted = first_calls();
-  t.conclude("S1-13", counted != cudaSuccess,
-             fmt::format("a runtime of CUDA {} on a driver of CUDA 11.4: {}", cuda_version(CUDART_VERSION),
-                         record_of(counted).name));
+  t.conclude("S1-13", counted == cudaErrorInsufficientDriver,
+             fmt::format("a runtime of CUDA {} on a stand-in libcuda that says 11.4: {}",
+                         cuda_version(CUDART_VERSION), record_of(counted).name));
   compare_versions(t);
 }
 
@@ -55,10 +55,10 @@ failure_case driver_missing() {
       with_driver("none"));
   add("toolkit_stub", arm_kind::fault, "the toolkit's stub is found first", first_calls_fail, need::host,
       with_driver("stub"), {"S0-2"});
-  add("stub_code", arm_kind::fault, "a libcuda whose cuInit returns 34", first_calls_fail, need::host,
-      with_driver("fake", stub_code), {"S0-2"});
-  add("driver_too_old", arm_kind::fault, "a libcuda that says it is CUDA 11.4", too_old_for_the_runtime,
-      need::host, with_driver("fake", old_driver), {"S0-1", "S1-13", "S1-15"});
+  add("stub_code", arm_kind::fault, "a stand-in libcuda whose cuInit returns 34", first_calls_fail,
+      need::host, with_driver("fake", stub_code), {"S0-2"});
+  add("driver_too_old", arm_kind::fault, "a stand-in libcuda that says it is CUDA 11.4",
+      too_old_for_the_runtime, need::host, with_driver("fake", old_driver), {"S0-1", "S1-13", "S1-15"});
 
   add("find_the_driver", arm_kind::remedy, "start again with the machine's driver in place of none",
       restore_the_path, need::gpu, with_driver("none"));

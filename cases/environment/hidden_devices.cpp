@@ -94,8 +94,8 @@ failure_case hidden_devices() {
       need::host);
   add("control_gpu", arm_kind::control, "the devices of this run are visible", devices_visible, need::gpu);
 
-  add("no_device", arm_kind::fault, "a libcuda whose cuInit returns 100", first_calls_fail, need::host,
-      with_driver("fake", {{"CUFAULT_FAKE_CUINIT", "100"}}));
+  add("no_device", arm_kind::fault, "a stand-in libcuda whose cuInit returns 100", first_calls_fail,
+      need::host, with_driver("fake", {{"CUFAULT_FAKE_CUINIT", "100"}}));
   add("minus_one", arm_kind::fault, "CUDA_VISIBLE_DEVICES=-1", first_calls_fail, need::gpu, hidden_by("-1"));
   add("out_of_range", arm_kind::fault, "CUDA_VISIBLE_DEVICES=99", first_calls_fail, need::gpu,
       hidden_by("99"));

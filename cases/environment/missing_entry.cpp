@@ -1,19 +1,24 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   First calls and launches on a driver that lacks one function. Made up: no driver that this runtime accepts lacks
-//              most of these; it shows what each is needed for, and which status its absence becomes.
+// What fails   First calls and launches on a driver that lacks one function. Made up: a driver too old to have one of these is
+//              refused by the runtime before anything asks for it (environment/driver_missing). It shows what each is needed
+//              for, and which status its absence becomes.
 // Why          Each CUDA runtime, the one inside of cuBLAS too, looks every driver function up by name
 //              (cuGetProcAddress) and finds out at its first use what the driver does not have.
 // Documented   CUDA Runtime API, cudaError_t 36 (cudaErrorCallRequiresNewerDriver); CUDA Compatibility, Minor
-//              Version Compatibility: a feature that the driver lacks fails alone, the rest works.
+//              Version Compatibility: a feature that the driver lacks fails alone, the rest works. A source document
+//              says that version disagreement makes cublasCreate return INTERNAL_ERROR (S0-1).
 // What helps   Recommended: a driver that has it; asking for the function before using what needs it.
 // The function is hidden from every runtime in the process; the driver itself is the machine's.
 #include "cases/environment/other_code.hpp"
+#include "cases/environment/other_driver.hpp"
 #include "harness/host_faults/host_faults.hpp"
 
+#include <array>
 #include <cctype>
 #include <cstdlib>
+#include <functional>
 
 namespace cufault {
 namespace {
@@ -40,17 +45,69 @@ product_result plain_kernels() {
   return result;
 }
 
-void work(trial& t) {
+/// Returns what cublasCreate did.
+cublasStatus_t work(trial& t) {
   observe(cudaSetDevice(t.device()));
   if (const char* hidden = std::getenv(host_faults::hidden_entry_variable)) {
     const bool found = driver_has(hidden);
     t.measure("found by cudaGetDriverEntryPoint", found ? 1 : 0);
     if (found) throw not_provoked(std::string("this driver's ") + hidden + " could not be hidden");
   }
-  create_and_multiply_from_host();
+  const cublasStatus_t created = create_and_multiply_from_host();
   cublasLtHandle_t light = nullptr;
   if (observe(cublasLtCreate(&light)) == CUBLAS_STATUS_SUCCESS) observe(cublasLtDestroy(light));
   observe(plain_kernels());
+  return created;
+}
+
+// ---- controls ----
+
+void nothing_hidden(trial& t) {
+  work(t);
+}
+
+// ---- faults ----
+
+struct driver_function {
+  const char* name;
+  int since;       ///< the CUDA version that its type has in cudaTypedefs.h
+  bool to_create;  ///< cublasCreate was seen to fail without it
+};
+
+// What every program uses from the start, then what was added over time.
+constexpr std::array functions{driver_function{"cuMemAlloc", 2000, true},
+                               driver_function{"cuLibraryLoadData", 12000, true},
+                               driver_function{"cuLaunchKernel", 4000, false},
+                               driver_function{"cuStreamIsCapturing", 10000, false},
+                               driver_function{"cuLaunchKernelEx", 11060, false},
+                               driver_function{"cuTensorMapEncodeTiled", 12000, false},
+                               driver_function{"cuDeviceGetAttribute", 2000, true},
+                               driver_function{"cuEventCreate", 2000, true},
+                               driver_function{"cuStreamCreateWithPriority", 5050, false},
+                               driver_function{"cuFuncSetAttribute", 9000, false},
+                               driver_function{"cuMemsetD8Async", 3020, false},
+                               driver_function{"cuModuleLoadData", 2000, false},
+                               driver_function{"cuMemGetInfo", 2000, false},
+                               driver_function{"cuMemAllocAsync", 11020, false},
+                               driver_function{"cuLibraryGetKernel", 12000, true},
+                               driver_function{"cuKernelGetFunction", 12000, true}};
+
+/// Does it stand for a driver too old for the library, in that one function? Drivers before CUDA 12 lack it, and cublasCreate needs
+/// it. A driver without one that all drivers have is of no version.
+bool is_of_a_version(const driver_function& f) {
+  return f.to_create && f.since >= 12000;
+}
+
+std::string made_up(const driver_function& f) {
+  return fmt::format("made up: as if the driver had no {}, which is there since CUDA {}", f.name,
+                     cuda_version(f.since));
+}
+
+void without(trial& t, const driver_function& f) {
+  const cublasStatus_t created = work(t);
+  // Another status is judged by the call.
+  if (is_of_a_version(f) && created == CUBLAS_STATUS_INTERNAL_ERROR)
+    t.conclude("S0-1", true, fmt::format("{}: cublasCreate: {}", made_up(f), record_of(created).name));
 }
 
 // ---- remedies ----
@@ -85,25 +142,22 @@ std::string arm_without(std::string_view entry) {
 failure_case missing_entry() {
   failure_case c;
   c.name = "environment.missing_entry";
-  c.summary = "a driver that lacks one function, as an older one does";
+  c.summary = "made up: a driver of the right version that lacks one function";
   c.failures = {"F-ENV-09"};
   const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                       void (*body)(trial&), const char* hidden) {
-    arm& a = c.add(name, kind, summary, body);
+                       std::function<void(trial&)> body, const char* hidden,
+                       std::vector<std::string> claims = {}) {
+    arm& a = c.add(name, kind, summary, std::move(body), std::move(claims));
     a.environment[host_faults::hidden_entry_variable] = hidden;
     a.preload = host_faults::preload();
   };
 
-  add("control", arm_kind::control, "nothing is hidden", work, "");
+  add("control", arm_kind::control, "nothing is hidden", nothing_hidden, "");
 
-  // What every program uses from the start, then what was added over time.
-  for (const char* entry :
-       {"cuMemAlloc", "cuLibraryLoadData", "cuLaunchKernel", "cuStreamIsCapturing", "cuLaunchKernelEx",
-        "cuTensorMapEncodeTiled", "cuDeviceGetAttribute", "cuEventCreate", "cuStreamCreateWithPriority",
-        "cuFuncSetAttribute", "cuMemsetD8Async", "cuModuleLoadData", "cuMemGetInfo", "cuMemAllocAsync",
-        "cuLibraryGetKernel", "cuKernelGetFunction"}) {
-    add(arm_without(entry), arm_kind::fault, std::string("as if the driver had no ") + entry, work, entry);
-  }
+  for (const driver_function& f : functions)
+    add(
+        arm_without(f.name), arm_kind::fault, made_up(f), [f](trial& t) { without(t, f); }, f.name,
+        is_of_a_version(f) ? std::vector<std::string>{"S0-1"} : std::vector<std::string>{});
 
   add("driver_that_has_it", arm_kind::remedy, "start again on a driver that has the function",
       driver_that_has_it, "cuMemAlloc");

@@ -11,8 +11,9 @@
 // What helps   Recommended: no foreign folder in LD_LIBRARY_PATH; the right libcublasLt loaded first, by LD_PRELOAD or dlopen;
 //              an older pair, whole. RUNPATH and RPATH on the executable are measured as dead ends, and RPATH on one that
 //              asks for cuBLASLt itself as a remedy.
-// The foreign cuBLASLt is harness/plain_program's, which lacks nearly everything, and so needs no GPU; or that of a second
-// pair (CUFAULT_OTHER_CUBLAS). The programs are linked in the ordinary way, to the cuBLAS that this was built with.
+// The foreign cuBLASLt is a made-up one (harness/plain_program), which lacks nearly every function, and so needs no GPU; or that
+// of a second pair (CUFAULT_OTHER_CUBLAS). The programs are linked in the ordinary way, to the cuBLAS that this was built with.
+#include "cases/environment/other_driver.hpp"
 #include "harness/beside.hpp"
 #include "harness/process.hpp"
 #include "harness/trial.hpp"
@@ -25,6 +26,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <regex>
@@ -49,17 +51,36 @@ struct pair_of_libraries {
   [[nodiscard]] int major() const { return version / 10000; }
 };
 
+/// 131000 is "13.10.0".
+std::string cublas_version(int number) {
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
+
+/// The libcublas of one pair with the libcublasLt of another.
+struct mixture {
+  cublas_paths files;
+  std::string name;
+};
+
+mixture mixture_of(const pair_of_libraries& cublas, const pair_of_libraries& cublaslt) {
+  return {{cublas.files.cublas, cublaslt.files.cublaslt},
+          fmt::format("cuBLAS {} with the cuBLASLt of {}", cublas_version(cublas.version),
+                      cublas_version(cublaslt.version))};
+}
+
 struct pairs {
   pair_of_libraries ours, other;  ///< other: only in arms that say other_cublas
   std::string versions;           ///< asked_for_versions() with a matching pair
 };
 
-/// What `nvcc --version`, the framework and the driver have to say.
+/// What the toolkit that built this, the runtime in it and the driver have to say: for `nvcc --version`, the framework and the
+/// driver. None of them knows of a cuBLAS.
 std::string asked_for_versions() {
   int runtime = 0, driver = 0;
   require(cudaRuntimeGetVersion(&runtime));
   require(cudaDriverGetVersion(&driver));
-  return fmt::format("toolkit {}, runtime {}, driver {}", CUDART_VERSION, runtime, driver);
+  return fmt::format("built with CUDA {}, runtime {}, driver {}", cuda_version(CUDART_VERSION),
+                     cuda_version(runtime), cuda_version(driver));
 }
 
 /// One pair is loaded in one process, so that nothing of it is left where the body loads its mixture.
@@ -100,7 +121,9 @@ void need_two_majors(const pairs& p) {
                     p.ours.version, p.other.version));
 }
 
-/// A cuBLASLt that has the name and the symbol version of that major, and nearly no functions.
+constexpr const char* made_up = "a made-up libcublasLt that lacks nearly every function";
+
+/// It has the name and the symbol version of that major.
 fs::path foreign_cublaslt(int major) {
   fs::path file = beside_program("foreign_lt") / fmt::format("libcublasLt.so.{}", major);
   if (!fs::exists(file))
@@ -159,6 +182,7 @@ struct start_of_program {
 /// What became of a program: ended by the loader, by a signal or by an exit of its own, or what it printed.
 struct program_result {
   load_result loader;
+  bool started = false;  ///< where the loader ended it: only after it had reached main
   process_result process;
   std::optional<product_result> product;  ///< where it was to multiply
 
@@ -182,23 +206,44 @@ std::string last_line(std::string text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
+/// Did the loader get as far as the program's main, by its own account (LD_DEBUG=files)?
+bool reached_main(const fs::path& account) {
+  bool kept = false;
+  for (const auto& entry : fs::directory_iterator(account)) {
+    std::ifstream file(entry.path());
+    kept = true;
+    for (std::string line; std::getline(file, line);)
+      if (line.find("transferring control:") != std::string::npos) return true;
+  }
+  if (!kept) throw setup_failed("the loader kept no account of what it did");
+  return false;
+}
+
 program_result run_program(const programs& all, const start_of_program& start) {
+  const fs::path account = all.folder / "account";
+  fs::remove_all(account);
+  fs::create_directory(account);
   std::vector<std::string> search = start.search;
   if (const std::string rest = variable("LD_LIBRARY_PATH"); !rest.empty()) search.push_back(rest);
   spawn_options options;
   options.argv = all.arguments;
   options.argv.insert(options.argv.begin(), all.folder / start.name);
   options.environment = {{"LD_LIBRARY_PATH", fmt::format("{}", fmt::join(search, ":"))},
-                         {"LD_BIND_NOW", start.bind_now ? "1" : ""}};
+                         {"LD_BIND_NOW", start.bind_now ? "1" : ""},
+                         {"LD_DEBUG", "files"},
+                         {"LD_DEBUG_OUTPUT", account / "loader"}};
   options.preload = start.preload;
   options.timeout = std::chrono::minutes(10);  // the trial's own watchdog comes first
 
-  program_result result{{}, run_process(options, [](std::string_view) {}), {}};
+  program_result result;
+  result.process = run_process(options, [](std::string_view) {});
   const process_result& process = result.process;
   if (process.how != ending::exited) return result;
   // The loader's exits: 1 for a version that is missing at the start, 127 for a symbol.
-  if ((process.exit_code == 1 || process.exit_code == 127) && process.stdout_text.empty())
+  if ((process.exit_code == 1 || process.exit_code == 127) && process.stdout_text.empty()) {
     result.loader.words = without_folders(last_line(process.stderr_text));
+    result.started = reached_main(account);
+  }
   if (process.exit_code != 0) return result;
   const auto printed = nlohmann::json::parse(process.stdout_text, nullptr, false);
   if (!printed.is_object())
@@ -245,22 +290,30 @@ product_result product_of_halves(cublasHandle_t handle) {
   return result;
 }
 
-/// Observes the work with the pair that is bound, and returns what was seen.
-std::vector<status_record> every_kind_of_product() {
+/// Observes the work with the pair that is bound, and returns what was seen. Says before each call which it will be.
+std::vector<status_record> every_kind_of_product(const std::function<void(std::string_view)>& before =
+                                                     [](std::string_view) {}) {
   std::vector<status_record> seen;
   const auto succeeds = [&](const auto& status) {
     seen.push_back(record_of(status));
     return seen.back().value == 0;
   };
   cublasHandle_t handle = nullptr;
+  before("cublasCreate");
   if (succeeds(observe(cublasCreate(&handle)))) {
+    before("the first product");
     succeeds(observe(product(handle)));
+    before("the product of halves");
     succeeds(observe(product_of_halves(handle)));
+    before("cublasDestroy");
     succeeds(observe(cublasDestroy(handle)));
   }
   cublasLtHandle_t light = nullptr;
+  before("cublasLtCreate");
   if (succeeds(observe(cublasLtCreate(&light)))) {
+    before("the product by cublasLtMatmul");
     succeeds(observe(lt_product(light)));
+    before("cublasLtDestroy");
     succeeds(observe(cublasLtDestroy(light)));
   }
   return seen;
@@ -268,34 +321,69 @@ std::vector<status_record> every_kind_of_product() {
 
 // ---- what was seen ----
 
-/// S1-14 and S1-16, from what a mixture did; `words` are the loader's.
-void what_the_mixture_shows(trial& t, const std::vector<status_record>& seen, const std::string& words = {}) {
-  const auto failed =
-      std::find_if(seen.begin(), seen.end(), [](const status_record& s) { return s.value != 0; });
-  const std::string what = !words.empty()         ? without_folders(words)
-                           : failed != seen.end() ? failed->name
-                                                  : "no failure";
-  const bool as_claimed = std::any_of(seen.begin(), seen.end(), [](const status_record& s) {
-    return s.name == "WRONG_NUMBERS" || s.name.starts_with("SIG");
-  });
-  t.conclude("S1-14", as_claimed, what);
-  if (failed == seen.end()) return;
-  t.conclude("S1-16", words.find("libcublasLt") != std::string::npos,
-             words.empty() ? what + " names no library" : what);
+// S1-14 holds where a process ends while it runs, by the loader too, and where numbers are wrong. It does not where the loader
+// refuses to load something, nor with a status. S1-16 holds where the words name cuBLASLt.
+
+void conclude_on_words(trial& t, const std::string& words) {
+  t.conclude("S1-16", words.find("libcublasLt") != std::string::npos, words);
 }
 
-void what_the_program_shows(trial& t, const program_result& result) {
-  what_the_mixture_shows(t, {record_of(result)}, result.loader.words);
+std::string status_alone(const status_record& failed) {
+  return fmt::format("{} alone; the library's log was not read", failed.name);
+}
+
+/// Should the process end in the next observed call.
+void foresee_the_end_in(trial& t, const std::string& name, std::string_view call) {
+  t.foresee("S1-14", true,
+            fmt::format("{}: the process ended in {}, which gave neither a status nor numbers", name, call));
+}
+
+void conclude_on_refused(trial& t, const std::string& name, const load_result& refused) {
+  const std::string words = without_folders(refused.words);
+  t.conclude("S1-14", false, fmt::format("{}: the loader refused to load it: {}", name, words));
+  conclude_on_words(t, words);
+}
+
+void conclude_on_calls(trial& t, const std::string& name, const std::vector<status_record>& seen) {
+  const auto failed =
+      std::find_if(seen.begin(), seen.end(), [](const status_record& s) { return s.value != 0; });
+  const auto wrong = std::find_if(seen.begin(), seen.end(),
+                                  [](const status_record& s) { return s.name == "WRONG_NUMBERS"; });
+  const std::string what =
+      failed == seen.end()  ? fmt::format("none of {} calls failed, and the numbers were right", seen.size())
+      : wrong == seen.end() ? failed->name
+                            : wrong->name;
+  t.conclude("S1-14", wrong != seen.end(), fmt::format("{}: {}", name, what));
+  if (failed != seen.end()) conclude_on_words(t, status_alone(*failed));
+}
+
+void conclude_on_program(trial& t, const std::string& name, const program_result& result) {
+  const status_record seen = record_of(result);
+  const bool ended_by_loader = !result.loader.ok();
+  const std::string what = ended_by_loader
+                               ? fmt::format("the loader {}: {}",
+                                             result.started ? "ended the program after main had begun"
+                                                            : "did not let the program begin",
+                                             result.loader.words)
+                           : seen.value == 0 ? "no failure: " + seen.name
+                                             : seen.name;
+  const bool as_claimed = ended_by_loader
+                              ? result.started
+                              : result.process.how == ending::signalled || seen.name == "WRONG_NUMBERS";
+  t.conclude("S1-14", as_claimed, fmt::format("{}: {}", name, what));
+  if (seen.value != 0) conclude_on_words(t, ended_by_loader ? result.loader.words : status_alone(seen));
 }
 
 /// S1-15, with a mixture bound.
-void what_versions_tell(trial& t, const pairs& p) {
+void conclude_on_versions(trial& t, const pairs& p, const std::string& name) {
   const std::string versions = asked_for_versions();
   int cublas = 0;
   require(cublasGetVersion(nullptr, &cublas));
-  t.conclude("S1-15", versions != p.versions,
-             fmt::format("{} with the pair; {} with the mixture; cublasGetVersion {} and {}", p.versions,
-                         versions, p.ours.version, cublas));
+  const bool differ = versions != p.versions;
+  t.conclude("S1-15", differ,
+             fmt::format("{} with the right pair, {} with {}; cublasGetVersion says {} and {}", p.versions,
+                         differ ? versions : "and the same", name, cublas_version(p.ours.version),
+                         cublas_version(cublas)));
 }
 
 // ---- controls ----
@@ -321,53 +409,64 @@ void right_pair_multiplies(trial& t, const pairs& p) {
 
 void foreign_is_first(trial& t, const pairs& p, need where) {
   const programs all = beside_right_pair(t, p, where);
-  what_the_program_shows(t, observe(run_program(all, foreign_first(all))));
+  conclude_on_program(t, made_up, observe(run_program(all, foreign_first(all))));
 }
 
 void foreign_is_first_bound_at_start(trial& t, const pairs& p) {
   const programs all = beside_right_pair(t, p, need::host);
   start_of_program start = foreign_first(all);
   start.bind_now = true;
-  what_the_program_shows(t, observe(run_program(all, start)));
+  conclude_on_program(t, fmt::format("{}, with LD_BIND_NOW=1", made_up), observe(run_program(all, start)));
 }
 
 /// The name is right, the symbol version is not.
 void foreign_of_another_major(trial& t, const pairs& p) {
   const programs all = beside_right_pair(t, p, need::host);
-  const int major = p.ours.major();
+  const int major = p.ours.major(), other_major = major == 12 ? 13 : 12;
   const fs::path renamed =
-      folder_with(t, "renamed", major, {p.ours.files.cublas, foreign_cublaslt(major == 12 ? 13 : 12)});
-  what_the_program_shows(t, observe(run_program(all, {.search = {renamed}})));
+      folder_with(t, "renamed", major, {p.ours.files.cublas, foreign_cublaslt(other_major)});
+  conclude_on_program(
+      t, fmt::format("a made-up libcublasLt.so.{} under the name libcublasLt.so.{}", other_major, major),
+      observe(run_program(all, {.search = {renamed}})));
 }
 
 void foreign_is_loaded(trial& t, const pairs& p) {
   t.open_context();
   observe(load_cublas({p.ours.files.cublas, foreign_cublaslt(p.ours.major())}));
-  what_versions_tell(t, p);
+  conclude_on_versions(t, p, made_up);
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
+  foresee_the_end_in(t, made_up, "cublasCreate");
+  const cublasStatus_t created = observe(cublasCreate(&handle));
+  t.conclude("S1-14", false, fmt::format("{}: {}", made_up, record_of(created).name));
 }
 
-void mixed_in_this_process(trial& t, const pairs& p, const cublas_paths& mixture) {
+// A plugin is loaded with all its symbols at once; a linked program, symbol by symbol, may get further.
+constexpr bool at_once = false, lazily = true;
+
+/// Observes loading it the one way, and if that is refused the other. True where it is loaded.
+bool load_either_way(trial& t, const std::string& name, const cublas_paths& files) {
+  const load_result refused = observe(load_cublas(files, at_once));
+  if (refused.ok()) return true;
+  conclude_on_refused(t, name + ", with all its symbols at once", refused);
+  const load_result loaded = observe(load_cublas(files, lazily));
+  return loaded.ok();
+}
+
+void mixed_in_this_process(trial& t, const pairs& p, const mixture& mixed) {
   need_one_major(p);
   t.open_context();
-  // A plugin is loaded with all its symbols at once; a linked program, symbol by symbol, may get further.
-  constexpr bool at_once = false, lazily = true;
-  load_result loaded = observe(load_cublas(mixture, at_once));
-  if (!loaded.ok()) loaded = observe(load_cublas(mixture, lazily));
-  if (!loaded.ok()) {
-    what_the_mixture_shows(t, {record_of(loaded)}, loaded.words);
-    return;
-  }
-  what_versions_tell(t, p);
-  what_the_mixture_shows(t, every_kind_of_product());
+  if (!load_either_way(t, mixed.name, mixed.files)) return;
+  conclude_on_versions(t, p, mixed.name);
+  conclude_on_calls(t, mixed.name, every_kind_of_product([&](std::string_view call) {
+                      foresee_the_end_in(t, mixed.name, call);
+                    }));
 }
 
-void mixed_in_a_program(trial& t, const pairs& p, const cublas_paths& mixture) {
+void mixed_in_a_program(trial& t, const pairs& p, const mixture& mixed) {
   need_one_major(p);
   const programs all = beside_right_pair(t, p, need::gpu);
-  const fs::path mixed = folder_with(t, "mixed", p.ours.major(), mixture);
-  what_the_program_shows(t, observe(run_program(all, {.search = {mixed}})));
+  const fs::path folder = folder_with(t, "mixed", p.ours.major(), mixed.files);
+  conclude_on_program(t, mixed.name, observe(run_program(all, {.search = {folder}})));
 }
 
 /// Starts again with the other pair's cuBLASLt under the name that ours asks for, first in LD_LIBRARY_PATH. True in the process
@@ -391,25 +490,33 @@ load_result load_renamed(const trial& t, const pairs& p) {
 void other_major_renamed(trial& t, const pairs& p) {
   if (!other_major_is_first(t, p)) return;
   t.open_context();
+  const std::string name = mixture_of(p.ours, p.other).name;
   const load_result loaded = observe(load_renamed(t, p));
-  what_the_mixture_shows(t, loaded.ok() ? every_kind_of_product() : std::vector{record_of(loaded)},
-                         loaded.words);
+  if (!loaded.ok()) {
+    conclude_on_refused(t, name, loaded);
+    return;
+  }
+  conclude_on_calls(t, name,
+                    every_kind_of_product([&](std::string_view call) { foresee_the_end_in(t, name, call); }));
 }
 
 /// Ours, the other, and ours again.
 void both_in_this_process(trial& t, const pairs& p) {
   t.open_context();
+  const std::string ours = cublas_version(p.ours.version), other = cublas_version(p.other.version);
   std::vector<status_record> seen;
-  for (const auto& files : {p.ours.files, p.other.files, p.ours.files}) {
-    const load_result loaded = observe(load_cublas(files));
-    if (!loaded.ok()) {
-      what_the_mixture_shows(t, {record_of(loaded)}, loaded.words);
-      return;
-    }
-    const auto more = every_kind_of_product();
+  const auto work_with = [&](const pair_of_libraries& pair, const std::string& name) {
+    if (!load_either_way(t, name, pair.files)) return false;
+    const auto more =
+        every_kind_of_product([&](std::string_view call) { foresee_the_end_in(t, name, call); });
     seen.insert(seen.end(), more.begin(), more.end());
-  }
-  what_the_mixture_shows(t, seen);
+    return true;
+  };
+  if (work_with(p.ours, "the pair " + ours) &&
+      work_with(p.other, fmt::format("the pair {} loaded after the pair {}", other, ours)) &&
+      work_with(p.ours, fmt::format("the pair {} again, after the pair {}", ours, other)))
+    conclude_on_calls(t, fmt::format("the pairs {}, {} and {} again in one process", ours, other, ours),
+                      seen);
 }
 
 // ---- remedies ----
@@ -443,7 +550,6 @@ void link_otherwise(trial& t, const pairs& p, need where, const std::string& nam
 
 void load_the_right_one_first(trial& t, const pairs& p, need where) {
   if (where == need::gpu) t.open_context();
-  constexpr bool at_once = false;
   observe(load_cublas({p.ours.files.cublas, foreign_cublaslt(p.ours.major())}, at_once));
   t.apply("dlopen of the right libcublasLt, then of libcublas");
   observe(load_cublas(p.ours.files));
@@ -452,16 +558,24 @@ void load_the_right_one_first(trial& t, const pairs& p, need where) {
   if (where == need::gpu) create_and_multiply();
 }
 
-void load_the_older_pair(const pairs& p) {
-  observe(load_cublas(p.ours.version < p.other.version ? p.ours.files : p.other.files));
-  create_and_multiply();
+/// Older and newer.
+std::pair<pair_of_libraries, pair_of_libraries> by_age(const pairs& p) {
+  if (p.ours.version < p.other.version) return {p.ours, p.other};
+  return {p.other, p.ours};
 }
 
+/// What the newer libcublas asks for, the older libcublasLt may not have: then the loader refuses it, and there is something to
+/// clear.
 void older_pair_of_one_major(trial& t, const pairs& p) {
   need_one_major(p);
   t.open_context();
+  const auto both = by_age(p);
+  const cublas_paths older = both.first.files;
+  const cublas_paths newer_with_older_lt = mixture_of(both.second, both.first).files;
+  observe(load_cublas(newer_with_older_lt, at_once));
   t.apply("the older pair, whole");
-  load_the_older_pair(p);
+  observe(load_cublas(older));
+  create_and_multiply();
 }
 
 void older_pair_of_two_majors(trial& t, const pairs& p) {
@@ -469,7 +583,9 @@ void older_pair_of_two_majors(trial& t, const pairs& p) {
   t.open_context();
   observe(load_renamed(t, p));
   t.apply("the older pair, whole");
-  load_the_older_pair(p);
+  const cublas_paths older = by_age(p).first.files;
+  observe(load_cublas(older));
+  create_and_multiply();
 }
 
 // ---- the case ----
@@ -478,8 +594,8 @@ failure_case mixed_libraries() {
   failure_case c;
   c.name = "environment.mixed_libraries";
   c.summary =
-      "libcublas with a libcublasLt that is not its own: one that lacks functions, or that of another "
-      "version";
+      "libcublas with a libcublasLt that is not its own: a made-up one that lacks functions, or that of "
+      "another version";
   c.failures = {"F-ENV-01"};
   using body_with_pairs = std::function<void(trial&, const pairs&)>;
   const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary, need where,
@@ -507,8 +623,9 @@ failure_case mixed_libraries() {
     };
     add("control_linked" + on, arm_kind::control, "a program finds the right pair", where, 1,
         on_it(linked_to_the_right_ones));
-    add("foreign_first" + on, arm_kind::fault, "a program finds a foreign libcublasLt in LD_LIBRARY_PATH",
-        where, 1, on_it(foreign_is_first), shown);
+    add("foreign_first" + on, arm_kind::fault,
+        "a program finds a made-up libcublasLt, without most functions, in LD_LIBRARY_PATH", where, 1,
+        on_it(foreign_is_first), shown);
     add("drop_folder" + on, arm_kind::remedy, "start again without that folder in LD_LIBRARY_PATH", where, 1,
         on_it(drop_the_folder));
     add("preload_right" + on, arm_kind::remedy, "start again with the right libcublasLt in LD_PRELOAD", where,
@@ -520,13 +637,15 @@ failure_case mixed_libraries() {
     add("load_right_first" + on, arm_kind::remedy, "dlopen the right libcublasLt before libcublas", where, 1,
         on_it(load_the_right_one_first));
   }
-  add("foreign_first_now", arm_kind::fault, "the same with LD_BIND_NOW=1", need::host, 1,
+  add("foreign_first_now", arm_kind::fault,
+      "a program with LD_BIND_NOW=1 finds that libcublasLt in LD_LIBRARY_PATH", need::host, 1,
       foreign_is_first_bound_at_start, shown);
   add("foreign_renamed", arm_kind::fault,
-      "a program finds a libcublasLt of another major version under the right name", need::host, 1,
+      "a program finds a made-up libcublasLt of another major version under the right name", need::host, 1,
       foreign_of_another_major, shown);
-  add("foreign_loaded", arm_kind::fault, "a foreign libcublasLt is loaded already when libcublas is",
-      need::gpu, 1, foreign_is_loaded, {"S1-15"});
+  add("foreign_loaded", arm_kind::fault,
+      "a made-up libcublasLt, without most functions, is loaded already when libcublas is", need::gpu, 1,
+      foreign_is_loaded, {"S0-2", "S1-14", "S1-15"});
   for (const auto& [name, tag] : {std::pair{"runpath", "RUNPATH"}, {"rpath", "RPATH"}}) {
     const std::string how = fmt::format("{} of the right folder on the executable", tag);
     add(fmt::format("executable_{}", name), arm_kind::dead_end, how, need::host, 1,
@@ -536,21 +655,17 @@ failure_case mixed_libraries() {
   }
 
   for (const bool other_lt : {true, false}) {
-    const std::string mixture = other_lt ? "our_cublas_other_lt" : "other_cublas_our_lt";
-    const auto with_mixture =
-        [&](void (*body)(trial&, const pairs&, const cublas_paths&)) -> body_with_pairs {
+    const std::string name = other_lt ? "our_cublas_other_lt" : "other_cublas_our_lt";
+    const auto with_mixture = [&](void (*body)(trial&, const pairs&, const mixture&)) -> body_with_pairs {
       return [body, other_lt](trial& t, const pairs& p) {
-        const cublas_paths &ours = p.ours.files, &other = p.other.files;
-        body(
-            t, p,
-            other_lt ? cublas_paths{ours.cublas, other.cublaslt} : cublas_paths{other.cublas, ours.cublaslt});
+        body(t, p, other_lt ? mixture_of(p.ours, p.other) : mixture_of(p.other, p.ours));
       };
     };
     const char* const summary =
         other_lt ? "our libcublas with the other pair's libcublasLt of the same major version"
                  : "the other pair's libcublas with our libcublasLt of the same major version";
-    add(mixture, arm_kind::fault, summary, need::gpu, 2, with_mixture(mixed_in_this_process), of_a_mixture);
-    add(mixture + "_linked", arm_kind::fault, std::string(summary) + ", in a linked program", need::gpu, 2,
+    add(name, arm_kind::fault, summary, need::gpu, 2, with_mixture(mixed_in_this_process), of_a_mixture);
+    add(name + "_linked", arm_kind::fault, std::string(summary) + ", in a linked program", need::gpu, 2,
         with_mixture(mixed_in_a_program), {"S1-1", "S1-14", "S1-16"});
   }
   add("other_major_renamed", arm_kind::fault,
@@ -568,11 +683,13 @@ failure_case mixed_libraries() {
         both_in_this_process(t, p);
       },
       {"S1-1", "S1-14", "S1-16"});
-  add("older_pair", arm_kind::remedy, "the older pair, whole, of one major version", need::gpu, 2,
-      older_pair_of_one_major, {"S0-3"})
-      .against = "our_cublas_other_lt";
-  add("older_pair_other_major", arm_kind::remedy, "the older pair, whole, of two major versions", need::gpu,
-      2, older_pair_of_two_majors, {"S0-3"});
+  add("older_pair", arm_kind::remedy,
+      "the older pair, whole, in place of the newer libcublas with the older libcublasLt of one major "
+      "version",
+      need::gpu, 2, older_pair_of_one_major, {"S0-3"});
+  add("older_pair_other_major", arm_kind::remedy,
+      "the older pair, whole, in place of our libcublas with a libcublasLt of another major version",
+      need::gpu, 2, older_pair_of_two_majors, {"S0-3"});
   c.quick = {"control",           "control_gpu",         "control_linked",      "foreign_first",
              "drop_folder",       "preload_right",       "link_both_rpath",     "load_right_first",
              "foreign_first_now", "foreign_renamed",     "foreign_loaded",      "executable_runpath",

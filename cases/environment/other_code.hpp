@@ -89,11 +89,13 @@ inline product_result product_from_host(cublasHandle_t handle) {
 }
 
 /// As create_and_multiply(), with that product.
-inline void create_and_multiply_from_host() {
+inline cublasStatus_t create_and_multiply_from_host() {
   cublasHandle_t handle = nullptr;
-  if (observe(cublasCreate(&handle)) != CUBLAS_STATUS_SUCCESS) return;
+  const cublasStatus_t status = observe(cublasCreate(&handle));
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
   observe(product_from_host(handle));
   observe(cublasDestroy(handle));
+  return status;
 }
 
 }  // namespace cufault
