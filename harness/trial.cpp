@@ -397,6 +397,7 @@ void trial::each_row(std::size_t rows, const std::function<row_function()>& set_
           now.done = row + 1;
         }
       });
+      now.in_call = false;  // a call that threw came to nothing: why is told
       _exit(0);
     }
     next_seed += 1'000;

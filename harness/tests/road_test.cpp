@@ -184,6 +184,9 @@ TEST_F(road, survives_the_rows_of_a_table_and_says_what_each_came_to) {
   EXPECT_THAT(arms.at(2).trials.at(0).why, HasSubstr("no table"));
   EXPECT_EQ(arms.at(3).trials.at(0).ended, outcome::harness_failed);
   EXPECT_THAT(arms.at(3).trials.at(0).why, HasSubstr("row 0: crashed: SIGSEGV outside of a call"));
+  EXPECT_EQ(arms.at(4).trials.at(0).ended, outcome::not_provoked);
+  EXPECT_THAT(arms.at(4).trials.at(0).why, HasSubstr("cublasNew"));
+  EXPECT_EQ(arms.at(4).trials.at(0).calls.size(), 2U) << "no row after it";
 }
 
 TEST_F(road, takes_a_second_pair_where_one_is_given) {

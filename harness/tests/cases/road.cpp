@@ -205,6 +205,17 @@ void crash_between_rows(trial& t) {
   t.each_row(2, [] { return trial::row_function{[](std::size_t) { raise(SIGSEGV); }}; });
 }
 
+void row_without_its_function(trial& t) {
+  t.each_row(3, [] {
+    return trial::row_function{[](std::size_t row) {
+      observe_call("row", [&]() -> status_record {
+        if (row == 1) throw missing_symbol("it has no cublasNew");
+        return {"CUBLAS_STATUS_SUCCESS", 0};
+      });
+    }};
+  });
+}
+
 failure_case road_rows() {
   failure_case c;
   c.name = "road.rows";
@@ -216,6 +227,7 @@ failure_case road_rows() {
   add("rows", arm_kind::fault, rows);
   add("rows_without_set_up", arm_kind::fault, rows_without_set_up);
   add("crash_between_rows", arm_kind::fault, crash_between_rows);
+  add("row_without_its_function", arm_kind::fault, row_without_its_function);
   return c;
 }
 

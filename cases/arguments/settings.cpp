@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A call that sets or asks something of a handle, with one wrong argument: which is refused, which is accepted, and
+//              what the product after it comes to.
+// Why          The handle keeps what it is given. A stream and a workspace it cannot check: that they are wrong shows at a later
+//              call, if at all.
+// Documented   cuBLAS library, helper functions: cublasSetWorkspace wants 256 bytes' alignment (CUBLAS_STATUS_INVALID_VALUE) and
+//              device memory; the modes want values of their enumerations (CUBLAS_STATUS_INVALID_VALUE); cublasCreate and
+//              cublasGetVersion a place for the result. Of others it says nothing of a null result.
+// What helps   Not measured here: this characterises. What a workspace does to the work in it: memory.user_workspace.
+#include "harness/argument_table.hpp"
+
+#include <cublas_v2.h>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace argument_table;
+
+constexpr std::size_t workspace_bytes = 4 << 20;
+
+/// Where the calls put what they are asked for.
+struct asked {
+  cublasHandle_t handle = nullptr;
+  cudaStream_t stream = nullptr;
+  cublasPointerMode_t pointers{};
+  cublasMath_t math{};
+  cublasAtomicsMode_t atomics{};
+  int version = 0;
+};
+asked results;
+
+/// The handle is for all rows: each leaves it as a new one is. That these calls succeed is no part of a row.
+void make_as_new(cublasHandle_t handle) {
+  cublasSetStream(handle, nullptr);  // and the workspace is the library's own again
+  cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+  cublasSetMathMode(handle, CUBLAS_DEFAULT_MATH);
+  cublasSetAtomicsMode(handle, CUBLAS_ATOMICS_NOT_ALLOWED);
+}
+
+std::vector<row> as_new_after_each(cublasHandle_t handle, std::vector<row> rows) {
+  for (row& r : rows)
+    r.call = [handle, call = std::move(r.call)] {
+      const cublasStatus_t came_to = call();
+      make_as_new(handle);
+      return came_to;
+    };
+  return rows;
+}
+
+/// Rows of a setting of one value: the valid one and what `role` says of it.
+template <class F, class V>
+row_maker setting(const std::string& name, F f, const char* argument_name, V valid) {
+  return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
+    const std::vector<argument> names{{"handle", role::handle}, {argument_name, role::enumeration}};
+    return rows_of(name, f, names, b, how_deep, handle, valid);
+  };
+}
+
+template <class F, class V>
+row_maker question(const std::string& name, F f, const char* argument_name, V* result) {
+  return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
+    const std::vector<argument> names{{"handle", role::handle}, {argument_name, role::host_output}};
+    return rows_of(name, f, names, b, how_deep, handle, result);
+  };
+}
+
+/// Streams of the process: given back by its end.
+cudaStream_t new_stream() {
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return stream;
+}
+
+std::vector<row> streams(cublasHandle_t handle, const buffers& b, depth how_deep) {
+  const std::string name = "cublasSetStream";
+  const bool without_memory = b.device(0) == nullptr;
+  cudaStream_t const valid = without_memory ? nullptr : new_stream();
+  auto rows = rows_of(name, cublasSetStream, {{"handle", role::handle}, {"stream", role::kept}}, b, how_deep,
+                      handle, valid);
+  const auto give = [&](const char* change, cudaStream_t stream) {
+    rows.push_back({name, "stream", change, [=] { return cublasSetStream(handle, stream); }});
+  };
+  give("null", nullptr);
+  give("cudaStreamLegacy", cudaStreamLegacy);
+  give("cudaStreamPerThread", cudaStreamPerThread);
+  if (how_deep == depth::everything) {
+    rows.push_back({name, "stream", "destroyed", [=] {
+                      cudaStream_t stream = new_stream();
+                      require(cudaStreamDestroy(stream));
+                      return cublasSetStream(handle, stream);
+                    }});
+    give("no stream at all", reinterpret_cast<cudaStream_t>(b.host()));
+  }
+  return rows;
+}
+
+std::vector<row> workspaces(cublasHandle_t handle, const buffers& b, depth how_deep) {
+  const std::string name = "cublasSetWorkspace";
+  const bool without_memory = b.device(0) == nullptr;
+  void* block = nullptr;  // of the process, like the streams
+  if (!without_memory) require(cudaMalloc(&block, workspace_bytes));
+  auto* const memory = static_cast<std::byte*>(block);
+  auto rows =
+      rows_of(name, cublasSetWorkspace,
+              {{"handle", role::handle}, {"workspace", role::kept}, {"workspaceSizeInBytes", role::kept}}, b,
+              how_deep, handle, memory, workspace_bytes);
+  const auto give = [&](const char* argument_name, const char* change, void* workspace, std::size_t bytes) {
+    rows.push_back(
+        {name, argument_name, change, [=] { return cublasSetWorkspace(handle, workspace, bytes); }});
+  };
+  const auto off_by = [&](std::size_t by) { return without_memory ? nullptr : memory + by; };
+  give("workspace", "null", nullptr, workspace_bytes);
+  give("workspace", "null, of no bytes", nullptr, 0);
+  give("workspace", "off by 1", off_by(1), workspace_bytes - 256);
+  give("workspace", "off by 16", off_by(16), workspace_bytes - 256);
+  give("workspace", "off by 128", off_by(128), workspace_bytes - 256);
+  give("workspace", "in host memory", b.host(), buffers::bytes_each);
+  give("workspaceSizeInBytes", "of 0", memory, 0);
+  give("workspaceSizeInBytes", "of 1", memory, 1);
+  if (how_deep == depth::everything) {
+    give("workspace", "freed", b.freed(), buffers::bytes_each);
+    give("workspaceSizeInBytes", "of all there is", memory, ~std::size_t{0});
+  }
+  return rows;
+}
+
+/// Handles of their own: what is created is destroyed, and what is destroyed was created for it.
+std::vector<row> handles(cublasHandle_t /*handle*/, const buffers& /*b*/, depth /*how_deep*/) {
+  std::vector<row> rows;
+  rows.push_back({"cublasCreate", "", "", [] {
+                    const cublasStatus_t came_to = cublasCreate(&results.handle);
+                    if (came_to == CUBLAS_STATUS_SUCCESS) cublasDestroy(results.handle);
+                    return came_to;
+                  }});
+  rows.push_back({"cublasCreate", "handle", "null", [] { return cublasCreate(nullptr); }});
+  rows.push_back({"cublasDestroy", "", "", [] {
+                    require(cublasCreate(&results.handle));
+                    return cublasDestroy(results.handle);
+                  }});
+  rows.push_back({"cublasDestroy", "handle", "null", [] { return cublasDestroy(nullptr); }});
+  return rows;
+}
+
+row_maker alone(const row_maker& make) {
+  return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
+    return as_new_after_each(handle, make(handle, b, how_deep));
+  };
+}
+
+/// The same calls, each with a product behind it, whose status is the row's: of a few long columns, which cuBLAS may split and so
+/// want a workspace for. The scalars are in host memory whatever the pointer mode.
+row_maker then_product(const row_maker& make) {
+  return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
+    static const float one = 1, zero = 0;
+    constexpr int m = 8, n = 8, k = 256;  // A and B fill their operands
+    auto rows = make(handle, b, how_deep);
+    const auto at = [&](int operand) { return reinterpret_cast<float*>(b.device(operand)); };
+    for (row& r : rows) {
+      r.function = "cublasSgemm after " + r.function;
+      r.call = [handle, set = std::move(r.call), a = at(0), other = at(1), c = at(2)] {
+        set();
+        return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a, m, other, k, &zero, c, m);
+      };
+    }
+    return as_new_after_each(handle, std::move(rows));
+  };
+}
+
+failure_case setting_table() {
+  failure_case c;
+  c.name = "arguments.settings";
+  c.summary = "what handles are set to and asked, with one argument changed";
+  c.failures = {"F-ARG-12"};
+  const row_maker pointer_mode =
+      setting("cublasSetPointerMode", cublasSetPointerMode, "mode", CUBLAS_POINTER_MODE_HOST);
+  const row_maker math_mode = setting("cublasSetMathMode", cublasSetMathMode, "mode", CUBLAS_DEFAULT_MATH);
+  const row_maker atomics_mode =
+      setting("cublasSetAtomicsMode", cublasSetAtomicsMode, "mode", CUBLAS_ATOMICS_ALLOWED);
+  const std::vector<row_maker> set{alone(streams), alone(workspaces), alone(pointer_mode), alone(math_mode),
+                                   alone(atomics_mode)};
+  const std::vector<row_maker> ask{
+      question("cublasGetStream", cublasGetStream, "streamId", &results.stream),
+      question("cublasGetPointerMode", cublasGetPointerMode, "mode", &results.pointers),
+      question("cublasGetMathMode", cublasGetMathMode, "mode", &results.math),
+      question("cublasGetAtomicsMode", cublasGetAtomicsMode, "mode", &results.atomics),
+      question("cublasGetVersion", cublasGetVersion, "version", &results.version),
+      handles};
+  const std::vector<row_maker> after{then_product(streams), then_product(workspaces),
+                                     then_product(pointer_mode), then_product(math_mode),
+                                     then_product(atomics_mode)};
+
+  std::vector<row_maker> all;
+  const auto add = [&](const char* name, const char* summary, const std::vector<row_maker>& makers,
+                       depth how_deep) {
+    all.insert(all.end(), makers.begin(), makers.end());
+    c.add(name, arm_kind::fault, summary, [=](trial& t) { run(t, makers, how_deep); }).timeout =
+        std::chrono::seconds(120);
+  };
+  // Filled in last: it takes all of them.
+  c.add("control", arm_kind::control, "the valid calls", nullptr);
+  add("set", "streams, workspaces and modes: the calls alone", set, depth::checked_on_the_host);
+  add("ask", "the same asked for, and handles", ask, depth::checked_on_the_host);
+  add("set_any_stream", "a destroyed stream, freed memory", {alone(streams), alone(workspaces)},
+      depth::everything);
+  add("then_product", "cublasSgemm after each of them", after, depth::everything);
+  c.arms.front().body = [all](trial& t) { run_valid(t, all); };
+  c.quick = {"control", "set"};
+  return c;
+}
+
+const register_case here{setting_table()};
+
+}  // namespace
+}  // namespace cufault
