@@ -8,23 +8,60 @@
 
 namespace cufault {
 
-lt_problem::layout lt_problem::matrix(int rows, int columns, int leading_dimension) {
-  cublasLtMatrixLayout_t created = nullptr;
-  require(cublasLtMatrixLayoutCreate(&created, CUDA_R_32F, static_cast<std::uint64_t>(rows),
-                                     static_cast<std::uint64_t>(columns), leading_dimension));
-  return layout(created);
+namespace {
+
+argument_check::product described_by(const product_extents& extents) {
+  argument_check::product p;
+  p.m = extents.m, p.n = extents.n, p.k = extents.k;
+  p.a.leading_dimension = extents.m, p.b.leading_dimension = extents.k, p.c.leading_dimension = extents.ldc();
+  return p;
 }
 
-lt_problem::lt_problem(const product_extents& extents)
-    : a_(matrix(extents.m, extents.k, extents.m)),
-      b_(matrix(extents.k, extents.n, extents.k)),
-      c_(matrix(extents.m, extents.n, extents.ldc())) {
+cublasLtMatrixLayout_t new_layout(const argument_check::matrix& of, std::int64_t rows, std::int64_t columns,
+                                  std::int64_t batch) {
+  cublasLtMatrixLayout_t created = nullptr;
+  require(cublasLtMatrixLayoutCreate(&created, of.type, static_cast<std::uint64_t>(rows),
+                                     static_cast<std::uint64_t>(columns), of.leading_dimension));
+  if (batch == 1) return created;
+  const auto matrices = static_cast<std::int32_t>(batch);
+  const std::int64_t stride = of.stride;
+  require(cublasLtMatrixLayoutSetAttribute(created, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &matrices,
+                                           sizeof matrices));
+  require(cublasLtMatrixLayoutSetAttribute(created, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+                                           sizeof stride));
+  return created;
+}
+
+}  // namespace
+
+lt_problem::lt_problem(const product_extents& extents) : lt_problem(described_by(extents)) {}
+
+lt_problem::lt_problem(const argument_check::product& described) : described_(described) {
+  const auto& p = described_;
+  const auto layout_of = [&](const argument_check::matrix& of, cublasOperation_t op, std::int64_t rows,
+                             std::int64_t columns) {
+    const bool turned = op != CUBLAS_OP_N;
+    return new_layout(of, turned ? columns : rows, turned ? rows : columns, p.batch);
+  };
+  a_.reset(layout_of(p.a, p.a_op, p.m, p.k));
+  b_.reset(layout_of(p.b, p.b_op, p.k, p.n));
+  c_.reset(layout_of(p.c, CUBLAS_OP_N, p.m, p.n));
   cublasLtMatmulDesc_t operation = nullptr;
-  require(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  require(cublasLtMatmulDescCreate(&operation, p.compute, p.scalar));
   operation_.reset(operation);
+  const auto turn = [&](cublasLtMatmulDescAttributes_t which, cublasOperation_t op) {
+    if (op != CUBLAS_OP_N) require(cublasLtMatmulDescSetAttribute(operation, which, &op, sizeof op));
+  };
+  turn(CUBLASLT_MATMUL_DESC_TRANSA, p.a_op);
+  turn(CUBLASLT_MATMUL_DESC_TRANSB, p.b_op);
   cublasLtMatmulPreference_t preference = nullptr;
   require(cublasLtMatmulPreferenceCreate(&preference));
   preference_.reset(preference);
+}
+
+cublasLtMatrixLayout_t lt_problem::d() {
+  if (!d_) d_.reset(new_layout(described_.c, described_.m, described_.n, described_.batch));
+  return d_.get();
 }
 
 cublasStatus_t lt_problem::heuristic(cublasLtHandle_t light, std::size_t workspace_bytes, int* found,
@@ -35,7 +72,7 @@ cublasStatus_t lt_problem::heuristic(cublasLtHandle_t light, std::size_t workspa
   results_ = {};
   found_ = 0;
   const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(light, operation_.get(), a_.get(), b_.get(), c_.get(), c_.get(),
+      cublasLtMatmulAlgoGetHeuristic(light, operation_.get(), a_.get(), b_.get(), c_.get(), result(),
                                      preference_.get(), wanted, results_.data(), &found_);
   if (status != CUBLAS_STATUS_SUCCESS) found_ = 0;
   if (found != nullptr) *found = found_;
@@ -48,9 +85,16 @@ cublasStatus_t lt_problem::multiply(cublasLtHandle_t light, const product_operan
   const auto& first = results_.front();
   if (first.state != CUBLAS_STATUS_SUCCESS) return first.state;
   const float one = 1, zero = 0;
-  return cublasLtMatmul(light, operation_.get(), &one, on_device.a, a_.get(), on_device.b, b_.get(), &zero,
-                        on_device.c, c_.get(), on_device.c, c_.get(), &first.algo, workspace, workspace_bytes,
-                        stream);
+  return multiply(light, {&one, on_device.a, on_device.b, &zero, on_device.c, on_device.c}, &first.algo,
+                  workspace, workspace_bytes, stream);
+}
+
+cublasStatus_t lt_problem::multiply(cublasLtHandle_t light, const lt_operands& on_device,
+                                    const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+                                    std::size_t workspace_bytes, cudaStream_t stream) const {
+  return cublasLtMatmul(light, operation_.get(), on_device.alpha, on_device.a, a_.get(), on_device.b,
+                        b_.get(), on_device.beta, on_device.c, c_.get(), on_device.d, result(), algorithm,
+                        workspace, workspace_bytes, stream);
 }
 
 product_result lt_product(cublasLtHandle_t light, void* workspace, std::size_t workspace_bytes) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/argument_check.hpp"
 #include "kernels/product.hpp"
 
 #include <cublasLt.h>
@@ -13,18 +14,33 @@
 
 namespace cufault {
 
-/// The product of kernels/product.hpp as cuBLASLt is told of it: C = A B in single precision, column-major,
-/// lda = m, ldb = k, ldc = m + 8, in place. Needs a bound pair, but no memory for the operands until multiply().
+/// What cublasLtMatmul takes pointers to.
+struct lt_operands {
+  const void *alpha = nullptr, *a = nullptr, *b = nullptr, *beta = nullptr, *c = nullptr;
+  void* d = nullptr;
+};
+
+/// A product as cuBLASLt is told of it. Needs a bound pair, but no memory for the operands until multiply().
 class lt_problem {
  public:
   static constexpr int most_results = 8;
 
-  /// Throws setup_failed where a descriptor cannot be created.
+  /// The product of kernels/product.hpp: C = A B in single precision, column-major, lda = m, ldb = k, ldc = m + 8, in place.
+  /// Throws setup_failed where a descriptor cannot be created; so does the other one.
   explicit lt_problem(const product_extents& extents = {product_shape::m, product_shape::n,
                                                         product_shape::k});
+  /// Any other: column order, D as C. Pointers in `described` are not looked at.
+  explicit lt_problem(const argument_check::product& described);
 
   /// For limits beyond the workspace's: attributes set here stay.
   [[nodiscard]] cublasLtMatmulPreference_t preference() const { return preference_.get(); }
+  /// For everything else that can be said of a product: attributes set here stay.
+  [[nodiscard]] cublasLtMatmulDesc_t operation() const { return operation_.get(); }
+  [[nodiscard]] cublasLtMatrixLayout_t a() const { return a_.get(); }
+  [[nodiscard]] cublasLtMatrixLayout_t b() const { return b_.get(); }
+  [[nodiscard]] cublasLtMatrixLayout_t c() const { return c_.get(); }
+  /// D is C as far as cuBLASLt is told, until this is called: then D has a layout of its own, equal to C's as it was made.
+  cublasLtMatrixLayout_t d();
 
   /// cublasLtMatmulAlgoGetHeuristic for at most `wanted` (1 to most_results) algorithms that do with
   /// `workspace_bytes`. Returns its status, and in *found how many results() has then. Allocates nothing itself.
@@ -40,6 +56,10 @@ class lt_problem {
   cublasStatus_t multiply(cublasLtHandle_t light, const product_operands& on_device,
                           void* workspace = nullptr, std::size_t workspace_bytes = 0,
                           cudaStream_t stream = nullptr) const;
+  /// The same with everything said: nothing is looked at here, and a null algorithm is passed on.
+  cublasStatus_t multiply(cublasLtHandle_t light, const lt_operands& on_device,
+                          const cublasLtMatmulAlgo_t* algorithm, void* workspace, std::size_t workspace_bytes,
+                          cudaStream_t stream = nullptr) const;
 
  private:
   template <auto destroy>
@@ -53,10 +73,11 @@ class lt_problem {
   using layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, destroy_with<cublasLtMatrixLayoutDestroy>>;
   using preferences =
       std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, destroy_with<cublasLtMatmulPreferenceDestroy>>;
-  static layout matrix(int rows, int columns, int leading_dimension);
+  [[nodiscard]] cublasLtMatrixLayout_t result() const { return d_ ? d_.get() : c_.get(); }
 
+  argument_check::product described_;
   description operation_;
-  layout a_, b_, c_;
+  layout a_, b_, c_, d_;
   preferences preference_;
   std::array<cublasLtMatmulHeuristicResult_t, most_results> results_{};
   int found_ = 0;

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/checked_product.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace cufault {
+
+struct checked_product::sized {
+  argument_check::product described;
+  std::size_t a, b, c;  // elements
+
+  explicit sized(const argument_check::product& as_said)
+      : described(as_said),
+        a(complete(described.a, described.a_op, described.m, described.k)),
+        b(complete(described.b, described.b_op, described.k, described.n)),
+        c(complete(described.c, CUBLAS_OP_N, described.m, described.n)) {}
+
+ private:
+  std::size_t complete(argument_check::matrix& of, cublasOperation_t op, std::int64_t rows,
+                       std::int64_t columns) const {
+    if (op != CUBLAS_OP_N) std::swap(rows, columns);
+    const std::int64_t batch = described.batch;
+    if (of.leading_dimension == 0) of.leading_dimension = std::max<std::int64_t>(1, rows);
+    const std::int64_t one = argument_check::detail::span(rows, columns, of.leading_dimension);
+    if (of.stride == 0 && batch > 1) of.stride = one;
+    if (of.leading_dimension < rows || of.stride < 0)
+      throw setup_failed(fmt::format(
+          "a checked product cannot make an operand of leading dimension {} and stride {} for {} rows",
+          of.leading_dimension, of.stride, rows));
+    return static_cast<std::size_t>(std::max<std::int64_t>(1, (batch - 1) * of.stride + one));
+  }
+};
+
+checked_product::checked_product(argument_check::product described, const options& how)
+    : checked_product(sized(described), how) {}
+
+checked_product::checked_product(const sized& all, const options& how)
+    : a(all.described.a.type, all.a, how.off_by[0]),
+      b(all.described.b.type, all.b, how.off_by[1]),
+      c(all.described.c.type, all.c, how.off_by[2]),
+      described_(all.described),
+      alpha_number_(how.alpha),
+      beta_number_(how.beta) {
+  const auto put = [&](std::array<std::byte, 16>& scalar, double number) {
+    const auto bytes = encoded(described_.scalar, std::array{number});
+    std::memcpy(scalar.data(), bytes.data(), bytes.size());
+  };
+  put(alpha_, how.alpha);
+  put(beta_, how.beta);
+  described_.a.data = a.data(), described_.b.data = b.data(), described_.c.data = c.data();
+  described_.alpha = alpha_.data(), described_.beta = beta_.data();
+}
+
+void checked_product::reset() {
+  const auto of_a = small_numbers(a.size(), fresh_seed()), of_b = small_numbers(b.size(), fresh_seed());
+  a.put(of_a);
+  b.put(of_b);
+  if (beta_number_ == 0)
+    c.poison();
+  else
+    c.put(small_numbers(c.size(), fresh_seed()));
+  expected_ = multiplied(described_, alpha_number_, of_a, of_b, beta_number_, c.get());
+}
+
+product_result checked_product::finish(cublasStatus_t status) {
+  product_result result{.status = status, .waited = cudaDeviceSynchronize()};
+  wrong_.clear();
+  if (!(status == CUBLAS_STATUS_SUCCESS && result.waited == cudaSuccess)) return result;
+  wrong_ = differing(expected_, c.get());
+  // Written with another NaN than the poison's where nothing should be written.
+  for (const std::size_t i : c.written())
+    if (std::isnan(expected_[i]) && !std::binary_search(wrong_.begin(), wrong_.end(), i)) {
+      wrong_.insert(std::upper_bound(wrong_.begin(), wrong_.end(), i), i);
+    }
+  result.right = wrong_.empty() && a.guards_intact() && b.guards_intact() && c.guards_intact();
+  return result;
+}
+
+product_result checked_product::by_gemm_ex(cublasHandle_t handle) {
+  const auto& p = described_;
+  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
+  const bool wide = p.function == argument_check::entry::cublas_64;
+  return by([&] {
+    if (p.batch == 1 && wide)
+      return cublasGemmEx_64(handle, p.a_op, p.b_op, p.m, p.n, p.k, p.alpha, p.a.data, p.a.type,
+                             p.a.leading_dimension, p.b.data, p.b.type, p.b.leading_dimension, p.beta,
+                             c.data(), p.c.type, p.c.leading_dimension, p.compute, CUBLAS_GEMM_DEFAULT);
+    if (p.batch == 1)
+      return cublasGemmEx(handle, p.a_op, p.b_op, narrow(p.m), narrow(p.n), narrow(p.k), p.alpha, p.a.data,
+                          p.a.type, narrow(p.a.leading_dimension), p.b.data, p.b.type,
+                          narrow(p.b.leading_dimension), p.beta, c.data(), p.c.type,
+                          narrow(p.c.leading_dimension), p.compute, CUBLAS_GEMM_DEFAULT);
+    if (wide)
+      return cublasGemmStridedBatchedEx_64(
+          handle, p.a_op, p.b_op, p.m, p.n, p.k, p.alpha, p.a.data, p.a.type, p.a.leading_dimension,
+          p.a.stride, p.b.data, p.b.type, p.b.leading_dimension, p.b.stride, p.beta, c.data(), p.c.type,
+          p.c.leading_dimension, p.c.stride, p.batch, p.compute, CUBLAS_GEMM_DEFAULT);
+    return cublasGemmStridedBatchedEx(handle, p.a_op, p.b_op, narrow(p.m), narrow(p.n), narrow(p.k), p.alpha,
+                                      p.a.data, p.a.type, narrow(p.a.leading_dimension), p.a.stride, p.b.data,
+                                      p.b.type, narrow(p.b.leading_dimension), p.b.stride, p.beta, c.data(),
+                                      p.c.type, narrow(p.c.leading_dimension), p.c.stride, narrow(p.batch),
+                                      p.compute, CUBLAS_GEMM_DEFAULT);
+  });
+}
+
+product_result checked_product::by_lt(cublasLtHandle_t light, void* workspace, std::size_t workspace_bytes,
+                                      lt_problem* problem) {
+  std::optional<lt_problem> made;
+  if (problem == nullptr) problem = &made.emplace(described_);
+  return by([&] {
+    if (const cublasStatus_t status = problem->heuristic(light, workspace_bytes)) return status;
+    if (problem->results().empty()) return CUBLAS_STATUS_NOT_SUPPORTED;
+    const auto& first = problem->results().front();
+    if (first.state != CUBLAS_STATUS_SUCCESS) return first.state;
+    return problem->multiply(light, {alpha(), a.data(), b.data(), beta(), c.data(), c.data()}, &first.algo,
+                             workspace, workspace_bytes);
+  });
+}
+
+}  // namespace cufault
