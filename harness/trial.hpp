@@ -235,6 +235,9 @@ void require_call(const char* text, const Status& status) {
 /// cublasDestroy. Returns what cublasCreate returned.
 cublasStatus_t create_and_multiply();
 
+/// The body of controls without a GPU: both libraries are asked for their version.
+void libraries_answer(trial& t);
+
 }  // namespace cufault
 
 /// A call that the case is about: `observe(cublasCreate(&handle))`. Keeps its text; its value is the call's.

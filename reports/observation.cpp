@@ -87,10 +87,11 @@ std::string describe_table(const std::vector<step>& steps) {
 
 /// Long loops of equal calls are one entry with a count.
 std::string describe_steps(const std::vector<step>& steps) {
-  constexpr std::size_t readable = 40;
-  if (steps.size() > readable) return describe_table(steps);
+  constexpr int readable = 40;
   std::string text;
-  for (auto run = steps.begin(); run != steps.end();) {
+  int entries = 0;
+  for (auto run = steps.begin(); run != steps.end(); ++entries) {
+    if (entries == readable) return describe_table(steps);
     const auto end = std::find_if(run, steps.end(), [&](const step& s) { return s != *run; });
     const auto times = end - run;
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", describe_step(*run),

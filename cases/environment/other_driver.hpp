@@ -84,13 +84,6 @@ inline cudaError_t first_calls() {
 
 // ---- bodies ----
 
-/// Control without a GPU.
-inline void libraries_answer(trial&) {
-  int major = 0;
-  observe(cublasGetProperty(MAJOR_VERSION, &major));
-  observe(cublasLtGetProperty(MAJOR_VERSION, &major));
-}
-
 /// Control with one.
 inline void driver_works(trial& t) {
   t.open_context();

@@ -10,6 +10,7 @@
 // What helps   Recommended: creating and warming up first; CUDA_MODULE_LOADING=EAGER; ending the wait before destroying.
 // The kernel would give up after a minute; the arms are given up long before, once each, and that is their observation: what was
 // called did not return in that time.
+#include "harness/held_streams.hpp"
 #include "harness/trial.hpp"
 #include "kernels/faults.hpp"
 
@@ -19,28 +20,19 @@ namespace {
 /// A kernel that waits for the host, on a stream that no other stream waits for.
 class waiting_kernel {
  public:
-  waiting_kernel() {
-    require(cudaHostAlloc(&flag_, sizeof *flag_, cudaHostAllocDefault));
-    *flag_ = 0;
-    require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    require(launch_wait(flag_, stream_, 60'000));
-  }
-  ~waiting_kernel() {
-    end();
-    cudaStreamDestroy(stream_);
-    cudaFreeHost(flag_);
-  }
-  waiting_kernel(const waiting_kernel&) = delete;
-  waiting_kernel& operator=(const waiting_kernel&) = delete;
-
   void end() {
-    *static_cast<volatile int*>(flag_) = 1;
+    held_.let_go();
     cudaStreamSynchronize(stream_);
   }
 
  private:
-  int* flag_ = nullptr;
-  cudaStream_t stream_ = nullptr;
+  static cudaStream_t new_stream() {
+    cudaStream_t stream = nullptr;
+    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+  }
+  cudaStream_t stream_ = new_stream();
+  held_streams held_{{stream_}, 60'000};
 };
 
 constexpr product_extents extents{128, 96, 160};

@@ -130,12 +130,6 @@ owned_handle create_owned() {
 
 // ---- controls ----
 
-void libraries_answer(trial&) {
-  int major = 0;
-  observe(cublasGetProperty(MAJOR_VERSION, &major));
-  observe(cublasLtGetProperty(MAJOR_VERSION, &major));
-}
-
 void control(trial& t) {
   t.open_context();
   const arguments with = on_the_device();

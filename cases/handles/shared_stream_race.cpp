@@ -7,6 +7,7 @@
 // Documented   cuBLAS documentation, 2.1.3 Thread Safety: sharing a handle is allowed and not recommended; care with its
 //              configuration. pytorch#6962, cupy#1109, FasterTransformer#340.
 // What helps   A handle for each thread; a lock held from cublasSetStream to the end of the call.
+#include "harness/held_streams.hpp"
 #include "harness/trial.hpp"
 #include "kernels/faults.hpp"
 
@@ -30,27 +31,6 @@ class own_stream {
 
  private:
   cudaStream_t stream_ = nullptr;
-};
-
-/// Keeps a stream from going on, for as long as it lives.
-class held_up {
- public:
-  explicit held_up(cudaStream_t stream) : stream_(stream) {
-    require(cudaHostAlloc(&flag_, sizeof *flag_, cudaHostAllocDefault));
-    *flag_ = 0;
-    require(launch_wait(flag_, stream, 20'000));
-  }
-  ~held_up() {
-    *static_cast<volatile int*>(flag_) = 1;
-    cudaStreamSynchronize(stream_);
-    cudaFreeHost(flag_);
-  }
-  held_up(const held_up&) = delete;
-  held_up& operator=(const held_up&) = delete;
-
- private:
-  cudaStream_t stream_;
-  int* flag_ = nullptr;
 };
 
 cublasHandle_t warm_handle() {
@@ -77,7 +57,7 @@ product_result interleave(cublasHandle_t handle, cudaStream_t mine, cublasHandle
   product_result result;
   product_operands on;
   require(prepare_product(fresh_seed(), &on, mine));
-  const held_up waiting(theirs);
+  const held_streams waiting({theirs});
   std::binary_semaphore mine_is_set{0}, theirs_is_set{0};
   cublasStatus_t second_set = CUBLAS_STATUS_SUCCESS;
   std::thread second([&, device = trial::current().device()] {

@@ -11,6 +11,7 @@
 // What helps   Documented: 16 KiB or more, 32 MiB for speed; cublasSetWorkspace again after each cublasSetStream; a workspace for each
 //              stream. Memory that outlives the work in it. Or the library's own pool.
 #include "harness/driver_api.hpp"
+#include "harness/held_streams.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
 #include "kernels/faults.hpp"
@@ -285,23 +286,19 @@ enum class order { at_once, one_after_the_other };
 product_result multiply_in_both(trial& t, lane& first, lane& second, order how) {
   constexpr int rounds = 20;
   constexpr unsigned at_most_ms = 200;
-  volatile int* go = nullptr;
   cudaEvent_t first_is_done = nullptr;
-  require(cudaHostAlloc(const_cast<int**>(&go), sizeof *go, cudaHostAllocDefault));
   require(cudaEventCreateWithFlags(&first_is_done, cudaEventDisableTiming));
   int wrong = 0;
   product_result worst{.right = true};
   for (int i = 0; i < rounds && worst.waited == cudaSuccess; ++i) {
-    *go = 0;
-    require(launch_wait(go, first.stream, at_most_ms));
-    require(launch_wait(go, second.stream, at_most_ms));
+    held_streams both({first.stream, second.stream}, at_most_ms);
     first.start();
     if (how == order::one_after_the_other) {
       require(cudaEventRecord(first_is_done, first.stream));
       require(cudaStreamWaitEvent(second.stream, first_is_done, 0));
     }
     second.start();
-    *go = 1;
+    both.let_go();
     for (lane* l : {&first, &second}) {
       const product_result result = finish_product(*l);
       if (result.ok()) continue;

@@ -3,6 +3,7 @@
 #include "reports/tests/examples.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <limits>
@@ -169,6 +170,43 @@ TEST(observation, is_described_in_one_line) {
       "cublasCreate: CUBLAS_STATUS_SUCCESS x3, cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable");
   EXPECT_EQ(describe(signature_of(trial({}, {}))), "then nothing; context usable");
   EXPECT_EQ(describe(signature_of(trial({}))), "no calls; context usable");
+}
+
+TEST(observation, a_table_is_described_by_how_many_calls_came_to_what) {
+  auto table = trial({});
+  for (int i = 0; i < 50; ++i) {
+    const auto* status = i % 5 == 0 ? success : i % 5 == 1 ? no_memory : internal;
+    table.calls.push_back(call("cublasSgemm lda of " + std::to_string(i), status));
+  }
+  EXPECT_EQ(describe(signature_of(table)),
+            "50 calls: 30 CUBLAS_STATUS_INTERNAL_ERROR, 10 CUBLAS_STATUS_ALLOC_FAILED, 10 "
+            "CUBLAS_STATUS_SUCCESS; context usable");
+}
+
+TEST(observation, a_long_loop_of_equal_calls_is_no_table) {
+  auto loop = trial({});
+  for (int i = 0; i < 50; ++i) loop.calls.push_back(call("cublasCreate(&handle)", success));
+  EXPECT_EQ(describe(signature_of(loop)), "cublasCreate: CUBLAS_STATUS_SUCCESS x50; context usable");
+}
+
+TEST(observation, steps_that_differ_are_told_one_by_one) {
+  auto seen = trial({success, success, success});
+  seen.calls[1].status = no_memory;
+  seen.calls[2].detail = "C written";
+  EXPECT_EQ(differing_steps(signature_of(trial({success, success, success})), signature_of(seen)),
+            (std::vector<std::string>{"expected cublasCreate: CUBLAS_STATUS_SUCCESS; seen cublasCreate: "
+                                      "CUBLAS_STATUS_ALLOC_FAILED",
+                                      "expected cublasCreate: CUBLAS_STATUS_SUCCESS; seen cublasCreate: "
+                                      "CUBLAS_STATUS_SUCCESS (C written)"}));
+  EXPECT_EQ(differing_steps(signature_of(seen), signature_of(seen)), std::vector<std::string>{});
+}
+
+TEST(observation, lists_of_other_calls_are_not_compared_step_by_step) {
+  const auto two = signature_of(trial({success, success}));
+  auto other = trial({success, no_memory});
+  other.calls[0].text = "cublasDestroy(handle)";
+  EXPECT_EQ(differing_steps(two, signature_of(trial({no_memory}))), std::vector<std::string>{});
+  EXPECT_EQ(differing_steps(two, signature_of(other)), std::vector<std::string>{});
 }
 
 TEST(observation, plateaus_are_described_side_by_side) {
