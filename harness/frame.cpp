@@ -3,6 +3,7 @@
 #include "harness/frame.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>

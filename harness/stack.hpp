@@ -4,7 +4,7 @@
 
 #include "harness/nvml.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
 #include <iosfwd>

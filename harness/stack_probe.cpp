@@ -9,6 +9,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <dlfcn.h>
 #include <sys/wait.h>

@@ -10,6 +10,7 @@
 
 #include <cublasLt.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -4,6 +4,8 @@
 
 #include "reports/judge.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <filesystem>
 #include <string>
 #include <string_view>

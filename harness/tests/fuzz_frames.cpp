@@ -4,6 +4,8 @@
 // throw.
 #include "harness/frame.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -7,6 +7,7 @@
 #include "reports/tests/examples.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
