@@ -115,12 +115,8 @@ product_result checked_product::by_lt(cublasLtHandle_t light, void* workspace, s
   std::optional<lt_problem> made;
   if (problem == nullptr) problem = &made.emplace(described_);
   return by([&] {
-    if (const cublasStatus_t status = problem->heuristic(light, workspace_bytes)) return status;
-    if (problem->results().empty()) return CUBLAS_STATUS_NOT_SUPPORTED;
-    const auto& first = problem->results().front();
-    if (first.state != CUBLAS_STATUS_SUCCESS) return first.state;
-    return problem->multiply(light, {alpha(), a.data(), b.data(), beta(), c.data(), c.data()}, &first.algo,
-                             workspace, workspace_bytes);
+    return problem->multiply_by_first(light, {alpha(), a.data(), b.data(), beta(), c.data(), c.data()},
+                                      workspace, workspace_bytes);
   });
 }
 

@@ -29,6 +29,7 @@ class checked_product {
   /// at which matrices do not overlap. Operands are as large as extents, leading dimensions and strides ask for. Throws setup_failed.
   explicit checked_product(argument_check::product described) : checked_product(described, options{}) {}
   checked_product(argument_check::product described, const options& how);
+  ~checked_product() = default;
   checked_product(const checked_product&) = delete;  // described() points into it
   checked_product& operator=(const checked_product&) = delete;
 

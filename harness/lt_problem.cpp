@@ -23,12 +23,8 @@ cublasLtMatrixLayout_t new_layout(const argument_check::matrix& of, std::int64_t
   require(cublasLtMatrixLayoutCreate(&created, of.type, static_cast<std::uint64_t>(rows),
                                      static_cast<std::uint64_t>(columns), of.leading_dimension));
   if (batch == 1) return created;
-  const auto matrices = static_cast<std::int32_t>(batch);
-  const std::int64_t stride = of.stride;
-  require(cublasLtMatrixLayoutSetAttribute(created, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &matrices,
-                                           sizeof matrices));
-  require(cublasLtMatrixLayoutSetAttribute(created, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
-                                           sizeof stride));
+  set_attribute(created, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
+  set_attribute(created, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, of.stride);
   return created;
 }
 
@@ -49,11 +45,8 @@ lt_problem::lt_problem(const argument_check::product& described) : described_(de
   cublasLtMatmulDesc_t operation = nullptr;
   require(cublasLtMatmulDescCreate(&operation, p.compute, p.scalar));
   operation_.reset(operation);
-  const auto turn = [&](cublasLtMatmulDescAttributes_t which, cublasOperation_t op) {
-    if (op != CUBLAS_OP_N) require(cublasLtMatmulDescSetAttribute(operation, which, &op, sizeof op));
-  };
-  turn(CUBLASLT_MATMUL_DESC_TRANSA, p.a_op);
-  turn(CUBLASLT_MATMUL_DESC_TRANSB, p.b_op);
+  if (p.a_op != CUBLAS_OP_N) set_attribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, p.a_op);
+  if (p.b_op != CUBLAS_OP_N) set_attribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, p.b_op);
   cublasLtMatmulPreference_t preference = nullptr;
   require(cublasLtMatmulPreferenceCreate(&preference));
   preference_.reset(preference);
@@ -66,9 +59,7 @@ cublasLtMatrixLayout_t lt_problem::d() {
 
 cublasStatus_t lt_problem::heuristic(cublasLtHandle_t light, std::size_t workspace_bytes, int* found,
                                      int wanted) {
-  const std::uint64_t allowed = workspace_bytes;
-  require(cublasLtMatmulPreferenceSetAttribute(preference_.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                               &allowed, sizeof allowed));
+  set_attribute(preference_.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{workspace_bytes});
   results_ = {};
   found_ = 0;
   const cublasStatus_t status =
@@ -95,6 +86,15 @@ cublasStatus_t lt_problem::multiply(cublasLtHandle_t light, const lt_operands& o
   return cublasLtMatmul(light, operation_.get(), on_device.alpha, on_device.a, a_.get(), on_device.b,
                         b_.get(), on_device.beta, on_device.c, c_.get(), on_device.d, result(), algorithm,
                         workspace, workspace_bytes, stream);
+}
+
+cublasStatus_t lt_problem::multiply_by_first(cublasLtHandle_t light, const lt_operands& on_device,
+                                             void* workspace, std::size_t workspace_bytes) {
+  if (const cublasStatus_t status = heuristic(light, workspace_bytes, nullptr, 1)) return status;
+  if (found_ == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const auto& first = results_.front();
+  if (first.state != CUBLAS_STATUS_SUCCESS) return first.state;
+  return multiply(light, on_device, &first.algo, workspace, workspace_bytes);
 }
 
 product_result lt_product(cublasLtHandle_t light, void* workspace, std::size_t workspace_bytes) {

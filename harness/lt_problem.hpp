@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/argument_check.hpp"
+#include "harness/trial.hpp"
 #include "kernels/product.hpp"
 
 #include <cublasLt.h>
@@ -51,7 +52,7 @@ class lt_problem {
     return {results_.data(), static_cast<std::size_t>(found_)};
   }
 
-  /// cublasLtMatmul with the first of results(), asynchronous on `stream`; NOT_SUPPORTED where there is none.
+  /// cublasLtMatmul with the first of results(), asynchronous on `stream`, of the scalars 1 and 0; NOT_SUPPORTED where there is none.
   /// The caller owns the workspace.
   cublasStatus_t multiply(cublasLtHandle_t light, const product_operands& on_device,
                           void* workspace = nullptr, std::size_t workspace_bytes = 0,
@@ -60,6 +61,9 @@ class lt_problem {
   cublasStatus_t multiply(cublasLtHandle_t light, const lt_operands& on_device,
                           const cublasLtMatmulAlgo_t* algorithm, void* workspace, std::size_t workspace_bytes,
                           cudaStream_t stream = nullptr) const;
+  /// A heuristic() for one algorithm, and that. The status is the heuristic's where it fails; NOT_SUPPORTED where it finds nothing.
+  cublasStatus_t multiply_by_first(cublasLtHandle_t light, const lt_operands& on_device,
+                                   void* workspace = nullptr, std::size_t workspace_bytes = 0);
 
  private:
   template <auto destroy>
@@ -82,6 +86,20 @@ class lt_problem {
   std::array<cublasLtMatmulHeuristicResult_t, most_results> results_{};
   int found_ = 0;
 };
+
+/// For set-up: says more of a problem. The value must be of the type that the header gives for the attribute; throws setup_failed.
+template <class Value>
+void set_attribute(cublasLtMatmulDesc_t of, cublasLtMatmulDescAttributes_t which, Value value) {
+  require(cublasLtMatmulDescSetAttribute(of, which, &value, sizeof value));
+}
+template <class Value>
+void set_attribute(cublasLtMatrixLayout_t of, cublasLtMatrixLayoutAttribute_t which, Value value) {
+  require(cublasLtMatrixLayoutSetAttribute(of, which, &value, sizeof value));
+}
+template <class Value>
+void set_attribute(cublasLtMatmulPreference_t of, cublasLtMatmulPreferenceAttributes_t which, Value value) {
+  require(cublasLtMatmulPreferenceSetAttribute(of, which, &value, sizeof value));
+}
 
 /// For set-up: throws setup_failed where none can be created.
 cublasLtHandle_t new_light_handle();

@@ -233,6 +233,13 @@ void trial::library_logged(std::string_view line) {
   if (!over_ && logged_.fetch_add(1) < logged_lines_kept) send({{"t", "log"}, {"line", line}});
 }
 
+int trial::compute_capability() const {
+  int major = 0, minor = 0;
+  require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device()));
+  require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device()));
+  return major * 10 + minor;
+}
+
 void trial::open_context() {
   require(cudaSetDevice(options_.device));
   bool right = false;

@@ -79,6 +79,7 @@ class trial {
   [[nodiscard]] std::int64_t rung() const;  ///< value of the ladder; throws setup_failed without one
   [[nodiscard]] int stage() const { return options_.stage; }
   [[nodiscard]] int device() const { return options_.device; }
+  [[nodiscard]] int compute_capability() const;  ///< 90 on 9.0; throws setup_failed
 
   /// Creates the primary context of the trial's device, loads every kernel of ours, and proves right numbers.
   /// Throws setup_failed if it cannot. Call it before anything fills the device.

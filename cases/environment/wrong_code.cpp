@@ -25,17 +25,9 @@
 namespace cufault {
 namespace {
 
-/// 90 on compute capability 9.0.
-int capability(trial& t) {
-  int major = 0, minor = 0;
-  require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, t.device()));
-  require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, t.device()));
-  return major * 10 + minor;
-}
-
 /// The library's code and the device, in words; throws if it is not foreign here.
 std::string foreign_here(trial& t, const code_library& foreign) {
-  const int built_for = foreign.architecture(), device = capability(t);
+  const int built_for = foreign.architecture(), device = t.compute_capability();
   if (built_for / 10 == device / 10 && built_for <= device)
     throw not_provoked(fmt::format("this device runs machine code for {}", built_for));
   return fmt::format("machine code for {} alone on {}", built_for, device);
@@ -93,10 +85,10 @@ void control(trial& t) {
   // The version that ptx_for_newer_device has, for a target that this device runs.
   if (driver_knows_sm_120()) observe(load_and_run(ptx("8.7", "sm_75")));
   const cublasStatus_t created = create_and_multiply();
-  if (ptx_only.architecture() != capability(t))
+  if (ptx_only.architecture() != t.compute_capability())
     t.conclude("S0-4", !compiled.ok(),
                fmt::format("PTX for {} alone on {}: {}; cublasCreate in the same process: {}",
-                           ptx_only.architecture(), capability(t), record_of(compiled).name,
+                           ptx_only.architecture(), t.compute_capability(), record_of(compiled).name,
                            record_of(created).name));
 }
 
@@ -136,7 +128,7 @@ void ptx_newer_than_driver(trial& t) {
 
 void ptx_for_newer_device(trial& t) {
   t.open_context();
-  if (capability(t) >= 120) throw not_provoked("this device is as new as the PTX");
+  if (t.compute_capability() >= 120) throw not_provoked("this device is as new as the PTX");
   if (!driver_knows_sm_120()) throw not_provoked("this driver does not know PTX of version 8.7");
   observe(load_and_run(ptx("8.7", "sm_120")));
   create_and_multiply();

@@ -195,9 +195,7 @@ void preferences(trial& t) {
                                    {"in the compute type", CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE},
                                    {"in the output type", CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE}}) {
     lt_problem problem(deep);
-    const std::uint32_t allowed = mask;
-    require(cublasLtMatmulPreferenceSetAttribute(
-        problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &allowed, sizeof allowed));
+    set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{mask});
     problem.heuristic(light, 1_GiB);
     measure_answer(t, fmt::format("at most 1024 MiB, reduction {}", name), problem);
   }
