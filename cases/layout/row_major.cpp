@@ -1,0 +1,429 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Products of row-major matrices that are handed to cuBLAS as they are: some are refused, of others something else is
+//              computed and written elsewhere, in silence.
+// Why          cuBLAS is told an address and a leading dimension of each matrix, and takes all three in column order. That the length of
+//              a row is no less than the number of rows is all that it could compare.
+// Documented   cuBLAS library, data layout: column-major, for Fortran's sake; cublas<t>gemm: the least leading dimensions, else
+//              CUBLAS_STATUS_INVALID_VALUE. Reported as refused: fast.cu#14, tensorflow#25761, dbcsr#28, gorgonia#34; as wrong numbers:
+//              nvml_examples#3, le#44, rust-blas#6. A source document says of its example 3 that an offset is missing.
+// What helps   Recommended: operands swapped, each with its row length; both operands transposed, for a C in columns; cuBLASLt told of
+//              row order. Recommended too: transposing only the result, an offset, other leading dimensions.
+#include "harness/elements.hpp"
+#include "harness/lt_problem.hpp"
+#include "harness/printed_text.hpp"
+#include "harness/trial.hpp"
+#include "kernels/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr float one = 1, zero = 0;
+
+/// C = A B: m x k by k x n.
+struct shape {
+  int m, n, k;
+};
+/// No leading dimension can be wrong; none is, by the rows of the matrices; two or more are.
+constexpr shape square{4, 4, 4}, example_3{2, 4, 3}, narrowing{4, 2, 3};
+/// Example 3 comes last.
+constexpr std::array all_shapes{square, narrowing, example_3};
+/// Every set of leading dimensions that row lengths can make too small: A's; B's; A's and C's; B's and C's; all.
+constexpr std::array refused_shapes{shape{3, 4, 2}, shape{2, 3, 4}, shape{4, 3, 2}, shape{3, 2, 4},
+                                    narrowing};
+
+std::string text_of(const shape& s) {
+  return fmt::format("row-major {}x{} by {}x{}", s.m, s.k, s.k, s.n);
+}
+
+/// So large that no two sums are alike by chance, so small that sums of four are exact in single precision.
+std::vector<double> whole_numbers(std::size_t count) {
+  std::vector<double> numbers(count);
+  const std::uint64_t seed = fresh_seed();
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = std::round(random_element(seed, i) * 2048);
+  return numbers;
+}
+
+enum class order { rows, columns };
+
+/// Row-major matrices, each at the beginning of an array that has room for all that a wrong call could read or write.
+class operands {
+ public:
+  explicit operands(const shape& s) : of(s) {}
+  const shape of;
+  [[nodiscard]] const float* a() const { return static_cast<const float*>(a_.data()); }
+  [[nodiscard]] const float* b() const { return static_cast<const float*>(b_.data()); }
+  [[nodiscard]] float* c() const { return static_cast<float*>(c_.data()); }
+
+  /// Fresh numbers, then the call. Right: the array holds A B at its beginning, in that order, and nothing else was written.
+  template <class Call>
+  product_result by(Call&& call, order read) {
+    const auto in_a = whole_numbers(room), in_b = whole_numbers(room);
+    a_.put(in_a);
+    b_.put(in_b);
+    c_.poison();
+    product_result result{.status = call()};
+    result.waited = cudaDeviceSynchronize();
+    if (result.waited != cudaSuccess) return result;
+    const auto found = c_.get(), expected = product(in_a, in_b, read);
+    result.right = differing(expected, found).empty() && c_.guards_intact();
+    tell(found, expected, product(in_b, in_a, read));
+    return result;
+  }
+  /// What became of C in the last call that could be waited for.
+  [[nodiscard]] const std::string& told() const { return told_; }
+
+ private:
+  static constexpr std::size_t room = 64;
+
+  /// `first` by `second`, of the shape that A by B has, in an array that is untouched otherwise.
+  [[nodiscard]] std::vector<double> product(const std::vector<double>& first,
+                                            const std::vector<double>& second, order put) const {
+    std::vector<double> all(room, std::numeric_limits<double>::quiet_NaN());
+    for (int i = 0; i < of.m; ++i)
+      for (int j = 0; j < of.n; ++j) {
+        double& sum = all[put == order::rows ? i * of.n + j : j * of.m + i] = 0;
+        for (int l = 0; l < of.k; ++l) sum += first[i * of.k + l] * second[l * of.n + j];
+      }
+    return all;
+  }
+
+  void tell(const std::vector<double>& found, const std::vector<double>& expected,
+            const std::vector<double>& in_other_order) {
+    const auto elements = static_cast<std::size_t>(of.m) * of.n;
+    std::vector<std::size_t> inside, behind, right;
+    for (const std::size_t i : c_.written()) (i < elements ? inside : behind).push_back(i);
+    for (const std::size_t i : inside)
+      if (found[i] == expected[i]) right.push_back(i);
+    told_ =
+        fmt::format("C written: {}; behind C: {}; right: {}", listed(inside), listed(behind), listed(right));
+    const bool is_square = of.m == of.n && of.n == of.k;
+    if (is_square && differing(found, in_other_order).empty()) told_ += "; it is B A";
+  }
+
+  guarded_array a_{CUDA_R_32F, room}, b_{CUDA_R_32F, room}, c_{CUDA_R_32F, room};
+  std::string told_;
+};
+
+/// op(first) op(second), as cuBLAS is asked for it, and how C is read afterwards.
+struct request {
+  cublasOperation_t op;
+  int m, n, k;
+  const float* first;
+  int ld_first;
+  const float* second;
+  int ld_second;
+  float* c;
+  int ldc;
+  order read = order::rows;
+};
+
+/// A way to ask for the product.
+struct way {
+  const char* words;
+  request (*ask)(const operands&);
+};
+
+constexpr way as_they_are{"as they are", [](const operands& o) {
+                            const auto& [m, n, k] = o.of;
+                            return request{CUBLAS_OP_N, m, n, k, o.a(), k, o.b(), n, o.c(), n};
+                          }};
+constexpr way swapped{"operands swapped", [](const operands& o) {
+                        const auto& [m, n, k] = o.of;
+                        return request{CUBLAS_OP_N, n, m, k, o.b(), n, o.a(), k, o.c(), n};
+                      }};
+constexpr way swapped_with_heights{"operands swapped, leading dimensions of columns", [](const operands& o) {
+                                     const auto& [m, n, k] = o.of;
+                                     return request{CUBLAS_OP_N, n, m, k, o.b(), k, o.a(), m, o.c(), m};
+                                   }};
+constexpr way turned{"operands transposed, C in columns", [](const operands& o) {
+                       const auto& [m, n, k] = o.of;
+                       return request{CUBLAS_OP_T, m, n, k, o.a(), k, o.b(), n, o.c(), m, order::columns};
+                     }};
+constexpr way result_turned{"as they are, C transposed afterwards", [](const operands& o) {
+                              request r = as_they_are.ask(o);
+                              r.read = order::columns;
+                              return r;
+                            }};
+
+cublasStatus_t sgemm(cublasHandle_t handle, const request& r) {
+  return cublasSgemm(handle, r.op, r.op, r.m, r.n, r.k, &one, r.first, r.ld_first, r.second, r.ld_second,
+                     &zero, r.c, r.ldc);
+}
+
+cublasStatus_t gemm_ex(cublasHandle_t handle, const request& r) {
+  return cublasGemmEx(handle, r.op, r.op, r.m, r.n, r.k, &one, r.first, CUDA_R_32F, r.ld_first, r.second,
+                      CUDA_R_32F, r.ld_second, &zero, r.c, CUDA_R_32F, r.ldc, CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT);
+}
+
+cublasStatus_t batch_of_one(cublasHandle_t handle, const request& r) {
+  return cublasSgemmStridedBatched(handle, r.op, r.op, r.m, r.n, r.k, &one, r.first, r.ld_first, 0, r.second,
+                                   r.ld_second, 0, &zero, r.c, r.ldc, 0, 1);
+}
+
+struct function {
+  const char* name;
+  cublasStatus_t (*call)(cublasHandle_t, const request&);
+};
+constexpr function usual{"cublasSgemm", sgemm};
+constexpr std::array functions{usual, function{"cublasGemmEx", gemm_ex},
+                               function{"cublasSgemmStridedBatched", batch_of_one}};
+
+/// As the matrices are in memory: told of their order, or not.
+cublasStatus_t by_lt(cublasLtHandle_t light, const operands& o, cublasLtOrder_t told) {
+  const auto& [m, n, k] = o.of;
+  lt_problem problem(product_extents{.m = m, .n = n, .k = k});
+  const std::int32_t rows_or_columns = told;
+  for (const auto& [layout, row_length] :
+       {std::pair{problem.a(), k}, std::pair{problem.b(), n}, std::pair{problem.c(), n}}) {
+    const std::int64_t ld = row_length;
+    cublasStatus_t status = cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_ORDER,
+                                                             &rows_or_columns, sizeof rows_or_columns);
+    if (status == CUBLAS_STATUS_SUCCESS)
+      status = cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_LD, &ld, sizeof ld);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+  }
+  if (const cublasStatus_t status = problem.heuristic(light)) return status;
+  return problem.multiply(light, {o.a(), o.b(), o.c()});
+}
+
+/// A product, and what else was seen of it.
+struct seen_product {
+  product_result result;
+  std::string detail;
+};
+status_record record_of(const seen_product& seen) {
+  status_record record = record_of(seen.result);
+  record.detail = seen.detail;
+  return record;
+}
+
+/// The line in which cuBLAS names a parameter; empty if it printed none.
+std::string line_on_entry(const std::string& printed) {
+  const auto at = printed.find("On entry to");
+  return at == std::string::npos ? std::string{} : printed.substr(at, printed.find('\n', at) - at) + "; ";
+}
+
+template <class Call>
+seen_product observed(const std::string& text, operands& o, Call&& call, order read = order::rows) {
+  return observe_call(text.c_str(), [&] {
+    seen_product seen;
+    const auto printed = printed_by(trial::current(), [&] { seen.result = o.by(call, read); });
+    seen.detail = line_on_entry(printed.out) + o.told();
+    return seen;
+  });
+}
+
+seen_product observed(cublasHandle_t handle, const shape& s, const way& how, const function& by = usual) {
+  operands o(s);
+  const request r = how.ask(o);
+  return observed(
+      fmt::format("{} of {}, {}", by.name, text_of(s), how.words), o, [&] { return by.call(handle, r); },
+      r.read);
+}
+
+seen_product observed(cublasLtHandle_t light, const shape& s, cublasLtOrder_t told) {
+  operands o(s);
+  const std::string text = fmt::format("cublasLtMatmul of {}, {} order", text_of(s),
+                                       told == CUBLASLT_ORDER_ROW ? "row" : "column");
+  return observed(text, o, [&] { return by_lt(light, o, told); });
+}
+
+/// Right if any of the requests gives the right numbers. Stops at an error.
+seen_product sgemm_of_each(cublasHandle_t handle, operands& o, const std::vector<request>& requests) {
+  seen_product seen;
+  std::size_t right = 0;
+  for (const request& r : requests) {
+    seen.result = o.by([&] { return sgemm(handle, r); }, r.read);
+    if (seen.result.status != CUBLAS_STATUS_SUCCESS || seen.result.waited != cudaSuccess) return seen;
+    right += seen.result.right ? 1 : 0;
+  }
+  seen.result.right = right > 0;
+  seen.detail = fmt::format("{} of {} give the right numbers", right, requests.size());
+  return seen;
+}
+
+cublasHandle_t open(trial& t) {
+  t.open_context();
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+/// S3-4 speaks of refusal: what is computed otherwise is not its matter.
+void conclude_recognised(trial& t, const std::string& by, const shape& s, const product_result& result) {
+  t.conclude("S3-4", result.status != CUBLAS_STATUS_SUCCESS,
+             fmt::format("{} of {} as they are: {}", by, text_of(s), record_of(result).name));
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  const cublasHandle_t handle = open(t);
+  for (const shape& s : all_shapes) observed(handle, s, swapped);
+  for (const shape& s : refused_shapes) observed(handle, s, swapped);
+}
+
+// ---- faults ----
+
+void handed_over(trial& t, const shape& s) {
+  const seen_product seen = observed(open(t), s, as_they_are);
+  conclude_recognised(t, usual.name, s, seen.result);
+}
+
+void example(trial& t) {
+  const cublasHandle_t handle = open(t);
+  t.foresee("S3-15", true, "the process ended in the call");
+  const seen_product seen = observed(handle, example_3, as_they_are);
+  const auto& [status, waited, right] = seen.result;
+  conclude_recognised(t, usual.name, example_3, seen.result);
+  t.conclude("S3-15", waited != cudaSuccess || (status == CUBLAS_STATUS_SUCCESS && !right),
+             fmt::format("{}; {}", record_of(seen.result).name, seen.detail));
+}
+
+void refused(trial& t) {
+  const cublasHandle_t handle = open(t);
+  cublasLtHandle_t const light = new_light_handle();
+  for (const shape& s : refused_shapes) {
+    for (const function& by : functions) {
+      const seen_product seen = observed(handle, s, as_they_are, by);
+      conclude_recognised(t, by.name, s, seen.result);
+      if (seen.result.waited != cudaSuccess) return;
+    }
+    const seen_product seen = observed(light, s, CUBLASLT_ORDER_COL);
+    conclude_recognised(t, "cublasLtMatmul", s, seen.result);
+    if (seen.result.waited != cudaSuccess) return;
+  }
+}
+
+// ---- remedies and dead ends ----
+
+/// Every shape in one way, then in the other. Returns what came of the last.
+template <class Shapes>
+seen_product instead(trial& t, const way& before, const way& after, const Shapes& shapes) {
+  const cublasHandle_t handle = open(t);
+  for (const shape& s : shapes) observed(handle, s, before);
+  t.apply(after.words);
+  seen_product last;
+  for (const shape& s : shapes) last = observed(handle, s, after);
+  return last;
+}
+
+void swap_operands(trial& t) {
+  const seen_product seen = instead(t, as_they_are, swapped, all_shapes);
+  t.conclude("S3-16", seen.result.ok(),
+             fmt::format("example 3 with its operands swapped and the same leading dimensions: {}",
+                         record_of(seen.result).name));
+}
+
+void right_leading_dimensions(trial& t) {
+  instead(t, swapped_with_heights, swapped, std::array{narrowing, example_3});
+}
+
+void row_order(trial& t) {
+  t.open_context();
+  cublasLtHandle_t const light = new_light_handle();
+  for (const shape& s : all_shapes) observed(light, s, CUBLASLT_ORDER_COL);
+  t.apply("CUBLASLT_ORDER_ROW in the layouts of A, B and C");
+  for (const shape& s : all_shapes) observed(light, s, CUBLASLT_ORDER_ROW);
+}
+
+void offsets(trial& t) {
+  constexpr int most = 8;
+  const cublasHandle_t handle = open(t);
+  observed(handle, example_3, as_they_are);
+  t.apply("an offset of 0 to 8 elements to each of A, B and C");
+  operands o(example_3);
+  std::vector<request> requests;
+  for (int a = 0; a <= most; ++a)
+    for (int b = 0; b <= most; ++b)
+      for (int c = 0; c <= most; ++c) {
+        request r = as_they_are.ask(o);
+        r.first += a, r.second += b, r.c += c;
+        requests.push_back(r);
+      }
+  const seen_product seen = observe(sgemm_of_each(handle, o, requests));
+  const seen_product other = sgemm_of_each(handle, o, {swapped.ask(o)});
+  t.conclude("S3-14", seen.result.ok(),
+             fmt::format("lda 3, ldb 4 and ldc 4 as they are, with each combination of offsets of 0 to {} "
+                         "elements: {} ({}); the same leading dimensions with the operands swapped, without "
+                         "an offset: {}",
+                         most, record_of(seen.result).name, seen.detail, record_of(other.result).name));
+}
+
+void other_leading_dimensions(trial& t) {
+  constexpr int most = 8;
+  const cublasHandle_t handle = open(t);
+  for (const shape& s : {narrowing, example_3}) observed(handle, s, as_they_are);
+  t.apply("other leading dimensions, up to 8");
+  seen_product last;
+  for (const shape& s : {narrowing, example_3}) {
+    operands o(s);
+    std::vector<request> requests;
+    for (int lda = s.m; lda <= most; ++lda)
+      for (int ldb = s.k; ldb <= most; ++ldb)
+        for (int ldc = s.m; ldc <= most; ++ldc) {
+          request r = as_they_are.ask(o);
+          r.ld_first = lda, r.ld_second = ldb, r.ldc = ldc;
+          requests.push_back(r);
+        }
+    last = observe(sgemm_of_each(handle, o, requests));
+  }
+  t.conclude("S3-16", last.result.ok(),
+             fmt::format("example 3 as it is with every legal leading dimension up to {}: {} ({})", most,
+                         record_of(last.result).name, last.detail));
+}
+
+// ---- the case ----
+
+failure_case row_major() {
+  failure_case c;
+  c.name = "layout.row_major";
+  c.summary = "row-major matrices are handed to cuBLAS as they are";
+  c.failures = {"F-ARG-01", "F-ARG-02"};
+
+  c.add("control", arm_kind::control, "operands swapped, each with its row length", control);
+
+  const auto with = [](const shape& s) { return [s](trial& t) { handed_over(t, s); }; };
+  c.add("square", arm_kind::fault, "square matrices, so that every leading dimension is legal", with(square),
+        {"S3-4"});
+  c.add("example_3", arm_kind::fault, "2x3 by 3x4, whose row lengths are legal leading dimensions", example,
+        {"S3-4", "S3-15"});
+  c.add("refused", arm_kind::fault, "shapes whose row lengths are no legal leading dimensions", refused,
+        {"S3-4"});
+
+  c.add("swapped_operands", arm_kind::remedy, "swap the operands, m and n, and the leading dimensions",
+        swap_operands, {"S3-16"});
+  c.add("right_leading_dimensions", arm_kind::remedy,
+        "operands swapped already: row lengths as leading dimensions, too", right_leading_dimensions);
+  c.add("transposed_operands", arm_kind::remedy, "transpose both operands, take C in columns",
+        [](trial& t) { instead(t, as_they_are, turned, all_shapes); });
+  c.add("row_order", arm_kind::remedy, "tell cuBLASLt that all matrices are in row order", row_order);
+
+  c.add("transposed_result", arm_kind::dead_end, "transpose the result alone",
+        [](trial& t) { instead(t, as_they_are, result_turned, all_shapes); });
+  c.add("offsets", arm_kind::dead_end, "add an offset to the operands of example 3", offsets, {"S3-14"});
+  c.add("other_leading_dimensions", arm_kind::dead_end, "change the leading dimensions alone",
+        other_leading_dimensions, {"S3-16"});
+  c.quick = {"control", "square", "example_3", "refused", "swapped_operands", "offsets"};
+  return c;
+}
+
+const register_case here{row_major()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A linear layer whose input has another number of features than its weights: refused, or computed all the same.
+// Why          cuBLAS is told one k and two leading dimensions, not two shapes. Where the caller takes them from decides whether they
+//              contradict each other. cuBLASLt is told the shape of each matrix.
+// Documented   cuBLAS library, cublas<t>gemm(): ldb >= k for an untransposed B, lda >= k for a transposed A, else
+//              CUBLAS_STATUS_INVALID_VALUE. A source document says that cuBLAS flags a mismatch between layers. llm.c#212: buffers
+//              too short, unnoticed.
+// What helps   Recommended: comparing shapes on the host before the call (harness/argument_check.hpp), then the weights that fit. Not: a
+//              leading dimension as large as the library asks for.
+#include "harness/checked_product.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace cufault {
+namespace {
+
+constexpr int outputs = 24, samples = 16, features = 40;  // of the layer that fits the input
+
+/// y = x W' of a layer for so many features: x is samples x features, W is outputs x features, row by row as frameworks keep them. To
+/// cuBLAS these are columns, so that W is transposed and comes first.
+argument_check::product layer_for(int number) {
+  argument_check::product p;
+  p.a_op = CUBLAS_OP_T;
+  p.m = outputs, p.n = samples, p.k = number;
+  p.a.leading_dimension = p.b.leading_dimension = number;
+  p.c.leading_dimension = outputs;
+  return p;
+}
+
+/// Weights of another layer are met by the input. Where k and the row lengths are taken from:
+struct mistake {
+  const char* words;
+  int expected;  ///< features that these weights are for
+  int k, row_of_weights, row_of_input;
+};
+constexpr int more = 48, fewer = 32;
+constexpr mistake none{"the weights that fit", features, features, features, features};
+constexpr std::array mistakes{mistake{"k of the wider weights", more, more, more, features},
+                              mistake{"k of the wider input", fewer, features, fewer, features},
+                              mistake{"k of the narrower input", more, features, more, features},
+                              mistake{"k of the narrower weights", fewer, fewer, fewer, features},
+                              mistake{"everything of the wider weights", more, more, more, more},
+                              mistake{"everything of the narrower weights", fewer, fewer, fewer, fewer},
+                              mistake{"everything of the narrower input", more, features, features, features},
+                              mistake{"everything of the wider input", fewer, features, features, features}};
+/// Some have a k above a leading dimension; the others are legal for another product.
+constexpr std::span<const mistake> all_mistakes(mistakes);
+constexpr auto break_a_bound = all_mistakes.first(2), break_no_bound = all_mistakes.subspan(2);
+
+/// The layer that fits the input, and the weights of another. What a wrong call reads beyond the end of an operand is in the guards
+/// behind it, which are numbers, too.
+struct network {
+  checked_product right{layer_for(features)};
+  guarded_array other_weights{CUDA_R_32F, static_cast<std::size_t>(outputs) * more};
+  cublasHandle_t handle = nullptr;
+  cublasLtHandle_t light = new_light_handle();
+
+  network() {
+    require(cublasCreate(&handle));
+    other_weights.put(small_numbers(other_weights.size(), fresh_seed()));
+  }
+};
+
+network open(trial& t) {
+  t.open_context();
+  return {};
+}
+
+product_result layer_by_sgemm(network& in, const mistake& m) {
+  const float one = 1, zero = 0;
+  const auto floats = [](const guarded_array& of) { return static_cast<float*>(of.data()); };
+  const checked_product& p = in.right;
+  return in.right.by([&] {
+    return cublasSgemm(in.handle, CUBLAS_OP_T, CUBLAS_OP_N, outputs, samples, m.k, &one,
+                       floats(m.expected == features ? p.a : in.other_weights), m.row_of_weights, floats(p.b),
+                       m.row_of_input, &zero, floats(p.c), outputs);
+  });
+}
+
+/// Each layout is made of its own tensor's shape.
+product_result layer_by_lt(network& in, int expected) {
+  lt_problem problem(layer_for(expected));
+  set_attribute(problem.b(), CUBLASLT_MATRIX_LAYOUT_ROWS, std::uint64_t{features});
+  set_attribute(problem.b(), CUBLASLT_MATRIX_LAYOUT_LD, std::int64_t{features});
+  const guarded_array& weights = expected == features ? in.right.a : in.other_weights;
+  return in.right.by([&] {
+    return problem.multiply_by_first(in.light, {in.right.alpha(), weights.data(), in.right.b.data(),
+                                                in.right.beta(), in.right.c.data(), in.right.c.data()});
+  });
+}
+
+/// Whether argument_check finds something where there is something, and only there.
+struct check_result {
+  bool to_be_found, found;
+};
+status_record record_of(const check_result& result) {
+  const std::string name = result.found ? "PROBLEM_FOUND" : "NOTHING_FOUND";
+  if (result.found == result.to_be_found) return {name + "_AS_ASKED", 0};
+  return {name, -1};
+}
+
+check_result check_of_layer(const network& in, const mistake& m) {
+  argument_check::product p = in.right.described();
+  p.k = m.k;
+  p.a.leading_dimension = m.row_of_weights;
+  p.b.leading_dimension = m.row_of_input;
+  p.a.rows = m.expected, p.a.columns = outputs;
+  p.b.rows = features, p.b.columns = samples;
+  p.c.rows = outputs, p.c.columns = samples;
+  return {.to_be_found = m.expected != features, .found = !check(p).empty()};
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  network in = open(t);
+  observe(check_of_layer(in, none));
+  observe(layer_by_sgemm(in, none));
+  observe(layer_by_lt(in, features));
+}
+
+// ---- faults ----
+
+/// S3-6 speaks of cuBLAS telling: numbers that come out wrong are not told.
+void conclude_flagged(trial& t, int expected, const std::string& how, const product_result& result) {
+  t.conclude("S3-6", result.status != CUBLAS_STATUS_SUCCESS,
+             fmt::format("input of {} features, weights for {}, {}: {}", features, expected, how,
+                         record_of(result).name));
+}
+
+product_result observed(network& in, const mistake& m) {
+  const std::string text = fmt::format("cublasSgemm with {}", m.words);
+  return observe_call(text.c_str(), [&] { return layer_by_sgemm(in, m); });
+}
+
+void mismatched(trial& t, std::span<const mistake> all) {
+  network in = open(t);
+  for (const mistake& m : all) {
+    const product_result result = observed(in, m);
+    conclude_flagged(t, m.expected, fmt::format("cublasSgemm with {}", m.words), result);
+    if (result.waited != cudaSuccess) return;
+  }
+}
+
+void mismatched_by_lt(trial& t) {
+  network in = open(t);
+  for (const int expected : {more, fewer}) {
+    const product_result result = observe(layer_by_lt(in, expected));
+    conclude_flagged(t, expected, "cublasLtMatmul with the shape of each", result);
+    if (result.waited != cudaSuccess) return;
+  }
+}
+
+// ---- remedies and dead ends ----
+
+void checked_shapes(trial& t) {
+  network in = open(t);
+  for (const mistake& m : all_mistakes) observed(in, m);
+  t.apply("compare shapes before the call; where they do not fit, the weights of the layer that fits");
+  for (const mistake& m : all_mistakes) observe(check_of_layer(in, m));
+  observe(check_of_layer(in, none));
+  observe(layer_by_sgemm(in, none));
+}
+
+void larger_leading_dimension(trial& t) {
+  network in = open(t);
+  for (const mistake& m : break_a_bound) observed(in, m);
+  t.apply("a leading dimension that is no less than k");
+  for (mistake m : break_a_bound) {
+    m.row_of_weights = m.row_of_input = m.k;
+    observed(in, m);
+  }
+}
+
+// ---- the case ----
+
+failure_case shapes() {
+  failure_case c;
+  c.name = "layout.shapes";
+  c.summary = "the input of a linear layer has another number of features than its weights";
+  c.failures = {"F-ARG-14"};
+  c.add("control", arm_kind::control, "the weights that fit", control);
+
+  const auto with = [](std::span<const mistake> all) { return [all](trial& t) { mismatched(t, all); }; };
+  c.add("breaks_a_bound", arm_kind::fault, "a k above a leading dimension", with(break_a_bound), {"S3-6"});
+  c.add("breaks_no_bound", arm_kind::fault, "a k that no leading dimension contradicts", with(break_no_bound),
+        {"S3-6"});
+  c.add("by_cublaslt", arm_kind::fault, "the same by cuBLASLt, told each matrix's own shape",
+        mismatched_by_lt, {"S3-6"});
+
+  c.add("checked_shapes", arm_kind::remedy, "compare shapes on the host before the call", checked_shapes);
+  c.add("larger_leading_dimension", arm_kind::dead_end, "raise the leading dimension that is too small",
+        larger_leading_dimension);
+  c.quick = {"control", "breaks_a_bound", "breaks_no_bound", "by_cublaslt", "checked_shapes"};
+  return c;
+}
+
+const register_case here{shapes()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,561 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Products whose leading dimensions, batch strides or extents were miscalculated: too small, zero, negative, overlapping,
+//              or wrapped because they were computed in an int.
+// Why          A leading dimension below the rows of its matrix contradicts itself. Any other number is a legal one for some matrix, and
+//              strides are not compared with anything: what they lead to is read, or written.
+// Documented   cuBLAS library, cublas<t>gemm(): negative extents and too small leading dimensions, CUBLAS_STATUS_INVALID_VALUE;
+//              cublas<t>gemmStridedBatched: of strides only that matrices of C must not overlap. Source documents say that miscalculated
+//              strides are invalid, web pages that strideA must be m k at least. Reported: cumo#399, pytorch#17897, #31708, #73967,
+//              superbenchmark#497.
+// What helps   Recommended: a strideC of ldc n at least; strides computed in 64 bits; the functions with _64 behind their names.
+#include "harness/driver_api.hpp"
+#include "harness/elements.hpp"
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr float one = 1, zero = 0;
+constexpr std::int64_t two_to_31 = std::int64_t{1} << 31, two_to_32 = std::int64_t{1} << 32;
+
+/// What becomes of a number in a variable, or a parameter, of type int.
+constexpr int as_int(std::int64_t x) {
+  return static_cast<int>(x);
+}
+
+// Of every product here but the widest. No two are alike.
+constexpr int m = 8, n = 6, k = 4;
+
+/// A product, and what else was seen of it.
+struct seen_product {
+  product_result result;
+  std::string detail;
+};
+status_record record_of(const seen_product& seen) {
+  status_record record = record_of(seen.result);
+  record.detail = seen.detail;
+  return record;
+}
+
+argument_check::product described(std::int64_t columns = n, std::int64_t depth = k) {
+  argument_check::product p;
+  p.m = m, p.n = columns, p.k = depth;
+  p.a.leading_dimension = p.c.leading_dimension = m;
+  p.b.leading_dimension = depth;
+  return p;
+}
+
+std::vector<double> all_nan(std::size_t count) {
+  return std::vector<double>(count, std::numeric_limits<double>::quiet_NaN());
+}
+
+cublasHandle_t open(trial& t) {
+  t.open_context();
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+// ---- a batch of matrices that lie one behind the other ----
+
+/// What cuBLAS is told of where matrices and their columns are.
+struct steps {
+  long long a = m * k, b = k * n, c = m * n;
+  int lda = m, ldb = k, ldc = m;
+};
+
+struct mistake {
+  const char* words;
+  steps told;
+  steps meant{};
+};
+constexpr mistake none{"matrices one behind the other", {}};
+constexpr std::array leading_dimensions_too_small{mistake{"lda one too small", {.lda = m - 1}},
+                                                  mistake{"ldb one too small", {.ldb = k - 1}},
+                                                  mistake{"ldc one too small", {.ldc = m - 1}}};
+constexpr std::array leading_dimensions_too_large{mistake{"lda two too large", {.lda = m + 2}},
+                                                  mistake{"ldb two too large", {.ldb = k + 2}},
+                                                  mistake{"ldc two too large", {.ldc = m + 2}}};
+constexpr mistake zero_c{"strideC 0", {.c = 0}};
+constexpr mistake overlapping_c{"strideC a column too small", {.c = m * (n - 1)}};
+constexpr std::array stride_zero{mistake{"strideA 0", {.a = 0}}, mistake{"strideB 0", {.b = 0}}, zero_c};
+constexpr std::array stride_negative{mistake{"strideA negative", {.a = -m * k}},
+                                     mistake{"strideB negative", {.b = -k * n}},
+                                     mistake{"strideC negative", {.c = -m * n}}};
+constexpr std::array stride_overlapping{mistake{"strideA a column too small", {.a = m * (k - 1)}},
+                                        mistake{"strideB a column too small", {.b = k * (n - 1)}},
+                                        overlapping_c};
+/// Said to be mistakes, and meant.
+constexpr std::array broadcasts{mistake{"one A for all", {.a = 0}, {.a = 0}},
+                                mistake{"one B for all", {.b = 0}, {.b = 0}}};
+
+/// Three products of matrices in the middle of arrays, so that wrong strides stay in them.
+class batch {
+ public:
+  product_result by(cublasHandle_t handle, const steps& told, const steps& meant) {
+    const auto in_a = small_numbers(a_.size(), fresh_seed()), in_b = small_numbers(b_.size(), fresh_seed());
+    a_.put(in_a);
+    b_.put(in_b);
+    c_.poison();
+    product_result result{.status = cublasSgemmStridedBatched(
+                              handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, first(a_), told.lda, told.a,
+                              first(b_), told.ldb, told.b, &zero, first(c_), told.ldc, told.c, count)};
+    result.waited = cudaDeviceSynchronize();
+    if (result.waited != cudaSuccess) return result;
+    result.right = differing(expected(in_a, in_b, meant), c_.get()).empty() && c_.guards_intact();
+    const std::size_t begin = c_.size() / all * in_front;
+    told_ = fmt::format("C is {} to {}; written: {}", begin, begin + count * m * n - 1, listed(c_.written()));
+    return result;
+  }
+  /// What became of C in the last call that could be waited for.
+  [[nodiscard]] const std::string& told() const { return told_; }
+
+ private:
+  static constexpr int in_front = 2, count = 3, all = in_front + count + 1;
+
+  static float* first(const guarded_array& of) {
+    return static_cast<float*>(of.data()) + of.size() / all * in_front;
+  }
+  [[nodiscard]] std::vector<double> expected(std::span<const double> in_a, std::span<const double> in_b,
+                                             const steps& meant) const {
+    auto p = described();
+    p.batch = count;
+    p.a.stride = meant.a, p.b.stride = meant.b, p.c.stride = meant.c;
+    const auto own = [](std::span<const double> of) { return of.subspan(of.size() / all * in_front); };
+    const std::size_t front = c_.size() / all * in_front;
+    auto whole = all_nan(front);
+    const auto product = multiplied(p, 1, own(in_a), own(in_b), 0, all_nan(c_.size() - front));
+    whole.insert(whole.end(), product.begin(), product.end());
+    return whole;
+  }
+
+  guarded_array a_{CUDA_R_32F, all*m*k}, b_{CUDA_R_32F, all*k*n}, c_{CUDA_R_32F, all*m*n};
+  std::string told_;
+};
+
+seen_product observed(cublasHandle_t handle, const mistake& what) {
+  const std::string text = fmt::format("cublasSgemmStridedBatched, {}", what.words);
+  batch b;
+  return observe_call(text.c_str(), [&] {
+    const product_result result = b.by(handle, what.told, what.meant);
+    return seen_product{result, b.told()};
+  });
+}
+
+/// Each mistake, until one leaves an error behind.
+void observed(cublasHandle_t handle, std::span<const mistake> all) {
+  for (const mistake& each : all)
+    if (observed(handle, each).result.waited != cudaSuccess) return;
+}
+
+// ---- matrices and columns that are further apart than an int counts ----
+
+/// Memory is mapped in pieces of this many bytes.
+constexpr std::size_t granule = 2_MiB;
+
+/// Addresses and memory are given back by the end of the process.
+std::byte* reserved_addresses(std::size_t bytes) {
+  CUdeviceptr address = 0;
+  const CUresult status = driver::cuMemAddressReserve(&address, bytes, 0, 0, 0);
+  if (status != CUDA_SUCCESS)
+    throw not_provoked("cuMemAddressReserve: " + cufault::record_of(status).name +
+                       ": no matrices can be put far apart");
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): that is how they come
+}
+
+CUmemGenericAllocationHandle new_memory(int device, std::size_t bytes) {
+  CUmemAllocationProp where{};
+  where.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  where.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  where.location.id = device;
+  CUmemGenericAllocationHandle memory{};
+  require(driver::cuMemCreate(&memory, bytes, &where, 0));
+  return memory;
+}
+
+void map(std::byte* at, CUmemGenericAllocationHandle memory, std::size_t bytes, int device) {
+  CUmemAccessDesc access{};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.location.id = device;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const auto address = reinterpret_cast<CUdeviceptr>(at);
+  require(driver::cuMemMap(address, bytes, 0, memory, 0));
+  require(driver::cuMemSetAccess(address, bytes, &access, 1));
+}
+
+/// Three short arrays of floats, so many floats from each other, and nothing between them. Number 0 is what a pointer would point to,
+/// -1 lies in front of it, perhaps without memory.
+class far_apart {
+ public:
+  static constexpr std::size_t size = 64;  ///< of each: more than any matrix here
+
+  far_apart(int device, std::int64_t distance, bool memory_in_front)
+      : first_(memory_in_front ? -1 : 0),
+        distance_(distance),
+        begin_(reinterpret_cast<float*>(
+            reserved_addresses((2 * distance * sizeof(float) / granule + 2) * granule))) {
+    for (int i = first_; i <= last; ++i) {
+      auto* const at = reinterpret_cast<std::byte*>(array(i));
+      map(at - reinterpret_cast<std::uintptr_t>(at) % granule, new_memory(device, granule), granule, device);
+    }
+  }
+  [[nodiscard]] float* data() const { return array(0); }
+
+  /// Fresh numbers in each; NaN.
+  void fill() {
+    for (int i = first_; i <= last; ++i) put(i, small_numbers(size, fresh_seed()));
+  }
+  void poison() const {
+    for (int i = first_; i <= last; ++i) put(i, all_nan(size));
+  }
+  [[nodiscard]] std::vector<double> get(int i) const {
+    std::vector<std::byte> bytes(size * sizeof(float));
+    require(cudaMemcpy(bytes.data(), array(i), bytes.size(), cudaMemcpyDefault));
+    return decoded(CUDA_R_32F, bytes);
+  }
+  static constexpr int last = 1;
+  [[nodiscard]] int first() const { return first_; }
+
+ private:
+  [[nodiscard]] float* array(int i) const { return begin_ + (i + 1) * distance_; }
+  void put(int i, std::span<const double> numbers) const {
+    const auto bytes = encoded(CUDA_R_32F, numbers);
+    require(cudaMemcpy(array(i), bytes.data(), bytes.size(), cudaMemcpyDefault));
+  }
+
+  int first_;
+  std::int64_t distance_;
+  float* begin_;
+};
+
+/// What a batch of two far matrices is told of its strides.
+struct far_strides {
+  const char* words;
+  long long a = two_to_31, b = two_to_31, c = two_to_31;
+};
+constexpr far_strides in_64_bits{"strides of 2^31"};
+constexpr far_strides wrapped_a{.words = "strideA of 2^31 in an int", .a = as_int(two_to_31)};
+constexpr far_strides wrapped_c{.words = "strideC of 2^31 in an int", .c = as_int(two_to_31)};
+
+class far_batch {
+ public:
+  far_batch(int device, bool memory_in_front)
+      : a_(device, two_to_31, memory_in_front),
+        b_(device, two_to_31, memory_in_front),
+        c_(device, two_to_31, memory_in_front) {}
+
+  seen_product by(cublasHandle_t handle, const far_strides& told) {
+    a_.fill();
+    b_.fill();
+    c_.poison();
+    seen_product seen;
+    auto& [status, waited, right] = seen.result;
+    status = cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), m, told.a,
+                                       b_.data(), k, told.b, &zero, c_.data(), m, told.c, 2);
+    waited = cudaDeviceSynchronize();
+    if (waited != cudaSuccess) return seen;
+    right = true;
+    std::vector<int> written;
+    const auto untouched = all_nan(far_apart::size);
+    for (int i = c_.first(); i <= far_apart::last; ++i) {
+      const auto found = c_.get(i);
+      const auto expected =
+          i < 0 ? untouched : multiplied(described(), 1, a_.get(i), b_.get(i), 0, untouched);
+      right = right && differing(expected, found).empty();
+      if (!differing(untouched, found).empty()) written.push_back(i);
+    }
+    seen.detail = fmt::format("matrices of C written: {}", fmt::join(written, ", "));
+    return seen;
+  }
+
+ private:
+  far_apart a_, b_, c_;
+};
+
+seen_product observed(cublasHandle_t handle, far_batch& b, const far_strides& told) {
+  const std::string text = fmt::format("cublasSgemmStridedBatched, {}", told.words);
+  return observe_call(text.c_str(), [&] { return b.by(handle, told); });
+}
+
+/// A has two columns, a leading dimension of more than 31 bits from each other.
+class far_columns {
+ public:
+  far_columns(int device, std::int64_t leading_dimension)
+      : leading_dimension_(leading_dimension), a_(device, leading_dimension, false) {}
+
+  product_result sgemm_with_lda_in_int(cublasHandle_t handle) {
+    return by([&] {
+      return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, columns, &one, a_.data(),
+                         as_int(leading_dimension_), floats(b_), columns, &zero, floats(c_), m);
+    });
+  }
+  product_result sgemm_64(cublasHandle_t handle) {
+    return by([&] {
+      return cublasSgemm_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, columns, &one, a_.data(),
+                            leading_dimension_, floats(b_), columns, &zero, floats(c_), m);
+    });
+  }
+
+ private:
+  static constexpr int columns = 2;
+  static float* floats(const guarded_array& of) { return static_cast<float*>(of.data()); }
+
+  template <class Call>
+  product_result by(Call&& call) {
+    a_.fill();
+    const auto in_b = small_numbers(b_.size(), fresh_seed());
+    b_.put(in_b);
+    c_.poison();
+    product_result result{.status = call()};
+    result.waited = cudaDeviceSynchronize();
+    if (result.waited != cudaSuccess) return result;
+    std::vector<double> in_a;
+    for (int i = 0; i < columns; ++i) {
+      const auto column = a_.get(i);
+      in_a.insert(in_a.end(), column.begin(), column.begin() + m);
+    }
+    const auto expected = multiplied(described(n, columns), 1, in_a, in_b, 0, all_nan(c_.size()));
+    result.right = differing(expected, c_.get()).empty() && c_.guards_intact();
+    return result;
+  }
+
+  std::int64_t leading_dimension_;
+  far_apart a_;
+  guarded_array b_{CUDA_R_32F, columns*n}, c_{CUDA_R_32F, m*n};
+};
+
+// ---- more columns than an int counts ----
+
+/// C of 2^31 columns, and B. All of B's pieces are the same memory, and so are C's but for the last, as their columns repeat. That no
+/// columns in between are left out cannot be seen, but that the first and the last are right.
+class wide_product {
+ public:
+  explicit wide_product(int device) {
+    const auto of_b = new_memory(device, piece), of_c = new_memory(device, piece),
+               last_of_c = new_memory(device, piece);
+    for (std::size_t i = 0; i < pieces; ++i) {
+      map(b_ + i * piece, of_b, piece, device);
+      map(c_ + i * piece, i + 1 < pieces ? of_c : last_of_c, piece, device);
+    }
+  }
+  product_result sgemm_with_n_in_int(cublasHandle_t handle) {
+    return by([&] {
+      return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, rows, as_int(two_to_31), rows, &one, floats(a_),
+                         rows, floats(b_), rows, &zero, floats(c_), rows);
+    });
+  }
+  product_result sgemm_64(cublasHandle_t handle) {
+    return by([&] {
+      return cublasSgemm_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, rows, two_to_31, rows, &one, floats(a_), rows,
+                            floats(b_), rows, &zero, floats(c_), rows);
+    });
+  }
+
+ private:
+  static constexpr int rows = 4;  // of A, B and C, and columns of A
+  static constexpr std::size_t bytes = two_to_31 * rows * sizeof(float), piece = 32_MiB,
+                               pieces = bytes / piece, in_piece = piece / sizeof(float);
+  static float* floats(void* at) { return static_cast<float*>(at); }
+  static float* floats(const guarded_array& of) { return floats(of.data()); }
+
+  template <class Call>
+  product_result by(Call&& call) {
+    const auto in_a = small_numbers(a_.size(), fresh_seed()), in_b = small_numbers(in_piece, fresh_seed());
+    a_.put(in_a);
+    const auto as_bytes = encoded(CUDA_R_32F, in_b);
+    require(cudaMemcpy(b_, as_bytes.data(), piece, cudaMemcpyDefault));
+    const std::array ends{c_, c_ + (pieces - 1) * piece};
+    for (std::byte* at : ends) require(cudaMemset(at, 0xff, piece));
+    product_result result{.status = call()};
+    result.waited = cudaDeviceSynchronize();
+    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+    auto p = described(in_piece / rows, rows);
+    p.m = p.a.leading_dimension = p.c.leading_dimension = rows;
+    const auto expected = multiplied(p, 1, in_a, in_b, 0, all_nan(in_piece));
+    std::vector<std::byte> found(piece);
+    result.right = std::all_of(ends.begin(), ends.end(), [&](const std::byte* at) {
+      require(cudaMemcpy(found.data(), at, piece, cudaMemcpyDefault));
+      return differing(expected, decoded(CUDA_R_32F, found)).empty();
+    });
+    return result;
+  }
+
+  guarded_array a_{CUDA_R_32F, rows* rows};
+  std::byte *b_ = reserved_addresses(bytes), *c_ = reserved_addresses(bytes);
+};
+
+/// Extents of 2^31 in the parameters of a small product.
+cublasStatus_t sgemm(cublasHandle_t handle, const std::array<int, 3>& extents) {
+  const guarded_array a(CUDA_R_32F, m * k), b(CUDA_R_32F, k * n), c(CUDA_R_32F, m * n);
+  const auto floats = [](const guarded_array& of) { return static_cast<float*>(of.data()); };
+  return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, extents[0], extents[1], extents[2], &one, floats(a), m,
+                     floats(b), k, &zero, floats(c), m);
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  cublasHandle_t const handle = open(t);
+  observed(handle, none);
+  far_batch b(t.device(), true);
+  observed(handle, b, in_64_bits);
+}
+
+// ---- faults ----
+
+void wrapped_stride(trial& t) {
+  cublasHandle_t const handle = open(t);
+  far_batch b(t.device(), true);
+  for (const far_strides& told : {wrapped_a, wrapped_c})
+    if (observed(handle, b, told).result.waited != cudaSuccess) return;
+}
+
+void wrapped_stride_at_the_start(trial& t, const far_strides& told) {
+  cublasHandle_t const handle = open(t);
+  far_batch b(t.device(), false);
+  observed(handle, b, told);
+}
+
+void extents_in_int(trial& t) {
+  cublasHandle_t const handle = open(t);
+  constexpr std::array names{"m", "n", "k"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::array extents{m, n, k};
+    extents.at(i) = as_int(two_to_31);
+    const std::string text = fmt::format("cublasSgemm, {} of 2^31 in an int", names.at(i));
+    observe_call(text.c_str(), [&] { return sgemm(handle, extents); });
+    if (observe(cudaDeviceSynchronize()) != cudaSuccess) return;
+  }
+}
+
+/// In an int the one is negative; the other is small, and legal.
+constexpr std::int64_t turns_negative = two_to_31, turns_small = two_to_32 + 2 * m;
+
+void leading_dimension_in_int(trial& t, std::int64_t leading_dimension) {
+  cublasHandle_t const handle = open(t);
+  far_columns columns(t.device(), leading_dimension);
+  observe(columns.sgemm_with_lda_in_int(handle));
+}
+
+// ---- remedies and dead ends ----
+
+void strides_of_c_apart(trial& t) {
+  cublasHandle_t const handle = open(t);
+  observed(handle, overlapping_c);
+  observed(handle, zero_c);
+  t.apply("a strideC of ldc n");
+  observed(handle, none);
+}
+
+void larger_stride_of_a(trial& t) {
+  cublasHandle_t const handle = open(t);
+  mistake both = overlapping_c;
+  both.words = "one A for all, strideC a column too small";
+  both.told.a = both.meant.a = 0;
+  observed(handle, both);
+  t.apply("an A for each, and a strideA of m k");
+  observed(handle, overlapping_c);
+}
+
+void strides_in_64_bits(trial& t) {
+  cublasHandle_t const handle = open(t);
+  far_batch b(t.device(), true);
+  observed(handle, b, wrapped_a);
+  observed(handle, b, wrapped_c);
+  t.apply("strides computed in 64 bits");
+  observed(handle, b, in_64_bits);
+}
+
+void wide_leading_dimension(trial& t) {
+  cublasHandle_t const handle = open(t);
+  far_columns first(t.device(), turns_negative), second(t.device(), turns_small);
+  observe(first.sgemm_with_lda_in_int(handle));
+  observe(second.sgemm_with_lda_in_int(handle));
+  t.apply("cublasSgemm_64");
+  observe(first.sgemm_64(handle));
+  observe(second.sgemm_64(handle));
+}
+
+void wide_extent(trial& t) {
+  cublasHandle_t const handle = open(t);
+  wide_product wide(t.device());
+  observe(wide.sgemm_with_n_in_int(handle));
+  t.apply("cublasSgemm_64");
+  observe(wide.sgemm_64(handle));
+}
+
+// ---- the case ----
+
+failure_case miscalculated_strides() {
+  failure_case c;
+  c.name = "layout.strides";
+  c.summary = "leading dimensions, batch strides and extents that were miscalculated";
+  c.failures = {"F-ARG-07", "F-ARG-08"};
+  c.add("control", arm_kind::control, "matrices one behind the other, and 2^31 elements apart", control);
+
+  const auto with = [](std::span<const mistake> all) { return [all](trial& t) { observed(open(t), all); }; };
+  const std::vector<std::string> invalid{"S3-8"};
+  c.add("leading_dimension_too_small", arm_kind::fault, "each leading dimension below the rows of its matrix",
+        with(leading_dimensions_too_small), invalid);
+  c.add("leading_dimension_too_large", arm_kind::fault, "each leading dimension larger than it is in memory",
+        with(leading_dimensions_too_large), invalid);
+  c.add("stride_zero", arm_kind::fault, "each batch stride 0 where matrices differ", with(stride_zero),
+        invalid);
+  c.add("stride_negative", arm_kind::fault, "each batch stride with the wrong sign", with(stride_negative),
+        invalid);
+  c.add("stride_overlapping", arm_kind::fault, "each batch stride a column too small",
+        with(stride_overlapping), invalid);
+  c.add("broadcast", arm_kind::fault,
+        "a batch stride of 0 for an A or B that all share, said to be too small", with(broadcasts));
+
+  const auto at_the_start = [](const far_strides& told) {
+    return [told](trial& t) { wrapped_stride_at_the_start(t, told); };
+  };
+  c.add("wrapped_stride", arm_kind::fault, "batch strides of 2^31 computed in an int, other data in front",
+        wrapped_stride, invalid);
+  c.add("wrapped_stride_a_at_start", arm_kind::fault, "the same of A, and no memory in front of it",
+        at_the_start(wrapped_a), invalid);
+  c.add("wrapped_stride_c_at_start", arm_kind::fault, "the same of C, and no memory in front of it",
+        at_the_start(wrapped_c), invalid);
+
+  const auto in_int = [](std::int64_t leading_dimension) {
+    return [leading_dimension](trial& t) { leading_dimension_in_int(t, leading_dimension); };
+  };
+  c.add("extents_in_int", arm_kind::fault, "extents of 2^31 in parameters of type int", extents_in_int);
+  c.add("leading_dimension_in_int", arm_kind::fault, "a leading dimension of 2^31 in a parameter of type int",
+        in_int(turns_negative), invalid);
+  c.add("leading_dimension_wrapped", arm_kind::fault, "the same of 2^32 and a little more",
+        in_int(turns_small), invalid);
+
+  c.add("strides_of_c_apart", arm_kind::remedy, "matrices of C that do not overlap", strides_of_c_apart);
+  c.add("strides_in_64_bits", arm_kind::remedy, "compute strides in 64 bits", strides_in_64_bits);
+  c.add("wide_leading_dimension", arm_kind::remedy, "the function with _64 for such leading dimensions",
+        wide_leading_dimension);
+  c.add("wide_extent", arm_kind::remedy, "the function with _64 for 2^31 columns", wide_extent);
+  c.add("larger_stride_of_a", arm_kind::dead_end, "a strideA of m k while matrices of C overlap",
+        larger_stride_of_a);
+  c.quick = {"control",        "leading_dimension_too_small", "stride_overlapping",
+             "wrapped_stride", "wrapped_stride_a_at_start",   "strides_in_64_bits"};
+  return c;
+}
+
+const register_case here{miscalculated_strides()};
+
+}  // namespace
+}  // namespace cufault
