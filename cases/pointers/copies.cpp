@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cublasSetVector, cublasGetVector, cublasSetMatrix and cublasGetMatrix with a device pointer that is none, with host and
+//              device pointer exchanged, and after an error that has nothing to do with them.
+// Why          They hand their pointers to the copies of the CUDA runtime, which find out what an address is, and which report what
+//              earlier work of the device came to.
+// Documented   cuBLAS library, cublasSetVector and the functions after it: CUBLAS_STATUS_MAPPING_ERROR for an error in accessing GPU
+//              memory. Users report it for bad pointers, and for errors of before: caffe#5399, CNTK#3651, nd4j#35.
+// What helps   Recommended: a valid pointer; finding and repairing the earlier error. Measured besides, as what people try: the
+//              same copy again. Other wrong arguments: arguments.copies.
+#include "harness/driver_api.hpp"
+#include "harness/elements.hpp"
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+#include "kernels/faults.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr int rows = 8, columns = 12, ld = 16, elements = ld * columns;
+
+struct copy {
+  const char* function;
+  bool to_device, of_matrix;
+};
+/// The first one waits for the device: it finds what earlier work came to.
+constexpr std::array copies{copy{"cublasGetVector", false, false}, copy{"cublasSetVector", true, false},
+                            copy{"cublasGetMatrix", false, true}, copy{"cublasSetMatrix", true, true}};
+
+/// The two pointers, in the sense that the function gives them.
+struct ends {
+  void *host, *device;
+};
+
+cublasStatus_t call(const copy& how, const ends& between) {
+  const void* const from = how.to_device ? between.host : between.device;
+  void* const to = how.to_device ? between.device : between.host;
+  if (how.of_matrix)
+    return (how.to_device ? cublasSetMatrix : cublasGetMatrix)(rows, columns, sizeof(float), from, ld, to,
+                                                               ld);
+  return (how.to_device ? cublasSetVector : cublasGetVector)(elements, sizeof(float), from, 1, to, 1);
+}
+
+/// A copy that is to be made: numbers on one side, NaN on the other. Made ready before anything fails.
+class transfer {
+ public:
+  explicit transfer(const copy& how)
+      : how_(how), numbers_(small_numbers(elements, fresh_seed())), host_(elements, NAN) {
+    if (how.to_device)
+      std::copy(numbers_.begin(), numbers_.end(), host_.begin());
+    else
+      device_.put(numbers_);
+  }
+
+  [[nodiscard]] const copy& how() const { return how_; }
+  /// The right pointers.
+  [[nodiscard]] ends asked() { return {host_.data(), device_.data()}; }
+
+  /// Right: the numbers are on the other side, where they were to be copied to, and still on their own.
+  product_result make(const ends& between) {
+    product_result result{.status = call(how_, between), .waited = cudaDeviceSynchronize()};
+    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+    std::vector<double> expected(elements, NAN);
+    for (int i = 0; i < elements; ++i)
+      if (!how_.of_matrix || i % ld < rows) expected[i] = numbers_[i];
+    const std::vector<double> on_host(host_.begin(), host_.end()), on_device = device_.get();
+    const auto &source = how_.to_device ? on_host : on_device, &target = how_.to_device ? on_device : on_host;
+    result.right =
+        differing(source, numbers_).empty() && differing(target, expected).empty() && device_.guards_intact();
+    return result;
+  }
+
+ private:
+  copy how_;
+  std::vector<double> numbers_;
+  std::vector<float> host_;
+  guarded_array device_{CUDA_R_32F, elements};
+};
+
+std::vector<transfer> all_transfers() {
+  std::vector<transfer> all;
+  for (const copy& each : copies) all.emplace_back(each);
+  return all;
+}
+
+/// The work of every arm: the four copies as they should be.
+void observe_copies(std::vector<transfer> all) {
+  for (transfer& each : all) observe_call(each.how().function, [&] { return each.make(each.asked()); });
+}
+
+// ---- wrong pointers ----
+
+/// A way to get the pointers wrong.
+struct mistake {
+  const char* words;
+  ends (*made)(const ends& right);
+};
+
+ends device_is_on_the_host(const ends& right) {
+  static std::array<float, elements> elsewhere;
+  return {right.host, elsewhere.data()};
+}
+
+/// Addresses that the driver keeps free, where nothing is.
+ends device_is_nowhere(const ends& right) {
+  static const CUdeviceptr nowhere = [] {
+    CUdeviceptr reserved = 0;
+    require(driver::cuMemAddressReserve(&reserved, 2_MiB, 0, 0, 0));
+    return reserved;
+  }();
+  return {right.host,
+          reinterpret_cast<void*>(nowhere)};  // NOLINT(performance-no-int-to-ptr): the driver gives a number
+}
+
+ends exchanged(const ends& right) {
+  return {right.device, right.host};
+}
+
+constexpr mistake on_the_host{"host memory for the device's", device_is_on_the_host},
+    nowhere{"an address where nothing is", device_is_nowhere},
+    swapped{"host and device pointer exchanged", exchanged};
+
+void observe_mistake(transfer& of, const mistake& by) {
+  observe_call(fmt::format("{} with {}", of.how().function, by.words).c_str(),
+               [&] { return of.make(by.made(of.asked())); });
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  observe_copies(all_transfers());
+}
+
+// ---- faults ----
+
+void wrong_pointers(trial& t, const std::vector<mistake>& mistakes) {
+  t.each_row(mistakes.size() * copies.size(), [&]() -> trial::row_function {
+    t.open_context();
+    return [&](std::size_t row) {
+      transfer of(copies.at(row % copies.size()));
+      observe_mistake(of, mistakes.at(row / copies.size()));
+    };
+  });
+}
+
+/// As in a program that looks for errors of its kernels nowhere.
+void after_a_fault(trial& t) {
+  t.open_context();
+  require(load_faults());
+  auto ready = all_transfers();
+  require(launch_fault(device_fault::illegal_address));
+  observe_copies(std::move(ready));
+}
+
+void after_a_refused_launch(trial& t) {
+  t.open_context();
+  require(load_faults());
+  auto ready = all_transfers();
+  if (launch_with_bad_configuration() == cudaSuccess)
+    throw not_provoked("the launch that was to be refused was not");
+  observe_copies(std::move(ready));
+}
+
+// ---- remedies ----
+
+void right_pointers(trial& t, const mistake& instead_of) {
+  t.open_context();
+  for (transfer& each : all_transfers()) observe_mistake(each, instead_of);
+  t.apply("the right pointers");
+  observe_copies(all_transfers());
+}
+
+cudaError_t launch_repaired_kernel() {
+  constexpr std::size_t count = 1000;
+  float* memory = nullptr;
+  require(cudaMalloc(&memory, count * sizeof(float)));
+  return launch_fill(memory, count, 1, nullptr);
+}
+
+void repair_the_kernel(trial& t) {
+  t.open_context();
+  require(load_faults());
+  t.apply("a kernel that stays within its memory, and a look at what it came to");
+  observe(launch_repaired_kernel());
+  observe(cudaDeviceSynchronize());
+  observe_copies(all_transfers());
+}
+
+// ---- dead ends ----
+
+void copy_again(trial& t) {
+  t.open_context();
+  require(load_faults());
+  auto ready = all_transfers(), again = all_transfers();
+  require(launch_fault(device_fault::illegal_address));
+  observe_copies(std::move(ready));
+  t.apply("cudaGetLastError, then the same again");
+  cudaGetLastError();
+  observe_copies(std::move(again));
+}
+
+// ---- the case ----
+
+failure_case copies_of_vectors_and_matrices() {
+  failure_case c;
+  c.name = "pointers.copies";
+  c.summary = "copies to and from the device by wrong pointers, or after an earlier error";
+  c.failures = {"F-ARG-10"};
+  c.add("control", arm_kind::control, "right pointers, no error before", control);
+  c.add("bad_device_pointer", arm_kind::fault, "the device pointer is one of the host, or of nothing",
+        [](trial& t) {
+          wrong_pointers(t, {on_the_host, nowhere});
+        });
+  c.add("exchanged", arm_kind::fault, "host and device pointer exchanged",
+        [](trial& t) { wrong_pointers(t, {swapped}); });
+  c.add("after_fault", arm_kind::fault, "a kernel before the copies wrote outside of its memory",
+        after_a_fault);
+  c.add("after_refused_launch", arm_kind::fault, "a launch before the copies was refused, and nobody looked",
+        after_a_refused_launch);
+  c.add("valid_pointer", arm_kind::remedy, "a pointer to the device instead of one to the host",
+        [](trial& t) { right_pointers(t, on_the_host); });
+  c.add("right_order", arm_kind::remedy, "host and device pointer where they belong",
+        [](trial& t) { right_pointers(t, swapped); });
+  c.add("repair_kernel", arm_kind::remedy, "find the earlier error and repair it", repair_the_kernel)
+      .against = "after_fault";
+  c.add("copy_again", arm_kind::dead_end, "the same copies again after the error", copy_again);
+  c.quick = {"control", "bad_device_pointer", "after_fault", "valid_pointer", "repair_kernel"};
+  return c;
+}
+
+const register_case here{copies_of_vectors_and_matrices()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A product whose A, B or C is in host memory: of the heap, of the stack, of a mapped file, pinned, registered, and
+//              registered no longer.
+// Why          cuBLAS is given an address and nothing that says whose it is. Whether the device can reach it depends on how the
+//              memory was made, and on the device and the driver: some read pageable memory, others do not.
+// Documented   A source document says that a CPU pointer gives CUBLAS_STATUS_INVALID_VALUE (S3-5). cuBLAS library, cublas<t>gemm:
+//              A, B and C are device pointers; no error is named for others. CUDA Runtime API: cudaDevAttrPageableMemoryAccess and
+//              the attributes that are measured here with each kind.
+// What helps   Recommended: cudaMalloc and a copy; cudaHostRegister and the address that cudaHostGetDevicePointer gives;
+//              cudaMallocManaged.
+#include "harness/checked_product.hpp"
+#include "harness/unique_fd.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr int m = 96, n = 80, k = 112;
+constexpr std::size_t most_bytes = sizeof(float) * m * k;  // of an operand
+constexpr std::size_t page = 4096;
+
+// ---- kinds of memory: filled with the content, given back by the end of the process ----
+
+using content = std::span<const std::byte>;
+
+void* on_heap(content bytes, std::byte* /*stack*/) {
+  void* const memory = std::aligned_alloc(page, (bytes.size() + page - 1) / page * page);
+  if (memory == nullptr) throw setup_failed("no host memory");
+  return std::memcpy(memory, bytes.data(), bytes.size());
+}
+
+void* on_stack(content bytes, std::byte* stack) {
+  return std::memcpy(stack, bytes.data(), bytes.size());
+}
+
+void* in_mapped_file(content bytes, std::byte* /*stack*/) {
+  const auto path = trial::current().scratch() / "operand";
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const unique_fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  void* const memory = mmap(nullptr, bytes.size(), PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (memory == MAP_FAILED) throw setup_failed("cannot map a file");
+  std::filesystem::remove(path);  // the mapping keeps it
+  return memory;
+}
+
+/// Neither portable nor mapped is asked for.
+void* pinned(content bytes, std::byte* /*stack*/) {
+  void* memory = nullptr;
+  require(cudaHostAlloc(&memory, bytes.size(), cudaHostAllocDefault));
+  return std::memcpy(memory, bytes.data(), bytes.size());
+}
+
+void* registered(content bytes, std::byte* stack) {
+  void* const memory = on_heap(bytes, stack);
+  require(cudaHostRegister(memory, bytes.size(), cudaHostRegisterDefault));
+  return memory;
+}
+
+void* registered_no_longer(content bytes, std::byte* stack) {
+  void* const memory = registered(bytes, stack);
+  require(cudaHostUnregister(memory));
+  return memory;
+}
+
+void* registered_and_asked_for(content bytes, std::byte* stack) {
+  void* memory = on_heap(bytes, stack);
+  require(cudaHostRegister(memory, bytes.size(), cudaHostRegisterMapped));
+  require(cudaHostGetDevicePointer(&memory, memory, 0));
+  return memory;
+}
+
+void* managed(content bytes, std::byte* /*stack*/) {
+  void* memory = nullptr;
+  require(cudaMallocManaged(&memory, bytes.size()));
+  return std::memcpy(memory, bytes.data(), bytes.size());
+}
+
+void* on_device(content bytes, std::byte* /*stack*/) {
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, bytes.size()));
+  require(cudaMemcpy(memory, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+  return memory;
+}
+
+struct kind {
+  const char* arm;
+  const char* words;
+  void* (*make)(content bytes, std::byte* stack);
+};
+constexpr kind malloced{"malloc", "heap memory", on_heap}, copied{"copy", "device memory", on_device};
+constexpr std::array host_kinds{malloced,
+                                kind{"stack", "stack memory", on_stack},
+                                kind{"mapped_file", "a file mapped for reading", in_mapped_file},
+                                kind{"pinned", "memory of cudaHostAlloc", pinned},
+                                kind{"registered", "registered memory", registered},
+                                kind{"unregistered", "memory registered no longer", registered_no_longer}};
+constexpr std::array remedies{
+    copied, kind{"register_and_ask", "registered memory, by its device pointer", registered_and_asked_for},
+    kind{"managed", "managed memory", managed}};
+
+// ---- products ----
+
+struct libraries {
+  cublasHandle_t handle = nullptr;
+  cublasLtHandle_t light = nullptr;
+};
+
+struct use {
+  const char* function;
+  char operand;
+  cublasStatus_t (*call)(const libraries& with, const checked_product& p, const lt_operands& at);
+};
+
+cublasStatus_t by_sgemm(const libraries& with, const checked_product& p, const lt_operands& at) {
+  const auto& d = p.described();
+  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
+  const auto number = [](const void* x) { return static_cast<const float*>(x); };
+  return cublasSgemm(with.handle, d.a_op, d.b_op, narrow(d.m), narrow(d.n), narrow(d.k), number(at.alpha),
+                     number(at.a), narrow(d.a.leading_dimension), number(at.b), narrow(d.b.leading_dimension),
+                     number(at.beta), static_cast<float*>(at.d), narrow(d.c.leading_dimension));
+}
+
+cublasStatus_t by_light(const libraries& with, const checked_product& p, const lt_operands& at) {
+  return lt_problem(p.described()).multiply_by_first(with.light, at);
+}
+
+constexpr std::array uses{use{"cublasSgemm", 'A', by_sgemm},    use{"cublasSgemm", 'B', by_sgemm},
+                          use{"cublasSgemm", 'C', by_sgemm},    use{"cublasLtMatmul", 'A', by_light},
+                          use{"cublasLtMatmul", 'B', by_light}, use{"cublasLtMatmul", 'C', by_light}};
+
+/// One operand is in memory of the kind, the others are on the device. What is computed there is copied back to be checked.
+product_result multiply_with_operand_in(const libraries& with, const use& how, const kind& where) {
+  alignas(page) std::array<std::byte, most_bytes> stack;
+  argument_check::product described;
+  described.m = m, described.n = n, described.k = k;
+  checked_product p(described);
+  return p.by([&] {
+    const guarded_array& moved = how.operand == 'A' ? p.a : how.operand == 'B' ? p.b : p.c;
+    std::vector<std::byte> bytes(moved.size() * sizeof(float));
+    require(cudaMemcpy(bytes.data(), moved.data(), bytes.size(), cudaMemcpyDeviceToHost));
+    void* const memory = where.make(bytes, stack.data());
+    const auto at = [&](const guarded_array& operand) {
+      return &operand == &moved ? memory : operand.data();
+    };
+    const cublasStatus_t status =
+        how.call(with, p, {p.alpha(), at(p.a), at(p.b), p.beta(), at(p.c), at(p.c)});
+    if (&moved == &p.c && status == CUBLAS_STATUS_SUCCESS && cudaDeviceSynchronize() == cudaSuccess)
+      require(cudaMemcpy(p.c.data(), memory, bytes.size(), cudaMemcpyDefault));
+    return status;
+  });
+}
+
+void observe_product(const libraries& with, const use& how, const kind& where) {
+  observe_call(fmt::format("{} with {} in {}", how.function, how.operand, where.words).c_str(),
+               [&] { return multiply_with_operand_in(with, how, where); });
+}
+
+/// The kernels are loaded, so that only the operands matter.
+libraries open(trial& t) {
+  t.open_context();
+  libraries made{.light = new_light_handle()};
+  require(cublasCreate(&made.handle));
+  require(product(made.handle));
+  require(lt_product(made.light));
+  return made;
+}
+
+void measure_attributes(trial& t) {
+  using attribute = std::pair<cudaDeviceAttr, const char*>;
+  for (const auto& [which, name] :
+       {attribute{cudaDevAttrPageableMemoryAccess, "cudaDevAttrPageableMemoryAccess"},
+        attribute{cudaDevAttrPageableMemoryAccessUsesHostPageTables,
+                  "cudaDevAttrPageableMemoryAccessUsesHostPageTables"},
+        attribute{cudaDevAttrConcurrentManagedAccess, "cudaDevAttrConcurrentManagedAccess"},
+        attribute{cudaDevAttrCanUseHostPointerForRegisteredMem,
+                  "cudaDevAttrCanUseHostPointerForRegisteredMem"}}) {
+    int value = 0;
+    require(cudaDeviceGetAttribute(&value, which, t.device()));
+    t.measure(name, value);
+  }
+}
+
+// ---- control, remedies ----
+
+void everything_in(trial& t, const kind& where, const char* remedy) {
+  const libraries with = open(t);
+  measure_attributes(t);
+  if (remedy != nullptr) t.apply(remedy);
+  for (const use& each : uses) observe_product(with, each, where);
+}
+
+// ---- faults ----
+
+void in_host_memory(trial& t, const kind& where) {
+  t.each_row(uses.size(), [&]() -> trial::row_function {
+    return [&, with = open(t)](std::size_t row) {
+      if (row == 0) measure_attributes(t);
+      observe_product(with, uses.at(row), where);
+    };
+  });
+}
+
+// ---- dead ends ----
+
+void go_on_afterwards(trial& t) {
+  const libraries with = open(t);
+  const product_result first = observe(multiply_with_operand_in(with, uses.front(), malloced));
+  if (first.ok())
+    throw not_provoked("this device reads the host's pageable memory: nothing failed to go on after");
+  t.apply("cudaGetLastError, then a new handle and operands on the device");
+  cudaGetLastError();
+  create_and_multiply();
+}
+
+// ---- the case ----
+
+failure_case host_memory() {
+  failure_case c;
+  c.name = "pointers.host_memory";
+  c.summary = "an operand in host memory, of each kind";
+  c.failures = {"F-ARG-03"};
+  c.add("control", arm_kind::control, "the operand in device memory",
+        [](trial& t) { everything_in(t, copied, nullptr); });
+  for (const kind& each : host_kinds)
+    c.add(each.arm, arm_kind::fault, fmt::format("A, B or C in {}", each.words),
+          [&each](trial& t) { in_host_memory(t, each); }, {"S3-5"});
+  for (const kind& each : remedies) {
+    const std::string words = fmt::format("A, B or C in {}", each.words);
+    c.add(each.arm, arm_kind::remedy, words, [&each, words](trial& t) {
+       everything_in(t, each, words.c_str());
+     }).against = malloced.arm;
+  }
+  c.add("go_on_afterwards", arm_kind::dead_end, "a new handle and right operands after the failure",
+        go_on_afterwards);
+  c.quick = {"control", "malloc", "copy"};
+  return c;
+}
+
+const register_case here{host_memory()};
+
+}  // namespace
+}  // namespace cufault

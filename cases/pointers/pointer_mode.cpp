@@ -1,0 +1,309 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Routines whose alpha, beta or result is not in the memory that the pointer mode of the handle says, because nobody
+//              set the mode, or because another user of the handle left another mode behind.
+// Why          The mode belongs to the handle and holds for every scalar of every later call. In host mode the scalar is read by the
+//              calling thread, in device mode by the kernel: neither asks first whose address it is.
+// Documented   cuBLAS library, cublasSetPointerMode, cublasPointerMode_t (all scalars of a call by one mode) and scalar parameters
+//              (none in managed memory in host mode). Reported: SIGSEGV for device scalars in host mode, raft#2766, cudarc#291;
+//              illegal addresses after a mode was left behind, oneMath#92, #406, managedCuda#3.
+// What helps   Recommended: set the mode before each use and restore it behind; a handle for each user. Measured besides, as what
+//              people try: waiting for the device, aligned scalars.
+#include "harness/checked_product.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr float alpha = 2, beta = 3;
+constexpr int count = 64;
+
+enum class place { host, device, managed };
+
+constexpr place place_of(cublasPointerMode_t mode) {
+  return mode == CUBLAS_POINTER_MODE_HOST ? place::host : place::device;
+}
+constexpr cublasPointerMode_t other_than(cublasPointerMode_t mode) {
+  return mode == CUBLAS_POINTER_MODE_HOST ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST;
+}
+
+struct scalars {
+  float *alpha, *beta, *result;
+};
+
+/// Alive until the end of the process, however late a kernel reads them. `apart`: floats from one to the next.
+scalars new_scalars(place where, std::size_t apart = 1) {
+  std::vector<float> values(3 * apart, NAN);
+  values[0] = alpha, values[apart] = beta;
+  const std::size_t bytes = values.size() * sizeof(float);
+  void* memory = nullptr;
+  if (where == place::host)
+    memory = std::malloc(bytes);
+  else if (where == place::device)
+    require(cudaMalloc(&memory, bytes));
+  else
+    require(cudaMallocManaged(&memory, bytes));
+  require(cudaMemcpy(memory, values.data(), bytes, cudaMemcpyDefault));
+  auto* const first = static_cast<float*>(memory);
+  return {first, first + apart, first + 2 * apart};
+}
+
+/// A user of cuBLAS, with operands of its own. Its handle and scalars are given back by the end of the process.
+struct user {
+  cublasHandle_t handle = new_handle();
+  cublasLtHandle_t light = new_light_handle();
+  checked_product gemm{described(), {.alpha = alpha, .beta = beta}};
+  guarded_array x{CUDA_R_32F, count}, y{CUDA_R_32F, count};
+
+  static argument_check::product described() {
+    argument_check::product p;
+    p.m = 48, p.n = 40, p.k = 56;
+    return p;
+  }
+  static cublasHandle_t new_handle() {
+    cublasHandle_t handle = nullptr;
+    require(cublasCreate(&handle));
+    require(product(handle));
+    return handle;
+  }
+  [[nodiscard]] float* first_of(const guarded_array& vector) const {
+    return static_cast<float*>(vector.data());
+  }
+  [[nodiscard]] std::vector<double> fill(guarded_array& vector) const {
+    auto numbers = small_numbers(count, fresh_seed());
+    vector.put(numbers);
+    return numbers;
+  }
+};
+
+// ---- routines: with the mode that the handle has; cuBLASLt with the mode that is said ----
+
+using routine = product_result (*)(user& by, const scalars& with, cublasPointerMode_t mode);
+
+product_result sgemm_with(user& by, const scalars& with, cublasPointerMode_t /*mode*/) {
+  const auto& p = by.gemm.described();
+  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
+  return by.gemm.by([&] {
+    return cublasSgemm(by.handle, p.a_op, p.b_op, narrow(p.m), narrow(p.n), narrow(p.k), with.alpha,
+                       by.first_of(by.gemm.a), narrow(p.a.leading_dimension), by.first_of(by.gemm.b),
+                       narrow(p.b.leading_dimension), with.beta, by.first_of(by.gemm.c),
+                       narrow(p.c.leading_dimension));
+  });
+}
+
+product_result sscal(user& by, const scalars& with, cublasPointerMode_t /*mode*/) {
+  auto expected = by.fill(by.x);
+  product_result result{.status = cublasSscal(by.handle, count, with.alpha, by.first_of(by.x), 1)};
+  result.waited = cudaDeviceSynchronize();
+  if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+  for (double& each : expected) each *= alpha;
+  result.right = differing(by.x.get(), expected).empty() && by.x.guards_intact();
+  return result;
+}
+
+product_result sdot(user& by, const scalars& with, cublasPointerMode_t /*mode*/) {
+  const auto x = by.fill(by.x), y = by.fill(by.y);
+  float found = NAN;
+  require(cudaMemcpy(with.result, &found, sizeof found, cudaMemcpyDefault));
+  product_result result{
+      .status = cublasSdot(by.handle, count, by.first_of(by.x), 1, by.first_of(by.y), 1, with.result)};
+  result.waited = cudaDeviceSynchronize();
+  if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+  require(cudaMemcpy(&found, with.result, sizeof found, cudaMemcpyDefault));
+  result.right = found == std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+  return result;
+}
+
+product_result light_product(user& by, const scalars& with, cublasPointerMode_t mode) {
+  lt_problem problem(by.gemm.described());
+  set_attribute(problem.operation(), CUBLASLT_MATMUL_DESC_POINTER_MODE,
+                static_cast<std::int32_t>(mode));  // cublasLtPointerMode_t has the same numbers
+  require(problem.heuristic(by.light));
+  if (problem.results().empty()) throw not_provoked("cuBLASLt has no algorithm for this pointer mode");
+  auto& on = by.gemm;
+  return on.by([&] {
+    return problem.multiply(by.light,
+                            {with.alpha, on.a.data(), on.b.data(), with.beta, on.c.data(), on.c.data()},
+                            &problem.results().front().algo, nullptr, 0);
+  });
+}
+
+struct use {
+  const char* words;
+  routine run;
+  bool beta_alone = false;  ///< alpha is where the mode says
+};
+constexpr std::array uses{use{"cublasSgemm with scalars", sgemm_with},
+                          use{"cublasSgemm with beta", sgemm_with, true},
+                          use{"cublasSscal with alpha", sscal}, use{"cublasSdot with its result", sdot},
+                          use{"cublasLtMatmul with scalars", light_product}};
+
+void observe_use(user& by, const use& how, cublasPointerMode_t mode, place where) {
+  const scalars usual = new_scalars(place_of(mode)), given = new_scalars(where);
+  const scalars with = how.beta_alone ? scalars{usual.alpha, given.beta, usual.result} : given;
+  require(cublasSetPointerMode(by.handle, mode));
+  const char* const memory = where == place::host     ? "host memory"
+                             : where == place::device ? "device memory"
+                                                      : "managed memory";
+  observe_call(fmt::format("{} in {}", how.words, memory).c_str(), [&] { return how.run(by, with, mode); });
+}
+
+// ---- two users of a handle ----
+
+/// Sets the mode that it wants, and leaves it.
+product_result dot_of_another_user(user& other, cublasPointerMode_t mode) {
+  require(cublasSetPointerMode(other.handle, mode));
+  return sdot(other, new_scalars(place_of(mode)), mode);
+}
+
+/// Relies on the mode that it had set.
+product_result own_product(user& by, cublasPointerMode_t mine, std::size_t apart = 1) {
+  return sgemm_with(by, new_scalars(place_of(mine), apart), mine);
+}
+
+/// Sets a mode, and restores the one before.
+class pointer_mode_guard {
+ public:
+  pointer_mode_guard(cublasHandle_t handle, cublasPointerMode_t mode) : handle_(handle) {
+    require(cublasGetPointerMode(handle, &before_));
+    require(cublasSetPointerMode(handle, mode));
+  }
+  ~pointer_mode_guard() { cublasSetPointerMode(handle_, before_); }
+  pointer_mode_guard(const pointer_mode_guard&) = delete;
+  pointer_mode_guard& operator=(const pointer_mode_guard&) = delete;
+
+ private:
+  cublasHandle_t handle_;
+  cublasPointerMode_t before_ = CUBLAS_POINTER_MODE_HOST;
+};
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  user by;
+  for (const auto mode : {CUBLAS_POINTER_MODE_HOST, CUBLAS_POINTER_MODE_DEVICE})
+    for (const use& each : uses) observe_use(by, each, mode, place_of(mode));
+}
+
+// ---- faults ----
+
+void misplaced(trial& t, cublasPointerMode_t mode, place where) {
+  t.each_row(uses.size(), [&]() -> trial::row_function {
+    t.open_context();
+    return
+        [&, by = std::make_shared<user>()](std::size_t row) { observe_use(*by, uses.at(row), mode, where); };
+  });
+}
+
+/// This user has set its mode once and for all.
+void left_behind(trial& t, cublasPointerMode_t mine) {
+  t.open_context();
+  user by;
+  require(cublasSetPointerMode(by.handle, mine));
+  observe(dot_of_another_user(by, other_than(mine)));
+  observe(own_product(by, mine));
+}
+
+// ---- remedies: for a user of host mode and one of device mode ----
+
+void with_either_mode(trial& t, const char* remedy, void (*work)(user& by, cublasPointerMode_t mine)) {
+  t.open_context();
+  user by;
+  t.apply(remedy);
+  for (const auto mine : {CUBLAS_POINTER_MODE_HOST, CUBLAS_POINTER_MODE_DEVICE}) {
+    require(cublasSetPointerMode(by.handle, mine));
+    work(by, mine);
+  }
+}
+
+void the_other_restores(user& by, cublasPointerMode_t mine) {
+  {
+    const pointer_mode_guard restored_behind(by.handle, other_than(mine));
+    observe(dot_of_another_user(by, other_than(mine)));
+  }
+  observe(own_product(by, mine));
+}
+
+void set_for_each_use(user& by, cublasPointerMode_t mine) {
+  observe(dot_of_another_user(by, other_than(mine)));
+  const pointer_mode_guard set(by.handle, mine);
+  observe(own_product(by, mine));
+}
+
+void a_handle_each(user& by, cublasPointerMode_t mine) {
+  user other;
+  observe(dot_of_another_user(other, other_than(mine)));
+  observe(own_product(by, mine));
+}
+
+// ---- dead ends: for a user of host mode ----
+
+void wait_first(trial& t) {
+  t.open_context();
+  user by;
+  t.apply("cudaDeviceSynchronize before the product");
+  observe(dot_of_another_user(by, CUBLAS_POINTER_MODE_DEVICE));
+  observe(cudaDeviceSynchronize());
+  observe(own_product(by, CUBLAS_POINTER_MODE_HOST));
+}
+
+void align_scalars(trial& t) {
+  t.open_context();
+  user by;
+  t.apply("each scalar in host memory at 16 bytes' alignment");
+  observe(dot_of_another_user(by, CUBLAS_POINTER_MODE_DEVICE));
+  observe(own_product(by, CUBLAS_POINTER_MODE_HOST, 16 / sizeof(float)));
+}
+
+// ---- the case ----
+
+failure_case pointer_mode() {
+  failure_case c;
+  c.name = "pointers.pointer_mode";
+  c.summary = "scalars in other memory than the pointer mode of the handle says";
+  c.failures = {"F-ARG-04"};
+  c.add("control", arm_kind::control, "scalars where the mode says, in either mode", control);
+  c.add("device_scalars", arm_kind::fault, "host mode, scalars in device memory",
+        [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_HOST, place::device); });
+  c.add("host_scalars", arm_kind::fault, "device mode, scalars in pageable host memory",
+        [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_DEVICE, place::host); });
+  c.add("managed_scalars", arm_kind::fault, "host mode, scalars in managed memory",
+        [](trial& t) { misplaced(t, CUBLAS_POINTER_MODE_HOST, place::managed); });
+  c.add("device_mode_left", arm_kind::fault, "another user of the handle leaves device mode behind",
+        [](trial& t) { left_behind(t, CUBLAS_POINTER_MODE_HOST); });
+  c.add("host_mode_left", arm_kind::fault, "another user of the handle leaves host mode behind",
+        [](trial& t) { left_behind(t, CUBLAS_POINTER_MODE_DEVICE); });
+
+  const auto answer = [&](const char* name, arm_kind kind, const char* summary,
+                          const std::function<void(trial&)>& body) {
+    c.add(name, kind, summary, body).against = "device_mode_left";
+  };
+  const auto remedy = [&](const char* name, const char* words, void (*work)(user&, cublasPointerMode_t)) {
+    answer(name, arm_kind::remedy, words, [=](trial& t) { with_either_mode(t, words, work); });
+  };
+  remedy("restore_behind", "the other user restores the mode that it found", the_other_restores);
+  remedy("set_for_each_use", "set the mode for each use, restore it behind", set_for_each_use);
+  remedy("own_handle", "a handle for each user", a_handle_each);
+  answer("wait_first", arm_kind::dead_end, "wait for the device before the product", wait_first);
+  answer("align_scalars", arm_kind::dead_end, "scalars at 16 bytes' alignment", align_scalars);
+  c.quick = {"control", "device_mode_left", "host_mode_left", "restore_behind"};
+  return c;
+}
+
+const register_case here{pointer_mode()};
+
+}  // namespace
+}  // namespace cufault
