@@ -1,0 +1,462 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Calls that are fine outside of a capture: a result in host memory, the heuristic of cuBLASLt, an autotuned product, the
+//              first product of a process, a product on the legacy stream meanwhile. And one that succeeds and is wrong: a graph keeps
+//              the alpha that it was captured with.
+// Why          What must be done at once (wait, measure, load code) is not what a capture does, which is to record. Scalars in host
+//              memory are recorded by value. The legacy stream waits for every blocking stream, also for one that captures.
+// Documented   cuBLAS documentation, CUDA Graphs Support: no scalar results in host memory during a capture; host alpha and beta are
+//              recorded, device ones read at each launch. cublasGemmAlgo_t: CUBLAS_GEMM_AUTOTUNE is not supported during a capture for a
+//              product it has not met. CUDA Runtime API, cudaStreamIsCapturing: the legacy stream is unusable while a blocking stream
+//              captures. Release notes and vllm.cpp#1732, #1741: the heuristic during a capture, cuBLAS 13.5.1 to 13.6.0.
+// What helps   Documented: results and scalars in device memory (CUBLAS_POINTER_MODE_DEVICE), non-blocking streams. Recommended: asking
+//              the heuristic, tuning and a first product before the capture; CUDA_MODULE_LOADING=EAGER; capturing again for a new alpha.
+#include "cases/capture/recording.hpp"
+#include "harness/lt_problem.hpp"
+#include "kernels/faults.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+
+namespace cufault {
+namespace {
+
+float* new_floats(std::size_t count) {
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, count * sizeof(float)));
+  return static_cast<float*>(memory);
+}
+
+void put(float* to, std::initializer_list<float> values) {
+  require(cudaMemcpy(to, values.begin(), values.size() * sizeof(float), cudaMemcpyDefault));
+}
+
+// ---- results that are scalars ----
+
+constexpr int elements = 1 << 14;
+
+struct reduction {
+  const char* name;
+  cublasStatus_t (*call)(cublasHandle_t, const float* x, const float* ones, float* result);
+  float of_ones;  ///< its result where every element of x is 1; it grows as x does
+};
+const std::array reductions{
+    reduction{"cublasSdot",
+              [](cublasHandle_t handle, const float* x, const float* ones, float* result) {
+                return cublasSdot(handle, elements, x, 1, ones, 1, result);
+              },
+              elements},
+    reduction{"cublasSnrm2",
+              [](cublasHandle_t handle, const float* x, const float*, float* result) {
+                return cublasSnrm2(handle, elements, x, 1, result);
+              },
+              128},
+    reduction{"cublasSasum",
+              [](cublasHandle_t handle, const float* x, const float*, float* result) {
+                return cublasSasum(handle, elements, x, 1, result);
+              },
+              elements}};
+
+/// What came of a routine, with its name.
+template <class Status>
+struct named {
+  const char* routine;
+  Status came_to;
+};
+template <class Status>
+status_record record_of(const named<Status>& result) {
+  status_record record = cufault::record_of(result.came_to);
+  record.detail = result.routine;
+  return record;
+}
+
+/// Vectors, and a place for results in host and in device memory.
+struct reduction_bench {
+  recording r;
+  float *x = new_floats(elements), *ones = new_floats(elements), *on_device = new_floats(1);
+  float on_host = 0;
+
+  reduction_bench() {
+    require(load_faults());
+    warm_up(r);
+    fill(ones, 1);
+    fill(x, 1);
+  }
+  void fill(float* vector, float value) const {
+    require(launch_fill(vector, elements, value, r.stream));
+    require(cudaStreamSynchronize(r.stream));
+  }
+};
+
+named<cublasStatus_t> captured_reduction(const reduction_bench& b, const reduction& what, float* result) {
+  return {what.name, what.call(b.r.handle, b.x, b.ones, result)};
+}
+
+/// One launch of the graph, on another vector and with the result poisoned.
+named<product_result> replayed_reduction(reduction_bench& b, const reduction& what, float* result) {
+  const auto value = static_cast<float>(2 + fresh_seed() % 7);
+  b.fill(b.x, value);
+  put(result, {NAN});
+  product_result came_to{.waited = cudaGraphLaunch(b.r.executable, b.r.stream)};
+  if (came_to.waited == cudaSuccess) came_to.waited = cudaDeviceSynchronize();
+  if (came_to.waited != cudaSuccess) return {what.name, came_to};
+  float found = NAN;
+  came_to.waited = cudaMemcpy(&found, result, sizeof found, cudaMemcpyDefault);
+  const float expected = value * what.of_ones;
+  came_to.right = std::abs(found - expected) <= expected * 1e-5F;
+  return {what.name, came_to};
+}
+
+void capture_reductions(reduction_bench& b, cublasPointerMode_t pointers,
+                        cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) {
+  require(cublasSetPointerMode(b.r.handle, pointers));
+  float* const result = pointers == CUBLAS_POINTER_MODE_HOST ? &b.on_host : b.on_device;
+  for (const reduction& what : reductions) {
+    require(what.call(b.r.handle, b.x, b.ones, result));  // loads its kernels
+    require(cudaStreamSynchronize(b.r.stream));
+    begin(b.r, mode);
+    const auto status = observe(captured_reduction(b, what, result));
+    if (!end(b.r) || status.came_to != CUBLAS_STATUS_SUCCESS) continue;
+    if (observe(cudaGraphInstantiate(&b.r.executable, b.r.graph)) == cudaSuccess)
+      observe(replayed_reduction(b, what, result));
+  }
+}
+
+// ---- the heuristic ----
+
+struct lt_bench {
+  recording r;
+  cublasLtHandle_t light = new_light_handle();
+  lt_problem known{small_extents};
+  lt_problem unknown{product_extents{.m = 128, .n = 96, .k = 160}};
+
+  explicit lt_bench(unsigned stream_flags = cudaStreamNonBlocking) : r(small_extents, stream_flags) {
+    require(lt_product(light));  // loads the kernel of the known problem
+  }
+};
+
+cublasStatus_t asked_heuristic(cublasLtHandle_t light, lt_problem& problem) {
+  return problem.heuristic(light);
+}
+
+cublasStatus_t captured_lt_matmul(lt_bench& b) {
+  const cublasStatus_t status = b.known.multiply(b.light, b.r.on, nullptr, 0, b.r.stream);
+  b.r.captured = status == CUBLAS_STATUS_SUCCESS;
+  return status;
+}
+
+void ask_both(lt_bench& b) {
+  observe(asked_heuristic(b.light, b.unknown));
+  observe(asked_heuristic(b.light, b.known));
+}
+
+void ask_then_capture(lt_bench& b) {
+  ask_both(b);
+  begin(b.r);
+  observe(captured_lt_matmul(b));
+  end_and_replay(b.r);
+}
+
+// ---- autotuning ----
+
+/// CUBLAS_GEMM_AUTOTUNE, which headers before CUDA 13.0 do not have.
+const auto autotune = static_cast<cublasGemmAlgo_t>(999);
+
+cublasStatus_t autotuned_gemm(recording& r) {
+  const auto& [m, n, k] = r.extents;
+  const cublasStatus_t status =
+      cublasGemmEx(r.handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, r.on.a, CUDA_R_32F, m, r.on.b,
+                   CUDA_R_32F, k, &zero, r.on.c, CUDA_R_32F, r.extents.ldc(), CUBLAS_COMPUTE_32F, autotune);
+  r.captured = r.captured || status == CUBLAS_STATUS_SUCCESS;
+  return status;
+}
+
+product_result autotuned_at_once(recording& r) {
+  product_result result{.waited = r.refresh()};
+  if (result.waited == cudaSuccess) result.status = autotuned_gemm(r);
+  return checked(r, result);
+}
+
+void warm_up_where_there_is_autotuning(recording& r) {
+  warm_up(r);
+  int version = 0;
+  require(cublasGetVersion(r.handle, &version));
+  if (version < 130000) throw not_provoked("CUBLAS_GEMM_AUTOTUNE needs cuBLAS 13.0 or newer");
+}
+
+void capture_autotuned(recording& r) {
+  begin(r);
+  observe(autotuned_gemm(r));
+  end_and_replay(r);
+}
+
+// ---- alpha ----
+
+/// The graph is captured with an alpha of 2 in this variable, and runs when it is 1.
+void change_alpha_on_host(recording& r) {
+  float alpha = 2;
+  begin(r);
+  observe(captured_sgemm(r, &alpha));
+  const bool is_graph = end(r);
+  alpha = 1;
+  if (is_graph && r.captured) instantiate_and_replay(r);
+}
+
+void change_alpha_on_device(recording& r) {
+  float* const scalars = new_floats(2);
+  put(scalars, {1, 0});
+  observe(cublasSetPointerMode(r.handle, CUBLAS_POINTER_MODE_DEVICE));
+  observe(multiply_at_once(r, scalars, scalars + 1));
+  put(scalars, {2, 0});
+  begin(r);
+  observe(captured_sgemm(r, scalars, scalars + 1));
+  const bool is_graph = end(r);
+  put(scalars, {1, 0});
+  if (is_graph && r.captured) instantiate_and_replay(r);
+}
+
+// ---- a product that is not captured, on another stream ----
+
+cublasStatus_t sgemm_beside(cublasHandle_t handle, const product_operands& on) {
+  return sgemm(handle, on);
+}
+
+product_result numbers_of_sgemm_beside() {
+  product_result result{.waited = cudaDeviceSynchronize()};
+  product_check check;
+  if (result.waited == cudaSuccess) result.waited = check_product(&check);
+  result.right = result.waited == cudaSuccess && check.right();
+  return result;
+}
+
+/// Another handle multiplies on `theirs` while a stream of that kind captures.
+void multiply_beside(unsigned stream_flags, cudaStream_t theirs) {
+  recording r(small_extents, stream_flags);
+  warm_up(r);
+  const cublasHandle_t other = new_handle();
+  require(cublasSetStream(other, theirs));
+  require(product(other));
+  product_operands on;
+  require(prepare_product(fresh_seed(), &on, theirs));
+  require(cudaDeviceSynchronize());
+  begin(r);
+  observe(captured_sgemm(r));
+  const cublasStatus_t status = observe(sgemm_beside(other, on));
+  observe(captured_sgemm(r));
+  end_and_replay(r);
+  if (status == CUBLAS_STATUS_SUCCESS) observe(numbers_of_sgemm_beside());
+}
+
+constexpr unsigned blocking = cudaStreamDefault, non_blocking = cudaStreamNonBlocking;
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  recording r;
+  warm_up(r);
+  capture_and_replay(r);
+  reduction_bench reducing;
+  capture_reductions(reducing, CUBLAS_POINTER_MODE_DEVICE);
+  lt_bench light;
+  ask_then_capture(light);
+  multiply_beside(non_blocking, nullptr);
+}
+
+// ---- faults ----
+
+void host_results(trial& t) {
+  t.open_context();
+  reduction_bench b;
+  capture_reductions(b, CUBLAS_POINTER_MODE_HOST);
+}
+
+void heuristic_within(trial& t, unsigned stream_flags) {
+  t.open_context();
+  lt_bench b(stream_flags);
+  begin(b.r);
+  ask_both(b);
+  observe(captured_lt_matmul(b));
+  end_and_replay(b.r);
+}
+
+void autotuned(trial& t) {
+  t.open_context();
+  recording r;
+  warm_up_where_there_is_autotuning(r);
+  capture_autotuned(r);
+}
+
+void tuning_call(trial& t) {
+  t.open_context();
+  recording r;
+  warm_up_where_there_is_autotuning(r);
+  observe(autotuned_at_once(r));
+}
+
+void frozen_alpha(trial& t) {
+  t.open_context();
+  recording r;
+  warm_up(r);
+  change_alpha_on_host(r);
+}
+
+void beside(trial& t, unsigned stream_flags) {
+  t.open_context();
+  multiply_beside(stream_flags, nullptr);
+}
+
+void first_product(trial& t) {
+  t.open_context();
+  recording r;
+  r.handle = new_handle();
+  require(cublasSetStream(r.handle, r.stream));
+  capture_and_replay(r);
+}
+
+// ---- remedies and dead ends ----
+
+void device_results(trial& t) {
+  t.open_context();
+  reduction_bench b;
+  capture_reductions(b, CUBLAS_POINTER_MODE_HOST);
+  t.apply("CUBLAS_POINTER_MODE_DEVICE, and results in device memory");
+  capture_reductions(b, CUBLAS_POINTER_MODE_DEVICE);
+}
+
+void relaxed_mode(trial& t) {
+  t.open_context();
+  reduction_bench b;
+  capture_reductions(b, CUBLAS_POINTER_MODE_HOST);
+  t.apply("a capture in the relaxed mode");
+  capture_reductions(b, CUBLAS_POINTER_MODE_HOST, cudaStreamCaptureModeRelaxed);
+}
+
+void ask_first(trial& t) {
+  t.open_context();
+  lt_bench b(blocking);
+  t.apply("ask the heuristic before the capture");
+  ask_then_capture(b);
+}
+
+void tune_first(trial& t) {
+  t.open_context();
+  recording r;
+  warm_up_where_there_is_autotuning(r);
+  capture_autotuned(r);
+  t.apply("the same call before the capture");
+  observe(autotuned_gemm(r));
+  require(cudaStreamSynchronize(r.stream));
+  capture_autotuned(r);
+}
+
+void device_alpha(trial& t) {
+  t.open_context();
+  recording r;
+  warm_up(r);
+  change_alpha_on_host(r);
+  t.apply("CUBLAS_POINTER_MODE_DEVICE, and scalars in device memory");
+  change_alpha_on_device(r);
+}
+
+void new_capture(trial& t) {
+  t.open_context();
+  recording r;
+  warm_up(r);
+  change_alpha_on_host(r);
+  t.apply("capture again when alpha has changed");
+  capture_and_replay(r);
+}
+
+void capture_non_blocking(trial& t) {
+  t.open_context();
+  multiply_beside(blocking, nullptr);
+  t.apply("capture a non-blocking stream");
+  multiply_beside(non_blocking, nullptr);
+}
+
+void multiply_elsewhere(trial& t) {
+  t.open_context();
+  cudaStream_t theirs = nullptr;
+  require(cudaStreamCreateWithFlags(&theirs, cudaStreamNonBlocking));
+  multiply_beside(blocking, nullptr);
+  t.apply("a non-blocking stream instead of the legacy stream for the other product");
+  multiply_beside(blocking, theirs);
+}
+
+void product_first(trial& t) {
+  t.open_context();
+  recording r;
+  t.apply("one product before the capture");
+  warm_up(r);
+  capture_and_replay(r);
+}
+
+void load_eagerly(trial& t) {
+  t.apply("CUDA_MODULE_LOADING=EAGER");
+  first_product(t);
+}
+
+// ---- the case ----
+
+failure_case calls() {
+  failure_case c;
+  c.name = "capture.calls";
+  c.summary = "calls that a capture refuses, is invalidated by, or records otherwise than meant";
+  c.failures = {"F-CAP-04", "F-CAP-06", "F-CAP-07", "F-CAP-09", "F-CAP-10", "RN-16"};
+  c.add("control", arm_kind::control, "products, results in device memory, heuristics asked before", control);
+
+  c.add("host_results", arm_kind::fault,
+        "cublasSdot, cublasSnrm2 and cublasSasum with results in host memory", host_results);
+  c.add("device_results", arm_kind::remedy, "the results in device memory", device_results);
+  c.add("relaxed_mode", arm_kind::dead_end, "results in host memory, captured in the relaxed mode",
+        relaxed_mode);
+
+  for (const bool blocks : {true, false}) {
+    const std::string stream = blocks ? "blocking" : "non_blocking";
+    c.add("heuristic_" + stream, arm_kind::fault,
+          fmt::format("cublasLtMatmulAlgoGetHeuristic during the capture of a {} stream",
+                      blocks ? "blocking" : "non-blocking"),
+          [blocks](trial& t) { heuristic_within(t, blocks ? blocking : non_blocking); });
+  }
+  c.add("ask_first", arm_kind::remedy, "the heuristic asked before the capture", ask_first).against =
+      "heuristic_blocking";
+
+  c.add("autotuned", arm_kind::fault, "CUBLAS_GEMM_AUTOTUNE for a product that it has not met", autotuned);
+  c.add("tuning_call", arm_kind::fault, "the numbers of the call that tunes, outside of a capture",
+        tuning_call);
+  c.add("tune_first", arm_kind::remedy, "the autotuned product once before the capture", tune_first);
+
+  c.add("frozen_alpha", arm_kind::fault, "an alpha in host memory that changes after the capture",
+        frozen_alpha);
+  c.add("device_alpha", arm_kind::remedy, "alpha in device memory", device_alpha);
+  c.add("new_capture", arm_kind::remedy, "a new capture for the new alpha", new_capture);
+
+  c.add("legacy_stream", arm_kind::fault,
+        "a product on the legacy stream during the capture of a blocking stream",
+        [](trial& t) { beside(t, blocking); });
+  c.add("capture_non_blocking", arm_kind::remedy, "the capture of a non-blocking stream",
+        capture_non_blocking);
+  c.add("multiply_elsewhere", arm_kind::remedy, "the other product on a non-blocking stream",
+        multiply_elsewhere);
+
+  c.add("first_product", arm_kind::fault, "a product whose kernel was never loaded", first_product);
+  c.add("product_first", arm_kind::remedy, "one product before the capture", product_first).against =
+      "first_product";
+  arm& eager = c.add("load_eagerly", arm_kind::remedy, "eager module loading", load_eagerly);
+  eager.environment["CUDA_MODULE_LOADING"] = "EAGER";
+  eager.against = "first_product";
+
+  c.quick = {"control",       "host_results",   "frozen_alpha",        "legacy_stream",
+             "first_product", "device_results", "capture_non_blocking"};
+  return c;
+}
+
+const register_case here{calls()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   What is done with a graph into which products were captured: adding it to another graph, launching it from the device,
+//              instantiating it twice. Reported too: device memory that every captured graph takes anew.
+// Why          Without a workspace of the caller's, cuBLAS records into the graph that it allocates one and frees it. Graphs with such
+//              memory nodes are restricted.
+// Documented   cuBLAS documentation, CUDA Graphs Support: captured routines may create memory nodes, and then fail in child graphs and in
+//              graphs launched from the device; cublasSetWorkspace avoids it. CUDA Runtime API, cudaGraphAddMemAllocNode,
+//              cudaGraphAddChildGraphNode and cudaGraphInstantiate: one instantiation at a time, no child graph, no launch from the
+//              device. Reported: pytorch#83461, #85447 and #124250, cudarc#595, entrenar#325, TornadoVM#1015.
+// What helps   Documented: cublasSetWorkspace before the capture, after cublasSetStream. More products before the capture
+//              (pytorch#124250) and CUBLAS_WORKSPACE_CONFIG are reported not to, or not enough.
+#include "cases/capture/recording.hpp"
+#include "harness/squeeze.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+struct graph_nodes {
+  std::size_t kernels = 0, allocations = 0, frees = 0;
+  std::size_t bytes = 0;  ///< that the allocations ask for
+};
+
+status_record record_of(const graph_nodes& found) {
+  if (found.allocations + found.frees == 0) return {"NO_MEMORY_NODES_AS_ASKED", 0};
+  return {"MEMORY_NODES", -1, fmt::format("{} that allocate, {} that free", found.allocations, found.frees)};
+}
+
+graph_nodes nodes_of(cudaGraph_t graph) {
+  std::size_t count = 0;
+  require(cudaGraphGetNodes(graph, nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  require(cudaGraphGetNodes(graph, nodes.data(), &count));
+  graph_nodes found;
+  for (const cudaGraphNode_t node : nodes) {
+    cudaGraphNodeType type{};
+    require(cudaGraphNodeGetType(node, &type));
+    if (type == cudaGraphNodeTypeKernel) ++found.kernels;
+    if (type == cudaGraphNodeTypeMemFree) ++found.frees;
+    if (type != cudaGraphNodeTypeMemAlloc) continue;
+    cudaMemAllocNodeParams asked{};
+    require(cudaGraphMemAllocNodeGetParams(node, &asked));
+    ++found.allocations;
+    found.bytes += asked.bytesize;
+  }
+  return found;
+}
+
+/// That memory nodes are found where there are some: an allocation and its release that are captured here.
+status_record own_memory_nodes(recording& r) {
+  void* memory = nullptr;
+  begin(r);
+  require(cudaMallocAsync(&memory, 1_MiB, r.stream));
+  require(cudaFreeAsync(memory, r.stream));
+  require(cudaStreamEndCapture(r.stream, &r.graph));
+  const graph_nodes found = nodes_of(r.graph);
+  const bool as_captured = found.allocations == 1 && found.frees == 1 && found.bytes == 1_MiB;
+  return as_captured ? status_record{"COUNTED_AS_ASKED", 0} : status_record{"MISCOUNTED", -1};
+}
+
+/// A graph with one product in it, and its nodes.
+graph_nodes capture_and_count(trial& t, recording& r) {
+  begin(r);
+  observe(captured_sgemm(r));
+  if (!end(r)) return {};
+  const graph_nodes found = observe(nodes_of(r.graph));
+  t.measure("kernel nodes", static_cast<double>(found.kernels));
+  t.measure("memory allocation nodes", static_cast<double>(found.allocations));
+  t.measure("memory free nodes", static_cast<double>(found.frees));
+  t.measure("bytes that the allocation nodes ask for", static_cast<double>(found.bytes), "bytes");
+  return found;
+}
+
+void give_workspace(recording& r) {
+  constexpr std::size_t recommended = 32_MiB;
+  void* workspace = nullptr;
+  require(cudaMalloc(&workspace, recommended));
+  observe(cublasSetWorkspace(r.handle, workspace, recommended));
+}
+
+// ---- what a graph is used for ----
+
+void as_child(recording& r) {
+  cudaGraph_t parent = nullptr;
+  cudaGraphNode_t node = nullptr;
+  require(cudaGraphCreate(&parent, 0));
+  if (observe(cudaGraphAddChildGraphNode(&node, parent, nullptr, 0, r.graph)) != cudaSuccess) return;
+  r.graph = parent;
+  instantiate_and_replay(r);
+}
+
+/// It is launched from the host, which such a graph allows too.
+void for_the_device(recording& r) {
+  if (observe(cudaGraphInstantiate(&r.executable, r.graph, cudaGraphInstantiateFlagDeviceLaunch)) ==
+      cudaSuccess)
+    observe(replay(r));
+}
+
+void twice(recording& r) {
+  instantiate_and_replay(r);
+  instantiate_and_replay(r);
+}
+
+struct use {
+  std::string name, words;
+  void (*make)(recording&);
+};
+const std::array uses{use{"child_graph", "added to another graph", as_child},
+                      use{"device_launch", "instantiated for launch from the device", for_the_device},
+                      use{"instantiated_twice", "instantiated while it is instantiated", twice}};
+
+void capture_and_use(recording& r, const use& what) {
+  begin(r);
+  observe(captured_sgemm(r));
+  if (end(r) && r.captured) what.make(r);
+}
+
+// ---- memory of many graphs ----
+
+constexpr int graphs = 16;
+
+/// Device memory that all graphs but the first take, which are kept.
+std::size_t taken_by_graphs(recording& r) {
+  std::size_t with_one = 0;
+  for (int i = 0; i < graphs; ++i) {
+    begin(r);
+    require(captured_sgemm(r));
+    require(cudaStreamEndCapture(r.stream, &r.graph));
+    require(cudaGraphInstantiate(&r.executable, r.graph));
+    require(replay(r));
+    if (i == 0) with_one = free_device_memory();
+  }
+  const std::size_t with_all = free_device_memory();
+  return with_one > with_all ? with_one - with_all : 0;
+}
+
+/// Graphs without a workspace of the caller's; `by_itself` is what as many with one took.
+status_record memory_of_graphs(trial& t, recording& r, std::size_t by_itself) {
+  const std::size_t taken = taken_by_graphs(r);
+  t.measure("taken by later graphs in the caller's workspace", static_cast<double>(by_itself), "bytes");
+  t.measure("taken by as many without it", static_cast<double>(taken), "bytes");
+  constexpr std::size_t less_than_any_workspace = 1_MiB;
+  return taken >= by_itself + (graphs - 1) * less_than_any_workspace
+             ? status_record{"MEMORY_GROWS_WITH_EACH", -1}
+             : status_record{"MEMORY_STAYS_AS_ASKED", 0};
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  recording r(long_extents);
+  observe(own_memory_nodes(r));
+  warm_up(r);
+  give_workspace(r);
+  capture_and_count(t, r);
+  instantiate_and_replay(r);
+  for (const use& what : uses) capture_and_use(r, what);
+}
+
+// ---- faults ----
+
+void without_workspace(trial& t, const product_extents& extents) {
+  t.open_context();
+  recording r(extents);
+  warm_up(r);
+  const graph_nodes found = capture_and_count(t, r);
+  if (r.graph == nullptr) return;
+  instantiate_and_replay(r);
+  if (found.allocations == 0) return;
+  t.conclude(
+      "S0-6", true,
+      fmt::format("a captured cublasSgemm of {} x {} x {} records {} node(s) that allocate {} bytes of "
+                  "device memory beside its {} kernel(s)",
+                  extents.m, extents.n, extents.k, found.allocations, found.bytes, found.kernels));
+}
+
+void used(trial& t, const use& what) {
+  t.open_context();
+  recording r(long_extents);
+  warm_up(r);
+  capture_and_use(r, what);
+}
+
+void many_graphs(trial& t) {
+  t.open_context();
+  recording r(long_extents);
+  warm_up(r);
+  give_workspace(r);
+  const std::size_t by_itself = taken_by_graphs(r);
+  observe(cublasSetStream(r.handle, r.stream));  // back to the library's own
+  observe(memory_of_graphs(t, r, by_itself));
+}
+
+// ---- remedies and dead ends ----
+
+constexpr const char* remedy = "cublasSetWorkspace before the capture";
+
+void set_workspace(trial& t) {
+  t.open_context();
+  recording r(long_extents);
+  warm_up(r);
+  capture_and_count(t, r);
+  t.apply(remedy);
+  give_workspace(r);
+  capture_and_count(t, r);
+  instantiate_and_replay(r);
+}
+
+void used_with_workspace(trial& t, const use& what) {
+  t.open_context();
+  recording r(long_extents);
+  warm_up(r);
+  capture_and_use(r, what);
+  t.apply(remedy);
+  give_workspace(r);
+  capture_and_use(r, what);
+}
+
+void more_products_before(trial& t) {
+  t.open_context();
+  recording r(long_extents);
+  warm_up(r);
+  capture_and_count(t, r);
+  t.apply("ten products before the capture");
+  for (int i = 0; i < 10; ++i) require(multiply_at_once(r));
+  capture_and_count(t, r);
+  instantiate_and_replay(r);
+}
+
+void configure_workspace(trial& t) {
+  t.open_context();
+  recording r(long_extents);
+  t.apply("CUBLAS_WORKSPACE_CONFIG=:4096:8");
+  warm_up(r);
+  capture_and_count(t, r);
+  instantiate_and_replay(r);
+}
+
+// ---- the case ----
+
+failure_case memory_nodes() {
+  failure_case c;
+  c.name = "capture.memory_nodes";
+  c.summary = "memory that captured products allocate when their graph runs, and what it makes impossible";
+  c.failures = {"F-CAP-02", "F-CAP-08"};
+  c.add("control", arm_kind::control, "a long product in the caller's workspace, and every use of its graph",
+        control);
+
+  c.add("long_product", arm_kind::fault, "a product with a long k, without a workspace of the caller's",
+        [](trial& t) { without_workspace(t, long_extents); }, {"S0-6"});
+  c.add("small_product", arm_kind::fault, "a small product, without a workspace of the caller's",
+        [](trial& t) { without_workspace(t, small_extents); }, {"S0-6"});
+  c.add("many_graphs", arm_kind::fault, "device memory that grows with each of 16 graphs", many_graphs);
+  c.add("set_workspace", arm_kind::remedy, remedy, set_workspace);
+  c.add("more_products_before", arm_kind::dead_end, "ten products before the capture", more_products_before);
+  arm& configured = c.add("configure_workspace", arm_kind::dead_end, "CUBLAS_WORKSPACE_CONFIG=:4096:8",
+                          configure_workspace);
+  configured.environment["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8";
+  configured.against = "long_product";
+
+  for (const use& what : uses) {
+    c.add(what.name, arm_kind::fault, "the graph of a long product, " + what.words,
+          [&what](trial& t) { used(t, what); });
+    c.add("workspace_" + what.name, arm_kind::remedy,
+          "cublasSetWorkspace before a capture whose graph is " + what.words,
+          [&what](trial& t) { used_with_workspace(t, what); });
+  }
+  c.quick = {"control", "long_product", "child_graph", "device_launch", "set_workspace"};
+  return c;
+}
+
+const register_case here{memory_nodes()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/trial.hpp"
+#include "kernels/product.hpp"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+/// What the cases about stream capture share: a product that is captured, and that is checked after every replay.
+namespace cufault {
+
+inline constexpr float one = 1, zero = 0;
+inline constexpr product_extents small_extents{
+    .m = product_shape::m, .n = product_shape::n, .k = product_shape::k};
+/// A k so long that cuBLAS splits it, which takes a workspace.
+inline constexpr product_extents long_extents{.m = 96, .n = 64, .k = 16384};
+
+inline cublasHandle_t new_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+/// A product, the stream on which the cublasSgemm of it is captured, and the graph that comes of it. What it holds is given back by
+/// the end of the trial's process: some arms leave a context in which nothing can be freed.
+struct recording {
+  product_extents extents;
+  cublasHandle_t handle = nullptr;
+  cudaStream_t stream = nullptr;
+  void* block = nullptr;
+  product_operands on{};
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  bool captured = false;  ///< a call that computes the product was captured, and succeeded
+
+  explicit recording(const product_extents& of = small_extents, unsigned stream_flags = cudaStreamNonBlocking)
+      : extents(of) {
+    require(cudaStreamCreateWithFlags(&stream, stream_flags));
+    require(cudaMalloc(&block, product_bytes(extents)));
+    require(refresh());  // says where the operands are
+    require(cudaStreamSynchronize(stream));
+  }
+  /// Fresh numbers and a poisoned C, on the stream, which must not be capturing.
+  cudaError_t refresh() { return prepare_product(extents, block, fresh_seed(), &on, stream); }
+};
+
+inline cublasStatus_t sgemm(const recording& r, const float* alpha, const float* beta) {
+  const auto& [m, n, k] = r.extents;
+  return cublasSgemm(r.handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, alpha, r.on.a, m, r.on.b, k, beta, r.on.c,
+                     r.extents.ldc());
+}
+
+/// Waits for what was started, and checks C.
+inline product_result checked(const recording& r, product_result started) {
+  if (started.status != CUBLAS_STATUS_SUCCESS || started.waited != cudaSuccess) return started;
+  if ((started.waited = cudaDeviceSynchronize()) != cudaSuccess) return started;
+  product_check check;
+  if ((started.waited = check_product(r.extents, r.block, &check)) == cudaSuccess)
+    started.right = check.right();
+  return started;
+}
+
+/// The product outside of a capture.
+inline product_result multiply_at_once(recording& r, const float* alpha = &one, const float* beta = &zero) {
+  product_result result{.waited = r.refresh()};
+  if (result.waited == cudaSuccess) result.status = sgemm(r, alpha, beta);
+  return checked(r, result);
+}
+
+/// A handle on the stream, whose kernel for the product is loaded.
+inline void warm_up(recording& r) {
+  r.handle = new_handle();
+  require(cublasSetStream(r.handle, r.stream));
+  require(multiply_at_once(r));
+}
+
+inline void begin(recording& r, cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) {
+  r.graph = nullptr;
+  r.executable = nullptr;
+  r.captured = false;
+  require(cudaStreamBeginCapture(r.stream, mode));
+}
+
+inline cublasStatus_t captured_sgemm(recording& r, const float* alpha = &one, const float* beta = &zero) {
+  const cublasStatus_t status = sgemm(r, alpha, beta);
+  r.captured = r.captured || status == CUBLAS_STATUS_SUCCESS;
+  return status;
+}
+
+/// Ends the capture, which an invalidated one needs too. Whether there is a graph.
+inline bool end(recording& r) {
+  return observe(cudaStreamEndCapture(r.stream, &r.graph)) == cudaSuccess;
+}
+
+/// One launch of the graph, on fresh numbers.
+inline product_result replay(recording& r) {
+  product_result result{.waited = r.refresh()};
+  if (result.waited == cudaSuccess) result.waited = cudaGraphLaunch(r.executable, r.stream);
+  return checked(r, result);
+}
+
+inline void instantiate_and_replay(recording& r) {
+  if (observe(cudaGraphInstantiate(&r.executable, r.graph)) == cudaSuccess) observe(replay(r));
+}
+
+/// Runs the graph where there is one with the product in it.
+inline void end_and_replay(recording& r) {
+  if (end(r) && r.captured) instantiate_and_replay(r);
+}
+
+/// One product, from the first call of the capture to the numbers.
+inline void capture_and_replay(recording& r) {
+  begin(r);
+  observe(captured_sgemm(r));
+  end_and_replay(r);
+}
+
+}  // namespace cufault

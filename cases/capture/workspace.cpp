@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Graphs whose workspace, or whose handle, is gone when they run. Nobody is told: the graph computes in memory that is
+//              somebody else's by then, or no longer there.
+// Why          A captured product keeps the address of the workspace that its handle had. Setting another one, or destroying the
+//              handle, changes nothing in the graph.
+// Documented   cuBLAS documentation, cublasSetWorkspace: the caller provides the memory and calls again after cublasSetStream; CUDA
+//              Programming Guide, stream capture: arguments are recorded. Reported: wrong results and illegal addresses in replays,
+//              pytorch#193402, #192061 and #193832. Release notes, 12.4 Update 1: after cudaStreamPerThread a later
+//              cublasSetWorkspace failed (fixed).
+// What helps   A workspace, and a handle, that outlive the last replay; or capturing again in the workspace that there is.
+#include "cases/capture/recording.hpp"
+#include "harness/squeeze.hpp"
+#include "kernels/faults.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+/// Documented as the default pool's size on most GPUs; a scribbler passes over it in microseconds.
+constexpr std::size_t workspace_bytes = 4_MiB;
+constexpr std::size_t workspace_floats = workspace_bytes / sizeof(float);
+constexpr std::size_t piece = 32_MiB;  // what the pool grows by, so that the same piece is given out again
+constexpr float untouched = -12345;
+
+float* memory_from(stream_ordered_memory& pool) {
+  void* const memory = pool.allocate(piece);
+  if (memory == nullptr) throw setup_failed("the pool has no memory for a workspace");
+  require(cudaDeviceSynchronize());
+  return static_cast<float*>(memory);
+}
+
+void put_numbers(float* memory) {
+  require(launch_fill(memory, workspace_floats, untouched, nullptr));
+  require(cudaDeviceSynchronize());
+}
+
+std::size_t overwritten(const float* memory) {
+  std::vector<float> now(workspace_floats);
+  require(cudaMemcpy(now.data(), memory, workspace_bytes, cudaMemcpyDefault));
+  return static_cast<std::size_t>(
+      std::count_if(now.begin(), now.end(), [](float f) { return f != untouched; }));
+}
+
+/// A warm handle, and a graph of one product by it in the first 4 MiB of some memory.
+struct worker {
+  recording r{long_extents};
+  float* memory = nullptr;
+
+  /// Proves that the graph computes in there.
+  void capture_in(float* workspace) {
+    memory = workspace;
+    observe(cublasSetWorkspace(r.handle, memory, workspace_bytes));
+    put_numbers(memory);
+    capture_and_replay(r);
+    if (r.executable != nullptr && overwritten(memory) == 0)
+      throw not_provoked("cublasSgemm takes no workspace for this product: try other extents");
+  }
+};
+
+/// The same with memory of a pool, as a framework would give it.
+struct pool_worker : worker {
+  stream_ordered_memory pool;
+  explicit pool_worker(int device) : pool(device) {
+    require(load_faults());
+    warm_up(r);
+    capture_in(memory_from(pool));
+  }
+  /// Frees the workspace, and allocates for somebody else, who gets the same memory.
+  float* hand_on() {
+    pool.release(memory);
+    float* const next = memory_from(pool);
+    if (next != memory)
+      throw not_provoked("the pool did not give out the freed memory again: nothing is overwritten");
+    return next;
+  }
+  void give_back() {
+    const std::uint64_t before = pool.reserved_bytes();
+    pool.release(memory);
+    require(cudaDeviceSynchronize());
+    pool.trim();
+    if (pool.reserved_bytes() >= before)
+      throw not_provoked("trimming the pool gave nothing back to the device");
+  }
+};
+
+/// Whether memory that the graph has nothing to do with is as its owner left it: it is right, or wrong.
+product_result numbers_of_another_owner(trial& t, const float* theirs) {
+  const std::size_t wrong = overwritten(theirs);
+  t.measure("floats of another owner that were overwritten", static_cast<double>(wrong));
+  return {.right = wrong == 0};
+}
+
+void replay_beside_another_owner(trial& t, worker& w, float* theirs) {
+  put_numbers(theirs);
+  if (observe(replay(w.r)).waited == cudaSuccess) observe(numbers_of_another_owner(t, theirs));
+}
+
+/// Replays while the owner of some memory writes to it.
+product_result replay_while_written(trial& t, worker& w, float* theirs) {
+  constexpr int rounds = 10;
+  constexpr unsigned written_ms = 30;
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  int wrong = 0;
+  product_result worst{.right = true};
+  for (int i = 0; i < rounds && worst.waited == cudaSuccess; ++i) {
+    require(launch_scribble(theirs, workspace_bytes, written_ms, stream));
+    const product_result result = replay(w.r);
+    if (result.ok()) continue;
+    ++wrong;
+    worst = result;
+  }
+  t.measure("replays that went wrong", wrong, "of 10");
+  return worst;
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  pool_worker w(t.device());
+  float* const theirs = memory_from(w.pool);
+  replay_beside_another_owner(t, w, theirs);
+  observe(replay_while_written(t, w, theirs));
+  observe(cudaGraphExecDestroy(w.r.executable));
+  observe(cublasDestroy(w.r.handle));
+}
+
+// ---- faults ----
+
+void handed_on(trial& t) {
+  t.open_context();
+  pool_worker w(t.device());
+  replay_beside_another_owner(t, w, w.hand_on());
+}
+
+void handed_on_and_written(trial& t) {
+  t.open_context();
+  pool_worker w(t.device());
+  observe(replay_while_written(t, w, w.hand_on()));
+}
+
+void given_back(trial& t) {
+  t.open_context();
+  pool_worker w(t.device());
+  w.give_back();
+  observe(replay(w.r));
+}
+
+void freed(trial& t) {
+  t.open_context();
+  worker w;
+  warm_up(w.r);
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, workspace_bytes));
+  w.capture_in(static_cast<float*>(memory));
+  observe(cudaFree(memory));
+  observe(replay(w.r));
+}
+
+void handle_destroyed(trial& t) {
+  t.open_context();
+  recording r(long_extents);
+  warm_up(r);
+  capture_and_replay(r);
+  observe(cublasDestroy(r.handle));
+  observe(replay(r));
+}
+
+void per_thread_stream(trial& t) {
+  t.open_context();
+  recording r(long_extents);
+  warm_up(r);
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, workspace_bytes));
+  for (cudaStream_t const stream : {cudaStreamPerThread, r.stream}) {
+    observe(cublasSetStream(r.handle, stream));
+    for (int i = 0; i < 2; ++i) observe(cublasSetWorkspace(r.handle, memory, workspace_bytes));
+    observe(product(r.handle));
+  }
+}
+
+// ---- remedies and dead ends ----
+
+void keep_workspace(trial& t) {
+  t.open_context();
+  t.apply("give the workspace back after the last replay, when graph and handle have let go of it");
+  pool_worker w(t.device());
+  observe(replay(w.r));
+  observe(cudaGraphExecDestroy(w.r.executable));
+  observe(cublasSetStream(w.r.handle, w.r.stream));  // brings the library's own back
+  w.give_back();
+  observe(multiply_at_once(w.r));
+}
+
+void keep_handle(trial& t) {
+  t.open_context();
+  recording r(long_extents);
+  t.apply("destroy the handle after the last replay");
+  warm_up(r);
+  capture_and_replay(r);
+  observe(replay(r));
+  observe(cublasDestroy(r.handle));
+}
+
+void capture_again(trial& t) {
+  t.open_context();
+  pool_worker w(t.device());
+  float* const theirs = w.hand_on();
+  replay_beside_another_owner(t, w, theirs);
+  t.apply("capture again, in a workspace that is kept");
+  w.capture_in(memory_from(w.pool));
+  replay_beside_another_owner(t, w, theirs);
+}
+
+void another_workspace(trial& t) {
+  t.open_context();
+  pool_worker w(t.device());
+  float* const theirs = w.hand_on();
+  replay_beside_another_owner(t, w, theirs);
+  t.apply("cublasSetWorkspace with other memory; the same graph");
+  observe(cublasSetWorkspace(w.r.handle, memory_from(w.pool), workspace_bytes));
+  replay_beside_another_owner(t, w, theirs);
+}
+
+// ---- the case ----
+
+failure_case workspace() {
+  failure_case c;
+  c.name = "capture.workspace";
+  c.summary = "graphs that are launched when the workspace or the handle of their capture is gone";
+  c.failures = {"F-CAP-03", "RN-19"};
+  // Kernels that share a workspace may wait for each other for ever.
+  constexpr std::chrono::seconds given_up_after{8};
+
+  c.add("control", arm_kind::control,
+        "replays in a workspace that is kept, while another owner uses other memory", control);
+  c.add("handed_on", arm_kind::fault,
+        "freed to the pool and given to another owner, who only keeps numbers in it", handed_on);
+  c.add("handed_on_and_written", arm_kind::fault,
+        "freed to the pool and given to another owner, who writes to it during the replays",
+        handed_on_and_written)
+      .timeout = given_up_after;
+  c.add("given_back", arm_kind::fault, "freed to the pool, which gives it back to the device", given_back);
+  c.add("freed", arm_kind::fault, "cudaFree of the workspace before the replay", freed);
+  c.add("handle_destroyed", arm_kind::fault,
+        "cublasDestroy before the replay, with no workspace of the caller's", handle_destroyed);
+  c.add("per_thread_stream", arm_kind::fault,
+        "cublasSetWorkspace again and again, on cudaStreamPerThread and then on another stream",
+        per_thread_stream);
+
+  c.add("keep_workspace", arm_kind::remedy, "the workspace given back after the last replay", keep_workspace)
+      .against = "given_back";
+  c.add("keep_handle", arm_kind::remedy, "cublasDestroy after the last replay", keep_handle).against =
+      "handle_destroyed";
+  c.add("capture_again", arm_kind::remedy, "a new capture in a workspace that is kept", capture_again);
+  c.add("another_workspace", arm_kind::dead_end, "cublasSetWorkspace with other memory, and the same graph",
+        another_workspace);
+  c.quick = {"control", "handed_on", "given_back", "capture_again"};
+  return c;
+}
+
+const register_case here{workspace()};
+
+}  // namespace
+}  // namespace cufault
