@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 #
-#   cufault_case(FAMILY/NAME TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N])
+#   cufault_case(FAMILY/NAME TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N] [LAST])
 #
 # Adds cases/FAMILY/NAME.cpp to the program and one CTest test, FAMILY.NAME.
 #   TIER    quick: part of `ctest --preset quick`; full: only of `ctest --preset full`
@@ -9,9 +9,10 @@
 #   NEEDS   host: part of it runs without a GPU, so it is run everywhere
 #   TIMEOUT of the whole case, or of each of its parts; each trial has one of its own
 #   PARTS   for a long case: N tests, FAMILY.NAME.1 to .N, that can run side by side
+#   LAST    it may leave the GPU unusable: after every other case
 function(cufault_case PATH)
-  cmake_parse_arguments(PARSE_ARGV 1 CASE "" "TIER;MEMORY;NEEDS;TIMEOUT;PARTS" "")
-  set(USAGE "cufault_case(${PATH} TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds [PARTS n])")
+  cmake_parse_arguments(PARSE_ARGV 1 CASE "LAST" "TIER;MEMORY;NEEDS;TIMEOUT;PARTS" "")
+  set(USAGE "cufault_case(${PATH} TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds [PARTS n] [LAST])")
   if(CASE_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "cufault_case(${PATH}): unknown ${CASE_UNPARSED_ARGUMENTS}; usage: ${USAGE}")
   endif()
@@ -60,6 +61,9 @@ function(cufault_case PATH)
     endif()
     set_tests_properties(${NAME} PROPERTIES
       LABELS "${LABELS}" TIMEOUT ${WITH_WAIT} SKIP_RETURN_CODE 77 FIXTURES_REQUIRED machine)
+    if(CASE_LAST)
+      set_property(DIRECTORY APPEND PROPERTY CUFAULT_LAST ${NAME})
+    endif()
   endforeach()
 endfunction()
 
@@ -78,6 +82,12 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
 }
 ]] @ONLY)
   target_sources(cufault PRIVATE ${FILE})
+  get_property(LAST DIRECTORY PROPERTY CUFAULT_LAST)
+  if(LAST)
+    get_property(OTHERS DIRECTORY PROPERTY TESTS)
+    list(REMOVE_ITEM OTHERS ${LAST})
+    set_tests_properties(${LAST} PROPERTIES DEPENDS "${OTHERS}")
+  endif()
   if(PROPERTIES)
     add_test(NAME preflight COMMAND cufault preflight --records ${CUFAULT_RECORDS})
     set_tests_properties(preflight PROPERTIES FIXTURES_SETUP machine SKIP_RETURN_CODE 77 TIMEOUT 120 LABELS "case;quick;full")

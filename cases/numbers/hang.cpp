@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A product of 8-bit floating-point numbers that never ends.
+// Why          A defect of one algorithm.
+// Documented   Release notes (CUB-9627): CUBLASLT_ALGO_CONFIG_ID 66 on compute capability 9.0 with 8-bit A and B, where beta is not 0
+//              and the scale of C is; resolved in 13.2. Release notes of 13.0: a scale is refused where the type of C takes none.
+// What helps   Documented: a beta of 0, which is the same product.
+#include "cases/numbers/compared.hpp"
+#include "cases/numbers/configurations.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr int m = 64, n = 48, k = 32;  // multiples of 16, as 8-bit types want
+
+/// What C and D may be: the documentation lists no C of 8 bits, and a scale makes sense for one alone.
+struct output {
+  const char* name;
+  cudaDataType c, d;
+};
+constexpr std::array outputs{output{"bf16", CUDA_R_16BF, CUDA_R_16BF},
+                             output{"bf16_to_fp8", CUDA_R_16BF, CUDA_R_8F_E4M3},
+                             output{"fp8", CUDA_R_8F_E4M3, CUDA_R_8F_E4M3}};
+
+/// D = A^T B + beta scale C of small whole numbers, rounded once, into D.
+class scaled_product {
+ public:
+  explicit scaled_product(const output& types) : types_(types), c_(types.c, m * n), d_(types.d, m * n) {
+    a_.put(of_a_);
+    b_.put(of_b_);
+    c_.put(of_c_);
+  }
+
+  [[nodiscard]] argument_check::product described() const {
+    argument_check::product p;
+    p.a_op = CUBLAS_OP_T;
+    p.m = m, p.n = n, p.k = k;
+    p.a = {a_.data(), CUDA_R_8F_E4M3, k};
+    p.b = {b_.data(), CUDA_R_8F_E4M3, k};
+    p.c = {c_.data(), types_.c, m};
+    return p;
+  }
+
+  /// Null: without a scale, which is then 1.
+  const void* scale_in_memory(std::optional<double> scale) {
+    scale_number_ = scale.value_or(1);
+    if (!scale) return nullptr;
+    scale_.put(std::array{*scale});
+    return scale_.data();
+  }
+
+  product_result multiply(cublasLtHandle_t light, const lt_problem& problem,
+                          const cublasLtMatmulAlgo_t& algorithm, void* workspace, float beta) {
+    const float alpha = 1;
+    d_.poison();
+    auto expected = multiplied(described(), alpha, of_a_, of_b_, beta * scale_number_, of_c_);
+    expected = decoded(types_.d, encoded(types_.d, expected));
+    return compared(problem.multiply(light, {&alpha, a_.data(), b_.data(), &beta, c_.data(), d_.data()},
+                                     &algorithm, workspace, configurations::workspace_bytes),
+                    d_, expected);
+  }
+
+ private:
+  output types_;
+  guarded_array a_{CUDA_R_8F_E4M3, m*k}, b_{CUDA_R_8F_E4M3, k*n}, c_, d_, scale_{CUDA_R_32F, 1};
+  double scale_number_ = 1;
+  std::vector<double> of_a_ = small_numbers(a_.size(), fresh_seed()),
+                      of_b_ = small_numbers(b_.size(), fresh_seed()),
+                      of_c_ = small_numbers(c_.size(), fresh_seed());
+};
+
+/// Algorithm 66 on a product of those types.
+class bench {
+ public:
+  explicit bench(const output& types)
+      : work_(types), all_(on_.light, work_.described(), types.d), algorithms_(all_.of(algorithm_66)) {
+    if (algorithms_.empty())
+      throw not_provoked(
+          "cuBLASLt has no algorithm 66 here for these types: it is documented for compute capability 9.0");
+  }
+
+  void scale_of_c(std::optional<double> scale) {
+    const void* const pointer = work_.scale_in_memory(scale);
+    set_attribute(all_.problem().operation(), CUBLASLT_MATMUL_DESC_C_SCALE_POINTER, pointer);
+  }
+
+  survey multiply(float beta) {
+    return try_each(algorithms_, [&](const cublasLtMatmulAlgo_t& each) {
+      return work_.multiply(on_.light, all_.problem(), each, on_.workspace, beta);
+    });
+  }
+
+ private:
+  lt_bench on_;
+  scaled_product work_;
+  configurations all_;
+  std::vector<cublasLtMatmulAlgo_t> algorithms_;
+};
+
+/// A bench on which C takes a scale: one of 2 is tried.
+bench with_scale(const output& types) {
+  bench b(types);
+  b.scale_of_c(2);
+  if (const survey tried = b.multiply(1); tried.failed > 0)
+    throw not_provoked(fmt::format("a C of this type takes no scale here: {} with a scale of 2",
+                                   record_of(tried.first_failing).name));
+  return b;
+}
+
+survey multiply_without_scale(bench& b) {
+  b.scale_of_c({});
+  return b.multiply(1);
+}
+
+survey multiply_with_scale_of_zero(bench& b, float beta) {
+  b.scale_of_c(0);
+  return b.multiply(beta);
+}
+
+void control(trial& t) {
+  t.open_context();
+  bench b(outputs[0]);
+  observe(multiply_without_scale(b));
+}
+
+void scale_of_zero(trial& t, const output& types) {
+  t.open_context();
+  bench b = with_scale(types);
+  observe(multiply_with_scale_of_zero(b, 1));
+}
+
+void beta_of_zero(trial& t, const output& types) {
+  t.open_context();
+  bench b = with_scale(types);
+  t.apply("a beta of 0");
+  observe(multiply_with_scale_of_zero(b, 0));
+}
+
+failure_case hang() {
+  failure_case c;
+  c.name = "numbers.hang";
+  c.summary = "an 8-bit product with a C that is scaled by 0";
+  c.failures = {"RN-04"};
+  constexpr std::chrono::seconds given_up_after{10};
+  c.add("control", arm_kind::control, "beta = 1, and no scale of C", control).timeout = given_up_after;
+  for (const output& types : outputs) {
+    const std::string name = types.name;
+    c.add("scale_zero_" + name, arm_kind::fault, "beta = 1, and a scale of C of 0", [=](trial& t) {
+       scale_of_zero(t, types);
+     }).timeout = given_up_after;
+    arm& remedy = c.add("beta_zero_" + name, arm_kind::remedy, "beta = 0, which is the same product",
+                        [=](trial& t) { beta_of_zero(t, types); });
+    remedy.timeout = given_up_after;
+    remedy.against = "scale_zero_" + name;
+  }
+  return c;
+}
+
+const register_case here{hang()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Half-precision products with a long k, accumulated in single precision as asked: infinity, NaN or too few digits,
+//              with CUBLAS_STATUS_SUCCESS.
+// Why          k is split; where the sums of the parts are kept in the type of the output before they are added up, a sum beyond
+//              65504 is infinity, and one of more than 11 bits loses the rest, even if the others would have cancelled it.
+// Documented   cuBLAS library, 2.1.10 GEMM Algorithms Numerical Behavior, cublasMath_t, cublasLtReductionScheme_t. pytorch#67946,
+//              #153095 and #92599, TransformerEngine#3440.
+// What helps   Documented: CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION; with cuBLASLt, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+//              or a configuration that adds up in the compute type.
+#include "cases/numbers/compared.hpp"
+#include "cases/numbers/configurations.hpp"
+#include "kernels/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr float one = 1, zero = 0;
+
+/// A product in which the first half of every sum is cancelled by the second, but for one small term. In single precision every order
+/// of the sum is exact: all of it are whole multiples of a power of two, fewer than 2^23 of them. In half precision the sum of a half
+/// is infinite in even rows (2^20), and loses the small term in odd ones (2^14).
+class cancelling_product {
+ public:
+  cancelling_product(const product_extents& extents, cudaDataType output)
+      : extents_(extents),
+        output_(output),
+        a_(CUDA_R_16F, std::size_t(extents.m) * extents.k),
+        b_(CUDA_R_16F, std::size_t(extents.k) * extents.n),
+        c_(output, std::size_t(extents.m) * extents.n) {
+    const auto [m, n, k] = extents_;
+    const double term = 32768.0 / k;  // k / 2 of them are 2^14
+    std::vector<double> a(a_.size()), b(b_.size());
+    expected_.resize(c_.size());
+    const std::uint64_t seed = fresh_seed();
+    for (int i = 0; i < m; ++i) {
+      const bool even = i % 2 == 0;
+      const double large = even ? 64 : 1;
+      const double small = (1 + std::floor(3.5 * (random_element(seed, i) + 1))) / (even ? 1 : 32);
+      for (int l = 0; l < k; ++l) a[std::size_t(l) * m + i] = l == 0 ? large + small : large;
+      for (int j = 0; j < n; ++j) expected_[std::size_t(j) * m + i] = small * term;
+    }
+    for (std::size_t l = 0; l < b.size(); ++l)
+      b[l] = static_cast<int>(l % std::size_t(k)) < k / 2 ? term : -term;
+    a_.put(a);
+    b_.put(b);
+  }
+
+  [[nodiscard]] argument_check::product described() const {
+    argument_check::product p;
+    p.m = extents_.m, p.n = extents_.n, p.k = extents_.k;
+    p.a = {a_.data(), CUDA_R_16F, extents_.m};
+    p.b = {b_.data(), CUDA_R_16F, extents_.k};
+    p.c = {c_.data(), output_, extents_.m};
+    return p;
+  }
+
+  product_result by_gemm_ex(cublasHandle_t handle) {
+    c_.poison();
+    const auto [m, n, k] = extents_;
+    return compared(
+        cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), CUDA_R_16F, m, b_.data(),
+                     CUDA_R_16F, k, &zero, c_.data(), output_, m, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        c_, expected_);
+  }
+
+  product_result by_lt(cublasLtHandle_t light, const lt_problem& problem,
+                       const cublasLtMatmulAlgo_t& algorithm, void* workspace) {
+    c_.poison();
+    return compared(problem.multiply(light, {&one, a_.data(), b_.data(), &zero, c_.data(), c_.data()},
+                                     &algorithm, workspace, configurations::workspace_bytes),
+                    c_, expected_);
+  }
+
+  /// Of C as it is now: "2048 elements are not finite, 2048 others are wrong".
+  [[nodiscard]] std::string how_wrong() const {
+    const auto found = c_.get();
+    std::size_t not_finite = 0;
+    const auto wrong = differing(expected_, found);
+    for (const std::size_t i : wrong) not_finite += std::isfinite(found[i]) ? 0 : 1;
+    return fmt::format("{} elements are not finite, {} others are wrong", not_finite,
+                       wrong.size() - not_finite);
+  }
+
+ private:
+  product_extents extents_;
+  cudaDataType output_;
+  guarded_array a_, b_, c_;
+  std::vector<double> expected_;
+};
+
+/// Few elements and a long k: what is worth splitting.
+constexpr std::array shapes{product_extents{64, 64, 4096}, product_extents{64, 64, 16384},
+                            product_extents{16, 16, 65536}};
+
+struct sums {
+  product_result result;
+  std::string how_wrong{};
+};
+
+status_record record_of(const sums& s) {
+  status_record record = record_of(s.result);
+  record.detail = s.how_wrong;
+  return record;
+}
+
+sums gemm_ex(cublasHandle_t handle, const product_extents& shape, cudaDataType output) {
+  cancelling_product p(shape, output);
+  sums s{.result = p.by_gemm_ex(handle)};
+  if (record_of(s.result).name == "WRONG_NUMBERS") s.how_wrong = p.how_wrong();
+  return s;
+}
+
+void gemm_ex_of_each_shape(cublasHandle_t handle, cudaDataType output = CUDA_R_16F) {
+  for (const product_extents& shape : shapes) observe(gemm_ex(handle, shape, output));
+}
+
+void add(survey& s, const cancelling_product& p, const cublasLtMatmulAlgo_t& algorithm,
+         const product_result& result) {
+  const bool wrong = record_of(result).name == "WRONG_NUMBERS";
+  s.add(wrong ? fmt::format("{}: {}", description(algorithm), p.how_wrong()) : description(algorithm),
+        result);
+}
+
+/// One configuration of every algorithm that can add up the parts in that way.
+survey multiply_by_each_algorithm(const lt_bench& on, const split& how) {
+  cancelling_product p(shapes[1], CUDA_R_16F);
+  configurations all(on.light, p.described());
+  survey s;
+  for (const int id : all.algorithms())
+    for (const cublasLtMatmulAlgo_t& each : all.of(id, how, 1)) {
+      add(s, p, each, p.by_lt(on.light, all.problem(), each, on.workspace));
+      if (s.over()) return s;
+    }
+  if (s.tried == 0)
+    throw not_provoked(fmt::format("no algorithm adds up {} parts of a half-precision product by scheme {}",
+                                   how.parts, static_cast<int>(how.scheme)));
+  return s;
+}
+
+/// Everything that the heuristic proposes for a shape under a mask of schemes.
+survey multiply_as_proposed(const lt_bench& on, const product_extents& shape, std::uint32_t mask) {
+  cancelling_product p(shape, CUDA_R_16F);
+  lt_problem problem(p.described());
+  set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, mask);
+  survey s;
+  s.first_failing.status = problem.heuristic(on.light, configurations::workspace_bytes);
+  if (s.first_failing.status == CUBLAS_STATUS_SUCCESS && problem.results().empty())
+    s.first_failing.status = CUBLAS_STATUS_NOT_SUPPORTED;
+  for (const auto& proposed : problem.results()) {
+    add(s, p, proposed.algo, p.by_lt(on.light, problem, proposed.algo, on.workspace));
+    if (s.over()) break;
+  }
+  return s;
+}
+
+void every_shape_as_proposed(const lt_bench& on, std::uint32_t mask) {
+  for (const product_extents& shape : shapes) observe(multiply_as_proposed(on, shape, mask));
+}
+
+void split_k_in_two_and_four(const lt_bench& on, cublasLtReductionScheme_t scheme) {
+  observe(multiply_by_each_algorithm(on, {2, scheme}));
+  observe(multiply_by_each_algorithm(on, {4, scheme}));
+}
+
+cublasHandle_t new_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  gemm_ex_of_each_shape(new_handle(), CUDA_R_32F);
+  observe(multiply_by_each_algorithm(lt_bench{}, {}));
+}
+
+// ---- faults ----
+
+void by_gemm_ex(trial& t) {
+  t.open_context();
+  gemm_ex_of_each_shape(new_handle());
+}
+
+void by_scheme(trial& t, cublasLtReductionScheme_t scheme) {
+  t.open_context();
+  split_k_in_two_and_four(lt_bench{}, scheme);
+}
+
+void as_proposed(trial& t) {
+  t.open_context();
+  every_shape_as_proposed(lt_bench{}, CUBLASLT_REDUCTION_SCHEME_MASK);
+}
+
+// ---- remedies ----
+
+void disallow(trial& t) {
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
+  gemm_ex_of_each_shape(handle);
+  t.apply("cublasSetMathMode with CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION");
+  observe(cublasSetMathMode(handle, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+  gemm_ex_of_each_shape(handle);
+}
+
+void compute_type(trial& t) {
+  t.open_context();
+  const lt_bench on;
+  split_k_in_two_and_four(on, CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
+  t.apply("CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE in the configuration");
+  split_k_in_two_and_four(on, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+}
+
+void scheme_mask(trial& t, std::uint32_t before, const char* words) {
+  t.open_context();
+  const lt_bench on;
+  every_shape_as_proposed(on, before);
+  t.apply(words);
+  every_shape_as_proposed(on, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+}
+
+failure_case reduced_precision() {
+  failure_case c;
+  c.name = "numbers.reduced_precision";
+  c.summary = "half-precision products with a long k whose parts are added up in half precision";
+  c.failures = {"F-NUM-01"};
+  const auto with = [](cublasLtReductionScheme_t scheme) { return [=](trial& t) { by_scheme(t, scheme); }; };
+  const auto masked = [](std::uint32_t before, const char* words) {
+    return [=](trial& t) { scheme_mask(t, before, words); };
+  };
+  c.add("control", arm_kind::control, "the same numbers into single precision, and unsplit", control);
+  c.add("gemm_ex", arm_kind::fault, "cublasGemmEx in the default math mode", by_gemm_ex);
+  c.add("output_type", arm_kind::fault, "parts kept in the output's type, with each algorithm that can",
+        with(CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
+  c.add("in_place", arm_kind::fault, "parts added up in the output, with each algorithm that can",
+        with(CUBLASLT_REDUCTION_SCHEME_INPLACE));
+  c.add("as_proposed", arm_kind::fault, "whatever the heuristic of cuBLASLt proposes", as_proposed);
+  c.add("disallow", arm_kind::remedy, "the math mode that rules it out", disallow);
+  c.add("compute_type", arm_kind::remedy, "parts kept in the compute type", compute_type);
+  c.add("scheme_mask", arm_kind::remedy, "a mask in the preference, in place of none",
+        masked(CUBLASLT_REDUCTION_SCHEME_MASK, "a mask of COMPUTE_TYPE alone in the preference"));
+  c.add("other_scheme_mask", arm_kind::remedy, "a mask in the preference, in place of one that asks for it",
+        masked(CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE, "a mask of COMPUTE_TYPE instead of OUTPUT_TYPE"));
+  c.quick = {"control", "gemm_ex", "output_type", "disallow", "compute_type"};
+  return c;
+}
+
+const register_case here{reduced_precision()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Two runs of one product, by one handle on several streams, differ in their last bits, with CUBLAS_STATUS_SUCCESS.
+// Why          The handle has workspace for few streams at a time. A product that finds none left is computed in another way, whose
+//              sums are rounded in another order: right, and not the same.
+// Documented   cuBLAS library, 2.1.4 Results Reproducibility. cupy#4676.
+// What helps   Documented: a handle for each stream; cublasSetWorkspace with a workspace for each stream; cublasLtMatmul with a
+//              workspace of the caller's; CUBLAS_WORKSPACE_CONFIG=:16:8 or :4096:8.
+#include "harness/elements.hpp"
+#include "harness/held_streams.hpp"
+#include "harness/lt_problem.hpp"
+#include "harness/trial.hpp"
+#include "kernels/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr float one = 1, zero = 0;
+constexpr std::size_t workspace_bytes = 32 << 20;
+constexpr int streams = 8,
+              rounds = 10;  // as many streams as the documented values of the variable have room for
+
+/// Operands with all their bits in use, and a k so long that cuBLAS splits it.
+class shared_operands {
+ public:
+  static constexpr int m = 96, n = 64, k = 16384;
+  guarded_array a{CUDA_R_32F, std::size_t{m} * k}, b{CUDA_R_32F, std::size_t{k} * n};
+
+  shared_operands() {
+    const auto of_a = random_numbers(a.size()), of_b = random_numbers(b.size());
+    a.put(of_a);
+    b.put(of_b);
+    for (int j = 0; j < n; ++j)
+      for (int l = 0; l < k; ++l)
+        for (int i = 0; i < m; ++i) {
+          const double term = of_a[l * m + i] * of_b[j * k + l];
+          reference_[j * m + i] += term;
+          magnitudes_[j * m + i] += std::abs(term);
+        }
+  }
+  /// Within the bound for single precision, in whatever order sums are made.
+  [[nodiscard]] bool right(const std::vector<double>& c) const {
+    for (std::size_t i = 0; i < reference_.size(); ++i)
+      if (!element_right(static_cast<float>(c[i]), reference_[i], k, magnitudes_[i])) return false;
+    return true;
+  }
+
+ private:
+  static std::vector<double> random_numbers(std::size_t count) {
+    const std::uint64_t seed = fresh_seed();
+    std::vector<double> all(count);
+    for (std::size_t i = 0; i < count; ++i) all[i] = random_element(seed, i);
+    return all;
+  }
+  std::vector<double> reference_ = std::vector<double>(std::size_t{m} * n), magnitudes_ = reference_;
+};
+
+// What these return is given back by the end of the trial's process.
+
+cublasHandle_t new_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+cudaStream_t new_stream() {
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return stream;
+}
+
+void* new_workspace() {
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, workspace_bytes));
+  return memory;
+}
+
+/// A stream, and how the product is computed on it, into a C of its own.
+struct lane {
+  cublasHandle_t handle = nullptr;  ///< null: by cuBLASLt
+  void* workspace = nullptr;        ///< null: the library's own
+  const lt_problem* problem = nullptr;
+  cublasLtHandle_t light = nullptr;
+  cudaStream_t stream = new_stream();
+  guarded_array c{CUDA_R_32F, std::size_t{shared_operands::m} * shared_operands::n};
+
+  cublasStatus_t start(const shared_operands& on) const {
+    const auto* a = static_cast<const float*>(on.a.data());
+    const auto* b = static_cast<const float*>(on.b.data());
+    auto* out = static_cast<float*>(c.data());
+    if (handle == nullptr)
+      return problem->multiply(light, product_operands{a, b, out}, workspace, workspace_bytes, stream);
+    if (const cublasStatus_t status = cublasSetStream(handle, stream)) return status;
+    if (workspace != nullptr)
+      if (const cublasStatus_t status = cublasSetWorkspace(handle, workspace, workspace_bytes)) return status;
+    return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, on.m, on.n, on.k, &one, a, on.m, b, on.k, &zero, out,
+                       on.m);
+  }
+};
+
+/// What became of the products of all lanes, compared with the first lane's alone.
+struct agreement {
+  product_result result{.right = true};
+  bool other_bits = false;
+};
+
+status_record record_of(const agreement& seen) {
+  if (seen.result.ok() && seen.other_bits) return {"OTHER_BITS", -1};
+  return record_of(seen.result);
+}
+
+agreement multiply_in_every_lane(trial& t, const shared_operands& on, std::vector<lane>& lanes) {
+  agreement seen;
+  const auto start = [&](lane& l) {
+    const cublasStatus_t status = l.start(on);
+    if (seen.result.status == CUBLAS_STATUS_SUCCESS) seen.result.status = status;
+  };
+  const auto wait = [&] {
+    if (seen.result.waited == cudaSuccess) seen.result.waited = cudaDeviceSynchronize();
+    return seen.result.ok();
+  };
+  lanes.front().c.poison();
+  require(cudaDeviceSynchronize());
+  start(lanes.front());
+  if (!wait()) return seen;
+  const auto alone = lanes.front().c.get();
+  seen.result.right = on.right(alone);
+
+  std::vector<cudaStream_t> all;
+  for (const lane& l : lanes) all.push_back(l.stream);
+  int others = 0;
+  for (int round = 0; round < rounds && seen.result.ok(); ++round) {
+    for (lane& l : lanes) l.c.poison();
+    require(cudaDeviceSynchronize());  // these streams do not wait for copies on the legacy one
+    {
+      const held_streams until_all_are_queued(all, 100);
+      for (lane& l : lanes) start(l);
+    }
+    if (!wait()) break;
+    for (const lane& l : lanes) {
+      const auto found = l.c.get();
+      seen.result.right = seen.result.right && on.right(found) && l.c.guards_intact();
+      others += differing(alone, found).empty() ? 0 : 1;
+    }
+  }
+  seen.other_bits = others > 0;
+  t.measure("products with other bits", others, fmt::format("of {}", rounds * lanes.size()));
+  return seen;
+}
+
+enum class handles { one, each };
+enum class workspaces { the_librarys, each };
+
+std::vector<lane> new_lanes(int count, handles by, workspaces in) {
+  std::vector<lane> lanes;
+  cublasHandle_t const shared = new_handle();
+  for (int i = 0; i < count; ++i)
+    lanes.push_back({.handle = by == handles::one || i == 0 ? shared : new_handle(),
+                     .workspace = in == workspaces::each ? new_workspace() : nullptr});
+  return lanes;
+}
+
+/// Remedies are in place from the start: they say which.
+void by_handles(trial& t, handles by, workspaces in, const char* remedy) {
+  t.open_context();
+  const shared_operands on;
+  auto lanes = new_lanes(streams, by, in);
+  if (remedy != nullptr) t.apply(remedy);
+  observe(multiply_in_every_lane(t, on, lanes));
+}
+
+void control(trial& t) {
+  t.open_context();
+  const shared_operands on;
+  auto lanes = new_lanes(1, handles::one, workspaces::the_librarys);
+  observe(multiply_in_every_lane(t, on, lanes));
+}
+
+void by_lt(trial& t) {
+  t.open_context();
+  const shared_operands on;
+  argument_check::product p;
+  p.m = on.m, p.n = on.n, p.k = on.k;
+  p.a.leading_dimension = on.m, p.b.leading_dimension = on.k, p.c.leading_dimension = on.m;
+  lt_problem problem(p);
+  cublasLtHandle_t const light = new_light_handle();
+  t.apply("cublasLtMatmul with one configuration, and a workspace for each stream");
+  observe(problem.heuristic(light, workspace_bytes));
+  std::vector<lane> lanes;
+  for (int i = 0; i < streams; ++i)
+    lanes.push_back({.workspace = new_workspace(), .problem = &problem, .light = light});
+  observe(multiply_in_every_lane(t, on, lanes));
+}
+
+failure_case shared_workspace() {
+  failure_case c;
+  c.name = "numbers.shared_workspace";
+  c.summary = "the same product on several streams at once, compared bit by bit";
+  c.failures = {"F-NUM-03"};
+  const auto with = [](handles by, workspaces in, const char* remedy = nullptr) {
+    return [=](trial& t) { by_handles(t, by, in, remedy); };
+  };
+  c.add("control", arm_kind::control, "one handle on one stream, again and again", control);
+  arm& fault = c.add("one_handle", arm_kind::fault, "one handle on eight streams at once",
+                     with(handles::one, workspaces::the_librarys));
+  fault.races = "which workspaces are in use when a product is queued";
+  fault.repeats = 20;
+  const auto remedy = [&](const char* name, const char* summary,
+                          const std::function<void(trial&)>& body) -> arm& {
+    arm& a = c.add(name, arm_kind::remedy, summary, body);
+    a.against = "one_handle";
+    return a;
+  };
+  remedy("handle_each", "a handle for each stream",
+         with(handles::each, workspaces::the_librarys, "a handle for each stream"));
+  remedy("workspace_each", "one handle, a workspace for each stream",
+         with(handles::one, workspaces::each, "cublasSetWorkspace with a workspace for each stream"));
+  remedy("by_lt", "cublasLtMatmul, a workspace for each stream", by_lt);
+  const auto configured = [&](const char* name, const char* config) {
+    remedy(name, "one handle, and the variable that is documented for it",
+           with(handles::one, workspaces::the_librarys, "CUBLAS_WORKSPACE_CONFIG in the environment"))
+        .environment["CUBLAS_WORKSPACE_CONFIG"] = config;
+  };
+  configured("config_4096_8", ":4096:8");
+  configured("config_16_8", ":16:8");
+  return c;
+}
+
+const register_case here{shared_workspace()};
+
+}  // namespace
+}  // namespace cufault

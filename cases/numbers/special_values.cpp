@@ -1,0 +1,378 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   NaN that a product should pass on and does not, or passes on and should not; products over nothing at all.
+// Why          max(x, 0) takes NaN for less than anything. BLAS does not read A and B where alpha or K is 0; a kernel that multiplies
+//              by an alpha of 0 does, and finds out that it is 0 too late where alpha is in device memory.
+// Documented   cublasLtEpilogue_t: CUBLASLT_EPILOGUE_RELU is max(x, 0). Reported: a NaN becomes 0 (forums.developer.nvidia.com
+//              329783). Release notes of CUDA 12.4, known issues: an alpha of 0 in device memory. Release notes of CUDA 12.6 (4614629):
+//              a floating-point exception with a K of 0, resolved.
+// What helps   Reported: ReLU in a step of its own. Documented: alpha in host memory. Of K = 0 this is a guard.
+#include "cases/numbers/compared.hpp"
+#include "harness/lt_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr int n = 32;  // of every matrix, both ways
+constexpr std::size_t elements = std::size_t{n} * n;
+constexpr int row_of_nan = 3;
+
+using numbers = std::vector<double>;
+
+enum class a_holds { numbers, a_row_of_nan, nan };
+
+/// Operands of one type, small whole numbers but for what is said of A; scalars in host and in device memory.
+struct bench {
+  cublasHandle_t handle = nullptr;
+  cublasLtHandle_t light = new_light_handle();
+  cudaDataType type;
+  guarded_array a, b, c, device_scalars{CUDA_R_32F, 2};
+  numbers of_a = small_numbers(elements, fresh_seed()), of_b = small_numbers(elements, fresh_seed()),
+          of_c = small_numbers(elements, fresh_seed());
+  std::array<float, 2> host_scalars{};
+  bool on_device = false;
+
+  bench(cudaDataType of, a_holds what) : type(of), a(of, elements), b(of, elements), c(of, elements) {
+    for (std::size_t i = 0; i < elements; i += n + 1) of_a[i] = 1;  // a triangle that can be solved
+    for (std::size_t i = 0; i < elements; ++i)
+      if (what == a_holds::nan || (what == a_holds::a_row_of_nan && i % n == row_of_nan)) of_a[i] = NAN;
+    a.put(of_a);
+    b.put(of_b);
+    require(cublasCreate(&handle));
+  }
+
+  void scalars(float alpha, float beta, cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST) {
+    host_scalars = {alpha, beta};
+    device_scalars.put(numbers{alpha, beta});
+    on_device = mode == CUBLAS_POINTER_MODE_DEVICE;
+    require(cublasSetPointerMode(handle, mode));
+  }
+  [[nodiscard]] const float* alpha() const {
+    return on_device ? static_cast<const float*>(device_scalars.data()) : host_scalars.data();
+  }
+  [[nodiscard]] const float* beta() const { return alpha() + 1; }
+  [[nodiscard]] static float* floats(const guarded_array& of) { return static_cast<float*>(of.data()); }
+
+  /// `call` on C as it was, or poisoned where beta is 0.
+  template <class Call>
+  product_result by(Call&& call, const numbers& expected) {
+    if (host_scalars[1] == 0)
+      c.poison();
+    else
+      c.put(of_c);
+    return compared(call(), c, expected);
+  }
+
+  /// C times beta where (row, column) is in `where`, and as it was elsewhere.
+  template <class Where>
+  [[nodiscard]] numbers scaled(Where&& where) const {
+    numbers scaled = of_c;
+    for (int column = 0; column < n; ++column)
+      for (int row = 0; row < n; ++row)
+        if (where(row, column)) scaled[column * n + row] *= host_scalars[1];
+    return scaled;
+  }
+  [[nodiscard]] numbers scaled() const {
+    return scaled([](int, int) { return true; });
+  }
+
+  [[nodiscard]] argument_check::product described(int k = n) const {
+    argument_check::product p;
+    p.m = n, p.n = n, p.k = k;
+    p.a = {a.data(), type, n}, p.b = {b.data(), type, n}, p.c = {c.data(), type, n};
+    return p;
+  }
+};
+
+// ---- products over k, of which 0 is one ----
+
+product_result gemm_ex(bench& b, int k, const numbers& expected) {
+  return b.by(
+      [&] {
+        return cublasGemmEx(b.handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, k, b.alpha(), b.a.data(), b.type, n,
+                            b.b.data(), b.type, n, b.beta(), b.c.data(), b.type, n, CUBLAS_COMPUTE_32F,
+                            CUBLAS_GEMM_DEFAULT);
+      },
+      expected);
+}
+
+product_result sgemm(bench& b, int k, const numbers& expected) {
+  return b.by(
+      [&] {
+        return cublasSgemm(b.handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, k, b.alpha(), b.floats(b.a), n,
+                           b.floats(b.b), n, b.beta(), b.floats(b.c), n);
+      },
+      expected);
+}
+
+/// Two matrices of half as many columns.
+product_result sgemm_strided_batched(bench& b, int k, const numbers& expected) {
+  return b.by(
+      [&] {
+        return cublasSgemmStridedBatched(b.handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n / 2, k, b.alpha(),
+                                         b.floats(b.a), n, 0, b.floats(b.b), n, elements / 2, b.beta(),
+                                         b.floats(b.c), n, elements / 2, 2);
+      },
+      expected);
+}
+
+product_result lt_matmul(bench& b, int k, const numbers& expected,
+                         std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT) {
+  lt_problem problem(b.described(k));
+  set_attribute(problem.operation(), CUBLASLT_MATMUL_DESC_POINTER_MODE,
+                std::int32_t{b.on_device ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST});
+  set_attribute(problem.operation(), CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  return b.by(
+      [&] {
+        return problem.multiply_by_first(
+            b.light, {b.alpha(), b.a.data(), b.b.data(), b.beta(), b.c.data(), b.c.data()});
+      },
+      expected);
+}
+
+using product_over_k = product_result (*)(bench&, int k, const numbers& expected);
+
+product_result lt_matmul_plain(bench& b, int k, const numbers& expected) {
+  return lt_matmul(b, k, expected);
+}
+
+// ---- alpha = 0: nothing of A and B may be read ----
+
+product_result sgemv(bench& b) {
+  const numbers first_column = b.scaled([](int, int column) { return column == 0; });
+  return b.by(
+      [&] {
+        return cublasSgemv(b.handle, CUBLAS_OP_N, n, n, b.alpha(), b.floats(b.a), n, b.floats(b.b), 1,
+                           b.beta(), b.floats(b.c), 1);
+      },
+      first_column);
+}
+
+product_result ssymm(bench& b) {
+  return b.by(
+      [&] {
+        return cublasSsymm(b.handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, b.alpha(), b.floats(b.a),
+                           n, b.floats(b.b), n, b.beta(), b.floats(b.c), n);
+      },
+      b.scaled());
+}
+
+product_result ssyrk(bench& b) {
+  const numbers lower = b.scaled([](int row, int column) { return row >= column; });
+  return b.by(
+      [&] {
+        return cublasSsyrk(b.handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, n, b.alpha(), b.floats(b.a), n,
+                           b.beta(), b.floats(b.c), n);
+      },
+      lower);
+}
+
+/// C in place of a right-hand side: 0 is the solution whatever A is.
+product_result strsm(bench& b) {
+  return b.by(
+      [&] {
+        return cublasStrsm(b.handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                           CUBLAS_DIAG_NON_UNIT, n, n, b.alpha(), b.floats(b.a), n, b.floats(b.c), n);
+      },
+      numbers(elements, 0));
+}
+
+product_result strmm(bench& b) {
+  return b.by(
+      [&] {
+        return cublasStrmm(b.handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                           CUBLAS_DIAG_NON_UNIT, n, n, b.alpha(), b.floats(b.a), n, b.floats(b.b), n,
+                           b.floats(b.c), n);
+      },
+      numbers(elements, 0));
+}
+
+struct bench_of_both {
+  bench single, half;
+  explicit bench_of_both(a_holds what) : single(CUDA_R_32F, what), half(CUDA_R_16F, what) {}
+};
+
+void every_routine_of_alpha_zero(bench_of_both& on, cublasPointerMode_t mode) {
+  for (bench* b : {&on.single, &on.half}) b->scalars(0, 2, mode);
+  bench &single = on.single, &half = on.half;
+  observe(sgemm(single, n, single.scaled()));
+  observe(gemm_ex(half, n, half.scaled()));
+  observe(lt_matmul(single, n, single.scaled()));
+  observe(lt_matmul(half, n, half.scaled()));
+  observe(sgemv(single));
+  observe(ssymm(single));
+  observe(ssyrk(single));
+  observe(strsm(single));
+  observe(strmm(single));
+}
+
+// ---- ReLU ----
+
+/// Where A has a row of NaN, C has one, and so has what ReLU makes of it.
+struct rectified {
+  product_result result;
+  std::size_t nan_made_zero = 0;
+};
+
+status_record record_of(const rectified& r) {
+  status_record record = record_of(r.result);
+  if (r.nan_made_zero > 0)
+    record.detail = fmt::format("{} of {} NaN became 0", r.nan_made_zero, std::size_t{n});
+  return record;
+}
+
+numbers product_of(const bench& b) {
+  return multiplied(b.described(), 1, b.of_a, b.of_b, 0, b.of_c);
+}
+
+double relu(double x) {
+  return x < 0 ? 0 : x;
+}
+
+rectified multiply_with_relu(bench& b) {
+  b.scalars(1, 0);
+  numbers expected = product_of(b);
+  for (double& x : expected) x = relu(x);
+  rectified r{.result = lt_matmul(b, n, expected, CUBLASLT_EPILOGUE_RELU)};
+  if (r.result.status != CUBLAS_STATUS_SUCCESS || r.result.waited != cudaSuccess) return r;
+  const numbers found = b.c.get();
+  for (std::size_t i = 0; i < elements; ++i) r.nan_made_zero += std::isnan(expected[i]) && found[i] == 0;
+  return r;
+}
+
+/// The product alone, then ReLU here.
+product_result multiply_then_relu(bench& b) {
+  b.scalars(1, 0);
+  const numbers product = product_of(b);
+  product_result result = lt_matmul(b, n, product);
+  if (!result.ok()) return result;
+  numbers found = b.c.get(), expected = product;
+  for (double& x : found) x = relu(x);
+  for (double& x : expected) x = relu(x);
+  result.right = differing(expected, found).empty();
+  return result;
+}
+
+// ---- controls ----
+
+void control(trial& t) {
+  t.open_context();
+  bench_of_both on(a_holds::numbers);
+  every_routine_of_alpha_zero(on, CUBLAS_POINTER_MODE_HOST);
+  every_routine_of_alpha_zero(on, CUBLAS_POINTER_MODE_DEVICE);
+  observe(multiply_with_relu(on.single));
+  observe(multiply_with_relu(on.half));
+}
+
+/// The same products over k, with one that is not 0, and NaN where nothing takes it away.
+void control_of_products(trial& t) {
+  t.open_context();
+  for (const a_holds what : {a_holds::numbers, a_holds::a_row_of_nan}) {
+    bench_of_both on(what);
+    for (bench* b : {&on.single, &on.half}) b->scalars(1, 0);
+    bench &single = on.single, &half = on.half;
+    observe(sgemm(single, n, product_of(single)));
+    observe(sgemm_strided_batched(single, n, product_of(single)));
+    observe(gemm_ex(half, n, product_of(half)));
+    observe(lt_matmul(single, n, product_of(single)));
+    observe(lt_matmul(half, n, product_of(half)));
+  }
+}
+
+// ---- faults ----
+
+void alpha_zero(trial& t, cublasPointerMode_t mode) {
+  t.open_context();
+  bench_of_both on(a_holds::nan);
+  every_routine_of_alpha_zero(on, mode);
+}
+
+void relu_of_nan(trial& t) {
+  t.open_context();
+  bench_of_both on(a_holds::a_row_of_nan);
+  observe(multiply_with_relu(on.single));
+  observe(multiply_with_relu(on.half));
+}
+
+struct product_over_nothing {
+  const char* name;
+  product_over_k multiply;
+  bool half;
+};
+constexpr std::array over_nothing{
+    product_over_nothing{"cublasSgemm", sgemm, false},
+    product_over_nothing{"cublasSgemmStridedBatched", sgemm_strided_batched, false},
+    product_over_nothing{"cublasGemmEx of halves", gemm_ex, true},
+    product_over_nothing{"cublasLtMatmul", lt_matmul_plain, false},
+    product_over_nothing{"cublasLtMatmul of halves", lt_matmul_plain, true}};
+
+/// Each in a process that a floating-point exception may end, with C to be doubled and with C to become 0.
+void k_zero(trial& t) {
+  constexpr std::array betas{2.0F, 0.0F};
+  t.each_row(over_nothing.size() * betas.size(), [&]() -> trial::row_function {
+    t.open_context();
+    const auto on = std::make_shared<bench_of_both>(a_holds::nan);
+    return [=](std::size_t row) {
+      const product_over_nothing& p = over_nothing.at(row / betas.size());
+      const float beta = betas.at(row % betas.size());
+      bench& b = p.half ? on->half : on->single;
+      b.scalars(1, beta);
+      observe_call(fmt::format("{}, K = 0, beta = {}", p.name, beta).c_str(),
+                   [&] { return p.multiply(b, 0, b.scaled()); });
+    };
+  });
+}
+
+// ---- remedies ----
+
+void host_mode(trial& t) {
+  t.open_context();
+  bench_of_both on(a_holds::nan);
+  every_routine_of_alpha_zero(on, CUBLAS_POINTER_MODE_DEVICE);
+  t.apply("alpha and beta in host memory");
+  every_routine_of_alpha_zero(on, CUBLAS_POINTER_MODE_HOST);
+}
+
+void relu_apart(trial& t) {
+  t.open_context();
+  bench_of_both on(a_holds::a_row_of_nan);
+  observe(multiply_with_relu(on.single));
+  observe(multiply_with_relu(on.half));
+  t.apply("the product without an epilogue, then ReLU in a step of its own");
+  observe(multiply_then_relu(on.single));
+  observe(multiply_then_relu(on.half));
+}
+
+failure_case special_values() {
+  failure_case c;
+  c.name = "numbers.special_values";
+  c.summary = "NaN through ReLU, NaN under an alpha of 0, and products over a K of 0";
+  c.failures = {"F-NUM-04", "F-NUM-05", "F-NUM-06"};
+  const auto with = [](cublasPointerMode_t mode) { return [=](trial& t) { alpha_zero(t, mode); }; };
+  c.add("control", arm_kind::control, "alpha = 0 and ReLU, without NaN", control);
+  c.add("control_products", arm_kind::control, "a K of 32, without NaN and with it", control_of_products);
+  c.add("alpha_zero_host", arm_kind::fault, "alpha = 0 in host memory, A all NaN",
+        with(CUBLAS_POINTER_MODE_HOST));
+  c.add("alpha_zero_device", arm_kind::fault, "alpha = 0 in device memory, A all NaN",
+        with(CUBLAS_POINTER_MODE_DEVICE));
+  c.add("relu_nan", arm_kind::fault, "the epilogue of cuBLASLt on a row of NaN", relu_of_nan);
+  c.add("k_zero", arm_kind::fault, "K = 0, which leaves beta C", k_zero);
+  c.add("host_mode", arm_kind::remedy, "alpha in host memory, in place of device memory", host_mode);
+  c.add("relu_apart", arm_kind::remedy, "ReLU in a step of its own", relu_apart);
+  c.quick = {"control", "alpha_zero_device", "relu_nan", "k_zero", "host_mode", "relu_apart"};
+  return c;
+}
+
+const register_case here{special_values()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cublasLtMatmul with a K that is split into parts of unequal length: wrong numbers, with CUBLAS_STATUS_SUCCESS.
+// Why          A defect of one algorithm.
+// Documented   Release notes (6580689): CUBLASLT_ALGO_CONFIG_ID 66 on compute capability 9.0, where SPLITK_NUM does not divide K and
+//              floor(K / SPLITK_NUM) is a multiple of the stage size; since 12.6.3, resolved after 13.4.
+// What helps   Documented: a SPLITK_NUM that divides K.
+#include "cases/numbers/configurations.hpp"
+#include "harness/checked_product.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+/// A K, a number of parts that does not divide it, and one that does. The floor of the first quotient is a multiple of 128, and so of
+/// every stage size from 8 to 128.
+struct uneven {
+  int k;
+  std::int32_t parts, dividing;
+  [[nodiscard]] constexpr bool as_documented() const {
+    return k % parts != 0 && k / parts % 128 == 0 && k % dividing == 0;
+  }
+};
+constexpr std::array all_uneven{uneven{770, 3, 2}, uneven{1284, 5, 4}, uneven{1544, 12, 8},
+                                uneven{2056, 16, 8}, uneven{2576, 20, 2}};
+static_assert(std::all_of(all_uneven.begin(), all_uneven.end(),
+                          [](const uneven& u) { return u.as_documented(); }));
+
+/// Half precision, as layers have it: A transposed. Whole numbers whose sums are exact in every type that parts may be kept in.
+argument_check::product described(int k) {
+  argument_check::product p;
+  p.m = 64, p.n = 16, p.k = k;
+  p.a_op = CUBLAS_OP_T;
+  const std::int64_t padded = (k + 7) / 8 * 8;  // 16 bytes, which algorithms want columns aligned to
+  p.a = {nullptr, CUDA_R_16F, padded};
+  p.b = {nullptr, CUDA_R_16F, padded};
+  p.c = {nullptr, CUDA_R_16F, p.m};
+  return p;
+}
+
+product_result multiply(const lt_bench& on, checked_product& p, const lt_problem& problem,
+                        const cublasLtMatmulAlgo_t& algorithm) {
+  return p.by([&] {
+    return problem.multiply(on.light, {p.alpha(), p.a.data(), p.b.data(), p.beta(), p.c.data(), p.c.data()},
+                            &algorithm, on.workspace, configurations::workspace_bytes);
+  });
+}
+
+/// Algorithm 66 with that many parts, in every scheme that it has for them.
+survey multiply_in_parts(const lt_bench& on, int k, std::int32_t parts) {
+  checked_product p(described(k));
+  configurations all(on.light, p.described());
+  std::vector<cublasLtMatmulAlgo_t> tried;
+  for (const cublasLtReductionScheme_t scheme :
+       {CUBLASLT_REDUCTION_SCHEME_INPLACE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
+        CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE}) {
+    const auto usable = all.of(algorithm_66, {parts, scheme}, 4);
+    tried.insert(tried.end(), usable.begin(), usable.end());
+  }
+  if (tried.empty())
+    throw not_provoked(
+        fmt::format("cuBLASLt has no algorithm 66 here that splits a K of {} into {}: it is documented for "
+                    "compute capability 9.0",
+                    k, parts));
+  return try_each(tried,
+                  [&](const cublasLtMatmulAlgo_t& each) { return multiply(on, p, all.problem(), each); });
+}
+
+void multiply_all(trial& t, std::int32_t uneven::*parts) {
+  t.each_row(all_uneven.size(), [&]() -> trial::row_function {
+    t.open_context();
+    return [=, on = lt_bench{}](std::size_t row) {
+      const uneven& u = all_uneven.at(row);
+      observe_call(fmt::format("algorithm 66, K = {} in {} parts", u.k, u.*parts).c_str(),
+                   [&] { return multiply_in_parts(on, u.k, u.*parts); });
+    };
+  });
+}
+
+void control(trial& t) {
+  multiply_all(t, &uneven::dividing);
+}
+
+void told(trial& t) {
+  multiply_all(t, &uneven::parts);
+}
+
+/// Whether somebody gets there who takes what the heuristic proposes.
+void proposed(trial& t) {
+  t.open_context();
+  const lt_bench on;
+  survey s;
+  const auto every_proposal = [&] {
+    for (int k = 264; k <= 8192 && s.tried < 200 && !s.over(); k += 8) {
+      lt_problem problem(described(k));
+      if (problem.heuristic(on.light, configurations::workspace_bytes) != CUBLAS_STATUS_SUCCESS) continue;
+      for (const auto& result : problem.results()) {
+        const std::int32_t parts = parts_of(result.algo);
+        if (result.state != CUBLAS_STATUS_SUCCESS || id_of(result.algo) != algorithm_66 || parts < 2 ||
+            k % parts == 0)
+          continue;
+        checked_product p(described(k));
+        s.add(fmt::format("K = {}: {}", k, description(result.algo)), multiply(on, p, problem, result.algo));
+        if (s.over()) break;
+      }
+    }
+    if (s.tried == 0)
+      throw not_provoked("the heuristic proposes algorithm 66 with parts that do not divide K for none");
+    return s;
+  };
+  observe(every_proposal());
+  t.measure("proposals that split K unevenly", static_cast<double>(s.tried));
+}
+
+void dividing(trial& t) {
+  told(t);
+  t.apply("a SPLITK_NUM that divides K");
+  multiply_all(t, &uneven::dividing);
+}
+
+failure_case split_k() {
+  failure_case c;
+  c.name = "numbers.split_k";
+  c.summary = "cublasLtMatmul told to split K into parts of unequal length";
+  c.failures = {"RN-02"};
+  c.add("control", arm_kind::control, "algorithm 66 with parts of equal length", control);
+  c.add("told", arm_kind::fault, "algorithm 66 with parts that do not divide K", told);
+  c.add("proposed", arm_kind::fault, "proposals of the heuristic whose parts do not divide K", proposed);
+  c.add("dividing", arm_kind::remedy, "a number of parts that divides K", dividing);
+  c.quick = {"control", "told", "dividing"};
+  return c;
+}
+
+const register_case here{split_k()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Products of few columns that lie more than 2 GiB apart: wrong numbers or an illegal access.
+// Why          A defect of one algorithm: the bytes from a column to the next do not fit into 32 bits.
+// Documented   Release notes (CUB-9572): CUBLASLT_ALGO_CONFIG_ID 66 on compute capability 9.0, where a leading dimension times the size
+//              of an element is more than INT32_MAX; since 12.6 Update 2, resolved in 13.2.
+// What helps   Documented: a smaller leading dimension, or another algorithm.
+#include "cases/numbers/configurations.hpp"
+#include "harness/elements.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr float one = 1, zero = 0;
+constexpr std::int64_t half_bytes = 2;
+// 16-byte aligned columns, one either side of the edge.
+constexpr std::int64_t too_wide = (std::int64_t{1} << 30) + 8, as_wide_as_fits = (std::int64_t{1} << 30) - 8;
+static_assert(too_wide * half_bytes > INT32_MAX && as_wide_as_fits * half_bytes <= INT32_MAX);
+
+/// A matrix of halves in device memory, its columns as far apart as is asked.
+class spread_matrix {
+ public:
+  spread_matrix(std::int64_t rows, std::int64_t columns, std::int64_t leading_dimension)
+      : rows_(rows), columns_(columns), leading_dimension_(leading_dimension) {
+    const auto bytes = static_cast<std::size_t>(((columns - 1) * leading_dimension + rows) * half_bytes);
+    if (free_device_memory() < bytes + (std::size_t{1} << 30))
+      throw not_provoked(
+          fmt::format("{} MiB of device memory and one GiB more are not free: free them", bytes >> 20));
+    void* memory = nullptr;
+    require(cudaMalloc(&memory, bytes));
+    require(cudaMemset(memory, 0xff, bytes));  // NaN: what is read in the wrong place shows
+    data_ = static_cast<std::byte*>(memory);
+  }
+  ~spread_matrix() { cudaFree(data_); }
+  spread_matrix(const spread_matrix&) = delete;
+  spread_matrix& operator=(const spread_matrix&) = delete;
+  [[nodiscard]] void* data() const { return data_; }
+  [[nodiscard]] argument_check::matrix described() const { return {data_, CUDA_R_16F, leading_dimension_}; }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(rows_ * columns_); }
+
+  /// Numbers without gaps between columns.
+  void put(const std::vector<double>& numbers) const {
+    const auto bytes = encoded(CUDA_R_16F, numbers);
+    for (std::int64_t j = 0; j < columns_; ++j)
+      require(cudaMemcpy(column(j), &bytes[j * column_bytes()], column_bytes(), cudaMemcpyHostToDevice));
+  }
+  [[nodiscard]] std::vector<double> get() const {
+    std::vector<std::byte> bytes(size() * half_bytes);
+    for (std::int64_t j = 0; j < columns_; ++j)
+      require(cudaMemcpy(&bytes[j * column_bytes()], column(j), column_bytes(), cudaMemcpyDeviceToHost));
+    return decoded(CUDA_R_16F, bytes);
+  }
+  void poison() const {
+    for (std::int64_t j = 0; j < columns_; ++j) require(cudaMemset(column(j), 0xff, column_bytes()));
+  }
+
+ private:
+  [[nodiscard]] std::size_t column_bytes() const { return static_cast<std::size_t>(rows_ * half_bytes); }
+  [[nodiscard]] std::byte* column(std::int64_t j) const {
+    return data_ + j * leading_dimension_ * half_bytes;
+  }
+  std::int64_t rows_, columns_, leading_dimension_;
+  std::byte* data_ = nullptr;
+};
+
+enum class operand { a, b, c };
+
+/// A product of halves, A transposed, of which one operand has three columns, as far apart as `leading_dimension` says. Small whole
+/// numbers: exact in any order.
+class wide_product {
+ public:
+  wide_product(operand wide, std::int64_t leading_dimension)
+      : m_(wide == operand::a ? few : many),
+        n_(wide == operand::a ? many : few),
+        a_(k, m_, wide == operand::a ? leading_dimension : k),
+        b_(k, n_, wide == operand::b ? leading_dimension : k),
+        c_(m_, n_, wide == operand::c ? leading_dimension : many) {
+    const auto of_a = small_numbers(a_.size(), fresh_seed()), of_b = small_numbers(b_.size(), fresh_seed());
+    a_.put(of_a);
+    b_.put(of_b);
+    argument_check::product packed = described();
+    packed.a.leading_dimension = packed.b.leading_dimension = k, packed.c.leading_dimension = m_;
+    expected_ = multiplied(packed, 1, of_a, of_b, 0, std::vector<double>(c_.size()));
+  }
+
+  [[nodiscard]] argument_check::product described() const {
+    argument_check::product p;
+    p.a_op = CUBLAS_OP_T;
+    p.m = m_, p.n = n_, p.k = k;
+    p.a = a_.described(), p.b = b_.described(), p.c = c_.described();
+    return p;
+  }
+
+  product_result by_gemm_ex(cublasHandle_t handle) const {
+    const auto p = described();
+    const auto ld = [](const argument_check::matrix& of) { return static_cast<int>(of.leading_dimension); };
+    c_.poison();
+    return finish(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(m_), static_cast<int>(n_),
+                               static_cast<int>(k), &one, a_.data(), CUDA_R_16F, ld(p.a), b_.data(),
+                               CUDA_R_16F, ld(p.b), &zero, c_.data(), CUDA_R_16F, ld(p.c), CUBLAS_COMPUTE_32F,
+                               CUBLAS_GEMM_DEFAULT));
+  }
+
+  product_result by_lt(cublasLtHandle_t light, const lt_problem& problem,
+                       const cublasLtMatmulAlgo_t& algorithm, void* workspace) const {
+    c_.poison();
+    return finish(problem.multiply(light, {&one, a_.data(), b_.data(), &zero, c_.data(), c_.data()},
+                                   &algorithm, workspace, configurations::workspace_bytes));
+  }
+
+ private:
+  [[nodiscard]] product_result finish(cublasStatus_t status) const {
+    product_result result{.status = status, .waited = cudaDeviceSynchronize()};
+    if (status == CUBLAS_STATUS_SUCCESS && result.waited == cudaSuccess)
+      result.right = differing(expected_, c_.get()).empty();
+    return result;
+  }
+  static constexpr std::int64_t few = 3, many = 64, k = 64;
+  std::int64_t m_, n_;
+  spread_matrix a_, b_, c_;
+  std::vector<double> expected_;
+};
+
+/// Algorithm 66, or one configuration of every other.
+enum class which { algorithm_66_alone, all_others };
+
+survey multiply_by(which algorithms, operand wide, std::int64_t leading_dimension) {
+  const wide_product p(wide, leading_dimension);
+  const lt_bench on;
+  configurations all(on.light, p.described());
+  std::vector<cublasLtMatmulAlgo_t> tried;
+  for (const int id : all.algorithms()) {
+    const bool is_66 = id == algorithm_66;
+    if (is_66 != (algorithms == which::algorithm_66_alone)) continue;
+    const auto usable = all.of(id, {}, is_66 ? 8 : 1);
+    tried.insert(tried.end(), usable.begin(), usable.end());
+  }
+  if (tried.empty())
+    throw not_provoked(
+        "cuBLASLt has no such algorithm here for a leading dimension of that size: algorithm 66 is "
+        "documented "
+        "for compute capability 9.0");
+  return try_each(tried, [&](const cublasLtMatmulAlgo_t& each) {
+    return p.by_lt(on.light, all.problem(), each, on.workspace);
+  });
+}
+
+product_result gemm_ex(operand wide, std::int64_t leading_dimension) {
+  const wide_product p(wide, leading_dimension);
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return p.by_gemm_ex(handle);
+}
+
+constexpr std::array operands{operand::a, operand::b, operand::c};
+
+void control(trial& t) {
+  t.open_context();
+  for (const operand wide : operands) observe(multiply_by(which::algorithm_66_alone, wide, as_wide_as_fits));
+}
+
+void control_gemm_ex(trial& t) {
+  t.open_context();
+  for (const operand wide : operands) observe(gemm_ex(wide, as_wide_as_fits));
+}
+
+void by_algorithm_66(trial& t, operand wide) {
+  t.open_context();
+  observe(multiply_by(which::algorithm_66_alone, wide, too_wide));
+}
+
+void by_gemm_ex(trial& t, operand wide) {
+  t.open_context();
+  observe(gemm_ex(wide, too_wide));
+}
+
+void smaller(trial& t, operand wide) {
+  t.open_context();
+  t.apply("a leading dimension of 2^30 - 8");
+  observe(multiply_by(which::algorithm_66_alone, wide, as_wide_as_fits));
+}
+
+void other_algorithm(trial& t, operand wide) {
+  t.open_context();
+  t.apply("every other algorithm");
+  observe(multiply_by(which::all_others, wide, too_wide));
+}
+
+failure_case wide_leading_dimension() {
+  failure_case c;
+  c.name = "numbers.wide_leading_dimension";
+  c.summary = "a leading dimension of more bytes than 32 bits hold";
+  c.failures = {"RN-03"};
+  c.add("control", arm_kind::control, "algorithm 66, columns of each operand just below 2 GiB apart",
+        control);
+  c.add("control_gemm_ex", arm_kind::control, "cublasGemmEx, columns of each operand just below 2 GiB apart",
+        control_gemm_ex);
+  const auto add = [&](operand wide, const std::string& name, const std::string& letter) {
+    const auto with = [=](void (*body)(trial&, operand)) { return [=](trial& t) { body(t, wide); }; };
+    const std::string fault = "algorithm_66_" + name;
+    c.add(fault, arm_kind::fault, "algorithm 66, columns of " + letter + " more than 2 GiB apart",
+          with(by_algorithm_66));
+    c.add("gemm_ex_" + name, arm_kind::fault, "cublasGemmEx, columns of " + letter + " more than 2 GiB apart",
+          with(by_gemm_ex));
+    c.add("smaller_" + name, arm_kind::remedy,
+          "algorithm 66, columns of " + letter + " just below 2 GiB apart", with(smaller))
+        .against = fault;
+    c.add("other_algorithm_" + name, arm_kind::remedy,
+          "each other algorithm that takes columns of " + letter + " that far apart", with(other_algorithm))
+        .against = fault;
+  };
+  add(operand::a, "a", "A");
+  add(operand::b, "b", "B");
+  add(operand::c, "c", "C");
+  return c;
+}
+
+const register_case here{wide_leading_dimension()};
+
+}  // namespace
+}  // namespace cufault
