@@ -1,0 +1,498 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cublasLtMatmul with an algorithm that does not fit: less workspace than it was chosen for, another product than it was
+//              chosen for, none at all; C in the place of D under another description; and grouped products with scalars on the device.
+// Why          What the heuristic returns holds for the descriptions and the workspace that it was asked with; an address cannot be told
+//              from it. A result in place can only be right where C is what D is.
+// Documented   Header, cublasLtMatmul (INVALID_VALUE: a workspace smaller than the algorithm needs) and cublasLtMatmulAlgoCheck (what it
+//              refuses will not run; what it takes may still fail, over alignment). cuBLAS documentation: without an algorithm one is
+//              chosen with default preferences; a raft#3106 comment says INVALID_VALUE. Release notes: since 13.0 Update 2 C == D with
+//              other descriptions is refused (5471880). cublas<t>gemmGroupedBatched: NOT_SUPPORTED in device pointer mode. Users: imp#929.
+// What helps   Recommended: the same size for preference and call; cublasLtMatmulAlgoCheck before reuse, and a fresh query where it
+//              refuses; the same description for C and D, or an address of its own for a C that is not read; host pointer mode.
+#include "cases/types/light_products.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+// ---- workspace ----
+
+/// A product with so long a k that cuBLASLt splits it, which takes a workspace. Given back by the end of the process.
+class long_sum {
+ public:
+  long_sum() { require(cudaMalloc(&block_, product_bytes(summed))); }
+
+  lt_problem problem{summed};
+
+  /// The best algorithm of a query for the usual workspace that wants some of it.
+  cublasLtMatmulHeuristicResult_t one_with_workspace(cublasLtHandle_t light) {
+    require(problem.heuristic(light, usual_workspace_bytes));
+    for (const auto& each : problem.results())
+      if (each.state == CUBLAS_STATUS_SUCCESS && each.workspaceSize > 0) return each;
+    throw not_provoked("no algorithm for this product wants a workspace: try other extents");
+  }
+
+  product_result multiply(cublasLtHandle_t light, const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+                          std::size_t bytes) {
+    const float one = 1, zero = 0;
+    product_operands on;
+    product_check check;
+    require(prepare_product(summed, block_, fresh_seed(), &on));
+    product_result result;
+    result.status =
+        problem.multiply(light, {&one, on.a, on.b, &zero, on.c, on.c}, algorithm, workspace, bytes);
+    result.waited = cudaDeviceSynchronize();
+    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+    result.waited = check_product(summed, block_, &check);
+    result.right = check.right();
+    return result;
+  }
+
+ private:
+  static constexpr product_extents summed{.m = 96, .n = 64, .k = 65536};
+  void* block_ = nullptr;
+};
+
+product_result multiply_without_workspace(long_sum& sum, cublasLtHandle_t light,
+                                          const cublasLtMatmulHeuristicResult_t& chosen) {
+  return sum.multiply(light, &chosen.algo, nullptr, 0);
+}
+
+product_result multiply_with_workspace_of_no_bytes(long_sum& sum, cublasLtHandle_t light,
+                                                   const cublasLtMatmulHeuristicResult_t& chosen,
+                                                   void* workspace) {
+  return sum.multiply(light, &chosen.algo, workspace, 0);
+}
+
+product_result multiply_with_one_byte_less(long_sum& sum, cublasLtHandle_t light,
+                                           const cublasLtMatmulHeuristicResult_t& chosen, void* workspace) {
+  return sum.multiply(light, &chosen.algo, workspace, chosen.workspaceSize - 1);
+}
+
+product_result multiply_with_the_size_but_no_pointer(long_sum& sum, cublasLtHandle_t light,
+                                                     const cublasLtMatmulHeuristicResult_t& chosen) {
+  return sum.multiply(light, &chosen.algo, nullptr, chosen.workspaceSize);
+}
+
+product_result multiply_with_what_it_says(long_sum& sum, cublasLtHandle_t light,
+                                          const cublasLtMatmulHeuristicResult_t& chosen, void* workspace) {
+  return sum.multiply(light, &chosen.algo, workspace, chosen.workspaceSize);
+}
+
+struct query {
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  int found = 0;
+};
+
+status_record record_of(const query& q) {
+  if (q.status == CUBLAS_STATUS_SUCCESS && q.found == 0) return {"NO_ALGORITHM", -1};
+  return cufault::record_of(q.status);
+}
+
+/// Algorithms that sum up in the compute type, outside of D.
+query query_for_sums_in_workspace(lt_problem& problem, cublasLtHandle_t light, std::size_t workspace_bytes) {
+  set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  query q;
+  q.status = problem.heuristic(light, workspace_bytes, &q.found);
+  return q;
+}
+
+// ---- reuse ----
+
+/// A product that an algorithm is used for.
+struct use {
+  std::string words;
+  argument_check::product described;
+  checked_product::options how{};
+};
+
+argument_check::product halves() {
+  argument_check::product p;
+  p.m = 128, p.n = 96, p.k = 64;
+  p.a.type = p.b.type = p.c.type = CUDA_R_16F;
+  return p;
+}
+
+template <class Change>
+argument_check::product halves_but(Change change) {
+  auto p = halves();
+  change(p);
+  return p;
+}
+
+std::vector<use> other_uses() {
+  const auto of_type = [](cudaDataType type) {
+    return halves_but([=](auto& p) { p.a.type = p.b.type = p.c.type = type; });
+  };
+  return {
+      {"larger extents", halves_but([](auto& p) { p.m = 256, p.n = 192, p.k = 128; })},
+      {"odd extents", halves_but([](auto& p) { p.m = 97, p.n = 81, p.k = 63; })},
+      {"odd leading dimensions", halves_but([](auto& p) {
+         p.a.leading_dimension = 129, p.b.leading_dimension = 65, p.c.leading_dimension = 131;
+       })},
+      {"A transposed", halves_but([](auto& p) { p.a_op = CUBLAS_OP_T; })},
+      {"FP32", of_type(CUDA_R_32F)},
+      {"BF16", of_type(CUDA_R_16BF)},
+      {"operands off by 2 bytes", halves(), {.off_by = {2, 2, 2}}},
+  };
+}
+
+/// An algorithm for FP16, without a workspace, for operands at 256 bytes' alignment.
+struct stale_algorithm {
+  cublasLtHandle_t light = new_light_handle();
+  cublasLtMatmulAlgo_t algorithm{};
+
+  stale_algorithm() {
+    const checked_product p(halves());
+    lt_problem problem(p.described());
+    require(problem.heuristic(light, 0, nullptr, 1));
+    if (problem.results().empty())
+      throw not_provoked("no algorithm without a workspace for a product of FP16");
+    algorithm = problem.results().front().algo;
+  }
+
+  cublasStatus_t check(lt_problem& problem) const {
+    cublasLtMatmulHeuristicResult_t unused{};
+    return cublasLtMatmulAlgoCheck(light, problem.operation(), problem.a(), problem.b(), problem.c(),
+                                   problem.c(), &algorithm, &unused);
+  }
+};
+
+lt_operands operands_of(checked_product& p) {
+  return {p.alpha(), p.a.data(), p.b.data(), p.beta(), p.c.data(), p.c.data()};
+}
+
+/// A row that asks, and one that does not.
+void reuse(const stale_algorithm& stale, const use& u, bool ask) {
+  checked_product p(u.described, u.how);
+  lt_problem problem(p.described());
+  if (ask) {
+    observe_call(("cublasLtMatmulAlgoCheck for " + u.words).c_str(), [&] { return stale.check(problem); });
+  } else {
+    observe_call(("cublasLtMatmul for " + u.words).c_str(), [&] {
+      return p.by(
+          [&] { return problem.multiply(stale.light, operands_of(p), &stale.algorithm, nullptr, 0); });
+    });
+  }
+}
+
+/// Asks first; a fresh query where the algorithm is refused, and for addresses of less alignment than it was chosen for.
+product_result multiply_after_check(const stale_algorithm& stale, const use& u) {
+  checked_product p(u.described, u.how);
+  lt_problem problem(p.described());
+  const auto aligned_to = [](std::size_t off) { return off == 0 ? 256U : static_cast<std::uint32_t>(off); };
+  const auto& off = u.how.off_by;
+  const bool aligned = off == checked_product::options{}.off_by;
+  return p.by([&] {
+    if (aligned && stale.check(problem) == CUBLAS_STATUS_SUCCESS)
+      return problem.multiply(stale.light, operands_of(p), &stale.algorithm, nullptr, 0);
+    set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, aligned_to(off[0]));
+    set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, aligned_to(off[1]));
+    set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, aligned_to(off[2]));
+    set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, aligned_to(off[2]));
+    return problem.multiply_by_first(stale.light, operands_of(p));
+  });
+}
+
+// ---- no algorithm ----
+
+product_result multiply_without_algorithm(cublasLtHandle_t light, const argument_check::product& described,
+                                          void* workspace, std::size_t bytes) {
+  checked_product p(described);
+  const lt_problem problem(p.described());
+  return p.by([&] { return problem.multiply(light, operands_of(p), nullptr, workspace, bytes); });
+}
+
+// ---- in place ----
+
+struct placement {
+  const char* words;
+  double beta = 0;
+  bool scalars_on_device = false;
+  bool same_description = false;
+  bool elsewhere = false;  ///< C, which a beta of 0 leaves unread, has an address of its own
+};
+
+void multiply_placed(cublasLtHandle_t light, const placement& how) {
+  argument_check::product described;
+  described.m = 96, described.n = 80, described.k = 64;
+  described.c.leading_dimension = described.m + 16;
+  checked_product p(described, {.beta = how.beta});
+  lt_problem problem(p.described());
+  if (!how.same_description) {
+    problem.d();  // a layout of its own, before C's is changed
+    set_attribute(problem.c(), CUBLASLT_MATRIX_LAYOUT_LD, described.m);
+  }
+  lt_operands operands = operands_of(p);
+  const guarded_array other(CUDA_R_32F, p.c.size());
+  if (how.elsewhere) operands.c = other.data();
+  guarded_array scalars(CUDA_R_32F, 2);
+  if (how.scalars_on_device) {
+    scalars.put(std::array{1.0, how.beta});
+    set_attribute(problem.operation(), CUBLASLT_MATMUL_DESC_POINTER_MODE,
+                  static_cast<std::int32_t>(CUBLASLT_POINTER_MODE_DEVICE));
+    operands.alpha = scalars.data();
+    operands.beta = static_cast<const float*>(scalars.data()) + 1;
+  }
+  observe_call(how.words, [&] { return p.by([&] { return problem.multiply_by_first(light, operands); }); });
+}
+
+void multiply_in_place_as_other(cublasLtHandle_t light) {
+  multiply_placed(light, {.words = "D as C of another leading dimension"});
+  multiply_placed(light, {.words = "D as C of another leading dimension, beta 1", .beta = 1});
+  multiply_placed(light, {.words = "D as C of another leading dimension, scalars on the device",
+                          .scalars_on_device = true});
+}
+
+// ---- groups ----
+
+#if CUBLAS_VER_MAJOR > 12 || (CUBLAS_VER_MAJOR == 12 && CUBLAS_VER_MINOR >= 4)
+/// One group of two products. Its arrays and scalars are where the pointer mode says.
+product_result multiply_group(cublasHandle_t handle, cublasPointerMode_t mode) {
+  argument_check::product described;
+  described.m = 24, described.n = 20, described.k = 32, described.batch = 2;
+  checked_product p(described);
+  const auto& d = p.described();
+  const guarded_array addresses(CUDA_R_64F, 6);
+  const auto array_of = [&](int operand, float* first, std::int64_t stride) {
+    const std::array<float*, 2> pointers{first, first + stride};
+    float** const at = static_cast<float**>(addresses.data()) + 2 * operand;
+    require(cudaMemcpy(at, pointers.data(), sizeof pointers, cudaMemcpyDefault));
+    return at;
+  };
+  float* const* a = array_of(0, static_cast<float*>(p.a.data()), d.a.stride);
+  float* const* b = array_of(1, static_cast<float*>(p.b.data()), d.b.stride);
+  float* const* c = array_of(2, static_cast<float*>(p.c.data()), d.c.stride);
+  guarded_array scalars(CUDA_R_32F, 2);
+  scalars.put(std::array{1.0, 0.0});
+  const bool on_host = mode == CUBLAS_POINTER_MODE_HOST;
+  const auto* const alpha = static_cast<const float*>(on_host ? p.alpha() : scalars.data());
+  const auto* const beta =
+      on_host ? static_cast<const float*>(p.beta()) : static_cast<const float*>(scalars.data()) + 1;
+  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
+  const int m = narrow(d.m), n = narrow(d.n), k = narrow(d.k), lda = narrow(d.a.leading_dimension),
+            ldb = narrow(d.b.leading_dimension), ldc = narrow(d.c.leading_dimension), size = narrow(d.batch);
+  require(cublasSetPointerMode(handle, mode));
+  return p.by([&] {
+    return cublasSgemmGroupedBatched(handle, &d.a_op, &d.b_op, &m, &n, &k, alpha, a, &lda, b, &ldb, beta, c,
+                                     &ldc, 1, &size);
+  });
+}
+#else
+product_result multiply_group(cublasHandle_t /*handle*/, cublasPointerMode_t /*mode*/) {
+  throw not_provoked("built with a CUDA before 12.4, whose headers have no cublasSgemmGroupedBatched");
+}
+#endif
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  void* const workspace = new_usual_workspace();
+  long_sum sum;
+  require(sum.problem.heuristic(light, usual_workspace_bytes));
+  if (sum.problem.results().empty()) throw not_provoked("the heuristic knows no algorithm for a long sum");
+  const auto best = sum.problem.results().front();
+  observe(multiply_with_what_it_says(sum, light, best, workspace));
+  checked_product p(halves());
+  observe_call("FP16 by its own algorithm", [&] { return p.by_lt(light); });
+  multiply_placed(light, {.words = "in place", .same_description = true});
+  multiply_placed(light, {.words = "in place, beta 1", .beta = 1, .same_description = true});
+}
+
+// ---- faults ----
+
+void smaller_workspace(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  void* const workspace = new_usual_workspace();
+  long_sum sum;
+  const auto chosen = sum.one_with_workspace(light);
+  t.measure("workspace of the algorithm", static_cast<double>(chosen.workspaceSize), "bytes");
+  observe(multiply_without_workspace(sum, light, chosen));
+  observe(multiply_with_workspace_of_no_bytes(sum, light, chosen, workspace));
+  observe(multiply_with_one_byte_less(sum, light, chosen, workspace));
+  observe(multiply_with_the_size_but_no_pointer(sum, light, chosen));
+}
+
+void tiny_preference(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  long_sum sum;
+  observe(query_for_sums_in_workspace(sum.problem, light, 0));
+  observe(query_for_sums_in_workspace(sum.problem, light, 256));
+}
+
+void stale(trial& t) {
+  const auto uses = other_uses();
+  t.each_row(2 * uses.size(), [&]() -> trial::row_function {
+    t.open_context();
+    return [&uses, algorithm = std::make_shared<const stale_algorithm>()](std::size_t row) {
+      reuse(*algorithm, uses.at(row / 2), row % 2 == 0);
+    };
+  });
+}
+
+void no_algorithm(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  void* const workspace = new_usual_workspace();
+  argument_check::product floats;
+  floats.m = 96, floats.n = 80, floats.k = 64;
+  for (const use& u : {use{"FP32", floats}, use{"FP16", halves()}}) {
+    observe_call((u.words + " with no algorithm and no workspace").c_str(),
+                 [&] { return multiply_without_algorithm(light, u.described, nullptr, 0); });
+    observe_call((u.words + " with no algorithm and a workspace").c_str(), [&] {
+      return multiply_without_algorithm(light, u.described, workspace, usual_workspace_bytes);
+    });
+  }
+  long_sum sum;
+  observe_call("a long sum with no algorithm and no workspace",
+               [&] { return sum.multiply(light, nullptr, nullptr, 0); });
+  observe_call("a long sum with no algorithm and a workspace",
+               [&] { return sum.multiply(light, nullptr, workspace, usual_workspace_bytes); });
+}
+
+void in_place_as_other(trial& t) {
+  t.open_context();
+  multiply_in_place_as_other(new_light_handle());
+}
+
+cublasHandle_t new_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+void group_with_device_scalars(trial& t) {
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
+  observe(multiply_group(handle, CUBLAS_POINTER_MODE_DEVICE));
+}
+
+// ---- remedies ----
+
+void size_it_says(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  void* const workspace = new_usual_workspace();
+  long_sum sum;
+  const auto chosen = sum.one_with_workspace(light);
+  observe(multiply_without_workspace(sum, light, chosen));
+  t.apply("as much workspace as the algorithm says");
+  observe(multiply_with_what_it_says(sum, light, chosen, workspace));
+}
+
+void ask_for_what_there_is(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  long_sum sum;
+  const auto chosen = sum.one_with_workspace(light);
+  observe(multiply_without_workspace(sum, light, chosen));
+  t.apply("a query for no workspace");
+  const auto ask = [&] { return sum.problem.heuristic(light, 0); };
+  if (observe_call("cublasLtMatmulAlgoGetHeuristic", ask) != CUBLAS_STATUS_SUCCESS) return;
+  if (sum.problem.results().empty()) return;  // nothing to multiply with: not cleared
+  const auto fitting = sum.problem.results().front();
+  observe(multiply_without_workspace(sum, light, fitting));
+}
+
+void larger_preference(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  void* const workspace = new_usual_workspace();
+  long_sum sum;
+  observe(query_for_sums_in_workspace(sum.problem, light, 0));
+  t.apply("a query for 32 MiB");
+  if (observe(query_for_sums_in_workspace(sum.problem, light, usual_workspace_bytes)).found == 0) return;
+  const auto found = sum.problem.results().front();
+  observe(multiply_with_what_it_says(sum, light, found, workspace));
+}
+
+void check_first(trial& t) {
+  t.open_context();
+  const stale_algorithm algorithm;
+  t.apply("cublasLtMatmulAlgoCheck, and a fresh query where it refuses or operands are less aligned");
+  for (const use& u : other_uses())
+    observe_call((u.words + " after a check").c_str(), [&] { return multiply_after_check(algorithm, u); });
+}
+
+void same_description(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  multiply_in_place_as_other(light);
+  t.apply("the same description for C and D");
+  multiply_placed(light, {.words = "in place", .same_description = true});
+  multiply_placed(light, {.words = "in place, beta 1", .beta = 1, .same_description = true});
+  multiply_placed(
+      light,
+      {.words = "in place, scalars on the device", .scalars_on_device = true, .same_description = true});
+}
+
+void c_elsewhere(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  multiply_in_place_as_other(light);
+  t.apply("an address of its own for a C that is not read");
+  multiply_placed(light, {.words = "C elsewhere", .elsewhere = true});
+  multiply_placed(
+      light, {.words = "C elsewhere, scalars on the device", .scalars_on_device = true, .elsewhere = true});
+}
+
+void group_with_host_scalars(trial& t) {
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
+  observe(multiply_group(handle, CUBLAS_POINTER_MODE_DEVICE));
+  t.apply("host pointer mode");
+  observe(multiply_group(handle, CUBLAS_POINTER_MODE_HOST));
+}
+
+// ---- the case ----
+
+failure_case algorithms() {
+  failure_case c;
+  c.name = "types.algorithms";
+  c.summary = "an algorithm, a workspace, a description of C or a pointer mode that does not fit the product";
+  c.failures = {"F-NS-10", "F-NS-11", "F-NS-12", "F-NS-13", "F-NS-15", "RN-13"};
+  c.add("control", arm_kind::control, "algorithms with what they were chosen for, and C in the place of D",
+        control);
+
+  c.add("smaller_workspace", arm_kind::fault, "less workspace than the algorithm says, or none",
+        smaller_workspace, {"S3-3"});
+  c.add("tiny_preference", arm_kind::fault, "a query for algorithms that sum up in a workspace of few bytes",
+        tiny_preference);
+  c.add("stale", arm_kind::fault, "an algorithm used again for another product", stale);
+  c.add("no_algorithm", arm_kind::fault, "a null algorithm, with and without a workspace", no_algorithm);
+  c.add("in_place_as_other", arm_kind::fault, "D as C under another description", in_place_as_other);
+  c.add("group_with_device_scalars", arm_kind::fault, "grouped products in device pointer mode",
+        group_with_device_scalars);
+
+  c.add("size_it_says", arm_kind::remedy, "as much workspace as the algorithm says", size_it_says);
+  c.add("ask_for_what_there_is", arm_kind::remedy, "a query for the workspace that there is",
+        ask_for_what_there_is);
+  c.add("larger_preference", arm_kind::remedy, "a query for 32 MiB", larger_preference);
+  c.add("check_first", arm_kind::remedy, "cublasLtMatmulAlgoCheck before reuse, and a fresh query",
+        check_first)
+      .against = "stale";
+  c.add("same_description", arm_kind::remedy, "the same description for C and D", same_description);
+  c.add("c_elsewhere", arm_kind::remedy, "an address of its own for C", c_elsewhere);
+  c.add("group_with_host_scalars", arm_kind::remedy, "grouped products in host pointer mode",
+        group_with_host_scalars);
+  c.quick = {"control",           "smaller_workspace", "no_algorithm",
+             "in_place_as_other", "size_it_says",      "same_description"};
+  return c;
+}
+
+const register_case here{algorithms()};
+
+}  // namespace
+}  // namespace cufault

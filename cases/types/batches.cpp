@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Batches: more than 65535 products in a call, counts that differ between the descriptions of cuBLASLt's matrices, and one
+//              column of C for all columns of D.
+// Why          A grid has 65535 blocks in its third dimension. cuBLASLt takes the count from one of several descriptions. A leading
+//              dimension of 0 is a broadcast, which not every kernel reads right.
+// Documented   Release notes: batches above 65535 are split by cuBLAS since 12.2 Update 2; before 13.1 different counts of A and B are
+//              not rejected (5645772); before 13.2 a C of leading dimension 0 gives wrong results (5845724). Users: tensorflow#44175,
+//              mlx#3858 (many products), CUDALibrarySamples#185 (counts).
+// What helps   Recommended: 65535 products at most at a time; the same count on every description; a C that is written out.
+#include "cases/types/light_products.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+cublasHandle_t new_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+// ---- many products ----
+
+constexpr std::int64_t most_in_grid = 65535;
+
+/// Tiny products of FP32, and arrays of pointers to their operands in device memory.
+class many {
+ public:
+  explicit many(std::int64_t count)
+      : p_(tiny(count)), a_(pointers(p_.a, 0)), b_(pointers(p_.b, 1)), c_(pointers(p_.c, 2)) {}
+
+  /// At most `at_a_time` products a call.
+  product_result strided(cublasHandle_t handle, std::int64_t at_a_time) {
+    const auto& d = p_.described();
+    return in_parts(at_a_time, [&](std::int64_t first, int count) {
+      return cublasSgemmStridedBatched(handle, d.a_op, d.b_op, m, n, k, one(), at(p_.a) + first * d.a.stride,
+                                       m, d.a.stride, at(p_.b) + first * d.b.stride, k, d.b.stride, zero(),
+                                       at(p_.c) + first * d.c.stride, m, d.c.stride, count);
+    });
+  }
+  product_result by_pointers(cublasHandle_t handle, std::int64_t at_a_time) {
+    const auto& d = p_.described();
+    return in_parts(at_a_time, [&](std::int64_t first, int count) {
+      return cublasSgemmBatched(handle, d.a_op, d.b_op, m, n, k, one(), a_ + first, m, b_ + first, k, zero(),
+                                c_ + first, m, count);
+    });
+  }
+  product_result by_gemm_ex(cublasHandle_t handle) { return p_.by_gemm_ex(handle); }
+  product_result by_lt(cublasLtHandle_t light) { return p_.by_lt(light); }
+
+ private:
+  static constexpr int m = 5, n = 3, k = 4;
+  static argument_check::product tiny(std::int64_t count) {
+    argument_check::product p;
+    p.m = m, p.n = n, p.k = k, p.batch = count;
+    return p;
+  }
+  static float* at(const guarded_array& of) { return static_cast<float*>(of.data()); }
+  const float* one() { return static_cast<const float*>(p_.alpha()); }
+  const float* zero() { return static_cast<const float*>(p_.beta()); }
+
+  /// Given back by the end of the process.
+  float** pointers(const guarded_array& of, int operand) const {
+    const auto& d = p_.described();
+    const std::array strides{d.a.stride, d.b.stride, d.c.stride};
+    std::vector<float*> all(static_cast<std::size_t>(d.batch));
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = at(of) + static_cast<std::int64_t>(i) * strides.at(static_cast<std::size_t>(operand));
+    void* on_device = nullptr;
+    require(cudaMalloc(&on_device, all.size() * sizeof(float*)));
+    require(cudaMemcpy(on_device, all.data(), all.size() * sizeof(float*), cudaMemcpyDefault));
+    return static_cast<float**>(on_device);
+  }
+  template <class Part>
+  product_result in_parts(std::int64_t at_a_time, Part part) {
+    return p_.by([&] {
+      auto status = CUBLAS_STATUS_SUCCESS;
+      const std::int64_t all = p_.described().batch;
+      for (std::int64_t first = 0; first < all && status == CUBLAS_STATUS_SUCCESS; first += at_a_time)
+        status = part(first, static_cast<int>(std::min(at_a_time, all - first)));
+      return status;
+    });
+  }
+
+  checked_product p_;
+  float **a_, **b_, **c_;
+};
+
+void multiply_many(cublasHandle_t handle, cublasLtHandle_t light, std::int64_t count) {
+  many products(count);
+  const auto row = [&](const char* function, auto call) {
+    observe_call(fmt::format("{} products by {}", count, function).c_str(), call);
+  };
+  row("cublasSgemmStridedBatched", [&] { return products.strided(handle, count); });
+  row("cublasSgemmBatched", [&] { return products.by_pointers(handle, count); });
+  row("cublasGemmStridedBatchedEx", [&] { return products.by_gemm_ex(handle); });
+  row("cublasLtMatmul", [&] { return products.by_lt(light); });
+}
+
+constexpr std::array too_many{most_in_grid + 1, std::int64_t{70'000}};
+
+// ---- counts ----
+
+/// Of the descriptions of A, B and C, which is D's too.
+struct counts {
+  const char* words;
+  std::int32_t a, b, c;
+};
+constexpr counts all_two{"2 on A, B and C", 2, 2, 2};
+constexpr std::array differing_counts{
+    counts{"2 on A alone", 2, 1, 1}, counts{"2 on A and C, 1 on B", 2, 1, 2},
+    counts{"2 on B and C, 1 on A", 1, 2, 2}, counts{"2 on A and B, 1 on C", 2, 2, 1}};
+
+/// Two products are meant, and there is memory for both, whatever is said.
+void multiply_batch(cublasLtHandle_t light, const counts& said) {
+  argument_check::product two;
+  two.m = 96, two.n = 80, two.k = 64, two.batch = 2;
+  checked_product p(two);
+  lt_problem problem(p.described());
+  const auto count = [](cublasLtMatrixLayout_t layout, std::int32_t matrices) {
+    set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, matrices);
+  };
+  count(problem.a(), said.a);
+  count(problem.b(), said.b);
+  count(problem.c(), said.c);
+  observe_call(said.words, [&] { return p.by_lt(light, nullptr, 0, &problem); });
+}
+
+void multiply_differing_counts(cublasLtHandle_t light) {
+  for (const counts& said : differing_counts) multiply_batch(light, said);
+}
+
+// ---- one column of C ----
+
+struct broadcast {
+  const char* type_name;
+  cudaDataType type;
+};
+constexpr std::array broadcasts{broadcast{"FP32", CUDA_R_32F}, broadcast{"FP16", CUDA_R_16F}};
+
+enum class c_is { one_column, written_out };
+
+/// D = A B + the same column for each column of D.
+void multiply_and_add_column(cublasLtHandle_t light, const broadcast& of, c_is how) {
+  argument_check::product described;
+  auto& p = described;
+  p.m = 96, p.n = 80, p.k = 64;
+  p.a.type = p.b.type = p.c.type = of.type;
+  p.a.leading_dimension = p.c.leading_dimension = p.m;
+  p.b.leading_dimension = p.k;
+  const auto elements = [](std::int64_t rows, std::int64_t columns) {
+    return static_cast<std::size_t>(rows * columns);
+  };
+  const auto of_a = small_numbers(elements(p.m, p.k), fresh_seed());
+  const auto of_b = small_numbers(elements(p.k, p.n), fresh_seed());
+  const auto column = small_numbers(elements(p.m, 1), fresh_seed());
+  std::vector<double> columns(elements(p.m, p.n));
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = column[i % column.size()];
+
+  constexpr double beta = 1;
+  chosen_product sum(described, of_a, of_b, multiplied(described, 1, of_a, of_b, beta, columns), beta);
+  lt_problem problem(sum.described());
+  problem.d();  // a layout of its own, before C's is changed
+  if (how == c_is::one_column) set_attribute(problem.c(), CUBLASLT_MATRIX_LAYOUT_LD, std::int64_t{0});
+  const auto& content = how == c_is::one_column ? column : columns;
+  guarded_array c(of.type, content.size());
+  c.put(content);
+  const std::string words =
+      fmt::format("{} with {} of C", of.type_name, how == c_is::one_column ? "one column" : "every column");
+  observe_call(words.c_str(), [&] {
+    return sum.by([&] { return problem.multiply_by_first(light, sum.with_c(c.data())); });
+  });
+}
+
+// ---- arms ----
+
+void control(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  multiply_many(new_handle(), light, most_in_grid);
+  multiply_batch(light, all_two);
+  for (const broadcast& of : broadcasts) multiply_and_add_column(light, of, c_is::written_out);
+}
+
+void more_than_65535(trial& t) {
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
+  for (const std::int64_t count : too_many) multiply_many(handle, light, count);
+}
+
+void different_counts(trial& t) {
+  t.open_context();
+  multiply_differing_counts(new_light_handle());
+}
+
+void one_column_of_c(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  for (const broadcast& of : broadcasts) multiply_and_add_column(light, of, c_is::one_column);
+}
+
+void fewer_at_a_time(trial& t) {
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
+  const cublasLtHandle_t light = new_light_handle();
+  for (const std::int64_t count : too_many) multiply_many(handle, light, count);
+  t.apply("65535 products at most at a time");
+  for (const std::int64_t count : too_many) {
+    many products(count);
+    observe_call("cublasSgemmStridedBatched in parts",
+                 [&] { return products.strided(handle, most_in_grid); });
+    observe_call("cublasSgemmBatched in parts", [&] { return products.by_pointers(handle, most_in_grid); });
+  }
+}
+
+void same_counts(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  multiply_differing_counts(light);
+  t.apply("the count on every description");
+  multiply_batch(light, all_two);
+}
+
+void write_c_out(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  for (const broadcast& of : broadcasts) multiply_and_add_column(light, of, c_is::one_column);
+  t.apply("every column of C written out");
+  for (const broadcast& of : broadcasts) multiply_and_add_column(light, of, c_is::written_out);
+}
+
+failure_case batches() {
+  failure_case c;
+  c.name = "types.batches";
+  c.summary =
+      "more products in a batch than a grid has room for, counts that differ, one column of C for all";
+  c.failures = {"F-NS-14", "F-ARG-13", "RN-05", "RN-11"};
+  c.add("control", arm_kind::control, "65535 products, a batch of two, and every column of C", control);
+
+  c.add("more_than_65535", arm_kind::fault, "65536 and 70000 products in a call", more_than_65535);
+  c.add("different_counts", arm_kind::fault, "counts of a batch that differ between A, B and C",
+        different_counts);
+  c.add("one_column_of_c", arm_kind::fault, "C with a leading dimension of 0", one_column_of_c);
+
+  c.add("fewer_at_a_time", arm_kind::remedy, "65535 products at most at a time", fewer_at_a_time);
+  c.add("same_counts", arm_kind::remedy, "the same count on every description", same_counts);
+  c.add("write_c_out", arm_kind::remedy, "every column of C written out", write_c_out);
+  c.quick = {"control", "different_counts", "one_column_of_c", "same_counts", "write_c_out"};
+  return c;
+}
+
+const register_case here{batches()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,461 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Products whose element types do not go together: A unlike B, a C or a compute type that the operands have no kernel
+//              for, numbers that name no type at all. Worse where such a product is accepted, and the operands are read as another
+//              type than they are.
+// Why          Kernels exist for a list of combinations only. Which combination a call names is checked against that list, by two
+//              libraries and at several places, and pointers have no type.
+// Documented   cuBLAS documentation, cublasGemmEx and cublasLtMatmul: the tables of supported types; another combination is
+//              CUBLAS_STATUS_NOT_SUPPORTED, a type that is none CUBLAS_STATUS_INVALID_VALUE. One source document says
+//              INVALID_VALUE of all of them (S3-2), and that inputs and weights must have the same type (S3-11). Release notes,
+//              CUB-9942 (RN-09): single-precision compute and result, and operands of other types read as single precision.
+//              Reported as F-NS-07: whisper.cpp#1587, llama-cpp-python#941.
+// What helps   Converting to a combination of the tables. Checking the types before the call: how many of the rows here
+//              harness/argument_check.hpp foretells is measured, and which it does not.
+#include "cases/types/product_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace product_table;
+namespace check_detail = argument_check::detail;
+
+// ---- combinations ----
+
+struct combination {
+  entry function;
+  element_types types;
+};
+
+struct named_compute {
+  cublasComputeType_t type;
+  const char* name;
+};
+constexpr std::array computes{
+    named_compute{CUBLAS_COMPUTE_16F, "16F"}, named_compute{CUBLAS_COMPUTE_32F, "32F"},
+    named_compute{CUBLAS_COMPUTE_64F, "64F"}, named_compute{CUBLAS_COMPUTE_32I, "32I"},
+    named_compute{CUBLAS_COMPUTE_32F_FAST_TF32, "32F_FAST_TF32"},
+    named_compute{CUBLAS_COMPUTE_32F_FAST_16F, "32F_FAST_16F"},
+    named_compute{CUBLAS_COMPUTE_32F_FAST_16BF, "32F_FAST_16BF"},
+    named_compute{CUBLAS_COMPUTE_16F_PEDANTIC, "16F_PEDANTIC"},
+    named_compute{CUBLAS_COMPUTE_32F_PEDANTIC, "32F_PEDANTIC"},
+    named_compute{CUBLAS_COMPUTE_64F_PEDANTIC, "64F_PEDANTIC"},
+    named_compute{CUBLAS_COMPUTE_32I_PEDANTIC, "32I_PEDANTIC"},
+    // Not in the headers of CUDA 12.0.
+    named_compute{static_cast<cublasComputeType_t>(check_detail::compute_32f_emulated_16bfx9),
+                  "32F_EMULATED_16BFX9"},
+    named_compute{static_cast<cublasComputeType_t>(check_detail::compute_64f_emulated_fixedpoint),
+                  "64F_EMULATED_FIXEDPOINT"}};
+constexpr std::span all_computes(computes);
+constexpr auto usual_computes = all_computes.first(4), single = all_computes.subspan(1, 1);
+
+/// "R_16F"
+std::string short_name(cudaDataType type) {
+  const std::string whole = check_detail::type_name(type), prefix = "CUDA_";
+  return whole.starts_with(prefix) ? whole.substr(prefix.size()) : whole;
+}
+
+std::string text_of(const combination& each) {
+  const element_types& types = each.types;
+  const auto* const compute = std::find_if(computes.begin(), computes.end(),
+                                           [&](const named_compute& x) { return x.type == types.compute; });
+  const auto text = fmt::format("{} {} {} {} COMPUTE_{}", name_of(each.function), short_name(types.a),
+                                short_name(types.b), short_name(types.c), compute->name);
+  return each.function == entry::cublas_lt ? fmt::format("{} scalars {}", text, short_name(types.scalar))
+                                           : text;
+}
+
+/// What cublasGemmEx reads alpha as, to which the scalars belong, whatever the operands are.
+cudaDataType usual_scalar(cublasComputeType_t compute, cudaDataType c) {
+  const bool is_complex = c == CUDA_C_32F || c == CUDA_C_64F;
+  switch (check_detail::computing_of(compute)) {
+    case check_detail::computing::half:
+      return CUDA_R_16F;
+    case check_detail::computing::integer:
+      return CUDA_R_32I;
+    case check_detail::computing::twofold:
+      return is_complex ? CUDA_C_64F : CUDA_R_64F;
+    default:
+      return is_complex ? CUDA_C_32F : CUDA_R_32F;
+  }
+}
+
+combination with_usual_scalar(entry function, cudaDataType a, cudaDataType b, cudaDataType c,
+                              cublasComputeType_t compute) {
+  return {function, {a, b, c, compute, usual_scalar(compute, c)}};
+}
+
+/// The product by the call that is meant. By cuBLASLt twice: with the heuristic's first algorithm, and with none, so that
+/// cublasLtMatmul itself has to say what it does not take.
+status_record multiply(const workbench& on, const combination& each) {
+  checked_product work(turned_product(each.function, each.types));
+  if (each.function != entry::cublas_lt) return record_of(work.by_gemm_ex(on.handle));
+  lt_problem problem(work.described());
+  const product_result chosen = work.by_lt(on.light, on.workspace, usual_workspace_bytes, &problem);
+  status_record came_to = record_of(chosen);
+  if (chosen.waited != cudaSuccess) return came_to;
+  const product_result unchosen = work.by([&] {
+    return problem.multiply(
+        on.light,
+        lt_operands{work.alpha(), work.a.data(), work.b.data(), work.beta(), work.c.data(), work.c.data()},
+        nullptr, on.workspace, usual_workspace_bytes);
+  });
+  came_to.detail = fmt::format("without an algorithm: {}", record_of(unchosen).name);
+  return came_to;
+}
+
+std::vector<row> rows_of(const std::vector<combination>& combinations) {
+  std::vector<row> rows;
+  for (const combination& each : combinations)
+    rows.push_back({text_of(each), [each](const workbench& on) { return multiply(on, each); }});
+  return rows;
+}
+
+constexpr std::array both_functions{entry::cublas, entry::cublas_lt};
+
+// ---- tables of them ----
+
+/// All combinations of what is listed.
+struct block {
+  std::span<const cudaDataType> operands;
+  bool mixed;                             ///< A unlike B too
+  std::span<const cudaDataType> results;  ///< empty: that of A
+  std::span<const named_compute> computes;
+  std::span<const cudaDataType> scalars{};  ///< of cuBLASLt, which is told; empty: the usual one
+};
+
+// Small whole numbers are exact in all of these; FP8 as a result would round the sums.
+constexpr std::array operand_types{CUDA_R_16F, CUDA_R_16BF,    CUDA_R_32F,     CUDA_R_64F,
+                                   CUDA_R_8I,  CUDA_R_8F_E4M3, CUDA_R_8F_E5M2, CUDA_R_32I,
+                                   CUDA_C_8I,  CUDA_C_32F,     CUDA_C_64F};
+constexpr std::span all_operands(operand_types);
+constexpr auto common = all_operands.first(5), with_fp8 = all_operands.first(7);
+constexpr std::array result_types{CUDA_R_32F, CUDA_R_16BF, CUDA_R_16F, CUDA_R_64F,
+                                  CUDA_R_32I, CUDA_R_8I,   CUDA_C_32F, CUDA_C_64F};
+constexpr std::span all_results(result_types);
+constexpr std::array scalar_types{CUDA_R_16F, CUDA_R_32F, CUDA_R_64F, CUDA_R_32I};
+
+constexpr std::array usual_blocks{block{common, false, all_results.first(5), usual_computes},
+                                  block{with_fp8, true, all_results.first(2), single}};
+constexpr std::array every_block{block{all_operands, false, all_results, all_computes.first(5)},
+                                 block{with_fp8, true, all_results.first(5), single},
+                                 block{all_results, false, {}, all_computes},
+                                 block{common, false, {}, usual_computes, scalar_types}};
+
+/// Emulation is newer than the rest; what an older library does with its numbers is no matter of types.
+bool is_known(cublasComputeType_t compute) {
+  constexpr std::size_t with_emulation = 130100;
+  return compute < check_detail::compute_32f_emulated_16bfx9 || cublasLtGetVersion() >= with_emulation;
+}
+
+std::vector<combination> table(entry function, std::span<const block> blocks) {
+  std::vector<combination> all;
+  std::set<std::string> seen;
+  const auto add = [&](const combination& each) {
+    if (is_known(each.types.compute) && seen.insert(text_of(each)).second) all.push_back(each);
+  };
+  const auto add_all_scalars = [&](const block& of, const combination& usual) {
+    if (of.scalars.empty()) return add(usual);
+    for (const cudaDataType scalar : of.scalars) {
+      combination other = usual;
+      other.types.scalar = scalar;
+      add(other);
+    }
+  };
+  for (const block& of : blocks) {
+    if (!of.scalars.empty() && function != entry::cublas_lt) continue;
+    for (const cudaDataType a : of.operands) {
+      const auto others = of.mixed ? of.operands : std::span(&a, 1);
+      const auto results = of.results.empty() ? std::span(&a, 1) : of.results;
+      for (const cudaDataType b : others)
+        for (const cudaDataType c : results)
+          for (const named_compute& compute : of.computes)
+            add_all_scalars(of, with_usual_scalar(function, a, b, c, compute.type));
+    }
+  }
+  return all;
+}
+
+// ---- what is foretold ----
+
+std::string foretold(const combination& each, int capability) {
+  auto p = turned_product(each.function, each.types);
+  p.compute_capability = capability;
+  const auto problems = argument_check::check(p);
+  const auto has = [&](argument_check::severity what) {
+    return std::any_of(problems.begin(), problems.end(),
+                       [&](const argument_check::problem& x) { return x.what == what; });
+  };
+  using argument_check::severity;
+  return has(severity::refused)       ? "CUBLAS_STATUS_INVALID_VALUE"
+         : has(severity::unsupported) ? "CUBLAS_STATUS_NOT_SUPPORTED"
+         : has(severity::silent)      ? "WRONG_NUMBERS"
+                                      : "RIGHT_NUMBERS";
+}
+
+void every_combination(trial& t, entry function, std::span<const block> blocks) {
+  const auto all = table(function, blocks);
+  const auto came_to = run(t, rows_of(all));
+  const int capability = t.compute_capability();
+  std::vector<std::string> outside, mixed, missed;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string expected = foretold(all[i], capability);
+    if (expected == "CUBLAS_STATUS_NOT_SUPPORTED") outside.push_back(came_to[i]);
+    if (all[i].types.a != all[i].types.b) mixed.push_back(came_to[i]);
+    if (expected != came_to[i])
+      missed.push_back(fmt::format("foretold {}, came to {}: {}", expected, came_to[i], text_of(all[i])));
+  }
+  const auto times = [](const std::vector<std::string>& names, const char* name) {
+    return std::count(names.begin(), names.end(), name);
+  };
+  t.measure("accepted with wrong numbers", static_cast<double>(times(came_to, "WRONG_NUMBERS")));
+  t.measure("foretold rightly by argument_check", static_cast<double>(all.size() - missed.size()),
+            fmt::format("of {}", all.size()));
+  for (const std::string& each : missed) t.measure(each, 1);
+  t.conclude("S3-2", fails_as_invalid_value_only(outside),
+             fmt::format("{}: {} combinations that the documented tables do not have come to: {}",
+                         name_of(function), outside.size(), counted(outside)));
+  t.conclude("S3-11", times(mixed, "RIGHT_NUMBERS") == 0,
+             fmt::format("{}: {} combinations in which A and B differ come to: {}", name_of(function),
+                         mixed.size(), counted(mixed)));
+}
+
+// ---- controls ----
+
+/// Documented, and years old.
+void control(trial& t) {
+  const workbench on(t);
+  std::vector<element_types> documented{{CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F, CUDA_R_16F},
+                                        {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+                                        {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+                                        {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I},
+                                        {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+                                        {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F},
+                                        {CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUBLAS_COMPUTE_32F, CUDA_C_32F},
+                                        {CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F, CUDA_C_64F}};
+  if (on.capability >= 80)
+    documented.push_back({CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F});
+  std::vector<combination> all;
+  for (const entry function : both_functions)
+    for (const element_types& types : documented) all.push_back({function, types});
+  if (on.capability >= 89)
+    all.push_back(
+        {entry::cublas_lt, {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F}});
+  observe_rows(on, rows_of(all));
+}
+
+// ---- numbers that name no type of the tables ----
+
+/// Operands are in single precision, and the call is told something else.
+struct told_otherwise {
+  std::string text;
+  argument_check::product told;
+};
+
+std::vector<told_otherwise> lies(entry function) {
+  struct named {
+    cudaDataType type;
+    std::string name;
+  };
+  const auto none = [](int value) {
+    return named{static_cast<cudaDataType>(value), fmt::format("of {}", value)};
+  };
+  // What is read of the wider types is past the operands, and within their guards.
+  const named elsewhere[]{{CUDA_R_8U, "R_8U"},
+                          {CUDA_R_16I, "R_16I"},
+                          {CUDA_R_16U, "R_16U"},
+                          {CUDA_R_32U, "R_32U"},
+                          {CUDA_R_64I, "R_64I"},
+                          {CUDA_R_64U, "R_64U"},
+                          none(99),
+                          none(-1)};
+  const argument_check::product valid =
+      turned_product(function, {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F});
+  std::vector<told_otherwise> all;
+  const auto add = [&](const std::string& what, const std::string& value, const auto& change) {
+    told_otherwise one{fmt::format("{} {} {}", name_of(function), what, value), valid};
+    change(one.told);
+    all.push_back(std::move(one));
+  };
+  for (const auto& [type, name] : elsewhere) {
+    add("Atype", name, [type = type](auto& p) { p.a.type = type; });
+    add("Btype", name, [type = type](auto& p) { p.b.type = type; });
+    add("Atype and Btype", name, [type = type](auto& p) { p.a.type = p.b.type = type; });
+  }
+  for (const int value : {99, -1}) {
+    const auto& [type, name] = none(value);
+    add("Ctype", name, [type = type](auto& p) { p.c.type = type; });
+    if (function == entry::cublas_lt) add("scale type", name, [type = type](auto& p) { p.scalar = type; });
+  }
+  for (const int value : {99, -1, static_cast<int>(CUDA_R_32F)})  // the last is what old programs pass
+    add("computeType", fmt::format("of {}", value),
+        [=](auto& p) { p.compute = static_cast<cublasComputeType_t>(value); });
+  return all;
+}
+
+/// The first status that is not success.
+cublasStatus_t tell(lt_problem& problem, const argument_check::product& told) {
+  const auto of_layout = [](cublasLtMatrixLayout_t of, cudaDataType type) {
+    return cublasLtMatrixLayoutSetAttribute(of, CUBLASLT_MATRIX_LAYOUT_TYPE, &type, sizeof type);
+  };
+  const cublasStatus_t each[]{
+      of_layout(problem.a(), told.a.type), of_layout(problem.b(), told.b.type),
+      of_layout(problem.c(), told.c.type),
+      cublasLtMatmulDescSetAttribute(problem.operation(), CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, &told.compute,
+                                     sizeof told.compute),
+      cublasLtMatmulDescSetAttribute(problem.operation(), CUBLASLT_MATMUL_DESC_SCALE_TYPE, &told.scalar,
+                                     sizeof told.scalar)};
+  const auto* const failed = std::find_if(std::begin(each), std::end(each),
+                                          [](cublasStatus_t s) { return s != CUBLAS_STATUS_SUCCESS; });
+  return failed == std::end(each) ? CUBLAS_STATUS_SUCCESS : *failed;
+}
+
+/// Where it is accepted, right numbers mean that the lie was not heard.
+status_record multiply_as_told(const workbench& on, const told_otherwise& lie) {
+  checked_product work(turned_product(lie.told.function,
+                                      {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F}));
+  product_result result;
+  if (lie.told.function == entry::cublas_lt) {
+    lt_problem problem(work.described());
+    if (const auto status = tell(problem, lie.told); status != CUBLAS_STATUS_SUCCESS) {
+      status_record came_to = record_of(status);
+      came_to.detail = "when it was set";
+      return came_to;
+    }
+    result = work.by_lt(on.light, on.workspace, usual_workspace_bytes, &problem);
+  } else {
+    auto told = lie.told;
+    told.a.data = work.a.data(), told.b.data = work.b.data();
+    told.alpha = work.alpha(), told.beta = work.beta();
+    result = work.by([&] { return gemm_ex(on, told, work.c.data()); });
+  }
+  if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return record_of(result);
+  if (result.right) return {"TAKEN_AS_SINGLE_PRECISION", -1};
+  status_record accepted = record_of(result.status);
+  accepted.detail = work.c.written().empty() ? "C not written" : "C written";
+  return accepted;
+}
+
+void types_of_no_table(trial& t) {
+  std::vector<row> rows;
+  for (const entry function : both_functions)
+    for (const told_otherwise& lie : lies(function))
+      rows.push_back({lie.text, [lie](const workbench& on) { return multiply_as_told(on, lie); }});
+  const auto came_to = run(t, rows);
+  t.conclude("S3-2", fails_as_invalid_value_only(came_to),
+             fmt::format("{} calls with types that no table has, or that are none, come to: {}", rows.size(),
+                         counted(came_to)));
+}
+
+// ---- weights of a model, and its input ----
+
+std::vector<combination> integer_weights() {
+  std::vector<combination> all;
+  for (const entry function : both_functions)
+    for (const cudaDataType weights : {CUDA_R_32I, CUDA_R_8I})
+      all.push_back(with_usual_scalar(function, weights, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F));
+  return all;
+}
+
+void integer_model(trial& t) {
+  const auto came_to = run(t, rows_of(integer_weights()));
+  t.conclude("S3-2", fails_as_invalid_value_only(came_to),
+             fmt::format("weights of whole numbers and an input in single precision, {} calls, come to: {}",
+                         came_to.size(), counted(came_to)));
+}
+
+// ---- remedies ----
+
+std::vector<combination> in(cudaDataType type, cublasComputeType_t compute) {
+  std::vector<combination> all;
+  for (const entry function : both_functions)
+    all.push_back(with_usual_scalar(function, type, type, type, compute));
+  return all;
+}
+
+void weights_to_single_precision(trial& t) {
+  run_then(t, rows_of(integer_weights()), "weights and input in single precision",
+           rows_of(in(CUDA_R_32F, CUBLAS_COMPUTE_32F)));
+}
+
+void to_the_wider_type(trial& t) {
+  std::vector<combination> mixed;
+  for (const entry function : both_functions)
+    for (const cudaDataType b : {CUDA_R_16F, CUDA_R_64F})
+      mixed.push_back(with_usual_scalar(function, CUDA_R_32F, b, b == CUDA_R_64F ? b : CUDA_R_32F,
+                                        b == CUDA_R_64F ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F));
+  auto converted = in(CUDA_R_32F, CUBLAS_COMPUTE_32F);
+  std::ranges::copy(in(CUDA_R_64F, CUBLAS_COMPUTE_64F), std::back_inserter(converted));
+  run_then(t, rows_of(mixed), "both operands in the wider of the two types", rows_of(converted));
+}
+
+void misread_then_converted(trial& t) {
+  std::vector<combination> outside;
+  for (const cudaDataType type : operand_types)
+    for (const entry function : both_functions) {
+      const auto each = with_usual_scalar(function, type, type, CUDA_R_32F, CUBLAS_COMPUTE_32F);
+      if (foretold(each, 0) == "CUBLAS_STATUS_NOT_SUPPORTED") outside.push_back(each);
+    }
+  const auto came_to = run(t, rows_of(outside));
+  if (std::find(came_to.begin(), came_to.end(), "WRONG_NUMBERS") == came_to.end())
+    throw not_provoked(fmt::format(
+        "none of {} combinations into single precision that the tables do not have is accepted and wrong",
+        outside.size()));
+  t.apply("both operands converted to single precision");
+  observe_rows(workbench(t), rows_of(in(CUDA_R_32F, CUBLAS_COMPUTE_32F)));
+}
+
+// ---- the case ----
+
+failure_case type_combinations() {
+  failure_case c;
+  c.name = "types.combinations";
+  c.summary = "element types that do not go together";
+  c.failures = {"F-NS-07", "RN-09"};
+  c.add("control", arm_kind::control, "combinations of the documented tables", control);
+
+  const auto add = [&](const char* name, const char* summary, entry function, std::span<const block> blocks) {
+    c.add(name, arm_kind::fault, summary, [=](trial& t) { every_combination(t, function, blocks); },
+          {"S3-2", "S3-11"})
+        .timeout = std::chrono::seconds(180);
+  };
+  add("gemm_ex", "common types by cublasGemmEx", entry::cublas, usual_blocks);
+  add("lt", "common types by cublasLtMatmul", entry::cublas_lt, usual_blocks);
+  add("gemm_ex_every", "every combination by cublasGemmEx", entry::cublas, every_block);
+  add("lt_every", "every combination by cublasLtMatmul", entry::cublas_lt, every_block);
+  c.add("no_table", arm_kind::fault, "types that no table has, and numbers that name none", types_of_no_table,
+        {"S3-2"})
+      .timeout = std::chrono::seconds(120);
+  c.add("integer_weights", arm_kind::fault, "weights of whole numbers, an input in single precision",
+        integer_model, {"S3-2"});
+
+  c.add("wider_type", arm_kind::remedy, "two types, then both operands in the wider one", to_the_wider_type);
+  c.add("weights_to_single", arm_kind::remedy, "weights of whole numbers, then in single precision",
+        weights_to_single_precision);
+  c.add("misread_then_converted", arm_kind::remedy,
+        "a combination that is accepted and wrong, then both operands in single precision",
+        misread_then_converted);
+  c.quick = {"control", "gemm_ex", "lt", "no_table", "wider_type"};
+  return c;
+}
+
+const register_case here{type_combinations()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Products of INT8 with sums of INT32: in the tiled orders of Turing and Ampere, with extents or leading dimensions that are
+//              no multiples of 4, and by cuBLASLt with more than 65536 columns or in a batch.
+// Why          The tiled orders belong to kernels of older architectures. The instructions read four elements at a time along k. The
+//              last is a defect of one release.
+// Documented   cuBLAS documentation, cublasLtMatmul (INT8 kernels: orders of each architecture; pointers and leading dimensions of 4
+//              bytes) and cublasGemmEx. Release notes: N above 65536 and batches are not supported in 13.0 Updates 1 and 2 (5541380),
+//              fixed in 13.1. Users: bitsandbytes#599, #538, #383 (the orders, on Hopper), MatX#540, tvm#9898, CTranslate2#1865.
+// What helps   Recommended: column order with TN; zeros up to multiples of 4, or of 16; fewer columns at a time; a product at a time.
+#include "cases/types/light_products.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+/// A context, handles and a workspace. Given back by the end of the process.
+struct bench {
+  cublasLtHandle_t light;
+  cublasHandle_t handle = nullptr;
+  void* workspace;
+
+  explicit bench(trial& t) : light(open(t)), workspace(new_usual_workspace()) {
+    require(cublasCreate(&handle));
+  }
+
+ private:
+  static cublasLtHandle_t open(trial& t) {
+    t.open_context();
+    return new_light_handle();
+  }
+};
+
+argument_check::product int8(cublasOperation_t a_op, const extents& of) {
+  argument_check::product p;
+  p.a_op = a_op;
+  p.m = of.m, p.n = of.n, p.k = of.k;
+  p.a.type = p.b.type = CUDA_R_8I;
+  p.c.type = p.scalar = CUDA_R_32I;
+  p.compute = CUBLAS_COMPUTE_32I;
+  return p;
+}
+
+argument_check::product tn(const extents& of) {
+  return int8(CUBLAS_OP_T, of);
+}
+
+// ---- orders ----
+
+constexpr std::int64_t edge = 64;  // whole tiles of every order
+
+/// As bitsandbytes asks for it: A and C in COL32, B transposed in the order of an architecture. All elements of an operand are alike, so
+/// that the order does not show in the result.
+struct tiled_product {
+  chosen_product p;
+  lt_problem problem;
+
+  static argument_check::product nt() {
+    auto described = int8(CUBLAS_OP_N, {edge, edge, edge});
+    described.b_op = CUBLAS_OP_T;
+    for (auto* of : {&described.a, &described.b, &described.c}) of->leading_dimension = edge;
+    return described;
+  }
+  static std::vector<double> all(double number) { return std::vector<double>(edge * edge, number); }
+
+  explicit tiled_product(cublasLtOrder_t of_b)
+      : p(nt(), all(1), all(2), all(2 * edge)), problem(p.described()) {
+    const auto put = [](cublasLtMatrixLayout_t layout, cublasLtOrder_t order) {
+      set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, static_cast<std::int32_t>(order));
+      set_attribute(layout, CUBLASLT_MATRIX_LAYOUT_LD, std::int64_t{32 * edge});  // 32 columns are one tile
+    };
+    put(problem.a(), CUBLASLT_ORDER_COL32);
+    put(problem.b(), of_b);
+    put(problem.c(), CUBLASLT_ORDER_COL32);
+  }
+};
+
+product_result igemmlt(const bench& on, cublasLtOrder_t of_b) {
+  tiled_product tiled(of_b);
+  return tiled.p.by(
+      [&] { return tiled.problem.multiply(on.light, tiled.p.in_place(), nullptr, nullptr, 0); });
+}
+
+product_result igemmlt_by_heuristic(const bench& on, cublasLtOrder_t of_b) {
+  tiled_product tiled(of_b);
+  return tiled.p.by([&] { return tiled.problem.multiply_by_first(on.light, tiled.p.in_place()); });
+}
+
+void multiply_tiles(const bench& on) {
+  observe(igemmlt(on, CUBLASLT_ORDER_COL4_4R2_8C));
+  observe(igemmlt_by_heuristic(on, CUBLASLT_ORDER_COL4_4R2_8C));
+  observe(igemmlt(on, CUBLASLT_ORDER_COL32_2R_4R4));
+  observe(igemmlt_by_heuristic(on, CUBLASLT_ORDER_COL32_2R_4R4));
+}
+
+// ---- extents ----
+
+void multiply_by_both(const bench& on, const std::string& words, const argument_check::product& described) {
+  checked_product p(described);
+  observe_call((words + " by cublasGemmEx").c_str(), [&] { return p.by_gemm_ex(on.handle); });
+  observe_call((words + " by cublasLtMatmul").c_str(),
+               [&] { return p.by_lt(on.light, on.workspace, usual_workspace_bytes); });
+}
+
+void multiply_odd_extents(const bench& on) {
+  multiply_by_both(on, "2 by 8 by 3, NN", int8(CUBLAS_OP_N, {2, 8, 3}));
+  multiply_by_both(on, "8 by 8 by 3, TN", tn({8, 8, 3}));
+}
+
+std::string in_words(const extents& kept, const extents& to) {
+  return fmt::format("{} by {} by {} in {} by {} by {}", kept.m, kept.n, kept.k, to.m, to.n, to.k);
+}
+
+void multiply_padded_by_gemm_ex(const bench& on, const extents& kept, const extents& to) {
+  chosen_product p = padded(int8(CUBLAS_OP_N, to), kept);
+  const auto& d = p.described();
+  const lt_operands operands = p.in_place();
+  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
+  observe_call((in_words(kept, to) + ", NN by cublasGemmEx").c_str(), [&] {
+    return p.by([&] {
+      return cublasGemmEx(on.handle, d.a_op, d.b_op, narrow(d.m), narrow(d.n), narrow(d.k), operands.alpha,
+                          operands.a, d.a.type, narrow(d.a.leading_dimension), operands.b, d.b.type,
+                          narrow(d.b.leading_dimension), operands.beta, operands.d, d.c.type,
+                          narrow(d.c.leading_dimension), d.compute, CUBLAS_GEMM_DEFAULT);
+    });
+  });
+}
+
+void multiply_padded_by_lt(const bench& on, const extents& kept, const extents& to) {
+  chosen_product p = padded(tn(to), kept);
+  lt_problem problem(p.described());
+  observe_call((in_words(kept, to) + ", TN by cublasLtMatmul").c_str(), [&] {
+    return p.by([&] {
+      return problem.multiply_by_first(on.light, p.in_place(), on.workspace, usual_workspace_bytes);
+    });
+  });
+}
+
+// ---- many columns, batches ----
+
+constexpr std::int64_t most_columns = 65536, many_columns = 65540;
+constexpr std::int64_t side = 128;
+
+/// B repeats itself after a number of columns that divides nothing here, so that the reference is no work.
+chosen_product wide_product() {
+  constexpr std::int64_t period = 31;
+  auto p = tn({side, period, side});
+  p.a.leading_dimension = p.b.leading_dimension = p.c.leading_dimension = side;
+  const auto of_a = small_numbers(side * side, fresh_seed());
+  const auto columns = small_numbers(side * period, fresh_seed());
+  const auto result = multiplied(p, 1, of_a, columns, 0, std::vector<double>(side * period));
+  const auto repeated = [](const std::vector<double>& of) {
+    std::vector<double> all(static_cast<std::size_t>(side * many_columns));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = of[i % of.size()];
+    return all;
+  };
+  p.n = many_columns;
+  return {p, of_a, repeated(columns), repeated(result)};
+}
+
+/// The columns from `first` on, `count` of them, of the wide product.
+cublasStatus_t multiply_columns(const bench& on, const chosen_product& p, std::int64_t first,
+                                std::int64_t count) {
+  auto part = p.described();
+  part.n = count;
+  lt_operands operands = p.in_place();
+  operands.b = static_cast<const std::int8_t*>(operands.b) + first * side;
+  operands.c = operands.d = static_cast<std::int32_t*>(operands.d) + first * side;
+  lt_problem problem(part);
+  return problem.multiply_by_first(on.light, operands, on.workspace, usual_workspace_bytes);
+}
+
+product_result multiply_many_columns(const bench& on) {
+  chosen_product p = wide_product();
+  return p.by([&] { return multiply_columns(on, p, 0, many_columns); });
+}
+
+product_result multiply_many_columns_in_two_parts(const bench& on) {
+  chosen_product p = wide_product();
+  return p.by([&] {
+    if (const cublasStatus_t status = multiply_columns(on, p, 0, most_columns)) return status;
+    return multiply_columns(on, p, most_columns, many_columns - most_columns);
+  });
+}
+
+argument_check::product two_products() {
+  auto p = tn({side, side, side});
+  p.batch = 2;
+  return p;
+}
+
+product_result multiply_batch(const bench& on) {
+  checked_product p(two_products());
+  return p.by_lt(on.light, on.workspace, usual_workspace_bytes);
+}
+
+product_result multiply_one_at_a_time(const bench& on) {
+  checked_product p(two_products());
+  auto one = p.described();
+  one.batch = 1;
+  lt_problem problem(one);
+  return p.by([&] {
+    auto status = CUBLAS_STATUS_SUCCESS;
+    for (std::int64_t i = 0; i < two_products().batch && status == CUBLAS_STATUS_SUCCESS; ++i) {
+      auto* const c = static_cast<std::int32_t*>(p.c.data()) + i * one.c.stride;
+      status = problem.multiply_by_first(
+          on.light,
+          {p.alpha(), static_cast<const std::int8_t*>(p.a.data()) + i * one.a.stride,
+           static_cast<const std::int8_t*>(p.b.data()) + i * one.b.stride, p.beta(), c, c},
+          on.workspace, usual_workspace_bytes);
+    }
+    return status;
+  });
+}
+
+// ---- arms ----
+
+void control(trial& t) {
+  const bench on(t);
+  multiply_by_both(on, "TN", tn({side, side, side}));
+}
+
+void tiled_orders(trial& t) {
+  multiply_tiles(bench(t));
+}
+
+void odd_extents(trial& t) {
+  const bench on(t);
+  multiply_odd_extents(on);
+  multiply_by_both(on, "8 by 8 by 6, TN", tn({8, 8, 6}));
+  multiply_by_both(on, "6 by 8 by 8, NN", int8(CUBLAS_OP_N, {6, 8, 8}));
+  multiply_by_both(on, "6 by 8 by 8, TN", tn({6, 8, 8}));
+  multiply_by_both(on, "8 by 7 by 8, TN", tn({8, 7, 8}));
+}
+
+void many_columns_at_once(trial& t) {
+  const bench on(t);
+  observe(multiply_many_columns(on));
+}
+
+void batch(trial& t) {
+  const bench on(t);
+  observe(multiply_batch(on));
+}
+
+void column_order(trial& t) {
+  const bench on(t);
+  multiply_tiles(on);
+  t.apply("column order, TN");
+  multiply_by_both(on, "TN", tn({edge, edge, edge}));
+}
+
+void pad(trial& t, std::int64_t to) {
+  const bench on(t);
+  multiply_odd_extents(on);
+  t.apply(fmt::format("zeros up to multiples of {}", to));
+  const std::int64_t eight = std::max<std::int64_t>(8, to);
+  multiply_padded_by_gemm_ex(on, {2, 8, 3}, {to, eight, to});
+  multiply_padded_by_lt(on, {8, 8, 3}, {eight, eight, to});
+}
+
+void split_columns(trial& t) {
+  const bench on(t);
+  observe(multiply_many_columns(on));
+  t.apply("65536 columns, then the rest");
+  observe(multiply_many_columns_in_two_parts(on));
+}
+
+void one_at_a_time(trial& t) {
+  const bench on(t);
+  observe(multiply_batch(on));
+  t.apply("a product at a time");
+  observe(multiply_one_at_a_time(on));
+}
+
+failure_case int8_products() {
+  failure_case c;
+  c.name = "types.int8";
+  c.summary = "products of INT8: tiled orders, odd extents, many columns and batches";
+  c.failures = {"F-NS-05", "F-NS-06", "RN-01"};
+  c.add("control", arm_kind::control, "column order, TN, whole multiples of 16", control);
+
+  c.add("tiled_orders", arm_kind::fault, "COL32 with COL4_4R2_8C and with COL32_2R_4R4", tiled_orders);
+  c.add("odd_extents", arm_kind::fault, "extents and leading dimensions that are no multiples of 4",
+        odd_extents);
+  c.add("many_columns", arm_kind::fault, "65540 columns by cuBLASLt", many_columns_at_once);
+  c.add("batch", arm_kind::fault, "a batch of two by cuBLASLt", batch);
+
+  c.add("column_order", arm_kind::remedy, "column order and TN in place of tiled orders", column_order);
+  c.add("pad_to_4", arm_kind::remedy, "zeros up to multiples of 4", [](trial& t) { pad(t, 4); });
+  c.add("pad_to_16", arm_kind::remedy, "zeros up to multiples of 16", [](trial& t) { pad(t, 16); });
+  c.add("split_columns", arm_kind::remedy, "65536 columns at most at a time", split_columns);
+  c.add("one_at_a_time", arm_kind::remedy, "a product at a time in place of a batch", one_at_a_time);
+  c.quick = {"control", "tiled_orders", "odd_extents", "batch", "pad_to_16", "one_at_a_time"};
+  return c;
+}
+
+const register_case here{int8_products()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/checked_product.hpp"
+#include "harness/elements.hpp"
+#include "harness/lt_problem.hpp"
+#include "harness/trial.hpp"
+
+#include <cublasLt.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+
+/// What frameworks allow and allocate on recent devices. Given back by the end of the process.
+constexpr std::size_t usual_workspace_bytes = 32 << 20;
+inline void* new_usual_workspace() {
+  void* workspace = nullptr;
+  require(cudaMalloc(&workspace, usual_workspace_bytes));
+  return workspace;
+}
+
+/// A product of numbers that the case chooses, where those of checked_product will not do.
+class chosen_product {
+ public:
+  /// `described` says every leading dimension; `of_a`, `of_b` and `expected` are whole arrays, as they are stored.
+  chosen_product(const argument_check::product& described, const std::vector<double>& of_a,
+                 const std::vector<double>& of_b, std::vector<double> expected, double beta = 0)
+      : a(described.a.type, of_a.size()),
+        b(described.b.type, of_b.size()),
+        d(described.c.type, expected.size()),
+        described_(described),
+        expected_(std::move(expected)),
+        alpha_(encoded(described.scalar, std::array{1.0})),
+        beta_(encoded(described.scalar, std::array{beta})) {
+    a.put(of_a);
+    b.put(of_b);
+  }
+
+  guarded_array a, b, d;
+  [[nodiscard]] const argument_check::product& described() const { return described_; }
+  [[nodiscard]] lt_operands in_place() const { return with_c(d.data()); }
+  [[nodiscard]] lt_operands with_c(const void* c) const {
+    return {alpha_.data(), a.data(), b.data(), beta_.data(), c, d.data()};
+  }
+  /// D poisoned, the call, and every element of D compared.
+  template <class Call>
+  product_result by(Call&& call) {
+    d.poison();
+    product_result result{.status = call(), .waited = cudaDeviceSynchronize()};
+    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+    result.right = differing(expected_, d.get()).empty() && d.guards_intact();
+    return result;
+  }
+
+ private:
+  argument_check::product described_;
+  std::vector<double> expected_;
+  std::vector<std::byte> alpha_, beta_;
+};
+
+struct extents {
+  std::int64_t m = 0, n = 0, k = 0;
+};
+
+/// Numbers in as much of the operands as `kept` says, and zeros in the rest, of least leading dimensions.
+inline chosen_product padded(argument_check::product described, const extents& kept) {
+  const auto numbers = [](argument_check::matrix& of, cublasOperation_t op, std::int64_t rows,
+                          std::int64_t columns, std::int64_t kept_rows, std::int64_t kept_columns) {
+    if (op != CUBLAS_OP_N) {
+      std::swap(rows, columns);
+      std::swap(kept_rows, kept_columns);
+    }
+    of.leading_dimension = rows;
+    auto all = small_numbers(static_cast<std::size_t>(rows * columns), fresh_seed());
+    for (std::int64_t i = 0; i < rows * columns; ++i)
+      if (i % rows >= kept_rows || i / rows >= kept_columns) all[static_cast<std::size_t>(i)] = 0;
+    return all;
+  };
+  auto& p = described;
+  const auto of_a = numbers(p.a, p.a_op, p.m, p.k, kept.m, kept.k);
+  const auto of_b = numbers(p.b, p.b_op, p.k, p.n, kept.k, kept.n);
+  p.c.leading_dimension = p.m;
+  return {p, of_a, of_b,
+          multiplied(p, 1, of_a, of_b, 0, std::vector<double>(static_cast<std::size_t>(p.m * p.n)))};
+}
+
+}  // namespace cufault

@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Products by alpha and beta: of another type than the compute type reads, so that one is zero or garbage; a beta that
+//              is nearly zero, with a C that was never initialised; products of 8-bit integers by 2; null instead of a scalar.
+// Why          Scalars are passed as pointers without a type, and how many bytes are read of them is a matter of the compute type.
+//              Only a beta of exactly zero means that C is not read: anything else times NaN is NaN.
+// Documented   cuBLAS documentation, cublasGemmEx: the scale type of each compute type; cublas<t>gemm and its like: with a beta
+//              of 0, C need not be a valid input. Release notes (RN-15, CUB-8873): with 8-bit integers and 32-bit integer scalars,
+//              alpha and beta must be 0 or 1. Reported: zeros and garbage with CUBLAS_STATUS_SUCCESS, FasterTransformer#49,
+//              DeepLearningExamples#143, cudarc#151; NaN by way of beta, rocBLAS#125, rocBLAS#538.
+// What helps   Scalars of the compute type, or a compute type for the scalars; a beta of exactly 0, or a cleared C; an alpha of 1.
+//              How many of the wrong types harness/argument_check.hpp finds before the call is measured.
+#include "cases/types/product_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace product_table;
+
+constexpr std::array both_functions{entry::cublas, entry::cublas_lt};
+
+// ---- alpha and beta of the wrong type ----
+
+/// Operands with the scalars that their compute type reads, and what programs pass instead.
+struct mistake {
+  const char* compute;
+  element_types types;
+  cudaDataType passed;
+};
+constexpr std::array mistakes{
+    mistake{"16F", {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F, CUDA_R_16F}, CUDA_R_32F},
+    mistake{"32F", {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F}, CUDA_R_16F},
+    mistake{"32F", {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F}, CUDA_R_64F},
+    mistake{"32F", {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F}, CUDA_R_32I},
+    mistake{"64F", {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F}, CUDA_R_32F},
+    mistake{"32I", {CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I}, CUDA_R_32F}};
+
+/// How the caller sees it: the type of alpha and beta is `passed`.
+argument_check::product as_passed(entry function, const element_types& types, cudaDataType passed) {
+  auto p = turned_product(function, types);
+  p.scalar = passed;
+  return p;
+}
+
+/// "every element is zero", where a product was accepted and is wrong.
+std::string what_is_wrong(const checked_product& work) {
+  const auto numbers = work.c.get();
+  const bool zeros = std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0; });
+  return zeros ? "every element is zero" : "";
+}
+
+/// The types are what the library is told; behind alpha and beta, which it is not told of, is `passed`.
+status_record multiply(const workbench& on, entry function, const element_types& types, cudaDataType passed) {
+  checked_product work(as_passed(function, types, passed));
+  product_result result;
+  if (function == entry::cublas_lt) {
+    lt_problem problem(turned_product(function, types));
+    result = work.by_lt(on.light, on.workspace, usual_workspace_bytes, &problem);
+  } else {
+    result = work.by_gemm_ex(on.handle);
+  }
+  status_record came_to = record_of(result);
+  if (came_to.name == "WRONG_NUMBERS") came_to.detail = what_is_wrong(work);
+  return came_to;
+}
+
+row scalar_row(entry function, const mistake& m, cudaDataType passed) {
+  return {fmt::format("{} {} COMPUTE_{} alpha {}", name_of(function),
+                      argument_check::detail::type_name(m.types.a), m.compute,
+                      argument_check::detail::type_name(passed)),
+          [=](const workbench& on) { return multiply(on, function, m.types, passed); }};
+}
+
+enum class scalars { as_passed, as_read };
+
+std::vector<row> scalar_rows(scalars which) {
+  std::vector<row> rows;
+  for (const entry function : both_functions)
+    for (const mistake& m : mistakes)
+      rows.push_back(scalar_row(function, m, which == scalars::as_passed ? m.passed : m.types.scalar));
+  return rows;
+}
+
+void wrong_type(trial& t) {
+  run(t, scalar_rows(scalars::as_passed));
+  std::size_t found = 0;
+  for (const entry function : both_functions)
+    for (const mistake& m : mistakes) {
+      const auto problems = argument_check::check(as_passed(function, m.types, m.passed));
+      found +=
+          std::any_of(problems.begin(), problems.end(), [](const auto& p) { return p.argument == "alpha"; });
+    }
+  t.measure("wrong types that argument_check finds", static_cast<double>(found),
+            fmt::format("of {}", both_functions.size() * mistakes.size()));
+}
+
+void scalars_of_compute_type(trial& t) {
+  run_then(t, scalar_rows(scalars::as_passed), "scalars of the type that the compute type reads",
+           scalar_rows(scalars::as_read));
+}
+
+void compute_type_of_scalars(trial& t) {
+  const mistake& halves = mistakes[0];
+  const mistake& singles = mistakes[1];  // the same operands
+  std::vector<row> before, after;
+  for (const entry function : both_functions) {
+    before.push_back(scalar_row(function, halves, halves.passed));
+    after.push_back(scalar_row(function, singles, halves.passed));
+  }
+  run_then(t, before, "CUBLAS_COMPUTE_32F, and the scalars stay as they are", after);
+}
+
+// ---- null ----
+
+status_record multiply_by_null(const workbench& on, entry function, const element_types& types,
+                               bool null_alpha) {
+  checked_product work(turned_product(function, types));
+  const void* const alpha = null_alpha ? nullptr : work.alpha();
+  const void* const beta = null_alpha ? work.beta() : nullptr;
+  if (function == entry::cublas_lt) {
+    lt_problem problem(work.described());
+    return record_of(work.by([&] {
+      return problem.multiply_by_first(
+          on.light, {alpha, work.a.data(), work.b.data(), beta, work.c.data(), work.c.data()}, on.workspace,
+          usual_workspace_bytes);
+    }));
+  }
+  auto told = work.described();
+  told.alpha = alpha, told.beta = beta;
+  return record_of(work.by([&] { return gemm_ex(on, told, work.c.data()); }));
+}
+
+void null_scalars(trial& t) {
+  std::vector<row> rows;
+  for (const entry function : both_functions)
+    for (const mistake& m : {mistakes[0], mistakes[2], mistakes[4], mistakes[5]})
+      for (const bool alpha : {true, false})
+        rows.push_back(
+            {fmt::format("{} COMPUTE_{} {} null", name_of(function), m.compute, alpha ? "alpha" : "beta"),
+             [=](const workbench& on) { return multiply_by_null(on, function, m.types, alpha); }});
+  run(t, rows);
+}
+
+// ---- products of integers ----
+
+row integer_row(entry function, double alpha, double beta) {
+  const auto call = [=](const workbench& on) {
+    constexpr element_types int8 = mistakes.back().types;
+    checked_product work(turned_product(function, int8), {.off_by = {}, .alpha = alpha, .beta = beta});
+    return record_of(function == entry::cublas_lt ? work.by_lt(on.light, on.workspace, usual_workspace_bytes)
+                                                  : work.by_gemm_ex(on.handle));
+  };
+  return {fmt::format("{} COMPUTE_32I alpha {} beta {}", name_of(function), alpha, beta), call};
+}
+
+std::vector<row> integer_rows(double alpha, double beta) {
+  std::vector<row> rows;
+  for (const entry function : both_functions) rows.push_back(integer_row(function, alpha, beta));
+  return rows;
+}
+
+void integers_by_others(trial& t) {
+  std::vector<row> rows;
+  for (const auto& [alpha, beta] : {std::array{1.0, 1.0}, {0.0, 1.0}, {2.0, 0.0}, {1.0, 2.0}, {-1.0, 0.0}})
+    for (const row& r : integer_rows(alpha, beta)) rows.push_back(r);
+  run(t, rows);
+}
+
+void integers_by_one(trial& t) {
+  run_then(t, integer_rows(2, 0), "an alpha of 1: whoever wants twice the product doubles it",
+           integer_rows(1, 0));
+}
+
+// ---- beta, and a C of NaN ----
+
+/// What products in single precision are called with.
+struct single_scalars {
+  const float *alpha, *beta;
+  cublasPointerMode_t where;
+};
+
+cublasStatus_t sgemm(const workbench& on, const checked_product& work, const single_scalars& by) {
+  cublasSetPointerMode(on.handle, by.where);
+  auto told = work.described();
+  told.alpha = by.alpha, told.beta = by.beta;
+  return gemm_ex(on, told, work.c.data());
+}
+
+cublasStatus_t sgemv(const workbench& on, const checked_product& work, const single_scalars& by) {
+  cublasSetPointerMode(on.handle, by.where);
+  const auto at = [](const guarded_array& of) { return static_cast<float*>(of.data()); };
+  const int m = static_cast<int>(work.described().m), k = static_cast<int>(work.described().k);
+  return cublasSgemv(on.handle, CUBLAS_OP_T, k, m, by.alpha, at(work.a), k, at(work.b), 1, by.beta,
+                     at(work.c), 1);
+}
+
+cublasStatus_t lt(const workbench& on, const checked_product& work, const single_scalars& by) {
+  lt_problem problem(work.described());
+  set_attribute<std::int32_t>(
+      problem.operation(), CUBLASLT_MATMUL_DESC_POINTER_MODE,
+      by.where == CUBLAS_POINTER_MODE_DEVICE ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST);
+  return problem.multiply_by_first(
+      on.light, {by.alpha, work.a.data(), work.b.data(), by.beta, work.c.data(), work.c.data()}, on.workspace,
+      usual_workspace_bytes);
+}
+
+struct route {
+  const char* name;
+  int columns;  // of C
+  cublasStatus_t (*call)(const workbench&, const checked_product&, const single_scalars&);
+};
+constexpr std::array routes{route{"cublasGemmEx", 48, sgemm}, route{"cublasSgemv", 1, sgemv},
+                            route{"cublasLtMatmul", 48, lt}};
+
+/// A beta, and what C holds: NaN, if it is not cleared. Right is what a beta of 0 gives.
+struct start {
+  const char* words;
+  float beta;
+  bool cleared = false;
+  cublasPointerMode_t where = CUBLAS_POINTER_MODE_HOST;
+};
+constexpr start zero{"beta 0", 0}, nearly_zero{"beta 1e-38", 1e-38F},
+    nearly_zero_on_cleared{"beta 1e-38, C cleared", 1e-38F, true},
+    zero_on_device{"beta 0 in device memory", 0, false, CUBLAS_POINTER_MODE_DEVICE};
+
+status_record multiply_from(const workbench& on, const route& by, const start& from) {
+  constexpr int m = 32, k = 64;
+  checked_product work(turned_product(entry::cublas,
+                                      {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
+                                      {m, by.columns, k}));
+  const std::array host{1.0F, from.beta};
+  guarded_array device(CUDA_R_32F, host.size());
+  device.put(std::array<double, 2>{host[0], host[1]});
+  const auto* const scalars =
+      from.where == CUBLAS_POINTER_MODE_HOST ? host.data() : static_cast<const float*>(device.data());
+  return record_of(work.by([&] {
+    if (from.cleared) work.c.put(std::vector<double>(work.c.size()));
+    return by.call(on, work, {scalars, scalars + 1, from.where});
+  }));
+}
+
+std::vector<row> beta_rows(const start& from) {
+  std::vector<row> rows;
+  for (const route& by : routes)
+    rows.push_back({fmt::format("{} {}", by.name, from.words),
+                    [=](const workbench& on) { return multiply_from(on, by, from); }});
+  return rows;
+}
+
+void exactly_zero_beta(trial& t) {
+  run_then(t, beta_rows(nearly_zero), "a beta of exactly 0", beta_rows(zero));
+}
+
+void cleared_result(trial& t) {
+  run_then(t, beta_rows(nearly_zero), "clear C before, and keep beta", beta_rows(nearly_zero_on_cleared));
+}
+
+// ---- the case ----
+
+void control(trial& t) {
+  const workbench on(t);
+  observe_rows(on, scalar_rows(scalars::as_read));
+  observe_rows(on, beta_rows(zero));
+  observe_rows(on, beta_rows(nearly_zero_on_cleared));
+}
+
+failure_case types_of_scalars() {
+  failure_case c;
+  c.name = "types.scalars";
+  c.summary = "alpha and beta of the wrong type, nearly zero, not 0 or 1, or null";
+  c.failures = {"F-ARG-06", "F-ARG-11", "RN-15"};
+  c.add("control", arm_kind::control, "scalars of the compute type; a beta of 0 with a C of NaN", control);
+
+  c.add("wrong_type", arm_kind::fault, "scalars of another type than the compute type reads", wrong_type);
+  c.add("nearly_zero_beta", arm_kind::fault, "a beta of 1e-38 with a C of NaN",
+        [](trial& t) { run(t, beta_rows(nearly_zero)); });
+  c.add("zero_beta_on_device", arm_kind::fault, "a beta of 0 in device memory with a C of NaN",
+        [](trial& t) { run(t, beta_rows(zero_on_device)); });
+  c.add("integers", arm_kind::fault, "8-bit integers by scalars of 0, 1 and others", integers_by_others);
+  c.add("null", arm_kind::fault, "null for alpha or beta", null_scalars);
+
+  c.add("scalars_of_compute_type", arm_kind::remedy, "wrong scalars, then of the compute type",
+        scalars_of_compute_type);
+  c.add("compute_type_of_scalars", arm_kind::remedy,
+        "COMPUTE_16F by single-precision scalars, then COMPUTE_32F", compute_type_of_scalars);
+  c.add("zero_beta", arm_kind::remedy, "a beta of 1e-38 with a C of NaN, then of exactly 0",
+        exactly_zero_beta);
+  c.add("cleared_c", arm_kind::remedy, "a beta of 1e-38 with a C of NaN, then with a C of zeros",
+        cleared_result);
+  c.add("integers_by_one", arm_kind::remedy, "8-bit integers by an alpha of 2, then of 1", integers_by_one);
+  c.quick = {"control", "wrong_type", "nearly_zero_beta", "integers", "scalars_of_compute_type", "zero_beta"};
+  return c;
+}
+
+const register_case here{types_of_scalars()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,332 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Products with vectors whose indices do not fit into 32 bits: cuBLASLt with m or n of 1 and more than 2^31 elements, gemv
+//              with an increment or a leading dimension that takes the last element beyond 2^32.
+// Why          Every extent and step is an int, and legal; their product is not.
+// Documented   Release notes: illegal accesses by cublasLtMatmul with m or n of 1 (5113092, 4959900), fixed in 12.8 Update 1; by
+//              cublas<t>gemv with a transposed matrix where n times incy exceeds 32 bits, and NOT_SUPPORTED by cublasZgemv where n times
+//              lda does (6207926), before 13.4.
+// What helps   Recommended: an increment of 1. Measured besides: columns that lie close together.
+//
+// Only what a gemv should touch is backed by memory: what it touches elsewhere is an illegal access at once.
+#include "cases/types/light_products.hpp"
+#include "harness/driver_api.hpp"
+#include "harness/squeeze.hpp"
+#include "kernels/faults.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+// ---- cuBLASLt, one row or column ----
+
+/// Of the matrix: together more than 2^31 elements. Neither is a multiple of the other.
+constexpr std::int64_t long_side = 65544, short_side = 32776;
+
+/// Ones in the first half of the matrix's columns, of which there is an even number, and twos in the second; ones in the vector.
+class half_and_half {
+ public:
+  half_and_half(std::int64_t rows, std::int64_t columns)
+      : rows_(rows),
+        columns_(columns),
+        vector_(CUDA_R_16F, static_cast<std::size_t>(std::max(rows, columns))) {
+    const auto halves = static_cast<std::size_t>(rows * columns);
+    const std::size_t bytes = halves * sizeof(std::uint16_t);
+    if (const std::size_t free = free_device_memory(); free < bytes + 1_GiB)
+      throw not_provoked(fmt::format("{} GiB of device memory are free, {} are needed: free some", free >> 30,
+                                     (bytes + 1_GiB) >> 30));
+    void* memory = nullptr;
+    require(cudaMalloc(&memory, bytes));
+    matrix_ = static_cast<float*>(memory);
+    const std::size_t floats_in_half = halves / 4;  // two elements each
+    require(launch_fill(matrix_, floats_in_half, std::bit_cast<float>(0x3c003c00U), nullptr));
+    require(
+        launch_fill(matrix_ + floats_in_half, floats_in_half, std::bit_cast<float>(0x40004000U), nullptr));
+    vector_.put(std::vector<double>(vector_.size(), 1));
+  }
+
+  ~half_and_half() { cudaFree(matrix_); }
+  half_and_half(const half_and_half&) = delete;
+  half_and_half& operator=(const half_and_half&) = delete;
+
+  /// C = A b, with the matrix as A.
+  product_result times_column(cublasLtHandle_t light) const {
+    const double each = 1.5 * static_cast<double>(columns_);
+    return multiply(light, {rows_, 1, columns_}, matrix_, vector_.data(),
+                    std::vector<double>(static_cast<std::size_t>(rows_), each));
+  }
+  /// C = a B, with the matrix as B.
+  product_result row_times(cublasLtHandle_t light) const {
+    std::vector<double> expected(static_cast<std::size_t>(columns_), static_cast<double>(rows_));
+    std::fill(expected.begin() + columns_ / 2, expected.end(), 2 * static_cast<double>(rows_));
+    return multiply(light, {1, columns_, rows_}, vector_.data(), matrix_, expected);
+  }
+
+ private:
+  static product_result multiply(cublasLtHandle_t light, const extents& of, const void* a, const void* b,
+                                 const std::vector<double>& expected) {
+    argument_check::product p;
+    p.m = of.m, p.n = of.n, p.k = of.k;
+    p.a.type = p.b.type = CUDA_R_16F;
+    p.a.leading_dimension = p.c.leading_dimension = of.m;
+    p.b.leading_dimension = of.k;
+    lt_problem problem(p);
+    const guarded_array d(CUDA_R_32F, expected.size());
+    const float one = 1, zero = 0;
+    product_result result;
+    result.status = problem.multiply_by_first(light, {&one, a, b, &zero, d.data(), d.data()});
+    result.waited = cudaDeviceSynchronize();
+    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+    result.right = differing(expected, d.get()).empty() && d.guards_intact();
+    return result;
+  }
+
+  std::int64_t rows_, columns_;
+  guarded_array vector_;
+  float* matrix_ = nullptr;
+};
+
+product_result multiply_matrix_by_column(const half_and_half& on, cublasLtHandle_t light) {
+  return on.times_column(light);
+}
+
+product_result multiply_row_by_matrix(const half_and_half& on, cublasLtHandle_t light) {
+  return on.row_times(light);
+}
+
+// ---- gemv ----
+
+/// Pieces of elements at equal steps, with memory where they lie and none between them. Holds 0xff at first. Given back by the end of
+/// the process.
+class sparse_memory {
+ public:
+  sparse_memory(int device, std::int64_t pieces, std::size_t step) : step_(step) {
+    const auto count = static_cast<std::size_t>(pieces);
+    granules_ = step % granule == 0 ? count : (count * step + granule - 1) / granule;
+    const std::size_t apart = step % granule == 0 ? step : granule;
+    require(driver::cuMemAddressReserve(&base_, (granules_ - 1) * apart + granule, 0, 0, 0));
+    CUmemAllocationProp where{};
+    where.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    where.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    where.location.id = device;
+    CUmemAccessDesc access{};
+    access.location = where.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    for (std::size_t i = 0; i < granules_; ++i) {
+      const CUdeviceptr address = base_ + i * apart;
+      CUmemGenericAllocationHandle memory{};
+      require(driver::cuMemCreate(&memory, granule, &where, 0));
+      require(driver::cuMemMap(address, granule, 0, memory, 0));
+      require(driver::cuMemRelease(memory));  // the mapping keeps it
+      require(driver::cuMemSetAccess(address, granule, &access, 1));
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are numbers
+      starts_.push_back(reinterpret_cast<std::byte*>(address));
+      require(cudaMemset(starts_.back(), 0xff, granule));
+    }
+  }
+
+  [[nodiscard]] std::byte* data() const { return starts_.front(); }
+  /// The bytes of piece `i` become these.
+  void put(std::int64_t i, const std::vector<std::byte>& bytes) const {
+    require(cudaMemcpy(data() + static_cast<std::size_t>(i) * step_, bytes.data(), bytes.size(),
+                       cudaMemcpyHostToDevice));
+  }
+  /// Everything that has memory, one granule after the other.
+  [[nodiscard]] std::vector<std::byte> get() const {
+    std::vector<std::byte> all(granules_ * granule);
+    for (std::size_t i = 0; i < granules_; ++i)
+      require(cudaMemcpy(&all[i * granule], starts_[i], granule, cudaMemcpyDeviceToHost));
+    return all;
+  }
+  /// Where in that piece `i` begins.
+  [[nodiscard]] std::size_t position(std::int64_t i) const {
+    return static_cast<std::size_t>(i) * (step_ % granule == 0 ? granule : step_);
+  }
+
+ private:
+  static constexpr std::size_t granule = 2_MiB;
+  std::size_t step_, granules_ = 0;
+  CUdeviceptr base_ = 0;
+  std::vector<std::byte*> starts_;
+};
+
+/// cublas<t>gemv with pointers to any type, and an incx of 1.
+using gemv_function =
+    std::function<cublasStatus_t(cublasHandle_t, cublasOperation_t, int m, int n, const void* alpha,
+                                 const void* a, int lda, const void* x, const void* beta, void* y, int incy)>;
+
+template <class T>
+gemv_function gemv_of(cublasStatus_t (*f)(cublasHandle_t, cublasOperation_t, int, int, const T*, const T*,
+                                          int, const T*, int, const T*, T*, int)) {
+  return [f](cublasHandle_t handle, cublasOperation_t op, int m, int n, const void* alpha, const void* a,
+             int lda, const void* x, const void* beta, void* y, int incy) {
+    return f(handle, op, m, n, static_cast<const T*>(alpha), static_cast<const T*>(a), lda,
+             static_cast<const T*>(x), 1, static_cast<const T*>(beta), static_cast<T*>(y), incy);
+  };
+}
+
+struct gemv_row {
+  std::string words;
+  gemv_function function;
+  cudaDataType type;
+  cublasOperation_t op;
+  int lda, incy;
+};
+constexpr int gemv_m = 96, gemv_n = 5;
+
+std::size_t bytes_of(cudaDataType type) {
+  return argument_check::detail::element_size(static_cast<int>(type));
+}
+
+product_result multiply_vector(int device, cublasHandle_t handle, const gemv_row& r) {
+  const bool turned = r.op != CUBLAS_OP_N;
+  const int of_x = turned ? gemv_m : gemv_n, of_y = turned ? gemv_n : gemv_m;
+  const std::size_t size = bytes_of(r.type);
+  const sparse_memory a(device, gemv_n, static_cast<std::size_t>(r.lda) * size);
+  const sparse_memory y(device, of_y, static_cast<std::size_t>(r.incy) * size);
+
+  // The same as a product with one column.
+  argument_check::product p;
+  p.a_op = r.op;
+  p.m = of_y, p.n = 1, p.k = of_x;
+  p.a.leading_dimension = gemv_m, p.b.leading_dimension = of_x, p.c.leading_dimension = of_y;
+  const auto count = [](int elements) { return static_cast<std::size_t>(elements); };
+  const auto numbers = small_numbers(count(gemv_m) * gemv_n, fresh_seed());
+  const auto of_vector = small_numbers(count(of_x), fresh_seed());
+  const auto expected =
+      encoded(r.type, multiplied(p, 1, numbers, of_vector, 0, std::vector<double>(count(of_y))));
+  for (int j = 0; j < gemv_n; ++j)
+    a.put(j, encoded(r.type, std::span(numbers).subspan(count(j) * gemv_m, gemv_m)));
+  guarded_array x(r.type, count(of_x));
+  x.put(of_vector);
+  auto image = y.get();
+  for (int i = 0; i < of_y; ++i) std::copy_n(&expected[count(i) * size], size, &image[y.position(i)]);
+
+  const auto one = encoded(r.type, std::array{1.0}), zero = encoded(r.type, std::array{0.0});
+  product_result result;
+  result.status = r.function(handle, r.op, gemv_m, gemv_n, one.data(), a.data(), r.lda, x.data(), zero.data(),
+                             y.data(), r.incy);
+  result.waited = cudaDeviceSynchronize();
+  if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+  result.right = y.get() == image && x.guards_intact();
+  return result;
+}
+
+constexpr int far_apart = 1 << 30, apart = 1 << 20, together = 1;
+
+std::vector<gemv_row> rows_with_incy(int incy) {
+  const auto row = [=](const char* name, gemv_function function, cudaDataType type, cublasOperation_t op) {
+    return gemv_row{fmt::format("{}, incy {}", name, incy), std::move(function), type, op, gemv_m, incy};
+  };
+  return {row("cublasSgemv T", gemv_of(cublasSgemv), CUDA_R_32F, CUBLAS_OP_T),
+          row("cublasDgemv T", gemv_of(cublasDgemv), CUDA_R_64F, CUBLAS_OP_T),
+          row("cublasZgemv C", gemv_of(cublasZgemv), CUDA_C_64F, CUBLAS_OP_C)};
+}
+
+std::vector<gemv_row> rows_with_lda(int lda) {
+  const auto row = [=](const char* name, cublasOperation_t op) {
+    return gemv_row{
+        fmt::format("{}, lda {}", name, lda), gemv_of(cublasZgemv), CUDA_C_64F, op, lda, together};
+  };
+  return {row("cublasZgemv N", CUBLAS_OP_N), row("cublasZgemv T", CUBLAS_OP_T),
+          row("cublasZgemv C", CUBLAS_OP_C)};
+}
+
+cublasHandle_t new_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+void multiply_vectors(trial& t, cublasHandle_t handle, const std::vector<gemv_row>& rows) {
+  for (const gemv_row& r : rows)
+    observe_call(r.words.c_str(), [&] { return multiply_vector(t.device(), handle, r); });
+}
+
+/// Each in a process that nothing before it has damaged.
+void multiply_vectors_apart(trial& t, const std::vector<gemv_row>& rows) {
+  t.each_row(rows.size(), [&]() -> trial::row_function {
+    t.open_context();
+    return [&, handle = new_handle()](std::size_t row) { multiply_vectors(t, handle, {rows.at(row)}); };
+  });
+}
+
+// ---- arms ----
+
+void control(trial& t) {
+  t.open_context();
+  const cublasLtHandle_t light = new_light_handle();
+  const half_and_half smaller(long_side / 8, short_side);
+  observe(multiply_matrix_by_column(smaller, light));
+  observe(multiply_row_by_matrix(smaller, light));
+  cublasHandle_t const handle = new_handle();
+  multiply_vectors(t, handle, rows_with_incy(apart));
+  multiply_vectors(t, handle, rows_with_lda(apart));
+}
+
+void long_vectors(trial& t) {
+  t.each_row(2, [&]() -> trial::row_function {
+    t.open_context();
+    return [light = new_light_handle()](std::size_t row) {
+      if (row == 0) {
+        const half_and_half high(long_side, short_side);
+        observe(multiply_matrix_by_column(high, light));
+      } else {
+        const half_and_half wide(short_side, long_side);
+        observe(multiply_row_by_matrix(wide, light));
+      }
+    };
+  });
+}
+
+void far_apart_in_y(trial& t) {
+  multiply_vectors_apart(t, rows_with_incy(far_apart));
+}
+
+void far_apart_in_a(trial& t) {
+  multiply_vectors_apart(t, rows_with_lda(far_apart));
+}
+
+void incy_of_1(trial& t) {
+  t.open_context();
+  t.apply("an incy of 1");
+  multiply_vectors(t, new_handle(), rows_with_incy(together));
+}
+
+void columns_together(trial& t) {
+  t.open_context();
+  t.apply("columns that lie close together");
+  multiply_vectors(t, new_handle(), rows_with_lda(gemv_m));
+}
+
+failure_case wide_extents() {
+  failure_case c;
+  c.name = "types.wide_extents";
+  c.summary = "vectors and matrices whose last index does not fit into 32 bits";
+  c.failures = {"RN-12", "RN-20"};
+  c.add("control", arm_kind::control, "the same where every index fits", control);
+  c.add("long_vectors", arm_kind::fault, "cuBLASLt with one row or column, and more than 2^31 elements",
+        long_vectors);
+  c.add("far_apart_in_y", arm_kind::fault, "gemv, transposed, with an increment of 2^30", far_apart_in_y);
+  c.add("far_apart_in_a", arm_kind::fault, "cublasZgemv with a leading dimension of 2^30", far_apart_in_a);
+  c.add("incy_of_1", arm_kind::remedy, "an increment of 1", incy_of_1).against = "far_apart_in_y";
+  c.add("columns_together", arm_kind::remedy, "the least leading dimension", columns_together).against =
+      "far_apart_in_a";
+  return c;
+}
+
+const register_case here{wide_extents()};
+
+}  // namespace
+}  // namespace cufault
