@@ -426,13 +426,14 @@ class checker {
           each.name + " is not aligned to its elements of " + text(size) + " bytes: pass an aligned address");
   }
 
-  /// cuBLAS sees m, n and k, not what the caller takes a matrix for.
+  /// cuBLAS sees m, n and k, not what the caller takes a matrix for. cuBLASLt sees the shapes, and documents
+  /// CUBLAS_STATUS_INVALID_VALUE for parameters in conflict.
   void shape(const operand& each) {
     const std::int64_t rows = each.given.rows, columns = each.given.columns;
     if (!each.shape_known || rows < 0 || columns < 0 || (rows == each.rows && columns == each.columns))
       return;
     const bool turned = rows == each.columns && columns == each.rows;
-    say(severity::silent, each.name,
+    say(p_.function == entry::cublas_lt ? severity::refused : severity::silent, each.name,
         each.name + " is " + text(rows) + " by " + text(columns) + ", and m, n and k make it " +
             text(each.rows) + " by " + text(each.columns) +
             (turned ? swapped : ": the operands do not fit each other, or m, n and k not them"));

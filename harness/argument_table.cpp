@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/argument_table.hpp"
 
-#include "harness/unique_fd.hpp"
+#include "harness/printed_text.hpp"
 
+#include <cublasLt.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,10 +12,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
+#include <new>
+#include <tuple>
 
 namespace cufault::argument_table {
 namespace {
@@ -23,9 +26,9 @@ constexpr int operands = 3;
 constexpr std::size_t all_bytes = operands * buffers::bytes_each;
 constexpr std::size_t guard = buffers::bytes_each / 4;  // a quarter before, a quarter behind
 // In the last guard: pointer arrays, then a scalar.
-constexpr std::size_t scalar_at = all_bytes - 256, pointers_at = scalar_at - 256;
+constexpr std::size_t scalar_at = all_bytes - 256, pointers_at = scalar_at - 512;
 constexpr std::size_t array_bytes = buffers::batch * sizeof(std::uintptr_t);
-constexpr int pointings = 4;
+constexpr int pointings = static_cast<int>(pointing::off_by_8) + 1;
 static_assert(pointings * operands * array_bytes <= scalar_at - pointers_at);
 
 /// Pointers to the matrices of an operand that begins at `first`.
@@ -40,28 +43,6 @@ std::size_t array_at(int operand, pointing where) {
   return pointers_at + static_cast<std::size_t>(static_cast<int>(where) * operands + operand) * array_bytes;
 }
 
-/// What the process prints while it lives, for the line in which cuBLAS blames a parameter.
-class printed {
- public:
-  printed() : file_(memfd_create("printed", MFD_CLOEXEC)) {
-    std::fflush(stdout);
-    if (!file_ || dup2(file_.get(), STDOUT_FILENO) < 0) throw setup_failed("cannot keep what is printed");
-  }
-  /// Since the last time.
-  std::string take() {
-    std::fflush(stdout);
-    std::string text(4096, '\0');
-    const ssize_t n = pread(file_.get(), text.data(), text.size(), seen_);
-    text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-    seen_ += static_cast<off_t>(text.size());
-    return text;
-  }
-
- private:
-  unique_fd file_;
-  off_t seen_ = 0;
-};
-
 /// "parameter 8" out of "** On entry to SGEMM  parameter number 8 had an illegal value"; empty without such a line.
 std::string blamed(std::string_view said) {
   constexpr std::string_view before = "parameter number ";
@@ -71,13 +52,42 @@ std::string blamed(std::string_view said) {
   return fmt::format("parameter {}", digits.substr(0, digits.find_first_not_of("0123456789")));
 }
 
+/// cuBLASLt logs what it refuses. The lines go where they went before.
+class logged_errors {
+ public:
+  logged_errors() {
+    try {
+      cublasLtLoggerSetCallback([](int level, const char* function, const char* message) {
+        constexpr int error = 1;
+        if (level == error) ++count;
+        trial::current().library_logged(fmt::format("{}: {}", function, message));
+      });
+    } catch (const missing_symbol&) {  // a pair without a logger is judged all the same
+    }
+  }
+  /// Whether there were any since the last time.
+  static bool take() { return count.exchange(0) != 0; }
+
+ private:
+  static inline std::atomic<int> count{0};  // cublasLtLoggerCallback_t has no place for a pointer
+};
+
 /// What a process that runs rows has: a context, a handle, the buffers, the rows.
 struct table {
   cublasHandle_t handle = nullptr;
   std::unique_ptr<buffers> memory;
-  std::unique_ptr<printed> output;
+  std::unique_ptr<kept_output> output;  // for the line in which cuBLAS blames a parameter
+  logged_errors logged;
   std::vector<row> rows;
 };
+
+std::vector<row> made_by(const std::vector<row_maker>& makers, cublasHandle_t handle, const buffers& memory,
+                         depth how_deep) {
+  std::vector<row> rows;
+  for (const row_maker& make : makers)
+    for (row& r : make(handle, memory, how_deep)) rows.push_back(std::move(r));
+  return rows;
+}
 
 std::shared_ptr<table> ready(trial& t, const std::vector<row_maker>& makers, depth how_deep) {
   auto made = std::make_shared<table>();
@@ -85,33 +95,133 @@ std::shared_ptr<table> ready(trial& t, const std::vector<row_maker>& makers, dep
   require(cublasCreate(&made->handle));
   require(product(made->handle));  // what is loaded at the first product is loaded before any row
   made->memory = std::make_unique<buffers>();
-  for (const row_maker& make : makers)
-    for (row& r : make(made->handle, *made->memory, how_deep)) made->rows.push_back(std::move(r));
-  made->output = std::make_unique<printed>();
+  made->rows = made_by(makers, made->handle, *made->memory, how_deep);
+  made->output = std::make_unique<kept_output>(STDOUT_FILENO);
   return made;
 }
 
-status_record observed(table& on, const row& r) {
-  on.memory->restore();
-  static_cast<void>(on.output->take());
-  status_record came_to = record_of(r.call());
-  const cudaError_t waited = cudaDeviceSynchronize();
-  std::vector<std::string> details;
-  if (auto parameter = blamed(on.output->take()); !parameter.empty()) details.push_back(std::move(parameter));
-  if (waited == cudaSuccess)
-    details.push_back(on.memory->written());
-  else
-    details.push_back(fmt::format("then {}", record_of(waited).name));
-  came_to.detail = fmt::format("{}", fmt::join(details, "; "));
-  return came_to;
+bool has_elements(const argument_check::product& p) {
+  return p.m > 0 && p.n > 0 && p.batch > 0;
 }
 
-/// How many rows the makers make. They are made without a GPU here: nothing of them is called.
-std::size_t count(const std::vector<row_maker>& makers, depth how_deep) {
-  buffers none{buffers::without_memory{}};
-  std::size_t rows = 0;
-  for (const row_maker& make : makers) rows += make(nullptr, none, how_deep).size();
-  return rows;
+/// Where matrices of C share elements, all but one of their results are lost.
+bool loses_results(const argument_check::product& p) {
+  const std::int64_t ld = p.c.leading_dimension;
+  return has_elements(p) && p.batch > 1 && ld >= p.m &&
+         argument_check::detail::overlap(p.m, p.n, ld, p.c.stride, p.batch);
+}
+
+status_record observed(table& on, const row& r, row_end& end) {
+  on.memory->restore();
+  static_cast<void>(on.output->take());
+  static_cast<void>(logged_errors::take());
+  end = {.ended = row_end::how::cut_off, .foretold = forecast_of(r.described)};
+  if (r.described) {
+    end.due = has_elements(*r.described);
+    end.lost = loses_results(*r.described);
+  }
+  const answer said = r.call();
+  const cudaError_t waited = cudaDeviceSynchronize();
+  end.ended = row_end::how::returned;
+  end.status = static_cast<int>(said.status);
+  end.waited = static_cast<int>(waited);
+  std::vector<std::string> details;
+  if (!said.by.empty()) details.push_back(said.by);
+  if (auto parameter = blamed(on.output->take()); !parameter.empty()) details.push_back(std::move(parameter));
+  if (logged_errors::take()) details.emplace_back("logged");
+  if (waited == cudaSuccess) {
+    end.written = on.memory->written();
+    details.push_back(words_for_written(end.written));
+  } else {
+    details.push_back(fmt::format("then {}", record_of(waited).name));
+  }
+  status_record seen = record_of(said.status);
+  seen.detail = fmt::format("{}", fmt::join(details, "; "));
+  return seen;
+}
+
+/// How rows ended, in memory that processes forked from this one share with it.
+class shared_ends {
+ public:
+  explicit shared_ends(std::size_t rows)
+      : rows_(rows),
+        memory_(mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    if (memory_ == MAP_FAILED) throw setup_failed("no memory to share with the processes that run rows");
+    for (std::size_t i = 0; i < rows; ++i) new (&at(i)) row_end;
+  }
+  ~shared_ends() { munmap(memory_, bytes()); }
+  shared_ends(const shared_ends&) = delete;
+  shared_ends& operator=(const shared_ends&) = delete;
+  [[nodiscard]] row_end& at(std::size_t row) const { return static_cast<row_end*>(memory_)[row]; }
+
+ private:
+  [[nodiscard]] std::size_t bytes() const { return (rows_ + 1) * sizeof(row_end); }  // never none
+  std::size_t rows_;
+  void* memory_;
+};
+
+bool undamaged(const row_end& end) {
+  return end.ended == row_end::how::returned && end.waited == cudaSuccess;
+}
+
+std::string_view word_for(forecast f) {
+  constexpr std::string_view words[]{"not asked", "nothing", "caution", "silent", "unsupported", "refused"};
+  return words[static_cast<int>(f)];
+}
+
+/// What the rows came to in numbers: how fast, and how many of them argument_check foretold, with those that it did not by name.
+void measure(trial& t, std::span<const row_seen> rows) {
+  double healthy = 0, milliseconds = 0;
+  double asked = 0, rightly = 0, wrongly = 0;
+  for (const row_seen& each : rows) {
+    if (undamaged(each.end)) {
+      ++healthy;
+      milliseconds += each.end.milliseconds;
+    }
+    if (each.end.foretold == forecast::not_asked) continue;
+    ++asked;
+    const auto right = foretold_rightly(each.end);
+    if (!right) continue;
+    ++(*right ? rightly : wrongly);
+    if (!*right)
+      t.measure(fmt::format("foretold wrongly as {}: {}", word_for(each.end.foretold), each.what.text()), 1);
+  }
+  t.measure("rows", static_cast<double>(rows.size()));
+  t.measure("rows that damaged nothing", healthy);
+  if (milliseconds > 0)
+    t.measure("rows a second, of those that damaged nothing", 1000 * healthy / milliseconds);
+  if (asked == 0) return;
+  t.measure("rows described to argument_check", asked);
+  t.measure("rows foretold rightly", rightly);
+  t.measure("rows foretold wrongly", wrongly);
+}
+
+std::string counted(const std::map<std::string, int>& statuses) {
+  std::vector<std::string> all;
+  for (const auto& [status, times] : statuses) all.push_back(fmt::format("{} {}", times, status));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+/// Of the rows whose argument is of one of these roles; of all where none is named.
+std::vector<judgement> invalid_value_for(std::span<const row_seen> rows, const std::set<role>& only) {
+  const std::string documented = record_of(CUBLAS_STATUS_INVALID_VALUE).name;
+  std::map<role, std::map<std::string, int>> came;
+  for (const row_seen& each : rows)
+    if (each.what.wrong && (only.empty() || only.contains(each.what.what)))
+      ++came[each.what.what][came_to(each.end)];
+  std::vector<std::string> as_documented, otherwise;
+  for (const auto& [what, statuses] : came) {
+    const bool all = statuses.size() == 1 && statuses.begin()->first == documented;
+    (all ? as_documented : otherwise)
+        .push_back(all ? fmt::format("{} ({})", word_for(what), statuses.begin()->second)
+                       : fmt::format("{}: {}", word_for(what), counted(statuses)));
+  }
+  std::vector<judgement> found;
+  if (!as_documented.empty())
+    found.push_back({true, fmt::format("{} for every wrong {}", documented, fmt::join(as_documented, ", "))});
+  if (!otherwise.empty())
+    found.push_back({false, fmt::format("a wrong {}", fmt::join(otherwise, "; a wrong "))});
+  return found;
 }
 
 }  // namespace
@@ -135,7 +245,9 @@ buffers::buffers() : buffers(without_memory{}) {
     put(pointing::at_matrices, first);
     put(pointing::at_null, 0);
     put(pointing::at_host_memory, reinterpret_cast<std::uintptr_t>(host()));
-    put(pointing::off_by_2, first + 2);
+    for (const auto& [where, by] : {std::pair{pointing::off_by_1, 1U}, std::pair{pointing::off_by_2, 2U},
+                                    std::pair{pointing::off_by_4, 4U}, std::pair{pointing::off_by_8, 8U}})
+      put(where, first + by);
     put_pointers(host_pointers(operand), first);
   }
 }
@@ -172,48 +284,225 @@ void buffers::restore() {
   dirty_ = false;
 }
 
-std::string buffers::written() {
+unsigned buffers::written() {
   require(cudaMemcpy(now_.data(), device_, all_bytes, cudaMemcpyDeviceToHost));
   const bool host_too =
       std::any_of(host(), host() + bytes_each, [](std::byte b) { return b != std::byte{}; });
-  if (now_ == image_ && !host_too) return "nothing written";
+  if (now_ == image_ && !host_too) return 0;
   dirty_ = true;
-  std::string where;
-  bool outside = false;
+  unsigned where = host_too ? written_where::host : 0;
   for (int operand = 0; operand < operands; ++operand) {
     const std::size_t first = static_cast<std::size_t>(operand) * bytes_each;
     const auto differs = [&](std::size_t from, std::size_t to) {
       return std::memcmp(now_.data() + from, image_.data() + from, to - from) != 0;
     };
-    if (differs(first + guard, first + bytes_each - guard))
-      where += fmt::format("{}{}", where.empty() ? "" : ", ", "ABC"[operand]);
-    outside =
-        outside || differs(first, first + guard) || differs(first + bytes_each - guard, first + bytes_each);
+    if (differs(first + guard, first + bytes_each - guard)) where |= written_where::a << operand;
+    if (differs(first, first + guard) || differs(first + bytes_each - guard, first + bytes_each))
+      where |= written_where::outside;
   }
-  if (host_too) where += where.empty() ? "host memory" : ", host memory";
-  return fmt::format("{}{} written", where, outside ? where.empty() ? "outside" : " and outside" : "");
+  return where;
 }
 
-void run(trial& t, const std::vector<row_maker>& makers, depth how_deep) {
-  const std::size_t rows = count(makers, how_deep);
-  const auto start = std::chrono::steady_clock::now();
-  t.each_row(rows, [&]() -> trial::row_function {
-    return [on = ready(t, makers, how_deep)](std::size_t i) {
+std::string words_for_written(unsigned where) {
+  if (where == 0) return "nothing written";
+  std::vector<std::string_view> what;
+  for (const auto& [bit, word] :
+       {std::pair{written_where::a, "A"}, std::pair{written_where::b, "B"}, std::pair{written_where::c, "C"},
+        std::pair{written_where::host, "host memory"}})
+    if ((where & bit) != 0) what.emplace_back(word);
+  const bool outside = (where & written_where::outside) != 0;
+  if (outside && what.empty()) return "outside written";
+  return fmt::format("{}{} written", fmt::join(what, ", "), outside ? " and outside" : "");
+}
+
+std::string_view word_for(role what) {
+  switch (what) {
+    case role::handle:
+      return "handle or descriptor";
+    case role::enumeration:
+      return "enumeration";
+    case role::algorithm:
+      return "algorithm";
+    case role::size:
+      return "size";
+    case role::count:
+      return "count";
+    case role::leading_dimension:
+      return "leading dimension";
+    case role::stride:
+    case role::output_stride:
+      return "stride";
+    case role::increment:
+    case role::spacing:
+    case role::any_increment:
+      return "increment";
+    case role::element_size:
+      return "element size";
+    case role::bytes:
+      return "number of bytes";
+    case role::scalar:
+      return "pointer to a scalar";
+    case role::input:
+      return "input";
+    case role::output:
+      return "output";
+    case role::pointer_array:
+      return "array of pointers";
+    case role::host_array:
+      return "array in host memory";
+    case role::host_output:
+      return "place for a result";
+    case role::kept:
+      return "argument of another kind";
+  }
+  return "argument";
+}
+
+forecast forecast_of(const std::optional<argument_check::product>& described) {
+  if (!described) return forecast::not_asked;
+  auto gravest = forecast::nothing;
+  for (const argument_check::problem& each : argument_check::check(*described)) {
+    const auto as = [&] {
+      switch (each.what) {
+        case argument_check::severity::refused:
+          return forecast::refused;
+        case argument_check::severity::unsupported:
+          return forecast::unsupported;
+        case argument_check::severity::silent:
+          return forecast::silent;
+        case argument_check::severity::caution:
+          return forecast::caution;
+      }
+      return forecast::nothing;
+    }();
+    gravest = std::max(gravest, as);
+  }
+  return gravest;
+}
+
+std::string came_to(const row_end& end) {
+  switch (end.ended) {
+    case row_end::how::not_reached:
+      return "not reached";
+    case row_end::how::cut_off:
+      return "a crash or a hang";
+    case row_end::how::returned:
+      break;
+  }
+  std::string status = record_of(static_cast<cublasStatus_t>(end.status)).name;
+  if (end.waited != cudaSuccess) status += ", then " + record_of(static_cast<cudaError_t>(end.waited)).name;
+  return status;
+}
+
+bool as_it_should(const row_end& end) {
+  const bool only_c = end.written == (end.due ? written_where::c : 0);
+  return undamaged(end) && end.status == CUBLAS_STATUS_SUCCESS && only_c && !end.lost;
+}
+
+std::optional<bool> foretold_rightly(const row_end& end) {
+  const auto refused_with = [&](cublasStatus_t status) {
+    return undamaged(end) && end.status == static_cast<int>(status);
+  };
+  switch (end.foretold) {
+    case forecast::not_asked:
+    case forecast::caution:
+      return std::nullopt;
+    case forecast::nothing:
+      return as_it_should(end);
+    case forecast::refused:
+      return refused_with(CUBLAS_STATUS_INVALID_VALUE);
+    case forecast::unsupported:
+      return refused_with(CUBLAS_STATUS_NOT_SUPPORTED);
+    case forecast::silent:
+      return end.ended == row_end::how::cut_off ||
+             (end.status == CUBLAS_STATUS_SUCCESS && !as_it_should(end));
+  }
+  return std::nullopt;
+}
+
+std::vector<judgement> wrong_gives_invalid_value(std::span<const row_seen> rows) {
+  return invalid_value_for(rows, {});
+}
+
+std::vector<judgement> wrong_strides_give_invalid_value(std::span<const row_seen> rows) {
+  return invalid_value_for(rows, {role::leading_dimension, role::stride, role::output_stride});
+}
+
+std::vector<judgement> found_beforehand(std::span<const row_seen> rows) {
+  int faulty = 0, found = 0, fine = 0, alarms = 0;
+  for (const row_seen& each : rows) {
+    if (each.end.foretold == forecast::not_asked) continue;
+    const bool good = as_it_should(each.end), named = each.end.foretold > forecast::caution;
+    ++(good ? fine : faulty);
+    if (named) ++(good ? alarms : found);
+  }
+  if (faulty == 0) return {};
+  return {{2 * found >= faulty,
+           fmt::format("{} of {} calls that do not do as they should have a problem that shapes, types and "
+                       "addresses tell beforehand; so do {} of {} calls that do",
+                       found, faulty, alarms, fine)}};
+}
+
+std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth how_deep) {
+  const buffers none{buffers::without_memory{}};
+  std::vector<row> rows = made_by(makers, nullptr, none, how_deep);
+  const shared_ends ends(rows.size());
+  using clock = std::chrono::steady_clock;
+  const auto start = clock::now();
+  t.each_row(rows.size(), [&]() -> trial::row_function {
+    return [&ends, on = ready(t, makers, how_deep)](std::size_t i) {
       const row& r = on->rows.at(i);
-      observe_call(r.text().c_str(), [&] { return observed(*on, r); });
+      row_end& end = ends.at(i);
+      const auto began = clock::now();
+      observe_call(r.text().c_str(), [&] { return observed(*on, r, end); });
+      end.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - began).count();
     };
   });
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  t.measure("rows", static_cast<double>(rows));
-  t.measure("rows a second, processes included", static_cast<double>(rows) / taken.count());
+  const std::chrono::duration<double> taken = clock::now() - start;
+  t.measure("rows a second, processes included", static_cast<double>(rows.size()) / taken.count());
+  std::vector<row_seen> seen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (ends.at(i).ended == row_end::how::not_reached) return {};
+    seen.push_back({std::move(rows[i]), ends.at(i)});
+  }
+  measure(t, seen);
+  return seen;
 }
 
 void run_valid(trial& t, const std::vector<row_maker>& makers) {
   const auto on = ready(t, makers, depth::checked_on_the_host);
+  std::set<std::string> seen;  // two parts may start from the same call
   for (const row& r : on->rows) {
-    if (!r.argument.empty()) continue;
-    observe_call(r.text().c_str(), [&] { return observed(*on, r); });
+    if (!r.argument.empty() || !seen.insert(r.text()).second) continue;
+    row_end end;
+    observe_call(r.text().c_str(), [&] { return observed(*on, r, end); });
   }
+}
+
+arm& add_part(failure_case& c, const part& p) {
+  std::vector<std::string> claims;
+  for (const auto& [claim, conclude] : p.claims) claims.push_back(claim);
+  arm& added = c.add(
+      p.name, arm_kind::fault, p.summary,
+      [p](trial& t) {
+        const auto seen = run(t, p.makers, p.how_deep);
+        for (const auto& [claim, conclude] : p.claims)
+          for (const judgement& each : conclude(seen)) t.conclude(claim, each.holds, each.why);
+      },
+      claims);
+  added.timeout = std::chrono::seconds(300);
+  return added;
+}
+
+failure_case table_case(std::string name, std::string summary, const std::vector<part>& parts) {
+  failure_case c;
+  c.name = std::move(name);
+  c.summary = std::move(summary);
+  std::vector<row_maker> all;
+  for (const part& p : parts) all.insert(all.end(), p.makers.begin(), p.makers.end());
+  c.add("control", arm_kind::control, "the valid calls", [all](trial& t) { run_valid(t, all); });
+  for (const part& p : parts) add_part(c, p);
+  return c;
 }
 
 }  // namespace cufault::argument_table

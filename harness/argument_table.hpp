@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/argument_check.hpp"
+#include "harness/case.hpp"
 #include "harness/trial.hpp"
 
 #include <cublas_v2.h>
@@ -12,8 +14,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -27,38 +35,53 @@ namespace cufault::argument_table {
 enum class role {
   handle,             ///< null
   enumeration,        ///< values that the header does not have
+  algorithm,          ///< of cublasGemmEx: documented as without effect from compute capability 8.0 on
   size,               ///< negative, zero, huge
+  count,              ///< the same, where zero is documented as wrong too
   leading_dimension,  ///< one below the smallest, zero, negative
-  stride,             ///< zero, negative, one: elements between the matrices of a batch
-  increment,          ///< zero, negative
+  stride,             ///< zero, negative, one, huge: elements between the matrices of a batch
+  output_stride,      ///< the same, of a result, whose matrices must not overlap
+  increment,          ///< zero, negative, which is legal
+  spacing,            ///< the same, where negative is documented as wrong
+  any_increment,      ///< the same, where both are legal
   element_size,       ///< negative, zero, three bytes
-  scalar,             ///< null, in device memory, at 8 mod 16
-  input,              ///< null, host memory, off by 1, 2, 4 and 8 bytes, freed, the output's
-  output,             ///< the same; an alias of each input
-  pointer_array,  ///< null, in host memory, the matrix itself, freed; of null, of host addresses, of addresses off by 2
-  host_array,   ///< null, in device memory
-  host_output,  ///< null
-  kept          ///< as it is
+  bytes,              ///< of a value that has `least`: zero, one fewer, one more
+  scalar,             ///< null, in device memory, not aligned to 16 bytes
+  input,              ///< null, host memory, off by 1, 2, 4 and 8 bytes, freed, each other operand's
+  output,             ///< the same
+  pointer_array,  ///< the same of the array; of null, of host addresses, of addresses off by 1, 2, 4 and 8
+  host_array,     ///< null, in device memory
+  host_output,    ///< null
+  kept            ///< as it is
 };
+/// "leading dimension"
+std::string_view word_for(role what);
 
 struct argument {
   std::string name;
   role what = role::kept;
-  std::int64_t least = 0;  ///< the smallest legal value of a leading dimension
-  /// Of a pointer array: whose matrices it is of. Of an input or output: whose memory it is given; C's and A's if nothing is said.
-  int operand = usual;
-  static constexpr int usual = -1, none = -2;
+  std::int64_t least = 0;  ///< the smallest legal value of a leading dimension; the only one of bytes
+  /// Which of the operands an input, output or pointer array is: 0, 1 or 2. The memory of the others is tried in its place.
+  int operand = none;
+  static constexpr int none = -1;
 };
 
 /// What the pointers of an array in device memory are.
-enum class pointing { at_matrices, at_null, at_host_memory, off_by_2 };
+enum class pointing { at_matrices, at_null, at_host_memory, off_by_1, off_by_2, off_by_4, off_by_8 };
+
+/// What a row wrote: these, added.
+struct written_where {
+  static constexpr unsigned a = 1, b = 2, c = 4, outside = 8, host = 16;
+};
+/// "nothing written", "C written", "A, C and outside written", "host memory written".
+std::string words_for_written(unsigned where);
 
 /// Buffers for all rows of a process: device memory with an image of what it should hold, host memory, and freed memory.
 class buffers {
  public:
-  static constexpr std::size_t bytes_each = 16
-                                            << 10;  ///< of one operand; a third of it is guard on either side
-  buffers();                                        ///< throws setup_failed
+  static constexpr std::size_t bytes_each =
+      16 << 10;  ///< of one operand; a quarter of it is guard on either side
+  buffers();     ///< throws setup_failed
   struct without_memory {};
   explicit buffers(without_memory /*unused*/);  ///< null everywhere: enough to make rows and count them
   ~buffers();
@@ -78,8 +101,8 @@ class buffers {
 
   /// Everything as it was before any call. A row that wrote something costs a copy.
   void restore();
-  /// "nothing written", "C written", "A, C and outside written", "host memory written": what differs now. The device must be idle.
-  std::string written();
+  /// What differs now, as written_where. The device must be idle.
+  unsigned written();
 
  private:
   std::byte* device_ = nullptr;
@@ -90,12 +113,25 @@ class buffers {
   bool dirty_ = true;
 };
 
+/// What a row's call came to: a status, and which of several calls returned it, where there are several.
+struct answer {
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  std::string by{};  ///< "by cublasLtMatmul"
+  answer(cublasStatus_t what,
+         std::string by_whom = {})  // NOLINT(google-explicit-constructor): most have nothing to add
+      : status(what), by(std::move(by_whom)) {}
+};
+
 /// One row: what is changed, and the call with it.
 struct row {
   std::string function;  ///< "cublasSgemm"
   std::string argument;  ///< "lda"; empty for the valid call
   std::string change;    ///< "one too small"
-  std::function<cublasStatus_t()> call;
+  std::function<answer()> call;
+  role what = role::kept;
+  bool wrong = false;  ///< contradicts what the documentation says of that argument
+  /// The call as argument_check sees it, where what is changed is among what that looks at.
+  std::optional<argument_check::product> described{};
   [[nodiscard]] std::string text() const {
     return argument.empty() ? function : function + " " + argument + " " + change;
   }
@@ -104,85 +140,253 @@ struct row {
 /// Which changes a table makes: those that may reach memory cost a process where they damage the context.
 enum class depth { checked_on_the_host, everything };
 
-/// Rows are made once in each process, when handle and buffers exist.
+/// Rows are made once in each process, when handle and buffers exist, and once without, where nothing may be called.
 using row_maker = std::function<std::vector<row>(cublasHandle_t, const buffers&, depth)>;
 
-/// Observes every row of what `makers` make. Rows are numbered alike in every process.
-void run(trial& t, const std::vector<row_maker>& makers, depth how_deep);
+/// What argument_check::check says of a call, by its gravest problem.
+enum class forecast : unsigned char { not_asked, nothing, caution, silent, unsupported, refused };
+forecast forecast_of(const std::optional<argument_check::product>& described);
+
+/// How a row ended, as its process told the one that waits for it.
+struct row_end {
+  enum class how : unsigned char { not_reached, cut_off, returned };
+  how ended = how::not_reached;  ///< cut off: the process crashed or hung in the call
+  forecast foretold = forecast::not_asked;
+  bool due = false;   ///< the product that is described has elements
+  bool lost = false;  ///< matrices of its result lie on each other: they cannot all be right
+  int status = 0;     ///< cublasStatus_t
+  int waited = 0;     ///< cudaError_t
+  unsigned written = 0;
+  double milliseconds = 0;  ///< with all that is done before and after the call
+};
+struct row_seen {
+  row what;  ///< without memory: not to be called
+  row_end end;
+};
+
+/// "CUBLAS_STATUS_SUCCESS, then cudaErrorIllegalAddress".
+std::string came_to(const row_end& end);
+/// Whether a product that is described did its work and nothing else.
+bool as_it_should(const row_end& end);
+/// Whether what check() says came true: nothing, and as it should; refused, and CUBLAS_STATUS_INVALID_VALUE; unsupported, and
+/// CUBLAS_STATUS_NOT_SUPPORTED; silent, and accepted with something wrong or a crash after it. None where it says neither.
+std::optional<bool> foretold_rightly(const row_end& end);
+
+/// What a table says of a claim, with its figures.
+struct judgement {
+  bool holds = false;
+  std::string why;
+};
+using conclusion = std::function<std::vector<judgement>(std::span<const row_seen>)>;
+
+/// "Wrong use gives CUBLAS_STATUS_INVALID_VALUE", by kinds of argument: holds of those all of whose wrong values do so, and does
+/// not hold of the others. Only rows whose value contradicts the documentation count.
+std::vector<judgement> wrong_gives_invalid_value(std::span<const row_seen> rows);
+/// The same of leading dimensions and strides alone.
+std::vector<judgement> wrong_strides_give_invalid_value(std::span<const row_seen> rows);
+/// "A look at shapes and types beforehand finds it": holds if check() names a problem of at least half of the calls that do not
+/// do as they should, of those that are described to it.
+std::vector<judgement> found_beforehand(std::span<const row_seen> rows);
+
+/// Observes every row of what `makers` make. Rows are numbered alike in every process. Returns none where not all were reached.
+std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth how_deep);
 /// Observes only the valid calls, which must succeed.
 void run_valid(trial& t, const std::vector<row_maker>& makers);
 
-/// Changes of one argument, as what is said of it and value.
+/// One arm of a table.
+struct part {
+  std::string name, summary;
+  std::vector<row_maker> makers;
+  depth how_deep = depth::checked_on_the_host;
+  std::map<std::string, conclusion> claims{};
+};
+/// A case with an arm for each part, and a control arm of the valid calls of all.
+failure_case table_case(std::string name, std::string summary, const std::vector<part>& parts);
+/// A further arm, for functions that are newer than others: where they are missing, nothing but this arm is.
+arm& add_part(failure_case& c, const part& p);
+
+/// A value for an argument.
 template <class A>
-std::vector<std::pair<std::string, A>> changes_of(const argument& about, A valid, const buffers& b,
-                                                  depth how_deep) {
+struct change {
+  std::string what;
+  A value;
+  bool wrong = false;  ///< contradicts the documentation
+};
+
+/// Changes of one argument out of `all` of its function.
+template <class A>
+std::vector<change<A>> changes_of(const argument& about, A valid, const buffers& b, depth how_deep,
+                                  const std::vector<argument>& all = {}) {
   const role what = about.what;
-  std::vector<std::pair<std::string, A>> all;
+  std::vector<change<A>> made;
+  const auto add = [&](std::string words, A value, bool wrong) {
+    made.push_back({std::move(words), value, wrong});
+  };
   if constexpr (std::is_enum_v<A>) {
-    if (what == role::enumeration) all = {{"of 99", static_cast<A>(99)}, {"of -1", static_cast<A>(-1)}};
-  } else if constexpr (std::is_integral_v<A>) {
-    if (what == role::size) {
-      all = {{"of -1", static_cast<A>(-1)}, {"of 0", A{0}}};
-      if (how_deep == depth::everything) all.emplace_back("huge", A{0x7fffffff});
+    if (what == role::enumeration) {
+      add("of 99", static_cast<A>(99), true);
+      add("of -1", static_cast<A>(-1), true);
     }
-    if (what == role::leading_dimension)
-      all = {
-          {"one too small", static_cast<A>(about.least - 1)}, {"of 0", A{0}}, {"of -1", static_cast<A>(-1)}};
-    if (what == role::stride) all = {{"of 0", A{0}}, {"of 1", A{1}}, {"of -1", static_cast<A>(-1)}};
-    if (what == role::increment) all = {{"of 0", A{0}}, {"of -1", static_cast<A>(-1)}};
-    if (what == role::element_size) all = {{"of -1", static_cast<A>(-1)}, {"of 0", A{0}}, {"of 3", A{3}}};
+    if (what == role::algorithm) {
+      add("of 77", static_cast<A>(77), false);
+      add("of -2", static_cast<A>(-2), false);
+    }
+  } else if constexpr (std::is_integral_v<A>) {
+    const A least = static_cast<A>(about.least), minus_one = static_cast<A>(-1);
+    const bool strided = what == role::stride || what == role::output_stride;
+    switch (what) {
+      case role::size:
+      case role::count:
+        add("of -1", minus_one, true);
+        add("of 0", 0, what == role::count);
+        break;
+      case role::leading_dimension:
+        add("one too small", least - 1, true);
+        add("of 0", 0, true);
+        add("of -1", minus_one, true);
+        break;
+      case role::stride:
+      case role::output_stride:
+        for (const int by : {0, 1, -1})
+          add(fmt::format("of {}", by), static_cast<A>(by), what == role::output_stride);
+        break;
+      case role::increment:
+      case role::spacing:
+      case role::any_increment:
+        add("of 0", 0, what != role::any_increment);
+        add("of -1", minus_one, what == role::spacing);
+        break;
+      case role::element_size:
+        add("of -1", minus_one, true);
+        add("of 0", 0, true);
+        add("of 3", 3, false);
+        break;
+      case role::bytes:
+        add("of 0", 0, true);
+        add("one too small", least - 1, true);
+        add("one too large", least + 1, true);
+        break;
+      default:
+        break;
+    }
+    if (how_deep == depth::everything) {
+      // One more than an int holds, where there is room. The operands are too small for it.
+      constexpr A huge = sizeof(A) > sizeof(int) ? static_cast<A>(std::int64_t{1} << 31) : A{0x7fffffff};
+      if (what == role::size || strided) add("huge", huge, true);
+      if (what == role::count) add("huge", huge, false);
+    }
   } else if constexpr (std::is_pointer_v<A>) {
     // NOLINTBEGIN(performance-no-int-to-ptr): the table passes any address as any operand
     const auto at = [](const std::byte* p, std::uintptr_t off = 0) {
       return reinterpret_cast<A>(reinterpret_cast<std::uintptr_t>(p) + off);
     };
     // NOLINTEND(performance-no-int-to-ptr)
-    // A kernel reads the array: nothing of it is checked on the host for sure.
-    const bool of_kernel = what == role::pointer_array;
-    if (what != role::kept && (!of_kernel || how_deep == depth::everything))
-      all.emplace_back("null", nullptr);
+    const auto off_by = [&](const char* words, const std::byte* p) {
+      for (const unsigned by : {1U, 2U, 4U, 8U}) add(fmt::format(fmt::runtime(words), by), at(p, by), false);
+    };
+    const bool operand = what == role::input || what == role::output, array = what == role::pointer_array;
+    const bool deep = how_deep == depth::everything;
+    // An array of pointers is read by a kernel: nothing of it is checked on the host for sure.
+    if (what != role::kept && (!array || deep)) add("null", nullptr, true);
     if (what == role::scalar) {
-      all.emplace_back("zero at 8 mod 16", at(b.host() + 8));
-      if (how_deep == depth::everything) all.emplace_back("in device memory", at(b.device_scalar()));
+      off_by("zero at {} mod 16", b.host());
+      if (deep) add("in device memory", at(b.device_scalar()), true);
     }
-    if ((what == role::input || what == role::output) && how_deep == depth::everything) {
-      for (const unsigned by : {1U, 2U, 4U, 8U})
-        all.emplace_back(fmt::format("off by {}", by), at(reinterpret_cast<const std::byte*>(valid), by));
-      all.emplace_back("in host memory", at(b.host() + 256));
-      all.emplace_back("freed", at(b.freed()));
-      const int usual = what == role::input ? 2 : 0;
-      const int other = about.operand == argument::usual ? usual : about.operand;
-      if (other != argument::none)
-        all.emplace_back(fmt::format("that of {}", "ABC"[other]), at(b.device(other)));
+    if ((operand || array) && deep) {
+      off_by("off by {}", reinterpret_cast<const std::byte*>(valid));
+      add("in host memory", array ? at(b.host_pointers(about.operand)) : at(b.host() + 256), true);
+      add("freed", at(b.freed()), true);
+      std::set<int> others;
+      for (const argument& each : all)
+        if (about.operand != argument::none && each.operand != argument::none &&
+            each.operand != about.operand)
+          others.insert(each.operand);
+      for (const int other : others)
+        add(fmt::format("that of {}", "ABC"[other]), array ? at(b.pointers(other)) : at(b.device(other)),
+            false);
     }
-    if (of_kernel && how_deep == depth::everything) {
-      all.emplace_back("in host memory", at(b.host_pointers(about.operand)));
-      all.emplace_back("the matrix itself", at(b.device(about.operand)));
-      all.emplace_back("freed", at(b.freed()));
-      all.emplace_back("of null", at(b.pointers(about.operand, pointing::at_null)));
-      all.emplace_back("of host addresses", at(b.pointers(about.operand, pointing::at_host_memory)));
-      all.emplace_back("of addresses off by 2", at(b.pointers(about.operand, pointing::off_by_2)));
+    if (array && deep) {
+      add("the matrix itself", at(b.device(about.operand)), true);
+      add("of null", at(b.pointers(about.operand, pointing::at_null)), true);
+      add("of host addresses", at(b.pointers(about.operand, pointing::at_host_memory)), true);
+      add("of addresses off by 1", at(b.pointers(about.operand, pointing::off_by_1)), false);
+      add("of addresses off by 2", at(b.pointers(about.operand, pointing::off_by_2)), false);
+      add("of addresses off by 4", at(b.pointers(about.operand, pointing::off_by_4)), false);
+      add("of addresses off by 8", at(b.pointers(about.operand, pointing::off_by_8)), false);
     }
-    if (what == role::host_array && how_deep == depth::everything)
-      all.emplace_back("in device memory", at(b.device(1)));
+    if (what == role::host_array && deep) add("in device memory", at(b.device(1)), true);
   }
-  return all;
+  return made;
 }
 
-/// Rows of one function: the valid call, then every change of every argument, in the order of its parameters.
+/// Puts an argument where argument_check looks for it, by its name in the documentation of cublas<t>gemm and its relatives; false
+/// if it does not look at it.
+template <class A>
+bool put(argument_check::product& p, std::string_view name, const A& value) {
+  const auto into = [&]<class T>(std::initializer_list<std::pair<std::string_view, T*>> places) {
+    for (const auto& [at, place] : places)
+      if (at == name) {
+        *place = static_cast<T>(value);
+        return true;
+      }
+    return false;
+  };
+  if constexpr (std::is_same_v<A, cublasOperation_t>)
+    return into.template operator()<cublasOperation_t>({{"transa", &p.a_op}, {"transb", &p.b_op}});
+  else if constexpr (std::is_same_v<A, cudaDataType>)
+    return into.template operator()<cudaDataType>(
+        {{"Atype", &p.a.type}, {"Btype", &p.b.type}, {"Ctype", &p.c.type}});
+  else if constexpr (std::is_same_v<A, cublasComputeType_t>)
+    return into.template operator()<cublasComputeType_t>({{"computeType", &p.compute}});
+  else if constexpr (std::is_integral_v<A>)
+    return into.template operator()<std::int64_t>({{"m", &p.m},
+                                                   {"n", &p.n},
+                                                   {"k", &p.k},
+                                                   {"lda", &p.a.leading_dimension},
+                                                   {"ldb", &p.b.leading_dimension},
+                                                   {"ldc", &p.c.leading_dimension},
+                                                   {"strideA", &p.a.stride},
+                                                   {"strideB", &p.b.stride},
+                                                   {"strideC", &p.c.stride},
+                                                   {"batchCount", &p.batch}});
+  else if constexpr (std::is_convertible_v<A, const void*>)
+    return into.template operator()<const void*>(
+        {{"alpha", &p.alpha}, {"A", &p.a.data}, {"B", &p.b.data}, {"beta", &p.beta}, {"C", &p.c.data}});
+  else
+    return false;
+}
+
+/// Rows of one function: the valid call, then every change of every argument, in the order of its parameters. `of` is what
+/// argument_check cannot know from the arguments: which function it is, and the types where no argument says them.
 template <class... A, class... V>
-std::vector<row> rows_of(const std::string& function, cublasStatus_t (*f)(A...),
-                         const std::vector<argument>& names, const buffers& b, depth how_deep, V... valid) {
+std::vector<row> described_rows_of(const std::optional<argument_check::product>& of,
+                                   const std::string& function, cublasStatus_t (*f)(A...),
+                                   const std::vector<argument>& names, const buffers& b, depth how_deep,
+                                   V... valid) {
   static_assert(sizeof...(A) == sizeof...(V));
-  const std::tuple<A...> arguments{
-      (A)(valid)...};  // NOLINT: values of the table become what the function takes
+  using arguments = std::tuple<A...>;
+  const arguments usual{(A)(valid)...};  // NOLINT: values of the table become what the function takes
+  const auto described = [&](const arguments& changed, std::size_t which) {
+    auto p = of;
+    if (!p) return p;
+    std::vector<bool> seen;
+    std::apply([&](const auto&... each) { (seen.push_back(put(*p, names.at(seen.size()).name, each)), ...); },
+               changed);
+    return which < seen.size() && !seen[which] ? std::nullopt : p;
+  };
   std::vector<row> rows;
-  rows.push_back({function, "", "", [f, arguments] { return std::apply(f, arguments); }});
+  rows.push_back({.function = function,
+                  .argument = {},
+                  .change = {},
+                  .call = [f, usual] { return std::apply(f, usual); },
+                  .described = described(usual, names.size())});
   const auto change_each = [&]<std::size_t I>(std::integral_constant<std::size_t, I> /*which*/) {
-    for (const auto& [change, value] : changes_of(names.at(I), std::get<I>(arguments), b, how_deep)) {
-      auto changed = arguments;
+    for (const auto& [words, value, wrong] :
+         changes_of(names.at(I), std::get<I>(usual), b, how_deep, names)) {
+      auto changed = usual;
       std::get<I>(changed) = value;
-      rows.push_back({function, names.at(I).name, change, [f, changed] { return std::apply(f, changed); }});
+      rows.push_back({function, names.at(I).name, words, [f, changed] { return std::apply(f, changed); },
+                      names.at(I).what, wrong, described(changed, I)});
     }
   };
   const auto all = [&]<std::size_t... I>(std::index_sequence<I...> /*which*/) {
@@ -190,6 +394,13 @@ std::vector<row> rows_of(const std::string& function, cublasStatus_t (*f)(A...),
   };
   all(std::make_index_sequence<sizeof...(A)>{});
   return rows;
+}
+
+/// The same of a function that argument_check knows nothing of.
+template <class F, class... V>
+std::vector<row> rows_of(const std::string& function, F f, const std::vector<argument>& names,
+                         const buffers& b, depth how_deep, V... valid) {
+  return described_rows_of(std::nullopt, function, f, names, b, how_deep, valid...);
 }
 
 }  // namespace cufault::argument_table

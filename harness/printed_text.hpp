@@ -6,59 +6,60 @@
 #include "harness/unique_fd.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 namespace cufault {
+
+/// Keeps what the process prints to a descriptor, for as long as this lives; processes forked meanwhile are kept, too.
+class kept_output {
+ public:
+  explicit kept_output(int fd)  ///< throws setup_failed
+      : fd_(fd), before_(fcntl(fd, F_DUPFD_CLOEXEC, 0)), kept_(memfd_create("kept output", MFD_CLOEXEC)) {
+    std::fflush(nullptr);
+    if (!before_ || !kept_ || dup2(kept_.get(), fd_) < 0) throw setup_failed("cannot keep what is printed");
+  }
+  ~kept_output() {
+    std::fflush(nullptr);
+    dup2(before_.get(), fd_);
+  }
+  kept_output(const kept_output&) = delete;
+  kept_output& operator=(const kept_output&) = delete;
+
+  /// Since the last time.
+  std::string take() {
+    std::fflush(nullptr);
+    std::string text;
+    std::array<char, 4096> piece;
+    for (ssize_t n = 0; (n = pread(kept_.get(), piece.data(), piece.size(), taken_)) > 0; taken_ += n)
+      text.append(piece.data(), static_cast<std::size_t>(n));
+    return text;
+  }
+
+ private:
+  int fd_;
+  unique_fd before_, kept_;
+  off_t taken_ = 0;
+};
 
 struct printed_text {
   std::string out, err;
   [[nodiscard]] bool empty() const { return out.empty() && err.empty(); }
 };
 
-/// Sends what the process prints to files for as long as it lives.
-class redirected {
- public:
-  redirected(const std::filesystem::path& out, const std::filesystem::path& err) {
-    std::fflush(nullptr);
-    send(STDOUT_FILENO, out);
-    send(STDERR_FILENO, err);
-  }
-  ~redirected() {
-    std::fflush(nullptr);
-    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(saved_[fd - STDOUT_FILENO].get(), fd);
-  }
-  redirected(const redirected&) = delete;
-  redirected& operator=(const redirected&) = delete;
-
- private:
-  void send(int fd, const std::filesystem::path& file) {
-    const unique_fd to(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-    saved_[fd - STDOUT_FILENO] = unique_fd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (dup2(to.get(), fd) < 0) throw setup_failed("cannot redirect what is printed");
-  }
-  std::array<unique_fd, 2> saved_;
-};
-
 /// What the process prints during the calls. It is printed again after them, so that the record has it too.
 template <class Calls>
-printed_text printed_by(const trial& t, Calls&& calls) {
-  const std::filesystem::path out = t.scratch() / "stdout", err = t.scratch() / "stderr";
+printed_text printed_by(Calls&& calls) {
+  printed_text printed;
   {
-    const redirected here(out, err);
+    kept_output out(STDOUT_FILENO), err(STDERR_FILENO);
     calls();
+    printed = {out.take(), err.take()};
   }
-  const auto text_of = [](const std::filesystem::path& file) {
-    std::ifstream text(file);
-    return std::string(std::istreambuf_iterator<char>(text), {});
-  };
-  printed_text printed{text_of(out), text_of(err)};
   std::fputs(printed.out.c_str(), stdout);
   std::fputs(printed.err.c_str(), stderr);
   std::fflush(nullptr);

@@ -15,8 +15,8 @@
 
 #include <cublas_v2.h>
 
-#include <chrono>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,12 +31,10 @@ enum class direction { to_device, from_device };
 
 /// Operands of a copy, in the order of its parameters.
 argument source(direction way, const char* name) {
-  return way == direction::to_device ? argument{name, role::host_array}
-                                     : argument{name, role::input, 0, argument::none};
+  return way == direction::to_device ? argument{name, role::host_array} : argument{name, role::input};
 }
 argument target(direction way, const char* name) {
-  return way == direction::to_device ? argument{name, role::output, 0, argument::none}
-                                     : argument{name, role::host_array};
+  return way == direction::to_device ? argument{name, role::output} : argument{name, role::host_array};
 }
 std::byte* source_of(direction way, const buffers& b) {
   return way == direction::to_device ? b.host() : b.device(0);
@@ -50,8 +48,8 @@ template <class F, class... S>
 row_maker vector_copy(const std::string& name, F f, direction way, S... stream) {
   return [=](cublasHandle_t /*handle*/, const buffers& b, depth how_deep) {
     std::vector<argument> names{{"n", role::size}, {"elemSize", role::element_size},
-                                source(way, "x"),  {"incx", role::increment},
-                                target(way, "y"),  {"incy", role::increment}};
+                                source(way, "x"),  {"incx", role::spacing},
+                                target(way, "y"),  {"incy", role::spacing}};
     if constexpr (sizeof...(S) > 0) names.push_back({"stream", role::kept});
     return rows_of(name, f, names, b, how_deep, elements, element_size, source_of(way, b), 1,
                    target_of(way, b), 1, stream...);
@@ -77,10 +75,6 @@ row_maker matrix_copy(const std::string& name, F f, direction way, S... stream) 
 failure_case copy_table() {
   constexpr auto set = direction::to_device, get = direction::from_device;
   constexpr cudaStream_t default_stream = nullptr;
-  failure_case c;
-  c.name = "arguments.copies";
-  c.summary = "copies of vectors and matrices with one argument changed";
-  c.failures = {"F-ARG-10", "F-ARG-12"};
   const std::vector<row_maker> vectors{vector_copy("cublasSetVector", cublasSetVector, set),
                                        vector_copy("cublasGetVector", cublasGetVector, get)};
   const std::vector<row_maker> matrices{matrix_copy("cublasSetMatrix", cublasSetMatrix, set),
@@ -101,22 +95,17 @@ failure_case copy_table() {
       matrix_copy("cublasSetMatrixAsync_64", cublasSetMatrixAsync_64, set, default_stream),
       matrix_copy("cublasGetMatrixAsync_64", cublasGetMatrixAsync_64, get, default_stream)};
 
-  std::vector<row_maker> all;
-  const auto add = [&](const char* name, const char* summary, const std::vector<row_maker>& makers,
-                       depth how_deep) {
-    all.insert(all.end(), makers.begin(), makers.end());
-    c.add(name, arm_kind::fault, summary, [=](trial& t) { run(t, makers, how_deep); }).timeout =
-        std::chrono::seconds(120);
-  };
-  // Filled in last: it takes all of them.
-  c.add("control", arm_kind::control, "the valid calls", nullptr);
-  add("vectors", "cublasSetVector and cublasGetVector, every change", vectors, depth::everything);
-  add("matrices", "cublasSetMatrix and cublasGetMatrix, every change", matrices, depth::everything);
-  add("queued", "copies of vectors on a stream, every change", queued, depth::everything);
-  add("queued_matrices", "copies of matrices on a stream", queued_matrices, depth::checked_on_the_host);
-  add("wide", "copies of 64 bits", wide, depth::checked_on_the_host);
-  add("queued_wide", "the same on a stream", queued_wide, depth::checked_on_the_host);
-  c.arms.front().body = [all](trial& t) { run_valid(t, all); };
+  constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
+  const std::map<std::string, conclusion> claims{{"S3-3", wrong_gives_invalid_value}};
+  failure_case c = table_case(
+      "arguments.copies", "copies of vectors and matrices with one argument changed",
+      {{"vectors", "cublasSetVector and cublasGetVector, every change", vectors, everything, claims},
+       {"matrices", "cublasSetMatrix and cublasGetMatrix, every change", matrices, everything, claims},
+       {"queued", "copies of vectors on a stream, every change", queued, everything, claims},
+       {"queued_matrices", "copies of matrices on a stream", queued_matrices, host, claims},
+       {"wide", "copies of 64 bits", wide, host, claims},
+       {"queued_wide", "the same on a stream", queued_wide, host, claims}});
+  c.failures = {"F-ARG-10", "F-ARG-12"};
   c.quick = {"control", "wide"};
   return c;
 }

@@ -15,8 +15,12 @@
 
 #include <cuComplex.h>
 
+#include <cstdint>
+#include <initializer_list>
+#include <map>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -43,92 +47,120 @@ const T one = number<T>(1);
 template <class T>
 const T zero = number<T>(0);
 
-/// Names of the parameters of cublas<t>gemm, in order; with the leading dimensions that N, N or T, T ask for.
-std::vector<argument> gemm_arguments(bool transposed) {
-  return {{"handle", role::handle},
-          {"transa", role::enumeration},
-          {"transb", role::enumeration},
-          {"m", role::size},
-          {"n", role::size},
-          {"k", role::size},
-          {"alpha", role::scalar},
-          {"A", role::input},
-          {"lda", role::leading_dimension, transposed ? k : m},
-          {"B", role::input},
-          {"ldb", role::leading_dimension, transposed ? n : k},
-          {"beta", role::scalar},
-          {"C", role::output},
-          {"ldc", role::leading_dimension, m}};
+/// The valid call that rows start from.
+enum class base {
+  plain,       ///< two operands as they are, and a beta of 0
+  transposed,  ///< both transposed
+  adding       ///< a beta of 1: C is read
+};
+std::string with(const std::string& function, base from) {
+  return function + (from == base::transposed ? " TT" : from == base::adding ? " with a beta of 1" : "");
+}
+cublasOperation_t operation(base from) {
+  return from == base::transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+template <class T>
+const T* beta(base from) {
+  return from == base::adding ? &one<T> : &zero<T>;
+}
+
+/// What argument_check is told of cublas<t>gemm beside its arguments; `I` is the integer of its extents.
+template <class T, class I>
+argument_check::product typed() {
+  argument_check::product p;
+  if constexpr (std::is_same_v<I, std::int64_t>) p.function = argument_check::entry::cublas_64;
+  const auto set = [&](cudaDataType type, cublasComputeType_t compute) {
+    p.a.type = p.b.type = p.c.type = p.scalar = type;
+    p.compute = compute;
+  };
+  if constexpr (std::is_same_v<T, float>) set(CUDA_R_32F, CUBLAS_COMPUTE_32F);
+  if constexpr (std::is_same_v<T, double>) set(CUDA_R_64F, CUBLAS_COMPUTE_64F);
+  if constexpr (std::is_same_v<T, cuComplex>) set(CUDA_C_32F, CUBLAS_COMPUTE_32F);
+  if constexpr (std::is_same_v<T, cuDoubleComplex>) set(CUDA_C_64F, CUBLAS_COMPUTE_64F);
+  if constexpr (std::is_same_v<T, __half>) set(CUDA_R_16F, CUBLAS_COMPUTE_16F);
+  return p;
+}
+
+// The integer of the extents: the fourth parameter of each function here.
+template <class H, class Op, class I, class... A>
+I extent_of(cublasStatus_t (*)(H, Op, Op, I, A...));
+template <class F>
+using extent = decltype(extent_of(std::declval<F>()));
+
+/// Parameters of cublas<t>gemm, in order; with types and strides where the function has them.
+enum class with_types { no, yes };
+enum class in_strides { no, yes };
+std::vector<argument> gemm_arguments(base from, with_types typed = with_types::no,
+                                     in_strides strided = in_strides::no) {
+  const bool turned = from == base::transposed;
+  std::vector<argument> all{{"handle", role::handle},
+                            {"transa", role::enumeration},
+                            {"transb", role::enumeration},
+                            {"m", role::size},
+                            {"n", role::size},
+                            {"k", role::size},
+                            {"alpha", role::scalar}};
+  const auto matrix = [&](const std::string& name, const char* ld, role what, int operand, int least) {
+    all.push_back({name, what, 0, operand});
+    if (typed == with_types::yes) all.push_back({name + "type", role::enumeration});
+    all.push_back({ld, role::leading_dimension, least});
+    if (strided == in_strides::yes)
+      all.push_back({"stride" + name, what == role::output ? role::output_stride : role::stride});
+  };
+  matrix("A", "lda", role::input, 0, turned ? k : m);
+  matrix("B", "ldb", role::input, 1, turned ? n : k);
+  all.push_back({"beta", role::scalar});
+  matrix("C", "ldc", role::output, 2, m);
+  if (strided == in_strides::yes) all.push_back({"batchCount", role::size});
+  if (typed == with_types::yes) {
+    all.push_back({"computeType", role::enumeration});
+    all.push_back({"algo", role::algorithm});
+  }
+  return all;
 }
 
 template <class T, class F>
-row_maker gemm(const std::string& name, F f, bool transposed = false) {
+row_maker gemm(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
-    const auto op = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    return rows_of(transposed ? name + " TT" : name, f, gemm_arguments(transposed), b, how_deep, handle, op,
-                   op, m, n, k, &one<T>, b.device(0), ld, b.device(1), ld, &zero<T>, b.device(2), ld);
+    const auto op = operation(from);
+    return described_rows_of(typed<T, extent<F>>(), with(name, from), f, gemm_arguments(from), b, how_deep,
+                             handle, op, op, m, n, k, &one<T>, b.device(0), ld, b.device(1), ld,
+                             beta<T>(from), b.device(2), ld);
   };
 }
 
 template <class T, class F>
-row_maker strided(const std::string& name, F f) {
+row_maker strided(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
-    const auto named = [](const char* of) { return argument{std::string("stride") + of, role::stride}; };
-    auto names = gemm_arguments(false);
-    names.insert(names.begin() + 9, named("A"));
-    names.insert(names.begin() + 12, named("B"));
-    names.push_back(named("C"));
-    names.push_back({"batchCount", role::size});
-    return rows_of(name, f, names, b, how_deep, handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one<T>,
-                   b.device(0), ld, stride, b.device(1), ld, stride, &zero<T>, b.device(2), ld, stride,
-                   batch);
+    const auto op = operation(from);
+    return described_rows_of(typed<T, extent<F>>(), with(name, from), f,
+                             gemm_arguments(from, with_types::no, in_strides::yes), b, how_deep, handle, op,
+                             op, m, n, k, &one<T>, b.device(0), ld, stride, b.device(1), ld, stride,
+                             beta<T>(from), b.device(2), ld, stride, batch);
+  };
+}
+
+// Half, computed and scaled in single precision.
+template <class F>
+row_maker gemm_ex(const std::string& name, F f, base from = base::plain) {
+  return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
+    const auto op = operation(from);
+    return described_rows_of(
+        typed<float, extent<F>>(), with(name, from), f, gemm_arguments(from, with_types::yes), b, how_deep,
+        handle, op, op, m, n, k, &one<float>, b.device(0), CUDA_R_16F, ld, b.device(1), CUDA_R_16F, ld,
+        beta<float>(from), b.device(2), CUDA_R_16F, ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   };
 }
 
 template <class F>
-row_maker gemm_ex(const std::string& name, F f) {
+row_maker strided_ex(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
-    auto names = gemm_arguments(false);
-    names.insert(names.begin() + 8, {"Atype", role::enumeration});
-    names.insert(names.begin() + 11, {"Btype", role::enumeration});
-    names.insert(names.begin() + 15, {"Ctype", role::enumeration});
-    names.push_back({"computeType", role::enumeration});
-    names.push_back({"algo", role::enumeration});
-    return rows_of(name, f, names, b, how_deep, handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one<float>,
-                   b.device(0), CUDA_R_16F, ld, b.device(1), CUDA_R_16F, ld, &zero<float>, b.device(2),
-                   CUDA_R_16F, ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-  };
-}
-
-template <class F>
-row_maker strided_ex(const std::string& name, F f) {
-  return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
-    const std::vector<argument> names{{"handle", role::handle},
-                                      {"transa", role::enumeration},
-                                      {"transb", role::enumeration},
-                                      {"m", role::size},
-                                      {"n", role::size},
-                                      {"k", role::size},
-                                      {"alpha", role::scalar},
-                                      {"A", role::input},
-                                      {"Atype", role::enumeration},
-                                      {"lda", role::leading_dimension, m},
-                                      {"strideA", role::stride},
-                                      {"B", role::input},
-                                      {"Btype", role::enumeration},
-                                      {"ldb", role::leading_dimension, k},
-                                      {"strideB", role::stride},
-                                      {"beta", role::scalar},
-                                      {"C", role::output},
-                                      {"Ctype", role::enumeration},
-                                      {"ldc", role::leading_dimension, m},
-                                      {"strideC", role::stride},
-                                      {"batchCount", role::size},
-                                      {"computeType", role::enumeration},
-                                      {"algo", role::enumeration}};
-    return rows_of(name, f, names, b, how_deep, handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one<float>,
-                   b.device(0), CUDA_R_16F, ld, stride, b.device(1), CUDA_R_16F, ld, stride, &zero<float>,
-                   b.device(2), CUDA_R_16F, ld, stride, batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    const auto op = operation(from);
+    return described_rows_of(typed<float, extent<F>>(), with(name, from), f,
+                             gemm_arguments(from, with_types::yes, in_strides::yes), b, how_deep, handle, op,
+                             op, m, n, k, &one<float>, b.device(0), CUDA_R_16F, ld, stride, b.device(1),
+                             CUDA_R_16F, ld, stride, beta<float>(from), b.device(2), CUDA_R_16F, ld, stride,
+                             batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   };
 }
 
@@ -143,56 +175,118 @@ using strided_ex_function = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t
                                                const void*, void*, cudaDataType, int, long long int, int,
                                                cublasComputeType_t, cublasGemmAlgo_t);
 
-failure_case gemm_table() {
-  failure_case c;
-  c.name = "arguments.gemm";
-  c.summary = "products with one argument changed";
-  c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-08", "F-ARG-12"};
-  const std::vector<row_maker> whole{gemm<float>("cublasSgemm", cublasSgemm)};
-  const std::vector<row_maker> transposed{gemm<float>("cublasSgemm", cublasSgemm, true)};
-  const std::vector<row_maker> wide{gemm<float>("cublasSgemm_64", cublasSgemm_64)};
-  const std::vector<row_maker> types{gemm<double>("cublasDgemm", cublasDgemm),
-                                     gemm<double>("cublasDgemm_64", cublasDgemm_64),
-                                     gemm<cuComplex>("cublasCgemm", cublasCgemm),
-                                     gemm<cuComplex>("cublasCgemm_64", cublasCgemm_64),
-                                     gemm<cuDoubleComplex>("cublasZgemm", cublasZgemm),
-                                     gemm<cuDoubleComplex>("cublasZgemm_64", cublasZgemm_64),
-                                     gemm<__half>("cublasHgemm", cublasHgemm),
-                                     gemm<__half>("cublasHgemm_64", cublasHgemm_64)};
-  const std::vector<row_maker> ex{gemm_ex("cublasGemmEx", static_cast<gemm_ex_function>(cublasGemmEx))};
-  const std::vector<row_maker> ex_wide{gemm_ex("cublasGemmEx_64", cublasGemmEx_64)};
-  const std::vector<row_maker> in_strides{
-      strided<float>("cublasSgemmStridedBatched", cublasSgemmStridedBatched)};
-  const std::vector<row_maker> in_strides_types{
-      strided<float>("cublasSgemmStridedBatched_64", cublasSgemmStridedBatched_64),
-      strided<double>("cublasDgemmStridedBatched", cublasDgemmStridedBatched),
-      strided<cuComplex>("cublasCgemmStridedBatched", cublasCgemmStridedBatched),
-      strided<cuDoubleComplex>("cublasZgemmStridedBatched", cublasZgemmStridedBatched),
-      strided<__half>("cublasHgemmStridedBatched", cublasHgemmStridedBatched)};
-  const std::vector<row_maker> in_strides_ex{
-      strided_ex("cublasGemmStridedBatchedEx", static_cast<strided_ex_function>(cublasGemmStridedBatchedEx)),
-      strided_ex("cublasGemmStridedBatchedEx_64", cublasGemmStridedBatchedEx_64)};
+/// The table of one type of cublas<t>gemm that is checked on the host: both widths, and other calls to start from.
+template <class T, class F, class W>
+std::vector<row_maker> both_widths(const std::string& name, F f, W wide) {
+  return {gemm<T>(name, f), gemm<T>(name, f, base::transposed), gemm<T>(name + "_64", wide)};
+}
 
+template <class T, class F, class W>
+std::vector<row_maker> both_widths_strided(const std::string& name, F f, W wide) {
+  return {strided<T>(name, f), strided<T>(name + "_64", wide)};
+}
+
+std::vector<row_maker> joined(std::initializer_list<std::vector<row_maker>> parts) {
   std::vector<row_maker> all;
-  const auto add = [&](const char* name, const char* summary, const std::vector<row_maker>& makers,
-                       depth how_deep) {
-    all.insert(all.end(), makers.begin(), makers.end());
-    c.add(name, arm_kind::fault, summary, [=](trial& t) { run(t, makers, how_deep); }).timeout =
-        std::chrono::seconds(240);
-  };
-  // Filled in last: it takes all of them.
-  c.add("control", arm_kind::control, "the valid calls", nullptr);
-  add("sgemm", "cublasSgemm, every change", whole, depth::everything);
-  add("sgemm_transposed", "cublasSgemm of two transposed operands", transposed, depth::checked_on_the_host);
-  add("sgemm_64", "cublasSgemm_64", wide, depth::checked_on_the_host);
-  add("other_types", "the same of double, complex and half", types, depth::checked_on_the_host);
-  add("gemm_ex", "cublasGemmEx of half, every change", ex, depth::everything);
-  add("gemm_ex_64", "cublasGemmEx_64", ex_wide, depth::checked_on_the_host);
-  add("strided", "cublasSgemmStridedBatched, every change", in_strides, depth::everything);
-  add("strided_types", "strided batches of the other types", in_strides_types, depth::checked_on_the_host);
-  add("strided_ex", "cublasGemmStridedBatchedEx of half", in_strides_ex, depth::checked_on_the_host);
-  c.arms.front().body = [all](trial& t) { run_valid(t, all); };
-  c.quick = {"control", "sgemm_64", "sgemm_transposed", "strided_ex"};
+  for (const auto& each : parts) all.insert(all.end(), each.begin(), each.end());
+  return all;
+}
+
+failure_case gemm_table() {
+  constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
+  constexpr auto turned = base::transposed, adding = base::adding;
+  const std::map<std::string, conclusion> arguments{{"S3-3", wrong_gives_invalid_value},
+                                                    {"S3-8", wrong_strides_give_invalid_value}};
+  // The one part that has shapes, types, strides and addresses to look at, and all changes of them.
+  auto with_forecast = arguments;
+  with_forecast["S3-17"] = found_beforehand;
+
+  const auto ex = static_cast<gemm_ex_function>(cublasGemmEx);
+  const auto in_batches_ex = static_cast<strided_ex_function>(cublasGemmStridedBatchedEx);
+  failure_case c = table_case(
+      "arguments.gemm", "products with one argument changed",
+      {{"sgemm",
+        "cublasSgemm, every change",
+        {gemm<float>("cublasSgemm", cublasSgemm)},
+        everything,
+        arguments},
+       {"sgemm_transposed",
+        "cublasSgemm of two transposed operands, and with a beta of 1",
+        {gemm<float>("cublasSgemm", cublasSgemm, turned), gemm<float>("cublasSgemm", cublasSgemm, adding)},
+        host,
+        arguments},
+       {"sgemm_64", "cublasSgemm_64", {gemm<float>("cublasSgemm_64", cublasSgemm_64)}, host, arguments},
+       {"sgemm_64_memory",
+        "cublasSgemm_64, every change",
+        {gemm<float>("cublasSgemm_64", cublasSgemm_64)},
+        everything,
+        arguments},
+       {"other_types", "the same of double, complex and half",
+        joined({both_widths<double>("cublasDgemm", cublasDgemm, cublasDgemm_64),
+                both_widths<cuComplex>("cublasCgemm", cublasCgemm, cublasCgemm_64),
+                both_widths<cuDoubleComplex>("cublasZgemm", cublasZgemm, cublasZgemm_64),
+                both_widths<__half>("cublasHgemm", cublasHgemm, cublasHgemm_64)}),
+        host, arguments},
+       {"dgemm",
+        "cublasDgemm, every change",
+        {gemm<double>("cublasDgemm", cublasDgemm)},
+        everything,
+        arguments},
+       {"cgemm",
+        "cublasCgemm, every change",
+        {gemm<cuComplex>("cublasCgemm", cublasCgemm)},
+        everything,
+        arguments},
+       {"zgemm",
+        "cublasZgemm, every change",
+        {gemm<cuDoubleComplex>("cublasZgemm", cublasZgemm)},
+        everything,
+        arguments},
+       {"hgemm",
+        "cublasHgemm, every change",
+        {gemm<__half>("cublasHgemm", cublasHgemm)},
+        everything,
+        arguments},
+       {"gemm_ex",
+        "cublasGemmEx of half, every change",
+        {gemm_ex("cublasGemmEx", ex)},
+        everything,
+        arguments},
+       {"gemm_ex_64",
+        "cublasGemmEx_64, and cublasGemmEx of two transposed operands",
+        {gemm_ex("cublasGemmEx_64", cublasGemmEx_64), gemm_ex("cublasGemmEx", ex, turned)},
+        host,
+        arguments},
+       {"strided",
+        "cublasSgemmStridedBatched, every change",
+        {strided<float>("cublasSgemmStridedBatched", cublasSgemmStridedBatched)},
+        everything,
+        arguments},
+       {"strided_types", "strided batches of the other types",
+        joined({{strided<float>("cublasSgemmStridedBatched", cublasSgemmStridedBatched, turned),
+                 strided<float>("cublasSgemmStridedBatched_64", cublasSgemmStridedBatched_64)},
+                both_widths_strided<double>("cublasDgemmStridedBatched", cublasDgemmStridedBatched,
+                                            cublasDgemmStridedBatched_64),
+                both_widths_strided<cuComplex>("cublasCgemmStridedBatched", cublasCgemmStridedBatched,
+                                               cublasCgemmStridedBatched_64),
+                both_widths_strided<cuDoubleComplex>("cublasZgemmStridedBatched", cublasZgemmStridedBatched,
+                                                     cublasZgemmStridedBatched_64),
+                both_widths_strided<__half>("cublasHgemmStridedBatched", cublasHgemmStridedBatched,
+                                            cublasHgemmStridedBatched_64)}),
+        host, arguments},
+       {"strided_ex",
+        "cublasGemmStridedBatchedEx of half, every change",
+        {strided_ex("cublasGemmStridedBatchedEx", in_batches_ex)},
+        everything,
+        with_forecast},
+       {"strided_ex_64",
+        "cublasGemmStridedBatchedEx_64, and cublasGemmStridedBatchedEx of two transposed operands",
+        {strided_ex("cublasGemmStridedBatchedEx_64", cublasGemmStridedBatchedEx_64),
+         strided_ex("cublasGemmStridedBatchedEx", in_batches_ex, turned)},
+        host,
+        arguments}});
+  c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-08", "F-ARG-12"};
+  c.quick = {"control", "sgemm_64", "sgemm_transposed", "strided_ex_64"};
   return c;
 }
 

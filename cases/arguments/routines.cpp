@@ -14,10 +14,12 @@
 #include "harness/argument_table.hpp"
 
 #include <cublas_v2.h>
+#include <cuda_fp16.h>
 
 #include <cuComplex.h>
 
-#include <chrono>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -34,6 +36,8 @@ template <class T>
 constexpr T number(float x) {
   if constexpr (std::is_same_v<T, cuComplex> || std::is_same_v<T, cuDoubleComplex>)
     return {x, 0};
+  else if constexpr (std::is_same_v<T, __half>)
+    return __half_raw{static_cast<unsigned short>(x == 1 ? 0x3c00 : 0)};
   else
     return static_cast<T>(x);
 }
@@ -42,37 +46,43 @@ const T one = number<T>(1);
 template <class T>
 const T zero = number<T>(0);
 
+std::string named(const std::string& function, cublasOperation_t op) {
+  return op == CUBLAS_OP_N ? function : function + " T";
+}
+
 template <class T, class F>
-row_maker gemv(const std::string& name, F f) {
+row_maker gemv(const std::string& name, F f, cublasOperation_t op = CUBLAS_OP_N) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const std::vector<argument> names{{"handle", role::handle},
                                       {"trans", role::enumeration},
                                       {"m", role::size},
                                       {"n", role::size},
                                       {"alpha", role::scalar},
-                                      {"A", role::input},
+                                      {"A", role::input, 0, 0},
                                       {"lda", role::leading_dimension, m},
-                                      {"x", role::input},
+                                      {"x", role::input, 0, 1},
                                       {"incx", role::increment},
                                       {"beta", role::scalar},
-                                      {"y", role::output},
+                                      {"y", role::output, 0, 2},
                                       {"incy", role::increment}};
-    return rows_of(name, f, names, b, how_deep, handle, CUBLAS_OP_N, m, n, &one<T>, b.device(0), ld,
+    return rows_of(named(name, op), f, names, b, how_deep, handle, op, m, n, &one<T>, b.device(0), ld,
                    b.device(1), 1, &zero<T>, b.device(2), 1);
   };
 }
 
 template <class T, class F>
-row_maker trsm(const std::string& name, F f) {
+row_maker trsm(const std::string& name, F f, cublasSideMode_t side = CUBLAS_SIDE_LEFT) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
-    const std::vector<argument> names{{"handle", role::handle},    {"side", role::enumeration},
-                                      {"uplo", role::enumeration}, {"trans", role::enumeration},
-                                      {"diag", role::enumeration}, {"m", role::size},
-                                      {"n", role::size},           {"alpha", role::scalar},
-                                      {"A", role::input, 0, 1},    {"lda", role::leading_dimension, m},
-                                      {"B", role::output},         {"ldb", role::leading_dimension, m}};
-    return rows_of(name, f, names, b, how_deep, handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
-                   CUBLAS_DIAG_NON_UNIT, m, n, &one<T>, b.device(0), ld, b.device(1), ld);
+    const bool left = side == CUBLAS_SIDE_LEFT;
+    const std::vector<argument> names{
+        {"handle", role::handle},    {"side", role::enumeration},
+        {"uplo", role::enumeration}, {"trans", role::enumeration},
+        {"diag", role::enumeration}, {"m", role::size},
+        {"n", role::size},           {"alpha", role::scalar},
+        {"A", role::input, 0, 0},    {"lda", role::leading_dimension, left ? m : n},
+        {"B", role::output, 0, 1},   {"ldb", role::leading_dimension, m}};
+    return rows_of(left ? name : name + " right", f, names, b, how_deep, handle, side, CUBLAS_FILL_MODE_UPPER,
+                   CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, m, n, &one<T>, b.device(0), ld, b.device(1), ld);
   };
 }
 
@@ -86,17 +96,18 @@ row_maker geam(const std::string& name, F f) {
                                       {"m", role::size},
                                       {"n", role::size},
                                       {"alpha", role::scalar},
-                                      {"A", role::input},
+                                      {"A", role::input, 0, 0},
                                       {"lda", role::leading_dimension, m},
                                       {"beta", role::scalar},
-                                      {"B", role::input},
+                                      {"B", role::input, 0, 1},
                                       {"ldb", role::leading_dimension, n},
-                                      {"C", role::output},
+                                      {"C", role::output, 0, 2},
                                       {"ldc", role::leading_dimension, m}};
     auto rows = rows_of(name, f, names, b, how_deep, handle, CUBLAS_OP_N, CUBLAS_OP_T, m, n, &one<T>,
                         b.device(0), ld, &one<T>, b.device(1), ld, b.device(2), ld);
 
-    const auto in_place = [&](const char* change, int operand, cublasOperation_t op, int ldc) {
+    const auto in_place = [&](const char* change, int operand, cublasOperation_t op, int ldc,
+                              bool documented_as_wrong) {
       const auto at = [&](int of) { return reinterpret_cast<T*>(b.device(of)); };
       T* const a = at(0);
       T* const other = at(1);
@@ -106,34 +117,36 @@ row_maker geam(const std::string& name, F f) {
         return f(handle, operand == 0 ? op : CUBLAS_OP_N, operand == 1 ? op : CUBLAS_OP_N, m, m, &one<T>, a,
                  ld, &one<T>, other, ld, c, ldc);
       };
-      rows.push_back({name + " in place", "C", change, call});
+      rows.push_back({name + " in place", "C", change, call, role::output, documented_as_wrong});
     };
-    in_place("as A", 0, CUBLAS_OP_N, ld);
-    in_place("as A, ldc not lda", 0, CUBLAS_OP_N, m);
-    in_place("as A, transposed", 0, CUBLAS_OP_T, ld);
-    in_place("as B", 1, CUBLAS_OP_N, ld);
-    in_place("as B, ldc not ldb", 1, CUBLAS_OP_N, m);
-    in_place("as B, transposed", 1, CUBLAS_OP_T, ld);
+    in_place("as A", 0, CUBLAS_OP_N, ld, false);
+    in_place("as A, ldc not lda", 0, CUBLAS_OP_N, m, true);
+    in_place("as A, transposed", 0, CUBLAS_OP_T, ld, true);
+    in_place("as B", 1, CUBLAS_OP_N, ld, false);
+    in_place("as B, ldc not ldb", 1, CUBLAS_OP_N, m, true);
+    in_place("as B, transposed", 1, CUBLAS_OP_T, ld, true);
     return rows;
   };
 }
 
+/// An increment of 0 is documented as legal here: a product with one number.
 template <class F>
 row_maker dgmm(const std::string& name, F f) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
-    const std::vector<argument> names{{"handle", role::handle}, {"mode", role::enumeration},
-                                      {"m", role::size},        {"n", role::size},
-                                      {"A", role::input},       {"lda", role::leading_dimension, m},
-                                      {"x", role::input},       {"incx", role::increment},
-                                      {"C", role::output},      {"ldc", role::leading_dimension, m}};
+    const std::vector<argument> names{{"handle", role::handle},  {"mode", role::enumeration},
+                                      {"m", role::size},         {"n", role::size},
+                                      {"A", role::input, 0, 0},  {"lda", role::leading_dimension, m},
+                                      {"x", role::input, 0, 1},  {"incx", role::any_increment},
+                                      {"C", role::output, 0, 2}, {"ldc", role::leading_dimension, m}};
     return rows_of(name, f, names, b, how_deep, handle, CUBLAS_SIDE_RIGHT, m, n, b.device(0), ld, b.device(1),
                    1, b.device(2), ld);
   };
 }
 
 template <class T, class F>
-row_maker batched(const std::string& name, F f) {
+row_maker batched(const std::string& name, F f, cublasOperation_t op = CUBLAS_OP_N) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
+    const bool turned = op != CUBLAS_OP_N;
     const std::vector<argument> names{{"handle", role::handle},
                                       {"transa", role::enumeration},
                                       {"transb", role::enumeration},
@@ -142,21 +155,22 @@ row_maker batched(const std::string& name, F f) {
                                       {"k", role::size},
                                       {"alpha", role::scalar},
                                       {"Aarray", role::pointer_array, 0, 0},
-                                      {"lda", role::leading_dimension, m},
+                                      {"lda", role::leading_dimension, turned ? k : m},
                                       {"Barray", role::pointer_array, 0, 1},
-                                      {"ldb", role::leading_dimension, k},
+                                      {"ldb", role::leading_dimension, turned ? n : k},
                                       {"beta", role::scalar},
                                       {"Carray", role::pointer_array, 0, 2},
                                       {"ldc", role::leading_dimension, m},
                                       {"batchCount", role::size}};
-    return rows_of(name, f, names, b, how_deep, handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one<T>,
-                   b.pointers(0), ld, b.pointers(1), ld, &zero<T>, b.pointers(2), ld, buffers::batch);
+    return rows_of(named(name, op), f, names, b, how_deep, handle, op, op, m, n, k, &one<T>, b.pointers(0),
+                   ld, b.pointers(1), ld, &zero<T>, b.pointers(2), ld, buffers::batch);
   };
 }
 
 template <class F>
-row_maker batched_ex(const std::string& name, F f) {
+row_maker batched_ex(const std::string& name, F f, cublasOperation_t op = CUBLAS_OP_N) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
+    const bool turned = op != CUBLAS_OP_N;
     const std::vector<argument> names{{"handle", role::handle},
                                       {"transa", role::enumeration},
                                       {"transb", role::enumeration},
@@ -166,18 +180,18 @@ row_maker batched_ex(const std::string& name, F f) {
                                       {"alpha", role::scalar},
                                       {"Aarray", role::pointer_array, 0, 0},
                                       {"Atype", role::enumeration},
-                                      {"lda", role::leading_dimension, m},
+                                      {"lda", role::leading_dimension, turned ? k : m},
                                       {"Barray", role::pointer_array, 0, 1},
                                       {"Btype", role::enumeration},
-                                      {"ldb", role::leading_dimension, k},
+                                      {"ldb", role::leading_dimension, turned ? n : k},
                                       {"beta", role::scalar},
                                       {"Carray", role::pointer_array, 0, 2},
                                       {"Ctype", role::enumeration},
                                       {"ldc", role::leading_dimension, m},
                                       {"batchCount", role::size},
                                       {"computeType", role::enumeration},
-                                      {"algo", role::enumeration}};
-    return rows_of(name, f, names, b, how_deep, handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one<float>,
+                                      {"algo", role::algorithm}};
+    return rows_of(named(name, op), f, names, b, how_deep, handle, op, op, m, n, k, &one<float>,
                    b.pointers(0), CUDA_R_16F, ld, b.pointers(1), CUDA_R_16F, ld, &zero<float>, b.pointers(2),
                    CUDA_R_16F, ld, buffers::batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   };
@@ -192,129 +206,166 @@ using batched_ex_function = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t
 
 #if CUBLAS_VER_MAJOR > 12 || (CUBLAS_VER_MAJOR == 12 && CUBLAS_VER_MINOR >= 4)
 /// The one group of a grouped product, as its arrays hold it.
+template <class I>
 struct group {
   cublasOperation_t transa = CUBLAS_OP_N, transb = CUBLAS_OP_N;
-  int m = 8, n = 12, k = 16;
+  I m = 8, n = 12, k = 16;
   float alpha = 1;
-  int lda = ld, ldb = ld;
+  I lda = ld, ldb = ld;
   float beta = 0;
-  int ldc = ld;
-  int size = buffers::batch;
+  I ldc = ld;
+  I size = buffers::batch;
 };
-const group valid_group;
+template <class I>
+const group<I> valid_group;
 
 /// The arrays as such, then what stands in them.
-std::vector<row> grouped(cublasHandle_t handle, const buffers& b, depth how_deep) {
-  const std::string name = "cublasSgemmGroupedBatched";
-  const group& g = valid_group;
-  const std::vector<argument> names{{"handle", role::handle},
-                                    {"transa_array", role::host_array},
-                                    {"transb_array", role::host_array},
-                                    {"m_array", role::host_array},
-                                    {"n_array", role::host_array},
-                                    {"k_array", role::host_array},
-                                    {"alpha_array", role::host_array},
-                                    {"Aarray", role::pointer_array, 0, 0},
-                                    {"lda_array", role::host_array},
-                                    {"Barray", role::pointer_array, 0, 1},
-                                    {"ldb_array", role::host_array},
-                                    {"beta_array", role::host_array},
-                                    {"Carray", role::pointer_array, 0, 2},
-                                    {"ldc_array", role::host_array},
-                                    {"group_count", role::size},
-                                    {"group_size", role::host_array}};
-  auto rows = rows_of(name, cublasSgemmGroupedBatched, names, b, how_deep, handle, &g.transa, &g.transb, &g.m,
-                      &g.n, &g.k, &g.alpha, b.pointers(0), &g.lda, b.pointers(1), &g.ldb, &g.beta,
-                      b.pointers(2), &g.ldc, 1, &g.size);
+template <class I, class F>
+row_maker grouped(const std::string& name, F f) {
+  return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
+    const group<I>& g = valid_group<I>;
+    const std::vector<argument> names{{"handle", role::handle},
+                                      {"transa_array", role::host_array},
+                                      {"transb_array", role::host_array},
+                                      {"m_array", role::host_array},
+                                      {"n_array", role::host_array},
+                                      {"k_array", role::host_array},
+                                      {"alpha_array", role::host_array},
+                                      {"Aarray", role::pointer_array, 0, 0},
+                                      {"lda_array", role::host_array},
+                                      {"Barray", role::pointer_array, 0, 1},
+                                      {"ldb_array", role::host_array},
+                                      {"beta_array", role::host_array},
+                                      {"Carray", role::pointer_array, 0, 2},
+                                      {"ldc_array", role::host_array},
+                                      {"group_count", role::size},
+                                      {"group_size", role::host_array}};
+    auto rows =
+        rows_of(name, f, names, b, how_deep, handle, &g.transa, &g.transb, &g.m, &g.n, &g.k, &g.alpha,
+                b.pointers(0), &g.lda, b.pointers(1), &g.ldb, &g.beta, b.pointers(2), &g.ldc, 1, &g.size);
 
-  const auto* const a = reinterpret_cast<const float* const*>(b.pointers(0));
-  const auto* const other = reinterpret_cast<const float* const*>(b.pointers(1));
-  auto* const c = reinterpret_cast<float* const*>(b.pointers(2));
-  const auto change_in_group = [&]<class V>(const argument& about, V group::*part) {
-    for (const auto& [change, value] : changes_of(about, g.*part, b, depth::checked_on_the_host)) {
-      group changed = g;
-      changed.*part = value;
-      rows.push_back({name, "in " + about.name, change, [=] {
-                        return cublasSgemmGroupedBatched(handle, &changed.transa, &changed.transb, &changed.m,
-                                                         &changed.n, &changed.k, &changed.alpha, a,
-                                                         &changed.lda, other, &changed.ldb, &changed.beta, c,
-                                                         &changed.ldc, 1, &changed.size);
-                      }});
-    }
+    const auto* const a = reinterpret_cast<const float* const*>(b.pointers(0));
+    const auto* const other = reinterpret_cast<const float* const*>(b.pointers(1));
+    auto* const c = reinterpret_cast<float* const*>(b.pointers(2));
+    const auto change_in_group = [&]<class V>(const argument& about, V group<I>::*part) {
+      for (const auto& [change, value, wrong] : changes_of(about, g.*part, b, depth::checked_on_the_host)) {
+        group<I> changed = g;
+        changed.*part = value;
+        rows.push_back({name, "in " + about.name, change,
+                        [=] {
+                          return f(handle, &changed.transa, &changed.transb, &changed.m, &changed.n,
+                                   &changed.k, &changed.alpha, a, &changed.lda, other, &changed.ldb,
+                                   &changed.beta, c, &changed.ldc, 1, &changed.size);
+                        },
+                        about.what, wrong});
+      }
+    };
+    change_in_group({"transa_array", role::enumeration}, &group<I>::transa);
+    change_in_group({"transb_array", role::enumeration}, &group<I>::transb);
+    change_in_group({"m_array", role::size}, &group<I>::m);
+    change_in_group({"n_array", role::size}, &group<I>::n);
+    change_in_group({"k_array", role::size}, &group<I>::k);
+    change_in_group({"lda_array", role::leading_dimension, m}, &group<I>::lda);
+    change_in_group({"ldb_array", role::leading_dimension, k}, &group<I>::ldb);
+    change_in_group({"ldc_array", role::leading_dimension, m}, &group<I>::ldc);
+    change_in_group({"group_size", role::size}, &group<I>::size);
+    return rows;
   };
-  change_in_group({"transa_array", role::enumeration}, &group::transa);
-  change_in_group({"transb_array", role::enumeration}, &group::transb);
-  change_in_group({"m_array", role::size}, &group::m);
-  change_in_group({"n_array", role::size}, &group::n);
-  change_in_group({"k_array", role::size}, &group::k);
-  change_in_group({"lda_array", role::leading_dimension, m}, &group::lda);
-  change_in_group({"ldb_array", role::leading_dimension, k}, &group::ldb);
-  change_in_group({"ldc_array", role::leading_dimension, m}, &group::ldc);
-  change_in_group({"group_size", role::size}, &group::size);
-  return rows;
-}
-
-void run_grouped(trial& t) {
-  run(t, {grouped}, depth::everything);
-}
-#else
-void run_grouped(trial& /*t*/) {
-  throw not_provoked("built with a CUDA before 12.4, whose headers have no cublasSgemmGroupedBatched");
 }
 #endif
 
 failure_case routine_table() {
-  failure_case c;
-  c.name = "arguments.routines";
-  c.summary = "gemv, trsm, geam, dgmm and batches by pointers with one argument changed";
+  constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
+  const std::map<std::string, conclusion> claims{{"S3-3", wrong_gives_invalid_value}};
+  const auto batches_ex = static_cast<batched_ex_function>(cublasGemmBatchedEx);
+  failure_case c = table_case(
+      "arguments.routines", "gemv, trsm, geam, dgmm and batches by pointers with one argument changed",
+      {{"gemv", "cublasSgemv, every change", {gemv<float>("cublasSgemv", cublasSgemv)}, everything, claims},
+       {"gemv_types",
+        "cublas<t>gemv of the other types, and of a transposed matrix",
+        {gemv<float>("cublasSgemv", cublasSgemv, CUBLAS_OP_T), gemv<double>("cublasDgemv", cublasDgemv),
+         gemv<cuComplex>("cublasCgemv", cublasCgemv), gemv<cuDoubleComplex>("cublasZgemv", cublasZgemv)},
+        host,
+        claims},
+       {"gemv_64",
+        "cublas<t>gemv_64",
+        {gemv<float>("cublasSgemv_64", cublasSgemv_64), gemv<double>("cublasDgemv_64", cublasDgemv_64),
+         gemv<cuComplex>("cublasCgemv_64", cublasCgemv_64),
+         gemv<cuDoubleComplex>("cublasZgemv_64", cublasZgemv_64)},
+        host,
+        claims},
+       {"trsm", "cublasStrsm, every change", {trsm<float>("cublasStrsm", cublasStrsm)}, everything, claims},
+       {"trsm_types",
+        "cublas<t>trsm of the other types, of 64 bits, and from the right",
+        {trsm<float>("cublasStrsm", cublasStrsm, CUBLAS_SIDE_RIGHT), trsm<double>("cublasDtrsm", cublasDtrsm),
+         trsm<cuComplex>("cublasCtrsm", cublasCtrsm), trsm<cuDoubleComplex>("cublasZtrsm", cublasZtrsm),
+         trsm<float>("cublasStrsm_64", cublasStrsm_64), trsm<double>("cublasDtrsm_64", cublasDtrsm_64)},
+        host,
+        claims},
+       {"geam",
+        "cublasSgeam, every change, and in place",
+        {geam<float>("cublasSgeam", cublasSgeam)},
+        everything,
+        claims},
+       {"geam_types",
+        "cublas<t>geam of the other types, and of 64 bits",
+        {geam<double>("cublasDgeam", cublasDgeam), geam<cuComplex>("cublasCgeam", cublasCgeam),
+         geam<cuDoubleComplex>("cublasZgeam", cublasZgeam), geam<float>("cublasSgeam_64", cublasSgeam_64)},
+        host,
+        claims},
+       {"dgmm", "cublasSdgmm, every change", {dgmm("cublasSdgmm", cublasSdgmm)}, everything, claims},
+       {"dgmm_types",
+        "cublas<t>dgmm of the other types, and of 64 bits",
+        {dgmm("cublasDdgmm", cublasDdgmm), dgmm("cublasCdgmm", cublasCdgmm), dgmm("cublasZdgmm", cublasZdgmm),
+         dgmm("cublasSdgmm_64", cublasSdgmm_64)},
+        host,
+        claims},
+       {"batched",
+        "cublasSgemmBatched, every change",
+        {batched<float>("cublasSgemmBatched", cublasSgemmBatched)},
+        everything,
+        claims},
+       {"batched_types",
+        "cublas<t>gemmBatched of the other types, of 64 bits, and of transposed operands",
+        {batched<float>("cublasSgemmBatched_64", cublasSgemmBatched_64),
+         batched<float>("cublasSgemmBatched", cublasSgemmBatched, CUBLAS_OP_T),
+         batched<double>("cublasDgemmBatched", cublasDgemmBatched),
+         batched<cuComplex>("cublasCgemmBatched", cublasCgemmBatched),
+         batched<cuDoubleComplex>("cublasZgemmBatched", cublasZgemmBatched),
+         batched<__half>("cublasHgemmBatched", cublasHgemmBatched)},
+        host,
+        claims},
+       {"batched_ex",
+        "cublasGemmBatchedEx of half, every change",
+        {batched_ex("cublasGemmBatchedEx", batches_ex)},
+        everything,
+        claims},
+       {"batched_ex_64",
+        "cublasGemmBatchedEx_64, and cublasGemmBatchedEx of transposed operands",
+        {batched_ex("cublasGemmBatchedEx_64", cublasGemmBatchedEx_64),
+         batched_ex("cublasGemmBatchedEx", batches_ex, CUBLAS_OP_T)},
+        host,
+        claims}});
+#if CUBLAS_VER_MAJOR > 12 || (CUBLAS_VER_MAJOR == 12 && CUBLAS_VER_MINOR >= 4)
+  add_part(c, {"grouped",
+               "cublasSgemmGroupedBatched, every change",
+               {grouped<int>("cublasSgemmGroupedBatched", cublasSgemmGroupedBatched)},
+               everything,
+               claims});
+  add_part(c, {"grouped_64",
+               "cublasSgemmGroupedBatched_64",
+               {grouped<std::int64_t>("cublasSgemmGroupedBatched_64", cublasSgemmGroupedBatched_64)},
+               host,
+               claims});
+#else
+  for (const char* name : {"grouped", "grouped_64"})
+    c.add(name, arm_kind::fault, "groups of products, which the headers of this build do not have",
+          [](trial&) {
+            throw not_provoked(
+                "built with a CUDA before 12.4, whose headers have no cublasSgemmGroupedBatched");
+          });
+#endif
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-05", "F-ARG-09", "F-ARG-12"};
-  const std::vector<row_maker> vectors{gemv<float>("cublasSgemv", cublasSgemv)};
-  const std::vector<row_maker> vectors_types{gemv<double>("cublasDgemv", cublasDgemv),
-                                             gemv<cuComplex>("cublasCgemv", cublasCgemv),
-                                             gemv<cuDoubleComplex>("cublasZgemv", cublasZgemv)};
-  const std::vector<row_maker> vectors_wide{gemv<float>("cublasSgemv_64", cublasSgemv_64)};
-  const std::vector<row_maker> triangles{trsm<float>("cublasStrsm", cublasStrsm)};
-  const std::vector<row_maker> triangles_types{trsm<double>("cublasDtrsm", cublasDtrsm),
-                                               trsm<float>("cublasStrsm_64", cublasStrsm_64),
-                                               trsm<double>("cublasDtrsm_64", cublasDtrsm_64)};
-  const std::vector<row_maker> sums{geam<float>("cublasSgeam", cublasSgeam)};
-  const std::vector<row_maker> sums_types{geam<double>("cublasDgeam", cublasDgeam),
-                                          geam<cuDoubleComplex>("cublasZgeam", cublasZgeam)};
-  const std::vector<row_maker> diagonals{dgmm("cublasSdgmm", cublasSdgmm)};
-  const std::vector<row_maker> diagonals_types{dgmm("cublasDdgmm", cublasDdgmm)};
-  const std::vector<row_maker> in_batches{batched<float>("cublasSgemmBatched", cublasSgemmBatched)};
-  const std::vector<row_maker> in_batches_types{
-      batched<float>("cublasSgemmBatched_64", cublasSgemmBatched_64),
-      batched<double>("cublasDgemmBatched", cublasDgemmBatched)};
-  const std::vector<row_maker> in_batches_ex{
-      batched_ex("cublasGemmBatchedEx", static_cast<batched_ex_function>(cublasGemmBatchedEx))};
-
-  std::vector<row_maker> all;
-  const auto add = [&](const char* name, const char* summary, const std::vector<row_maker>& makers,
-                       depth how_deep) {
-    all.insert(all.end(), makers.begin(), makers.end());
-    c.add(name, arm_kind::fault, summary, [=](trial& t) { run(t, makers, how_deep); }).timeout =
-        std::chrono::seconds(120);
-  };
-  // Filled in last: it takes all of them.
-  c.add("control", arm_kind::control, "the valid calls", nullptr);
-  add("gemv", "cublasSgemv, every change", vectors, depth::everything);
-  add("gemv_types", "cublas<t>gemv of the other types", vectors_types, depth::checked_on_the_host);
-  add("gemv_64", "cublasSgemv_64", vectors_wide, depth::checked_on_the_host);
-  add("trsm", "cublasStrsm, every change", triangles, depth::everything);
-  add("trsm_types", "cublas<t>trsm of double and of 64 bits", triangles_types, depth::checked_on_the_host);
-  add("geam", "cublasSgeam, every change, and in place", sums, depth::everything);
-  add("geam_types", "cublas<t>geam of the other types", sums_types, depth::checked_on_the_host);
-  add("dgmm", "cublasSdgmm, every change", diagonals, depth::everything);
-  add("dgmm_types", "cublasDdgmm", diagonals_types, depth::checked_on_the_host);
-  add("batched", "cublasSgemmBatched, every change", in_batches, depth::everything);
-  add("batched_types", "cublas<t>gemmBatched of double and of 64 bits", in_batches_types,
-      depth::checked_on_the_host);
-  add("batched_ex", "cublasGemmBatchedEx of half, every change", in_batches_ex, depth::everything);
-  // Its function is newer than others: where it is missing, nothing but this arm is.
-  c.add("grouped", arm_kind::fault, "cublasSgemmGroupedBatched, every change", run_grouped).timeout =
-      std::chrono::seconds(120);
-  c.arms.front().body = [all](trial& t) { run_valid(t, all); };
   c.quick = {"control", "batched_types"};
   return c;
 }

@@ -12,9 +12,10 @@
 #include "harness/argument_table.hpp"
 
 #include <cublas_v2.h>
+#include <fmt/format.h>
 
-#include <chrono>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,7 +49,7 @@ void make_as_new(cublasHandle_t handle) {
 std::vector<row> as_new_after_each(cublasHandle_t handle, std::vector<row> rows) {
   for (row& r : rows)
     r.call = [handle, call = std::move(r.call)] {
-      const cublasStatus_t came_to = call();
+      answer came_to = call();
       make_as_new(handle);
       return came_to;
     };
@@ -85,19 +86,22 @@ std::vector<row> streams(cublasHandle_t handle, const buffers& b, depth how_deep
   cudaStream_t const valid = without_memory ? nullptr : new_stream();
   auto rows = rows_of(name, cublasSetStream, {{"handle", role::handle}, {"stream", role::kept}}, b, how_deep,
                       handle, valid);
-  const auto give = [&](const char* change, cudaStream_t stream) {
-    rows.push_back({name, "stream", change, [=] { return cublasSetStream(handle, stream); }});
+  const auto give = [&](const char* change, cudaStream_t stream, bool wrong = false) {
+    rows.push_back(
+        {name, "stream", change, [=] { return cublasSetStream(handle, stream); }, role::handle, wrong});
   };
   give("null", nullptr);
   give("cudaStreamLegacy", cudaStreamLegacy);
   give("cudaStreamPerThread", cudaStreamPerThread);
   if (how_deep == depth::everything) {
-    rows.push_back({name, "stream", "destroyed", [=] {
+    rows.push_back({name, "stream", "destroyed",
+                    [=] {
                       cudaStream_t stream = new_stream();
                       require(cudaStreamDestroy(stream));
                       return cublasSetStream(handle, stream);
-                    }});
-    give("no stream at all", reinterpret_cast<cudaStream_t>(b.host()));
+                    },
+                    role::handle, true});
+    give("no stream at all", reinterpret_cast<cudaStream_t>(b.host()), true);
   }
   return rows;
 }
@@ -112,22 +116,22 @@ std::vector<row> workspaces(cublasHandle_t handle, const buffers& b, depth how_d
       rows_of(name, cublasSetWorkspace,
               {{"handle", role::handle}, {"workspace", role::kept}, {"workspaceSizeInBytes", role::kept}}, b,
               how_deep, handle, memory, workspace_bytes);
-  const auto give = [&](const char* argument_name, const char* change, void* workspace, std::size_t bytes) {
-    rows.push_back(
-        {name, argument_name, change, [=] { return cublasSetWorkspace(handle, workspace, bytes); }});
+  const auto give = [&](const char* argument_name, const std::string& change, void* workspace,
+                        std::size_t bytes, bool wrong = false) {
+    rows.push_back({name, argument_name, change, [=] { return cublasSetWorkspace(handle, workspace, bytes); },
+                    role::input, wrong});
   };
-  const auto off_by = [&](std::size_t by) { return without_memory ? nullptr : memory + by; };
   give("workspace", "null", nullptr, workspace_bytes);
   give("workspace", "null, of no bytes", nullptr, 0);
-  give("workspace", "off by 1", off_by(1), workspace_bytes - 256);
-  give("workspace", "off by 16", off_by(16), workspace_bytes - 256);
-  give("workspace", "off by 128", off_by(128), workspace_bytes - 256);
-  give("workspace", "in host memory", b.host(), buffers::bytes_each);
+  for (const std::size_t by : {1, 2, 4, 8, 16, 128})
+    give("workspace", fmt::format("off by {}", by), without_memory ? nullptr : memory + by,
+         workspace_bytes - 256, true);
+  give("workspace", "in host memory", b.host(), buffers::bytes_each, true);
   give("workspaceSizeInBytes", "of 0", memory, 0);
   give("workspaceSizeInBytes", "of 1", memory, 1);
   if (how_deep == depth::everything) {
-    give("workspace", "freed", b.freed(), buffers::bytes_each);
-    give("workspaceSizeInBytes", "of all there is", memory, ~std::size_t{0});
+    give("workspace", "freed", b.freed(), buffers::bytes_each, true);
+    give("workspaceSizeInBytes", "of all there is", memory, ~std::size_t{0}, true);
   }
   return rows;
 }
@@ -140,12 +144,14 @@ std::vector<row> handles(cublasHandle_t /*handle*/, const buffers& /*b*/, depth 
                     if (came_to == CUBLAS_STATUS_SUCCESS) cublasDestroy(results.handle);
                     return came_to;
                   }});
-  rows.push_back({"cublasCreate", "handle", "null", [] { return cublasCreate(nullptr); }});
+  rows.push_back(
+      {"cublasCreate", "handle", "null", [] { return cublasCreate(nullptr); }, role::host_output, true});
   rows.push_back({"cublasDestroy", "", "", [] {
                     require(cublasCreate(&results.handle));
                     return cublasDestroy(results.handle);
                   }});
-  rows.push_back({"cublasDestroy", "handle", "null", [] { return cublasDestroy(nullptr); }});
+  rows.push_back(
+      {"cublasDestroy", "handle", "null", [] { return cublasDestroy(nullptr); }, role::handle, true});
   return rows;
 }
 
@@ -175,10 +181,6 @@ row_maker then_product(const row_maker& make) {
 }
 
 failure_case setting_table() {
-  failure_case c;
-  c.name = "arguments.settings";
-  c.summary = "what handles are set to and asked, with one argument changed";
-  c.failures = {"F-ARG-12"};
   const row_maker pointer_mode =
       setting("cublasSetPointerMode", cublasSetPointerMode, "mode", CUBLAS_POINTER_MODE_HOST);
   const row_maker math_mode = setting("cublasSetMathMode", cublasSetMathMode, "mode", CUBLAS_DEFAULT_MATH);
@@ -197,21 +199,19 @@ failure_case setting_table() {
                                      then_product(pointer_mode), then_product(math_mode),
                                      then_product(atomics_mode)};
 
-  std::vector<row_maker> all;
-  const auto add = [&](const char* name, const char* summary, const std::vector<row_maker>& makers,
-                       depth how_deep) {
-    all.insert(all.end(), makers.begin(), makers.end());
-    c.add(name, arm_kind::fault, summary, [=](trial& t) { run(t, makers, how_deep); }).timeout =
-        std::chrono::seconds(120);
-  };
-  // Filled in last: it takes all of them.
-  c.add("control", arm_kind::control, "the valid calls", nullptr);
-  add("set", "streams, workspaces and modes: the calls alone", set, depth::checked_on_the_host);
-  add("ask", "the same asked for, and handles", ask, depth::checked_on_the_host);
-  add("set_any_stream", "a destroyed stream, freed memory", {alone(streams), alone(workspaces)},
-      depth::everything);
-  add("then_product", "cublasSgemm after each of them", after, depth::everything);
-  c.arms.front().body = [all](trial& t) { run_valid(t, all); };
+  constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
+  const std::map<std::string, conclusion> claims{{"S3-3", wrong_gives_invalid_value}};
+  failure_case c =
+      table_case("arguments.settings", "what handles are set to and asked, with one argument changed",
+                 {{"set", "streams, workspaces and modes: the calls alone", set, host, claims},
+                  {"ask", "the same asked for, and handles", ask, host, claims},
+                  {"set_any_stream",
+                   "a destroyed stream, freed memory",
+                   {alone(streams), alone(workspaces)},
+                   everything,
+                   claims},
+                  {"then_product", "cublasSgemm after each of them", after, everything}});
+  c.failures = {"F-ARG-12"};
   c.quick = {"control", "set"};
   return c;
 }

@@ -222,7 +222,7 @@ template <class Call>
 seen_product observed(const std::string& text, operands& o, Call&& call, order read = order::rows) {
   return observe_call(text.c_str(), [&] {
     seen_product seen;
-    const auto printed = printed_by(trial::current(), [&] { seen.result = o.by(call, read); });
+    const auto printed = printed_by([&] { seen.result = o.by(call, read); });
     seen.detail = line_on_entry(printed.out) + o.told();
     return seen;
   });

@@ -203,7 +203,7 @@ void unchecked(trial& t, const damage& d, arrival when, const char* call, Call&&
   constexpr unsigned after_any_call_ms = 1000;
   cudaError_t launched = cudaSuccess, waited = cudaSuccess;
   cublasStatus_t first = CUBLAS_STATUS_SUCCESS;
-  const printed_text printed = printed_by(t, [&] {
+  const printed_text printed = printed_by([&] {
     // Not observed: telling it would give the kernel time.
     launched = launch_fault(d.which, nullptr, when == arrival::later ? after_any_call_ms : 0);
     first = innocent();
@@ -249,7 +249,7 @@ void with_blocking_launches(trial& t, const damage& d) {
   open(t);
   cudaError_t launched = cudaSuccess;
   cublasStatus_t created = CUBLAS_STATUS_SUCCESS;
-  const printed_text printed = printed_by(t, [&] {
+  const printed_text printed = printed_by([&] {
     launched = observe(launch_fault(d.which));
     cublasHandle_t handle = nullptr;
     created = observe(cublasCreate(&handle));

@@ -101,7 +101,7 @@ void blamed(trial& t, const refusal& r) {
   require(cublasCreate(&handle));
   cudaError_t refused = cudaSuccess, left = cudaSuccess;
   product_result multiplied;
-  const printed_text printed = printed_by(t, [&] {
+  const printed_text printed = printed_by([&] {
     refused = observe(launch(r));
     multiplied = observe(product(handle));
     left = observe(cudaGetLastError());

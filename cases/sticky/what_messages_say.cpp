@@ -101,7 +101,7 @@ void control(trial& t) {
   cublasLtHandle_t light = nullptr;
   require(cublasLtCreate(&light));
   listen();
-  const printed_text printed = printed_by(t, [&] {
+  const printed_text printed = printed_by([&] {
     observe(product(handle));
     observe(lt_heuristic(light, shape::lda, shape::k));
   });
@@ -114,7 +114,7 @@ void control(trial& t) {
 void small_lda(trial& t) {
   const cublasHandle_t handle = handle_here(t);
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  const printed_text printed = printed_by(t, [&] { status = observe(multiply_with_small_lda(handle)); });
+  const printed_text printed = printed_by([&] { status = observe(multiply_with_small_lda(handle)); });
   hints_at(t, "On entry to SGEMM", "cublasSgemm prints", printed.out);
   hints_at(t, "leading dimension", "cublasGetStatusString", cublasGetStatusString(status));
 }
@@ -148,11 +148,11 @@ void broken_kernel(trial& t, device_fault which, const causes& cause) {
   require(load_faults());
   cudaError_t told = cudaSuccess;
   cublasStatus_t created = CUBLAS_STATUS_SUCCESS;
-  const printed_text by_the_kernel = printed_by(t, [&] {
+  const printed_text by_the_kernel = printed_by([&] {
     observe(launch_fault(which));
     told = observe(cudaDeviceSynchronize());
   });
-  const printed_text by_cublas = printed_by(t, [&] {
+  const printed_text by_cublas = printed_by([&] {
     cublasHandle_t handle = nullptr;
     created = observe(cublasCreate(&handle));
   });

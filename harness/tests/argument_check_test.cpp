@@ -204,6 +204,9 @@ TEST(argument_check, compares_shapes_with_what_the_product_reads) {
   shape(p.a, 16, 8);
   EXPECT_THAT(brief(p), ElementsAre("silent A"));
   EXPECT_THAT(first_text(p), HasSubstr("row-major"));
+  // cuBLASLt is told of shapes.
+  p.function = entry::cublas_lt;
+  EXPECT_THAT(brief(p), ElementsAre("refused A"));
 }
 
 TEST(argument_check, recognizes_row_major_matrices) {
