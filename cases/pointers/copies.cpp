@@ -174,10 +174,18 @@ void after_a_refused_launch(trial& t) {
 
 // ---- remedies ----
 
-void right_pointers(trial& t, const mistake& instead_of) {
+void valid_pointer(trial& t) {
   t.open_context();
-  for (transfer& each : all_transfers()) observe_mistake(each, instead_of);
-  t.apply("the right pointers");
+  auto mistaken = all_transfers();
+  for (transfer& each : mistaken) observe_mistake(each, on_the_host);
+  t.apply("a pointer to the device");
+  observe_copies(all_transfers());
+}
+
+/// From the start: a host that is made to read at an address of the device may crash.
+void right_order(trial& t) {
+  t.open_context();
+  t.apply("host and device pointer where they belong");
   observe_copies(all_transfers());
 }
 
@@ -229,13 +237,13 @@ failure_case copies_of_vectors_and_matrices() {
   c.add("after_refused_launch", arm_kind::fault, "a launch before the copies was refused, and nobody looked",
         after_a_refused_launch);
   c.add("valid_pointer", arm_kind::remedy, "a pointer to the device instead of one to the host",
-        [](trial& t) { right_pointers(t, on_the_host); });
-  c.add("right_order", arm_kind::remedy, "host and device pointer where they belong",
-        [](trial& t) { right_pointers(t, swapped); });
+        valid_pointer);
+  c.add("right_order", arm_kind::remedy, "host and device pointer where they belong", right_order).against =
+      "exchanged";
   c.add("repair_kernel", arm_kind::remedy, "find the earlier error and repair it", repair_the_kernel)
       .against = "after_fault";
   c.add("copy_again", arm_kind::dead_end, "the same copies again after the error", copy_again);
-  c.quick = {"control", "bad_device_pointer", "after_fault", "valid_pointer", "repair_kernel"};
+  c.quick = {"control", "bad_device_pointer", "after_fault", "valid_pointer"};
   return c;
 }
 
