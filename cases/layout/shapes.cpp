@@ -7,8 +7,8 @@
 // Documented   cuBLAS library, cublas<t>gemm(): ldb >= k for an untransposed B, lda >= k for a transposed A, else
 //              CUBLAS_STATUS_INVALID_VALUE. A source document says that cuBLAS flags a mismatch between layers. llm.c#212: buffers
 //              too short, unnoticed.
-// What helps   Recommended: comparing shapes on the host before the call (harness/argument_check.hpp), then the weights that fit. Not: a
-//              leading dimension as large as the library asks for.
+// What helps   Recommended: comparing shapes on the host before the call (harness/argument_check.hpp), then the weights that fit. Tried
+//              too: a leading dimension as large as the library asks for.
 #include "harness/checked_product.hpp"
 #include "harness/trial.hpp"
 

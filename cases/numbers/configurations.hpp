@@ -110,11 +110,14 @@ class configurations {
            CUBLAS_STATUS_SUCCESS;
   }
 
+  /// What an algorithm says that it can; 0 where it says nothing.
   template <class T>
   static T capable(const cublasLtMatmulAlgo_t& of, cublasLtMatmulAlgoCapAttributes_t attribute) {
     T value{};
     std::size_t written = 0;
-    require(cublasLtMatmulAlgoCapGetAttribute(&of, attribute, &value, sizeof value, &written));
+    if (cublasLtMatmulAlgoCapGetAttribute(&of, attribute, &value, sizeof value, &written) !=
+        CUBLAS_STATUS_SUCCESS)
+      return {};
     return value;
   }
 

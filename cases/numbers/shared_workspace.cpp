@@ -24,8 +24,8 @@ namespace {
 
 constexpr float one = 1, zero = 0;
 constexpr std::size_t workspace_bytes = 32 << 20;
-constexpr int streams = 8,
-              rounds = 10;  // as many streams as the documented values of the variable have room for
+constexpr int streams = 8;  // as many as the documented values of the variable have room for
+constexpr int rounds = 10;
 
 /// Operands with all their bits in use, and a k so long that cuBLAS splits it.
 class shared_operands {

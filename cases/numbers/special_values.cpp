@@ -238,10 +238,14 @@ double relu(double x) {
   return x < 0 ? 0 : x;
 }
 
+numbers relu(numbers of) {
+  for (double& x : of) x = relu(x);
+  return of;
+}
+
 rectified multiply_with_relu(bench& b) {
   b.scalars(1, 0);
-  numbers expected = product_of(b);
-  for (double& x : expected) x = relu(x);
+  const numbers expected = relu(product_of(b));
   rectified r{.result = lt_matmul(b, n, expected, CUBLASLT_EPILOGUE_RELU)};
   if (r.result.status != CUBLAS_STATUS_SUCCESS || r.result.waited != cudaSuccess) return r;
   const numbers found = b.c.get();
@@ -254,11 +258,7 @@ product_result multiply_then_relu(bench& b) {
   b.scalars(1, 0);
   const numbers product = product_of(b);
   product_result result = lt_matmul(b, n, product);
-  if (!result.ok()) return result;
-  numbers found = b.c.get(), expected = product;
-  for (double& x : found) x = relu(x);
-  for (double& x : expected) x = relu(x);
-  result.right = differing(expected, found).empty();
+  if (result.ok()) result.right = differing(relu(product), relu(b.c.get())).empty();
   return result;
 }
 
@@ -368,7 +368,7 @@ failure_case special_values() {
   c.add("k_zero", arm_kind::fault, "K = 0, which leaves beta C", k_zero);
   c.add("host_mode", arm_kind::remedy, "alpha in host memory, in place of device memory", host_mode);
   c.add("relu_apart", arm_kind::remedy, "ReLU in a step of its own", relu_apart);
-  c.quick = {"control", "alpha_zero_device", "relu_nan", "k_zero", "host_mode", "relu_apart"};
+  c.quick = {"control", "alpha_zero_device", "relu_nan", "host_mode", "relu_apart"};
   return c;
 }
 

@@ -146,9 +146,8 @@ survey multiply_by(which algorithms, operand wide, std::int64_t leading_dimensio
   }
   if (tried.empty())
     throw not_provoked(
-        "cuBLASLt has no such algorithm here for a leading dimension of that size: algorithm 66 is "
-        "documented "
-        "for compute capability 9.0");
+        "cuBLASLt has no such algorithm here for so long a leading dimension: "
+        "66 is documented for compute capability 9.0");
   return try_each(tried, [&](const cublasLtMatmulAlgo_t& each) {
     return p.by_lt(on.light, all.problem(), each, on.workspace);
   });

@@ -11,7 +11,9 @@
 //              other descriptions is refused (5471880). cublas<t>gemmGroupedBatched: NOT_SUPPORTED in device pointer mode. Users: imp#929.
 // What helps   Recommended: the same size for preference and call; cublasLtMatmulAlgoCheck before reuse, and a fresh query where it
 //              refuses; the same description for C and D, or an address of its own for a C that is not read; host pointer mode.
-#include "cases/types/light_products.hpp"
+#include "cases/types/product_table.hpp"
+
+#include <fmt/format.h>
 
 #include <array>
 #include <cstdint>
@@ -23,42 +25,6 @@ namespace cufault {
 namespace {
 
 // ---- workspace ----
-
-/// A product with so long a k that cuBLASLt splits it, which takes a workspace. Given back by the end of the process.
-class long_sum {
- public:
-  long_sum() { require(cudaMalloc(&block_, product_bytes(summed))); }
-
-  lt_problem problem{summed};
-
-  /// The best algorithm of a query for the usual workspace that wants some of it.
-  cublasLtMatmulHeuristicResult_t one_with_workspace(cublasLtHandle_t light) {
-    require(problem.heuristic(light, usual_workspace_bytes));
-    for (const auto& each : problem.results())
-      if (each.state == CUBLAS_STATUS_SUCCESS && each.workspaceSize > 0) return each;
-    throw not_provoked("no algorithm for this product wants a workspace: try other extents");
-  }
-
-  product_result multiply(cublasLtHandle_t light, const cublasLtMatmulAlgo_t* algorithm, void* workspace,
-                          std::size_t bytes) {
-    const float one = 1, zero = 0;
-    product_operands on;
-    product_check check;
-    require(prepare_product(summed, block_, fresh_seed(), &on));
-    product_result result;
-    result.status =
-        problem.multiply(light, {&one, on.a, on.b, &zero, on.c, on.c}, algorithm, workspace, bytes);
-    result.waited = cudaDeviceSynchronize();
-    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
-    result.waited = check_product(summed, block_, &check);
-    result.right = check.right();
-    return result;
-  }
-
- private:
-  static constexpr product_extents summed{.m = 96, .n = 64, .k = 65536};
-  void* block_ = nullptr;
-};
 
 product_result multiply_without_workspace(long_sum& sum, cublasLtHandle_t light,
                                           const cublasLtMatmulHeuristicResult_t& chosen) {
@@ -318,10 +284,16 @@ void smaller_workspace(trial& t) {
   long_sum sum;
   const auto chosen = sum.one_with_workspace(light);
   t.measure("workspace of the algorithm", static_cast<double>(chosen.workspaceSize), "bytes");
-  observe(multiply_without_workspace(sum, light, chosen));
-  observe(multiply_with_workspace_of_no_bytes(sum, light, chosen, workspace));
-  observe(multiply_with_one_byte_less(sum, light, chosen, workspace));
-  observe(multiply_with_the_size_but_no_pointer(sum, light, chosen));
+  std::vector<std::string> came_to;
+  const auto note = [&](const product_result& result) { came_to.push_back(record_of(result).name); };
+  note(observe(multiply_without_workspace(sum, light, chosen)));
+  note(observe(multiply_with_workspace_of_no_bytes(sum, light, chosen, workspace)));
+  note(observe(multiply_with_one_byte_less(sum, light, chosen, workspace)));
+  // Last: it is the one that may write where nothing is.
+  note(observe(multiply_with_the_size_but_no_pointer(sum, light, chosen)));
+  t.conclude("S3-3", product_table::fails_as_invalid_value_only(came_to),
+             fmt::format("{} calls with less workspace than the algorithm says come to: {}", came_to.size(),
+                         product_table::counted(came_to)));
 }
 
 void tiny_preference(trial& t) {
@@ -365,12 +337,6 @@ void no_algorithm(trial& t) {
 void in_place_as_other(trial& t) {
   t.open_context();
   multiply_in_place_as_other(new_light_handle());
-}
-
-cublasHandle_t new_handle() {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
-  return handle;
 }
 
 void group_with_device_scalars(trial& t) {
@@ -422,8 +388,11 @@ void check_first(trial& t) {
   t.open_context();
   const stale_algorithm algorithm;
   t.apply("cublasLtMatmulAlgoCheck, and a fresh query where it refuses or operands are less aligned");
-  for (const use& u : other_uses())
-    observe_call((u.words + " after a check").c_str(), [&] { return multiply_after_check(algorithm, u); });
+  for (const use& u : other_uses()) {
+    const auto result = observe_call((u.words + " after a check").c_str(),
+                                     [&] { return multiply_after_check(algorithm, u); });
+    if (!result.ok()) return;  // it may have damaged the context
+  }
 }
 
 void same_description(trial& t) {

@@ -22,12 +22,6 @@
 namespace cufault {
 namespace {
 
-cublasHandle_t new_handle() {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
-  return handle;
-}
-
 // ---- many products ----
 
 constexpr std::int64_t most_in_grid = 65535;

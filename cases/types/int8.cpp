@@ -24,12 +24,10 @@ namespace {
 /// A context, handles and a workspace. Given back by the end of the process.
 struct bench {
   cublasLtHandle_t light;
-  cublasHandle_t handle = nullptr;
+  cublasHandle_t handle;
   void* workspace;
 
-  explicit bench(trial& t) : light(open(t)), workspace(new_usual_workspace()) {
-    require(cublasCreate(&handle));
-  }
+  explicit bench(trial& t) : light(open(t)), handle(new_handle()), workspace(new_usual_workspace()) {}
 
  private:
   static cublasLtHandle_t open(trial& t) {
@@ -298,7 +296,7 @@ failure_case int8_products() {
   c.add("pad_to_16", arm_kind::remedy, "zeros up to multiples of 16", [](trial& t) { pad(t, 16); });
   c.add("split_columns", arm_kind::remedy, "65536 columns at most at a time", split_columns);
   c.add("one_at_a_time", arm_kind::remedy, "a product at a time in place of a batch", one_at_a_time);
-  c.quick = {"control", "tiled_orders", "odd_extents", "batch", "pad_to_16", "one_at_a_time"};
+  c.quick = {"control", "tiled_orders", "batch", "pad_to_16", "one_at_a_time"};
   return c;
 }
 

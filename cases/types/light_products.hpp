@@ -6,8 +6,11 @@
 #include "harness/elements.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/trial.hpp"
+#include "kernels/product.hpp"
 
 #include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
 
 #include <array>
 #include <cstddef>
@@ -24,6 +27,49 @@ inline void* new_usual_workspace() {
   require(cudaMalloc(&workspace, usual_workspace_bytes));
   return workspace;
 }
+
+inline cublasHandle_t new_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+/// A product with so long a k that cuBLASLt splits it, which takes a workspace. Given back by the end of the process.
+class long_sum {
+ public:
+  long_sum() { require(cudaMalloc(&block_, product_bytes(summed))); }
+
+  lt_problem problem{summed};
+
+  /// The best algorithm of a query for `workspace_bytes` that wants some of them.
+  cublasLtMatmulHeuristicResult_t one_with_workspace(cublasLtHandle_t light,
+                                                     std::size_t workspace_bytes = usual_workspace_bytes) {
+    require(problem.heuristic(light, workspace_bytes));
+    for (const auto& each : problem.results())
+      if (each.state == CUBLAS_STATUS_SUCCESS && each.workspaceSize > 0) return each;
+    throw not_provoked("no algorithm for this product wants a workspace: try other extents");
+  }
+
+  product_result multiply(cublasLtHandle_t light, const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+                          std::size_t bytes) {
+    const float one = 1, zero = 0;
+    product_operands on;
+    product_result result;
+    if ((result.waited = prepare_product(summed, block_, fresh_seed(), &on)) != cudaSuccess) return result;
+    result.status =
+        problem.multiply(light, {&one, on.a, on.b, &zero, on.c, on.c}, algorithm, workspace, bytes);
+    result.waited = cudaDeviceSynchronize();
+    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+    product_check check;
+    result.waited = check_product(summed, block_, &check);
+    result.right = check.right();
+    return result;
+  }
+
+ private:
+  static constexpr product_extents summed{.m = 96, .n = 64, .k = 65536};
+  void* block_ = nullptr;
+};
 
 /// A product of numbers that the case chooses, where those of checked_product will not do.
 class chosen_product {

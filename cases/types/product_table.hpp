@@ -39,7 +39,7 @@ struct workbench {
 
   explicit workbench(trial& t) {
     t.open_context();
-    require(cublasCreate(&handle));
+    handle = new_handle();
     light = new_light_handle();
     workspace = new_usual_workspace();
     capability = t.compute_capability();

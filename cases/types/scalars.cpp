@@ -91,8 +91,20 @@ std::vector<row> scalar_rows(scalars which) {
   return rows;
 }
 
+/// In one process: none of the rows but those of null can make a kernel touch what it should not.
+void observe_on(trial& t, const std::vector<row>& rows) {
+  observe_rows(workbench(t), rows);
+}
+void observe_on_then(trial& t, const std::vector<row>& before, const char* words,
+                     const std::vector<row>& after) {
+  const workbench on(t);
+  observe_rows(on, before);
+  t.apply(words);
+  observe_rows(on, after);
+}
+
 void wrong_type(trial& t) {
-  run(t, scalar_rows(scalars::as_passed));
+  observe_on(t, scalar_rows(scalars::as_passed));
   std::size_t found = 0;
   for (const entry function : both_functions)
     for (const mistake& m : mistakes) {
@@ -105,8 +117,8 @@ void wrong_type(trial& t) {
 }
 
 void scalars_of_compute_type(trial& t) {
-  run_then(t, scalar_rows(scalars::as_passed), "scalars of the type that the compute type reads",
-           scalar_rows(scalars::as_read));
+  observe_on_then(t, scalar_rows(scalars::as_passed), "scalars of the type that the compute type reads",
+                  scalar_rows(scalars::as_read));
 }
 
 void compute_type_of_scalars(trial& t) {
@@ -117,7 +129,7 @@ void compute_type_of_scalars(trial& t) {
     before.push_back(scalar_row(function, halves, halves.passed));
     after.push_back(scalar_row(function, singles, halves.passed));
   }
-  run_then(t, before, "CUBLAS_COMPUTE_32F, and the scalars stay as they are", after);
+  observe_on_then(t, before, "CUBLAS_COMPUTE_32F, and the scalars stay as they are", after);
 }
 
 // ---- null ----
@@ -173,12 +185,12 @@ void integers_by_others(trial& t) {
   std::vector<row> rows;
   for (const auto& [alpha, beta] : {std::array{1.0, 1.0}, {0.0, 1.0}, {2.0, 0.0}, {1.0, 2.0}, {-1.0, 0.0}})
     for (const row& r : integer_rows(alpha, beta)) rows.push_back(r);
-  run(t, rows);
+  observe_on(t, rows);
 }
 
 void integers_by_one(trial& t) {
-  run_then(t, integer_rows(2, 0), "an alpha of 1: whoever wants twice the product doubles it",
-           integer_rows(1, 0));
+  observe_on_then(t, integer_rows(2, 0), "an alpha of 1: whoever wants twice the product doubles it",
+                  integer_rows(1, 0));
 }
 
 // ---- beta, and a C of NaN ----
@@ -222,15 +234,16 @@ struct route {
 constexpr std::array routes{route{"cublasGemmEx", 48, sgemm}, route{"cublasSgemv", 1, sgemv},
                             route{"cublasLtMatmul", 48, lt}};
 
-/// A beta, and what C holds: NaN, if it is not cleared. Right is what a beta of 0 gives.
+/// A beta, and what C holds: NaN, if it is not cleared. Right is what a beta of 0 gives. Nearly zero is a normal number still:
+/// kernels may take one that is not for zero.
 struct start {
   const char* words;
   float beta;
   bool cleared = false;
   cublasPointerMode_t where = CUBLAS_POINTER_MODE_HOST;
 };
-constexpr start zero{"beta 0", 0}, nearly_zero{"beta 1e-38", 1e-38F},
-    nearly_zero_on_cleared{"beta 1e-38, C cleared", 1e-38F, true},
+constexpr start zero{"beta 0", 0}, nearly_zero{"beta 1e-37", 1e-37F},
+    nearly_zero_on_cleared{"beta 1e-37, C cleared", 1e-37F, true},
     zero_on_device{"beta 0 in device memory", 0, false, CUBLAS_POINTER_MODE_DEVICE};
 
 status_record multiply_from(const workbench& on, const route& by, const start& from) {
@@ -258,11 +271,12 @@ std::vector<row> beta_rows(const start& from) {
 }
 
 void exactly_zero_beta(trial& t) {
-  run_then(t, beta_rows(nearly_zero), "a beta of exactly 0", beta_rows(zero));
+  observe_on_then(t, beta_rows(nearly_zero), "a beta of exactly 0", beta_rows(zero));
 }
 
 void cleared_result(trial& t) {
-  run_then(t, beta_rows(nearly_zero), "clear C before, and keep beta", beta_rows(nearly_zero_on_cleared));
+  observe_on_then(t, beta_rows(nearly_zero), "clear C before, and keep beta",
+                  beta_rows(nearly_zero_on_cleared));
 }
 
 // ---- the case ----
@@ -282,10 +296,10 @@ failure_case types_of_scalars() {
   c.add("control", arm_kind::control, "scalars of the compute type; a beta of 0 with a C of NaN", control);
 
   c.add("wrong_type", arm_kind::fault, "scalars of another type than the compute type reads", wrong_type);
-  c.add("nearly_zero_beta", arm_kind::fault, "a beta of 1e-38 with a C of NaN",
-        [](trial& t) { run(t, beta_rows(nearly_zero)); });
+  c.add("nearly_zero_beta", arm_kind::fault, "a beta of 1e-37 with a C of NaN",
+        [](trial& t) { observe_on(t, beta_rows(nearly_zero)); });
   c.add("zero_beta_on_device", arm_kind::fault, "a beta of 0 in device memory with a C of NaN",
-        [](trial& t) { run(t, beta_rows(zero_on_device)); });
+        [](trial& t) { observe_on(t, beta_rows(zero_on_device)); });
   c.add("integers", arm_kind::fault, "8-bit integers by scalars of 0, 1 and others", integers_by_others);
   c.add("null", arm_kind::fault, "null for alpha or beta", null_scalars);
 
@@ -293,12 +307,12 @@ failure_case types_of_scalars() {
         scalars_of_compute_type);
   c.add("compute_type_of_scalars", arm_kind::remedy,
         "COMPUTE_16F by single-precision scalars, then COMPUTE_32F", compute_type_of_scalars);
-  c.add("zero_beta", arm_kind::remedy, "a beta of 1e-38 with a C of NaN, then of exactly 0",
+  c.add("zero_beta", arm_kind::remedy, "a beta of 1e-37 with a C of NaN, then of exactly 0",
         exactly_zero_beta);
-  c.add("cleared_c", arm_kind::remedy, "a beta of 1e-38 with a C of NaN, then with a C of zeros",
+  c.add("cleared_c", arm_kind::remedy, "a beta of 1e-37 with a C of NaN, then with a C of zeros",
         cleared_result);
   c.add("integers_by_one", arm_kind::remedy, "8-bit integers by an alpha of 2, then of 1", integers_by_one);
-  c.quick = {"control", "wrong_type", "nearly_zero_beta", "integers", "scalars_of_compute_type", "zero_beta"};
+  c.quick = {"control", "wrong_type", "integers", "scalars_of_compute_type", "zero_beta"};
   return c;
 }
 

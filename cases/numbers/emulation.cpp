@@ -1,0 +1,369 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Double precision emulated in fixed point: handles that do not do what the environment asks for; launches that fail, and
+//              damage the context, once few bits of each number are to be kept.
+// Why          cublasCreate did not initialise all of its memory, so that what was there before may decide whether the environment
+//              counts. Of the launches nothing is said; seven bits and a sign fill one slice of eight, and every other count more.
+// Documented   cuBLAS library, Floating Point Emulation: CUBLAS_EMULATE_DOUBLE_PRECISION, CUBLAS_EMULATION_STRATEGY and
+//              CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT, from 13.0 Update 2 and compute capability 8.0 on. Release notes: RN-08
+//              (CUB-9302), resolved in 13.1; RN-10 (5692684), 7 bits or fewer, resolved in 13.1 Update 1.
+// What helps   For the environment, documented: the same by the functions that set a handle. For few bits, measured here: more of
+//              them, and no emulation.
+//
+// CUBLAS_EMULATE_SINGLE_PRECISION is left alone: its numbers are not limited to fewer bits, so that they tell nothing.
+#include "cases/numbers/compared.hpp"
+#include "kernels/compare.hpp"
+
+#include <cublas_v2.h>
+#include <fmt/format.h>
+
+#include <malloc.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+// ---- settings of a handle, as numbers: headers before CUDA 13.0 Update 2 do not have the names ----
+
+struct settings {
+  int math_mode = 0;  // CUBLAS_DEFAULT_MATH
+  int strategy = 0, mantissa_control = 0, mantissa_bits = 0;
+};
+
+/// CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH, CUBLAS_EMULATION_STRATEGY_EAGER, CUDA_EMULATION_MANTISSA_CONTROL_FIXED.
+constexpr settings eager(int bits) {
+  return {8, 2, 1, bits};
+}
+/// CUBLAS_EMULATION_STRATEGY_PERFORMANT, and more bits than double precision has.
+constexpr settings unlike_the_environment{0, 1, 1, 55};
+
+/// CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT
+constexpr auto emulated_double = static_cast<cublasComputeType_t>(79);
+
+#if CUBLAS_VER_MAJOR > 13 || (CUBLAS_VER_MAJOR == 13 && CUBLAS_VER_MINOR >= 1)
+/// Returns the first status that is none of success.
+cublasStatus_t set(cublasHandle_t handle, const settings& to) {
+  for (const cublasStatus_t status :
+       {cublasSetMathMode(handle, static_cast<cublasMath_t>(to.math_mode)),
+        cublasSetEmulationStrategy(handle, static_cast<cublasEmulationStrategy_t>(to.strategy)),
+        cublasSetFixedPointEmulationMantissaControl(
+            handle, static_cast<cudaEmulationMantissaControl>(to.mantissa_control)),
+        cublasSetFixedPointEmulationMaxMantissaBitCount(handle, to.mantissa_bits)})
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+void measure_settings(trial& t, cublasHandle_t handle, const std::string& whose) {
+  cublasMath_t math_mode{};
+  cublasEmulationStrategy_t strategy{};
+  cudaEmulationMantissaControl control{};
+  int bits = 0;
+  require(cublasGetMathMode(handle, &math_mode));
+  require(cublasGetEmulationStrategy(handle, &strategy));
+  require(cublasGetFixedPointEmulationMantissaControl(handle, &control));
+  require(cublasGetFixedPointEmulationMaxMantissaBitCount(handle, &bits));
+  t.measure("math mode of " + whose, math_mode);
+  t.measure("strategy of " + whose, strategy);
+  t.measure("mantissa control of " + whose, control);
+  t.measure("mantissa bits of " + whose, bits);
+}
+#else
+[[noreturn]] void not_in_these_headers() {
+  throw not_provoked(
+      "built with a CUDA before 13.0 Update 2, whose headers have no fixed-point emulation: build with a "
+      "later one");
+}
+cublasStatus_t set(cublasHandle_t /*handle*/, const settings& /*to*/) {
+  not_in_these_headers();
+}
+void measure_settings(trial& /*t*/, cublasHandle_t /*handle*/, const std::string& /*whose*/) {
+  not_in_these_headers();
+}
+#endif
+
+// ---- numbers that tell ----
+
+/// What became of a product, and how many bits of its numbers went into it.
+struct emulation_result {
+  product_result product;
+  bool limited = false;
+};
+
+status_record record_of(const emulation_result& result) {
+  status_record r = record_of(result.product);
+  if (result.product.ok()) r.detail = result.limited ? "of limited bits" : "of all bits";
+  return r;
+}
+
+/// C(i, j) is k u(i) v(j) (1 + 2^-36), of u and v that are 1 or 2. In double precision every order of its sum is exact: all of it are
+/// multiples of 2^-36 below 2^14. Kept to 35 bits or fewer, the elements of A, u(i) (1 + 2^-36), become u(i), rounded or cut off,
+/// and that product is exact as well.
+class fine_product {
+ public:
+  explicit fine_product(const product_extents& extents) : extents_(extents) {
+    const auto one_or_two = [seed = fresh_seed()](int i) { return random_element(seed, i) < 0 ? 1.0 : 2.0; };
+    const auto [m, n, k] = extents_;
+    std::vector<double> a(a_.size()), b(b_.size());
+    for (int l = 0; l < k; ++l)
+      for (int i = 0; i < m; ++i) a[std::size_t(l) * m + i] = one_or_two(i) * fine;
+    for (int j = 0; j < n; ++j) {
+      for (int l = 0; l < k; ++l) b[std::size_t(j) * k + l] = one_or_two(m + j);
+      for (int i = 0; i < m; ++i) limited_[std::size_t(j) * m + i] = k * one_or_two(i) * one_or_two(m + j);
+    }
+    for (std::size_t e = 0; e < whole_.size(); ++e) whole_[e] = limited_[e] * fine;
+    a_.put(a);
+    b_.put(b);
+  }
+
+  emulation_result by_dgemm(cublasHandle_t handle) {
+    const auto [m, n, k] = extents_;
+    const auto at = [](const guarded_array& of) { return static_cast<double*>(of.data()); };
+    c_.poison();
+    return finish(
+        cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, at(a_), m, at(b_), k, &zero, at(c_), m));
+  }
+
+  emulation_result by_gemm_ex(cublasHandle_t handle, cublasComputeType_t compute) {
+    const auto [m, n, k] = extents_;
+    c_.poison();
+    return finish(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), CUDA_R_64F, m,
+                               b_.data(), CUDA_R_64F, k, &zero, c_.data(), CUDA_R_64F, m, compute,
+                               CUBLAS_GEMM_DEFAULT));
+  }
+
+ private:
+  [[nodiscard]] emulation_result finish(cublasStatus_t status) const {
+    const product_result whole = compared(status, c_, whole_);
+    if (whole.right) return {whole, false};
+    const product_result limited = compared(status, c_, limited_);
+    return {limited, limited.right};
+  }
+  static constexpr double one = 1, zero = 0, fine = 1 + 0x1p-36;
+  product_extents extents_;
+  guarded_array a_{CUDA_R_64F, std::size_t(extents_.m) * extents_.k},
+      b_{CUDA_R_64F, std::size_t(extents_.k) * extents_.n},
+      c_{CUDA_R_64F, std::size_t(extents_.m) * extents_.n};
+  std::vector<double> limited_ = std::vector<double>(c_.size()), whole_ = limited_;
+};
+
+constexpr std::array all_extents{product_extents{64, 48, 32}, product_extents{256, 192, 320},
+                                 product_extents{1024, 1040, 2048}};
+constexpr product_extents usual = all_extents[1];
+
+constexpr int limited_bits = 15;  // fill two slices of eight bits, with the sign
+
+// What these make is given back by the end of the process: some arms leave a context in which nothing can be freed, and memory that is
+// freed on the host is found again by the next cublasCreate.
+
+cublasHandle_t new_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
+void require_emulation(fine_product& work) {
+  const cublasHandle_t handle = new_handle();
+  require(set(handle, eager(limited_bits)));
+  const emulation_result seen = work.by_dgemm(handle);
+  if (!seen.product.ok() || !seen.limited)
+    throw not_provoked(fmt::format(
+        "a handle that is told to emulate does not, a product comes to {} {}: take compute capability 8.0 to "
+        "12.x and cuBLAS 13.1 or later",
+        record_of(seen).name, record_of(seen).detail));
+}
+
+emulation_result gemm_ex(fine_product& work, cublasHandle_t handle, cublasComputeType_t compute) {
+  return work.by_gemm_ex(handle, compute);
+}
+
+void control(trial& t) {
+  t.open_context();
+  for (const product_extents& extents : all_extents) {
+    fine_product work(extents);
+    require_emulation(work);
+    const cublasHandle_t plain = new_handle(), told = new_handle();
+    observe(gemm_ex(work, plain, CUBLAS_COMPUTE_64F));
+    observe(set(told, eager(limited_bits)));
+    observe(gemm_ex(work, told, emulated_double));
+    observe(gemm_ex(work, told, CUBLAS_COMPUTE_64F));  // by the math mode
+  }
+}
+
+// ---- RN-08: the environment ----
+
+const std::map<std::string, std::string> asking_for_emulation{
+    {"CUBLAS_EMULATE_DOUBLE_PRECISION", "1"},
+    {"CUBLAS_EMULATION_STRATEGY", "eager"},
+    {"CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT", std::to_string(limited_bits)}};
+
+/// To keep all bits is a failure here.
+status_record dgemm_of_limited_bits(fine_product& work, cublasHandle_t handle) {
+  const emulation_result seen = work.by_dgemm(handle);
+  if (!seen.product.ok() || seen.limited) return record_of(seen);
+  require_emulation(work);
+  return {"ALL_BITS_KEPT", -1};
+}
+
+// Nobody tells these handles anything but the environment does.
+
+void first_handles(trial& t) {
+  t.open_context();
+  fine_product work(usual);
+  for (const char* whose : {"the first handle", "a second one beside it"}) {
+    cublasHandle_t handle = nullptr;
+    observe(cublasCreate(&handle));
+    measure_settings(t, handle, whose);
+    observe(dgemm_of_limited_bits(work, handle));
+  }
+}
+
+/// Returns the first answer that is not as the environment asks.
+status_record dgemm_by_handles_in_turn(trial& t, fine_product& work, int handles) {
+  status_record first{"RIGHT_NUMBERS", 0};
+  int others = 0;
+  for (int i = 0; i < handles; ++i) {
+    const cublasHandle_t handle = new_handle();
+    if (const status_record r = dgemm_of_limited_bits(work, handle); r.value != 0 && ++others == 1) first = r;
+    require(set(handle, unlike_the_environment));
+    require(cublasDestroy(handle));
+  }
+  t.measure("handles", handles);
+  t.measure("handles that do not do as the environment asks", others);
+  return first;
+}
+
+void handles_in_turn(trial& t) {
+  t.open_context();
+  fine_product work(usual);
+  observe(dgemm_by_handles_in_turn(t, work, 16));
+}
+
+/// Memory that malloc hands out meanwhile is full of this byte, but for small blocks that it keeps at hand.
+class memory_full_of {
+ public:
+  explicit memory_full_of(int byte) { mallopt(M_PERTURB, byte ^ 0xff); }
+  ~memory_full_of() { mallopt(M_PERTURB, 0); }
+  memory_full_of(const memory_full_of&) = delete;
+  memory_full_of& operator=(const memory_full_of&) = delete;
+};
+
+cublasStatus_t create_in_memory_of(int byte, cublasHandle_t* handle) {
+  const memory_full_of that(byte);
+  return cublasCreate(handle);
+}
+
+void used_memory(trial& t) {
+  t.open_context();
+  fine_product work(usual);
+  for (const int byte : {0x00, 0x01, 0x80}) {
+    cublasHandle_t handle = nullptr;
+    observe(create_in_memory_of(byte, &handle));
+    measure_settings(t, handle, fmt::format("a handle in memory of {:#04x}", byte));
+    observe_call(fmt::format("dgemm_of_limited_bits by a handle in memory of {:#04x}", byte).c_str(),
+                 [&] { return dgemm_of_limited_bits(work, handle); });
+  }
+}
+
+void setters(trial& t) {
+  t.open_context();
+  fine_product work(usual);
+  cublasHandle_t handle = nullptr;
+  observe(create_in_memory_of(0x01, &handle));
+  observe(dgemm_of_limited_bits(work, handle));
+  t.apply("cublasSetMathMode, cublasSetEmulationStrategy and the mantissa's control and bits");
+  observe(set(handle, eager(limited_bits)));
+  observe(dgemm_of_limited_bits(work, handle));
+}
+
+// ---- RN-10: few bits, which may damage the context ----
+
+void multiply_in(trial& t, const std::vector<int>& bits) {
+  t.each_row(bits.size() * all_extents.size(), [&]() -> trial::row_function {
+    t.open_context();
+    fine_product probe(usual);
+    require_emulation(probe);
+    return [&bits, handle = new_handle()](std::size_t row) {
+      const product_extents& extents = all_extents.at(row % all_extents.size());
+      const int kept = bits.at(row / all_extents.size());
+      fine_product work(extents);
+      require(set(handle, eager(kept)));
+      observe_call(fmt::format("cublasGemmEx, {} bits, m = {}", kept, extents.m).c_str(),
+                   [&] { return work.by_gemm_ex(handle, emulated_double); });
+    };
+  });
+}
+
+void seven_bits(trial& t) {
+  multiply_in(t, {7});
+}
+
+void fewer_bits(trial& t) {
+  multiply_in(t, {1, 3, 5});
+}
+
+void more_bits(trial& t) {
+  seven_bits(t);
+  t.apply("8 bits");
+  multiply_in(t, {8});
+}
+
+void without_emulation(trial& t) {
+  seven_bits(t);
+  t.apply("CUBLAS_COMPUTE_64F and the default math mode");
+  t.open_context();
+  const cublasHandle_t handle = new_handle();
+  for (const product_extents& extents : all_extents) {
+    fine_product work(extents);
+    observe(gemm_ex(work, handle, CUBLAS_COMPUTE_64F));
+  }
+}
+
+// ---- the case ----
+
+failure_case emulation() {
+  failure_case c;
+  c.name = "numbers.emulation";
+  c.summary = "double precision emulated in fixed point: an environment that is ignored, and few bits";
+  c.failures = {"RN-08", "RN-10"};
+  // What somebody set for all programs is no part of an arm.
+  const auto add = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) -> arm& {
+    arm& a = c.add(name, kind, summary, body);
+    for (const auto& [variable, value] : asking_for_emulation) a.environment[variable] = "";
+    for (const char* variable :
+         {"CUBLAS_EMULATE_SINGLE_PRECISION", "CUBLAS_EMULATION_SPECIAL_VALUES_SUPPORT_MASK"})
+      a.environment[variable] = "";
+    return a;
+  };
+  const auto add_asked_for = [&](const char* name, arm_kind kind, const char* summary, void (*body)(trial&)) {
+    arm& a = add(name, kind, summary, body);
+    for (const auto& [variable, value] : asking_for_emulation) a.environment[variable] = value;
+  };
+
+  add("control", arm_kind::control, "native products, and emulated ones of 15 bits by handles that are told",
+      control);
+  add_asked_for("first_handles", arm_kind::fault, "the environment asks for 15 bits: the first two handles",
+                first_handles);
+  add_asked_for("handles_in_turn", arm_kind::fault,
+                "the environment asks for 15 bits: handles made where others were destroyed",
+                handles_in_turn);
+  add_asked_for("used_memory", arm_kind::fault,
+                "the environment asks for 15 bits: handles made in memory full of 0x00, 0x01 and 0x80",
+                used_memory);
+  add("seven_bits", arm_kind::fault, "emulation with 7 bits, three shapes", seven_bits);
+  add("fewer_bits", arm_kind::fault, "emulation with 1, 3 and 5 bits, three shapes", fewer_bits);
+  add_asked_for("setters", arm_kind::remedy, "what the environment asks for, said by the API", setters);
+  add("more_bits", arm_kind::remedy, "8 bits in place of 7", more_bits);
+  add("without_emulation", arm_kind::remedy, "native double precision in place of 7 bits", without_emulation);
+  c.quick = {"control", "first_handles", "used_memory", "seven_bits", "setters", "more_bits"};
+  return c;
+}
+
+const register_case here{emulation()};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   cublasXtSspmm with a packed symmetric matrix of more than 46340 rows: wrong numbers, with CUBLAS_STATUS_SUCCESS.
+// Why          46341 squared is more than 2^31 - 1; the place of an element in the packed matrix is made of such products.
+// Documented   Release notes (RN-17, 6155165): resolved in 13.3 Update 1. cuBLAS library, cublasXt<t>spmm: how it is packed, and that it
+//              lies in host memory.
+// What helps   Nothing is recommended. Measured here: the same matrix unpacked, and cublasXtSsymm.
+#include "harness/cublas_binding.hpp"
+#include "harness/elements.hpp"
+#include "harness/trial.hpp"
+
+#include <cublasXt.h>
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+// The last number of rows whose square is less than 2^31, the first whose is not, and one so far above that j (j + 1) is not either for
+// many columns j.
+constexpr std::size_t largest_that_fits = 46340, just_above = 46341, well_above = 48000;
+static_assert(largest_that_fits * largest_that_fits <= INT32_MAX && just_above * just_above > INT32_MAX);
+
+/// cublasXt.h is not among the headers whose functions are bound.
+template <class Function>
+Function* xt_function(const char* name) {
+  void* library = dlopen(bound_cublas().cublas.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  void* found = library != nullptr ? dlsym(library, name) : nullptr;
+  if (found == nullptr) throw not_provoked(fmt::format("this cuBLAS has no {}: take another one", name));
+  return reinterpret_cast<Function*>(found);
+}
+#define CUFAULT_XT(name) xt_function<decltype(name)>(#name)  // "cublasXtCreate", and of its type
+
+std::uint64_t available_host_memory() {
+  std::uint64_t bytes = 0;
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string word; bytes == 0 && meminfo >> word;)
+    if (word == "MemAvailable:" && meminfo >> bytes) bytes <<= 10;
+  std::uint64_t granted = 0;  // to this container; "max" is no number
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> granted) bytes = std::min(bytes, granted);
+  return bytes;
+}
+
+/// How the symmetric matrix is stored.
+enum class storage { packed_lower, packed_upper, whole };
+
+/// C = A B of a symmetric A with the elements p(i) p(j), and a B of few columns, in host memory. Whole numbers: exact in any order.
+class symmetric_product {
+ public:
+  symmetric_product(storage how, std::size_t m)
+      : how_(how), m_(m), a_(room_for(how == storage::whole ? m * m : m * (m + 1) / 2)) {
+    const auto p = floats(small_numbers(m, fresh_seed()));
+    b_ = floats(small_numbers(m * n, fresh_seed()));
+    float* at = a_.get();
+    for (std::size_t j = 0; j < m; ++j) {
+      const auto first = p.begin() + (how == storage::packed_lower ? static_cast<std::ptrdiff_t>(j) : 0);
+      const auto last =
+          how == storage::packed_upper ? p.begin() + static_cast<std::ptrdiff_t>(j) + 1 : p.end();
+      at = std::transform(first, last, at, [by = p[j]](float x) { return x * by; });
+    }
+    for (std::size_t c = 0; c < n; ++c) {
+      float sum = 0;
+      for (std::size_t j = 0; j < m; ++j) sum += p[j] * b_[c * m + j];
+      for (std::size_t i = 0; i < ldc(); ++i) expected_.push_back(i < m ? p[i] * sum : guard);
+    }
+    c_.assign(expected_.size(), guard);
+  }
+
+  product_result multiply(int device) {
+    const auto create = CUFAULT_XT(cublasXtCreate);
+    const auto select = CUFAULT_XT(cublasXtDeviceSelect);
+    const auto spmm = CUFAULT_XT(cublasXtSspmm);
+    const auto symm = CUFAULT_XT(cublasXtSsymm);
+    const float one = 1, zero = 0;
+    cublasXtHandle_t handle = nullptr;
+    require(create(&handle));
+    require(select(handle, 1, &device));
+    const auto uplo = how_ == storage::packed_upper ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
+    product_result result;
+    result.status = how_ == storage::whole ? symm(handle, CUBLAS_SIDE_LEFT, uplo, m_, n, &one, a_.get(), m_,
+                                                  b_.data(), m_, &zero, c_.data(), ldc())
+                                           : spmm(handle, CUBLAS_SIDE_LEFT, uplo, m_, n, &one, a_.get(),
+                                                  b_.data(), m_, &zero, c_.data(), ldc());
+    result.waited = cudaDeviceSynchronize();
+    result.right = c_ == expected_;
+    CUFAULT_XT(cublasXtDestroy)(handle);
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t n = 5;
+  static constexpr float guard = -0.5;  // no whole number
+  [[nodiscard]] std::size_t ldc() const { return m_ + 8; }
+
+  static std::vector<float> floats(const std::vector<double>& numbers) {
+    return {numbers.begin(), numbers.end()};
+  }
+  static std::unique_ptr<float[]> room_for(std::size_t elements) {
+    constexpr std::uint64_t spare = 2ULL << 30;  // for everything else, on either side
+    const std::uint64_t bytes = elements * sizeof(float) + spare;
+    if (available_host_memory() < bytes)
+      throw not_provoked(fmt::format("{} MiB of host memory are not available: free them", bytes >> 20));
+    if (free_device_memory() < spare)
+      throw not_provoked(fmt::format("{} MiB of device memory are not free: free them", spare >> 20));
+    return std::make_unique_for_overwrite<float[]>(elements);
+  }
+
+  storage how_;
+  std::size_t m_;
+  std::unique_ptr<float[]> a_;
+  std::vector<float> b_, c_, expected_;
+};
+
+product_result sspmm_on_host(symmetric_product& work, int device) {
+  return work.multiply(device);
+}
+
+product_result ssymm_on_host(symmetric_product& work, int device) {
+  return work.multiply(device);
+}
+
+void packed(trial& t, storage how, std::size_t m) {
+  symmetric_product work(how, m);
+  observe(sspmm_on_host(work, t.device()));
+}
+
+void control(trial& t) {
+  t.open_context();
+  packed(t, storage::packed_lower, largest_that_fits);
+  packed(t, storage::packed_upper, largest_that_fits);
+}
+
+void unpacked(trial& t) {
+  t.open_context();
+  t.apply("unpack the matrix for cublasXtSsymm");
+  symmetric_product work(storage::whole, well_above);
+  observe(ssymm_on_host(work, t.device()));
+}
+
+failure_case packed_symmetric() {
+  failure_case c;
+  c.name = "numbers.packed_symmetric";
+  c.summary = "cublasXtSspmm with more rows than the root of 2^31";
+  c.failures = {"RN-17"};
+  c.add("control", arm_kind::control, "46340 rows, lower and upper triangle", control);
+  const auto add = [&](const char* name, const char* summary, storage how, std::size_t m) {
+    c.add(name, arm_kind::fault, summary, [=](trial& t) {
+      t.open_context();
+      packed(t, how, m);
+    });
+  };
+  add("lower", "48000 rows, lower triangle", storage::packed_lower, well_above);
+  add("upper", "48000 rows, upper triangle", storage::packed_upper, well_above);
+  add("lower_just_above", "46341 rows, lower triangle", storage::packed_lower, just_above);
+  add("upper_just_above", "46341 rows, upper triangle", storage::packed_upper, just_above);
+  c.add("unpacked", arm_kind::remedy, "48000 rows, unpacked, by cublasXtSsymm", unpacked).against = "lower";
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(240);  // gigabytes are filled, unpacked and copied
+  return c;
+}
+
+const register_case here{packed_symmetric()};
+
+}  // namespace
+}  // namespace cufault
