@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
-#include <tuple>
 
 namespace cufault::argument_table {
 namespace {
@@ -115,14 +114,14 @@ status_record observed(table& on, const row& r, row_end& end) {
   on.memory->restore();
   static_cast<void>(on.output->take());
   static_cast<void>(logged_errors::take());
-  end = {.ended = row_end::how::cut_off, .foretold = forecast_of(r.described)};
+  end = {.foretold = forecast_of(r.described)};
   if (r.described) {
     end.due = has_elements(*r.described);
     end.lost = loses_results(*r.described);
   }
   const answer said = r.call();
   const cudaError_t waited = cudaDeviceSynchronize();
-  end.ended = row_end::how::returned;
+  end.returned = true;
   end.status = static_cast<int>(said.status);
   end.waited = static_cast<int>(waited);
   std::vector<std::string> details;
@@ -161,7 +160,62 @@ class shared_ends {
 };
 
 bool undamaged(const row_end& end) {
-  return end.ended == row_end::how::returned && end.waited == cudaSuccess;
+  return end.returned && end.waited == cudaSuccess;
+}
+
+/// Whether a product that is described did its work and nothing else.
+bool as_it_should(const row_end& end) {
+  const bool only_c = end.written == (end.due ? written_where::c : 0);
+  return undamaged(end) && end.status == CUBLAS_STATUS_SUCCESS && only_c && !end.lost;
+}
+
+/// "CUBLAS_STATUS_SUCCESS, then cudaErrorIllegalAddress"
+std::string came_to(const row_seen& seen) {
+  if (!seen.end.returned || undamaged(seen.end)) return seen.status;
+  return fmt::format("{}, then {}", seen.status, record_of(static_cast<cudaError_t>(seen.end.waited)).name);
+}
+
+std::string_view word_for(role what) {
+  switch (what) {
+    case role::handle:
+      return "handle or descriptor";
+    case role::enumeration:
+      return "enumeration";
+    case role::algorithm:
+      return "algorithm";
+    case role::size:
+      return "size";
+    case role::count:
+      return "count";
+    case role::leading_dimension:
+      return "leading dimension";
+    case role::stride:
+    case role::output_stride:
+      return "stride";
+    case role::increment:
+    case role::spacing:
+    case role::any_increment:
+      return "increment";
+    case role::element_size:
+      return "element size";
+    case role::bytes:
+      return "number of bytes";
+    case role::scalar:
+      return "pointer to a scalar";
+    case role::input:
+      return "input";
+    case role::output:
+      return "output";
+    case role::pointer_array:
+      return "array of pointers";
+    case role::host_array:
+      return "array in host memory";
+    case role::host_output:
+      return "place for a result";
+    case role::kept:
+      return "argument of another kind";
+  }
+  return "argument";
 }
 
 std::string_view word_for(forecast f) {
@@ -208,7 +262,7 @@ std::vector<judgement> invalid_value_for(std::span<const row_seen> rows, const s
   std::map<role, std::map<std::string, int>> came;
   for (const row_seen& each : rows)
     if (each.what.wrong && (only.empty() || only.contains(each.what.what)))
-      ++came[each.what.what][came_to(each.end)];
+      ++came[each.what.what][came_to(each)];
   std::vector<std::string> as_documented, otherwise;
   for (const auto& [what, statuses] : came) {
     const bool all = statuses.size() == 1 && statuses.begin()->first == documented;
@@ -222,6 +276,22 @@ std::vector<judgement> invalid_value_for(std::span<const row_seen> rows, const s
   if (!otherwise.empty())
     found.push_back({false, fmt::format("a wrong {}", fmt::join(otherwise, "; a wrong "))});
   return found;
+}
+
+bool of_shapes_or_types(role what) {
+  return what == role::size || what == role::count || what == role::leading_dimension ||
+         what == role::stride || what == role::output_stride || what == role::enumeration;
+}
+
+/// Observes only the valid calls, which must succeed.
+void run_valid(trial& t, const std::vector<row_maker>& makers) {
+  const auto on = ready(t, makers, depth::checked_on_the_host);
+  std::set<std::string> seen;  // two parts may start from the same call
+  for (const row& r : on->rows) {
+    if (!r.argument.empty() || !seen.insert(r.text()).second) continue;
+    row_end end;
+    observe_call(r.text().c_str(), [&] { return observed(*on, r, end); });
+  }
 }
 
 }  // namespace
@@ -315,49 +385,6 @@ std::string words_for_written(unsigned where) {
   return fmt::format("{}{} written", fmt::join(what, ", "), outside ? " and outside" : "");
 }
 
-std::string_view word_for(role what) {
-  switch (what) {
-    case role::handle:
-      return "handle or descriptor";
-    case role::enumeration:
-      return "enumeration";
-    case role::algorithm:
-      return "algorithm";
-    case role::size:
-      return "size";
-    case role::count:
-      return "count";
-    case role::leading_dimension:
-      return "leading dimension";
-    case role::stride:
-    case role::output_stride:
-      return "stride";
-    case role::increment:
-    case role::spacing:
-    case role::any_increment:
-      return "increment";
-    case role::element_size:
-      return "element size";
-    case role::bytes:
-      return "number of bytes";
-    case role::scalar:
-      return "pointer to a scalar";
-    case role::input:
-      return "input";
-    case role::output:
-      return "output";
-    case role::pointer_array:
-      return "array of pointers";
-    case role::host_array:
-      return "array in host memory";
-    case role::host_output:
-      return "place for a result";
-    case role::kept:
-      return "argument of another kind";
-  }
-  return "argument";
-}
-
 forecast forecast_of(const std::optional<argument_check::product>& described) {
   if (!described) return forecast::not_asked;
   auto gravest = forecast::nothing;
@@ -380,25 +407,6 @@ forecast forecast_of(const std::optional<argument_check::product>& described) {
   return gravest;
 }
 
-std::string came_to(const row_end& end) {
-  switch (end.ended) {
-    case row_end::how::not_reached:
-      return "not reached";
-    case row_end::how::cut_off:
-      return "a crash or a hang";
-    case row_end::how::returned:
-      break;
-  }
-  std::string status = record_of(static_cast<cublasStatus_t>(end.status)).name;
-  if (end.waited != cudaSuccess) status += ", then " + record_of(static_cast<cudaError_t>(end.waited)).name;
-  return status;
-}
-
-bool as_it_should(const row_end& end) {
-  const bool only_c = end.written == (end.due ? written_where::c : 0);
-  return undamaged(end) && end.status == CUBLAS_STATUS_SUCCESS && only_c && !end.lost;
-}
-
 std::optional<bool> foretold_rightly(const row_end& end) {
   const auto refused_with = [&](cublasStatus_t status) {
     return undamaged(end) && end.status == static_cast<int>(status);
@@ -414,8 +422,7 @@ std::optional<bool> foretold_rightly(const row_end& end) {
     case forecast::unsupported:
       return refused_with(CUBLAS_STATUS_NOT_SUPPORTED);
     case forecast::silent:
-      return end.ended == row_end::how::cut_off ||
-             (end.status == CUBLAS_STATUS_SUCCESS && !as_it_should(end));
+      return !end.returned || (end.status == CUBLAS_STATUS_SUCCESS && !as_it_should(end));
   }
   return std::nullopt;
 }
@@ -429,18 +436,31 @@ std::vector<judgement> wrong_strides_give_invalid_value(std::span<const row_seen
 }
 
 std::vector<judgement> found_beforehand(std::span<const row_seen> rows) {
-  int faulty = 0, found = 0, fine = 0, alarms = 0;
+  struct count {
+    int all = 0, found = 0;
+  };
+  std::map<std::string_view, count> faulty;
+  count fine;
   for (const row_seen& each : rows) {
-    if (each.end.foretold == forecast::not_asked) continue;
-    const bool good = as_it_should(each.end), named = each.end.foretold > forecast::caution;
-    ++(good ? fine : faulty);
-    if (named) ++(good ? alarms : found);
+    if (each.end.foretold == forecast::not_asked || !of_shapes_or_types(each.what.what)) continue;
+    count& of = as_it_should(each.end) ? fine : faulty[word_for(each.what.what)];
+    ++of.all;
+    if (each.end.foretold > forecast::caution) ++of.found;
   }
-  if (faulty == 0) return {};
-  return {{2 * found >= faulty,
-           fmt::format("{} of {} calls that do not do as they should have a problem that shapes, types and "
-                       "addresses tell beforehand; so do {} of {} calls that do",
-                       found, faulty, alarms, fine)}};
+  std::vector<std::string> found, missed;
+  for (const auto& [word, of] : faulty)
+    (of.found == of.all ? found : missed).push_back(fmt::format("{} ({} of {})", word, of.found, of.all));
+  std::vector<judgement> all;
+  const auto judge = [&](bool holds, const char* what, const std::vector<std::string>& kinds) {
+    if (kinds.empty()) return;
+    all.push_back(
+        {holds, fmt::format("of calls that one changed argument makes go wrong, a look beforehand {} "
+                            "those by {}; of calls that go right it names {} of {}",
+                            what, fmt::join(kinds, ", "), fine.found, fine.all)});
+  };
+  judge(true, "finds all", found);
+  judge(false, "does not find all", missed);
+  return all;
 }
 
 std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth how_deep) {
@@ -449,7 +469,7 @@ std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth 
   const shared_ends ends(rows.size());
   using clock = std::chrono::steady_clock;
   const auto start = clock::now();
-  t.each_row(rows.size(), [&]() -> trial::row_function {
+  const auto statuses = t.each_row(rows.size(), [&]() -> trial::row_function {
     return [&ends, on = ready(t, makers, how_deep)](std::size_t i) {
       const row& r = on->rows.at(i);
       row_end& end = ends.at(i);
@@ -462,21 +482,11 @@ std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth 
   t.measure("rows a second, processes included", static_cast<double>(rows.size()) / taken.count());
   std::vector<row_seen> seen;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (ends.at(i).ended == row_end::how::not_reached) return {};
-    seen.push_back({std::move(rows[i]), ends.at(i)});
+    if (statuses[i].empty()) return {};
+    seen.push_back({std::move(rows[i]), ends.at(i), statuses[i]});
   }
   measure(t, seen);
   return seen;
-}
-
-void run_valid(trial& t, const std::vector<row_maker>& makers) {
-  const auto on = ready(t, makers, depth::checked_on_the_host);
-  std::set<std::string> seen;  // two parts may start from the same call
-  for (const row& r : on->rows) {
-    if (!r.argument.empty() || !seen.insert(r.text()).second) continue;
-    row_end end;
-    observe_call(r.text().c_str(), [&] { return observed(*on, r, end); });
-  }
 }
 
 arm& add_part(failure_case& c, const part& p) {

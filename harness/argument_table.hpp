@@ -10,11 +10,10 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,8 +53,6 @@ enum class role {
   host_output,    ///< null
   kept            ///< as it is
 };
-/// "leading dimension"
-std::string_view word_for(role what);
 
 struct argument {
   std::string name;
@@ -149,8 +146,7 @@ forecast forecast_of(const std::optional<argument_check::product>& described);
 
 /// How a row ended, as its process told the one that waits for it.
 struct row_end {
-  enum class how : unsigned char { not_reached, cut_off, returned };
-  how ended = how::not_reached;  ///< cut off: the process crashed or hung in the call
+  bool returned = false;  ///< or the process crashed or hung in the call
   forecast foretold = forecast::not_asked;
   bool due = false;   ///< the product that is described has elements
   bool lost = false;  ///< matrices of its result lie on each other: they cannot all be right
@@ -162,12 +158,9 @@ struct row_end {
 struct row_seen {
   row what;  ///< without memory: not to be called
   row_end end;
+  std::string status;  ///< by name; "crashed: SIGSEGV", "timed out" where it did not return
 };
 
-/// "CUBLAS_STATUS_SUCCESS, then cudaErrorIllegalAddress".
-std::string came_to(const row_end& end);
-/// Whether a product that is described did its work and nothing else.
-bool as_it_should(const row_end& end);
 /// Whether what check() says came true: nothing, and as it should; refused, and CUBLAS_STATUS_INVALID_VALUE; unsupported, and
 /// CUBLAS_STATUS_NOT_SUPPORTED; silent, and accepted with something wrong or a crash after it. None where it says neither.
 std::optional<bool> foretold_rightly(const row_end& end);
@@ -184,14 +177,12 @@ using conclusion = std::function<std::vector<judgement>(std::span<const row_seen
 std::vector<judgement> wrong_gives_invalid_value(std::span<const row_seen> rows);
 /// The same of leading dimensions and strides alone.
 std::vector<judgement> wrong_strides_give_invalid_value(std::span<const row_seen> rows);
-/// "A look at shapes and types beforehand finds it": holds if check() names a problem of at least half of the calls that do not
-/// do as they should, of those that are described to it.
+/// "A look at shapes and types finds it", by kinds of argument: holds of those of which check() finds every call that does not do as it
+/// should, and does not hold of the others. Only sizes, leading dimensions, strides, counts and enumerations count, where described.
 std::vector<judgement> found_beforehand(std::span<const row_seen> rows);
 
 /// Observes every row of what `makers` make. Rows are numbered alike in every process. Returns none where not all were reached.
 std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth how_deep);
-/// Observes only the valid calls, which must succeed.
-void run_valid(trial& t, const std::vector<row_maker>& makers);
 
 /// One arm of a table.
 struct part {

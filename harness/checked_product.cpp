@@ -11,6 +11,51 @@
 #include <utility>
 
 namespace cufault {
+namespace {
+
+int narrow(std::int64_t x) {
+  return static_cast<int>(x);
+}
+
+}  // namespace
+
+cublasStatus_t gemm_ex(cublasHandle_t handle, const argument_check::product& p, void* c) {
+  const bool wide = p.function == argument_check::entry::cublas_64;
+  if (p.batch == 1 && wide)
+    return cublasGemmEx_64(handle, p.a_op, p.b_op, p.m, p.n, p.k, p.alpha, p.a.data, p.a.type,
+                           p.a.leading_dimension, p.b.data, p.b.type, p.b.leading_dimension, p.beta, c,
+                           p.c.type, p.c.leading_dimension, p.compute, CUBLAS_GEMM_DEFAULT);
+  if (p.batch == 1)
+    return cublasGemmEx(handle, p.a_op, p.b_op, narrow(p.m), narrow(p.n), narrow(p.k), p.alpha, p.a.data,
+                        p.a.type, narrow(p.a.leading_dimension), p.b.data, p.b.type,
+                        narrow(p.b.leading_dimension), p.beta, c, p.c.type, narrow(p.c.leading_dimension),
+                        p.compute, CUBLAS_GEMM_DEFAULT);
+  if (wide)
+    return cublasGemmStridedBatchedEx_64(
+        handle, p.a_op, p.b_op, p.m, p.n, p.k, p.alpha, p.a.data, p.a.type, p.a.leading_dimension, p.a.stride,
+        p.b.data, p.b.type, p.b.leading_dimension, p.b.stride, p.beta, c, p.c.type, p.c.leading_dimension,
+        p.c.stride, p.batch, p.compute, CUBLAS_GEMM_DEFAULT);
+  return cublasGemmStridedBatchedEx(handle, p.a_op, p.b_op, narrow(p.m), narrow(p.n), narrow(p.k), p.alpha,
+                                    p.a.data, p.a.type, narrow(p.a.leading_dimension), p.a.stride, p.b.data,
+                                    p.b.type, narrow(p.b.leading_dimension), p.b.stride, p.beta, c, p.c.type,
+                                    narrow(p.c.leading_dimension), p.c.stride, narrow(p.batch), p.compute,
+                                    CUBLAS_GEMM_DEFAULT);
+}
+
+cublasStatus_t sgemm(cublasHandle_t handle, const argument_check::product& p, void* c) {
+  const auto floats = [](const void* at) { return static_cast<const float*>(at); };
+  return cublasSgemm(handle, p.a_op, p.b_op, narrow(p.m), narrow(p.n), narrow(p.k), floats(p.alpha),
+                     floats(p.a.data), narrow(p.a.leading_dimension), floats(p.b.data),
+                     narrow(p.b.leading_dimension), floats(p.beta), static_cast<float*>(c),
+                     narrow(p.c.leading_dimension));
+}
+
+product_result compared(cublasStatus_t status, const guarded_array& array, std::span<const double> expected) {
+  product_result result{.status = status, .waited = cudaDeviceSynchronize()};
+  if (status == CUBLAS_STATUS_SUCCESS && result.waited == cudaSuccess)
+    result.right = differing(expected, array.get()).empty() && array.guards_intact();
+  return result;
+}
 
 struct checked_product::sized {
   argument_check::product described;
@@ -84,40 +129,14 @@ product_result checked_product::finish(cublasStatus_t status) {
 }
 
 product_result checked_product::by_gemm_ex(cublasHandle_t handle) {
-  const auto& p = described_;
-  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
-  const bool wide = p.function == argument_check::entry::cublas_64;
-  return by([&] {
-    if (p.batch == 1 && wide)
-      return cublasGemmEx_64(handle, p.a_op, p.b_op, p.m, p.n, p.k, p.alpha, p.a.data, p.a.type,
-                             p.a.leading_dimension, p.b.data, p.b.type, p.b.leading_dimension, p.beta,
-                             c.data(), p.c.type, p.c.leading_dimension, p.compute, CUBLAS_GEMM_DEFAULT);
-    if (p.batch == 1)
-      return cublasGemmEx(handle, p.a_op, p.b_op, narrow(p.m), narrow(p.n), narrow(p.k), p.alpha, p.a.data,
-                          p.a.type, narrow(p.a.leading_dimension), p.b.data, p.b.type,
-                          narrow(p.b.leading_dimension), p.beta, c.data(), p.c.type,
-                          narrow(p.c.leading_dimension), p.compute, CUBLAS_GEMM_DEFAULT);
-    if (wide)
-      return cublasGemmStridedBatchedEx_64(
-          handle, p.a_op, p.b_op, p.m, p.n, p.k, p.alpha, p.a.data, p.a.type, p.a.leading_dimension,
-          p.a.stride, p.b.data, p.b.type, p.b.leading_dimension, p.b.stride, p.beta, c.data(), p.c.type,
-          p.c.leading_dimension, p.c.stride, p.batch, p.compute, CUBLAS_GEMM_DEFAULT);
-    return cublasGemmStridedBatchedEx(handle, p.a_op, p.b_op, narrow(p.m), narrow(p.n), narrow(p.k), p.alpha,
-                                      p.a.data, p.a.type, narrow(p.a.leading_dimension), p.a.stride, p.b.data,
-                                      p.b.type, narrow(p.b.leading_dimension), p.b.stride, p.beta, c.data(),
-                                      p.c.type, narrow(p.c.leading_dimension), p.c.stride, narrow(p.batch),
-                                      p.compute, CUBLAS_GEMM_DEFAULT);
-  });
+  return by([&] { return gemm_ex(handle, described_, c.data()); });
 }
 
 product_result checked_product::by_lt(cublasLtHandle_t light, void* workspace, std::size_t workspace_bytes,
                                       lt_problem* problem) {
   std::optional<lt_problem> made;
   if (problem == nullptr) problem = &made.emplace(described_);
-  return by([&] {
-    return problem->multiply_by_first(light, {alpha(), a.data(), b.data(), beta(), c.data(), c.data()},
-                                      workspace, workspace_bytes);
-  });
+  return by([&] { return problem->multiply_by_first(light, operands(), workspace, workspace_bytes); });
 }
 
 }  // namespace cufault

@@ -12,9 +12,19 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace cufault {
+
+/// cublasGemmEx as described, or cublasGemmStridedBatchedEx for a batch, of 64-bit extents where entry::cublas_64 is said. The result
+/// goes to `c`, whatever `described` says of it; numbers that an int cannot hold are cut.
+cublasStatus_t gemm_ex(cublasHandle_t handle, const argument_check::product& described, void* c);
+/// cublasSgemm likewise: types and batch are not looked at.
+cublasStatus_t sgemm(cublasHandle_t handle, const argument_check::product& described, void* c);
+
+/// Waits, and compares an array with what it should hold.
+product_result compared(cublasStatus_t status, const guarded_array& array, std::span<const double> expected);
 
 /// A product of any types, shapes, strides and alignment, as argument_check describes it, with operands of its own: small whole
 /// numbers, so that the result is exact whatever the order of its sums, and C poisoned and guarded. Right means: every element of C
@@ -36,7 +46,6 @@ class checked_product {
   /// With data, alpha and beta: what a check before the call would get to see.
   [[nodiscard]] const argument_check::product& described() const { return described_; }
 
-  /// cublasGemmEx, or cublasGemmStridedBatchedEx for a batch, of 64-bit extents where entry::cublas_64 is said.
   product_result by_gemm_ex(cublasHandle_t handle);
   /// cublasLtMatmul with the heuristic's first algorithm for the workspace, which the caller owns. The status is the heuristic's where
   /// it fails; NOT_SUPPORTED where it finds nothing. `problem`: made from described() and changed; null: made here.
@@ -50,6 +59,10 @@ class checked_product {
   }
 
   guarded_array a, b, c;
+  /// In place.
+  [[nodiscard]] lt_operands operands() const {
+    return {alpha(), a.data(), b.data(), beta(), c.data(), c.data()};
+  }
   /// Alpha and beta in the scalar type that is described, 16-byte aligned, in host memory.
   [[nodiscard]] const void* alpha() const { return alpha_.data(); }
   [[nodiscard]] const void* beta() const { return beta_.data(); }

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 #include <utility>
 

@@ -52,7 +52,7 @@ lt_problem::lt_problem(const argument_check::product& described) : described_(de
   preference_.reset(preference);
 }
 
-cublasLtMatrixLayout_t lt_problem::d() {
+cublasLtMatrixLayout_t lt_problem::own_d() {
   if (!d_) d_.reset(new_layout(described_.c, described_.m, described_.n, described_.batch));
   return d_.get();
 }
@@ -70,13 +70,18 @@ cublasStatus_t lt_problem::heuristic(cublasLtHandle_t light, std::size_t workspa
   return status;
 }
 
+cublasStatus_t lt_problem::first(const cublasLtMatmulAlgo_t** algorithm) const {
+  if (found_ == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+  *algorithm = &results_.front().algo;
+  return results_.front().state;
+}
+
 cublasStatus_t lt_problem::multiply(cublasLtHandle_t light, const product_operands& on_device,
                                     void* workspace, std::size_t workspace_bytes, cudaStream_t stream) const {
-  if (found_ == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
-  const auto& first = results_.front();
-  if (first.state != CUBLAS_STATUS_SUCCESS) return first.state;
+  const cublasLtMatmulAlgo_t* algorithm = nullptr;
+  if (const cublasStatus_t status = first(&algorithm)) return status;
   const float one = 1, zero = 0;
-  return multiply(light, {&one, on_device.a, on_device.b, &zero, on_device.c, on_device.c}, &first.algo,
+  return multiply(light, {&one, on_device.a, on_device.b, &zero, on_device.c, on_device.c}, algorithm,
                   workspace, workspace_bytes, stream);
 }
 
@@ -91,10 +96,9 @@ cublasStatus_t lt_problem::multiply(cublasLtHandle_t light, const lt_operands& o
 cublasStatus_t lt_problem::multiply_by_first(cublasLtHandle_t light, const lt_operands& on_device,
                                              void* workspace, std::size_t workspace_bytes) {
   if (const cublasStatus_t status = heuristic(light, workspace_bytes, nullptr, 1)) return status;
-  if (found_ == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
-  const auto& first = results_.front();
-  if (first.state != CUBLAS_STATUS_SUCCESS) return first.state;
-  return multiply(light, on_device, &first.algo, workspace, workspace_bytes);
+  const cublasLtMatmulAlgo_t* algorithm = nullptr;
+  if (const cublasStatus_t status = first(&algorithm)) return status;
+  return multiply(light, on_device, algorithm, workspace, workspace_bytes);
 }
 
 product_result lt_product(cublasLtHandle_t light, void* workspace, std::size_t workspace_bytes) {
@@ -113,7 +117,19 @@ product_result lt_product(cublasLtHandle_t light, void* workspace, std::size_t w
   return result;
 }
 
-cublasLtHandle_t new_light_handle() {
+void tell_alignment(lt_problem& problem, const lt_operands& of) {
+  const auto alignment = [](const void* p) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p) | 256U;
+    return static_cast<std::uint32_t>(address & -address);
+  };
+  const cublasLtMatmulPreference_t told = problem.preference();
+  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(of.a));
+  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(of.b));
+  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(of.c));
+  set_attribute(told, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(of.d));
+}
+
+cublasLtHandle_t new_lt_handle() {
   cublasLtHandle_t light = nullptr;
   require(cublasLtCreate(&light));
   return light;

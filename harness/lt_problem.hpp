@@ -15,6 +15,19 @@
 
 namespace cufault {
 
+/// Owners of what cuBLASLt creates.
+template <auto destroy>
+struct destroy_by {
+  template <class Opaque>
+  void operator()(Opaque* p) const {
+    destroy(p);
+  }
+};
+using lt_operation = std::unique_ptr<cublasLtMatmulDescOpaque_t, destroy_by<cublasLtMatmulDescDestroy>>;
+using lt_layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, destroy_by<cublasLtMatrixLayoutDestroy>>;
+using lt_preference =
+    std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, destroy_by<cublasLtMatmulPreferenceDestroy>>;
+
 /// What cublasLtMatmul takes pointers to.
 struct lt_operands {
   const void *alpha = nullptr, *a = nullptr, *b = nullptr, *beta = nullptr, *c = nullptr;
@@ -40,8 +53,8 @@ class lt_problem {
   [[nodiscard]] cublasLtMatrixLayout_t a() const { return a_.get(); }
   [[nodiscard]] cublasLtMatrixLayout_t b() const { return b_.get(); }
   [[nodiscard]] cublasLtMatrixLayout_t c() const { return c_.get(); }
-  /// D is C as far as cuBLASLt is told, until this is called: then D has a layout of its own, equal to C's as it was made.
-  cublasLtMatrixLayout_t d();
+  /// D is C as far as cuBLASLt is told, until this is called: from then on D has a layout of its own, equal to C's as it was made.
+  cublasLtMatrixLayout_t own_d();
 
   /// cublasLtMatmulAlgoGetHeuristic for at most `wanted` (1 to most_results) algorithms that do with
   /// `workspace_bytes`. Returns its status, and in *found how many results() has then. Allocates nothing itself.
@@ -66,23 +79,13 @@ class lt_problem {
                                    void* workspace = nullptr, std::size_t workspace_bytes = 0);
 
  private:
-  template <auto destroy>
-  struct destroy_with {
-    template <class Opaque>
-    void operator()(Opaque* p) const {
-      destroy(p);
-    }
-  };
-  using description = std::unique_ptr<cublasLtMatmulDescOpaque_t, destroy_with<cublasLtMatmulDescDestroy>>;
-  using layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, destroy_with<cublasLtMatrixLayoutDestroy>>;
-  using preferences =
-      std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, destroy_with<cublasLtMatmulPreferenceDestroy>>;
   [[nodiscard]] cublasLtMatrixLayout_t result() const { return d_ ? d_.get() : c_.get(); }
+  cublasStatus_t first(const cublasLtMatmulAlgo_t** algorithm) const;
 
   argument_check::product described_;
-  description operation_;
-  layout a_, b_, c_, d_;
-  preferences preference_;
+  lt_operation operation_;
+  lt_layout a_, b_, c_, d_;
+  lt_preference preference_;
   std::array<cublasLtMatmulHeuristicResult_t, most_results> results_{};
   int found_ = 0;
 };
@@ -101,7 +104,20 @@ void set_attribute(cublasLtMatmulPreference_t of, cublasLtMatmulPreferenceAttrib
   require(cublasLtMatmulPreferenceSetAttribute(of, which, &value, sizeof value));
 }
 
-/// For set-up: throws setup_failed where none can be created.
-cublasLtHandle_t new_light_handle();
+/// Tells the heuristic how these addresses are aligned: as far as 256 bytes.
+void tell_alignment(lt_problem& problem, const lt_operands& of);
+
+/// For set-up, as new_handle().
+cublasLtHandle_t new_lt_handle();
+
+/// A handle of either kind, and the workspace that frameworks allocate for cuBLASLt on recent devices. Needs a context; the end of the
+/// process gives it back.
+struct workbench {
+  static constexpr std::size_t workspace_bytes = 32 << 20;
+  cublasHandle_t handle = new_handle();
+  cublasLtHandle_t light = new_lt_handle();
+  void* workspace = nullptr;
+  workbench() { require(cudaMalloc(&workspace, workspace_bytes)); }
+};
 
 }  // namespace cufault

@@ -113,12 +113,24 @@ void* driver_entry(const char* name) {
   throw not_provoked(fmt::format("the driver that is loaded here has no {}", name));
 }
 
+cublasHandle_t new_handle() {
+  cublasHandle_t handle = nullptr;
+  require(cublasCreate(&handle));
+  return handle;
+}
+
 std::uint64_t fresh_seed() {
   return next_seed++;
 }
 
 status_record record_of(cublasStatus_t status) {
   return {cublas_status_name(status), static_cast<int>(status)};
+}
+
+status_record record_of(const told_product& told) {
+  status_record record = record_of(told.result);
+  record.detail = told.detail;
+  return record;
 }
 
 status_record record_of(cudaError_t status) {
@@ -174,6 +186,9 @@ struct trial::progress {
   std::atomic<std::size_t> done{0};  ///< rows that are over
   std::atomic<bool> in_call{false};
   std::atomic<bool> damaged{false};  ///< by the last row that is over
+  /// What each row came to, behind this.
+  using name = std::array<char, 64>;
+  name* names() { return reinterpret_cast<name*>(this + 1); }
 };
 
 void trial::begin_call(const char* text) {
@@ -194,6 +209,10 @@ void trial::send_end(const status_record& status, const char* last_error, double
                        {"ms", milliseconds}};
   if (!status.detail.empty()) frame["detail"] = status.detail;
   send(frame);
+  if (progress_ == nullptr) return;
+  progress::name& row = progress_->names()[progress_->done];
+  row.fill('\0');
+  status.name.copy(row.data(), row.size() - 1);
 }
 
 void trial::apply(std::string_view text) {
@@ -389,10 +408,10 @@ void trial::in_forked_child(const std::function<void()>& child) {
   if (WEXITSTATUS(status) != 0) _exit(WEXITSTATUS(status));
 }
 
-void trial::each_row(std::size_t rows, const std::function<row_function()>& set_up,
-                     std::chrono::milliseconds patience) {
-  void* const shared =
-      mmap(nullptr, sizeof(progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+std::vector<std::string> trial::each_row(std::size_t rows, const std::function<row_function()>& set_up,
+                                         std::chrono::milliseconds patience) {
+  const std::size_t bytes = sizeof(progress) + rows * sizeof(progress::name);
+  void* const shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw setup_failed("no memory to share with the processes that run rows");
   progress& now = *new (shared) progress;
   progress_ = &now;
@@ -426,8 +445,11 @@ void trial::each_row(std::size_t rows, const std::function<row_function()>& set_
       break;  // set_up or a row has said why
     }
   }
+  std::vector<std::string> came_to;
+  for (std::size_t row = 0; row < rows; ++row) came_to.emplace_back(now.names()[row].data());
   progress_ = nullptr;
-  munmap(shared, sizeof(progress));
+  munmap(shared, bytes);
+  return came_to;
 }
 
 /// How it ended: "exit 0", "crashed: SIGSEGV", "timed out", where no row was over for as long as the patience lasts.

@@ -25,6 +25,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cufault {
 
@@ -50,6 +51,13 @@ struct product_result {
   [[nodiscard]] bool ok() const { return status == CUBLAS_STATUS_SUCCESS && waited == cudaSuccess && right; }
 };
 status_record record_of(const product_result& result);
+
+/// The same, with words about it that are compared, too: which elements were written, say.
+struct told_product {
+  product_result result;
+  std::string detail{};
+};
+status_record record_of(const told_product& told);
 
 struct trial_options {
   std::optional<std::int64_t> rung;
@@ -105,10 +113,11 @@ class trial {
   /// Runs rows 0 to `rows` - 1 of a table, each an observed call that waits for what it started, in processes forked from this one,
   /// which must not have touched CUDA. As many as survive share a process, made ready by `set_up`, which returns what runs a row.
   /// Where a row ends its process or lasts longer than `patience`, that is what its call came to; where it damages the context, too,
-  /// the rows after it go on in a new process.
+  /// the rows after it go on in a new process. Returns what each came to, in order: the name of its last status, "crashed: SIGSEGV",
+  /// "timed out"; empty for rows that were not reached, because setting up or a row threw.
   using row_function = std::function<void(std::size_t)>;
-  void each_row(std::size_t rows, const std::function<row_function()>& set_up,
-                std::chrono::milliseconds patience = std::chrono::seconds(10));
+  std::vector<std::string> each_row(std::size_t rows, const std::function<row_function()>& set_up,
+                                    std::chrono::milliseconds patience = std::chrono::seconds(10));
 
   /// Ends the trial and the process as returning from main would, with whatever exit handlers and static
   /// destructors there are: what they observe still counts. Does not return.
@@ -190,6 +199,9 @@ load_result load_cublas(const cublas_paths& paths, bool lazily = true);
 
 std::size_t free_device_memory();    ///< bytes; throws setup_failed
 std::size_t resident_host_memory();  ///< bytes of this process
+
+/// For set-up. The end of the process gives it back: many arms leave a context in which nothing can be freed.
+cublasHandle_t new_handle();
 
 /// Seeds for random data: one after the other, from the trial's own.
 std::uint64_t fresh_seed();

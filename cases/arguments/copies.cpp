@@ -3,8 +3,8 @@
 //
 // What fails   A copy of a vector or matrix to or from the device with one wrong argument: sizes, element sizes, increments and
 //              leading dimensions; a device pointer where a host pointer is wanted, and the reverse.
-// Why          The helpers hand their pointers to cudaMemcpy and cudaMemcpy2D. What those refuse comes back as
-//              CUBLAS_STATUS_MAPPING_ERROR; what they cannot tell, they copy.
+// Why          Supposed: the helpers hand their pointers to cudaMemcpy and cudaMemcpy2D. What those refuse may come back as
+//              CUBLAS_STATUS_MAPPING_ERROR; what they cannot tell, they may copy.
 // Documented   cuBLAS library, cublasSetVector and the functions after it: CUBLAS_STATUS_INVALID_VALUE where incx, incy, elemSize,
 //              lda or ldb are not above zero or rows or columns below it, CUBLAS_STATUS_MAPPING_ERROR for an error in accessing
 //              memory. Users report it for bad pointers, and for errors of before: caffe#5399, CNTK#3651, nd4j#35.

@@ -3,11 +3,12 @@
 //
 // What fails   A product with one wrong argument: what is refused, with which status and which parameter blamed; what is
 //              accepted and computes something else; what ends the process or damages the context.
-// Why          cuBLAS checks on the host what needs no look at memory. Pointers, strides and what lies behind them it
-//              cannot check.
+// Why          Supposed: cuBLAS checks on the host what needs no look at memory. Pointers and what lies behind them it
+//              cannot check; whether it looks at strides is to be seen.
 // Documented   cuBLAS library, cublas<t>gemm and the functions after it: their tables of return values. Reported under
 //              many names, the leading dimension first: tensorflow#25761, dbcsr#28, gorgonia#34; fast.cu#14.
 // What helps   Not measured here: this characterises. Remedies for single mistakes have cases of their own.
+#include "cases/arguments/numbers.hpp"
 #include "harness/argument_table.hpp"
 
 #include <cublas_v2.h>
@@ -32,20 +33,6 @@ using namespace argument_table;
 constexpr int m = 8, n = 12, k = 16, ld = 16;
 constexpr long long stride = 16 * 16;
 constexpr int batch = 2;
-
-template <class T>
-constexpr T number(float x) {
-  if constexpr (std::is_same_v<T, cuComplex> || std::is_same_v<T, cuDoubleComplex>)
-    return {x, 0};
-  else if constexpr (std::is_same_v<T, __half>)
-    return __half_raw{static_cast<unsigned short>(x == 1 ? 0x3c00 : 0)};
-  else
-    return static_cast<T>(x);
-}
-template <class T>
-const T one = number<T>(1);
-template <class T>
-const T zero = number<T>(0);
 
 /// The valid call that rows start from.
 enum class base {
@@ -197,7 +184,7 @@ failure_case gemm_table() {
   constexpr auto turned = base::transposed, adding = base::adding;
   const std::map<std::string, conclusion> arguments{{"S3-3", wrong_gives_invalid_value},
                                                     {"S3-8", wrong_strides_give_invalid_value}};
-  // The one part that has shapes, types, strides and addresses to look at, and all changes of them.
+  // The one part that has shapes, types and strides to look at, and all changes of them.
   auto with_forecast = arguments;
   with_forecast["S3-17"] = found_beforehand;
 

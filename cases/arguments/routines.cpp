@@ -3,14 +3,15 @@
 //
 // What fails   A routine other than a plain product with one wrong argument: gemv, trsm, geam in place, dgmm, and batches whose
 //              arrays of pointers lie in host memory, hold null, host or odd addresses, or are the matrices themselves.
-// Why          cuBLAS checks on the host what needs no look at memory. An array of pointers is read by the kernel, so that what is
-//              wrong with it shows as a damaged context at the next wait, after CUBLAS_STATUS_SUCCESS.
+// Why          Supposed: cuBLAS checks on the host what needs no look at memory. An array of pointers is read by the kernel, so that
+//              what is wrong with it may show as a damaged context at the next wait, after CUBLAS_STATUS_SUCCESS.
 // Documented   cuBLAS library, tables of return values of cublas<t>gemv, trsm, dgmm and geam (in place only with C = A, ldc = lda
 //              and transa N, or the same of B); cublas<t>gemmBatched: arrays of pointers "to be placed in device memory";
 //              cublas<t>gemmGroupedBatched: every other array in host memory. Complex scalars at 8 mod 16: tenferro-rs#1870.
 // What helps   Not measured here: this characterises. For arrays of pointers, the documentation's way: copy them to the device.
 //
 // In what was written, A, B and C are the first, second and third operand, whatever the routine calls them.
+#include "cases/arguments/numbers.hpp"
 #include "harness/argument_table.hpp"
 
 #include <cublas_v2.h>
@@ -21,7 +22,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace cufault {
@@ -31,20 +31,6 @@ using namespace argument_table;
 
 // No two extents are alike, so that a leading dimension one too small for one operand is not right for another.
 constexpr int m = 8, n = 12, k = 16, ld = 16;
-
-template <class T>
-constexpr T number(float x) {
-  if constexpr (std::is_same_v<T, cuComplex> || std::is_same_v<T, cuDoubleComplex>)
-    return {x, 0};
-  else if constexpr (std::is_same_v<T, __half>)
-    return __half_raw{static_cast<unsigned short>(x == 1 ? 0x3c00 : 0)};
-  else
-    return static_cast<T>(x);
-}
-template <class T>
-const T one = number<T>(1);
-template <class T>
-const T zero = number<T>(0);
 
 std::string named(const std::string& function, cublasOperation_t op) {
   return op == CUBLAS_OP_N ? function : function + " T";

@@ -3,8 +3,8 @@
 //
 // What fails   A call that sets or asks something of a handle, with one wrong argument: which is refused, which is accepted, and
 //              what the product after it comes to.
-// Why          The handle keeps what it is given. A stream and a workspace it cannot check: that they are wrong shows at a later
-//              call, if at all.
+// Why          Supposed: the handle keeps what it is given. A stream and a workspace it may not be able to check: that they are
+//              wrong may show at a later call, if at all.
 // Documented   cuBLAS library, helper functions: cublasSetWorkspace wants 256 bytes' alignment (CUBLAS_STATUS_INVALID_VALUE) and
 //              device memory; the modes want values of their enumerations (CUBLAS_STATUS_INVALID_VALUE); cublasCreate and
 //              cublasGetVersion a place for the result. Of others it says nothing of a null result.
@@ -56,7 +56,7 @@ std::vector<row> as_new_after_each(cublasHandle_t handle, std::vector<row> rows)
   return rows;
 }
 
-/// Rows of a setting of one value: the valid one and what `role` says of it.
+/// Rows of a setting of one value: the valid one, and numbers that its enumeration does not have.
 template <class F, class V>
 row_maker setting(const std::string& name, F f, const char* argument_name, V valid) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {

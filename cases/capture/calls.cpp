@@ -4,8 +4,8 @@
 // What fails   Calls that are fine outside of a capture: a result in host memory, the heuristic of cuBLASLt, an autotuned product, the
 //              first product of a process, a product on the legacy stream meanwhile. And one that succeeds and is wrong: a graph keeps
 //              the alpha that it was captured with.
-// Why          What must be done at once (wait, measure, load code) is not what a capture does, which is to record. Scalars in host
-//              memory are recorded by value. The legacy stream waits for every blocking stream, also for one that captures.
+// Why          Supposed: what must be done at once (wait, measure, load code) is not what a capture does, which is to record. As
+//              documented: scalars in host memory are recorded by value, and the legacy stream waits for every blocking stream.
 // Documented   cuBLAS documentation, CUDA Graphs Support: no scalar results in host memory during a capture; host alpha and beta are
 //              recorded, device ones read at each launch. cublasGemmAlgo_t: CUBLAS_GEMM_AUTOTUNE is not supported during a capture for a
 //              product it has not met. CUDA Runtime API, cudaStreamIsCapturing: the legacy stream is unusable while a blocking stream
@@ -61,19 +61,6 @@ const std::array reductions{
               },
               elements}};
 
-/// What came of a routine, with its name.
-template <class Status>
-struct named {
-  const char* routine;
-  Status came_to;
-};
-template <class Status>
-status_record record_of(const named<Status>& result) {
-  status_record record = cufault::record_of(result.came_to);
-  record.detail = result.routine;
-  return record;
-}
-
 /// Vectors, and a place for results in host and in device memory.
 struct reduction_bench {
   recording r;
@@ -103,23 +90,19 @@ struct reduction_bench {
   }
 };
 
-named<cublasStatus_t> captured_reduction(const reduction_bench& b, const reduction& what, float* result) {
-  return {what.name, what.call(b.r.handle, b.x, b.ones, result)};
-}
-
 /// One launch of the graph, on another vector and with the result poisoned.
-named<product_result> replayed_reduction(reduction_bench& b, const reduction& what, float* result) {
+told_product replayed_reduction(reduction_bench& b, const reduction& what, float* result) {
   const auto value = static_cast<float>(2 + fresh_seed() % 7);
   b.fill(b.x, value);
   put(result, {NAN});
   product_result came_to{.waited = cudaGraphLaunch(b.r.executable, b.r.stream)};
   if (came_to.waited == cudaSuccess) came_to.waited = cudaDeviceSynchronize();
-  if (came_to.waited != cudaSuccess) return {what.name, came_to};
+  if (came_to.waited != cudaSuccess) return {came_to, what.name};
   float found = NAN;
   came_to.waited = cudaMemcpy(&found, result, sizeof found, cudaMemcpyDefault);
   const float expected = value * what.of_ones;
   came_to.right = std::abs(found - expected) <= expected * 1e-5F;
-  return {what.name, came_to};
+  return {came_to, what.name};
 }
 
 void capture_reductions(reduction_bench& b, cublasPointerMode_t pointers,
@@ -127,8 +110,9 @@ void capture_reductions(reduction_bench& b, cublasPointerMode_t pointers,
   float* const result = b.result_in(pointers);
   for (const reduction& what : reductions) {
     begin(b.r, mode);
-    const auto status = observe(captured_reduction(b, what, result));
-    if (!end(b.r) || status.came_to != CUBLAS_STATUS_SUCCESS) continue;
+    const cublasStatus_t status =
+        observe_call(what.name, [&] { return what.call(b.r.handle, b.x, b.ones, result); });
+    if (!end(b.r) || status != CUBLAS_STATUS_SUCCESS) continue;
     if (observe(cudaGraphInstantiate(&b.r.executable, b.r.graph)) == cudaSuccess)
       observe(replayed_reduction(b, what, result));
   }
@@ -138,7 +122,7 @@ void capture_reductions(reduction_bench& b, cublasPointerMode_t pointers,
 
 struct lt_bench {
   recording r;
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   lt_problem known{small_extents};
   lt_problem unknown{product_extents{.m = 128, .n = 96, .k = 160}};
 
@@ -147,10 +131,6 @@ struct lt_bench {
   }
 };
 
-cublasStatus_t asked_heuristic(cublasLtHandle_t light, lt_problem& problem) {
-  return problem.heuristic(light);
-}
-
 cublasStatus_t captured_lt_matmul(lt_bench& b) {
   const cublasStatus_t status = b.known.multiply(b.light, b.r.on, nullptr, 0, b.r.stream);
   b.r.captured = status == CUBLAS_STATUS_SUCCESS;
@@ -158,8 +138,8 @@ cublasStatus_t captured_lt_matmul(lt_bench& b) {
 }
 
 void ask_both(lt_bench& b) {
-  observe(asked_heuristic(b.light, b.unknown));
-  observe(asked_heuristic(b.light, b.known));
+  observe_call("cublasLtMatmulAlgoGetHeuristic (unknown)", [&] { return b.unknown.heuristic(b.light); });
+  observe_call("cublasLtMatmulAlgoGetHeuristic (known)", [&] { return b.known.heuristic(b.light); });
 }
 
 void ask_then_capture(lt_bench& b) {
@@ -229,10 +209,6 @@ void change_alpha_on_device(recording& r) {
 
 // ---- a product that is not captured, on another stream ----
 
-cublasStatus_t sgemm_beside(cublasHandle_t handle, const product_operands& on) {
-  return sgemm(handle, on);
-}
-
 product_result numbers_of_sgemm_beside() {
   product_result result{.waited = cudaDeviceSynchronize()};
   product_check check;
@@ -253,7 +229,8 @@ void multiply_beside(unsigned stream_flags, cudaStream_t theirs) {
   require(cudaDeviceSynchronize());
   begin(r);
   observe(captured_sgemm(r));
-  const cublasStatus_t status = observe(sgemm_beside(other, on));
+  const cublasStatus_t status =
+      observe_call("cublasSgemm beside the capture", [&] { return sgemm(other, on); });
   observe(captured_sgemm(r));
   end_and_replay(r);
   if (status == CUBLAS_STATUS_SUCCESS) observe(numbers_of_sgemm_beside());

@@ -3,8 +3,8 @@
 //
 // What fails   What is done with a graph into which products were captured: adding it to another graph, launching it from the device,
 //              instantiating it twice. Reported too: device memory that every captured graph takes anew.
-// Why          Without a workspace of the caller's, cuBLAS records into the graph that it allocates one and frees it. Graphs with such
-//              memory nodes are restricted.
+// Why          As documented: without a workspace of the caller's, cuBLAS may record into the graph that it allocates one and frees it,
+//              and graphs with such memory nodes are restricted.
 // Documented   cuBLAS documentation, CUDA Graphs Support: captured routines may create memory nodes, and then fail in child graphs and in
 //              graphs launched from the device; cublasSetWorkspace avoids it. CUDA Runtime API, cudaGraphAddMemAllocNode,
 //              cudaGraphAddChildGraphNode and cudaGraphInstantiate: one instantiation at a time, no child graph, no launch from the

@@ -17,12 +17,6 @@ inline constexpr product_extents small_extents{
 /// A k so long that cuBLAS splits it, which takes a workspace.
 inline constexpr product_extents long_extents{.m = 96, .n = 64, .k = 16384};
 
-inline cublasHandle_t new_handle() {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
-  return handle;
-}
-
 /// A product, the stream on which the cublasSgemm of it is captured, and the graph that comes of it. What it holds is given back by
 /// the end of the trial's process: some arms leave a context in which nothing can be freed.
 struct recording {

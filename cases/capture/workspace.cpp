@@ -3,8 +3,8 @@
 //
 // What fails   Graphs whose workspace, or whose handle, is gone when they run. Nobody is told: the graph computes in memory that is
 //              somebody else's by then, or no longer there.
-// Why          A captured product keeps the address of the workspace that its handle had. Setting another one, or destroying the
-//              handle, changes nothing in the graph.
+// Why          Supposed: a captured product keeps the address of the workspace that its handle had, and setting another one, or
+//              destroying the handle, changes nothing in the graph.
 // Documented   cuBLAS documentation, cublasSetWorkspace: the caller provides the memory and calls again after cublasSetStream; CUDA
 //              Programming Guide, stream capture: arguments are recorded. Reported: wrong results and illegal addresses in replays,
 //              pytorch#193402, #192061 and #193832. Release notes, 12.4 Update 1: after cudaStreamPerThread a later

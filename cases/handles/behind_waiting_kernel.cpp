@@ -110,8 +110,7 @@ void first_product(trial& t) {
 
 void destroy(trial& t) {
   get_ready(t);
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   require(product(handle));
   const waiting_kernel waiting;
   observe(cublasDestroy(handle));
@@ -167,8 +166,7 @@ void load_eagerly(trial& t) {
 void end_the_wait_first(trial& t) {
   get_ready(t);
   t.apply("end the kernel's wait before the handle is destroyed");
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   waiting_kernel waiting;
   waiting.end();
   observe(product(handle));

@@ -14,8 +14,7 @@ namespace {
 
 cublasHandle_t working_handle(trial& t) {
   t.open_context();
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   require(product(handle));
   return handle;
 }

@@ -171,8 +171,7 @@ void use_garbage(trial& t, use how) {
 void use_destroyed(trial& t, use how) {
   t.open_context();
   const arguments with = on_the_device();
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   require(product(handle));
   observe(cublasDestroy(handle));
   use_as_handle(handle, how, with);
@@ -241,8 +240,7 @@ void check_the_status(trial& t) {
 void create_a_fresh_one(trial& t) {
   t.open_context();
   const arguments with = on_the_device();
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t handle = new_handle();
   require(product(handle));
   t.apply("create a fresh handle after cublasDestroy");
   observe(cublasDestroy(handle));

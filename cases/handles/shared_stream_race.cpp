@@ -34,8 +34,7 @@ class own_stream {
 };
 
 cublasHandle_t warm_handle() {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   require(product(handle));  // loads its kernel: that may wait for the whole device, where nothing else shall
   return handle;
 }

@@ -47,8 +47,7 @@ class second_context {
 constexpr product_extents splitting{64, 48, 65'536};
 
 cublasHandle_t working_handle() {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   require(product(handle));
   return handle;
 }

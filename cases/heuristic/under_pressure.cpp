@@ -153,7 +153,7 @@ void control(trial& t) {
 
 void first_query_under_pressure(trial& t, const product_extents& extents) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   {
     const auto device = current_device_memory();
     const squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
@@ -174,7 +174,7 @@ void first_query_deep(trial& t) {
 
 void later_queries_on_a_full_device(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   lt_problem known, unknown(deep);
   require(known.heuristic(light));
   {
@@ -207,7 +207,7 @@ void everything_on_a_full_device(trial& t) {
 /// How much workspace may an algorithm want, who allocates it, and what fails then?
 void workspace_allowed(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   lt_problem problem(deep);
   const auto device = current_device_memory();
   const squeeze held(*device, pressed);
@@ -245,7 +245,7 @@ cudaError_t allocate_often(std::size_t bytes, int count, int* succeeded) {
 /// How often each step succeeds, of fifty times: S2-14.
 void rates(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   constexpr int times = 50;
   struct {
     int queries = 0, allocations = 0;
@@ -312,7 +312,7 @@ workspace_outcome work_with_workspace(cublasLtHandle_t light, std::size_t allowe
 
 /// A handle in a process that has multiplied before: what fails later is not the loading of code.
 cublasLtHandle_t used_handle() {
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   require(lt_product(light));
   return light;
 }
@@ -406,7 +406,7 @@ void query_and_multiply(cublasLtHandle_t light, lt_problem& problem) {
 
 void host_memory_used_up(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   lt_problem problem;
   query_on_a_starved_host(light, problem, static_cast<std::uint64_t>(t.rung()) << 10);
   query_and_multiply(light, problem);
@@ -414,7 +414,7 @@ void host_memory_used_up(trial& t) {
 
 void host_allocation_fails(trial& t, bool warm) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   lt_problem problem;
   if (warm) require(problem.heuristic(light));
   query_without_allocation(t, light, problem, static_cast<unsigned long>(t.rung()));

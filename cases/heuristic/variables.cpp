@@ -65,7 +65,7 @@ bool is_identifier(std::string_view name) {
 
 void environment_look_ups(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   observe(lt_product(light));
   create_and_multiply();
 
@@ -122,7 +122,7 @@ std::uint64_t workspace_of(const std::vector<answer>& all) {
 
 void recommended_variable(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   const auto now = answers(light);
   observe(lt_product(light));
   const auto file = t.scratch() / "answers";
@@ -183,7 +183,7 @@ void measure_repeated_query(trial& t, const std::string& setting, cublasLtHandle
 
 void preferences(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   for (const std::size_t mib : {0, 1, 32, 1024}) {
     lt_problem problem(deep);
     require(problem.heuristic(light, mib << 20));

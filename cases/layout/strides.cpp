@@ -3,17 +3,16 @@
 //
 // What fails   Products whose leading dimensions, batch strides or extents were miscalculated: too small, zero, negative, overlapping,
 //              or wrapped because they were computed in an int.
-// Why          A leading dimension below the rows of its matrix contradicts itself. Any other number is a legal one for some matrix, and
-//              strides are not compared with anything: what they lead to is read, or written.
+// Why          A leading dimension below the rows of its matrix contradicts itself. Any other number is a legal one for some matrix.
+//              Supposed: strides are compared with nothing, and what they lead to is read, or written.
 // Documented   cuBLAS library, cublas<t>gemm(): negative extents and too small leading dimensions, CUBLAS_STATUS_INVALID_VALUE;
 //              cublas<t>gemmStridedBatched: of strides only that matrices of C must not overlap. Source documents say that miscalculated
 //              strides are invalid, web pages that strideA must be m k at least. Reported: cumo#399, pytorch#17897, #31708, #73967,
 //              superbenchmark#497.
 // What helps   Recommended: a strideC of ldc n at least; strides computed in 64 bits; the functions with _64 behind their names.
-#include "cases/layout/seen_product.hpp"
-#include "harness/driver_api.hpp"
+#include "harness/checked_product.hpp"
 #include "harness/elements.hpp"
-#include "harness/squeeze.hpp"
+#include "harness/mapped_memory.hpp"
 #include "harness/trial.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +47,7 @@ argument_check::product described(std::int64_t columns = n, std::int64_t depth =
   p.m = m, p.n = columns, p.k = depth;
   p.a.leading_dimension = p.c.leading_dimension = m;
   p.b.leading_dimension = depth;
+  p.alpha = &one, p.beta = &zero;
   return p;
 }
 
@@ -55,12 +55,15 @@ std::vector<double> all_nan(std::size_t count) {
   return std::vector<double>(count, std::numeric_limits<double>::quiet_NaN());
 }
 
-cublasHandle_t open(trial& t) {
-  t.open_context();
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
-  return handle;
+/// cublasSgemm_64 as described.
+cublasStatus_t sgemm_of_64_bits(cublasHandle_t handle, const argument_check::product& p, void* c) {
+  const auto floats = [](const void* at) { return static_cast<const float*>(at); };
+  return cublasSgemm_64(handle, p.a_op, p.b_op, p.m, p.n, p.k, floats(p.alpha), floats(p.a.data),
+                        p.a.leading_dimension, floats(p.b.data), p.b.leading_dimension, floats(p.beta),
+                        static_cast<float*>(c), p.c.leading_dimension);
 }
+/// That, or cublasSgemm, whose parameters are of type int.
+using sgemm_function = cublasStatus_t(cublasHandle_t, const argument_check::product&, void*);
 
 // ---- a batch of matrices that lie one behind the other ----
 
@@ -98,23 +101,20 @@ constexpr std::array broadcasts{mistake{"one A for all", {.a = 0}, {.a = 0}},
 /// Three products of matrices in the middle of arrays, so that wrong strides stay in them.
 class batch {
  public:
-  product_result by(cublasHandle_t handle, const steps& told, const steps& meant) {
+  told_product by(cublasHandle_t handle, const steps& told, const steps& meant) {
     const auto in_a = small_numbers(a_.size(), fresh_seed()), in_b = small_numbers(b_.size(), fresh_seed());
     a_.put(in_a);
     b_.put(in_b);
     c_.poison();
-    product_result result{.status = cublasSgemmStridedBatched(
-                              handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, first(a_), told.lda, told.a,
-                              first(b_), told.ldb, told.b, &zero, first(c_), told.ldc, told.c, count)};
-    result.waited = cudaDeviceSynchronize();
-    if (result.waited != cudaSuccess) return result;
-    result.right = differing(expected(in_a, in_b, meant), c_.get()).empty() && c_.guards_intact();
+    const cublasStatus_t status = cublasSgemmStridedBatched(
+        handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, first(a_), told.lda, told.a, first(b_), told.ldb,
+        told.b, &zero, first(c_), told.ldc, told.c, count);
+    const product_result result = compared(status, c_, expected(in_a, in_b, meant));
+    if (result.waited != cudaSuccess) return {result};
     const std::size_t begin = c_.size() / all * in_front;
-    told_ = fmt::format("C is {} to {}; written: {}", begin, begin + count * m * n - 1, listed(c_.written()));
-    return result;
+    return {result, fmt::format("C is {} to {}; written: {}", begin, begin + count * m * n - 1,
+                                listed(c_.written()))};
   }
-  /// What became of C in the last call that could be waited for.
-  [[nodiscard]] const std::string& told() const { return told_; }
 
  private:
   static constexpr int in_front = 2, count = 3, all = in_front + count + 1;
@@ -136,58 +136,15 @@ class batch {
   }
 
   guarded_array a_{CUDA_R_32F, all*m*k}, b_{CUDA_R_32F, all*k*n}, c_{CUDA_R_32F, all*m*n};
-  std::string told_;
 };
 
-seen_product observed(cublasHandle_t handle, const mistake& what) {
+told_product observed(cublasHandle_t handle, const mistake& what) {
   const std::string text = fmt::format("cublasSgemmStridedBatched, {}", what.words);
   batch b;
-  return observe_call(text.c_str(), [&] {
-    const product_result result = b.by(handle, what.told, what.meant);
-    return seen_product{result, b.told()};
-  });
-}
-
-/// Each mistake, until one leaves an error behind.
-void observed(cublasHandle_t handle, std::span<const mistake> all) {
-  for (const mistake& each : all)
-    if (observed(handle, each).result.waited != cudaSuccess) return;
+  return observe_call(text.c_str(), [&] { return b.by(handle, what.told, what.meant); });
 }
 
 // ---- matrices and columns that are further apart than an int counts ----
-
-/// Memory is mapped in pieces of this many bytes.
-constexpr std::size_t granule = 2_MiB;
-
-/// Addresses and memory are given back by the end of the process.
-std::byte* reserved_addresses(std::size_t bytes) {
-  CUdeviceptr address = 0;
-  const CUresult status = driver::cuMemAddressReserve(&address, bytes, 0, 0, 0);
-  if (status != CUDA_SUCCESS)
-    throw not_provoked("cuMemAddressReserve: " + cufault::record_of(status).name +
-                       ": no matrices can be put far apart");
-  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): that is how they come
-}
-
-CUmemGenericAllocationHandle new_memory(int device, std::size_t bytes) {
-  CUmemAllocationProp where{};
-  where.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  where.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  where.location.id = device;
-  CUmemGenericAllocationHandle memory{};
-  require(driver::cuMemCreate(&memory, bytes, &where, 0));
-  return memory;
-}
-
-void map(std::byte* at, CUmemGenericAllocationHandle memory, std::size_t bytes, int device) {
-  CUmemAccessDesc access{};
-  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.location.id = device;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  const auto address = reinterpret_cast<CUdeviceptr>(at);
-  require(driver::cuMemMap(address, bytes, 0, memory, 0));
-  require(driver::cuMemSetAccess(address, bytes, &access, 1));
-}
 
 /// Three short arrays of floats, so many floats from each other, and nothing between them. Number 0 is what a pointer would point to,
 /// -1 lies in front of it, perhaps without memory.
@@ -199,10 +156,10 @@ class far_apart {
       : first_(memory_in_front ? -1 : 0),
         distance_(distance),
         begin_(reinterpret_cast<float*>(
-            reserved_addresses((2 * distance * sizeof(float) / granule + 2) * granule))) {
+            reserve_addresses((2 * distance * sizeof(float) / mapped_granule + 2) * mapped_granule))) {
     for (int i = first_; i <= last; ++i) {
       auto* const at = reinterpret_cast<std::byte*>(array(i));
-      map(at - reinterpret_cast<std::uintptr_t>(at) % granule, new_memory(device, granule), granule, device);
+      map_new_memory(at - reinterpret_cast<std::uintptr_t>(at) % mapped_granule, mapped_granule, device);
     }
   }
   [[nodiscard]] float* data() const { return array(0); }
@@ -250,11 +207,11 @@ class far_batch {
         b_(device, two_to_31, memory_in_front),
         c_(device, two_to_31, memory_in_front) {}
 
-  seen_product by(cublasHandle_t handle, const far_strides& told) {
+  told_product by(cublasHandle_t handle, const far_strides& told) {
     a_.fill();
     b_.fill();
     c_.poison();
-    seen_product seen;
+    told_product seen;
     auto& [status, waited, right] = seen.result;
     status = cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), m, told.a,
                                        b_.data(), k, told.b, &zero, c_.data(), m, told.c, 2);
@@ -278,7 +235,7 @@ class far_batch {
   far_apart a_, b_, c_;
 };
 
-seen_product observed(cublasHandle_t handle, far_batch& b, const far_strides& told) {
+told_product observed(cublasHandle_t handle, far_batch& b, const far_strides& told) {
   const std::string text = fmt::format("cublasSgemmStridedBatched, {}", told.words);
   return observe_call(text.c_str(), [&] { return b.by(handle, told); });
 }
@@ -289,40 +246,27 @@ class far_columns {
   far_columns(int device, std::int64_t leading_dimension)
       : leading_dimension_(leading_dimension), a_(device, leading_dimension, false) {}
 
-  product_result sgemm_with_lda_in_int(cublasHandle_t handle) {
-    return by([&] {
-      return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, columns, &one, a_.data(),
-                         as_int(leading_dimension_), floats(b_), columns, &zero, floats(c_), m);
-    });
-  }
-  product_result sgemm_64(cublasHandle_t handle) {
-    return by([&] {
-      return cublasSgemm_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, columns, &one, a_.data(),
-                            leading_dimension_, floats(b_), columns, &zero, floats(c_), m);
-    });
-  }
+  product_result sgemm_with_lda_in_int(cublasHandle_t handle) { return by(handle, sgemm); }
+  product_result sgemm_64(cublasHandle_t handle) { return by(handle, sgemm_of_64_bits); }
 
  private:
   static constexpr int columns = 2;
-  static float* floats(const guarded_array& of) { return static_cast<float*>(of.data()); }
 
-  template <class Call>
-  product_result by(Call&& call) {
+  product_result by(cublasHandle_t handle, sgemm_function* multiply) {
     a_.fill();
     const auto in_b = small_numbers(b_.size(), fresh_seed());
     b_.put(in_b);
     c_.poison();
-    product_result result{.status = call()};
-    result.waited = cudaDeviceSynchronize();
-    if (result.waited != cudaSuccess) return result;
     std::vector<double> in_a;
     for (int i = 0; i < columns; ++i) {
       const auto column = a_.get(i);
       in_a.insert(in_a.end(), column.begin(), column.begin() + m);
     }
-    const auto expected = multiplied(described(n, columns), 1, in_a, in_b, 0, all_nan(c_.size()));
-    result.right = differing(expected, c_.get()).empty() && c_.guards_intact();
-    return result;
+    auto p = described(n, columns);
+    const auto expected = multiplied(p, 1, in_a, in_b, 0, all_nan(c_.size()));
+    p.a.leading_dimension = leading_dimension_;
+    p.a.data = a_.data(), p.b.data = b_.data();
+    return compared(multiply(handle, p, c_.data()), c_, expected);
   }
 
   std::int64_t leading_dimension_;
@@ -337,46 +281,35 @@ class far_columns {
 class wide_product {
  public:
   explicit wide_product(int device) {
-    const auto of_b = new_memory(device, piece), of_c = new_memory(device, piece),
-               last_of_c = new_memory(device, piece);
+    const auto of_b = new_unmapped_memory(device, piece), of_c = new_unmapped_memory(device, piece),
+               last_of_c = new_unmapped_memory(device, piece);
     for (std::size_t i = 0; i < pieces; ++i) {
-      map(b_ + i * piece, of_b, piece, device);
-      map(c_ + i * piece, i + 1 < pieces ? of_c : last_of_c, piece, device);
+      map_memory(b_ + i * piece, of_b, piece, device);
+      map_memory(c_ + i * piece, i + 1 < pieces ? of_c : last_of_c, piece, device);
     }
   }
-  product_result sgemm_with_n_in_int(cublasHandle_t handle) {
-    return by([&] {
-      return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, rows, as_int(two_to_31), rows, &one, floats(a_),
-                         rows, floats(b_), rows, &zero, floats(c_), rows);
-    });
-  }
-  product_result sgemm_64(cublasHandle_t handle) {
-    return by([&] {
-      return cublasSgemm_64(handle, CUBLAS_OP_N, CUBLAS_OP_N, rows, two_to_31, rows, &one, floats(a_), rows,
-                            floats(b_), rows, &zero, floats(c_), rows);
-    });
-  }
+  product_result sgemm_with_n_in_int(cublasHandle_t handle) { return by(handle, sgemm); }
+  product_result sgemm_64(cublasHandle_t handle) { return by(handle, sgemm_of_64_bits); }
 
  private:
   static constexpr int rows = 4;  // of A, B and C, and columns of A
-  static constexpr std::size_t bytes = two_to_31 * rows * sizeof(float), piece = 32_MiB,
+  static constexpr std::size_t bytes = two_to_31 * rows * sizeof(float), piece = 16 * mapped_granule,
                                pieces = bytes / piece, in_piece = piece / sizeof(float);
-  static float* floats(void* at) { return static_cast<float*>(at); }
-  static float* floats(const guarded_array& of) { return floats(of.data()); }
 
-  template <class Call>
-  product_result by(Call&& call) {
+  product_result by(cublasHandle_t handle, sgemm_function* multiply) {
     const auto in_a = small_numbers(a_.size(), fresh_seed()), in_b = small_numbers(in_piece, fresh_seed());
     a_.put(in_a);
     const auto as_bytes = encoded(CUDA_R_32F, in_b);
     require(cudaMemcpy(b_, as_bytes.data(), piece, cudaMemcpyDefault));
     const std::array ends{c_, c_ + (pieces - 1) * piece};
     for (std::byte* at : ends) require(cudaMemset(at, 0xff, piece));
-    product_result result{.status = call()};
+    auto p = described(two_to_31, rows);
+    p.m = p.a.leading_dimension = p.c.leading_dimension = rows;
+    p.a.data = a_.data(), p.b.data = b_;
+    product_result result{.status = multiply(handle, p, c_)};
     result.waited = cudaDeviceSynchronize();
     if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
-    auto p = described(in_piece / rows, rows);
-    p.m = p.a.leading_dimension = p.c.leading_dimension = rows;
+    p.n = in_piece / rows;
     const auto expected = multiplied(p, 1, in_a, in_b, 0, all_nan(in_piece));
     std::vector<std::byte> found(piece);
     result.right = std::all_of(ends.begin(), ends.end(), [&](const std::byte* at) {
@@ -387,21 +320,14 @@ class wide_product {
   }
 
   guarded_array a_{CUDA_R_32F, rows* rows};
-  std::byte *b_ = reserved_addresses(bytes), *c_ = reserved_addresses(bytes);
+  std::byte *b_ = reserve_addresses(bytes), *c_ = reserve_addresses(bytes);
 };
-
-/// Extents of 2^31 in the parameters of a small product.
-cublasStatus_t sgemm(cublasHandle_t handle, const std::array<int, 3>& extents) {
-  const guarded_array a(CUDA_R_32F, m * k), b(CUDA_R_32F, k * n), c(CUDA_R_32F, m * n);
-  const auto floats = [](const guarded_array& of) { return static_cast<float*>(of.data()); };
-  return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, extents[0], extents[1], extents[2], &one, floats(a), m,
-                     floats(b), k, &zero, floats(c), m);
-}
 
 // ---- control ----
 
 void control(trial& t) {
-  cublasHandle_t const handle = open(t);
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
   observed(handle, none);
   far_batch b(t.device(), true);
   observed(handle, b, in_64_bits);
@@ -409,27 +335,59 @@ void control(trial& t) {
 
 // ---- faults ----
 
+/// S3-8 speaks of one status, and of every mistake.
+void conclude_invalid(trial& t, const char* what, const product_result& result) {
+  t.conclude("S3-8", result.status == CUBLAS_STATUS_INVALID_VALUE,
+             fmt::format("{}: {}", what, record_of(result).name));
+}
+
+/// Each until one leaves an error behind.
+void mistaken(trial& t, std::span<const mistake> all) {
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
+  for (const mistake& each : all) {
+    const product_result result = observed(handle, each).result;
+    conclude_invalid(t, each.words, result);
+    if (result.waited != cudaSuccess) return;
+  }
+}
+
+void broadcast(trial& t) {
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
+  for (const mistake& each : broadcasts)
+    if (observed(handle, each).result.waited != cudaSuccess) return;
+}
+
 void wrapped_stride(trial& t) {
-  cublasHandle_t const handle = open(t);
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
   far_batch b(t.device(), true);
-  for (const far_strides& told : {wrapped_a, wrapped_c})
-    if (observed(handle, b, told).result.waited != cudaSuccess) return;
+  for (const far_strides& told : {wrapped_a, wrapped_c}) {
+    const product_result result = observed(handle, b, told).result;
+    conclude_invalid(t, told.words, result);
+    if (result.waited != cudaSuccess) return;
+  }
 }
 
 void wrapped_stride_at_the_start(trial& t, const far_strides& told) {
-  cublasHandle_t const handle = open(t);
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
   far_batch b(t.device(), false);
   observed(handle, b, told);
 }
 
 void extents_in_int(trial& t) {
-  cublasHandle_t const handle = open(t);
-  constexpr std::array names{"m", "n", "k"};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::array extents{m, n, k};
-    extents.at(i) = as_int(two_to_31);
-    const std::string text = fmt::format("cublasSgemm, {} of 2^31 in an int", names.at(i));
-    observe_call(text.c_str(), [&] { return sgemm(handle, extents); });
+  using product = argument_check::product;
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
+  const checked_product small(described());
+  for (const auto& [name, extent] :
+       {std::pair{"m", &product::m}, std::pair{"n", &product::n}, std::pair{"k", &product::k}}) {
+    product p = small.described();
+    p.*extent = as_int(two_to_31);
+    const std::string text = fmt::format("cublasSgemm, {} of 2^31 in an int", name);
+    observe_call(text.c_str(), [&] { return sgemm(handle, p, small.c.data()); });
     if (observe(cudaDeviceSynchronize()) != cudaSuccess) return;
   }
 }
@@ -438,7 +396,8 @@ void extents_in_int(trial& t) {
 constexpr std::int64_t turns_negative = two_to_31, turns_small = two_to_32 + 2 * m;
 
 void leading_dimension_in_int(trial& t, std::int64_t leading_dimension) {
-  cublasHandle_t const handle = open(t);
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
   far_columns columns(t.device(), leading_dimension);
   observe(columns.sgemm_with_lda_in_int(handle));
 }
@@ -446,7 +405,8 @@ void leading_dimension_in_int(trial& t, std::int64_t leading_dimension) {
 // ---- remedies and dead ends ----
 
 void strides_of_c_apart(trial& t) {
-  cublasHandle_t const handle = open(t);
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
   observed(handle, overlapping_c);
   observed(handle, zero_c);
   t.apply("a strideC of ldc n");
@@ -454,7 +414,8 @@ void strides_of_c_apart(trial& t) {
 }
 
 void larger_stride_of_a(trial& t) {
-  cublasHandle_t const handle = open(t);
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
   mistake both = overlapping_c;
   both.words = "one A for all, strideC a column too small";
   both.told.a = both.meant.a = 0;
@@ -464,7 +425,8 @@ void larger_stride_of_a(trial& t) {
 }
 
 void strides_in_64_bits(trial& t) {
-  cublasHandle_t const handle = open(t);
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
   far_batch b(t.device(), true);
   observed(handle, b, wrapped_a);
   observed(handle, b, wrapped_c);
@@ -473,7 +435,8 @@ void strides_in_64_bits(trial& t) {
 }
 
 void wide_leading_dimension(trial& t) {
-  cublasHandle_t const handle = open(t);
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
   far_columns first(t.device(), turns_negative), second(t.device(), turns_small);
   observe(first.sgemm_with_lda_in_int(handle));
   observe(second.sgemm_with_lda_in_int(handle));
@@ -483,7 +446,8 @@ void wide_leading_dimension(trial& t) {
 }
 
 void wide_extent(trial& t) {
-  cublasHandle_t const handle = open(t);
+  t.open_context();
+  cublasHandle_t const handle = new_handle();
   wide_product wide(t.device());
   observe(wide.sgemm_with_n_in_int(handle));
   t.apply("cublasSgemm_64");
@@ -499,7 +463,7 @@ failure_case miscalculated_strides() {
   c.failures = {"F-ARG-07", "F-ARG-08"};
   c.add("control", arm_kind::control, "matrices one behind the other, and 2^31 elements apart", control);
 
-  const auto with = [](std::span<const mistake> all) { return [all](trial& t) { observed(open(t), all); }; };
+  const auto with = [](std::span<const mistake> all) { return [all](trial& t) { mistaken(t, all); }; };
   const std::vector<std::string> invalid{"S3-8"};
   c.add("leading_dimension_too_small", arm_kind::fault, "each leading dimension below the rows of its matrix",
         with(leading_dimensions_too_small), invalid);
@@ -512,7 +476,7 @@ failure_case miscalculated_strides() {
   c.add("stride_overlapping", arm_kind::fault, "each batch stride a column too small",
         with(stride_overlapping), invalid);
   c.add("broadcast", arm_kind::fault,
-        "a batch stride of 0 for an A or B that all share, said to be too small", with(broadcasts));
+        "a batch stride of 0 for an A or B that all share, said to be too small", broadcast);
 
   const auto at_the_start = [](const far_strides& told) {
     return [told](trial& t) { wrapped_stride_at_the_start(t, told); };

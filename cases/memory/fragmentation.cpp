@@ -214,7 +214,7 @@ void conclude(trial& t, const std::string& fragmented, const outcome_of_work& se
 
 void control(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   { const many_blocks blocks(*device, 256_KiB); }
@@ -227,7 +227,7 @@ void control(trial& t) {
 
 void checkerboard_in_the_room(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   many_blocks blocks(*device, static_cast<std::uint64_t>(t.rung()) << 10);
@@ -239,7 +239,7 @@ void checkerboard_in_the_room(trial& t) {
 
 void checkerboard_of_the_device(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   const auto device = current_device_memory();
   many_blocks blocks(*device, 64_MiB);
   blocks.release_every_other();
@@ -252,7 +252,7 @@ void checkerboard_of_the_device(trial& t) {
 /// The pool holds all the room; `in_use`: a small block in each segment is.
 void cached(trial& t, bool in_use) {
   t.open_context();
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   caching_pool pool(*device);
@@ -269,7 +269,7 @@ void cached(trial& t, bool in_use) {
 
 void after_the_checkerboard(trial& t, const char* applied, void (many_blocks::*then)()) {
   t.open_context();
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   many_blocks blocks(*device, 256_KiB);
@@ -286,7 +286,7 @@ enum class when_emptied { unused, in_use, released_first };
 
 void empty_the_cache(trial& t, const char* applied, when_emptied when) {
   t.open_context();
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   caching_pool pool(*device);
@@ -314,7 +314,7 @@ void empty_the_cache(trial& t, const char* applied, when_emptied when) {
 
 void large_first(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   const auto device = current_device_memory();
   const squeeze held(*device, room);
   t.apply("create the handle, and take the large buffer, before the pool fills the device");

@@ -122,8 +122,7 @@ void clear_the_last_error(stream_ordered_memory&) {
 /// The handle is older than the shortage and warm: it is the program's own memory that is missing.
 void allocate_from_the_pool(trial& t) {
   t.open_context();
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   require(product(handle));
   stream_ordered_memory pool(t.device());
   fill_and_free(t, pool);

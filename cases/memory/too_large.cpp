@@ -60,8 +60,7 @@ class product_in_pieces {
     const device_block block(product_bytes(whole_));
     product_operands at;
     product_check check;
-    cublasHandle_t handle = nullptr;
-    require(cublasCreate(&handle));
+    cublasHandle_t const handle = new_handle();
     require(prepare_product(whole_, block.floats(), fresh_seed(), &at));
     require(multiply(handle, whole_, at.a, at.b, false, at.c));
     require(check_product(whole_, block.floats(), &check));
@@ -212,8 +211,7 @@ void control(trial& t) {
 std::uint64_t taken_by_a_handle(cudaDataType_t type, const device_block& zeros) {
   const std::size_t before = free_device_memory();
   const float one = 1, zero = 0;
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   constexpr int n = batch::n;
   require(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, zeros.floats(), type, n,
                        zeros.floats(), type, n, &zero, zeros.floats(batch::matrix), type, n,
@@ -234,8 +232,7 @@ void half_precision(trial& t) {
   for (const cudaDataType_t type : {CUDA_R_32F, CUDA_R_16F}) taken_by_a_handle(type, zeros);  // loads code
   const std::uint64_t in_float = taken_by_a_handle(CUDA_R_32F, zeros),
                       in_half = taken_by_a_handle(CUDA_R_16F, zeros);
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   observe(product(handle));
   require(cublasDestroy(handle));
   t.conclude("S0-16", as_half * 2 == as_float,
@@ -297,8 +294,7 @@ void clear_and_carry_on(trial& t) {
 
 void in_pieces(trial& t, cut how) {
   t.open_context();
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   const product_in_pieces large(how);
   require(large.multiply_in_pieces(handle));  // loads the kernels
   const auto device = current_device_memory();

@@ -12,6 +12,7 @@
 //              stream. Memory that outlives the work in it. Or the library's own pool.
 #include "harness/driver_api.hpp"
 #include "harness/held_streams.hpp"
+#include "harness/mapped_memory.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
 #include "kernels/faults.hpp"
@@ -32,12 +33,6 @@ constexpr float one = 1, zero = 0;
 
 // What these return is given back by the end of the trial's process: some arms leave a context in which nothing can be freed.
 
-cublasHandle_t new_handle() {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
-  return handle;
-}
-
 cudaStream_t new_stream() {
   cudaStream_t stream = nullptr;
   require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -51,21 +46,9 @@ char* new_memory(std::size_t bytes) {
 }
 
 /// Memory that can be unmapped while work is queued, where cudaFree might wait for the device.
-CUdeviceptr new_mapping(int device, std::size_t bytes) {
-  CUmemAllocationProp where{};
-  where.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  where.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  where.location.id = device;
-  CUmemAccessDesc access{};
-  access.location = where.location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  CUdeviceptr address = 0;
-  CUmemGenericAllocationHandle memory{};
-  require(driver::cuMemAddressReserve(&address, bytes, 0, 0, 0));
-  require(driver::cuMemCreate(&memory, bytes, &where, 0));
-  require(driver::cuMemMap(address, bytes, 0, memory, 0));
-  require(driver::cuMemRelease(memory));  // the mapping keeps it
-  require(driver::cuMemSetAccess(address, bytes, &access, 1));
+std::byte* new_mapping(int device, std::size_t bytes) {
+  std::byte* const address = reserve_addresses(bytes);
+  map_new_memory(address, bytes, device);
   return address;
 }
 
@@ -365,12 +348,12 @@ void dropped_by_set_stream(trial& t) {
 
 void unmapped_while_queued(trial& t) {
   t.open_context();
-  const CUdeviceptr memory = new_mapping(t.device(), workspace_bytes);
-  lane l{new_handle(), reinterpret_cast<void*>(memory)};
+  std::byte* const memory = new_mapping(t.device(), workspace_bytes);
+  lane l{new_handle(), memory};
   warm_up(l);
   require(launch_delay(l.stream, 200));
   l.start();
-  observe(driver::cuMemUnmap(memory, workspace_bytes));
+  observe(driver::cuMemUnmap(reinterpret_cast<CUdeviceptr>(memory), workspace_bytes));
   observe(finish_product(l));
 }
 
@@ -448,14 +431,14 @@ void set_it_again(trial& t) {
 
 void wait_then_unmap(trial& t) {
   t.open_context();
-  const CUdeviceptr memory = new_mapping(t.device(), workspace_bytes);
-  lane l{new_handle(), reinterpret_cast<void*>(memory)};
+  std::byte* const memory = new_mapping(t.device(), workspace_bytes);
+  lane l{new_handle(), memory};
   warm_up(l);
   t.apply("wait for the stream before the workspace is unmapped");
   require(launch_delay(l.stream, 200));
   l.start();
   observe(cudaStreamSynchronize(l.stream));
-  observe(driver::cuMemUnmap(memory, workspace_bytes));
+  observe(driver::cuMemUnmap(reinterpret_cast<CUdeviceptr>(memory), workspace_bytes));
   observe(finish_product(l));
   observe(cublasSetStream(l.handle, l.stream));
   observe(long_product(l));

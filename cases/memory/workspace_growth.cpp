@@ -220,8 +220,7 @@ void streams_of_one_handle(trial& t) {
   require(load_faults());
   const auto streams = new_streams(streams_at_once);
   auto works = new_products(streams_at_once);
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   require(works.front().multiply(handle));
   const auto device = current_device_memory();
   const squeeze held(*device, 0);

@@ -59,15 +59,13 @@ inline std::string description(const cublasLtMatmulAlgo_t& algorithm) {
 /// A problem and what cuBLASLt can run of it, of itself or because it is told to.
 class configurations {
  public:
-  static constexpr std::size_t workspace_bytes = 32 << 20;
-
   configurations(cublasLtHandle_t light, const argument_check::product& described)
       : configurations(light, described, described.c.type) {}
   /// D of another type than C, and so beside it.
   configurations(cublasLtHandle_t light, const argument_check::product& described, cudaDataType d)
       : light_(light), described_(described), d_type_(d), problem_(described), d_(problem_.c()) {
     if (d == described.c.type) return;
-    d_ = problem_.d();
+    d_ = problem_.own_d();
     set_attribute(d_, CUBLASLT_MATRIX_LAYOUT_TYPE, static_cast<std::uint32_t>(d));
   }
 
@@ -97,7 +95,7 @@ class configurations {
           set(each, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, static_cast<std::uint32_t>(how.scheme)) &&
           cublasLtMatmulAlgoCheck(light_, problem_.operation(), problem_.a(), problem_.b(), problem_.c(), d_,
                                   &each, &checked) == CUBLAS_STATUS_SUCCESS &&
-          checked.workspaceSize <= workspace_bytes)
+          checked.workspaceSize <= workbench::workspace_bytes)
         usable.push_back(each);
     }
     return usable;
@@ -145,7 +143,7 @@ class configurations {
          (capable<std::uint32_t>(plain, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK) & how.scheme) == 0))
       return all;
     // The heuristic's choices differ in more than these attributes.
-    if (problem_.heuristic(light_, workspace_bytes) == CUBLAS_STATUS_SUCCESS)
+    if (problem_.heuristic(light_, workbench::workspace_bytes) == CUBLAS_STATUS_SUCCESS)
       for (const auto& proposed : problem_.results())
         if (proposed.state == CUBLAS_STATUS_SUCCESS && id_of(proposed.algo) == algorithm)
           all.push_back(proposed.algo);
@@ -197,11 +195,10 @@ survey try_each(std::span<const cublasLtMatmulAlgo_t> all, Multiply&& multiply) 
   return s;
 }
 
-/// What configurations run with. The end of the trial's process gives it back.
-struct lt_bench {
-  cublasLtHandle_t light = new_light_handle();
-  void* workspace = nullptr;
-  lt_bench() { require(cudaMalloc(&workspace, configurations::workspace_bytes)); }
-};
+/// The product by one configuration, with the workspace that every one may want.
+inline cublasStatus_t multiply_by(const workbench& on, const lt_problem& problem, const lt_operands& of,
+                                  const cublasLtMatmulAlgo_t& algorithm) {
+  return problem.multiply(on.light, of, &algorithm, on.workspace, workbench::workspace_bytes);
+}
 
 }  // namespace cufault

@@ -4,16 +4,16 @@
 // What fails   Double precision emulated in fixed point: handles that do not do what the environment asks for; launches that fail, and
 //              damage the context, once few bits of each number are to be kept.
 // Why          cublasCreate did not initialise all of its memory, so that what was there before may decide whether the environment
-//              counts. Of the launches nothing is said; seven bits and a sign fill one slice of eight, and every other count more.
+//              counts. Of the launches nothing is said. Supposed: up to seven bits and a sign fit into one slice of eight; more need a
+//              second.
 // Documented   cuBLAS library, Floating Point Emulation: CUBLAS_EMULATE_DOUBLE_PRECISION, CUBLAS_EMULATION_STRATEGY and
 //              CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT, from 13.0 Update 2 and compute capability 8.0 on. Release notes: RN-08
 //              (CUB-9302), resolved in 13.1; RN-10 (5692684), 7 bits or fewer, resolved in 13.1 Update 1.
-// What helps   For the environment, documented: the same by the functions that set a handle. For few bits, measured here: more of
+// What helps   For the environment, documented: the same by the functions that set a handle. Tried besides, for few bits: more of
 //              them, and no emulation.
 //
 // CUBLAS_EMULATE_SINGLE_PRECISION is left alone: its numbers are not limited to fewer bits, so that they tell nothing.
-#include "cases/numbers/compared.hpp"
-#include "kernels/compare.hpp"
+#include "cases/numbers/fine_product.hpp"
 
 #include <cublas_v2.h>
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ constexpr settings unlike_the_environment{0, 1, 1, 55};
 constexpr auto emulated_double = static_cast<cublasComputeType_t>(79);
 
 #if CUBLAS_VER_MAJOR > 13 || (CUBLAS_VER_MAJOR == 13 && CUBLAS_VER_MINOR >= 1)
-/// Returns the first status that is none of success.
+/// Returns the first status that is not success.
 cublasStatus_t set(cublasHandle_t handle, const settings& to) {
   for (const cublasStatus_t status :
        {cublasSetMathMode(handle, static_cast<cublasMath_t>(to.math_mode)),
@@ -100,56 +100,28 @@ status_record record_of(const emulation_result& result) {
   return r;
 }
 
-/// C(i, j) is k u(i) v(j) (1 + 2^-36), of u and v that are 1 or 2. In double precision every order of its sum is exact: all of it are
-/// multiples of 2^-36 below 2^14. Kept to 35 bits or fewer, the elements of A, u(i) (1 + 2^-36), become u(i), rounded or cut off,
-/// and that product is exact as well.
-class fine_product {
- public:
-  explicit fine_product(const product_extents& extents) : extents_(extents) {
-    const auto one_or_two = [seed = fresh_seed()](int i) { return random_element(seed, i) < 0 ? 1.0 : 2.0; };
-    const auto [m, n, k] = extents_;
-    std::vector<double> a(a_.size()), b(b_.size());
-    for (int l = 0; l < k; ++l)
-      for (int i = 0; i < m; ++i) a[std::size_t(l) * m + i] = one_or_two(i) * fine;
-    for (int j = 0; j < n; ++j) {
-      for (int l = 0; l < k; ++l) b[std::size_t(j) * k + l] = one_or_two(m + j);
-      for (int i = 0; i < m; ++i) limited_[std::size_t(j) * m + i] = k * one_or_two(i) * one_or_two(m + j);
-    }
-    for (std::size_t e = 0; e < whole_.size(); ++e) whole_[e] = limited_[e] * fine;
-    a_.put(a);
-    b_.put(b);
-  }
+/// Exact: 4 k is at most 2^13 here. Lost where 35 bits or fewer are kept.
+using fine_doubles = fine_product<double, 36>;
 
-  emulation_result by_dgemm(cublasHandle_t handle) {
-    const auto [m, n, k] = extents_;
-    const auto at = [](const guarded_array& of) { return static_cast<double*>(of.data()); };
-    c_.poison();
-    return finish(
-        cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, at(a_), m, at(b_), k, &zero, at(c_), m));
-  }
+emulation_result told(const fine_doubles& work, cublasStatus_t status) {
+  const product_result whole = work.whole(status);
+  if (whole.right) return {whole, false};
+  const product_result limited = work.limited(status);
+  return {limited, limited.right};
+}
 
-  emulation_result by_gemm_ex(cublasHandle_t handle, cublasComputeType_t compute) {
-    const auto [m, n, k] = extents_;
-    c_.poison();
-    return finish(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), CUDA_R_64F, m,
-                               b_.data(), CUDA_R_64F, k, &zero, c_.data(), CUDA_R_64F, m, compute,
-                               CUBLAS_GEMM_DEFAULT));
-  }
+emulation_result by_dgemm(fine_doubles& work, cublasHandle_t handle) {
+  const auto doubles = [](const void* at) { return static_cast<const double*>(at); };
+  const auto p = work.described(CUBLAS_COMPUTE_64F);
+  const auto m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
+  return told(work,
+              cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, doubles(p.alpha), doubles(p.a.data), m,
+                          doubles(p.b.data), k, doubles(p.beta), static_cast<double*>(work.poisoned_c()), m));
+}
 
- private:
-  [[nodiscard]] emulation_result finish(cublasStatus_t status) const {
-    const product_result whole = compared(status, c_, whole_);
-    if (whole.right) return {whole, false};
-    const product_result limited = compared(status, c_, limited_);
-    return {limited, limited.right};
-  }
-  static constexpr double one = 1, zero = 0, fine = 1 + 0x1p-36;
-  product_extents extents_;
-  guarded_array a_{CUDA_R_64F, std::size_t(extents_.m) * extents_.k},
-      b_{CUDA_R_64F, std::size_t(extents_.k) * extents_.n},
-      c_{CUDA_R_64F, std::size_t(extents_.m) * extents_.n};
-  std::vector<double> limited_ = std::vector<double>(c_.size()), whole_ = limited_;
-};
+emulation_result by_gemm_ex(fine_doubles& work, cublasHandle_t handle, cublasComputeType_t compute) {
+  return told(work, gemm_ex(handle, work.described(compute), work.poisoned_c()));
+}
 
 constexpr std::array all_extents{product_extents{64, 48, 32}, product_extents{256, 192, 320},
                                  product_extents{1024, 1040, 2048}};
@@ -160,16 +132,10 @@ constexpr int limited_bits = 15;  // fill two slices of eight bits, with the sig
 // What these make is given back by the end of the process: some arms leave a context in which nothing can be freed, and memory that is
 // freed on the host is found again by the next cublasCreate.
 
-cublasHandle_t new_handle() {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
-  return handle;
-}
-
-void require_emulation(fine_product& work) {
+void require_emulation(fine_doubles& work) {
   const cublasHandle_t handle = new_handle();
   require(set(handle, eager(limited_bits)));
-  const emulation_result seen = work.by_dgemm(handle);
+  const emulation_result seen = by_dgemm(work, handle);
   if (!seen.product.ok() || !seen.limited)
     throw not_provoked(fmt::format(
         "a handle that is told to emulate does not, a product comes to {} {}: take compute capability 8.0 to "
@@ -177,20 +143,16 @@ void require_emulation(fine_product& work) {
         record_of(seen).name, record_of(seen).detail));
 }
 
-emulation_result gemm_ex(fine_product& work, cublasHandle_t handle, cublasComputeType_t compute) {
-  return work.by_gemm_ex(handle, compute);
-}
-
 void control(trial& t) {
   t.open_context();
   for (const product_extents& extents : all_extents) {
-    fine_product work(extents);
+    fine_doubles work(extents);
     require_emulation(work);
     const cublasHandle_t plain = new_handle(), told = new_handle();
-    observe(gemm_ex(work, plain, CUBLAS_COMPUTE_64F));
+    observe(by_gemm_ex(work, plain, CUBLAS_COMPUTE_64F));
     observe(set(told, eager(limited_bits)));
-    observe(gemm_ex(work, told, emulated_double));
-    observe(gemm_ex(work, told, CUBLAS_COMPUTE_64F));  // by the math mode
+    observe(by_gemm_ex(work, told, emulated_double));
+    observe(by_gemm_ex(work, told, CUBLAS_COMPUTE_64F));  // by the math mode
   }
 }
 
@@ -202,8 +164,8 @@ const std::map<std::string, std::string> asking_for_emulation{
     {"CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT", std::to_string(limited_bits)}};
 
 /// To keep all bits is a failure here.
-status_record dgemm_of_limited_bits(fine_product& work, cublasHandle_t handle) {
-  const emulation_result seen = work.by_dgemm(handle);
+status_record dgemm_of_limited_bits(fine_doubles& work, cublasHandle_t handle) {
+  const emulation_result seen = by_dgemm(work, handle);
   if (!seen.product.ok() || seen.limited) return record_of(seen);
   require_emulation(work);
   return {"ALL_BITS_KEPT", -1};
@@ -213,7 +175,7 @@ status_record dgemm_of_limited_bits(fine_product& work, cublasHandle_t handle) {
 
 void first_handles(trial& t) {
   t.open_context();
-  fine_product work(usual);
+  fine_doubles work(usual);
   for (const char* whose : {"the first handle", "a second one beside it"}) {
     cublasHandle_t handle = nullptr;
     observe(cublasCreate(&handle));
@@ -223,7 +185,7 @@ void first_handles(trial& t) {
 }
 
 /// Returns the first answer that is not as the environment asks.
-status_record dgemm_by_handles_in_turn(trial& t, fine_product& work, int handles) {
+status_record dgemm_by_handles_in_turn(trial& t, fine_doubles& work, int handles) {
   status_record first{"RIGHT_NUMBERS", 0};
   int others = 0;
   for (int i = 0; i < handles; ++i) {
@@ -239,7 +201,7 @@ status_record dgemm_by_handles_in_turn(trial& t, fine_product& work, int handles
 
 void handles_in_turn(trial& t) {
   t.open_context();
-  fine_product work(usual);
+  fine_doubles work(usual);
   observe(dgemm_by_handles_in_turn(t, work, 16));
 }
 
@@ -259,7 +221,7 @@ cublasStatus_t create_in_memory_of(int byte, cublasHandle_t* handle) {
 
 void used_memory(trial& t) {
   t.open_context();
-  fine_product work(usual);
+  fine_doubles work(usual);
   for (const int byte : {0x00, 0x01, 0x80}) {
     cublasHandle_t handle = nullptr;
     observe(create_in_memory_of(byte, &handle));
@@ -271,7 +233,7 @@ void used_memory(trial& t) {
 
 void setters(trial& t) {
   t.open_context();
-  fine_product work(usual);
+  fine_doubles work(usual);
   cublasHandle_t handle = nullptr;
   observe(create_in_memory_of(0x01, &handle));
   observe(dgemm_of_limited_bits(work, handle));
@@ -285,15 +247,15 @@ void setters(trial& t) {
 void multiply_in(trial& t, const std::vector<int>& bits) {
   t.each_row(bits.size() * all_extents.size(), [&]() -> trial::row_function {
     t.open_context();
-    fine_product probe(usual);
+    fine_doubles probe(usual);
     require_emulation(probe);
     return [&bits, handle = new_handle()](std::size_t row) {
       const product_extents& extents = all_extents.at(row % all_extents.size());
       const int kept = bits.at(row / all_extents.size());
-      fine_product work(extents);
+      fine_doubles work(extents);
       require(set(handle, eager(kept)));
       observe_call(fmt::format("cublasGemmEx, {} bits, m = {}", kept, extents.m).c_str(),
-                   [&] { return work.by_gemm_ex(handle, emulated_double); });
+                   [&] { return by_gemm_ex(work, handle, emulated_double); });
     };
   });
 }
@@ -318,8 +280,8 @@ void without_emulation(trial& t) {
   t.open_context();
   const cublasHandle_t handle = new_handle();
   for (const product_extents& extents : all_extents) {
-    fine_product work(extents);
-    observe(gemm_ex(work, handle, CUBLAS_COMPUTE_64F));
+    fine_doubles work(extents);
+    observe(by_gemm_ex(work, handle, CUBLAS_COMPUTE_64F));
   }
 }
 

@@ -6,14 +6,13 @@
 // Documented   Release notes (CUB-9627): CUBLASLT_ALGO_CONFIG_ID 66 on compute capability 9.0 with 8-bit A and B, where beta is not 0
 //              and the scale of C is; resolved in 13.2. Release notes of 13.0: a scale is refused where the type of C takes none.
 // What helps   Documented: a beta of 0, which is the same product.
-#include "cases/numbers/compared.hpp"
 #include "cases/numbers/configurations.hpp"
+#include "harness/checked_product.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,15 +58,15 @@ class scaled_product {
     return scale_.data();
   }
 
-  product_result multiply(cublasLtHandle_t light, const lt_problem& problem,
-                          const cublasLtMatmulAlgo_t& algorithm, void* workspace, float beta) {
+  product_result multiply(const workbench& on, const lt_problem& problem,
+                          const cublasLtMatmulAlgo_t& algorithm, float beta) {
     const float alpha = 1;
     d_.poison();
     auto expected = multiplied(described(), alpha, of_a_, of_b_, beta * scale_number_, of_c_);
     expected = decoded(types_.d, encoded(types_.d, expected));
-    return compared(problem.multiply(light, {&alpha, a_.data(), b_.data(), &beta, c_.data(), d_.data()},
-                                     &algorithm, workspace, configurations::workspace_bytes),
-                    d_, expected);
+    return compared(
+        multiply_by(on, problem, {&alpha, a_.data(), b_.data(), &beta, c_.data(), d_.data()}, algorithm), d_,
+        expected);
   }
 
  private:
@@ -96,12 +95,12 @@ class bench {
 
   survey multiply(float beta) {
     return try_each(algorithms_, [&](const cublasLtMatmulAlgo_t& each) {
-      return work_.multiply(on_.light, all_.problem(), each, on_.workspace, beta);
+      return work_.multiply(on_, all_.problem(), each, beta);
     });
   }
 
  private:
-  lt_bench on_;
+  workbench on_;
   scaled_product work_;
   configurations all_;
   std::vector<cublasLtMatmulAlgo_t> algorithms_;

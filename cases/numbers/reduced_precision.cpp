@@ -9,8 +9,8 @@
 //              #153095 and #92599, TransformerEngine#3440.
 // What helps   Documented: CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION; with cuBLASLt, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
 //              or a configuration that adds up in the compute type.
-#include "cases/numbers/compared.hpp"
 #include "cases/numbers/configurations.hpp"
+#include "harness/checked_product.hpp"
 #include "kernels/compare.hpp"
 
 #include <fmt/format.h>
@@ -63,24 +63,20 @@ class cancelling_product {
     p.a = {a_.data(), CUDA_R_16F, extents_.m};
     p.b = {b_.data(), CUDA_R_16F, extents_.k};
     p.c = {c_.data(), output_, extents_.m};
+    p.alpha = &one, p.beta = &zero;
     return p;
   }
 
   product_result by_gemm_ex(cublasHandle_t handle) {
     c_.poison();
-    const auto [m, n, k] = extents_;
-    return compared(
-        cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), CUDA_R_16F, m, b_.data(),
-                     CUDA_R_16F, k, &zero, c_.data(), output_, m, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-        c_, expected_);
+    return compared(gemm_ex(handle, described(), c_.data()), c_, expected_);
   }
 
-  product_result by_lt(cublasLtHandle_t light, const lt_problem& problem,
-                       const cublasLtMatmulAlgo_t& algorithm, void* workspace) {
+  product_result by_lt(const workbench& on, const lt_problem& problem,
+                       const cublasLtMatmulAlgo_t& algorithm) {
     c_.poison();
-    return compared(problem.multiply(light, {&one, a_.data(), b_.data(), &zero, c_.data(), c_.data()},
-                                     &algorithm, workspace, configurations::workspace_bytes),
-                    c_, expected_);
+    const lt_operands operands{&one, a_.data(), b_.data(), &zero, c_.data(), c_.data()};
+    return compared(multiply_by(on, problem, operands, algorithm), c_, expected_);
   }
 
   /// Of C as it is now: "2048 elements are not finite, 2048 others are wrong".
@@ -104,26 +100,14 @@ class cancelling_product {
 constexpr std::array shapes{product_extents{64, 64, 4096}, product_extents{64, 64, 16384},
                             product_extents{16, 16, 65536}};
 
-struct sums {
-  product_result result;
-  std::string how_wrong{};
-};
-
-status_record record_of(const sums& s) {
-  status_record record = record_of(s.result);
-  record.detail = s.how_wrong;
-  return record;
-}
-
-sums gemm_ex(cublasHandle_t handle, const product_extents& shape, cudaDataType output) {
-  cancelling_product p(shape, output);
-  sums s{.result = p.by_gemm_ex(handle)};
-  if (record_of(s.result).name == "WRONG_NUMBERS") s.how_wrong = p.how_wrong();
-  return s;
-}
-
 void gemm_ex_of_each_shape(cublasHandle_t handle, cudaDataType output = CUDA_R_16F) {
-  for (const product_extents& shape : shapes) observe(gemm_ex(handle, shape, output));
+  for (const product_extents& shape : shapes)
+    observe_call(fmt::format("cublasGemmEx, k = {}", shape.k).c_str(), [&] {
+      cancelling_product p(shape, output);
+      told_product told{.result = p.by_gemm_ex(handle)};
+      if (record_of(told.result).name == "WRONG_NUMBERS") told.detail = p.how_wrong();
+      return told;
+    });
 }
 
 void add(survey& s, const cancelling_product& p, const cublasLtMatmulAlgo_t& algorithm,
@@ -134,13 +118,13 @@ void add(survey& s, const cancelling_product& p, const cublasLtMatmulAlgo_t& alg
 }
 
 /// One configuration of every algorithm that can add up the parts in that way.
-survey multiply_by_each_algorithm(const lt_bench& on, const split& how) {
+survey multiply_by_each_algorithm(const workbench& on, const split& how) {
   cancelling_product p(shapes[1], CUDA_R_16F);
   configurations all(on.light, p.described());
   survey s;
   for (const int id : all.algorithms())
     for (const cublasLtMatmulAlgo_t& each : all.of(id, how, 1)) {
-      add(s, p, each, p.by_lt(on.light, all.problem(), each, on.workspace));
+      add(s, p, each, p.by_lt(on, all.problem(), each));
       if (s.over()) return s;
     }
   if (s.tried == 0)
@@ -150,42 +134,37 @@ survey multiply_by_each_algorithm(const lt_bench& on, const split& how) {
 }
 
 /// Everything that the heuristic proposes for a shape under a mask of schemes.
-survey multiply_as_proposed(const lt_bench& on, const product_extents& shape, std::uint32_t mask) {
+survey multiply_as_proposed(const workbench& on, const product_extents& shape, std::uint32_t mask) {
   cancelling_product p(shape, CUDA_R_16F);
   lt_problem problem(p.described());
   set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, mask);
   survey s;
-  s.first_failing.status = problem.heuristic(on.light, configurations::workspace_bytes);
+  s.first_failing.status = problem.heuristic(on.light, workbench::workspace_bytes);
   if (s.first_failing.status == CUBLAS_STATUS_SUCCESS && problem.results().empty())
     s.first_failing.status = CUBLAS_STATUS_NOT_SUPPORTED;
   for (const auto& proposed : problem.results()) {
-    add(s, p, proposed.algo, p.by_lt(on.light, problem, proposed.algo, on.workspace));
+    add(s, p, proposed.algo, p.by_lt(on, problem, proposed.algo));
     if (s.over()) break;
   }
   return s;
 }
 
-void every_shape_as_proposed(const lt_bench& on, std::uint32_t mask) {
+void every_shape_as_proposed(const workbench& on, std::uint32_t mask) {
   for (const product_extents& shape : shapes) observe(multiply_as_proposed(on, shape, mask));
 }
 
-void split_k_in_two_and_four(const lt_bench& on, cublasLtReductionScheme_t scheme) {
+void split_k_in_two_and_four(const workbench& on, cublasLtReductionScheme_t scheme) {
   observe(multiply_by_each_algorithm(on, {2, scheme}));
   observe(multiply_by_each_algorithm(on, {4, scheme}));
-}
-
-cublasHandle_t new_handle() {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
-  return handle;
 }
 
 // ---- control ----
 
 void control(trial& t) {
   t.open_context();
-  gemm_ex_of_each_shape(new_handle(), CUDA_R_32F);
-  observe(multiply_by_each_algorithm(lt_bench{}, {}));
+  const workbench on;
+  gemm_ex_of_each_shape(on.handle, CUDA_R_32F);
+  observe(multiply_by_each_algorithm(on, {}));
 }
 
 // ---- faults ----
@@ -197,12 +176,12 @@ void by_gemm_ex(trial& t) {
 
 void by_scheme(trial& t, cublasLtReductionScheme_t scheme) {
   t.open_context();
-  split_k_in_two_and_four(lt_bench{}, scheme);
+  split_k_in_two_and_four(workbench{}, scheme);
 }
 
 void as_proposed(trial& t) {
   t.open_context();
-  every_shape_as_proposed(lt_bench{}, CUBLASLT_REDUCTION_SCHEME_MASK);
+  every_shape_as_proposed(workbench{}, CUBLASLT_REDUCTION_SCHEME_MASK);
 }
 
 // ---- remedies ----
@@ -218,7 +197,7 @@ void disallow(trial& t) {
 
 void compute_type(trial& t) {
   t.open_context();
-  const lt_bench on;
+  const workbench on;
   split_k_in_two_and_four(on, CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
   t.apply("CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE in the configuration");
   split_k_in_two_and_four(on, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
@@ -226,7 +205,7 @@ void compute_type(trial& t) {
 
 void scheme_mask(trial& t, std::uint32_t before, const char* words) {
   t.open_context();
-  const lt_bench on;
+  const workbench on;
   every_shape_as_proposed(on, before);
   t.apply(words);
   every_shape_as_proposed(on, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   NaN that a product should pass on and does not, or passes on and should not; products over nothing at all.
-// Why          max(x, 0) takes NaN for less than anything. BLAS does not read A and B where alpha or K is 0; a kernel that multiplies
-//              by an alpha of 0 does, and finds out that it is 0 too late where alpha is in device memory.
+// Why          Supposed: max(x, 0) takes NaN for less than anything. BLAS does not read A and B where alpha or K is 0; a kernel that
+//              multiplies by an alpha of 0 does, and may find out too late that it is 0 where alpha is in device memory.
 // Documented   cublasLtEpilogue_t: CUBLASLT_EPILOGUE_RELU is max(x, 0). Reported: a NaN becomes 0 (forums.developer.nvidia.com
 //              329783). Release notes of CUDA 12.4, known issues: an alpha of 0 in device memory. Release notes of CUDA 12.6 (4614629):
 //              a floating-point exception with a K of 0, resolved.
-// What helps   Reported: ReLU in a step of its own. Documented: alpha in host memory. Of K = 0 this is a guard.
-#include "cases/numbers/compared.hpp"
+// What helps   Reported: ReLU in a step of its own. Documented: alpha in host memory. K = 0: nothing to remedy; the arm
+//              guards against its return.
+#include "harness/checked_product.hpp"
 #include "harness/lt_problem.hpp"
 
 #include <fmt/format.h>
@@ -32,8 +33,8 @@ enum class a_holds { numbers, a_row_of_nan, nan };
 
 /// Operands of one type, small whole numbers but for what is said of A; scalars in host and in device memory.
 struct bench {
-  cublasHandle_t handle = nullptr;
-  cublasLtHandle_t light = new_light_handle();
+  cublasHandle_t handle = new_handle();
+  cublasLtHandle_t light = new_lt_handle();
   cudaDataType type;
   guarded_array a, b, c, device_scalars{CUDA_R_32F, 2};
   numbers of_a = small_numbers(elements, fresh_seed()), of_b = small_numbers(elements, fresh_seed()),
@@ -47,7 +48,6 @@ struct bench {
       if (what == a_holds::nan || (what == a_holds::a_row_of_nan && i % n == row_of_nan)) of_a[i] = NAN;
     a.put(of_a);
     b.put(of_b);
-    require(cublasCreate(&handle));
   }
 
   void scalars(float alpha, float beta, cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST) {
@@ -89,29 +89,19 @@ struct bench {
     argument_check::product p;
     p.m = n, p.n = n, p.k = k;
     p.a = {a.data(), type, n}, p.b = {b.data(), type, n}, p.c = {c.data(), type, n};
+    p.alpha = alpha(), p.beta = beta();
     return p;
   }
 };
 
 // ---- products over k, of which 0 is one ----
 
-product_result gemm_ex(bench& b, int k, const numbers& expected) {
-  return b.by(
-      [&] {
-        return cublasGemmEx(b.handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, k, b.alpha(), b.a.data(), b.type, n,
-                            b.b.data(), b.type, n, b.beta(), b.c.data(), b.type, n, CUBLAS_COMPUTE_32F,
-                            CUBLAS_GEMM_DEFAULT);
-      },
-      expected);
+product_result by_gemm_ex(bench& b, int k, const numbers& expected) {
+  return b.by([&] { return gemm_ex(b.handle, b.described(k), b.c.data()); }, expected);
 }
 
-product_result sgemm(bench& b, int k, const numbers& expected) {
-  return b.by(
-      [&] {
-        return cublasSgemm(b.handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, k, b.alpha(), b.floats(b.a), n,
-                           b.floats(b.b), n, b.beta(), b.floats(b.c), n);
-      },
-      expected);
+product_result by_sgemm(bench& b, int k, const numbers& expected) {
+  return b.by([&] { return sgemm(b.handle, b.described(k), b.c.data()); }, expected);
 }
 
 /// Two matrices of half as many columns.
@@ -204,8 +194,8 @@ struct bench_of_both {
 void every_routine_of_alpha_zero(bench_of_both& on, cublasPointerMode_t mode) {
   for (bench* b : {&on.single, &on.half}) b->scalars(0, 2, mode);
   bench &single = on.single, &half = on.half;
-  observe(sgemm(single, n, single.scaled()));
-  observe(gemm_ex(half, n, half.scaled()));
+  observe(by_sgemm(single, n, single.scaled()));
+  observe(by_gemm_ex(half, n, half.scaled()));
   observe(lt_matmul(single, n, single.scaled()));
   observe(lt_matmul(half, n, half.scaled()));
   observe(sgemv(single));
@@ -216,19 +206,6 @@ void every_routine_of_alpha_zero(bench_of_both& on, cublasPointerMode_t mode) {
 }
 
 // ---- ReLU ----
-
-/// Where A has a row of NaN, C has one, and so has what ReLU makes of it.
-struct rectified {
-  product_result result;
-  std::size_t nan_made_zero = 0;
-};
-
-status_record record_of(const rectified& r) {
-  status_record record = record_of(r.result);
-  if (r.nan_made_zero > 0)
-    record.detail = fmt::format("{} of {} NaN became 0", r.nan_made_zero, std::size_t{n});
-  return record;
-}
 
 numbers product_of(const bench& b) {
   return multiplied(b.described(), 1, b.of_a, b.of_b, 0, b.of_c);
@@ -243,14 +220,17 @@ numbers relu(numbers of) {
   return of;
 }
 
-rectified multiply_with_relu(bench& b) {
+/// Where A has a row of NaN, C has one, and so has what ReLU makes of it.
+told_product multiply_with_relu(bench& b) {
   b.scalars(1, 0);
   const numbers expected = relu(product_of(b));
-  rectified r{.result = lt_matmul(b, n, expected, CUBLASLT_EPILOGUE_RELU)};
-  if (r.result.status != CUBLAS_STATUS_SUCCESS || r.result.waited != cudaSuccess) return r;
+  told_product told{.result = lt_matmul(b, n, expected, CUBLASLT_EPILOGUE_RELU)};
+  if (told.result.status != CUBLAS_STATUS_SUCCESS || told.result.waited != cudaSuccess) return told;
   const numbers found = b.c.get();
-  for (std::size_t i = 0; i < elements; ++i) r.nan_made_zero += std::isnan(expected[i]) && found[i] == 0;
-  return r;
+  int made_zero = 0;
+  for (std::size_t i = 0; i < elements; ++i) made_zero += std::isnan(expected[i]) && found[i] == 0 ? 1 : 0;
+  if (made_zero > 0) told.detail = fmt::format("{} of {} NaN became 0", made_zero, n);
+  return told;
 }
 
 /// The product alone, then ReLU here.
@@ -280,9 +260,9 @@ void control_of_products(trial& t) {
     bench_of_both on(what);
     for (bench* b : {&on.single, &on.half}) b->scalars(1, 0);
     bench &single = on.single, &half = on.half;
-    observe(sgemm(single, n, product_of(single)));
+    observe(by_sgemm(single, n, product_of(single)));
     observe(sgemm_strided_batched(single, n, product_of(single)));
-    observe(gemm_ex(half, n, product_of(half)));
+    observe(by_gemm_ex(half, n, product_of(half)));
     observe(lt_matmul(single, n, product_of(single)));
     observe(lt_matmul(half, n, product_of(half)));
   }
@@ -309,9 +289,9 @@ struct product_over_nothing {
   bool half;
 };
 constexpr std::array over_nothing{
-    product_over_nothing{"cublasSgemm", sgemm, false},
+    product_over_nothing{"cublasSgemm", by_sgemm, false},
     product_over_nothing{"cublasSgemmStridedBatched", sgemm_strided_batched, false},
-    product_over_nothing{"cublasGemmEx of halves", gemm_ex, true},
+    product_over_nothing{"cublasGemmEx of halves", by_gemm_ex, true},
     product_over_nothing{"cublasLtMatmul", lt_matmul_plain, false},
     product_over_nothing{"cublasLtMatmul of halves", lt_matmul_plain, true}};
 

@@ -34,7 +34,8 @@ constexpr std::array all_uneven{uneven{770, 3, 2}, uneven{1284, 5, 4}, uneven{15
 static_assert(std::all_of(all_uneven.begin(), all_uneven.end(),
                           [](const uneven& u) { return u.as_documented(); }));
 
-/// Half precision, as layers have it: A transposed. Whole numbers whose sums are exact in every type that parts may be kept in.
+/// Half precision, as layers have it: A transposed. Of small whole numbers whose sums could reach 4 K; but their spread is 2 sqrt(K),
+/// 181 at most here, and a half, which parts may be kept in, is exact up to 2048.
 argument_check::product described(int k) {
   argument_check::product p;
   p.m = 64, p.n = 16, p.k = k;
@@ -46,12 +47,9 @@ argument_check::product described(int k) {
   return p;
 }
 
-product_result multiply(const lt_bench& on, checked_product& p, const lt_problem& problem,
+product_result multiply(const workbench& on, checked_product& p, const lt_problem& problem,
                         const cublasLtMatmulAlgo_t& algorithm) {
-  return p.by([&] {
-    return problem.multiply(on.light, {p.alpha(), p.a.data(), p.b.data(), p.beta(), p.c.data(), p.c.data()},
-                            &algorithm, on.workspace, configurations::workspace_bytes);
-  });
+  return p.by([&] { return multiply_by(on, problem, p.operands(), algorithm); });
 }
 
 /// Algorithm 66 with that many parts, in every scheme that it has for them.
@@ -69,7 +67,7 @@ std::vector<cublasLtMatmulAlgo_t> in_parts(configurations& all, std::int32_t par
 /// Every K for which there is such a configuration, until one leaves an error behind.
 void multiply_all(trial& t, std::int32_t uneven::*parts) {
   t.open_context();
-  const lt_bench on;
+  const workbench on;
   bool any = false;
   for (const uneven& u : all_uneven) {
     checked_product p(described(u.k));
@@ -100,12 +98,12 @@ void told(trial& t) {
 /// Whether somebody gets there who takes what the heuristic proposes.
 void proposed(trial& t) {
   t.open_context();
-  const lt_bench on;
+  const workbench on;
   survey s;
   const auto every_proposal = [&] {
     for (int k = 264; k <= 8192 && s.tried < 200 && !s.over(); k += 8) {
       lt_problem problem(described(k));
-      if (problem.heuristic(on.light, configurations::workspace_bytes) != CUBLAS_STATUS_SUCCESS) continue;
+      if (problem.heuristic(on.light, workbench::workspace_bytes) != CUBLAS_STATUS_SUCCESS) continue;
       for (const auto& result : problem.results()) {
         const std::int32_t parts = parts_of(result.algo);
         if (result.state != CUBLAS_STATUS_SUCCESS || id_of(result.algo) != algorithm_66 || parts < 2 ||
@@ -117,7 +115,8 @@ void proposed(trial& t) {
       }
     }
     if (s.tried == 0)
-      throw not_provoked("the heuristic proposes algorithm 66 with parts that do not divide K for none");
+      throw not_provoked(
+          "for none of the K tried, the heuristic proposes algorithm 66 with parts that do not divide it");
     return s;
   };
   observe(every_proposal());

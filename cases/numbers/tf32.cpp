@@ -5,120 +5,66 @@
 // Why          TF32 keeps 10 bits behind the leading one of each factor, single precision 23. Somebody allowed it: by the math mode of
 //              the handle, by a compute type, or from outside the program.
 // Documented   cuBLAS library, cublasMath_t, cublasComputeType_t, 2.1.11 Tensor Core Usage (NVIDIA_TF32_OVERRIDE=0 rules TF32 out,
-//              whatever the program says). From compute capability 8.0 on. Of NVIDIA_TF32_OVERRIDE=1 it says nothing: measured here.
+//              whatever the program says). From compute capability 8.0 on. Of NVIDIA_TF32_OVERRIDE=1 it says nothing: tried besides.
 // What helps   Documented: the default or the pedantic math mode, a compute type without FAST, NVIDIA_TF32_OVERRIDE=0.
-#include "cases/numbers/compared.hpp"
+#include "cases/numbers/fine_product.hpp"
 #include "harness/lt_problem.hpp"
-#include "kernels/compare.hpp"
 
-#include <cstdint>
-#include <vector>
+#include <functional>
 
 namespace cufault {
 namespace {
 
-constexpr float one = 1, zero = 0;
-
-/// C(i, j) is k u(i) v(j) (1 + 2^-12), of u and v that are 1 or 2. In single precision every order of its sum is exact: all of it
-/// are multiples of 2^-12 below 2^11. In TF32 the elements of A, u(i) (1 + 2^-12), become u(i), rounded or cut off, and so every
-/// element of C is off by k u(i) v(j) 2^-12.
-class fine_product {
- public:
-  fine_product() {
-    const auto one_or_two = [seed = fresh_seed()](int i) { return random_element(seed, i) < 0 ? 1.0 : 2.0; };
-    std::vector<double> a(a_.size()), b(b_.size());
-    for (int l = 0; l < k; ++l) {
-      for (int i = 0; i < m; ++i) a[l * m + i] = one_or_two(i) * fine;
-      for (int j = 0; j < n; ++j) b[j * k + l] = one_or_two(m + j);
-    }
-    for (int j = 0; j < n; ++j)
-      for (int i = 0; i < m; ++i) expected_[j * m + i] = k * one_or_two(i) * one_or_two(m + j) * fine;
-    a_.put(a);
-    b_.put(b);
-  }
-
-  product_result by_sgemm(cublasHandle_t handle) {
-    c_.poison();
-    return compared(
-        cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, static_cast<const float*>(a_.data()), m,
-                    static_cast<const float*>(b_.data()), k, &zero, static_cast<float*>(c_.data()), m),
-        c_, expected_);
-  }
-
-  product_result by_gemm_ex(cublasHandle_t handle, cublasComputeType_t compute) {
-    c_.poison();
-    return compared(
-        cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), CUDA_R_32F, m, b_.data(),
-                     CUDA_R_32F, k, &zero, c_.data(), CUDA_R_32F, m, compute, CUBLAS_GEMM_DEFAULT),
-        c_, expected_);
-  }
-
-  product_result by_lt(cublasLtHandle_t light, cublasComputeType_t compute) {
-    c_.poison();
-    argument_check::product p;
-    p.m = m, p.n = n, p.k = k, p.compute = compute;
-    p.a.leading_dimension = m, p.b.leading_dimension = k, p.c.leading_dimension = m;
-    lt_problem problem(p);
-    cublasStatus_t status = problem.heuristic(light);
-    if (status == CUBLAS_STATUS_SUCCESS)
-      status =
-          problem.multiply(light, {static_cast<const float*>(a_.data()), static_cast<const float*>(b_.data()),
-                                   static_cast<float*>(c_.data())});
-    return compared(status, c_, expected_);
-  }
-
- private:
-  static constexpr int m = 256, n = 192, k = 320;
-  static constexpr double fine = 1 + 0x1p-12;
-  guarded_array a_{CUDA_R_32F, std::size_t{m} * k}, b_{CUDA_R_32F, std::size_t{k} * n},
-      c_{CUDA_R_32F, std::size_t{m} * n};
-  std::vector<double> expected_ = std::vector<double>(c_.size());
-};
-
 struct bench {
-  fine_product work;
-  cublasHandle_t handle = nullptr;
-  cublasLtHandle_t light = new_light_handle();
-
-  explicit bench(trial& t) {
-    if (t.compute_capability() < 80)
-      throw not_provoked("this device has no TF32: use one of compute capability 8.0 or later");
-    require(cublasCreate(&handle));
-  }
+  /// In single precision its sums are exact: 4 k is less than 2^11. In TF32 every element is off by its 2^-12th.
+  fine_product<float, 12> work{product_extents{256, 192, 320}};
+  cublasHandle_t handle = new_handle();
+  cublasLtHandle_t light = new_lt_handle();
 };
 
 bench open(trial& t) {
   t.open_context();
-  return bench(t);
+  if (t.compute_capability() < 80)
+    throw not_provoked("this device has no TF32: use one of compute capability 8.0 or later");
+  return {};
 }
 
-product_result sgemm(bench& b) {
-  return b.work.by_sgemm(b.handle);
+void by_sgemm(bench& b) {
+  observe_call("cublasSgemm", [&] {
+    return b.work.whole(sgemm(b.handle, b.work.described(CUBLAS_COMPUTE_32F), b.work.poisoned_c()));
+  });
 }
 
-product_result gemm_ex(bench& b, cublasComputeType_t compute) {
-  return b.work.by_gemm_ex(b.handle, compute);
+void by_gemm_ex(bench& b, cublasComputeType_t compute) {
+  observe_call("cublasGemmEx", [&] {
+    return b.work.whole(gemm_ex(b.handle, b.work.described(compute), b.work.poisoned_c()));
+  });
 }
 
-product_result lt_matmul(bench& b, cublasComputeType_t compute) {
-  return b.work.by_lt(b.light, compute);
+void by_lt(bench& b, cublasComputeType_t compute) {
+  observe_call("cublasLtMatmul", [&] {
+    const auto p = b.work.described(compute);
+    void* const c = b.work.poisoned_c();
+    lt_problem problem(p);
+    return b.work.whole(problem.multiply_by_first(b.light, {p.alpha, p.a.data, p.b.data, p.beta, c, c}));
+  });
 }
 
 void with_math_mode(bench& b, cublasMath_t mode) {
   observe(cublasSetMathMode(b.handle, mode));
-  observe(sgemm(b));
-  observe(gemm_ex(b, CUBLAS_COMPUTE_32F));
+  by_sgemm(b);
+  by_gemm_ex(b, CUBLAS_COMPUTE_32F);
 }
 
 void with_compute_type(bench& b, cublasComputeType_t compute) {
-  observe(gemm_ex(b, compute));
-  observe(lt_matmul(b, compute));
+  by_gemm_ex(b, compute);
+  by_lt(b, compute);
 }
 
 /// As a program that says nothing of TF32.
 void by_default(trial& t) {
   bench b = open(t);
-  observe(sgemm(b));
+  by_sgemm(b);
   with_compute_type(b, CUBLAS_COMPUTE_32F);
 }
 

@@ -7,6 +7,7 @@
 //              of an element is more than INT32_MAX; since 12.6 Update 2, resolved in 13.2.
 // What helps   Documented: a smaller leading dimension, or another algorithm.
 #include "cases/numbers/configurations.hpp"
+#include "harness/checked_product.hpp"
 #include "harness/elements.hpp"
 #include "harness/trial.hpp"
 
@@ -97,24 +98,20 @@ class wide_product {
     p.a_op = CUBLAS_OP_T;
     p.m = m_, p.n = n_, p.k = k;
     p.a = a_.described(), p.b = b_.described(), p.c = c_.described();
+    p.alpha = &one, p.beta = &zero;
     return p;
   }
 
   product_result by_gemm_ex(cublasHandle_t handle) const {
-    const auto p = described();
-    const auto ld = [](const argument_check::matrix& of) { return static_cast<int>(of.leading_dimension); };
     c_.poison();
-    return finish(cublasGemmEx(handle, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(m_), static_cast<int>(n_),
-                               static_cast<int>(k), &one, a_.data(), CUDA_R_16F, ld(p.a), b_.data(),
-                               CUDA_R_16F, ld(p.b), &zero, c_.data(), CUDA_R_16F, ld(p.c), CUBLAS_COMPUTE_32F,
-                               CUBLAS_GEMM_DEFAULT));
+    return finish(gemm_ex(handle, described(), c_.data()));
   }
 
-  product_result by_lt(cublasLtHandle_t light, const lt_problem& problem,
-                       const cublasLtMatmulAlgo_t& algorithm, void* workspace) const {
+  product_result by_lt(const workbench& on, const lt_problem& problem,
+                       const cublasLtMatmulAlgo_t& algorithm) const {
     c_.poison();
-    return finish(problem.multiply(light, {&one, a_.data(), b_.data(), &zero, c_.data(), c_.data()},
-                                   &algorithm, workspace, configurations::workspace_bytes));
+    return finish(
+        multiply_by(on, problem, {&one, a_.data(), b_.data(), &zero, c_.data(), c_.data()}, algorithm));
   }
 
  private:
@@ -133,9 +130,9 @@ class wide_product {
 /// Algorithm 66, or one configuration of every other.
 enum class which { algorithm_66_alone, all_others };
 
-survey multiply_by(which algorithms, operand wide, std::int64_t leading_dimension) {
+survey multiply_by_lt(which algorithms, operand wide, std::int64_t leading_dimension) {
   const wide_product p(wide, leading_dimension);
-  const lt_bench on;
+  const workbench on;
   configurations all(on.light, p.described());
   std::vector<cublasLtMatmulAlgo_t> tried;
   for (const int id : all.algorithms()) {
@@ -148,50 +145,46 @@ survey multiply_by(which algorithms, operand wide, std::int64_t leading_dimensio
     throw not_provoked(
         "cuBLASLt has no such algorithm here for so long a leading dimension: "
         "66 is documented for compute capability 9.0");
-  return try_each(tried, [&](const cublasLtMatmulAlgo_t& each) {
-    return p.by_lt(on.light, all.problem(), each, on.workspace);
-  });
+  return try_each(tried, [&](const cublasLtMatmulAlgo_t& each) { return p.by_lt(on, all.problem(), each); });
 }
 
-product_result gemm_ex(operand wide, std::int64_t leading_dimension) {
-  const wide_product p(wide, leading_dimension);
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
-  return p.by_gemm_ex(handle);
+product_result multiply_by_gemm_ex(operand wide, std::int64_t leading_dimension) {
+  return wide_product(wide, leading_dimension).by_gemm_ex(new_handle());
 }
 
 constexpr std::array operands{operand::a, operand::b, operand::c};
 
 void control(trial& t) {
   t.open_context();
-  for (const operand wide : operands) observe(multiply_by(which::algorithm_66_alone, wide, as_wide_as_fits));
+  for (const operand wide : operands)
+    observe(multiply_by_lt(which::algorithm_66_alone, wide, as_wide_as_fits));
 }
 
 void control_gemm_ex(trial& t) {
   t.open_context();
-  for (const operand wide : operands) observe(gemm_ex(wide, as_wide_as_fits));
+  for (const operand wide : operands) observe(multiply_by_gemm_ex(wide, as_wide_as_fits));
 }
 
 void by_algorithm_66(trial& t, operand wide) {
   t.open_context();
-  observe(multiply_by(which::algorithm_66_alone, wide, too_wide));
+  observe(multiply_by_lt(which::algorithm_66_alone, wide, too_wide));
 }
 
 void by_gemm_ex(trial& t, operand wide) {
   t.open_context();
-  observe(gemm_ex(wide, too_wide));
+  observe(multiply_by_gemm_ex(wide, too_wide));
 }
 
 void smaller(trial& t, operand wide) {
   t.open_context();
   t.apply("a leading dimension of 2^30 - 8");
-  observe(multiply_by(which::algorithm_66_alone, wide, as_wide_as_fits));
+  observe(multiply_by_lt(which::algorithm_66_alone, wide, as_wide_as_fits));
 }
 
 void other_algorithm(trial& t, operand wide) {
   t.open_context();
   t.apply("every other algorithm");
-  observe(multiply_by(which::all_others, wide, too_wide));
+  observe(multiply_by_lt(which::all_others, wide, too_wide));
 }
 
 failure_case wide_leading_dimension() {

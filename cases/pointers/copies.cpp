@@ -3,15 +3,14 @@
 //
 // What fails   cublasSetVector, cublasGetVector, cublasSetMatrix and cublasGetMatrix with a device pointer that is none, with host and
 //              device pointer exchanged, and after an error that has nothing to do with them.
-// Why          They hand their pointers to the copies of the CUDA runtime, which find out what an address is, and which report what
-//              earlier work of the device came to.
+// Why          Supposed: they hand their pointers to the copies of the CUDA runtime, which find out what an address is, and which
+//              report what earlier work of the device came to.
 // Documented   cuBLAS library, cublasSetVector and the functions after it: CUBLAS_STATUS_MAPPING_ERROR for an error in accessing GPU
 //              memory. Users report it for bad pointers, and for errors of before: caffe#5399, CNTK#3651, nd4j#35.
-// What helps   Recommended: a valid pointer; finding and repairing the earlier error. Measured besides, as what people try: the
+// What helps   Recommended: a valid pointer; finding and repairing the earlier error. Tried besides, as what people try: the
 //              same copy again. Other wrong arguments: arguments.copies.
-#include "harness/driver_api.hpp"
 #include "harness/elements.hpp"
-#include "harness/squeeze.hpp"
+#include "harness/mapped_memory.hpp"
 #include "harness/trial.hpp"
 #include "kernels/faults.hpp"
 
@@ -113,13 +112,8 @@ ends device_is_on_the_host(const ends& right) {
 
 /// Addresses that the driver keeps free, where nothing is.
 ends device_is_nowhere(const ends& right) {
-  static const CUdeviceptr nowhere = [] {
-    CUdeviceptr reserved = 0;
-    require(driver::cuMemAddressReserve(&reserved, 2_MiB, 0, 0, 0));
-    return reserved;
-  }();
-  return {right.host,
-          reinterpret_cast<void*>(nowhere)};  // NOLINT(performance-no-int-to-ptr): the driver gives a number
+  static std::byte* const nowhere = reserve_addresses(mapped_granule);
+  return {right.host, nowhere};
 }
 
 ends exchanged(const ends& right) {

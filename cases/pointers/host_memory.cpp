@@ -7,7 +7,7 @@
 //              memory was made, and on the device and the driver: some read pageable memory, others do not.
 // Documented   A source document says that a CPU pointer gives CUBLAS_STATUS_INVALID_VALUE (S3-5). cuBLAS library, cublas<t>gemm:
 //              A, B and C are device pointers; no error is named for others. CUDA Runtime API: cudaDevAttrPageableMemoryAccess and
-//              the attributes that are measured here with each kind.
+//              the attributes that each arm records.
 // What helps   Recommended: cudaMalloc and a copy; cudaHostRegister and the address that cudaHostGetDevicePointer gives;
 //              cudaMallocManaged.
 #include "harness/checked_product.hpp"
@@ -20,7 +20,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -121,36 +120,30 @@ constexpr std::array remedies{
 
 // ---- products ----
 
-struct libraries {
-  cublasHandle_t handle = nullptr;
-  cublasLtHandle_t light = nullptr;
-};
-
 struct use {
   const char* function;
   char operand;
-  cublasStatus_t (*call)(const libraries& with, const checked_product& p, const lt_operands& at);
+  cublasStatus_t (*call)(const workbench& with, const argument_check::product& described,
+                         const lt_operands& at);
 };
 
-cublasStatus_t by_sgemm(const libraries& with, const checked_product& p, const lt_operands& at) {
-  const auto& d = p.described();
-  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
-  const auto number = [](const void* x) { return static_cast<const float*>(x); };
-  return cublasSgemm(with.handle, d.a_op, d.b_op, narrow(d.m), narrow(d.n), narrow(d.k), number(at.alpha),
-                     number(at.a), narrow(d.a.leading_dimension), number(at.b), narrow(d.b.leading_dimension),
-                     number(at.beta), static_cast<float*>(at.d), narrow(d.c.leading_dimension));
+cublasStatus_t by_sgemm(const workbench& with, const argument_check::product& described,
+                        const lt_operands& at) {
+  argument_check::product moved = described;
+  moved.a.data = at.a, moved.b.data = at.b;
+  return sgemm(with.handle, moved, at.d);
 }
 
-cublasStatus_t by_light(const libraries& with, const checked_product& p, const lt_operands& at) {
-  return lt_problem(p.described()).multiply_by_first(with.light, at);
+cublasStatus_t by_lt(const workbench& with, const argument_check::product& described, const lt_operands& at) {
+  return lt_problem(described).multiply_by_first(with.light, at);
 }
 
 /// Few, as each may end a context: every operand by one of the two functions.
 constexpr std::array uses{use{"cublasSgemm", 'A', by_sgemm}, use{"cublasSgemm", 'C', by_sgemm},
-                          use{"cublasLtMatmul", 'B', by_light}, use{"cublasLtMatmul", 'C', by_light}};
+                          use{"cublasLtMatmul", 'B', by_lt}, use{"cublasLtMatmul", 'C', by_lt}};
 
 /// One operand is in memory of the kind, the others are on the device. What is computed there is copied back to be checked.
-product_result multiply_with_operand_in(const libraries& with, const use& how, const kind& where) {
+product_result multiply_with_operand_in(const workbench& with, const use& how, const kind& where) {
   alignas(page) std::array<std::byte, most_bytes> stack;
   argument_check::product described;
   described.m = m, described.n = n, described.k = k;
@@ -160,27 +153,29 @@ product_result multiply_with_operand_in(const libraries& with, const use& how, c
     std::vector<std::byte> bytes(moved.size() * sizeof(float));
     require(cudaMemcpy(bytes.data(), moved.data(), bytes.size(), cudaMemcpyDeviceToHost));
     void* const memory = where.make(bytes, stack.data());
-    const auto at = [&](const guarded_array& operand) {
-      return &operand == &moved ? memory : operand.data();
-    };
-    const cublasStatus_t status =
-        how.call(with, p, {p.alpha(), at(p.a), at(p.b), p.beta(), at(p.c), at(p.c)});
+    lt_operands at = p.operands();
+    if (&moved == &p.a) at.a = memory;
+    if (&moved == &p.b) at.b = memory;
+    if (&moved == &p.c) at.c = at.d = memory;
+    const cublasStatus_t status = how.call(with, p.described(), at);
     if (&moved == &p.c && status == CUBLAS_STATUS_SUCCESS && cudaDeviceSynchronize() == cudaSuccess)
       require(cudaMemcpy(p.c.data(), memory, bytes.size(), cudaMemcpyDefault));
     return status;
   });
 }
 
-void observe_product(const libraries& with, const use& how, const kind& where) {
-  observe_call(fmt::format("{} with {} in {}", how.function, how.operand, where.words).c_str(),
-               [&] { return multiply_with_operand_in(with, how, where); });
+std::string words_for(const use& how, const kind& where) {
+  return fmt::format("{} with {} in {}", how.function, how.operand, where.words);
+}
+
+void observe_product(const workbench& with, const use& how, const kind& where) {
+  observe_call(words_for(how, where).c_str(), [&] { return multiply_with_operand_in(with, how, where); });
 }
 
 /// The kernels are loaded, so that only the operands matter.
-libraries open(trial& t) {
+workbench open(trial& t) {
   t.open_context();
-  libraries made{.light = new_light_handle()};
-  require(cublasCreate(&made.handle));
+  workbench made;
   require(product(made.handle));
   require(lt_product(made.light));
   return made;
@@ -204,7 +199,7 @@ void measure_attributes(trial& t) {
 // ---- control, remedies ----
 
 void everything_in(trial& t, const kind& where, const char* remedy) {
-  const libraries with = open(t);
+  const workbench with = open(t);
   measure_attributes(t);
   if (remedy != nullptr) t.apply(remedy);
   for (const use& each : uses) observe_product(with, each, where);
@@ -212,19 +207,25 @@ void everything_in(trial& t, const kind& where, const char* remedy) {
 
 // ---- faults ----
 
+/// S3-5 is judged use by use.
 void in_host_memory(trial& t, const kind& where) {
-  t.each_row(uses.size(), [&]() -> trial::row_function {
+  const auto came_to = t.each_row(uses.size(), [&]() -> trial::row_function {
     return [&, with = open(t)](std::size_t row) {
       if (row == 0) measure_attributes(t);
       observe_product(with, uses.at(row), where);
     };
   });
+  if (!where.pageable) return;
+  for (std::size_t i = 0; i < uses.size(); ++i)
+    if (!came_to[i].empty())
+      t.conclude("S3-5", came_to[i] == record_of(CUBLAS_STATUS_INVALID_VALUE).name,
+                 fmt::format("{}: {}", words_for(uses.at(i), where), came_to[i]));
 }
 
 // ---- dead ends ----
 
 void go_on_afterwards(trial& t) {
-  const libraries with = open(t);
+  const workbench with = open(t);
   const product_result first = observe(multiply_with_operand_in(with, uses.front(), malloced));
   if (first.ok())
     throw not_provoked("this device reads the host's pageable memory: nothing failed to go on after");

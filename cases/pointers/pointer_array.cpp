@@ -6,7 +6,7 @@
 //              device, though it is made on the host, is easily missed.
 // Documented   cuBLAS library, cublas<t>gemmBatched and cublasGemmBatchedEx: Aarray, Barray and Carray are arrays in device memory;
 //              no error is named for others.
-// What helps   Recommended: copy the array to the device; cublas<t>gemmStridedBatched, which takes no array. Measured besides: an
+// What helps   Recommended: copy the array to the device; cublas<t>gemmStridedBatched, which takes no array. Tried besides: an
 //              array in pinned memory.
 #include "harness/checked_product.hpp"
 
@@ -101,8 +101,7 @@ product_result multiply_strided_batch(cublasHandle_t handle) {
 /// The kernels are loaded, so that only the arrays matter.
 cublasHandle_t open(trial& t) {
   t.open_context();
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  const cublasHandle_t handle = new_handle();
   for (const function by : {function::sgemm_batched, function::gemm_batched_ex})
     require(multiply_batch(handle, by, {}));
   return handle;

@@ -3,12 +3,12 @@
 //
 // What fails   Routines whose alpha, beta or result is not in the memory that the pointer mode of the handle says, because nobody
 //              set the mode, or because another user of the handle left another mode behind.
-// Why          The mode belongs to the handle and holds for every scalar of every later call. In host mode the scalar is read by the
-//              calling thread, in device mode by the kernel: neither asks first whose address it is.
+// Why          As documented: the mode belongs to the handle and holds for every scalar of every later call. Supposed: in host mode
+//              the calling thread reads the scalar, in device mode the kernel does, and neither asks first whose address it is.
 // Documented   cuBLAS library, cublasSetPointerMode, cublasPointerMode_t (all scalars of a call by one mode) and scalar parameters
 //              (none in managed memory in host mode). Reported: SIGSEGV for device scalars in host mode, raft#2766, cudarc#291;
 //              illegal addresses after a mode was left behind, oneMath#92, #406, managedCuda#3.
-// What helps   Recommended: set the mode before each use and restore it behind; a handle for each user. Measured besides, as what
+// What helps   Recommended: set the mode before each use and restore it behind; a handle for each user. Tried besides, as what
 //              people try: waiting for the device, aligned scalars.
 #include "harness/checked_product.hpp"
 
@@ -20,7 +20,6 @@
 #include <cstdlib>
 #include <memory>
 #include <numeric>
-#include <string>
 #include <vector>
 
 namespace cufault {
@@ -62,20 +61,15 @@ scalars new_scalars(place where, std::size_t apart = 1) {
 /// A user of cuBLAS, with operands of its own. Its handle and scalars are given back by the end of the process.
 struct user {
   cublasHandle_t handle = new_handle();
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   checked_product gemm{described(), {.alpha = alpha, .beta = beta}};
   guarded_array x{CUDA_R_32F, count}, y{CUDA_R_32F, count};
 
+  user() { require(product(handle)); }
   static argument_check::product described() {
     argument_check::product p;
     p.m = 48, p.n = 40, p.k = 56;
     return p;
-  }
-  static cublasHandle_t new_handle() {
-    cublasHandle_t handle = nullptr;
-    require(cublasCreate(&handle));
-    require(product(handle));
-    return handle;
   }
   [[nodiscard]] float* first_of(const guarded_array& vector) const {
     return static_cast<float*>(vector.data());
@@ -92,24 +86,15 @@ struct user {
 using routine = product_result (*)(user& by, const scalars& with, cublasPointerMode_t mode);
 
 product_result sgemm_with(user& by, const scalars& with, cublasPointerMode_t /*mode*/) {
-  const auto& p = by.gemm.described();
-  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
-  return by.gemm.by([&] {
-    return cublasSgemm(by.handle, p.a_op, p.b_op, narrow(p.m), narrow(p.n), narrow(p.k), with.alpha,
-                       by.first_of(by.gemm.a), narrow(p.a.leading_dimension), by.first_of(by.gemm.b),
-                       narrow(p.b.leading_dimension), with.beta, by.first_of(by.gemm.c),
-                       narrow(p.c.leading_dimension));
-  });
+  argument_check::product p = by.gemm.described();
+  p.alpha = with.alpha, p.beta = with.beta;
+  return by.gemm.by([&] { return sgemm(by.handle, p, by.gemm.c.data()); });
 }
 
 product_result sscal(user& by, const scalars& with, cublasPointerMode_t /*mode*/) {
   auto expected = by.fill(by.x);
-  product_result result{.status = cublasSscal(by.handle, count, with.alpha, by.first_of(by.x), 1)};
-  result.waited = cudaDeviceSynchronize();
-  if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
   for (double& each : expected) each *= alpha;
-  result.right = differing(by.x.get(), expected).empty() && by.x.guards_intact();
-  return result;
+  return compared(cublasSscal(by.handle, count, with.alpha, by.first_of(by.x), 1), by.x, expected);
 }
 
 product_result sdot(user& by, const scalars& with, cublasPointerMode_t /*mode*/) {
@@ -125,18 +110,16 @@ product_result sdot(user& by, const scalars& with, cublasPointerMode_t /*mode*/)
   return result;
 }
 
-product_result light_product(user& by, const scalars& with, cublasPointerMode_t mode) {
+product_result lt_matmul(user& by, const scalars& with, cublasPointerMode_t mode) {
   lt_problem problem(by.gemm.described());
   set_attribute(problem.operation(), CUBLASLT_MATMUL_DESC_POINTER_MODE,
                 static_cast<std::int32_t>(mode));  // cublasLtPointerMode_t has the same numbers
   require(problem.heuristic(by.light));
   if (problem.results().empty()) throw not_provoked("cuBLASLt has no algorithm for this pointer mode");
-  auto& on = by.gemm;
-  return on.by([&] {
-    return problem.multiply(by.light,
-                            {with.alpha, on.a.data(), on.b.data(), with.beta, on.c.data(), on.c.data()},
-                            &problem.results().front().algo, nullptr, 0);
-  });
+  lt_operands on = by.gemm.operands();
+  on.alpha = with.alpha, on.beta = with.beta;
+  return by.gemm.by(
+      [&] { return problem.multiply(by.light, on, &problem.results().front().algo, nullptr, 0); });
 }
 
 struct use {
@@ -147,7 +130,7 @@ struct use {
 constexpr std::array uses{use{"cublasSgemm with scalars", sgemm_with},
                           use{"cublasSgemm with beta", sgemm_with, true},
                           use{"cublasSscal with alpha", sscal}, use{"cublasSdot with its result", sdot},
-                          use{"cublasLtMatmul with scalars", light_product}};
+                          use{"cublasLtMatmul with scalars", lt_matmul}};
 
 void observe_use(user& by, const use& how, cublasPointerMode_t mode, place where) {
   const scalars usual = new_scalars(place_of(mode)), given = new_scalars(where);

@@ -133,15 +133,11 @@ product_result compute(operands& on, const use& how, const scalars& with) {
   on.b.put(b);
   on.c.put(b);
   for (std::size_t i = 0; i < b.size(); ++i) expected[i] = alpha * expected[i] + beta * b[i];
-  product_result result{.status = how.call(on, with.by_a, with.by_b), .waited = cudaDeviceSynchronize()};
-  if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
-  result.right = differing(on.c.get(), expected).empty() && on.c.guards_intact();
-  return result;
+  return compared(how.call(on, with.by_a, with.by_b), on.c, expected);
 }
 
 std::shared_ptr<operands> new_operands(const subject& of) {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  const cublasHandle_t handle = new_handle();
   require(cublasSetPointerMode(handle, of.mode));
   return std::make_shared<operands>(handle, of.type);
 }

@@ -95,8 +95,7 @@ product_result numbers(const operands& in) {
 
 cublasHandle_t open(trial& t) {
   t.open_context();
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   return handle;
 }
 

@@ -97,8 +97,7 @@ void unchecked(trial& t, const refusal& r) {
 /// As a program would that checks after cuBLAS and nowhere else.
 void blamed(trial& t, const refusal& r) {
   open(t);
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   cudaError_t refused = cudaSuccess, left = cudaSuccess;
   product_result multiplied;
   const printed_text printed = printed_by([&] {
@@ -118,8 +117,7 @@ void blamed(trial& t, const refusal& r) {
 
 void consume_the_error(trial& t, const refusal& r) {
   open(t);
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   launch(r);
   observe(product(handle));
   observe(cudaPeekAtLastError());

@@ -38,8 +38,7 @@ void hints_at(trial& t, std::string_view cause, std::string_view from, const std
 
 cublasHandle_t handle_here(trial& t) {
   t.open_context();
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
+  cublasHandle_t const handle = new_handle();
   return handle;
 }
 

@@ -11,11 +11,12 @@
 //              other descriptions is refused (5471880). cublas<t>gemmGroupedBatched: NOT_SUPPORTED in device pointer mode. Users: imp#929.
 // What helps   Recommended: the same size for preference and call; cublasLtMatmulAlgoCheck before reuse, and a fresh query where it
 //              refuses; the same description for C and D, or an address of its own for a C that is not read; host pointer mode.
-#include "cases/types/product_table.hpp"
+#include "cases/types/lt_products.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,49 +27,31 @@ namespace {
 
 // ---- workspace ----
 
-product_result multiply_without_workspace(long_sum& sum, cublasLtHandle_t light,
-                                          const cublasLtMatmulHeuristicResult_t& chosen) {
-  return sum.multiply(light, &chosen.algo, nullptr, 0);
-}
-
-product_result multiply_with_workspace_of_no_bytes(long_sum& sum, cublasLtHandle_t light,
-                                                   const cublasLtMatmulHeuristicResult_t& chosen,
-                                                   void* workspace) {
-  return sum.multiply(light, &chosen.algo, workspace, 0);
-}
-
-product_result multiply_with_one_byte_less(long_sum& sum, cublasLtHandle_t light,
-                                           const cublasLtMatmulHeuristicResult_t& chosen, void* workspace) {
-  return sum.multiply(light, &chosen.algo, workspace, chosen.workspaceSize - 1);
-}
-
-product_result multiply_with_the_size_but_no_pointer(long_sum& sum, cublasLtHandle_t light,
-                                                     const cublasLtMatmulHeuristicResult_t& chosen) {
-  return sum.multiply(light, &chosen.algo, nullptr, chosen.workspaceSize);
-}
-
-product_result multiply_with_what_it_says(long_sum& sum, cublasLtHandle_t light,
-                                          const cublasLtMatmulHeuristicResult_t& chosen, void* workspace) {
-  return sum.multiply(light, &chosen.algo, workspace, chosen.workspaceSize);
-}
-
-struct query {
-  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  int found = 0;
+struct given_workspace {
+  void* at;
+  std::size_t bytes;
 };
+constexpr given_workspace no_workspace{nullptr, 0};
 
-status_record record_of(const query& q) {
-  if (q.status == CUBLAS_STATUS_SUCCESS && q.found == 0) return {"NO_ALGORITHM", -1};
-  return cufault::record_of(q.status);
+product_result multiply(const char* words, long_sum& sum, cublasLtHandle_t light,
+                        const cublasLtMatmulHeuristicResult_t& chosen, const given_workspace& given) {
+  return observe_call(words, [&] { return sum.multiply(light, &chosen.algo, given.at, given.bytes); });
 }
 
-/// Algorithms that sum up in the compute type, outside of D.
-query query_for_sums_in_workspace(lt_problem& problem, cublasLtHandle_t light, std::size_t workspace_bytes) {
+product_result multiply_with_what_it_says(long_sum& sum, const workbench& on,
+                                          const cublasLtMatmulHeuristicResult_t& chosen) {
+  return multiply("cublasLtMatmul with as much workspace as the algorithm says", sum, on.light, chosen,
+                  {on.workspace, chosen.workspaceSize});
+}
+
+/// Of algorithms that sum up in the compute type, outside of D.
+status_record query_for_sums_in_workspace(lt_problem& problem, cublasLtHandle_t light,
+                                          std::size_t workspace_bytes) {
   set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                 static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-  query q;
-  q.status = problem.heuristic(light, workspace_bytes, &q.found);
-  return q;
+  const cublasStatus_t status = problem.heuristic(light, workspace_bytes);
+  if (status == CUBLAS_STATUS_SUCCESS && problem.results().empty()) return {"NO_ALGORITHM", -1};
+  return record_of(status);
 }
 
 // ---- reuse ----
@@ -113,7 +96,7 @@ std::vector<use> other_uses() {
 
 /// An algorithm for FP16, without a workspace, for operands at 256 bytes' alignment.
 struct stale_algorithm {
-  cublasLtHandle_t light = new_light_handle();
+  cublasLtHandle_t light = new_lt_handle();
   cublasLtMatmulAlgo_t algorithm{};
 
   stale_algorithm() {
@@ -132,10 +115,6 @@ struct stale_algorithm {
   }
 };
 
-lt_operands operands_of(checked_product& p) {
-  return {p.alpha(), p.a.data(), p.b.data(), p.beta(), p.c.data(), p.c.data()};
-}
-
 /// A row that asks, and one that does not.
 void reuse(const stale_algorithm& stale, const use& u, bool ask) {
   checked_product p(u.described, u.how);
@@ -144,8 +123,7 @@ void reuse(const stale_algorithm& stale, const use& u, bool ask) {
     observe_call(("cublasLtMatmulAlgoCheck for " + u.words).c_str(), [&] { return stale.check(problem); });
   } else {
     observe_call(("cublasLtMatmul for " + u.words).c_str(), [&] {
-      return p.by(
-          [&] { return problem.multiply(stale.light, operands_of(p), &stale.algorithm, nullptr, 0); });
+      return p.by([&] { return problem.multiply(stale.light, p.operands(), &stale.algorithm, nullptr, 0); });
     });
   }
 }
@@ -154,27 +132,22 @@ void reuse(const stale_algorithm& stale, const use& u, bool ask) {
 product_result multiply_after_check(const stale_algorithm& stale, const use& u) {
   checked_product p(u.described, u.how);
   lt_problem problem(p.described());
-  const auto aligned_to = [](std::size_t off) { return off == 0 ? 256U : static_cast<std::uint32_t>(off); };
-  const auto& off = u.how.off_by;
-  const bool aligned = off == checked_product::options{}.off_by;
+  const bool aligned = u.how.off_by == checked_product::options{}.off_by;
   return p.by([&] {
     if (aligned && stale.check(problem) == CUBLAS_STATUS_SUCCESS)
-      return problem.multiply(stale.light, operands_of(p), &stale.algorithm, nullptr, 0);
-    set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, aligned_to(off[0]));
-    set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, aligned_to(off[1]));
-    set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, aligned_to(off[2]));
-    set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, aligned_to(off[2]));
-    return problem.multiply_by_first(stale.light, operands_of(p));
+      return problem.multiply(stale.light, p.operands(), &stale.algorithm, nullptr, 0);
+    tell_alignment(problem, p.operands());
+    return problem.multiply_by_first(stale.light, p.operands());
   });
 }
 
 // ---- no algorithm ----
 
 product_result multiply_without_algorithm(cublasLtHandle_t light, const argument_check::product& described,
-                                          void* workspace, std::size_t bytes) {
+                                          const given_workspace& given) {
   checked_product p(described);
   const lt_problem problem(p.described());
-  return p.by([&] { return problem.multiply(light, operands_of(p), nullptr, workspace, bytes); });
+  return p.by([&] { return problem.multiply(light, p.operands(), nullptr, given.at, given.bytes); });
 }
 
 // ---- in place ----
@@ -194,10 +167,10 @@ void multiply_placed(cublasLtHandle_t light, const placement& how) {
   checked_product p(described, {.beta = how.beta});
   lt_problem problem(p.described());
   if (!how.same_description) {
-    problem.d();  // a layout of its own, before C's is changed
+    problem.own_d();  // a layout of its own, before C's is changed
     set_attribute(problem.c(), CUBLASLT_MATRIX_LAYOUT_LD, described.m);
   }
-  lt_operands operands = operands_of(p);
+  lt_operands operands = p.operands();
   const guarded_array other(CUDA_R_32F, p.c.size());
   if (how.elsewhere) operands.c = other.data();
   guarded_array scalars(CUDA_R_32F, 2);
@@ -261,44 +234,44 @@ product_result multiply_group(cublasHandle_t /*handle*/, cublasPointerMode_t /*m
 // ---- control ----
 
 void control(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
-  void* const workspace = new_usual_workspace();
+  const workbench on = new_workbench(t);
   long_sum sum;
-  require(sum.problem.heuristic(light, usual_workspace_bytes));
+  require(sum.problem.heuristic(on.light, on.workspace_bytes));
   if (sum.problem.results().empty()) throw not_provoked("the heuristic knows no algorithm for a long sum");
   const auto best = sum.problem.results().front();
-  observe(multiply_with_what_it_says(sum, light, best, workspace));
+  multiply_with_what_it_says(sum, on, best);
   checked_product p(halves());
-  observe_call("FP16 by its own algorithm", [&] { return p.by_lt(light); });
-  multiply_placed(light, {.words = "in place", .same_description = true});
-  multiply_placed(light, {.words = "in place, beta 1", .beta = 1, .same_description = true});
+  observe_call("FP16 by its own algorithm", [&] { return p.by_lt(on.light); });
+  multiply_placed(on.light, {.words = "in place", .same_description = true});
+  multiply_placed(on.light, {.words = "in place, beta 1", .beta = 1, .same_description = true});
 }
 
 // ---- faults ----
 
 void smaller_workspace(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
-  void* const workspace = new_usual_workspace();
+  const workbench on = new_workbench(t);
   long_sum sum;
-  const auto chosen = sum.one_with_workspace(light);
+  const auto chosen = sum.one_with_workspace(on.light);
   t.measure("workspace of the algorithm", static_cast<double>(chosen.workspaceSize), "bytes");
   std::vector<std::string> came_to;
-  const auto note = [&](const product_result& result) { came_to.push_back(record_of(result).name); };
-  note(observe(multiply_without_workspace(sum, light, chosen)));
-  note(observe(multiply_with_workspace_of_no_bytes(sum, light, chosen, workspace)));
-  note(observe(multiply_with_one_byte_less(sum, light, chosen, workspace)));
+  const auto try_with = [&](const char* words, const given_workspace& given) {
+    came_to.push_back(record_of(multiply(words, sum, on.light, chosen, given)).name);
+  };
+  try_with("cublasLtMatmul with no workspace", no_workspace);
+  try_with("cublasLtMatmul with a workspace of no bytes", {on.workspace, 0});
+  try_with("cublasLtMatmul with a byte less than the algorithm says",
+           {on.workspace, chosen.workspaceSize - 1});
   // Last: it is the one that may write where nothing is.
-  note(observe(multiply_with_the_size_but_no_pointer(sum, light, chosen)));
-  t.conclude("S3-3", product_table::fails_as_invalid_value_only(came_to),
+  try_with("cublasLtMatmul with the size that the algorithm says, but no pointer",
+           {nullptr, chosen.workspaceSize});
+  t.conclude("S3-3", fails_as_invalid_value_only(came_to),
              fmt::format("{} calls with less workspace than the algorithm says come to: {}", came_to.size(),
-                         product_table::counted(came_to)));
+                         counted(came_to)));
 }
 
 void tiny_preference(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   long_sum sum;
   observe(query_for_sums_in_workspace(sum.problem, light, 0));
   observe(query_for_sums_in_workspace(sum.problem, light, 256));
@@ -315,28 +288,23 @@ void stale(trial& t) {
 }
 
 void no_algorithm(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
-  void* const workspace = new_usual_workspace();
+  const workbench on = new_workbench(t);
   argument_check::product floats;
   floats.m = 96, floats.n = 80, floats.k = 64;
-  for (const use& u : {use{"FP32", floats}, use{"FP16", halves()}}) {
-    observe_call((u.words + " with no algorithm and no workspace").c_str(),
-                 [&] { return multiply_without_algorithm(light, u.described, nullptr, 0); });
-    observe_call((u.words + " with no algorithm and a workspace").c_str(), [&] {
-      return multiply_without_algorithm(light, u.described, workspace, usual_workspace_bytes);
-    });
-  }
   long_sum sum;
-  observe_call("a long sum with no algorithm and no workspace",
-               [&] { return sum.multiply(light, nullptr, nullptr, 0); });
-  observe_call("a long sum with no algorithm and a workspace",
-               [&] { return sum.multiply(light, nullptr, workspace, usual_workspace_bytes); });
+  for (const given_workspace& given : {no_workspace, {on.workspace, on.workspace_bytes}}) {
+    const std::string without = " with no algorithm and " + std::string(given.at ? "a" : "no") + " workspace";
+    for (const use& u : {use{"FP32", floats}, use{"FP16", halves()}})
+      observe_call((u.words + without).c_str(),
+                   [&] { return multiply_without_algorithm(on.light, u.described, given); });
+    observe_call(("a long sum" + without).c_str(),
+                 [&] { return sum.multiply(on.light, nullptr, given.at, given.bytes); });
+  }
 }
 
 void in_place_as_other(trial& t) {
   t.open_context();
-  multiply_in_place_as_other(new_light_handle());
+  multiply_in_place_as_other(new_lt_handle());
 }
 
 void group_with_device_scalars(trial& t) {
@@ -348,40 +316,37 @@ void group_with_device_scalars(trial& t) {
 // ---- remedies ----
 
 void size_it_says(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
-  void* const workspace = new_usual_workspace();
+  const workbench on = new_workbench(t);
   long_sum sum;
-  const auto chosen = sum.one_with_workspace(light);
-  observe(multiply_without_workspace(sum, light, chosen));
+  const auto chosen = sum.one_with_workspace(on.light);
+  multiply("cublasLtMatmul with no workspace", sum, on.light, chosen, no_workspace);
   t.apply("as much workspace as the algorithm says");
-  observe(multiply_with_what_it_says(sum, light, chosen, workspace));
+  multiply_with_what_it_says(sum, on, chosen);
 }
 
 void ask_for_what_there_is(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   long_sum sum;
   const auto chosen = sum.one_with_workspace(light);
-  observe(multiply_without_workspace(sum, light, chosen));
+  multiply("cublasLtMatmul with no workspace", sum, light, chosen, no_workspace);
   t.apply("a query for no workspace");
   const auto ask = [&] { return sum.problem.heuristic(light, 0); };
   if (observe_call("cublasLtMatmulAlgoGetHeuristic", ask) != CUBLAS_STATUS_SUCCESS) return;
   if (sum.problem.results().empty()) return;  // nothing to multiply with: not cleared
   const auto fitting = sum.problem.results().front();
-  observe(multiply_without_workspace(sum, light, fitting));
+  multiply("cublasLtMatmul with no workspace", sum, light, fitting, no_workspace);
 }
 
 void larger_preference(trial& t) {
-  t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
-  void* const workspace = new_usual_workspace();
+  const workbench on = new_workbench(t);
   long_sum sum;
-  observe(query_for_sums_in_workspace(sum.problem, light, 0));
+  observe(query_for_sums_in_workspace(sum.problem, on.light, 0));
   t.apply("a query for 32 MiB");
-  if (observe(query_for_sums_in_workspace(sum.problem, light, usual_workspace_bytes)).found == 0) return;
+  observe(query_for_sums_in_workspace(sum.problem, on.light, on.workspace_bytes));
+  if (sum.problem.results().empty()) return;
   const auto found = sum.problem.results().front();
-  observe(multiply_with_what_it_says(sum, light, found, workspace));
+  multiply_with_what_it_says(sum, on, found);
 }
 
 void check_first(trial& t) {
@@ -397,7 +362,7 @@ void check_first(trial& t) {
 
 void same_description(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   multiply_in_place_as_other(light);
   t.apply("the same description for C and D");
   multiply_placed(light, {.words = "in place", .same_description = true});
@@ -409,7 +374,7 @@ void same_description(trial& t) {
 
 void c_elsewhere(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   multiply_in_place_as_other(light);
   t.apply("an address of its own for a C that is not read");
   multiply_placed(light, {.words = "C elsewhere", .elsewhere = true});

@@ -3,13 +3,13 @@
 //
 // What fails   Batches: more than 65535 products in a call, counts that differ between the descriptions of cuBLASLt's matrices, and one
 //              column of C for all columns of D.
-// Why          A grid has 65535 blocks in its third dimension. cuBLASLt takes the count from one of several descriptions. A leading
-//              dimension of 0 is a broadcast, which not every kernel reads right.
+// Why          A grid has 65535 blocks in its third dimension. Supposed: cuBLASLt takes the count from one of several
+//              descriptions; a leading dimension of 0 is a broadcast, which not every kernel reads right.
 // Documented   Release notes: batches above 65535 are split by cuBLAS since 12.2 Update 2; before 13.1 different counts of A and B are
 //              not rejected (5645772); before 13.2 a C of leading dimension 0 gives wrong results (5845724). Users: tensorflow#44175,
 //              mlx#3858 (many products), CUDALibrarySamples#185 (counts).
 // What helps   Recommended: 65535 products at most at a time; the same count on every description; a C that is written out.
-#include "cases/types/light_products.hpp"
+#include "cases/types/lt_products.hpp"
 
 #include <fmt/format.h>
 
@@ -163,7 +163,7 @@ void multiply_and_add_column(cublasLtHandle_t light, const broadcast& of, c_is h
   constexpr double beta = 1;
   chosen_product sum(described, of_a, of_b, multiplied(described, 1, of_a, of_b, beta, columns), beta);
   lt_problem problem(sum.described());
-  problem.d();  // a layout of its own, before C's is changed
+  problem.own_d();  // a layout of its own, before C's is changed
   if (how == c_is::one_column) set_attribute(problem.c(), CUBLASLT_MATRIX_LAYOUT_LD, std::int64_t{0});
   const auto& content = how == c_is::one_column ? column : columns;
   guarded_array c(of.type, content.size());
@@ -179,7 +179,7 @@ void multiply_and_add_column(cublasLtHandle_t light, const broadcast& of, c_is h
 
 void control(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   multiply_many(new_handle(), light, most_in_grid);
   multiply_batch(light, all_two);
   for (const broadcast& of : broadcasts) multiply_and_add_column(light, of, c_is::written_out);
@@ -188,25 +188,25 @@ void control(trial& t) {
 void more_than_65535(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   for (const std::int64_t count : too_many) multiply_many(handle, light, count);
 }
 
 void different_counts(trial& t) {
   t.open_context();
-  multiply_differing_counts(new_light_handle());
+  multiply_differing_counts(new_lt_handle());
 }
 
 void one_column_of_c(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   for (const broadcast& of : broadcasts) multiply_and_add_column(light, of, c_is::one_column);
 }
 
 void fewer_at_a_time(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   for (const std::int64_t count : too_many) multiply_many(handle, light, count);
   t.apply("65535 products at most at a time");
   for (const std::int64_t count : too_many) {
@@ -219,7 +219,7 @@ void fewer_at_a_time(trial& t) {
 
 void same_counts(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   multiply_differing_counts(light);
   t.apply("the count on every description");
   multiply_batch(light, all_two);
@@ -227,7 +227,7 @@ void same_counts(trial& t) {
 
 void write_c_out(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   for (const broadcast& of : broadcasts) multiply_and_add_column(light, of, c_is::one_column);
   t.apply("every column of C written out");
   for (const broadcast& of : broadcasts) multiply_and_add_column(light, of, c_is::written_out);

@@ -11,18 +11,16 @@
 //              INVALID_VALUE of all of them (S3-2), and that inputs and weights must have the same type (S3-11). Release notes,
 //              CUB-9942 (RN-09): single-precision compute and result, and operands of other types read as single precision.
 //              Reported as F-NS-07: whisper.cpp#1587, llama-cpp-python#941.
-// What helps   Converting to a combination of the tables. Checking the types before the call: how many of the rows here
-//              harness/argument_check.hpp foretells is measured, and which it does not.
+// What helps   Tried: converting to a combination of the tables. Checking the types before the call: how many of the rows here
+//              harness/argument_check.hpp foretells is counted, and which it does not.
 #include "cases/types/product_table.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <set>
 #include <span>
@@ -107,17 +105,11 @@ status_record multiply(const workbench& on, const combination& each) {
   checked_product work(turned_product(each.function, each.types));
   if (each.function != entry::cublas_lt) return record_of(work.by_gemm_ex(on.handle));
   lt_problem problem(work.described());
-  const product_result chosen = work.by_lt(on.light, on.workspace, usual_workspace_bytes, &problem);
-  status_record came_to = record_of(chosen);
-  if (chosen.waited != cudaSuccess) return came_to;
-  const product_result unchosen = work.by([&] {
-    return problem.multiply(
-        on.light,
-        lt_operands{work.alpha(), work.a.data(), work.b.data(), work.beta(), work.c.data(), work.c.data()},
-        nullptr, on.workspace, usual_workspace_bytes);
-  });
-  came_to.detail = fmt::format("without an algorithm: {}", record_of(unchosen).name);
-  return came_to;
+  const product_result chosen = work.by_lt(on.light, on.workspace, on.workspace_bytes, &problem);
+  if (chosen.waited != cudaSuccess) return record_of(chosen);
+  const product_result unchosen = work.by(
+      [&] { return problem.multiply(on.light, work.operands(), nullptr, on.workspace, on.workspace_bytes); });
+  return record_of(told_product{chosen, fmt::format("without an algorithm: {}", record_of(unchosen).name)});
 }
 
 std::vector<row> rows_of(const std::vector<combination>& combinations) {
@@ -212,6 +204,7 @@ std::string foretold(const combination& each, int capability) {
 void every_combination(trial& t, entry function, std::span<const block> blocks) {
   const auto all = table(function, blocks);
   const auto came_to = run(t, rows_of(all));
+  if (came_to.empty()) return;
   const int capability = t.compute_capability();
   std::vector<std::string> outside, mixed, missed;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -240,7 +233,8 @@ void every_combination(trial& t, entry function, std::span<const block> blocks) 
 
 /// Documented, and years old.
 void control(trial& t) {
-  const workbench on(t);
+  const workbench on = new_workbench(t);
+  const int capability = t.compute_capability();
   std::vector<element_types> documented{{CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F, CUDA_R_16F},
                                         {CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
                                         {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F},
@@ -249,12 +243,12 @@ void control(trial& t) {
                                         {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F},
                                         {CUDA_C_32F, CUDA_C_32F, CUDA_C_32F, CUBLAS_COMPUTE_32F, CUDA_C_32F},
                                         {CUDA_C_64F, CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F, CUDA_C_64F}};
-  if (on.capability >= 80)
+  if (capability >= 80)
     documented.push_back({CUDA_R_16BF, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F});
   std::vector<combination> all;
   for (const entry function : both_functions)
     for (const element_types& types : documented) all.push_back({function, types});
-  if (on.capability >= 89)
+  if (capability >= 89)
     all.push_back(
         {entry::cublas_lt, {CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F}});
   observe_rows(on, rows_of(all));
@@ -338,18 +332,16 @@ status_record multiply_as_told(const workbench& on, const told_otherwise& lie) {
       came_to.detail = "when it was set";
       return came_to;
     }
-    result = work.by_lt(on.light, on.workspace, usual_workspace_bytes, &problem);
+    result = work.by_lt(on.light, on.workspace, on.workspace_bytes, &problem);
   } else {
     auto told = lie.told;
     told.a.data = work.a.data(), told.b.data = work.b.data();
     told.alpha = work.alpha(), told.beta = work.beta();
-    result = work.by([&] { return gemm_ex(on, told, work.c.data()); });
+    result = work.by([&] { return gemm_ex(on.handle, told, work.c.data()); });
   }
   if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return record_of(result);
   if (result.right) return {"TAKEN_AS_SINGLE_PRECISION", -1};
-  status_record accepted = record_of(result.status);
-  accepted.detail = work.c.written().empty() ? "C not written" : "C written";
-  return accepted;
+  return {"ACCEPTED", -1, work.c.written().empty() ? "C not written" : "C written"};
 }
 
 void types_of_no_table(trial& t) {
@@ -358,6 +350,7 @@ void types_of_no_table(trial& t) {
     for (const told_otherwise& lie : lies(function))
       rows.push_back({lie.text, [lie](const workbench& on) { return multiply_as_told(on, lie); }});
   const auto came_to = run(t, rows);
+  if (came_to.empty()) return;
   t.conclude("S3-2", fails_as_invalid_value_only(came_to),
              fmt::format("{} calls with types that no table has, or that are none, come to: {}", rows.size(),
                          counted(came_to)));
@@ -375,6 +368,7 @@ std::vector<combination> integer_weights() {
 
 void integer_model(trial& t) {
   const auto came_to = run(t, rows_of(integer_weights()));
+  if (came_to.empty()) return;
   t.conclude("S3-2", fails_as_invalid_value_only(came_to),
              fmt::format("weights of whole numbers and an input in single precision, {} calls, come to: {}",
                          came_to.size(), counted(came_to)));
@@ -413,12 +407,14 @@ void misread_then_converted(trial& t) {
       if (foretold(each, 0) == "CUBLAS_STATUS_NOT_SUPPORTED") outside.push_back(each);
     }
   const auto came_to = run(t, rows_of(outside));
+  if (came_to.empty()) return;
   if (std::find(came_to.begin(), came_to.end(), "WRONG_NUMBERS") == came_to.end())
     throw not_provoked(fmt::format(
-        "none of {} combinations into single precision that the tables do not have is accepted and wrong",
+        "nothing was misread here, of {} combinations into single precision that the tables do not "
+        "have: take a cuBLAS before 13.3 Update 1, whose release notes report it as fixed",
         outside.size()));
   t.apply("both operands converted to single precision");
-  observe_rows(workbench(t), rows_of(in(CUDA_R_32F, CUBLAS_COMPUTE_32F)));
+  observe_rows(new_workbench(t), rows_of(in(CUDA_R_32F, CUBLAS_COMPUTE_32F)));
 }
 
 // ---- the case ----

@@ -9,7 +9,7 @@
 //              bytes) and cublasGemmEx. Release notes: N above 65536 and batches are not supported in 13.0 Updates 1 and 2 (5541380),
 //              fixed in 13.1. Users: bitsandbytes#599, #538, #383 (the orders, on Hopper), MatX#540, tvm#9898, CTranslate2#1865.
 // What helps   Recommended: column order with TN; zeros up to multiples of 4, or of 16; fewer columns at a time; a product at a time.
-#include "cases/types/light_products.hpp"
+#include "cases/types/lt_products.hpp"
 
 #include <fmt/format.h>
 
@@ -20,21 +20,6 @@
 
 namespace cufault {
 namespace {
-
-/// A context, handles and a workspace. Given back by the end of the process.
-struct bench {
-  cublasLtHandle_t light;
-  cublasHandle_t handle;
-  void* workspace;
-
-  explicit bench(trial& t) : light(open(t)), handle(new_handle()), workspace(new_usual_workspace()) {}
-
- private:
-  static cublasLtHandle_t open(trial& t) {
-    t.open_context();
-    return new_light_handle();
-  }
-};
 
 argument_check::product int8(cublasOperation_t a_op, const extents& of) {
   argument_check::product p;
@@ -80,18 +65,18 @@ struct tiled_product {
   }
 };
 
-product_result igemmlt(const bench& on, cublasLtOrder_t of_b) {
+product_result igemmlt(const workbench& on, cublasLtOrder_t of_b) {
   tiled_product tiled(of_b);
   return tiled.p.by(
       [&] { return tiled.problem.multiply(on.light, tiled.p.in_place(), nullptr, nullptr, 0); });
 }
 
-product_result igemmlt_by_heuristic(const bench& on, cublasLtOrder_t of_b) {
+product_result igemmlt_by_heuristic(const workbench& on, cublasLtOrder_t of_b) {
   tiled_product tiled(of_b);
   return tiled.p.by([&] { return tiled.problem.multiply_by_first(on.light, tiled.p.in_place()); });
 }
 
-void multiply_tiles(const bench& on) {
+void multiply_tiles(const workbench& on) {
   observe(igemmlt(on, CUBLASLT_ORDER_COL4_4R2_8C));
   observe(igemmlt_by_heuristic(on, CUBLASLT_ORDER_COL4_4R2_8C));
   observe(igemmlt(on, CUBLASLT_ORDER_COL32_2R_4R4));
@@ -100,14 +85,15 @@ void multiply_tiles(const bench& on) {
 
 // ---- extents ----
 
-void multiply_by_both(const bench& on, const std::string& words, const argument_check::product& described) {
+void multiply_by_both(const workbench& on, const std::string& words,
+                      const argument_check::product& described) {
   checked_product p(described);
   observe_call((words + " by cublasGemmEx").c_str(), [&] { return p.by_gemm_ex(on.handle); });
   observe_call((words + " by cublasLtMatmul").c_str(),
-               [&] { return p.by_lt(on.light, on.workspace, usual_workspace_bytes); });
+               [&] { return p.by_lt(on.light, on.workspace, on.workspace_bytes); });
 }
 
-void multiply_odd_extents(const bench& on) {
+void multiply_odd_extents(const workbench& on) {
   multiply_by_both(on, "2 by 8 by 3, NN", int8(CUBLAS_OP_N, {2, 8, 3}));
   multiply_by_both(on, "8 by 8 by 3, TN", tn({8, 8, 3}));
 }
@@ -116,28 +102,18 @@ std::string in_words(const extents& kept, const extents& to) {
   return fmt::format("{} by {} by {} in {} by {} by {}", kept.m, kept.n, kept.k, to.m, to.n, to.k);
 }
 
-void multiply_padded_by_gemm_ex(const bench& on, const extents& kept, const extents& to) {
+void multiply_padded_by_gemm_ex(const workbench& on, const extents& kept, const extents& to) {
   chosen_product p = padded(int8(CUBLAS_OP_N, to), kept);
-  const auto& d = p.described();
-  const lt_operands operands = p.in_place();
-  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
-  observe_call((in_words(kept, to) + ", NN by cublasGemmEx").c_str(), [&] {
-    return p.by([&] {
-      return cublasGemmEx(on.handle, d.a_op, d.b_op, narrow(d.m), narrow(d.n), narrow(d.k), operands.alpha,
-                          operands.a, d.a.type, narrow(d.a.leading_dimension), operands.b, d.b.type,
-                          narrow(d.b.leading_dimension), operands.beta, operands.d, d.c.type,
-                          narrow(d.c.leading_dimension), d.compute, CUBLAS_GEMM_DEFAULT);
-    });
-  });
+  observe_call((in_words(kept, to) + ", NN by cublasGemmEx").c_str(),
+               [&] { return p.by([&] { return gemm_ex(on.handle, p.described(), p.d.data()); }); });
 }
 
-void multiply_padded_by_lt(const bench& on, const extents& kept, const extents& to) {
+void multiply_padded_by_lt(const workbench& on, const extents& kept, const extents& to) {
   chosen_product p = padded(tn(to), kept);
   lt_problem problem(p.described());
   observe_call((in_words(kept, to) + ", TN by cublasLtMatmul").c_str(), [&] {
-    return p.by([&] {
-      return problem.multiply_by_first(on.light, p.in_place(), on.workspace, usual_workspace_bytes);
-    });
+    return p.by(
+        [&] { return problem.multiply_by_first(on.light, p.in_place(), on.workspace, on.workspace_bytes); });
   });
 }
 
@@ -164,7 +140,7 @@ chosen_product wide_product() {
 }
 
 /// The columns from `first` on, `count` of them, of the wide product.
-cublasStatus_t multiply_columns(const bench& on, const chosen_product& p, std::int64_t first,
+cublasStatus_t multiply_columns(const workbench& on, const chosen_product& p, std::int64_t first,
                                 std::int64_t count) {
   auto part = p.described();
   part.n = count;
@@ -172,15 +148,15 @@ cublasStatus_t multiply_columns(const bench& on, const chosen_product& p, std::i
   operands.b = static_cast<const std::int8_t*>(operands.b) + first * side;
   operands.c = operands.d = static_cast<std::int32_t*>(operands.d) + first * side;
   lt_problem problem(part);
-  return problem.multiply_by_first(on.light, operands, on.workspace, usual_workspace_bytes);
+  return problem.multiply_by_first(on.light, operands, on.workspace, on.workspace_bytes);
 }
 
-product_result multiply_many_columns(const bench& on) {
+product_result multiply_many_columns(const workbench& on) {
   chosen_product p = wide_product();
   return p.by([&] { return multiply_columns(on, p, 0, many_columns); });
 }
 
-product_result multiply_many_columns_in_two_parts(const bench& on) {
+product_result multiply_many_columns_in_two_parts(const workbench& on) {
   chosen_product p = wide_product();
   return p.by([&] {
     if (const cublasStatus_t status = multiply_columns(on, p, 0, most_columns)) return status;
@@ -194,12 +170,12 @@ argument_check::product two_products() {
   return p;
 }
 
-product_result multiply_batch(const bench& on) {
+product_result multiply_batch(const workbench& on) {
   checked_product p(two_products());
-  return p.by_lt(on.light, on.workspace, usual_workspace_bytes);
+  return p.by_lt(on.light, on.workspace, on.workspace_bytes);
 }
 
-product_result multiply_one_at_a_time(const bench& on) {
+product_result multiply_one_at_a_time(const workbench& on) {
   checked_product p(two_products());
   auto one = p.described();
   one.batch = 1;
@@ -212,7 +188,7 @@ product_result multiply_one_at_a_time(const bench& on) {
           on.light,
           {p.alpha(), static_cast<const std::int8_t*>(p.a.data()) + i * one.a.stride,
            static_cast<const std::int8_t*>(p.b.data()) + i * one.b.stride, p.beta(), c, c},
-          on.workspace, usual_workspace_bytes);
+          on.workspace, on.workspace_bytes);
     }
     return status;
   });
@@ -221,16 +197,16 @@ product_result multiply_one_at_a_time(const bench& on) {
 // ---- arms ----
 
 void control(trial& t) {
-  const bench on(t);
+  const workbench on = new_workbench(t);
   multiply_by_both(on, "TN", tn({side, side, side}));
 }
 
 void tiled_orders(trial& t) {
-  multiply_tiles(bench(t));
+  multiply_tiles(new_workbench(t));
 }
 
 void odd_extents(trial& t) {
-  const bench on(t);
+  const workbench on = new_workbench(t);
   multiply_odd_extents(on);
   multiply_by_both(on, "8 by 8 by 6, TN", tn({8, 8, 6}));
   multiply_by_both(on, "6 by 8 by 8, NN", int8(CUBLAS_OP_N, {6, 8, 8}));
@@ -239,24 +215,24 @@ void odd_extents(trial& t) {
 }
 
 void many_columns_at_once(trial& t) {
-  const bench on(t);
+  const workbench on = new_workbench(t);
   observe(multiply_many_columns(on));
 }
 
 void batch(trial& t) {
-  const bench on(t);
+  const workbench on = new_workbench(t);
   observe(multiply_batch(on));
 }
 
 void column_order(trial& t) {
-  const bench on(t);
+  const workbench on = new_workbench(t);
   multiply_tiles(on);
   t.apply("column order, TN");
   multiply_by_both(on, "TN", tn({edge, edge, edge}));
 }
 
 void pad(trial& t, std::int64_t to) {
-  const bench on(t);
+  const workbench on = new_workbench(t);
   multiply_odd_extents(on);
   t.apply(fmt::format("zeros up to multiples of {}", to));
   const std::int64_t eight = std::max<std::int64_t>(8, to);
@@ -265,14 +241,14 @@ void pad(trial& t, std::int64_t to) {
 }
 
 void split_columns(trial& t) {
-  const bench on(t);
+  const workbench on = new_workbench(t);
   observe(multiply_many_columns(on));
   t.apply("65536 columns, then the rest");
   observe(multiply_many_columns_in_two_parts(on));
 }
 
 void one_at_a_time(trial& t) {
-  const bench on(t);
+  const workbench on = new_workbench(t);
   observe(multiply_batch(on));
   t.apply("a product at a time");
   observe(multiply_one_at_a_time(on));

@@ -9,8 +9,8 @@
 //              of 0, C need not be a valid input. Release notes (RN-15, CUB-8873): with 8-bit integers and 32-bit integer scalars,
 //              alpha and beta must be 0 or 1. Reported: zeros and garbage with CUBLAS_STATUS_SUCCESS, FasterTransformer#49,
 //              DeepLearningExamples#143, cudarc#151; NaN by way of beta, rocBLAS#125, rocBLAS#538.
-// What helps   Scalars of the compute type, or a compute type for the scalars; a beta of exactly 0, or a cleared C; an alpha of 1.
-//              How many of the wrong types harness/argument_check.hpp finds before the call is measured.
+// What helps   Tried: scalars of the compute type, or a compute type for the scalars; a beta of exactly 0, or a cleared C; an alpha
+//              of 1. How many of the wrong types harness/argument_check.hpp finds before the call is counted.
 #include "cases/types/product_table.hpp"
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ status_record multiply(const workbench& on, entry function, const element_types&
   product_result result;
   if (function == entry::cublas_lt) {
     lt_problem problem(turned_product(function, types));
-    result = work.by_lt(on.light, on.workspace, usual_workspace_bytes, &problem);
+    result = work.by_lt(on.light, on.workspace, on.workspace_bytes, &problem);
   } else {
     result = work.by_gemm_ex(on.handle);
   }
@@ -93,11 +93,11 @@ std::vector<row> scalar_rows(scalars which) {
 
 /// In one process: none of the rows but those of null can make a kernel touch what it should not.
 void observe_on(trial& t, const std::vector<row>& rows) {
-  observe_rows(workbench(t), rows);
+  observe_rows(new_workbench(t), rows);
 }
 void observe_on_then(trial& t, const std::vector<row>& before, const char* words,
                      const std::vector<row>& after) {
-  const workbench on(t);
+  const workbench on = new_workbench(t);
   observe_rows(on, before);
   t.apply(words);
   observe_rows(on, after);
@@ -137,19 +137,16 @@ void compute_type_of_scalars(trial& t) {
 status_record multiply_by_null(const workbench& on, entry function, const element_types& types,
                                bool null_alpha) {
   checked_product work(turned_product(function, types));
-  const void* const alpha = null_alpha ? nullptr : work.alpha();
-  const void* const beta = null_alpha ? work.beta() : nullptr;
   if (function == entry::cublas_lt) {
     lt_problem problem(work.described());
-    return record_of(work.by([&] {
-      return problem.multiply_by_first(
-          on.light, {alpha, work.a.data(), work.b.data(), beta, work.c.data(), work.c.data()}, on.workspace,
-          usual_workspace_bytes);
-    }));
+    lt_operands operands = work.operands();
+    (null_alpha ? operands.alpha : operands.beta) = nullptr;
+    return record_of(work.by(
+        [&] { return problem.multiply_by_first(on.light, operands, on.workspace, on.workspace_bytes); }));
   }
   auto told = work.described();
-  told.alpha = alpha, told.beta = beta;
-  return record_of(work.by([&] { return gemm_ex(on, told, work.c.data()); }));
+  (null_alpha ? told.alpha : told.beta) = nullptr;
+  return record_of(work.by([&] { return gemm_ex(on.handle, told, work.c.data()); }));
 }
 
 void null_scalars(trial& t) {
@@ -169,7 +166,7 @@ row integer_row(entry function, double alpha, double beta) {
   const auto call = [=](const workbench& on) {
     constexpr element_types int8 = mistakes.back().types;
     checked_product work(turned_product(function, int8), {.off_by = {}, .alpha = alpha, .beta = beta});
-    return record_of(function == entry::cublas_lt ? work.by_lt(on.light, on.workspace, usual_workspace_bytes)
+    return record_of(function == entry::cublas_lt ? work.by_lt(on.light, on.workspace, on.workspace_bytes)
                                                   : work.by_gemm_ex(on.handle));
   };
   return {fmt::format("{} COMPUTE_32I alpha {} beta {}", name_of(function), alpha, beta), call};
@@ -201,14 +198,14 @@ struct single_scalars {
   cublasPointerMode_t where;
 };
 
-cublasStatus_t sgemm(const workbench& on, const checked_product& work, const single_scalars& by) {
+cublasStatus_t by_gemm_ex(const workbench& on, const checked_product& work, const single_scalars& by) {
   cublasSetPointerMode(on.handle, by.where);
   auto told = work.described();
   told.alpha = by.alpha, told.beta = by.beta;
-  return gemm_ex(on, told, work.c.data());
+  return gemm_ex(on.handle, told, work.c.data());
 }
 
-cublasStatus_t sgemv(const workbench& on, const checked_product& work, const single_scalars& by) {
+cublasStatus_t by_sgemv(const workbench& on, const checked_product& work, const single_scalars& by) {
   cublasSetPointerMode(on.handle, by.where);
   const auto at = [](const guarded_array& of) { return static_cast<float*>(of.data()); };
   const int m = static_cast<int>(work.described().m), k = static_cast<int>(work.described().k);
@@ -216,14 +213,14 @@ cublasStatus_t sgemv(const workbench& on, const checked_product& work, const sin
                      at(work.c), 1);
 }
 
-cublasStatus_t lt(const workbench& on, const checked_product& work, const single_scalars& by) {
+cublasStatus_t by_lt(const workbench& on, const checked_product& work, const single_scalars& by) {
   lt_problem problem(work.described());
   set_attribute<std::int32_t>(
       problem.operation(), CUBLASLT_MATMUL_DESC_POINTER_MODE,
       by.where == CUBLAS_POINTER_MODE_DEVICE ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST);
-  return problem.multiply_by_first(
-      on.light, {by.alpha, work.a.data(), work.b.data(), by.beta, work.c.data(), work.c.data()}, on.workspace,
-      usual_workspace_bytes);
+  lt_operands operands = work.operands();
+  operands.alpha = by.alpha, operands.beta = by.beta;
+  return problem.multiply_by_first(on.light, operands, on.workspace, on.workspace_bytes);
 }
 
 struct route {
@@ -231,8 +228,8 @@ struct route {
   int columns;  // of C
   cublasStatus_t (*call)(const workbench&, const checked_product&, const single_scalars&);
 };
-constexpr std::array routes{route{"cublasGemmEx", 48, sgemm}, route{"cublasSgemv", 1, sgemv},
-                            route{"cublasLtMatmul", 48, lt}};
+constexpr std::array routes{route{"cublasGemmEx", 48, by_gemm_ex}, route{"cublasSgemv", 1, by_sgemv},
+                            route{"cublasLtMatmul", 48, by_lt}};
 
 /// A beta, and what C holds: NaN, if it is not cleared. Right is what a beta of 0 gives. Nearly zero is a normal number still:
 /// kernels may take one that is not for zero.
@@ -282,7 +279,7 @@ void cleared_result(trial& t) {
 // ---- the case ----
 
 void control(trial& t) {
-  const workbench on(t);
+  const workbench on = new_workbench(t);
   observe_rows(on, scalar_rows(scalars::as_read));
   observe_rows(on, beta_rows(zero));
   observe_rows(on, beta_rows(nearly_zero_on_cleared));

@@ -7,11 +7,11 @@
 // Documented   Release notes: illegal accesses by cublasLtMatmul with m or n of 1 (5113092, 4959900), fixed in 12.8 Update 1; by
 //              cublas<t>gemv with a transposed matrix where n times incy exceeds 32 bits, and NOT_SUPPORTED by cublasZgemv where n times
 //              lda does (6207926), before 13.4.
-// What helps   Recommended: an increment of 1. Measured besides: columns that lie close together.
+// What helps   Recommended: an increment of 1. Tried besides: columns that lie close together.
 //
 // Only what a gemv should touch is backed by memory: what it touches elsewhere is an illegal access at once.
-#include "cases/types/light_products.hpp"
-#include "harness/driver_api.hpp"
+#include "cases/types/lt_products.hpp"
+#include "harness/mapped_memory.hpp"
 #include "harness/squeeze.hpp"
 #include "kernels/faults.hpp"
 
@@ -85,26 +85,14 @@ class half_and_half {
     lt_problem problem(p);
     const guarded_array d(CUDA_R_32F, expected.size());
     const float one = 1, zero = 0;
-    product_result result;
-    result.status = problem.multiply_by_first(light, {&one, a, b, &zero, d.data(), d.data()});
-    result.waited = cudaDeviceSynchronize();
-    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
-    result.right = differing(expected, d.get()).empty() && d.guards_intact();
-    return result;
+    const auto status = problem.multiply_by_first(light, {&one, a, b, &zero, d.data(), d.data()});
+    return compared(status, d, expected);
   }
 
   std::int64_t rows_, columns_;
   guarded_array vector_;
   float* matrix_ = nullptr;
 };
-
-product_result multiply_matrix_by_column(const half_and_half& on, cublasLtHandle_t light) {
-  return on.times_column(light);
-}
-
-product_result multiply_row_by_matrix(const half_and_half& on, cublasLtHandle_t light) {
-  return on.row_times(light);
-}
 
 // ---- gemv ----
 
@@ -116,26 +104,14 @@ class sparse_memory {
  public:
   sparse_memory(int device, std::int64_t pieces, std::size_t step) : step_(step) {
     const auto count = static_cast<std::size_t>(pieces);
-    granules_ = step % granule == 0 ? count : (count * step + granule - 1) / granule;
-    const std::size_t apart = step % granule == 0 ? step : granule;
-    require(driver::cuMemAddressReserve(&base_, (granules_ - 1) * apart + granule, 0, 0, 0));
-    CUmemAllocationProp where{};
-    where.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    where.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    where.location.id = device;
-    CUmemAccessDesc access{};
-    access.location = where.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    for (std::size_t i = 0; i < granules_; ++i) {
-      const CUdeviceptr address = base_ + i * apart;
-      CUmemGenericAllocationHandle memory{};
-      require(driver::cuMemCreate(&memory, granule, &where, 0));
-      require(driver::cuMemMap(address, granule, 0, memory, 0));
-      require(driver::cuMemRelease(memory));  // the mapping keeps it
-      require(driver::cuMemSetAccess(address, granule, &access, 1));
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are numbers
-      starts_.push_back(reinterpret_cast<std::byte*>(address));
-      require(cudaMemset(starts_.back(), std::to_integer<int>(untouched), granule));
+    const bool whole = step % mapped_granule == 0;
+    const std::size_t granules = whole ? count : (count * step + mapped_granule - 1) / mapped_granule;
+    const std::size_t apart = whole ? step : mapped_granule;
+    std::byte* const base = reserve_addresses((granules - 1) * apart + mapped_granule);
+    for (std::size_t i = 0; i < granules; ++i) {
+      starts_.push_back(base + i * apart);
+      map_new_memory(starts_.back(), mapped_granule, device);
+      require(cudaMemset(starts_.back(), std::to_integer<int>(untouched), mapped_granule));
     }
   }
 
@@ -147,20 +123,18 @@ class sparse_memory {
   }
   /// Everything that has memory, one granule after the other.
   [[nodiscard]] std::vector<std::byte> get() const {
-    std::vector<std::byte> all(granules_ * granule);
-    for (std::size_t i = 0; i < granules_; ++i)
-      require(cudaMemcpy(&all[i * granule], starts_[i], granule, cudaMemcpyDeviceToHost));
+    std::vector<std::byte> all(starts_.size() * mapped_granule);
+    for (std::size_t i = 0; i < starts_.size(); ++i)
+      require(cudaMemcpy(&all[i * mapped_granule], starts_[i], mapped_granule, cudaMemcpyDeviceToHost));
     return all;
   }
   /// Where in that piece `i` begins.
   [[nodiscard]] std::size_t position(std::int64_t i) const {
-    return static_cast<std::size_t>(i) * (step_ % granule == 0 ? granule : step_);
+    return static_cast<std::size_t>(i) * (step_ % mapped_granule == 0 ? mapped_granule : step_);
   }
 
  private:
-  static constexpr std::size_t granule = 2_MiB;
-  std::size_t step_, granules_ = 0;
-  CUdeviceptr base_ = 0;
+  std::size_t step_;
   std::vector<std::byte*> starts_;
 };
 
@@ -267,10 +241,10 @@ void multiply_vectors_apart(trial& t, const std::vector<gemv_row>& rows) {
 
 void control(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_light_handle();
+  const cublasLtHandle_t light = new_lt_handle();
   const half_and_half smaller(fewer, short_side);
-  observe(multiply_matrix_by_column(smaller, light));
-  observe(multiply_row_by_matrix(smaller, light));
+  observe_call("cublasLtMatmul, a matrix by a column", [&] { return smaller.times_column(light); });
+  observe_call("cublasLtMatmul, a row by a matrix", [&] { return smaller.row_times(light); });
   cublasHandle_t const handle = new_handle();
   multiply_vectors(t, handle, rows_with_incy(apart));
   multiply_vectors(t, handle, rows_with_lda(apart));
@@ -279,13 +253,13 @@ void control(trial& t) {
 void long_vectors(trial& t) {
   t.each_row(2, [&]() -> trial::row_function {
     t.open_context();
-    return [light = new_light_handle()](std::size_t row) {
+    return [light = new_lt_handle()](std::size_t row) {
       if (row == 0) {
         const half_and_half high(long_side, short_side);
-        observe(multiply_matrix_by_column(high, light));
+        observe_call("cublasLtMatmul, a matrix by a column", [&] { return high.times_column(light); });
       } else {
         const half_and_half wide(short_side, long_side);
-        observe(multiply_row_by_matrix(wide, light));
+        observe_call("cublasLtMatmul, a row by a matrix", [&] { return wide.row_times(light); });
       }
     };
   });

@@ -228,7 +228,7 @@ TEST(argument_table, foretells_by_the_gravest_problem) {
 row_end returned(forecast foretold, cublasStatus_t status, unsigned written = 0,
                  cudaError_t waited = cudaSuccess) {
   row_end end;
-  end.ended = row_end::how::returned;
+  end.returned = true;
   end.foretold = foretold;
   end.due = true;
   end.status = status;
@@ -238,7 +238,6 @@ row_end returned(forecast foretold, cublasStatus_t status, unsigned written = 0,
 }
 row_end crashed(forecast foretold) {
   row_end end;
-  end.ended = row_end::how::cut_off;
   end.foretold = foretold;
   return end;
 }
@@ -281,6 +280,7 @@ row_seen wrong(role what, const row_end& end) {
   seen.what.what = what;
   seen.what.wrong = true;
   seen.end = end;
+  seen.status = end.returned ? record_of(static_cast<cublasStatus_t>(end.status)).name : "crashed: SIGSEGV";
   return seen;
 }
 
@@ -304,7 +304,7 @@ TEST(argument_table, concludes_by_kinds_of_arguments) {
   EXPECT_EQ(found[1].why,
             "a wrong handle or descriptor: 1 CUBLAS_STATUS_NOT_INITIALIZED; a wrong stride: 1 "
             "CUBLAS_STATUS_SUCCESS; a wrong input: 1 CUBLAS_STATUS_INVALID_VALUE, 1 CUBLAS_STATUS_SUCCESS, "
-            "then cudaErrorIllegalAddress, 1 a crash or a hang");
+            "then cudaErrorIllegalAddress, 1 crashed: SIGSEGV");
   const auto strides = wrong_strides_give_invalid_value(rows);
   ASSERT_EQ(strides.size(), 2U);
   EXPECT_EQ(strides[0].why, "CUBLAS_STATUS_INVALID_VALUE for every wrong leading dimension (1)");
@@ -314,21 +314,25 @@ TEST(argument_table, concludes_by_kinds_of_arguments) {
 
 TEST(argument_table, counts_the_faulty_calls_that_a_look_beforehand_finds) {
   using f = forecast;
-  const auto seen = [](const row_end& end) { return wrong(role::kept, end); };
-  std::vector<row_seen> rows{seen(returned(f::refused, invalid)),
-                             seen(returned(f::silent, unsupported)),
-                             seen(returned(f::nothing, ok, 0, cudaErrorIllegalAddress)),
-                             seen(returned(f::caution, invalid)),
-                             seen(returned(f::nothing, ok, written_where::c)),
-                             seen(returned(f::refused, ok, written_where::c)),
-                             seen(returned(f::not_asked, invalid))};
-  auto found = found_beforehand(rows);
-  ASSERT_EQ(found.size(), 1U);
+  const std::vector<row_seen> rows{
+      wrong(role::size, returned(f::refused, invalid)), wrong(role::count, crashed(f::silent)),
+      wrong(role::leading_dimension, returned(f::refused, unsupported)),
+      wrong(role::leading_dimension, returned(f::caution, invalid)),
+      wrong(role::output_stride, returned(f::silent, ok, 0, cudaErrorIllegalAddress)),
+      wrong(role::stride, returned(f::nothing, ok, written_where::c | written_where::outside)),
+      wrong(role::enumeration, returned(f::nothing, ok, written_where::c)),
+      wrong(role::size, returned(f::refused, ok, written_where::c)),
+      // No look at shapes and types tells of these.
+      wrong(role::input, crashed(f::nothing)), wrong(role::size, returned(f::not_asked, invalid))};
+  const auto found = found_beforehand(rows);
+  ASSERT_EQ(found.size(), 2U);
   EXPECT_TRUE(found[0].holds);
-  EXPECT_THAT(found[0].why, testing::HasSubstr("2 of 4 calls"));
-  EXPECT_THAT(found[0].why, testing::HasSubstr("1 of 2 calls"));
-  rows.push_back(seen(crashed(f::nothing)));
-  EXPECT_FALSE(found_beforehand(rows).at(0).holds);
+  EXPECT_THAT(found[0].why, testing::HasSubstr("finds all those by a count (1 of 1), a size (1 of 1);"));
+  EXPECT_THAT(found[0].why, testing::HasSubstr("of calls that go right it names 1 of 2"));
+  EXPECT_FALSE(found[1].holds);
+  EXPECT_THAT(
+      found[1].why,
+      testing::HasSubstr("does not find all those by a leading dimension (1 of 2), a stride (1 of 2)"));
   EXPECT_THAT(found_beforehand({}), testing::IsEmpty());
 }
 

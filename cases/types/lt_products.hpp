@@ -7,31 +7,27 @@
 #include "harness/lt_problem.hpp"
 #include "harness/trial.hpp"
 #include "kernels/product.hpp"
+#include "reports/observation.hpp"
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace cufault {
 
-/// What frameworks allow and allocate on recent devices. Given back by the end of the process.
-constexpr std::size_t usual_workspace_bytes = 32 << 20;
-inline void* new_usual_workspace() {
-  void* workspace = nullptr;
-  require(cudaMalloc(&workspace, usual_workspace_bytes));
-  return workspace;
-}
-
-inline cublasHandle_t new_handle() {
-  cublasHandle_t handle = nullptr;
-  require(cublasCreate(&handle));
-  return handle;
+/// In a context that it opens.
+inline workbench new_workbench(trial& t) {
+  t.open_context();
+  return {};
 }
 
 /// A product with so long a k that cuBLASLt splits it, which takes a workspace. Given back by the end of the process.
@@ -42,8 +38,8 @@ class long_sum {
   lt_problem problem{summed};
 
   /// The best algorithm of a query for `workspace_bytes` that wants some of them.
-  cublasLtMatmulHeuristicResult_t one_with_workspace(cublasLtHandle_t light,
-                                                     std::size_t workspace_bytes = usual_workspace_bytes) {
+  cublasLtMatmulHeuristicResult_t one_with_workspace(
+      cublasLtHandle_t light, std::size_t workspace_bytes = workbench::workspace_bytes) {
     require(problem.heuristic(light, workspace_bytes));
     for (const auto& each : problem.results())
       if (each.state == CUBLAS_STATUS_SUCCESS && each.workspaceSize > 0) return each;
@@ -86,9 +82,12 @@ class chosen_product {
         beta_(encoded(described.scalar, std::array{beta})) {
     a.put(of_a);
     b.put(of_b);
+    described_.a.data = a.data(), described_.b.data = b.data(), described_.c.data = d.data();
+    described_.alpha = alpha_.data(), described_.beta = beta_.data();
   }
 
   guarded_array a, b, d;
+  /// With operands and scalars.
   [[nodiscard]] const argument_check::product& described() const { return described_; }
   [[nodiscard]] lt_operands in_place() const { return with_c(d.data()); }
   [[nodiscard]] lt_operands with_c(const void* c) const {
@@ -98,10 +97,7 @@ class chosen_product {
   template <class Call>
   product_result by(Call&& call) {
     d.poison();
-    product_result result{.status = call(), .waited = cudaDeviceSynchronize()};
-    if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
-    result.right = differing(expected_, d.get()).empty() && d.guards_intact();
-    return result;
+    return compared(call(), d, expected_);
   }
 
  private:
@@ -109,6 +105,26 @@ class chosen_product {
   std::vector<double> expected_;
   std::vector<std::byte> alpha_, beta_;
 };
+
+/// "3 CUBLAS_STATUS_INVALID_VALUE, 12 RIGHT_NUMBERS"
+inline std::string counted(const std::vector<std::string>& names) {
+  std::map<std::string, int> times;
+  for (const std::string& each : names) ++times[each];
+  std::string text;
+  for (const auto& [name, n] : times) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, name);
+  return text.empty() ? "none" : text;
+}
+
+/// Did something fail, and all that failed with CUBLAS_STATUS_INVALID_VALUE?
+inline bool fails_as_invalid_value_only(const std::vector<std::string>& names) {
+  bool any = false;
+  for (const std::string& each : names) {
+    if (is_success(each)) continue;
+    if (each != "CUBLAS_STATUS_INVALID_VALUE") return false;
+    any = true;
+  }
+  return any;
+}
 
 struct extents {
   std::int64_t m = 0, n = 0, k = 0;

@@ -3,8 +3,8 @@
 //
 // What fails   A product or a conversion by cuBLASLt with one wrong value in a layout, descriptor, preference or argument: which call
 //              reports it, with which status, and whether the result was touched all the same.
-// Why          A descriptor keeps what it is told. What contradicts another descriptor, a pointer or the device shows only where they
-//              meet: at the heuristic, at cublasLtMatmulAlgoCheck, at cublasLtMatmul, or not at all.
+// Why          Supposed: a descriptor keeps what it is told. What contradicts another descriptor, a pointer or the device may show only
+//              where they meet: at the heuristic, at cublasLtMatmulAlgoCheck, at cublasLtMatmul, or not at all.
 // Documented   cublasLt.h: SetAttribute and GetAttribute give CUBLAS_STATUS_INVALID_VALUE for no buffer and for a wrong size; the
 //              heuristic for a count that is not positive; cublasLtMatmul for parameters in conflict; leading dimensions "large enough
 //              so that matrix memory locations are not overlapping"; a workspace aligned to 16 bytes. Reported: CUDALibrarySamples#185
@@ -28,7 +28,6 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -143,25 +142,12 @@ class sequence {
   const char* by_ = "";
 };
 
-template <auto destroy>
-struct destroy_with {
-  template <class Opaque>
-  void operator()(Opaque* p) const {
-    destroy(p);
-  }
-};
-using operation_descriptor =
-    std::unique_ptr<cublasLtMatmulDescOpaque_t, destroy_with<cublasLtMatmulDescDestroy>>;
-using preference_descriptor =
-    std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, destroy_with<cublasLtMatmulPreferenceDestroy>>;
-using conversion_descriptor =
-    std::unique_ptr<cublasLtMatrixTransformDescOpaque_t, destroy_with<cublasLtMatrixTransformDescDestroy>>;
-using layout_descriptor =
-    std::unique_ptr<cublasLtMatrixLayoutOpaque_t, destroy_with<cublasLtMatrixLayoutDestroy>>;
+using lt_conversion =
+    std::unique_ptr<cublasLtMatrixTransformDescOpaque_t, destroy_by<cublasLtMatrixTransformDescDestroy>>;
 
 /// Either created, and destroyed in the end, or made in place.
 struct layout {
-  layout_descriptor created{};
+  lt_layout created{};
   cublasLtMatrixLayoutOpaque_t place{};
   cublasLtMatrixLayout_t get() { return created ? created.get() : &place; }
 };
@@ -192,8 +178,8 @@ void create(sequence& call, const matrix& of, layout& made) {
 
 /// What a plan is made into, as far as the calls succeed.
 struct descriptors {
-  operation_descriptor operation{};
-  preference_descriptor preference{};
+  lt_operation operation{};
+  lt_preference preference{};
   std::array<layout, 4> layouts{};
 };
 
@@ -235,7 +221,7 @@ const objects& objects_of(const buffers& b) {
   static const objects made = [] {
     void* memory = nullptr;
     require(cudaMalloc(&memory, workspace_bytes));
-    return objects{new_light_handle(), static_cast<std::byte*>(memory)};
+    return objects{new_lt_handle(), static_cast<std::byte*>(memory)};
   }();
   return made;
 }
@@ -288,7 +274,7 @@ answer carry_out(const objects& on, const plan& p, const cublasLtMatmulAlgo_t* k
 
 answer carry_out(const objects& on, const conversion& p, const buffers& memory) {
   sequence call;
-  conversion_descriptor operation;
+  lt_conversion operation;
   call("cublasLtMatrixTransformDescCreate", [&] {
     cublasLtMatrixTransformDesc_t created = nullptr;
     const auto status = cublasLtMatrixTransformDescCreate(&created, CUDA_R_32F);
@@ -831,24 +817,23 @@ void hand_over(std::vector<row>& rows, const std::string& prefix, const std::vec
 
 std::vector<row> handed_over(cublasHandle_t /*handle*/, const buffers& b, depth /*how_deep*/) {
   std::vector<row> rows;
-  hand_over<layout_descriptor>(
+  hand_over<lt_layout>(
       rows, "cublasLtMatrixLayout", attributes_of({.rows = m, .columns = k}),
       cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayoutGetAttribute,
       [](cublasLtMatrixLayout_t* made) { return cublasLtMatrixLayoutCreate(made, CUDA_R_32F, m, k, ld); });
-  hand_over<operation_descriptor>(rows, "cublasLtMatmulDesc", attributes_of_operation(b),
-                                  cublasLtMatmulDescSetAttribute, cublasLtMatmulDescGetAttribute,
-                                  [](cublasLtMatmulDesc_t* made) {
-                                    return cublasLtMatmulDescCreate(made, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-                                  });
-  hand_over<preference_descriptor>(rows, "cublasLtMatmulPreference", attributes_of_preference(),
-                                   cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreferenceGetAttribute,
-                                   cublasLtMatmulPreferenceCreate);
-  hand_over<conversion_descriptor>(rows, "cublasLtMatrixTransformDesc", attributes_of_conversion(),
-                                   cublasLtMatrixTransformDescSetAttribute,
-                                   cublasLtMatrixTransformDescGetAttribute,
-                                   [](cublasLtMatrixTransformDesc_t* made) {
-                                     return cublasLtMatrixTransformDescCreate(made, CUDA_R_32F);
-                                   });
+  hand_over<lt_operation>(rows, "cublasLtMatmulDesc", attributes_of_operation(b),
+                          cublasLtMatmulDescSetAttribute, cublasLtMatmulDescGetAttribute,
+                          [](cublasLtMatmulDesc_t* made) {
+                            return cublasLtMatmulDescCreate(made, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+                          });
+  hand_over<lt_preference>(rows, "cublasLtMatmulPreference", attributes_of_preference(),
+                           cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreferenceGetAttribute,
+                           cublasLtMatmulPreferenceCreate);
+  hand_over<lt_conversion>(rows, "cublasLtMatrixTransformDesc", attributes_of_conversion(),
+                           cublasLtMatrixTransformDescSetAttribute, cublasLtMatrixTransformDescGetAttribute,
+                           [](cublasLtMatrixTransformDesc_t* made) {
+                             return cublasLtMatrixTransformDescCreate(made, CUDA_R_32F);
+                           });
   return rows;
 }
 
@@ -1025,7 +1010,7 @@ std::vector<row> products(cublasHandle_t /*handle*/, const buffers& b, depth how
 std::vector<row> whole_conversions(cublasHandle_t /*handle*/, const buffers& b, depth how_deep) {
   const objects& on = objects_of(b);
   struct live {
-    conversion_descriptor operation{};
+    lt_conversion operation{};
     std::array<layout, 3> layouts{};
   };
   const auto all = std::make_shared<live>();
@@ -1053,13 +1038,13 @@ std::vector<row> whole_conversions(cublasHandle_t /*handle*/, const buffers& b, 
 
 // ---- the case ----
 
-failure_case light_table() {
+failure_case lt_table() {
   constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
   const std::map<std::string, conclusion> arguments{{"S3-3", wrong_gives_invalid_value}};
   auto strides = arguments;
   strides["S3-8"] = wrong_strides_give_invalid_value;
   failure_case c = table_case(
-      "arguments.light", "products and conversions by cuBLASLt with one value or argument changed",
+      "arguments.lt", "products and conversions by cuBLASLt with one value or argument changed",
       {{"layouts",
         "layouts: all calls",
         {plans(plain, created, by::all_calls), plans(plain, laid_out, by::all_calls)},
@@ -1113,7 +1098,7 @@ failure_case light_table() {
   return c;
 }
 
-const register_case here{light_table()};
+const register_case here{lt_table()};
 
 }  // namespace
 }  // namespace cufault
