@@ -59,6 +59,7 @@ std::filesystem::path own_path();
 std::filesystem::path default_expectations();
 std::filesystem::path default_recorded();
 std::filesystem::path claims_file();
+std::filesystem::path failures_file();
 
 /// True if CUFAULT_REQUIRE_GPU is set to 1: no GPU is then a failure.
 bool gpu_required();

@@ -6,6 +6,7 @@
 #include "harness/process.hpp"
 #include "harness/properties.hpp"
 #include "harness/runner.hpp"
+#include "reports/failures.hpp"
 #include "reports/json_input.hpp"
 #include "reports/render.hpp"
 
@@ -162,6 +163,9 @@ fs::path default_recorded() {
 fs::path claims_file() {
   return data_folder("claims.json", "cases/claims.json");
 }
+fs::path failures_file() {
+  return data_folder("failures.json", "cases/failures.json");
+}
 
 bool gpu_required() {
   const char* value = std::getenv("CUFAULT_REQUIRE_GPU");
@@ -181,9 +185,17 @@ int show_stack(const target& where, bool json) {
 }
 
 int list_cases(bool json) {
+  const auto legend = load_failures(failures_file());
   nlohmann::json all = nlohmann::json::array();
   for (const failure_case& c : all_cases()) {
     const case_properties& p = properties_of(c);
+    nlohmann::json failures = nlohmann::json::array();
+    for (const std::string& id : c.failures) {
+      const auto known =
+          std::find_if(legend.begin(), legend.end(), [&](const field_failure& f) { return f.id == id; });
+      // No text: a case that is wrong must not keep the others from being listed. The self-tests refuse it.
+      failures.push_back({{"id", id}, {"text", known != legend.end() ? known->text : ""}});
+    }
     nlohmann::json arms = nlohmann::json::array();
     for (const arm& a : c.arms) {
       arms.push_back({{"name", a.name},
@@ -197,7 +209,7 @@ int list_cases(bool json) {
     }
     all.push_back({{"name", c.name},
                    {"summary", c.summary},
-                   {"failures", c.failures},
+                   {"failures", failures},
                    {"tier", p.tier},
                    {"needs", p.needs},
                    {"memory", p.memory == memory_class::exclusive ? "exclusive" : "shared"},
@@ -209,11 +221,14 @@ int list_cases(bool json) {
   }
   if (all.empty()) fmt::print(stderr, "cufault: {}\n", build_it_with_cuda);
   for (const auto& c : all) {
-    std::string failures;
-    for (const auto& id : c["failures"]) failures += " " + id.get<std::string>();
-    fmt::print("{}  [{}, {}, {}]{}\n  {}\n", c["name"].get<std::string>(), c["tier"].get<std::string>(),
-               c["needs"].get<std::string>(), c["memory"].get<std::string>(), failures,
+    fmt::print("{}  [{}, {}, {}]\n  {}\n", c["name"].get<std::string>(), c["tier"].get<std::string>(),
+               c["needs"].get<std::string>(), c["memory"].get<std::string>(),
                c["summary"].get<std::string>());
+    for (const auto& f : c["failures"]) {
+      const auto text = f["text"].get<std::string>();
+      fmt::print("    {:<9} {}\n", f["id"].get<std::string>(),
+                 text.empty() ? "unknown: not in cases/failures.json" : text);
+    }
     for (const auto& a : c["arms"]) {
       std::string claims;
       for (const auto& id : a["claims"]) claims += " " + id.get<std::string>();

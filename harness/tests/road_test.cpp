@@ -26,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class road : public testing::Test {
@@ -181,6 +182,15 @@ TEST_F(road, survives_the_rows_of_a_table_and_says_what_each_came_to) {
             "returns: CUBLAS_STATUS_SUCCESS (C touched), crashes: crashed: SIGSEGV, fails: "
             "CUBLAS_STATUS_INVALID_VALUE (parameter 8), exits: exit 3, hangs: timed out, returns: "
             "CUBLAS_STATUS_SUCCESS (C touched); context none");
+  const auto told = [](const observation& o) {
+    std::vector<std::string> names;
+    for (const auto& m : o.measurements) names.push_back(m.name);
+    return names;
+  };
+  EXPECT_THAT(told(seen),
+              ElementsAre("a row came to 'CUBLAS_STATUS_SUCCESS'", "a row came to 'crashed: SIGSEGV'",
+                          "a row came to 'CUBLAS_STATUS_INVALID_VALUE'", "a row came to 'exit 3'",
+                          "a row came to 'timed out'", "a row came to 'CUBLAS_STATUS_SUCCESS'"));
   EXPECT_EQ(arms.at(2).trials.at(0).ended, outcome::harness_failed);
   EXPECT_THAT(arms.at(2).trials.at(0).why, HasSubstr("no table"));
   EXPECT_EQ(arms.at(3).trials.at(0).ended, outcome::harness_failed);
@@ -188,6 +198,8 @@ TEST_F(road, survives_the_rows_of_a_table_and_says_what_each_came_to) {
   EXPECT_EQ(arms.at(4).trials.at(0).ended, outcome::not_provoked);
   EXPECT_THAT(arms.at(4).trials.at(0).why, HasSubstr("cublasNew"));
   EXPECT_EQ(arms.at(4).trials.at(0).calls.size(), 2U) << "no row after it";
+  EXPECT_THAT(told(arms.at(4).trials.at(0)),
+              ElementsAre("a row came to 'CUBLAS_STATUS_SUCCESS'", "a row came to ''", "a row came to ''"));
 }
 
 TEST_F(road, takes_a_second_pair_where_one_is_given) {
@@ -241,6 +253,22 @@ TEST_F(road, lists_what_is_special_about_an_arm) {
   const std::string text = cufault({"list"}).stdout_text;
   for (const char* mark : {"(full tier)\n", "(races)\n", "(second cuBLAS)\n"})
     EXPECT_THAT(text, HasSubstr(mark));
+}
+
+TEST_F(road, lists_field_failures_with_their_text_and_tells_of_one_that_is_unknown) {
+  const auto all = nlohmann::json::parse(cufault({"list", "--json"}).stdout_text);
+  const auto races =
+      std::find_if(all.begin(), all.end(), [](const auto& c) { return c["name"] == "road.races"; });
+  ASSERT_NE(races, all.end());
+  const auto& failures = (*races)["failures"];
+  ASSERT_EQ(failures.size(), 2U);
+  EXPECT_EQ(failures[0]["id"], "F-MEM-01");
+  const auto known = failures[0]["text"].get<std::string>();
+  EXPECT_THAT(known, HasSubstr("cublasCreate"));
+  EXPECT_EQ(failures[1], nlohmann::json({{"id", "F-NONE-01"}, {"text", ""}}));
+  EXPECT_THAT(cufault({"list"}).stdout_text,
+              HasSubstr("  one in four fails\n    F-MEM-01  " + known +
+                        "\n    F-NONE-01 unknown: not in cases/failures.json\n    control "));
 }
 
 TEST_F(road, names_the_causes_of_a_status_and_a_status_that_nothing_returned) {
@@ -563,15 +591,19 @@ TEST_F(road, does_not_take_a_library_that_kills_the_process_for_a_missing_gpu) {
             2);
 }
 
-TEST_F(road, tests_only_claims_of_the_ledger) {
+TEST_F(road, names_only_claims_and_field_failures_of_the_ledgers) {
   spawn_options options;
   options.keep_output = 4u << 20;
   options.argv = {CUFAULT_PROGRAM, "list", "--json"};
   const auto listed = nlohmann::json::parse(run_process(options, {}).stdout_text);
   options.argv = {CUFAULT_PROGRAM, "claims", "--json", folder};
   const std::string ledger = run_process(options, {}).stdout_text;
-  int tested = 0;
+  int tested = 0, shown = 0;
   for (const auto& c : listed) {
+    for (const auto& f : c["failures"]) {
+      ++shown;
+      EXPECT_NE(f["text"], "") << c["name"] << " names " << f["id"] << ", which cases/failures.json lacks";
+    }
     for (const auto& a : c["arms"]) {
       for (const auto& id : a["claims"]) {
         ++tested;
@@ -580,6 +612,7 @@ TEST_F(road, tests_only_claims_of_the_ledger) {
     }
   }
   EXPECT_GT(tested, 0);
+  EXPECT_GT(shown, 0);
 }
 
 TEST_F(road, judges_claims_from_records) {

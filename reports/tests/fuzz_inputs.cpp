@@ -3,6 +3,7 @@
 // Bad outside data may only ever end in an input_error: anything else that leaves a reader ends the fuzzer.
 #include "reports/claims.hpp"
 #include "reports/expectation.hpp"
+#include "reports/failures.hpp"
 #include "reports/json_input.hpp"
 #include "reports/record.hpp"
 #include "reports/render.hpp"
@@ -49,6 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   tolerate([&] {
     const cufault::json_cursor top{cufault::parse_json("input", text)};
     tolerate([&] { use(cufault::record_from(top)); });
+    tolerate([&] { static_cast<void>(cufault::failures_from(top)); });
     tolerate([&] {
       for (const auto& e : cufault::expectations_from(top, "memory.leak"))
         static_cast<void>(e.when.hold({{"cublas", "13.1.0"}, {"module_loading", "LAZY"}}));

@@ -4,6 +4,7 @@
 
 #include "reports/claims.hpp"
 #include "reports/expectation.hpp"
+#include "reports/failures.hpp"
 #include "reports/tests/examples.hpp"
 
 #include <gtest/gtest.h>
@@ -289,6 +290,7 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
   EXPECT_EQ(expectations_from(json_cursor{read_json(corpus / "expectations.json")}, "memory.leak").size(),
             1U);
   EXPECT_EQ(claims_from(json_cursor{read_json(corpus / "claims.json")}).size(), 2U);
+  EXPECT_EQ(failures_from(json_cursor{read_json(corpus / "failures.json")}).size(), 2U);
 }
 
 }  // namespace
