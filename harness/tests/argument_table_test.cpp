@@ -327,12 +327,11 @@ TEST(argument_table, counts_the_faulty_calls_that_a_look_beforehand_finds) {
   const auto found = found_beforehand(rows);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_TRUE(found[0].holds);
-  EXPECT_THAT(found[0].why, testing::HasSubstr("finds all those by a count (1 of 1), a size (1 of 1);"));
+  EXPECT_THAT(found[0].why, testing::HasSubstr("finds all those by count (1 of 1), size (1 of 1);"));
   EXPECT_THAT(found[0].why, testing::HasSubstr("of calls that go right it names 1 of 2"));
   EXPECT_FALSE(found[1].holds);
-  EXPECT_THAT(
-      found[1].why,
-      testing::HasSubstr("does not find all those by a leading dimension (1 of 2), a stride (1 of 2)"));
+  EXPECT_THAT(found[1].why,
+              testing::HasSubstr("does not find all those by leading dimension (1 of 2), stride (1 of 2)"));
   EXPECT_THAT(found_beforehand({}), testing::IsEmpty());
 }
 
