@@ -325,7 +325,8 @@ failure_case invalid_handle() {
 
   c.add("create_a_handle", arm_kind::remedy, "a created handle in place of null", create_a_handle);
   c.add("check_the_status", arm_kind::remedy, "act on the status of cublasCreate", check_the_status);
-  c.add("fresh_handle", arm_kind::remedy, "a fresh handle after the old one was destroyed", through_owners)
+  c.add("fresh_handle", arm_kind::remedy, "a fresh handle after the old one was destroyed",
+        create_a_fresh_one)
       .against = "destroyed_sgemm";
   c.add("owner", arm_kind::remedy, "an owner that is handed over destroys the handle", through_owners)
       .against = "destroyed_destroy";

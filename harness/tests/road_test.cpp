@@ -591,6 +591,7 @@ TEST_F(road, does_not_take_a_library_that_kills_the_process_for_a_missing_gpu) {
             2);
 }
 
+#ifdef CUFAULT_PROGRAM  // with all cases in it
 TEST_F(road, names_only_claims_and_field_failures_of_the_ledgers) {
   spawn_options options;
   options.keep_output = 4u << 20;
@@ -614,6 +615,7 @@ TEST_F(road, names_only_claims_and_field_failures_of_the_ledgers) {
   EXPECT_GT(tested, 0);
   EXPECT_GT(shown, 0);
 }
+#endif
 
 TEST_F(road, judges_claims_from_records) {
   run({"road.create"});
