@@ -59,7 +59,8 @@ constexpr std::size_t sufficient = 16_KiB, recommended = 32_MiB;  // documented
 /// A handle with operands whose results are known without computing them: ones, the identity, and a place for results.
 struct bench {
   static constexpr int n = 2048;
-  static constexpr std::size_t elements = std::size_t{n} * n, bytes = elements * sizeof(float);
+  static constexpr int elements = n * n;
+  static constexpr std::size_t bytes = elements * sizeof(float);
   cublasHandle_t handle = new_handle();
   char* workspace = new_memory(recommended);  // all of it is there, however little of it is granted
   float *ones = new_floats(), *identity = new_floats(), *result = new_floats();
@@ -68,7 +69,7 @@ struct bench {
   bench() {
     std::vector<float> values(elements, one);
     require(cudaMemcpy(ones, values.data(), bytes, cudaMemcpyDefault));
-    for (std::size_t i = 0; i < elements; ++i) values[i] = i % (n + 1) == 0 ? one : zero;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % (n + 1) == 0 ? one : zero;
     require(cudaMemcpy(identity, values.data(), bytes, cudaMemcpyDefault));
   }
   static float* new_floats() { return reinterpret_cast<float*>(new_memory(bytes)); }
@@ -77,13 +78,13 @@ struct bench {
 };
 
 /// What became of a routine whose result is `count` times `expected`.
-product_result checked(cublasStatus_t status, const float* at, std::size_t count, float expected) {
+product_result checked(cublasStatus_t status, const float* at, std::size_t count, double expected) {
   product_result result{.status = status, .waited = cudaDeviceSynchronize()};
   if (status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
   std::vector<float> found(count);
   result.waited = cudaMemcpy(found.data(), at, count * sizeof(float), cudaMemcpyDefault);
   result.right = std::all_of(found.begin(), found.end(),
-                             [&](float f) { return std::abs(f - expected) <= expected * 1e-4F; });
+                             [&](float f) { return std::abs(f - expected) <= expected * 1e-4; });
   return result;
 }
 
