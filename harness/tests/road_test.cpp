@@ -733,7 +733,7 @@ class case_line : public road {
                     "-B",
                     (folder / "build").string(),
                     "-DLINE=" + line,
-                    "-DMODULES=" CASE_LINE_MODULES};
+                    std::string("-DMODULES=") + CASE_LINE_MODULES};
     return run_process(options, {});
   }
 };
