@@ -51,32 +51,13 @@ std::string blamed(std::string_view said) {
   return fmt::format("parameter {}", digits.substr(0, digits.find_first_not_of("0123456789")));
 }
 
-/// cuBLASLt logs what it refuses. The lines go where they went before.
-class logged_errors {
- public:
-  logged_errors() {
-    try {
-      cublasLtLoggerSetCallback([](int level, const char* function, const char* message) {
-        constexpr int error = 1;
-        if (level == error) ++count;
-        trial::current().library_logged(fmt::format("{}: {}", function, message));
-      });
-    } catch (const missing_symbol&) {  // a pair without a logger is judged all the same
-    }
-  }
-  /// Whether there were any since the last time.
-  static bool take() { return count.exchange(0) != 0; }
-
- private:
-  static inline std::atomic<int> count{0};  // cublasLtLoggerCallback_t has no place for a pointer
-};
-
 /// What a process that runs rows has: a context, a handle, the buffers, the rows.
 struct table {
   cublasHandle_t handle = nullptr;
   std::unique_ptr<buffers> memory;
   std::unique_ptr<kept_output> output;  // for the line in which cuBLAS blames a parameter
-  logged_errors logged;
+  /// Errors that cuBLASLt logged since the last row. Whoever hears them keeps it, too.
+  std::shared_ptr<std::atomic<int>> logged = std::make_shared<std::atomic<int>>(0);
   std::vector<row> rows;
 };
 
@@ -96,6 +77,10 @@ std::shared_ptr<table> ready(trial& t, const std::vector<row_maker>& makers, dep
   made->memory = std::make_unique<buffers>();
   made->rows = made_by(makers, made->handle, *made->memory, how_deep);
   made->output = std::make_unique<kept_output>(STDOUT_FILENO);
+  t.hear_library_log([count = made->logged](int level, std::string_view) {
+    constexpr int error = 1;
+    if (level == error) ++*count;
+  });
   return made;
 }
 
@@ -113,7 +98,7 @@ bool loses_results(const argument_check::product& p) {
 status_record observed(table& on, const row& r, row_end& end) {
   on.memory->restore();
   static_cast<void>(on.output->take());
-  static_cast<void>(logged_errors::take());
+  *on.logged = 0;
   end = {.foretold = forecast_of(r.described)};
   if (r.described) {
     end.due = has_elements(*r.described);
@@ -127,7 +112,7 @@ status_record observed(table& on, const row& r, row_end& end) {
   std::vector<std::string> details;
   if (!said.by.empty()) details.push_back(said.by);
   if (auto parameter = blamed(on.output->take()); !parameter.empty()) details.push_back(std::move(parameter));
-  if (logged_errors::take()) details.emplace_back("logged");
+  if (*on.logged > 0) details.emplace_back("logged");
   if (waited == cudaSuccess) {
     end.written = on.memory->written();
     details.push_back(words_for_written(end.written));

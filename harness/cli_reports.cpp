@@ -227,7 +227,7 @@ int list_cases(bool json) {
     for (const auto& f : c["failures"]) {
       const auto text = f["text"].get<std::string>();
       fmt::print("    {:<9} {}\n", f["id"].get<std::string>(),
-                 text.empty() ? "unknown: not in cases/failures.json" : text);
+                 text.empty() ? "unknown: not in cases/failures.json" : "reported: " + text);
     }
     for (const auto& a : c["arms"]) {
       std::string claims;

@@ -85,8 +85,8 @@ void apply_limits(const resource_limits& limits) {
 void listen_to_cublaslt() {
   constexpr int errors_and_hints = 1 | 4;
   try {
-    cublasLtLoggerSetCallback([](int, const char* function, const char* message) {
-      if (the_trial != nullptr) the_trial->library_logged(fmt::format("{}: {}", function, message));
+    cublasLtLoggerSetCallback([](int level, const char* function, const char* message) {
+      if (the_trial != nullptr) the_trial->library_logged(level, function, message);
     });
     cublasLtLoggerSetMask(errors_and_hints);
   } catch (const missing_symbol&) {  // a pair without a logger is judged all the same
@@ -248,8 +248,17 @@ void trial::find(const char* frame, std::string_view claim, bool holds, std::str
   send({{"t", frame}, {"claim", claim}, {"holds", holds}, {"why", why}});
 }
 
-void trial::library_logged(std::string_view line) {
-  if (!over_ && logged_.fetch_add(1) < logged_lines_kept) send({{"t", "log"}, {"line", line}});
+void trial::hear_library_log(log_listener listener) {
+  const std::lock_guard lock(hearing_);
+  listener_ = std::move(listener);
+}
+
+void trial::library_logged(int level, std::string_view function, std::string_view message) {
+  if (over_) return;
+  if (logged_.fetch_add(1) < logged_lines_kept)
+    send({{"t", "log"}, {"line", fmt::format("{}: {}", function, message)}});
+  const std::lock_guard lock(hearing_);
+  if (listener_) listener_(level, message);
 }
 
 int trial::compute_capability() const {

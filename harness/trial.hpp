@@ -21,6 +21,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -119,6 +120,11 @@ class trial {
   std::vector<std::string> each_row(std::size_t rows, const std::function<row_function()>& set_up,
                                     std::chrono::milliseconds patience = std::chrono::seconds(10));
 
+  /// Hears what cuBLASLt logs from here on, in any thread, one message at a time; level 1 is an error. The first hundred messages of a
+  /// trial are recorded whether anybody listens or not.
+  using log_listener = std::function<void(int level, std::string_view message)>;
+  void hear_library_log(log_listener listener);
+
   /// Ends the trial and the process as returning from main would, with whatever exit handlers and static
   /// destructors there are: what they observe still counts. Does not return.
   [[noreturn]] void end_through_exit();
@@ -133,7 +139,7 @@ class trial {
   /// The macros' ends.
   void begin_call(const char* text);
   void end_call(const status_record& status, double milliseconds);
-  void library_logged(std::string_view line);  ///< from any thread; the first hundred lines are kept
+  void library_logged(int level, std::string_view function, std::string_view message);  ///< from any thread
 
   static void after_exit_handlers();  ///< the last thing in the process
 
@@ -159,6 +165,8 @@ class trial {
   int exit_code_of_next_ = 0;
   bool ends_through_exit_ = false;
   std::atomic<int> logged_{0};
+  std::mutex hearing_;
+  log_listener listener_;
   std::atomic<bool> over_{false};  // what the library logs from an exit handler comes too late to be told
 };
 

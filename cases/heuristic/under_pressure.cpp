@@ -91,18 +91,16 @@ std::atomic<int>& load_failures() {
   return count;
 }
 
-/// Counts them from now on, and passes on to the trial what is logged.
-void count_load_failures() {
-  require(cublasLtLoggerSetCallback([](int, const char* function, const char* message) {
-    if (std::string_view(message).find("cuLibrary") != std::string_view::npos) ++load_failures();
-    trial::current().library_logged(fmt::format("{}: {}", function, message));
-  }));
+void count_load_failures(trial& t) {
+  t.hear_library_log([](int, std::string_view message) {
+    if (message.find("cuLibrary") != std::string_view::npos) ++load_failures();
+  });
 }
 
 /// The first query of a process, and what it took: S2-2.
 cublasStatus_t first_query(trial& t, cublasLtHandle_t light, lt_problem& problem,
                            std::size_t workspace_bytes) {
-  count_load_failures();
+  count_load_failures(t);
   const std::size_t free = free_device_memory();
   const cublasStatus_t asked = query(light, problem, workspace_bytes);
   const double taken = taken_since(free);

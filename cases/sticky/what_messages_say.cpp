@@ -85,12 +85,9 @@ std::string& logged() {
   return lines;
 }
 
-void listen() {
+void listen(trial& t) {
   logged().clear();
-  require(cublasLtLoggerSetCallback([](int, const char* function, const char* message) {
-    logged() += fmt::format("{}\n", message);
-    trial::current().library_logged(fmt::format("{}: {}", function, message));
-  }));
+  t.hear_library_log([](int, std::string_view message) { logged() += fmt::format("{}\n", message); });
 }
 
 // ---- control ----
@@ -99,7 +96,7 @@ void control(trial& t) {
   const cublasHandle_t handle = handle_here(t);
   cublasLtHandle_t light = nullptr;
   require(cublasLtCreate(&light));
-  listen();
+  listen(t);
   const printed_text printed = printed_by([&] {
     observe(product(handle));
     observe(lt_heuristic(light, shape::lda, shape::k));
@@ -121,7 +118,7 @@ void small_lda(trial& t) {
 /// What cuBLASLt says with its logging on, which is the harness's doing, and what is left without.
 void lt_refuses(trial& t, std::string_view cause, int lda, int rows_of_b) {
   const cublasLtHandle_t light = lt_handle_here(t);
-  listen();
+  listen(t);
   const cublasStatus_t status = observe(lt_heuristic(light, lda, rows_of_b));
   hints_at(t, cause, "with logging on, cuBLASLt logs", logged());
   hints_at(t, cause, "cublasGetStatusString", cublasGetStatusString(status));

@@ -267,7 +267,7 @@ TEST_F(road, lists_field_failures_with_their_text_and_tells_of_one_that_is_unkno
   EXPECT_THAT(known, HasSubstr("cublasCreate"));
   EXPECT_EQ(failures[1], nlohmann::json({{"id", "F-NONE-01"}, {"text", ""}}));
   EXPECT_THAT(cufault({"list"}).stdout_text,
-              HasSubstr("  one in four fails\n    F-MEM-01  " + known +
+              HasSubstr("  one in four fails\n    F-MEM-01  reported: " + known +
                         "\n    F-NONE-01 unknown: not in cases/failures.json\n    control "));
 }
 
