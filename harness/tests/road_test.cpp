@@ -202,6 +202,17 @@ TEST_F(road, survives_the_rows_of_a_table_and_says_what_each_came_to) {
               ElementsAre("a row came to 'CUBLAS_STATUS_SUCCESS'", "a row came to ''", "a row came to ''"));
 }
 
+TEST_F(road, records_what_the_library_logs_and_lets_a_trial_hear_it) {
+  ASSERT_EQ(run({"road.rows/hear_the_library_log"}).exit_code, 0);
+  const record r = load_record(files(".json").at(0));
+  const observation& seen = r.cases.at(0).arms.back().trials.at(0);
+  EXPECT_THAT(seen.library_log,
+              ElementsAre("cublasLtMatmul: refused", "cublasLtMatmul: a hint", "cublasLtMatmul: refused"));
+  ASSERT_EQ(seen.measurements.size(), 1U);
+  EXPECT_EQ(seen.measurements[0].value, 1)
+      << "not the hint, and not what came when nobody listened any longer";
+}
+
 TEST_F(road, takes_a_second_pair_where_one_is_given) {
   const std::map<std::string, std::string> other{{"CUFAULT_OTHER_CUBLAS", fs::path(FAKE_CUBLAS_DIR) / "old"}};
   ASSERT_EQ(run({"road.ends/other_pair"}, other).exit_code, 0);

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 const std::vector<cufault::case_properties>& cufault::all_properties() {
@@ -225,6 +226,19 @@ void row_without_its_function(trial& t) {
   tell_rows(t, came_to);
 }
 
+void hear_the_library_log(trial& t) {
+  int errors = 0;
+  t.hear_library_log([&](int level, std::string_view message) {
+    if (level == 1 && message == "refused") ++errors;
+  });
+  t.library_logged(1, "cublasLtMatmul", "refused");
+  t.library_logged(4, "cublasLtMatmul", "a hint");
+  t.hear_library_log({});
+  t.library_logged(1, "cublasLtMatmul", "refused");
+  t.measure("errors heard", errors);
+  observe_call("cublasLtMatmul", [] { return CUBLAS_STATUS_INVALID_VALUE; });
+}
+
 failure_case road_rows() {
   failure_case c;
   c.name = "road.rows";
@@ -237,6 +251,7 @@ failure_case road_rows() {
   add("rows_without_set_up", arm_kind::fault, rows_without_set_up);
   add("crash_between_rows", arm_kind::fault, crash_between_rows);
   add("row_without_its_function", arm_kind::fault, row_without_its_function);
+  add("hear_the_library_log", arm_kind::fault, hear_the_library_log);
   return c;
 }
 
