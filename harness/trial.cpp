@@ -186,6 +186,7 @@ struct trial::progress {
   std::atomic<std::size_t> done{0};  ///< rows that are over
   std::atomic<bool> in_call{false};
   std::atomic<bool> damaged{false};  ///< by the last row that is over
+  std::atomic<bool> usable{false};   ///< proved behind the last row
   /// What each row came to, behind this.
   using name = std::array<char, 64>;
   name* names() { return reinterpret_cast<name*>(this + 1); }
@@ -424,9 +425,11 @@ std::vector<std::string> trial::each_row(std::size_t rows, const std::function<r
   if (shared == MAP_FAILED) throw setup_failed("no memory to share with the processes that run rows");
   progress& now = *new (shared) progress;
   progress_ = &now;
+  context_of_rows_.clear();
   while (now.done < rows) {
     const std::size_t first = now.done;
     now.damaged = false;
+    now.usable = false;
     const pid_t forked = fork();
     if (forked < 0)
       throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
@@ -438,6 +441,7 @@ std::vector<std::string> trial::each_row(std::size_t rows, const std::function<r
           now.damaged = opened_ && cudaDeviceSynchronize() != cudaSuccess;
           now.done = row + 1;
         }
+        now.usable = opened_ && !now.damaged && context_state() == "usable";
       });
       now.in_call = false;  // a call that threw came to nothing: why is told
       _exit(0);
@@ -453,6 +457,10 @@ std::vector<std::string> trial::each_row(std::size_t rows, const std::function<r
     } else if (now.done < rows && !now.damaged) {
       break;  // set_up or a row has said why
     }
+    if (now.damaged)
+      context_of_rows_ = "damaged";
+    else if (now.usable && context_of_rows_.empty())
+      context_of_rows_ = "usable";
   }
   std::vector<std::string> came_to;
   for (std::size_t row = 0; row < rows; ++row) came_to.emplace_back(now.names()[row].data());
@@ -533,7 +541,10 @@ void trial::run_body() {
 }
 
 void trial::report_context() {
-  send({{"t", "context"}, {"state", arm_.needs == need::gpu ? context_state() : std::string("none")}});
+  // A context made here, only to be proved, would cost as much as one of the rows'.
+  const bool of_rows = !opened_ && !context_of_rows_.empty();
+  const auto state = [&] { return of_rows ? context_of_rows_ : context_state(); };
+  send({{"t", "context"}, {"state", arm_.needs == need::gpu ? state() : std::string("none")}});
 }
 
 void trial::report_done() {

@@ -115,7 +115,8 @@ class trial {
   /// which must not have touched CUDA. As many as survive share a process, made ready by `set_up`, which returns what runs a row.
   /// Where a row ends its process or lasts longer than `patience`, that is what its call came to; where it damages the context, too,
   /// the rows after it go on in a new process. Returns what each came to, in order: the name of its last status, "crashed: SIGSEGV",
-  /// "timed out"; empty for rows that were not reached, because setting up or a row threw.
+  /// "timed out"; empty for rows that were not reached, because setting up or a row threw. The trial's context is then said to be
+  /// damaged if any row damaged its own, unless the trial opens one itself.
   using row_function = std::function<void(std::size_t)>;
   std::vector<std::string> each_row(std::size_t rows, const std::function<row_function()>& set_up,
                                     std::chrono::milliseconds patience = std::chrono::seconds(10));
@@ -161,6 +162,7 @@ class trial {
   bool opened_ = false;           // open_context() succeeded
   struct progress;                // of the process that runs rows, shared with this one
   progress* progress_ = nullptr;  // null outside of each_row()
+  std::string context_of_rows_;   // "damaged" if the last table's rows did so; empty if none opened a context
   bool continued_ = false;
   int exit_code_of_next_ = 0;
   bool ends_through_exit_ = false;
