@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   What is done with a graph into which products were captured: adding it to another graph, launching it from the device,
-//              instantiating it twice. Reported too: device memory that every captured graph takes anew.
+//              instantiating it twice. What such graphs do to device memory: capture.memory_growth.
 // Why          As documented: without a workspace of the caller's, cuBLAS may record into the graph that it allocates one and frees it,
 //              and graphs with such memory nodes are restricted.
 // Documented   cuBLAS documentation, CUDA Graphs Support: captured routines may create memory nodes, and then fail in child graphs and in
 //              graphs launched from the device; cublasSetWorkspace avoids it. CUDA Runtime API, cudaGraphAddMemAllocNode,
 //              cudaGraphAddChildGraphNode and cudaGraphInstantiate: one instantiation at a time, no child graph, no launch from the
-//              device. Reported: pytorch#83461, #85447 and #124250, cudarc#595, entrenar#325, TornadoVM#1015.
+//              device. Reported: pytorch#124250, cudarc#595, entrenar#325, TornadoVM#1015.
 // What helps   Documented: cublasSetWorkspace before the capture, after cublasSetStream. More products before the capture
 //              (pytorch#124250) and CUBLAS_WORKSPACE_CONFIG are reported not to, or not enough.
 #include "cases/capture/recording.hpp"
@@ -78,13 +78,6 @@ graph_nodes capture_and_count(trial& t, recording& r) {
   return found;
 }
 
-void give_workspace(recording& r) {
-  constexpr std::size_t recommended = 32_MiB;
-  void* workspace = nullptr;
-  require(cudaMalloc(&workspace, recommended));
-  observe(cublasSetWorkspace(r.handle, workspace, recommended));
-}
-
 // ---- what a graph is used for ----
 
 void as_child(recording& r) {
@@ -122,36 +115,6 @@ void capture_and_use(recording& r, const use& what) {
   if (end(r) && r.captured) what.make(r);
 }
 
-// ---- memory of many graphs ----
-
-constexpr int graphs = 16;
-
-/// Device memory that all graphs but the first take, which are kept.
-std::size_t taken_by_graphs(recording& r) {
-  std::size_t with_one = 0;
-  for (int i = 0; i < graphs; ++i) {
-    begin(r);
-    require(captured_sgemm(r));
-    require(cudaStreamEndCapture(r.stream, &r.graph));
-    require(cudaGraphInstantiate(&r.executable, r.graph));
-    require(replay(r));
-    if (i == 0) with_one = free_device_memory();
-  }
-  const std::size_t with_all = free_device_memory();
-  return with_one > with_all ? with_one - with_all : 0;
-}
-
-/// Graphs without a workspace of the caller's; `by_itself` is what as many with one took.
-status_record memory_of_graphs(trial& t, recording& r, std::size_t by_itself) {
-  const std::size_t taken = taken_by_graphs(r);
-  t.measure("taken by later graphs in the caller's workspace", static_cast<double>(by_itself), "bytes");
-  t.measure("taken by as many without it", static_cast<double>(taken), "bytes");
-  constexpr std::size_t less_than_any_workspace = 1_MiB;
-  return taken >= by_itself + (graphs - 1) * less_than_any_workspace
-             ? status_record{"MEMORY_GROWS_WITH_EACH", -1}
-             : status_record{"MEMORY_STAYS_AS_ASKED", 0};
-}
-
 // ---- control ----
 
 void control(trial& t) {
@@ -187,16 +150,6 @@ void used(trial& t, const use& what) {
   recording r(long_extents);
   warm_up(r);
   capture_and_use(r, what);
-}
-
-void many_graphs(trial& t) {
-  t.open_context();
-  recording r(long_extents);
-  warm_up(r);
-  give_workspace(r);
-  const std::size_t by_itself = taken_by_graphs(r);
-  observe(cublasSetStream(r.handle, r.stream));  // back to the library's own
-  observe(memory_of_graphs(t, r, by_itself));
 }
 
 // ---- remedies and dead ends ----
@@ -258,7 +211,6 @@ failure_case memory_nodes() {
         [](trial& t) { without_workspace(t, long_extents); }, {"S0-6"});
   c.add("small_product", arm_kind::fault, "a small product, without a workspace of the caller's",
         [](trial& t) { without_workspace(t, small_extents); }, {"S0-6"});
-  c.add("many_graphs", arm_kind::fault, "device memory that grows with each of 16 graphs", many_graphs);
   c.add("set_workspace", arm_kind::remedy, remedy, set_workspace);
   c.add("more_products_before", arm_kind::dead_end, "ten products before the capture", more_products_before);
   arm& configured = c.add("configure_workspace", arm_kind::dead_end, "CUBLAS_WORKSPACE_CONFIG=:4096:8",

@@ -70,6 +70,14 @@ inline void warm_up(recording& r) {
   require(multiply_at_once(r));
 }
 
+/// A workspace of the caller's, as large as is recommended for recent devices. For a handle that has its stream already.
+inline void give_workspace(recording& r) {
+  constexpr std::size_t bytes = 32 << 20;
+  void* workspace = nullptr;
+  require(cudaMalloc(&workspace, bytes));
+  observe(cublasSetWorkspace(r.handle, workspace, bytes));
+}
+
 inline void begin(recording& r, cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) {
   r.graph = nullptr;
   r.executable = nullptr;

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   cublasCreate, or the first product of a handle, while a kernel on another stream waits for something that the host
-//              does only afterwards: neither had ended when the arm was given up, after 5 s, or 8 s with eager loading.
-// Why          Creating handles, loading code at its first use, and freeing memory may wait for everything on the device.
+// What fails   The first cublasCreate or cublasLtCreate of a process, its first product, cublasDestroy and cudaFree, while a kernel
+//              on another stream waits for something that the host does only afterwards: none had ended when the arm was given up,
+//              after 5 s, or 8 s with eager loading. A further cublasCreate and cudaMalloc return at once.
+// Why          Loading code at its first use, destroying handles and freeing memory may wait for everything on the device.
 // Documented   CUDA Programming Guide, Lazy Loading: loading a kernel may require context synchronisation, so kernels that wait for
 //              each other must be loaded first. cublasDestroy implies cudaDeviceSynchronize. xla#5103, torchcomms#2334, nvbench#136,
 //              uccl#220.
-// What helps   Recommended: creating and warming up first; CUDA_MODULE_LOADING=EAGER; ending the wait before destroying.
+// What helps   Recommended: creating and warming up first; ending the wait before destroying; CUDA_MODULE_LOADING=EAGER, with which
+//              the first product was measured to wait all the same.
 // The kernel would give up after a minute; the arms are given up long before, once each, and that is their observation: what was
 // called did not return in that time.
 #include "harness/held_streams.hpp"

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A handle that is used after cudaDeviceReset.
+// What fails   A cuBLAS handle that is used after cudaDeviceReset: a product returns EXECUTION_FAILED and leaves the context damaged,
+//              cublasDestroy crashes, though not every time. cublasSetStream and a cublasLt handle do not fail (measured).
 // Why          The reset destroys the context in which the handle's workspace, streams and kernels live; the handle is not told.
 // Documented   CUDA Runtime API, cudaDeviceReset: destroys all allocations and resets all state of the device in the process. cuBLAS
 //              documentation, 2.1.2: a handle must not outlive its context. cutorch#121, #129, kaldi#2178, LBANN#1769.
@@ -113,16 +114,17 @@ failure_case device_reset() {
   c.name = "handles.device_reset";
   c.summary = "handles that are used or destroyed after cudaDeviceReset";
   c.failures = {"F-LIF-05"};
-  const auto racing = [](arm& a) -> arm& {
+  const auto racing = [](arm& a, int repeats = 5) -> arm& {
     a.races = "the handle points to what the reset has freed";
-    a.repeats = 5;
+    a.repeats = repeats;
     return a;
   };
+  constexpr int seldom_survived = 40;  // one in twenty does
   c.add("control", arm_kind::control, "the same calls without a reset", control);
 
   racing(c.add("multiply", arm_kind::fault, "a product after the reset", multiply_after));
   c.add("set_stream", arm_kind::fault, "cublasSetStream after the reset", set_stream_after);
-  racing(c.add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after));
+  racing(c.add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after), seldom_survived);
   c.add("light", arm_kind::fault, "a cublasLt product and cublasLtDestroy after the reset", light_after);
 
   c.add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle).against =
@@ -135,7 +137,8 @@ failure_case device_reset() {
                select_the_device_again))
       .against = "multiply";
   racing(c.add("destroy_late", arm_kind::dead_end, "destroy the old handle after the reset, create another",
-               destroy_late))
+               destroy_late),
+         seldom_survived)
       .against = "multiply";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   c.quick = {"control", "multiply", "light", "another_handle", "destroy_before", "drop_the_reset"};

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Device memory that every graph with a captured product takes anew, and keeps as long as it lives.
+// Why          As documented: without a workspace of the caller's, cuBLAS may record into the graph that it allocates one and frees it.
+//              Whether that takes device memory once for all graphs of a stream, or for each of them, is what the arms find out.
+// Documented   cuBLAS documentation, CUDA Graphs Support: captured routines may create memory nodes; cublasSetWorkspace avoids it. CUDA
+//              Programming Guide, graph memory nodes: graphs that cannot run at the same time may share what they allocate. Reported:
+//              pytorch#83461 and #85447; said to be over with CUDA 12.2: pytorch#124250.
+// What helps   Documented: cublasSetWorkspace before the capture, after cublasSetStream. The nodes, and what else they make impossible:
+//              capture.memory_nodes.
+#include "cases/capture/recording.hpp"
+#include "harness/squeeze.hpp"
+
+namespace cufault {
+namespace {
+
+constexpr int graphs = 16;
+
+/// Device memory that all graphs but the first take. They are kept.
+std::size_t taken_by_graphs(recording& r) {
+  std::size_t with_one = 0;
+  for (int i = 0; i < graphs; ++i) {
+    begin(r);
+    require(captured_sgemm(r));
+    require(cudaStreamEndCapture(r.stream, &r.graph));
+    require(cudaGraphInstantiate(&r.executable, r.graph));
+    require(replay(r));
+    if (i == 0) with_one = free_device_memory();
+  }
+  const std::size_t with_all = free_device_memory();
+  return with_one > with_all ? with_one - with_all : 0;
+}
+
+/// A product, a workspace of the caller's for it, and what graphs take by themselves: without a workspace of theirs.
+struct growth {
+  recording r{long_extents};
+  std::size_t by_themselves = 0;
+
+  explicit growth(trial& t) {
+    warm_up(r);
+    give_workspace(r);
+    by_themselves = taken_by_graphs(r);
+    t.measure("taken by graphs in the caller's workspace", static_cast<double>(by_themselves), "bytes");
+  }
+};
+
+status_record memory_of_graphs(trial& t, growth& g) {
+  const std::size_t taken = taken_by_graphs(g.r);
+  t.measure("taken by as many later graphs", static_cast<double>(taken), "bytes");
+  constexpr std::size_t less_than_any_workspace = 1_MiB;
+  return taken >= g.by_themselves + (graphs - 1) * less_than_any_workspace
+             ? status_record{"MEMORY_GROWS_WITH_EACH", -1}
+             : status_record{"MEMORY_STAYS_AS_ASKED", 0};
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  growth g(t);
+  observe(memory_of_graphs(t, g));
+}
+
+// ---- fault and remedy ----
+
+void without_workspace(trial& t, growth& g) {
+  observe(cublasSetStream(g.r.handle, g.r.stream));  // drops the caller's
+  observe(memory_of_graphs(t, g));
+}
+
+void many_graphs(trial& t) {
+  t.open_context();
+  growth g(t);
+  without_workspace(t, g);
+}
+
+void set_workspace(trial& t) {
+  t.open_context();
+  growth g(t);
+  without_workspace(t, g);
+  t.apply("cublasSetWorkspace before the captures");
+  give_workspace(g.r);
+  observe(memory_of_graphs(t, g));
+}
+
+// ---- the case ----
+
+failure_case memory_growth() {
+  failure_case c;
+  c.name = "capture.memory_growth";
+  c.summary = "device memory that grows with every graph of a captured product";
+  c.failures = {"F-CAP-02"};
+  c.add("control", arm_kind::control, "16 graphs and 16 more in the caller's workspace", control);
+  c.add("many_graphs", arm_kind::fault, "16 graphs without a workspace of the caller's", many_graphs);
+  c.add("set_workspace", arm_kind::remedy, "cublasSetWorkspace before the captures", set_workspace);
+  return c;
+}
+
+const register_case here{memory_growth()};
+
+}  // namespace
+}  // namespace cufault

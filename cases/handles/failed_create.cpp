@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   A call with the variable that a failed cublasCreate was to fill.
+// Why          The program goes by the handle and not by the status. What the variable then holds is what it held before, or null.
+// Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: NOT_INITIALIZED where cublasCreate was not called. One source document says
+//              to check the handle for null (S0-12).
+// What helps   Acting on cublasCreate's status.
+#include "cases/handles/no_handle.hpp"
+#include "harness/squeeze.hpp"
+#include "harness/trial.hpp"
+
+#include <fmt/format.h>
+
+namespace cufault {
+namespace {
+
+product_operands operands() {
+  product_operands on;
+  require(prepare_product(fresh_seed(), &on));
+  return on;
+}
+
+// ---- control ----
+
+void control(trial& t) {
+  t.open_context();
+  const product_operands on = operands();
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  multiply_by(handle, on);
+  observe(product(handle));
+  observe(cublasDestroy(handle));
+}
+
+// ---- faults ----
+
+/// cublasCreate fails, and the caller goes by the handle instead of the status.
+cublasHandle_t create_and_look_for_null(trial& t, void* before) {
+  auto handle = static_cast<cublasHandle_t>(before);
+  const cublasStatus_t status = observe(cublasCreate(&handle));
+  if (status == CUBLAS_STATUS_SUCCESS)
+    throw not_provoked("cublasCreate, which was to fail, succeeded; there is no failure to detect");
+  t.conclude("S0-12", handle == nullptr,
+             fmt::format("cublasCreate returned {}: a variable that was {} before is {} after",
+                         record_of(status).name, before == nullptr ? "null" : "a pointer to garbage",
+                         handle == nullptr  ? "null"
+                         : handle == before ? "untouched"
+                                            : "another pointer"));
+  return handle;
+}
+
+void ignore_the_status_without_a_gpu(trial& t, void* before) {
+  multiply_by(create_and_look_for_null(t, before), {});
+}
+
+void ignore_the_status(trial& t, void* before) {
+  t.open_context();
+  const product_operands on = operands();
+  const auto device = current_device_memory();
+  const squeeze held(*device, 16_MiB);
+  multiply_by(create_and_look_for_null(t, before), on);
+}
+
+// ---- remedies ----
+
+void check_the_status(trial& t) {
+  t.open_context();
+  const product_operands on = operands();
+  const auto device = current_device_memory();
+  squeeze held(*device, 16_MiB);
+  cublasHandle_t handle = nullptr;
+  observe(cublasCreate(&handle));
+  multiply_by(handle, on);
+  t.apply("act on cublasCreate's status: free the memory, create again");
+  held.release();
+  create_and_multiply();
+}
+
+// ---- the case ----
+
+failure_case failed_create() {
+  failure_case c;
+  c.name = "handles.failed_create";
+  c.summary = "what a failed cublasCreate leaves behind, taken for a handle";
+  c.failures = {"F-LIF-01"};
+  // Without a device cublasCreate fails, whether there is a driver or not.
+  const auto on_the_host = [](arm& a) -> arm& {
+    a.needs = need::host;
+    a.environment["CUDA_VISIBLE_DEVICES"] = "-1";
+    return a;
+  };
+  const auto racing = [](arm& a) -> arm& {
+    a.races = "what the library finds in memory that is no handle is chance";
+    a.repeats = 5;
+    return a;
+  };
+  c.add("control", arm_kind::control, "cublasCreate with room for it", control);
+  on_the_host(c.add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
+                    libraries_answer));
+
+  on_the_host(c.add("null_host", arm_kind::fault, "no device, the variable null before",
+                    [](trial& t) { ignore_the_status_without_a_gpu(t, nullptr); }, {"S0-12"}));
+  racing(on_the_host(
+      c.add("uninitialised_host", arm_kind::fault, "no device, the variable a pointer to garbage before",
+            [](trial& t) { ignore_the_status_without_a_gpu(t, block_of(garbage_byte)); }, {"S0-12"})));
+  c.add("null", arm_kind::fault, "too little memory, the variable null before",
+        [](trial& t) { ignore_the_status(t, nullptr); }, {"S0-12"});
+  racing(c.add("uninitialised", arm_kind::fault,
+               "too little memory, the variable a pointer to garbage before",
+               [](trial& t) { ignore_the_status(t, block_of(garbage_byte)); }, {"S0-12"}));
+
+  c.add("check_the_status", arm_kind::remedy, "act on the status of cublasCreate", check_the_status).against =
+      "null";
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
+  c.quick = {"control", "control_host", "null_host", "null"};
+  return c;
+}
+
+const register_case here{failed_create()};
+
+}  // namespace
+}  // namespace cufault

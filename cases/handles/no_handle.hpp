@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What stands for a handle in invalid_handle.cpp and failed_create.cpp.
+#pragma once
+
+#include "harness/trial.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace cufault {
+
+/// Mapped memory that no library wrote, larger than any handle: zeroed as by calloc, or garbage, as an uninitialised
+/// variable may point to.
+inline void* block_of(int byte) {
+  alignas(64) static std::array<unsigned char, 1 << 20> block;
+  std::memset(block.data(), byte, block.size());
+  return block.data();
+}
+
+constexpr int zero_byte = 0, garbage_byte = 0xA5;
+
+/// Not product(), which needs a GPU before it gets as far as cublasSgemm. Without a GPU there are no operands.
+inline void multiply_by(cublasHandle_t handle, const product_operands& on) {
+  using shape = product_shape;
+  const float one = 1, zero = 0;
+  observe(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on.a, shape::lda,
+                      on.b, shape::ldb, &zero, on.c, shape::ldc));
+}
+
+}  // namespace cufault
