@@ -7,12 +7,16 @@
 //              counts. Of the launches nothing is said. Supposed: up to seven bits and a sign fit into one slice of eight; more need a
 //              second.
 // Documented   cuBLAS library, Floating Point Emulation: CUBLAS_EMULATE_DOUBLE_PRECISION, CUBLAS_EMULATION_STRATEGY and
-//              CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT, from 13.0 Update 2 and compute capability 8.0 on. Release notes: RN-08
-//              (CUB-9302), resolved in 13.1; RN-10 (5692684), 7 bits or fewer, resolved in 13.1 Update 1.
+//              CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT, from 13.0 Update 2 on, with compute capability 8.x, 9.0, 10.0, 11.0 and
+//              12.x. Release notes: RN-08 (CUB-9302), resolved in 13.1; RN-10 (5692684), 7 bits or fewer, resolved in 13.1 Update 1.
 // What helps   For the environment, documented: the same by the functions that set a handle. Tried besides, for few bits: more of
 //              them, and no emulation.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: neither. Products are emulated where a handle or the environment asks for it, by
+//              every handle tried, whatever its memory held, and with 1 to 7 bits as well. What a handle tells of itself says nothing of
+//              the environment: it is as without it.
 //
-// CUBLAS_EMULATE_SINGLE_PRECISION is left alone: its numbers are not limited to fewer bits, so that they tell nothing.
+// CUBLAS_EMULATE_SINGLE_PRECISION is left alone: its numbers are not limited to fewer bits, so that they tell nothing (and it is documented
+// for compute capability 10.0 and 10.3 alone).
 #include "cases/numbers/fine_product.hpp"
 
 #include <cublas_v2.h>
@@ -138,8 +142,8 @@ void require_emulation(fine_doubles& work) {
   const emulation_result seen = by_dgemm(work, handle);
   if (!seen.product.ok() || !seen.limited)
     throw not_provoked(fmt::format(
-        "a handle that is told to emulate does not, a product comes to {} {}: take compute capability 8.0 to "
-        "12.x and cuBLAS 13.1 or later",
+        "a handle that is told to emulate does not, a product comes to {} {}: take compute capability 8.x, "
+        "9.0, 10.0, 11.0 or 12.x and cuBLAS 13.1 or later",
         record_of(seen).name, record_of(seen).detail));
 }
 

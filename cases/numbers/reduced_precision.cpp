@@ -9,6 +9,8 @@
 //              #153095 and #92599, TransformerEngine#3440.
 // What helps   Documented: CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION; with cuBLASLt, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
 //              or a configuration that adds up in the compute type.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: all of that in configurations that are told to, not by cublasGemmEx in the default
+//              mode, nor by what the heuristic proposes for these shapes.
 #include "cases/numbers/configurations.hpp"
 #include "harness/checked_product.hpp"
 #include "kernels/compare.hpp"
@@ -133,7 +135,7 @@ survey multiply_by_each_algorithm(const workbench& on, const split& how) {
   return s;
 }
 
-/// Everything that the heuristic proposes for a shape under a mask of schemes.
+/// Everything that the heuristic proposes for a shape under a mask of schemes, and how many of them split k, and add up in half precision.
 survey multiply_as_proposed(const workbench& on, const product_extents& shape, std::uint32_t mask) {
   cancelling_product p(shape, CUDA_R_16F);
   lt_problem problem(p.described());
@@ -142,10 +144,22 @@ survey multiply_as_proposed(const workbench& on, const product_extents& shape, s
   s.first_failing.status = problem.heuristic(on.light, workbench::workspace_bytes);
   if (s.first_failing.status == CUBLAS_STATUS_SUCCESS && problem.results().empty())
     s.first_failing.status = CUBLAS_STATUS_NOT_SUPPORTED;
+  int split = 0, in_half = 0;
   for (const auto& proposed : problem.results()) {
+    const auto scheme = configured<std::uint32_t>(proposed.algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+    const bool is_split = parts_of(proposed.algo) > 1;
+    split += is_split ? 1 : 0;
+    in_half += is_split && scheme != CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE ? 1 : 0;
     add(s, p, proposed.algo, p.by_lt(on, problem, proposed.algo));
     if (s.over()) break;
   }
+  const auto measure = [&, words = fmt::format("k = {}, mask {}", shape.k, mask)](const char* what,
+                                                                                  auto count) {
+    trial::current().measure(fmt::format("{}: {}", words, what), static_cast<double>(count));
+  };
+  measure("proposals", problem.results().size());
+  measure("proposals that split k", split);
+  measure("proposals that add up the parts in half precision", in_half);
   return s;
 }
 

@@ -3,17 +3,20 @@
 //
 // What fails   NaN that a product should pass on and does not, or passes on and should not; products over nothing at all.
 // Why          Supposed: max(x, 0) takes NaN for less than anything. BLAS does not read A and B where alpha or K is 0; a kernel that
-//              multiplies by an alpha of 0 does, and may find out too late that it is 0 where alpha is in device memory.
+//              multiplies by an alpha of 0 does.
 // Documented   cublasLtEpilogue_t: CUBLASLT_EPILOGUE_RELU is max(x, 0). Reported: a NaN becomes 0 (forums.developer.nvidia.com
-//              329783). Release notes of CUDA 12.4, known issues: an alpha of 0 in device memory. Release notes of CUDA 12.6 (4614629):
-//              a floating-point exception with a K of 0, resolved.
-// What helps   Reported: ReLU in a step of its own. Documented: alpha in host memory. K = 0: nothing to remedy; the arm
-//              guards against its return.
+//              329783). Release notes of CUDA 12.4, known issues: routines of level 2 and 3 may not treat an alpha of 0 as BLAS does
+//              where it is in device memory. Release notes of CUDA 12.6 (4614629): a floating-point exception with a K of 0, resolved.
+// What helps   Reported: ReLU in a step of its own. By what the note does not say of it: alpha in host memory. K = 0: nothing to remedy;
+//              the arm guards against its return.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: with an alpha of 0 an A of NaN makes the numbers wrong wherever alpha is, in all
+//              routines tried but cublasSgemm and cublasSgemv: host memory does not help. ReLU passes NaN on. With a K of 0 all is right.
 #include "harness/checked_product.hpp"
 #include "harness/lt_problem.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -62,14 +65,21 @@ struct bench {
   [[nodiscard]] const float* beta() const { return alpha() + 1; }
   [[nodiscard]] static float* floats(const guarded_array& of) { return static_cast<float*>(of.data()); }
 
-  /// `call` on C as it was, or poisoned where beta is 0.
+  /// `call` on C as it was, or poisoned where beta is 0. Wrong numbers are told: "1024 wrong, 1024 of them NaN".
   template <class Call>
-  product_result by(Call&& call, const numbers& expected) {
+  told_product by(Call&& call, const numbers& expected) {
     if (host_scalars[1] == 0)
       c.poison();
     else
       c.put(of_c);
-    return compared(call(), c, expected);
+    told_product told{.result = compared(call(), c, expected)};
+    if (record_of(told.result).name != "WRONG_NUMBERS") return told;
+    const numbers found = c.get();
+    const auto wrong = differing(expected, found);
+    const auto nan =
+        std::count_if(wrong.begin(), wrong.end(), [&](std::size_t i) { return std::isnan(found[i]); });
+    told.detail = fmt::format("{} wrong, {} of them NaN", wrong.size(), nan);
+    return told;
   }
 
   /// C times beta where (row, column) is in `where`, and as it was elsewhere.
@@ -96,16 +106,16 @@ struct bench {
 
 // ---- products over k, of which 0 is one ----
 
-product_result by_gemm_ex(bench& b, int k, const numbers& expected) {
+told_product by_gemm_ex(bench& b, int k, const numbers& expected) {
   return b.by([&] { return gemm_ex(b.handle, b.described(k), b.c.data()); }, expected);
 }
 
-product_result by_sgemm(bench& b, int k, const numbers& expected) {
+told_product by_sgemm(bench& b, int k, const numbers& expected) {
   return b.by([&] { return sgemm(b.handle, b.described(k), b.c.data()); }, expected);
 }
 
 /// Two matrices of half as many columns.
-product_result sgemm_strided_batched(bench& b, int k, const numbers& expected) {
+told_product sgemm_strided_batched(bench& b, int k, const numbers& expected) {
   return b.by(
       [&] {
         return cublasSgemmStridedBatched(b.handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n / 2, k, b.alpha(),
@@ -115,8 +125,8 @@ product_result sgemm_strided_batched(bench& b, int k, const numbers& expected) {
       expected);
 }
 
-product_result lt_matmul(bench& b, int k, const numbers& expected,
-                         std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT) {
+told_product lt_matmul(bench& b, int k, const numbers& expected,
+                       std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT) {
   lt_problem problem(b.described(k));
   set_attribute(problem.operation(), CUBLASLT_MATMUL_DESC_POINTER_MODE,
                 std::int32_t{b.on_device ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST});
@@ -129,15 +139,15 @@ product_result lt_matmul(bench& b, int k, const numbers& expected,
       expected);
 }
 
-using product_over_k = product_result (*)(bench&, int k, const numbers& expected);
+using product_over_k = told_product (*)(bench&, int k, const numbers& expected);
 
-product_result lt_matmul_plain(bench& b, int k, const numbers& expected) {
+told_product lt_matmul_plain(bench& b, int k, const numbers& expected) {
   return lt_matmul(b, k, expected);
 }
 
 // ---- alpha = 0: nothing of A and B may be read ----
 
-product_result sgemv(bench& b) {
+told_product sgemv(bench& b) {
   const numbers first_column = b.scaled([](int, int column) { return column == 0; });
   return b.by(
       [&] {
@@ -147,7 +157,7 @@ product_result sgemv(bench& b) {
       first_column);
 }
 
-product_result ssymm(bench& b) {
+told_product ssymm(bench& b) {
   return b.by(
       [&] {
         return cublasSsymm(b.handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, b.alpha(), b.floats(b.a),
@@ -156,7 +166,7 @@ product_result ssymm(bench& b) {
       b.scaled());
 }
 
-product_result ssyrk(bench& b) {
+told_product ssyrk(bench& b) {
   const numbers lower = b.scaled([](int row, int column) { return row >= column; });
   return b.by(
       [&] {
@@ -167,7 +177,7 @@ product_result ssyrk(bench& b) {
 }
 
 /// C in place of a right-hand side: 0 is the solution whatever A is.
-product_result strsm(bench& b) {
+told_product strsm(bench& b) {
   return b.by(
       [&] {
         return cublasStrsm(b.handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
@@ -176,7 +186,7 @@ product_result strsm(bench& b) {
       numbers(elements, 0));
 }
 
-product_result strmm(bench& b) {
+told_product strmm(bench& b) {
   return b.by(
       [&] {
         return cublasStrmm(b.handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
@@ -224,7 +234,7 @@ numbers relu(numbers of) {
 told_product multiply_with_relu(bench& b) {
   b.scalars(1, 0);
   const numbers expected = relu(product_of(b));
-  told_product told{.result = lt_matmul(b, n, expected, CUBLASLT_EPILOGUE_RELU)};
+  told_product told = lt_matmul(b, n, expected, CUBLASLT_EPILOGUE_RELU);
   if (told.result.status != CUBLAS_STATUS_SUCCESS || told.result.waited != cudaSuccess) return told;
   const numbers found = b.c.get();
   int made_zero = 0;
@@ -237,7 +247,7 @@ told_product multiply_with_relu(bench& b) {
 product_result multiply_then_relu(bench& b) {
   b.scalars(1, 0);
   const numbers product = product_of(b);
-  product_result result = lt_matmul(b, n, product);
+  product_result result = lt_matmul(b, n, product).result;
   if (result.ok()) result.right = differing(relu(product), relu(b.c.get())).empty();
   return result;
 }
