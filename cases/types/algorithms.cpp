@@ -9,6 +9,11 @@
 //              refuses will not run; what it takes may still fail, over alignment). cuBLAS documentation: without an algorithm one is
 //              chosen with default preferences; a raft#3106 comment says INVALID_VALUE. Release notes: since 13.0 Update 2 C == D with
 //              other descriptions is refused (5471880). cublas<t>gemmGroupedBatched: NOT_SUPPORTED in device pointer mode. Users: imp#929.
+// Measured     H200, cuBLAS 13.1.0: less workspace than the algorithm says is INVALID_VALUE. An algorithm is found for no workspace at
+//              all: a mask of reduction schemes keeps out no algorithm that does without one. None given: right numbers. An algorithm
+//              of another product is NOT_SUPPORTED or does; AlgoCheck tells which, but for addresses and for BF16 by one of FP16,
+//              which it refuses and which is right. D as C under another description is INVALID_VALUE, groups in device pointer
+//              mode NOT_SUPPORTED.
 // What helps   Recommended: the same size for preference and call; cublasLtMatmulAlgoCheck before reuse, and a fresh query where it
 //              refuses; the same description for C and D, or an address of its own for a C that is not read; host pointer mode.
 #include "cases/types/lt_products.hpp"
@@ -269,12 +274,24 @@ void smaller_workspace(trial& t) {
                          counted(came_to)));
 }
 
+/// Whether the mask has kept algorithms out that do not split k.
+void measure_parts(trial& t, const lt_problem& problem, const char* words) {
+  if (problem.results().empty()) return;
+  std::int32_t parts = 0;
+  std::size_t size = 0;
+  require(cublasLtMatmulAlgoConfigGetAttribute(&problem.results().front().algo,
+                                               CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &size));
+  t.measure(words, parts);
+}
+
 void tiny_preference(trial& t) {
   t.open_context();
   const cublasLtHandle_t light = new_lt_handle();
   long_sum sum;
   observe(query_for_sums_in_workspace(sum.problem, light, 0));
+  measure_parts(t, sum.problem, "parts of k, without a workspace");
   observe(query_for_sums_in_workspace(sum.problem, light, 256));
+  measure_parts(t, sum.problem, "parts of k, with 256 bytes");
 }
 
 void stale(trial& t) {

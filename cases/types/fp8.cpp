@@ -10,6 +10,10 @@
 //              types, tables of scaling modes); header, cublasLtMatmulMatrixScale_t. Release notes: since 13.0 a scale pointer on a
 //              matrix that does not take it is not supported; 12.9 to 13.1 want factors of a whole matrix at 16 bytes' alignment by
 //              mistake (5728938). Users: pytorch#198126, #106844, #132005, #192707, CUDALibrarySamples#172, #274, onnxruntime#31967.
+// Measured     H200, cuBLAS 13.1.0: other operations than TN, an m or k that is no multiple of 16, E5M2 by E5M2, an FP8 result with a C
+//              of FP32 or FP8, modes of other architectures and factors at 4 mod 16 are NOT_SUPPORTED; an n of 63 is right.
+//              INVALID_VALUE come a mode without factors, D as a C of another type, and factors of matrices that take none, but
+//              of a C of BF16, which is right.
 // What helps   Recommended: store the operand transposed and use TN; pad with zeros to multiples of 16; E4M3 on one side; C of FP16 or
 //              BF16; the scale modes of the architecture, with factors, at 16 bytes' alignment, and only where they are taken.
 #include "cases/types/lt_products.hpp"

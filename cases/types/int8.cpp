@@ -4,16 +4,20 @@
 // What fails   Products of INT8 with sums of INT32: in the tiled orders of Turing and Ampere, with extents or leading dimensions that are
 //              no multiples of 4, and by cuBLASLt with more than 65536 columns or in a batch.
 // Why          The tiled orders belong to kernels of older architectures. The instructions read four elements at a time along k. The
-//              last is a defect of one release.
+//              last is a defect of some releases.
 // Documented   cuBLAS documentation, cublasLtMatmul (INT8 kernels: orders of each architecture; pointers and leading dimensions of 4
-//              bytes) and cublasGemmEx. Release notes: N above 65536 and batches are not supported in 13.0 Updates 1 and 2 (5541380),
+//              bytes) and cublasGemmEx. Release notes: N above 65536 and batches may not be supported in 13.0 Updates 1 and 2 (5541380),
 //              fixed in 13.1. Users: bitsandbytes#599, #538, #383 (the orders, on Hopper), MatX#540, tvm#9898, CTranslate2#1865.
+// Measured     H200, cuBLAS 13.1.0, of CUDA 13.0 Update 2: the tiled orders are NOT_SUPPORTED, and so is a lda or ldb that is no multiple
+//              of 4, by both libraries; n and ldc are free. 65540 columns and a batch of two are right with m and k of 128.
 // What helps   Recommended: column order with TN; zeros up to multiples of 4, or of 16; fewer columns at a time; a product at a time.
 #include "cases/types/lt_products.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -120,18 +124,24 @@ void multiply_padded_by_lt(const workbench& on, const extents& kept, const exten
 // ---- many columns, batches ----
 
 constexpr std::int64_t most_columns = 65536, many_columns = 65540;
-constexpr std::int64_t side = 128;
+/// Of m and k: whole tiles, and no more than the least that is taken. Kernels differ, and with them their limits.
+constexpr std::array<std::int64_t, 2> sides{128, 132};
+
+std::string of_side(const char* words, std::int64_t side) {
+  return fmt::format("{}, m and k {}", words, side);
+}
 
 /// B repeats itself after a number of columns that divides nothing here, so that the reference is no work.
-chosen_product wide_product() {
+chosen_product wide_product(std::int64_t side) {
   constexpr std::int64_t period = 31;
   auto p = tn({side, period, side});
   p.a.leading_dimension = p.b.leading_dimension = p.c.leading_dimension = side;
-  const auto of_a = small_numbers(side * side, fresh_seed());
-  const auto columns = small_numbers(side * period, fresh_seed());
-  const auto result = multiplied(p, 1, of_a, columns, 0, std::vector<double>(side * period));
-  const auto repeated = [](const std::vector<double>& of) {
-    std::vector<double> all(static_cast<std::size_t>(side * many_columns));
+  const auto elements = [=](std::int64_t columns) { return static_cast<std::size_t>(side * columns); };
+  const auto of_a = small_numbers(elements(side), fresh_seed());
+  const auto columns = small_numbers(elements(period), fresh_seed());
+  const auto result = multiplied(p, 1, of_a, columns, 0, std::vector<double>(elements(period)));
+  const auto repeated = [&](const std::vector<double>& of) {
+    std::vector<double> all(elements(many_columns));
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = of[i % of.size()];
     return all;
   };
@@ -144,6 +154,7 @@ cublasStatus_t multiply_columns(const workbench& on, const chosen_product& p, st
                                 std::int64_t count) {
   auto part = p.described();
   part.n = count;
+  const std::int64_t side = part.m;
   lt_operands operands = p.in_place();
   operands.b = static_cast<const std::int8_t*>(operands.b) + first * side;
   operands.c = operands.d = static_cast<std::int32_t*>(operands.d) + first * side;
@@ -151,38 +162,38 @@ cublasStatus_t multiply_columns(const workbench& on, const chosen_product& p, st
   return problem.multiply_by_first(on.light, operands, on.workspace, on.workspace_bytes);
 }
 
-product_result multiply_many_columns(const workbench& on) {
-  chosen_product p = wide_product();
+product_result multiply_many_columns(const workbench& on, std::int64_t side) {
+  chosen_product p = wide_product(side);
   return p.by([&] { return multiply_columns(on, p, 0, many_columns); });
 }
 
-product_result multiply_many_columns_in_two_parts(const workbench& on) {
-  chosen_product p = wide_product();
+product_result multiply_many_columns_in_two_parts(const workbench& on, std::int64_t side) {
+  chosen_product p = wide_product(side);
   return p.by([&] {
     if (const cublasStatus_t status = multiply_columns(on, p, 0, most_columns)) return status;
     return multiply_columns(on, p, most_columns, many_columns - most_columns);
   });
 }
 
-argument_check::product two_products() {
+argument_check::product two_products(std::int64_t side) {
   auto p = tn({side, side, side});
   p.batch = 2;
   return p;
 }
 
-product_result multiply_batch(const workbench& on) {
-  checked_product p(two_products());
+product_result multiply_batch(const workbench& on, std::int64_t side) {
+  checked_product p(two_products(side));
   return p.by_lt(on.light, on.workspace, on.workspace_bytes);
 }
 
-product_result multiply_one_at_a_time(const workbench& on) {
-  checked_product p(two_products());
+product_result multiply_one_at_a_time(const workbench& on, std::int64_t side) {
+  checked_product p(two_products(side));
   auto one = p.described();
   one.batch = 1;
   lt_problem problem(one);
   return p.by([&] {
     auto status = CUBLAS_STATUS_SUCCESS;
-    for (std::int64_t i = 0; i < two_products().batch && status == CUBLAS_STATUS_SUCCESS; ++i) {
+    for (std::int64_t i = 0; i < p.described().batch && status == CUBLAS_STATUS_SUCCESS; ++i) {
       auto* const c = static_cast<std::int32_t*>(p.c.data()) + i * one.c.stride;
       status = problem.multiply_by_first(
           on.light,
@@ -194,11 +205,17 @@ product_result multiply_one_at_a_time(const workbench& on) {
   });
 }
 
+void observe_sides(const char* words, const workbench& on,
+                   product_result (*multiply)(const workbench&, std::int64_t)) {
+  for (const std::int64_t side : sides)
+    observe_call(of_side(words, side).c_str(), [&] { return multiply(on, side); });
+}
+
 // ---- arms ----
 
 void control(trial& t) {
   const workbench on = new_workbench(t);
-  multiply_by_both(on, "TN", tn({side, side, side}));
+  for (const std::int64_t side : sides) multiply_by_both(on, of_side("TN", side), tn({side, side, side}));
 }
 
 void tiled_orders(trial& t) {
@@ -215,13 +232,11 @@ void odd_extents(trial& t) {
 }
 
 void many_columns_at_once(trial& t) {
-  const workbench on = new_workbench(t);
-  observe(multiply_many_columns(on));
+  observe_sides("65540 columns", new_workbench(t), multiply_many_columns);
 }
 
 void batch(trial& t) {
-  const workbench on = new_workbench(t);
-  observe(multiply_batch(on));
+  observe_sides("a batch of two", new_workbench(t), multiply_batch);
 }
 
 void column_order(trial& t) {
@@ -242,16 +257,16 @@ void pad(trial& t, std::int64_t to) {
 
 void split_columns(trial& t) {
   const workbench on = new_workbench(t);
-  observe(multiply_many_columns(on));
+  observe_sides("65540 columns", on, multiply_many_columns);
   t.apply("65536 columns, then the rest");
-  observe(multiply_many_columns_in_two_parts(on));
+  observe_sides("65540 columns in two parts", on, multiply_many_columns_in_two_parts);
 }
 
 void one_at_a_time(trial& t) {
   const workbench on = new_workbench(t);
-  observe(multiply_batch(on));
+  observe_sides("a batch of two", on, multiply_batch);
   t.apply("a product at a time");
-  observe(multiply_one_at_a_time(on));
+  observe_sides("two products, one at a time", on, multiply_one_at_a_time);
 }
 
 failure_case int8_products() {
@@ -259,7 +274,7 @@ failure_case int8_products() {
   c.name = "types.int8";
   c.summary = "products of INT8: tiled orders, odd extents, many columns and batches";
   c.failures = {"F-NS-05", "F-NS-06", "RN-01"};
-  c.add("control", arm_kind::control, "column order, TN, whole multiples of 16", control);
+  c.add("control", arm_kind::control, "column order, TN, whole multiples of 4 and of 16", control);
 
   c.add("tiled_orders", arm_kind::fault, "COL32 with COL4_4R2_8C and with COL32_2R_4R4", tiled_orders);
   c.add("odd_extents", arm_kind::fault, "extents and leading dimensions that are no multiples of 4",

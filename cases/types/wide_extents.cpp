@@ -7,6 +7,9 @@
 // Documented   Release notes: illegal accesses by cublasLtMatmul with m or n of 1 (5113092, 4959900), fixed in 12.8 Update 1; by
 //              cublas<t>gemv with a transposed matrix where n times incy exceeds 32 bits, and NOT_SUPPORTED by cublasZgemv where n times
 //              lda does (6207926), before 13.4.
+// Measured     H200, cuBLAS 13.1.0: cuBLASLt with m or n of 1 is right. cublas<t>gemv is right with an increment of 2^30, but for
+//              cublasZgemv with the conjugate transposed: NOT_SUPPORTED, from a heuristic of cuBLASLt. With a leading dimension of
+//              2^30 and an increment of 1 it is right.
 // What helps   Recommended: an increment of 1. Tried besides: columns that lie close together.
 //
 // Only what a gemv should touch is backed by memory: what it touches elsewhere is an illegal access at once.
@@ -216,12 +219,13 @@ std::vector<gemv_row> rows_with_incy(int incy) {
 }
 
 std::vector<gemv_row> rows_with_lda(int lda) {
-  const auto row = [=](const char* name, cublasOperation_t op) {
+  const auto row = [=](const char* name, cublasOperation_t op, int incy) {
     return gemv_row{
-        fmt::format("{}, lda {}", name, lda), gemv_of(cublasZgemv), CUDA_C_64F, op, lda, together};
+        fmt::format("{}, lda {}, incy {}", name, lda, incy), gemv_of(cublasZgemv), CUDA_C_64F, op, lda, incy};
   };
-  return {row("cublasZgemv N", CUBLAS_OP_N), row("cublasZgemv T", CUBLAS_OP_T),
-          row("cublasZgemv C", CUBLAS_OP_C)};
+  // With an increment, the conjugate transposed is a product by cuBLASLt.
+  return {row("cublasZgemv N", CUBLAS_OP_N, together), row("cublasZgemv T", CUBLAS_OP_T, together),
+          row("cublasZgemv C", CUBLAS_OP_C, together), row("cublasZgemv C", CUBLAS_OP_C, 2)};
 }
 
 void multiply_vectors(trial& t, cublasHandle_t handle, const std::vector<gemv_row>& rows) {
