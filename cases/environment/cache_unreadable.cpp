@@ -7,8 +7,9 @@
 //              cannot be used.
 // Documented   CUDA Programming Guide, CUDA Environment Variables; cutorch#677: NOT_INITIALIZED, from
 //              cublasCreate.
-// What helps   Recommended: remove the cache, or own it. Whether anything fails at all is what the arms
-//              measure: with code that the driver has to compile, and with cuBLAS.
+// Measured     Nothing fails, neither code that the driver has to compile nor cuBLAS, so that the remedy has
+//              nothing to clear. That the driver does use CUDA_CACHE_PATH the control shows: files appear in it.
+// What helps   Recommended: remove the cache, or own it.
 #include "cases/environment/other_code.hpp"
 
 #include <unistd.h>

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A program that is linked to libcublas, at its start or at the first use of what cuBLAS takes from cuBLASLt; or
-//              its products, where the loader finds nothing wrong.
+// What fails   A program that is linked to libcublas, at its start or at the first use of what cuBLAS takes from cuBLASLt; by
+//              reports also its products, where the loader finds nothing wrong.
 // Why          libcublas.so.N asks for libcublasLt.so.N by name. The loader gives it whichever it finds first, or has loaded
 //              already: LD_LIBRARY_PATH comes before the RUNPATH by which libcublas finds its own.
 // Documented   Reported: "undefined symbol: cublasLt..., version libcublasLt.so.N", or INVALID_VALUE from a product:
 //              pytorch#91067, pytorch#170676, vllm#35608, onnxruntime#8594. Source documents: version disagreement makes
 //              cublasCreate return INTERNAL_ERROR (S0-1), and any difference breaks CUDA libraries (S1-1).
+// Measured     cuBLAS 13.10 with the cuBLASLt of 13.1: cublasCreate works and the loader ends the process in the first product;
+//              loaded with all symbols at once, it is refused. cuBLAS 13.1 with the cuBLASLt of 13.10: nothing fails.
 // What helps   Recommended: no foreign folder in LD_LIBRARY_PATH; the right libcublasLt loaded first, by LD_PRELOAD or dlopen;
 //              an older pair, whole. RUNPATH and RPATH on the executable are measured as dead ends, and RPATH on one that
 //              asks for cuBLASLt itself as a remedy.

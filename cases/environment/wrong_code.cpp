@@ -11,6 +11,9 @@
 //              chatglm.cpp#12, gvdb#120, Paddle#55779. Two source documents say that all components must be
 //              built for one compute capability (S0-4), and that a missing hardware capability shows as
 //              `invalid argument` (S1-11).
+// Measured     209 and 222 as documented, 218 (invalid PTX) for PTX of a newer architecture, cudaErrorInvalidValue for
+//              the launches. cuBLAS works beside all of it, but where CUDA_FORCE_PTX_JIT=1: then cublasCreate itself
+//              returns INTERNAL_ERROR.
 // What helps   Recommended: machine code of the device's architecture, PTX beside the machine code, PTX of an
 //              older version.
 #include "cases/environment/other_code.hpp"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Work with cuBLASLt when device memory is short: the first product, and the caller's allocation of a workspace.
-//              Whether cublasLtMatmulAlgoGetHeuristic itself fails is what the arms find out, with the device full, with the
-//              host's memory used up, and with single host allocations of cuBLASLt failing.
+// What fails   Work with cuBLASLt when device memory is short: cublasLtCreate where code is loaded eagerly, and the caller's
+//              allocation of a workspace. Whether cublasLtMatmulAlgoGetHeuristic itself fails is what the arms find out, with the
+//              device full, with the host's memory used up, and with single host allocations of cuBLASLt failing.
 // Why          Code is loaded into device memory at its first use or all at once, and with cuBLASLt the workspace is the
 //              caller's: the heuristic only says how much of what was allowed an algorithm wants.
 // Documented   One source document says that the heuristic returns ALLOC_FAILED when device memory is short (S2-1), since the
@@ -11,7 +11,11 @@
 //              INVALID_VALUE, NOT_SUPPORTED and SUCCESS, and a state for each result. First products near the end of memory:
 //              DeepSpeed#294, gpu4pyscf#124.
 // What helps   Recommended: smaller batches; CUBLASLT_HEURISTIC_MODE=1. Said not to help: larger batches, CUBLAS_WORKSPACE_CONFIG.
-//              Measured besides: allowing no workspace, and asking again once the memory is there.
+//              Tried besides: allowing no workspace, and creating and asking again once the memory is there.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: the heuristic never fails for want of device memory; one host allocation that
+//              fails in the first query of a process mostly aborts it. With eager loading and 65 MiB free or less, cublasLtCreate
+//              returns NOT_INITIALIZED, and does so again with all memory freed. Smaller batches and allowing no workspace clear the
+//              caller's allocation, CUBLASLT_HEURISTIC_MODE does not.
 #include "harness/host_faults/host_faults.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/squeeze.hpp"

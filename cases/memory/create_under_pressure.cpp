@@ -6,6 +6,9 @@
 //              default), all of cuBLAS and cuBLASLt with CUDA_MODULE_LOADING=EAGER.
 // Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: CUBLAS_STATUS_ALLOC_FAILED, resource allocation failed inside the
 //              library. Users report INTERNAL_ERROR, NOT_INITIALIZED and ALLOC_FAILED: pytorch#128601, CUDA.jl#264, jax#7118.
+// Measured     With lazy loading ALLOC_FAILED, which freed memory clears. With eager loading NOT_INITIALIZED, which nothing in that
+//              process clears, or ALLOC_FAILED where the code fitted and the workspace did not. Before there is a context
+//              NOT_INITIALIZED with either, which freed memory clears. Never INTERNAL_ERROR.
 // What helps   Recommended everywhere: free memory and try again; empty the framework's cache; create handles before filling
 //              the device; smaller buffers; a smaller workspace. Whether each does is what the arms measure, once with lazy
 //              and once with eager loading, since the two fail differently.

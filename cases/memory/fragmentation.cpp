@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A large allocation, and what follows it, although enough memory is free: in pieces.
+// What fails   A large allocation and cublasCreate, although the program has freed enough memory: in pieces. Not the heuristic.
 // Why          The driver maps physical granules wherever they lie, so pieces of whole granules should do, and halves of granules
 //              cannot. A caching allocator, as frameworks have, cannot join what it took from the driver separately.
 // Documented   One source document says that fragmentation makes cublasLtMatmulAlgoGetHeuristic return ALLOC_FAILED (S2-3), and

@@ -4,7 +4,7 @@
 // What fails   cublasCreate, and then whatever needs device memory, after handles were created and never destroyed.
 // Why          Each handle keeps a workspace in device memory until cublasDestroy.
 // Documented   cuBLAS documentation, 2.1.2 and cublasDestroy; LeetCUDA#414, TransformerEngine#1372, TensorRT-LLM#8533.
-//              One source document says that the leak ends in CUBLAS_STATUS_INTERNAL_ERROR (S0-10).
+//              One source document says that the leak ends in CUBLAS_STATUS_INTERNAL_ERROR (S0-10); measured: ALLOC_FAILED.
 // What helps   Destroying handles, one handle for all the work, an owner that destroys it when the work throws, a smaller
 //              workspace. Each remedy does as many rounds of work as would have failed twice over without it.
 #include "harness/squeeze.hpp"

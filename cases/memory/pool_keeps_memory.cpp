@@ -4,6 +4,8 @@
 // What fails   cudaMalloc and cublasCreate right after cudaFreeAsync, although this program has freed the memory: its pool has it.
 // Why          cudaFreeAsync gives memory back to its pool. The pool gives it back to the device at the next synchronization, and
 //              then only what exceeds the release threshold, which programs raise so as not to allocate again and again.
+// Measured     Even from a pool that may keep everything cudaMalloc and cublasCreate get what they need, once the device has been
+//              waited for. Before that not even a trim gives anything back.
 // Documented   CUDA C++ Programming Guide, stream-ordered memory allocator: physical page caching, cudaMemPoolTrimTo.
 //              Users report cublasCreate failing beside a cache: pytorch#128601, pytorch#124250.
 // What helps   Recommended: trim the pool; lower its threshold; allocate from the pool that has the memory. Measured too: waiting for

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   A product whose A, B or C is in host memory: of the heap, of the stack, of a mapped file, pinned, registered, and
-//              registered no longer.
+// What fails   A product whose A, B or C is in pageable host memory: of the heap, of the stack, of a mapped file, and registered no
+//              longer. Pinned and registered memory are tried beside it.
 // Why          cuBLAS is given an address and nothing that says whose it is. Whether the device can reach it depends on how the
 //              memory was made, and on the device and the driver: some read pageable memory, others do not.
 // Documented   A source document says that a CPU pointer gives CUBLAS_STATUS_INVALID_VALUE (S3-5). cuBLAS library, cublas<t>gemm:
 //              A, B and C are device pointers; no error is named for others. CUDA Runtime API: cudaDevAttrPageableMemoryAccess and
 //              the attributes that each arm records.
+// Measured     Where the device has no access to pageable memory: the call returns SUCCESS, never INVALID_VALUE, its kernel ends with
+//              an illegal address, and the context is lost. Pinned and registered memory give right numbers, by the host's address, too.
 // What helps   Recommended: cudaMalloc and a copy; cudaHostRegister and the address that cudaHostGetDevicePointer gives;
-//              cudaMallocManaged.
+//              cudaMallocManaged. A new handle afterwards is no way on: cublasCreate says NOT_INITIALIZED.
 #include "harness/checked_product.hpp"
 #include "harness/unique_fd.hpp"
 

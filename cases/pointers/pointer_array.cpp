@@ -6,8 +6,9 @@
 //              device, though it is made on the host, is easily missed.
 // Documented   cuBLAS library, cublas<t>gemmBatched and cublasGemmBatchedEx: Aarray, Barray and Carray are arrays in device memory;
 //              no error is named for others.
-// What helps   Recommended: copy the array to the device; cublas<t>gemmStridedBatched, which takes no array. Tried besides: an
-//              array in pinned memory.
+// Measured     The call returns SUCCESS, its kernel ends with an illegal address, and the context is lost.
+// What helps   Recommended: copy the array to the device; cublas<t>gemmStridedBatched, which takes no array. Tried besides,
+//              and it works: an array in pinned memory.
 #include "harness/checked_product.hpp"
 
 #include <fmt/format.h>

@@ -8,8 +8,11 @@
 // Documented   cuBLAS library, cublasSetPointerMode, cublasPointerMode_t (all scalars of a call by one mode) and scalar parameters
 //              (none in managed memory in host mode). Reported: SIGSEGV for device scalars in host mode, raft#2766, cudarc#291;
 //              illegal addresses after a mode was left behind, oneMath#92, #406, managedCuda#3.
+// Measured     In host mode alpha or beta on the device crash the call (SIGSEGV), but cublasSdot puts its result there. In device mode
+//              the call returns SUCCESS, and its kernel ends with an illegal address at any pageable scalar. Scalars in managed memory
+//              in host mode give right numbers, whatever the documentation says.
 // What helps   Recommended: set the mode before each use and restore it behind; a handle for each user. Tried besides, as what
-//              people try: waiting for the device, aligned scalars.
+//              people try, and in vain: waiting for the device, aligned scalars.
 #include "harness/checked_product.hpp"
 
 #include <fmt/format.h>
