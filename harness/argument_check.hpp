@@ -30,7 +30,9 @@
 /// Source unless another is named: cuBLAS library, CUDA 13.0, the tables of cublas<t>gemm, cublas<t>gemmStridedBatched, cublasGemmEx and
 /// cublasLtMatmul. "Not measured yet": the documentation does not say what cuBLAS does, and cufault has not looked.
 ///
-/// None of its predictions was compared with what a cuBLAS returns yet, the table of types least of all.
+/// Compared with cuBLAS 13.1.0 on H200, driver 580.159.04, by the tables of cases/arguments: where cuBLAS does not do what its
+/// documentation says, the documentation is what is told. A null alpha or beta, told as refused, ends the process in cublasGemmEx,
+/// strided batches and cublasLtMatmul; a negative batchCount is not refused by cublasGemmStridedBatchedEx.
 ///
 /// What numbers cannot tell: a pointer to host or freed memory, a buffer that is too short, a row-major matrix that is square.
 namespace cufault::argument_check {
@@ -231,10 +233,21 @@ inline int scalar_for(entry function, int compute, int a, int b, int c) {
   return -1;
 }
 
+/// Whether a compute type takes A of a type with any other operands.
+inline bool takes(int compute, int a) {
+  return std::any_of(std::begin(supported), std::end(supported), [=](const combination& each) {
+    return each.how == computing_of(compute) && each.ab == a;
+  });
+}
+
+constexpr int last_type = 33;  // of cudaDataType in CUDA 13.0
+inline bool is_type(int type) {
+  return type >= 0 && type <= last_type;
+}
+
 /// cuBLASLt also takes planar complex and types of 4 and 6 bits, which the tables here do not have.
 inline bool beyond_tables(int type) {
-  constexpr int last_type = 33;  // of CUDA 13.0
-  return type >= 0 && type <= last_type && !is_fp8(type) &&
+  return is_type(type) && !is_fp8(type) &&
          std::none_of(std::begin(supported), std::end(supported),
                       [=](const combination& each) { return each.ab == type || each.c == type; });
 }
@@ -292,6 +305,7 @@ class checker {
         c_type_(number(p.c.type)),
         compute_(number(p.compute)),
         operands_(operands_of(p)) {
+    if (too_wide()) return;
     operations();
     extents();
     scalars();
@@ -328,23 +342,45 @@ class checker {
   /// CUBLAS_OP_CONJG is in the header, and in no table.
   void operations() {
     const auto one = [&](const char* name, int op) {
+      // cublasLtMatmul takes what the header does not have, as if it were CUBLAS_OP_N or another: the numbers were not looked at.
       if (!is_operation(op))
-        say(severity::refused, name,
+        say(p_.function == entry::cublas_lt ? severity::caution : severity::refused, name,
             std::string(name) + " is " + text(op) + ": pass CUBLAS_OP_N, CUBLAS_OP_T or CUBLAS_OP_C");
     };
     one("transa", number(p_.a_op));
     one("transb", number(p_.b_op));
   }
 
+  /// Of no rows, columns or matrices cuBLAS makes nothing and succeeds; cublasLtMatmul returned CUBLAS_STATUS_EXECUTION_FAILED.
   void extents() {
     const std::pair<const char*, std::int64_t> extents[]{
         {"m", p_.m}, {"n", p_.n}, {"k", p_.k}, {"batchCount", p_.batch}};
     for (const auto& [name, extent] : extents) {
       if (extent < 0)
         say(severity::refused, name, std::string(name) + " is " + text(extent) + ": it must not be negative");
+      if (extent == 0 && p_.function == entry::cublas_lt && std::string(name) != "k")
+        say(severity::caution, name, std::string(name) + " is 0: leave the call out");
       narrow(name, extent);
     }
     for (const operand& each : operands_) narrow(each.ld, each.given.leading_dimension);
+  }
+
+  /// cuBLASLt's extents have 64 bits, and it logs that none may exceed an int before it looks at anything else.
+  bool too_wide() {
+    if (p_.function != entry::cublas_lt) return false;
+    const auto one = [&](const std::string& name, std::int64_t extent) {
+      if (extent > int_max)
+        say(severity::unsupported, name,
+            name + " is " + text(extent) + ": cuBLASLt takes no more than " + text(int_max));
+    };
+    for (const operand& each : operands_) {
+      one(each.name, each.given.rows);
+      one(each.name, each.given.columns);
+      one(each.ld, each.given.leading_dimension);
+    }
+    const std::pair<const char*, std::int64_t> extents[]{{"m", p_.m}, {"n", p_.n}, {"k", p_.k}};
+    for (const auto& [name, extent] : extents) one(name, extent);
+    return !found_.empty();
   }
 
   /// An int parameter gets what is left of a larger number (reported: pytorch#17897, cumo#399).
@@ -369,7 +405,7 @@ class checker {
 
   void types() {
     if (computing_of(compute_) == computing::unknown)
-      return say(severity::refused, "computeType",
+      return say(severity::unsupported, "computeType",
                  "computeType " + text(compute_) +
                      " is not in the headers of CUDA 13.0: pass a CUBLAS_COMPUTE_ value");
     if (p_.function == entry::cublas_lt &&
@@ -379,7 +415,13 @@ class checker {
         type_name(a_type_) + " by " + type_name(b_type_) + " into " + type_name(c_type_);
     const int scalar = scalar_for(p_.function, compute_, a_type_, b_type_, c_type_),
               given = number(p_.scalar);
-    if (scalar < 0) {
+    if (p_.function == entry::cublas_lt && a_type_ != b_type_ && !is_fp8(a_type_) &&
+        takes(compute_, a_type_)) {
+      say(severity::refused, "Btype",
+          "A is " + type_name(a_type_) + " and B is " + type_name(b_type_) + ": pass one type");
+    } else if (p_.function != entry::cublas_lt && !is_type(c_type_)) {
+      say(severity::refused, "Ctype", "Ctype " + text(c_type_) + " is not in the headers of CUDA 13.0");
+    } else if (scalar < 0) {
       std::string advice = "take a combination from the table of cublasGemmEx";
       if (is_fp8(a_type_) || is_fp8(b_type_) || is_fp8(c_type_))
         advice =
@@ -390,8 +432,8 @@ class checker {
       say(severity::unsupported, "Atype",
           types + " with computeType " + text(compute_) + " is not supported: " + advice);
     } else if (scalar != given) {
-      // Accepted, as pointers to scalars have no type: FasterTransformer#49, cudarc#151. By which status or numbers: not measured yet.
-      say(severity::silent, "alpha",
+      // cuBLASLt is told the type. To others the pointer has none: FasterTransformer#49, cudarc#151.
+      say(p_.function == entry::cublas_lt ? severity::refused : severity::silent, "alpha",
           "alpha and beta are " + type_name(given) + " and are read as " + type_name(scalar) + ": pass " +
               type_name(scalar));
     }
@@ -413,16 +455,16 @@ class checker {
               "with _64 behind its name");
   }
 
-  /// Null A or B is in no table, C only for a beta that is not zero: what comes of the rest is not measured yet, and neither is a
-  /// pointer that is not aligned to its element. Kernels need both.
+  /// Null A or B is in no table, C only for a beta that is not zero: all are refused. A pointer that is not aligned to its element
+  /// is not supported by one product of cuBLAS; batches in single precision and cublasLtMatmul with an algorithm take it.
   void pointer(const operand& each) {
     if (!each.touched) return;
     const unsigned size = element_size(number(each.given.type));
     if (each.given.data == nullptr)
-      say(each.name == "C" ? severity::refused : severity::silent, each.name,
-          each.name + " is null and has elements: pass device memory");
+      say(severity::refused, each.name, each.name + " is null and has elements: pass device memory");
     else if (!aligned(each.given.data, size))
-      say(severity::silent, each.name,
+      say(p_.function != entry::cublas_lt && p_.batch == 1 ? severity::unsupported : severity::silent,
+          each.name,
           each.name + " is not aligned to its elements of " + text(size) + " bytes: pass an aligned address");
   }
 

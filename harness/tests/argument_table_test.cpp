@@ -217,7 +217,7 @@ TEST(argument_table, foretells_by_the_gravest_problem) {
   p.c = {memory.data() + 32, CUDA_R_32F, 8};
   p.alpha = p.beta = &alpha;
   EXPECT_EQ(forecast_of(p), forecast::nothing);
-  p.a.data = nullptr;
+  p.scalar = CUDA_R_64F;
   EXPECT_EQ(forecast_of(p), forecast::silent);
   p.a.type = CUDA_R_16F;
   EXPECT_EQ(forecast_of(p), forecast::unsupported);
