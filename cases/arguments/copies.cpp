@@ -3,8 +3,12 @@
 //
 // What fails   A copy of a vector or matrix to or from the device with one wrong argument: sizes, element sizes, increments and
 //              leading dimensions; a device pointer where a host pointer is wanted, and the reverse.
-// Why          Supposed: the helpers hand their pointers to cudaMemcpy and cudaMemcpy2D. What those refuse may come back as
-//              CUBLAS_STATUS_MAPPING_ERROR; what they cannot tell, they may copy.
+// Why          The helpers hand their pointers to the runtime's copies. On H200, driver 580.159.04, cuBLAS 13.1.0: what those refuse
+//              comes back as CUBLAS_STATUS_MAPPING_ERROR: null, host memory for device memory, freed memory, sizes behind the memory, a
+//              leading dimension above zero and below the rows. A device pointer where a host pointer is wanted is copied from or
+//              to. A vector of -1 elements ends the process; rows and columns of -1 are refused. A valid cublasSetMatrixAsync_64
+//              behind a cublasGetVectorAsync_64 that had failed was seen to return CUBLAS_STATUS_MAPPING_ERROR, and copied all the same:
+//              after_failure looks which copies report the error of the one before.
 // Documented   cuBLAS library, cublasSetVector and the functions after it: CUBLAS_STATUS_INVALID_VALUE where incx, incy, elemSize,
 //              lda or ldb are not above zero or rows or columns below it, CUBLAS_STATUS_MAPPING_ERROR for an error in accessing
 //              memory. Users report it for bad pointers, and for errors of before: caffe#5399, CNTK#3651, nd4j#35.
@@ -14,10 +18,12 @@
 #include "harness/argument_table.hpp"
 
 #include <cublas_v2.h>
+#include <cuda_runtime.h>
 
 #include <cstddef>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace cufault {
@@ -72,9 +78,61 @@ row_maker matrix_copy(const std::string& name, F f, direction way, S... stream) 
   };
 }
 
+/// One of the copies with everything right but where its operand on the device is.
+struct copy {
+  const char* name;
+  cublasStatus_t (*call)(void* on_device, void* on_host);
+};
+constexpr cudaStream_t default_stream = nullptr;
+constexpr copy all_copies[]{
+    {"cublasSetVector", [](void* d, void* h) { return cublasSetVector(elements, element_size, h, 1, d, 1); }},
+    {"cublasGetVector", [](void* d, void* h) { return cublasGetVector(elements, element_size, d, 1, h, 1); }},
+    {"cublasSetMatrix",
+     [](void* d, void* h) { return cublasSetMatrix(rows, columns, element_size, h, ld, d, ld); }},
+    {"cublasGetMatrix",
+     [](void* d, void* h) { return cublasGetMatrix(rows, columns, element_size, d, ld, h, ld); }},
+    {"cublasSetVectorAsync",
+     [](void* d, void* h) {
+       return cublasSetVectorAsync(elements, element_size, h, 1, d, 1, default_stream);
+     }},
+    {"cublasGetVectorAsync",
+     [](void* d, void* h) {
+       return cublasGetVectorAsync(elements, element_size, d, 1, h, 1, default_stream);
+     }},
+    {"cublasSetMatrixAsync",
+     [](void* d, void* h) {
+       return cublasSetMatrixAsync(rows, columns, element_size, h, ld, d, ld, default_stream);
+     }},
+    {"cublasGetMatrixAsync", [](void* d, void* h) {
+       return cublasGetMatrixAsync(rows, columns, element_size, d, ld, h, ld, default_stream);
+     }}};
+
+/// Every copy right behind every one that failed. The two have a thread of their own: the runtime keeps its last error by thread, so
+/// that rows do not see each other's.
+std::vector<row> after_failure(cublasHandle_t /*handle*/, const buffers& b, depth /*how_deep*/) {
+  std::vector<row> made;
+  for (const copy& failing : all_copies)
+    for (const copy& next : all_copies)
+      made.push_back({next.name, "after", std::string("a failed ") + failing.name,
+                      [&failing, &next, d = b.device(0), h = b.host()] {
+                        int device = 0;
+                        require(cudaGetDevice(&device));
+                        cublasStatus_t first{}, second{};
+                        cudaError_t placed{};
+                        std::thread([&] {
+                          placed = cudaSetDevice(device);
+                          first = failing.call(nullptr, h);
+                          second = next.call(d, h);
+                        }).join();
+                        require(placed);
+                        return first == CUBLAS_STATUS_SUCCESS ? answer(second, "behind a success")
+                                                              : answer(second);
+                      }});
+  return made;
+}
+
 failure_case copy_table() {
   constexpr auto set = direction::to_device, get = direction::from_device;
-  constexpr cudaStream_t default_stream = nullptr;
   const std::vector<row_maker> vectors{vector_copy("cublasSetVector", cublasSetVector, set),
                                        vector_copy("cublasGetVector", cublasGetVector, get)};
   const std::vector<row_maker> matrices{matrix_copy("cublasSetMatrix", cublasSetMatrix, set),
@@ -89,11 +147,12 @@ failure_case copy_table() {
                                     vector_copy("cublasGetVector_64", cublasGetVector_64, get),
                                     matrix_copy("cublasSetMatrix_64", cublasSetMatrix_64, set),
                                     matrix_copy("cublasGetMatrix_64", cublasGetMatrix_64, get)};
+  // Matrices first: behind a failed copy of a vector, a valid one of a matrix may report what failed before it.
   const std::vector<row_maker> queued_wide{
-      vector_copy("cublasSetVectorAsync_64", cublasSetVectorAsync_64, set, default_stream),
-      vector_copy("cublasGetVectorAsync_64", cublasGetVectorAsync_64, get, default_stream),
       matrix_copy("cublasSetMatrixAsync_64", cublasSetMatrixAsync_64, set, default_stream),
-      matrix_copy("cublasGetMatrixAsync_64", cublasGetMatrixAsync_64, get, default_stream)};
+      matrix_copy("cublasGetMatrixAsync_64", cublasGetMatrixAsync_64, get, default_stream),
+      vector_copy("cublasSetVectorAsync_64", cublasSetVectorAsync_64, set, default_stream),
+      vector_copy("cublasGetVectorAsync_64", cublasGetVectorAsync_64, get, default_stream)};
 
   constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
   const std::map<std::string, conclusion> claims{{"S3-3", wrong_gives_invalid_value}};
@@ -104,7 +163,8 @@ failure_case copy_table() {
        {"queued", "copies of vectors on a stream, every change", queued, everything, claims},
        {"queued_matrices", "copies of matrices on a stream", queued_matrices, host, claims},
        {"wide", "copies of 64 bits", wide, host, claims},
-       {"queued_wide", "the same on a stream", queued_wide, host, claims}});
+       {"queued_wide", "the same on a stream", queued_wide, host, claims},
+       {"after_failure", "valid copies, each right behind one that failed", {after_failure}, host}});
   c.failures = {"F-ARG-10", "F-ARG-12"};
   c.quick = {"control", "wide"};
   return c;

@@ -3,10 +3,18 @@
 //
 // What fails   A product with one wrong argument: what is refused, with which status and which parameter blamed; what is
 //              accepted and computes something else; what ends the process or damages the context.
-// Why          Supposed: cuBLAS checks on the host what needs no look at memory. Pointers and what lies behind them it
-//              cannot check; whether it looks at strides is to be seen.
-// Documented   cuBLAS library, cublas<t>gemm and the functions after it: their tables of return values. Reported under
-//              many names, the leading dimension first: tensorflow#25761, dbcsr#28, gorgonia#34; fast.cu#14.
+// Why          cuBLAS checks on the host what needs no look at memory, and not all of that. On H200, driver 580.159.04, cuBLAS
+//              13.1.0: a leading dimension, an extent or an operation that is wrong by itself is always refused, a stride never,
+//              not even where results overwrite each other. A null alpha or beta is refused by cublas<t>gemm and ends the process
+//              in cublasGemmEx and in strided batches. A negative batch count is refused by cublas<t>gemmStridedBatched;
+//              cublasGemmStridedBatchedEx fails to execute, or succeeds and writes C. Null matrices are refused; of host memory
+//              and of extents behind the memory the kernel dies, after CUBLAS_STATUS_SUCCESS or with
+//              CUBLAS_STATUS_EXECUTION_FAILED; freed memory is taken. An address that is not aligned to its element is not
+//              supported, but strided batches in single precision die of it.
+// Documented   cuBLAS library, cublas<t>gemm and the functions after it: their tables of return values name
+//              CUBLAS_STATUS_INVALID_VALUE for extents and batch counts below zero, for operations and leading dimensions, and, for
+//              cublas<t>gemm at least, for a null alpha or beta. Reported under many names, the leading dimension first:
+//              tensorflow#25761, dbcsr#28, gorgonia#34; fast.cu#14.
 // What helps   Not measured here: this characterises. Remedies for single mistakes have cases of their own.
 #include "cases/arguments/numbers.hpp"
 #include "harness/argument_table.hpp"
@@ -106,13 +114,27 @@ std::vector<argument> gemm_arguments(base from, with_types typed = with_types::n
   return all;
 }
 
+/// What was written says nothing of these, so that they are no test of argument_check: a product that adds nothing leaves C as it
+/// was, and what comes of an operand in the place of C is a matter of its numbers.
+std::vector<row> undescribed_where_untold(std::vector<row> rows, base from) {
+  for (row& r : rows) {
+    const bool adds_nothing =
+        (r.argument == "alpha" && r.change != "null") || (r.argument == "k" && r.change == "of 0");
+    const bool in_place = r.change == "that of C" || (r.argument == "C" && r.change.starts_with("that of"));
+    if (in_place || (from == base::adding && adds_nothing)) r.described.reset();
+  }
+  return rows;
+}
+
 template <class T, class F>
 row_maker gemm(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
-    return described_rows_of(typed<T, extent<F>>(), with(name, from), f, gemm_arguments(from), b, how_deep,
-                             handle, op, op, m, n, k, &one<T>, b.device(0), ld, b.device(1), ld,
-                             beta<T>(from), b.device(2), ld);
+    return undescribed_where_untold(
+        described_rows_of(typed<T, extent<F>>(), with(name, from), f, gemm_arguments(from), b, how_deep,
+                          handle, op, op, m, n, k, &one<T>, b.device(0), ld, b.device(1), ld, beta<T>(from),
+                          b.device(2), ld),
+        from);
   };
 }
 
@@ -120,10 +142,12 @@ template <class T, class F>
 row_maker strided(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
-    return described_rows_of(typed<T, extent<F>>(), with(name, from), f,
-                             gemm_arguments(from, with_types::no, in_strides::yes), b, how_deep, handle, op,
-                             op, m, n, k, &one<T>, b.device(0), ld, stride, b.device(1), ld, stride,
-                             beta<T>(from), b.device(2), ld, stride, batch);
+    return undescribed_where_untold(
+        described_rows_of(typed<T, extent<F>>(), with(name, from), f,
+                          gemm_arguments(from, with_types::no, in_strides::yes), b, how_deep, handle, op, op,
+                          m, n, k, &one<T>, b.device(0), ld, stride, b.device(1), ld, stride, beta<T>(from),
+                          b.device(2), ld, stride, batch),
+        from);
   };
 }
 
@@ -132,10 +156,13 @@ template <class F>
 row_maker gemm_ex(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
-    return described_rows_of(
-        typed<float, extent<F>>(), with(name, from), f, gemm_arguments(from, with_types::yes), b, how_deep,
-        handle, op, op, m, n, k, &one<float>, b.device(0), CUDA_R_16F, ld, b.device(1), CUDA_R_16F, ld,
-        beta<float>(from), b.device(2), CUDA_R_16F, ld, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    return undescribed_where_untold(
+        described_rows_of(typed<float, extent<F>>(), with(name, from), f,
+                          gemm_arguments(from, with_types::yes), b, how_deep, handle, op, op, m, n, k,
+                          &one<float>, b.device(0), CUDA_R_16F, ld, b.device(1), CUDA_R_16F, ld,
+                          beta<float>(from), b.device(2), CUDA_R_16F, ld, CUBLAS_COMPUTE_32F,
+                          CUBLAS_GEMM_DEFAULT),
+        from);
   };
 }
 
@@ -143,11 +170,13 @@ template <class F>
 row_maker strided_ex(const std::string& name, F f, base from = base::plain) {
   return [=](cublasHandle_t handle, const buffers& b, depth how_deep) {
     const auto op = operation(from);
-    return described_rows_of(typed<float, extent<F>>(), with(name, from), f,
-                             gemm_arguments(from, with_types::yes, in_strides::yes), b, how_deep, handle, op,
-                             op, m, n, k, &one<float>, b.device(0), CUDA_R_16F, ld, stride, b.device(1),
-                             CUDA_R_16F, ld, stride, beta<float>(from), b.device(2), CUDA_R_16F, ld, stride,
-                             batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    return undescribed_where_untold(
+        described_rows_of(typed<float, extent<F>>(), with(name, from), f,
+                          gemm_arguments(from, with_types::yes, in_strides::yes), b, how_deep, handle, op, op,
+                          m, n, k, &one<float>, b.device(0), CUDA_R_16F, ld, stride, b.device(1), CUDA_R_16F,
+                          ld, stride, beta<float>(from), b.device(2), CUDA_R_16F, ld, stride, batch,
+                          CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        from);
   };
 }
 
@@ -273,7 +302,7 @@ failure_case gemm_table() {
         host,
         arguments}});
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-08", "F-ARG-12"};
-  c.quick = {"control", "sgemm_64", "sgemm_transposed", "strided_ex_64"};
+  c.quick = {"control", "sgemm_transposed", "strided_ex_64"};
   return c;
 }
 

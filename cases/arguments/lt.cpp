@@ -3,12 +3,19 @@
 //
 // What fails   A product or a conversion by cuBLASLt with one wrong value in a layout, descriptor, preference or argument: which call
 //              reports it, with which status, and whether the result was touched all the same.
-// Why          Supposed: a descriptor keeps what it is told. What contradicts another descriptor, a pointer or the device may show only
-//              where they meet: at the heuristic, at cublasLtMatmulAlgoCheck, at cublasLtMatmul, or not at all.
-// Documented   cublasLt.h: SetAttribute and GetAttribute give CUBLAS_STATUS_INVALID_VALUE for no buffer and for a wrong size; the
-//              heuristic for a count that is not positive; cublasLtMatmul for parameters in conflict; leading dimensions "large enough
-//              so that matrix memory locations are not overlapping"; a workspace aligned to 16 bytes. Reported: CUDALibrarySamples#185
-//              (batch counts that differ). Release notes, issue 5645772: A and B of different batch counts not rejected.
+// Why          A descriptor keeps what it is told. On H200, driver 580.159.04, cuBLAS 13.1.0, no SetAttribute refuses a value: what
+//              contradicts another descriptor, batch counts included, is refused by the heuristic, and by cublasLtMatmul with an
+//              algorithm found before. More than an int holds is not supported. Not refused: TRANSA, TRANSB and TRANSC outside
+//              their enumeration, counts of multiprocessors, strides at which results overlap or leave the memory; by
+//              cublasLtMatrixTransform leading dimensions below the rows, batch counts that differ, operations and pointer modes
+//              outside their enumerations. Products of no rows or no columns fail to execute. Null scalars end the process, as do a
+//              null descriptor of the operation, null results of the heuristic and null layouts of cublasLtMatrixTransform.
+// Documented   cublasLt.h: SetAttribute and GetAttribute give CUBLAS_STATUS_INVALID_VALUE for no buffer and for a wrong size, as
+//              they do; the heuristic for a count that is not positive; cublasLtMatmul for parameters in conflict;
+//              cublasLtMatrixTransform for a matrix without its layout, which crashes; cublasLtMatmulAlgoInit for a number that is
+//              no algorithm, of which -1 is taken; leading dimensions "large enough so that matrix memory locations are not
+//              overlapping". cuBLAS library: a workspace aligned to 16 bytes; 256 are asked for. Reported: CUDALibrarySamples#185
+//              (batch counts that differ). Release notes, issue 5645772, A and B of different batch counts not rejected: they are here.
 // What helps   Not measured here: this characterises. One batch count for all layouts clears the reported one.
 //
 // In what was written, C is the result: C and D of the product, the target of a conversion. "By" names the call that failed first.
@@ -335,6 +342,9 @@ std::optional<argument_check::product> described(const plan& p) {
     return std::tuple{s.of.type, s.of.rows, s.of.columns, s.of.leading_dimension, s.stride, s.batch};
   };
   if (facts(c) != facts(d) || a.batch != d.batch || b.batch != d.batch) return std::nullopt;
+  // To argument_check an extent of -1 is one that the caller does not state.
+  for (const shape& each : {a, b})
+    if (each.of.rows == -1 || each.of.columns == -1) return std::nullopt;
 
   argument_check::product q;
   q.function = argument_check::entry::cublas_lt;
@@ -354,7 +364,9 @@ std::optional<argument_check::product> described(const plan& p) {
   }
   q.m = d.of.rows;
   q.n = d.of.columns;
-  q.k = argument_check::detail::number(q.a_op) == CUBLAS_OP_N ? a.of.columns : a.of.rows;
+  // What is no operation is taken for none.
+  const int a_op = argument_check::detail::number(q.a_op);
+  q.k = a_op == CUBLAS_OP_T || a_op == CUBLAS_OP_C ? a.of.rows : a.of.columns;
   q.batch = d.batch;
   const auto operand = [](const shape& s, const void* data) {
     return argument_check::matrix{data, s.of.type, s.of.leading_dimension, s.stride, s.of.rows, s.of.columns};
@@ -718,7 +730,9 @@ row_maker plans(plan (*base_of)(const buffers&), altered_plans (*changes)(const 
     std::vector<row> rows;
     for (altered<plan>& each : changed) {
       const std::string function = (alone ? "cublasLtMatmul after " : "") + each.function + base.base;
-      const auto beforehand = described(each.all);
+      auto beforehand = described(each.all);
+      // An algorithm may ask for more alignment than the strides leave: of that argument_check knows nothing.
+      if (alone && each.argument.ends_with("STRIDED_BATCH_OFFSET")) beforehand.reset();
       rows.push_back({function, each.argument, each.change,
                       [&on, before, p = std::move(each.all)] {
                         return carry_out(on, p, before ? &before->algorithm : nullptr);
@@ -738,6 +752,9 @@ std::vector<row> conversions(cublasHandle_t /*handle*/, const buffers& b, depth 
   for (const target& each : {a_only, target{"C ", {2}}})
     alter(changed, base, "cublasLtMatrixLayoutSetAttribute", each.name, attributes_of(base.matrices[0]),
           settings_of<conversion>(each.which));
+  // Two billion conversions are no failure, and take longer than a row may last.
+  std::erase_if(changed,
+                [](const auto& each) { return each.argument == "C BATCH_COUNT" && each.change == "huge"; });
   std::vector<row> rows;
   for (altered<conversion>& each : changed) {
     const bool first = rows.empty();
@@ -972,7 +989,11 @@ std::vector<row> products(cublasHandle_t /*handle*/, const buffers& b, depth how
                                 &valid->algorithm, on.workspace, workspace_bytes, cudaStream_t{});
   for (row& r : rows) {
     r.call = [valid, call = std::move(r.call)] { return call(); };
-    if (r.argument == "C") r.described.reset();  // another C than D is not described
+    // Another C than D is not described, and with a beta of 0 any will do.
+    if (r.argument == "C") r.described.reset(), r.wrong = false;
+    // What comes of A or B in the place of the result is a matter of its numbers, which are not looked at.
+    if (r.change == "that of C" || (r.argument == "D" && r.change.starts_with("that of")))
+      r.described.reset();
   }
 
   const auto add = [&](const char* argument_name, const std::string& change, role what, bool wrong,
@@ -994,7 +1015,11 @@ std::vector<row> products(cublasHandle_t /*handle*/, const buffers& b, depth how
   workspace("null, of no bytes", nullptr, 0, false);
   workspace("of no bytes", on.workspace, 0, false);
   workspace("of all there is", on.workspace, ~std::size_t{0}, true);
-  workspace("in host memory", b.host(), buffers::bytes_each, true);
+  // Aligned, so that nothing else is wrong with it.
+  void* host_memory = b.host();
+  std::size_t host_bytes = buffers::bytes_each;
+  std::align(256, host_bytes / 2, host_memory, host_bytes);
+  workspace("in host memory", host_memory, host_bytes, true);
   workspace("freed", b.freed(), buffers::bytes_each, true);
   for (const std::size_t by : {1, 2, 4, 8, 16, 128})
     workspace(fmt::format("off by {}", by), off_by(by), workspace_bytes - 256, by < 16);
@@ -1032,7 +1057,11 @@ std::vector<row> whole_conversions(cublasHandle_t /*handle*/, const buffers& b, 
   auto rows = rows_of("cublasLtMatrixTransform with everything given", cublasLtMatrixTransform, names, b,
                       how_deep, on.light, all->operation.get(), &one, b.device(0), layout_at(0), &one,
                       b.device(1), layout_at(1), b.device(2), layout_at(2), cudaStream_t{});
-  for (row& r : rows) r.call = [all, call = std::move(r.call)] { return call(); };
+  for (row& r : rows) {
+    r.call = [all, call = std::move(r.call)] { return call(); };
+    // The header's words, "when A is not NULL, but Adesc is NULL", allow for one that is.
+    if (r.change == "null" && (r.argument == "A" || r.argument == "B")) r.wrong = false;
+  }
   return rows;
 }
 
@@ -1094,7 +1123,7 @@ failure_case lt_table() {
         everything,
         strides}});
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-12", "F-ARG-13", "RN-11"};
-  c.quick = {"control", "batches", "functions"};
+  c.quick = {"control", "layouts", "batches"};
   return c;
 }
 

@@ -3,11 +3,18 @@
 //
 // What fails   A routine other than a plain product with one wrong argument: gemv, trsm, geam in place, dgmm, and batches whose
 //              arrays of pointers lie in host memory, hold null, host or odd addresses, or are the matrices themselves.
-// Why          Supposed: cuBLAS checks on the host what needs no look at memory. An array of pointers is read by the kernel, so that
-//              what is wrong with it may show as a damaged context at the next wait, after CUBLAS_STATUS_SUCCESS.
+// Why          cuBLAS checks on the host what needs no look at memory, and not all of that; an array of pointers is read by the kernel.
+//              On H200, driver 580.159.04, cuBLAS 13.1.0: leading dimensions are refused everywhere, null matrices by gemv only,
+//              null arrays of pointers by gemmBatched;
+//              trsm, geam and dgmm return CUBLAS_STATUS_SUCCESS and damage the context. gemv takes an operation that the header
+//              does not have, an increment of 0 and negative extents, all with CUBLAS_STATUS_SUCCESS. A null alpha or beta ends the
+//              process in gemv and in batches, is refused by trsm and taken by geam. cublasGemmBatchedEx with a batch count of -1
+//              fails to execute, or succeeds and writes where nothing of it lies. A wrong array of pointers mostly shows as a damaged
+//              context after CUBLAS_STATUS_SUCCESS; arrays of a grouped product in device memory end the process.
 // Documented   cuBLAS library, tables of return values of cublas<t>gemv, trsm, dgmm and geam (in place only with C = A, ldc = lda
 //              and transa N, or the same of B); cublas<t>gemmBatched: arrays of pointers "to be placed in device memory";
-//              cublas<t>gemmGroupedBatched: every other array in host memory. Complex scalars at 8 mod 16: tenferro-rs#1870.
+//              cublas<t>gemmGroupedBatched: every other array in host memory. Complex scalars at 8 mod 16: tenferro-rs#1870,
+//              which does not happen here.
 // What helps   Not measured here: this characterises. For arrays of pointers, the documentation's way: copy them to the device.
 //
 // In what was written, A, B and C are the first, second and third operand, whatever the routine calls them.
@@ -67,8 +74,12 @@ row_maker trsm(const std::string& name, F f, cublasSideMode_t side = CUBLAS_SIDE
         {"n", role::size},           {"alpha", role::scalar},
         {"A", role::input, 0, 0},    {"lda", role::leading_dimension, left ? m : n},
         {"B", role::output, 0, 1},   {"ldb", role::leading_dimension, m}};
-    return rows_of(left ? name : name + " right", f, names, b, how_deep, handle, side, CUBLAS_FILL_MODE_UPPER,
-                   CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, m, n, &one<T>, b.device(0), ld, b.device(1), ld);
+    auto rows =
+        rows_of(left ? name : name + " right", f, names, b, how_deep, handle, side, CUBLAS_FILL_MODE_UPPER,
+                CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, m, n, &one<T>, b.device(0), ld, b.device(1), ld);
+    // Two billion columns keep it busy for longer than a row may last: no failure, and half the time of the arm.
+    std::erase_if(rows, [](const row& r) { return r.argument == "n" && r.change == "huge"; });
+    return rows;
   };
 }
 
@@ -352,7 +363,7 @@ failure_case routine_table() {
           });
 #endif
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-05", "F-ARG-09", "F-ARG-12"};
-  c.quick = {"control", "batched_types"};
+  c.quick = {"control", "batched_ex_64"};
   return c;
 }
 
