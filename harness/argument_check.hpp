@@ -30,11 +30,15 @@
 /// Source unless another is named: cuBLAS library, CUDA 13.0, the tables of cublas<t>gemm, cublas<t>gemmStridedBatched, cublasGemmEx and
 /// cublasLtMatmul. "Not measured yet": the documentation does not say what cuBLAS does, and cufault has not looked.
 ///
-/// Compared with cuBLAS 13.1.0 on H200, driver 580.159.04, by the tables of cases/arguments: where cuBLAS does not do what its
-/// documentation says, the documentation is what is told. A null alpha or beta, told as refused, ends the process in cublasGemmEx,
-/// strided batches and cublasLtMatmul; a negative batchCount is not refused by cublasGemmStridedBatchedEx.
+/// Compared with cuBLAS 13.1.0 on H200, driver 580.159.04. Of 2033 calls in the tables of cases/arguments 1866 are foretold rightly
+/// and 115 wrongly; of 52 no more than a caution is given. 70 of the wrong ones are what numbers cannot tell. In 39 the
+/// documentation is what is told, and not what is done: a null alpha or beta, told as refused, ends the process in cublasGemmEx, strided
+/// batches and cublasLtMatmul; a negative batchCount is not refused by cublasGemmStridedBatchedEx. Of 1488 combinations of types in
+/// types.combinations 1280 are foretold rightly; 175 are refused with the other of the two statuses, 27 told as unsupported are right,
+/// and 6 wrong.
 ///
-/// What numbers cannot tell: a pointer to host or freed memory, a buffer that is too short, a row-major matrix that is square.
+/// What numbers cannot tell: a pointer to host or freed memory, scalars in device memory, a buffer that is too short, a row-major matrix
+/// that is square.
 namespace cufault::argument_check {
 
 enum class severity {
@@ -342,7 +346,8 @@ class checker {
   /// CUBLAS_OP_CONJG is in the header, and in no table.
   void operations() {
     const auto one = [&](const char* name, int op) {
-      // cublasLtMatmul takes what the header does not have, as if it were CUBLAS_OP_N or another: the numbers were not looked at.
+      // cublasLtMatmul takes what the header does not have, as if it were CUBLAS_OP_N or another: the numbers were not looked at. With
+      // an algorithm of before it does not.
       if (!is_operation(op))
         say(p_.function == entry::cublas_lt ? severity::caution : severity::refused, name,
             std::string(name) + " is " + text(op) + ": pass CUBLAS_OP_N, CUBLAS_OP_T or CUBLAS_OP_C");
@@ -517,7 +522,7 @@ class checker {
   }
 
   /// cublasGemmEx documents A, B, lda and ldb; m and k are documented for cuBLASLt's fast kernels, and reported as NOT_SUPPORTED without
-  /// (MatX#540, CTranslate2#1937): where else is not measured yet.
+  /// (MatX#540, CTranslate2#1937). On H200 an m of 6 is right with A transposed: elsewhere is not measured yet.
   void int8() {
     for (const operand* each : {&operands_[0], &operands_[1]}) {
       if (!each->touched) continue;

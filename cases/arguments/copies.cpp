@@ -6,9 +6,9 @@
 // Why          The helpers hand their pointers to the runtime's copies. On H200, driver 580.159.04, cuBLAS 13.1.0: what those refuse
 //              comes back as CUBLAS_STATUS_MAPPING_ERROR: null, host memory for device memory, freed memory, sizes behind the memory, a
 //              leading dimension above zero and below the rows. A device pointer where a host pointer is wanted is copied from or
-//              to. A vector of -1 elements ends the process; rows and columns of -1 are refused. A valid cublasSetMatrixAsync_64
-//              behind a cublasGetVectorAsync_64 that had failed was seen to return CUBLAS_STATUS_MAPPING_ERROR, and copied all the same:
-//              after_failure looks which copies report the error of the one before.
+//              to. A vector of -1 elements ends the process; rows and columns of -1 are refused. Of valid copies
+//              right behind one that failed, cublasSetMatrixAsync alone reports the error of the one before: it returns
+//              CUBLAS_STATUS_MAPPING_ERROR, and copies all the same. Behind a failed cublasSetMatrixAsync it does not.
 // Documented   cuBLAS library, cublasSetVector and the functions after it: CUBLAS_STATUS_INVALID_VALUE where incx, incy, elemSize,
 //              lda or ldb are not above zero or rows or columns below it, CUBLAS_STATUS_MAPPING_ERROR for an error in accessing
 //              memory. Users report it for bad pointers, and for errors of before: caffe#5399, CNTK#3651, nd4j#35.
@@ -147,7 +147,7 @@ failure_case copy_table() {
                                     vector_copy("cublasGetVector_64", cublasGetVector_64, get),
                                     matrix_copy("cublasSetMatrix_64", cublasSetMatrix_64, set),
                                     matrix_copy("cublasGetMatrix_64", cublasGetMatrix_64, get)};
-  // Matrices first: behind a failed copy of a vector, a valid one of a matrix may report what failed before it.
+  // Matrices first: behind a failed copy, a valid cublasSetMatrixAsync reports what failed before it.
   const std::vector<row_maker> queued_wide{
       matrix_copy("cublasSetMatrixAsync_64", cublasSetMatrixAsync_64, set, default_stream),
       matrix_copy("cublasGetMatrixAsync_64", cublasGetMatrixAsync_64, get, default_stream),

@@ -5,11 +5,12 @@
 //              accepted and computes something else; what ends the process or damages the context.
 // Why          cuBLAS checks on the host what needs no look at memory, and not all of that. On H200, driver 580.159.04, cuBLAS
 //              13.1.0: a leading dimension, an extent or an operation that is wrong by itself is always refused, a stride never,
-//              not even where results overwrite each other. A null alpha or beta is refused by cublas<t>gemm and ends the process
-//              in cublasGemmEx and in strided batches. A negative batch count is refused by cublas<t>gemmStridedBatched;
-//              cublasGemmStridedBatchedEx fails to execute, or succeeds and writes C. Null matrices are refused; of host memory
-//              and of extents behind the memory the kernel dies, after CUBLAS_STATUS_SUCCESS or with
-//              CUBLAS_STATUS_EXECUTION_FAILED; freed memory is taken. An address that is not aligned to its element is not
+//              not even where results overwrite each other or lie in front of C. A null alpha or beta is refused by cublas<t>gemm
+//              and ends the process in cublasGemmEx and in strided batches; one in device memory ends it everywhere. A negative batch
+//              count is refused by cublas<t>gemmStridedBatched; cublasGemmStridedBatchedEx fails to execute, or, with transposed
+//              operands, succeeds and writes C. Null matrices are refused; of host memory and of extents or strides behind the memory
+//              the kernel dies, after CUBLAS_STATUS_SUCCESS or with CUBLAS_STATUS_EXECUTION_FAILED, in cublasZgemm
+//              CUBLAS_STATUS_INTERNAL_ERROR; freed memory is taken. An address that is not aligned to its element is not
 //              supported, but strided batches in single precision die of it.
 // Documented   cuBLAS library, cublas<t>gemm and the functions after it: their tables of return values name
 //              CUBLAS_STATUS_INVALID_VALUE for extents and batch counts below zero, for operations and leading dimensions, and, for

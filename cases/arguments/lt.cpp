@@ -5,11 +5,14 @@
 //              reports it, with which status, and whether the result was touched all the same.
 // Why          A descriptor keeps what it is told. On H200, driver 580.159.04, cuBLAS 13.1.0, no SetAttribute refuses a value: what
 //              contradicts another descriptor, batch counts included, is refused by the heuristic, and by cublasLtMatmul with an
-//              algorithm found before. More than an int holds is not supported. Not refused: TRANSA, TRANSB and TRANSC outside
-//              their enumeration, counts of multiprocessors, strides at which results overlap or leave the memory; by
+//              algorithm found before. More than an int holds is not supported. Not refused: TRANSC outside its enumeration,
+//              counts of multiprocessors, strides of C and D alike at which results overlap or leave the memory; by
 //              cublasLtMatrixTransform leading dimensions below the rows, batch counts that differ, operations and pointer modes
-//              outside their enumerations. Products of no rows or no columns fail to execute. Null scalars end the process, as do a
-//              null descriptor of the operation, null results of the heuristic and null layouts of cublasLtMatrixTransform.
+//              outside their enumerations. Products of no rows or no columns and batches of none fail to execute. With an algorithm
+//              found before it is another matter: TRANSA and TRANSB outside their enumeration and small strides, which all calls
+//              together take, are not supported; a bias off its element, which the heuristic refuses, ends the kernel; a batch of none
+//              writes C. Null scalars and scalars in device memory end the process, as do a null descriptor of the operation, null
+//              results of the heuristic or fewer than it is asked for, and null layouts of what cublasLtMatrixTransform reads.
 // Documented   cublasLt.h: SetAttribute and GetAttribute give CUBLAS_STATUS_INVALID_VALUE for no buffer and for a wrong size, as
 //              they do; the heuristic for a count that is not positive; cublasLtMatmul for parameters in conflict;
 //              cublasLtMatrixTransform for a matrix without its layout, which crashes; cublasLtMatmulAlgoInit for a number that is

@@ -4,9 +4,10 @@
 // What fails   A call that sets or asks something of a handle, with one wrong argument: which is refused, which is accepted, and
 //              what the product after it comes to.
 // Why          The handle keeps what it is given. On H200, driver 580.159.04, cuBLAS 13.1.0: modes outside their enumerations and null
-//              results are refused; any stream and any workspace is taken, freed, misaligned and host memory included. The product
-//              here writes C with all of them, and whether it needs one is not said; with a destroyed stream it ends the process, with what is
-//              no stream at all it returns CUBLAS_STATUS_INTERNAL_ERROR.
+//              results are refused, a null handle by all but cublasGetVersion; any stream and any workspace is taken, freed,
+//              misaligned and host memory included. The product here writes C with every workspace, and whether it needs one is not
+//              said; with a destroyed stream it ends the process, with what is no stream at all it returns
+//              CUBLAS_STATUS_INTERNAL_ERROR.
 // Documented   cuBLAS library, helper functions: cublasSetWorkspace wants 256 bytes' alignment, otherwise
 //              CUBLAS_STATUS_INVALID_VALUE, which does not come, and device memory; the modes want values of their enumerations
 //              (CUBLAS_STATUS_INVALID_VALUE); cublasCreate and cublasGetVersion a place for the result. Of others it says nothing

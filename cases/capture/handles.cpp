@@ -8,10 +8,11 @@
 // Documented   CUDA Runtime API, cudaThreadExchangeStreamCaptureMode: which threads are kept from unsafe calls in which mode. CUDA
 //              Programming Guide: a device must not be waited for while one of its streams captures; cuBLAS documentation:
 //              cublasDestroy waits for the device. Reported: pytorch#99397, rccl#2022, llama.cpp#13990 and #14288, vllm#48053.
-// Measured     In this thread cublasCreate returns NOT_INITIALIZED in the global and the thread-local mode, SUCCESS in the relaxed
-//              one. In another thread cudaMalloc returns 900, cublasCreate NOT_INITIALIZED, cublasDestroy SUCCESS, and after any of
-//              them the next captured product returns INTERNAL_ERROR and cudaStreamEndCapture 901. Either mode helps against cudaMalloc
-//              and cublasCreate, and neither against cublasDestroy; the lock from begin to end helps against all three.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: in this thread cublasCreate returns NOT_INITIALIZED in the global and the
+//              thread-local mode, SUCCESS in the relaxed one. In another thread cudaMalloc returns 900, cublasCreate NOT_INITIALIZED,
+//              cublasDestroy SUCCESS, and after any of them the next captured product returns INTERNAL_ERROR and cudaStreamEndCapture
+//              901. Either mode helps against cudaMalloc and cublasCreate, as does the relaxed one in the other thread, and none against
+//              cublasDestroy; the lock from begin to end helps against all three, one round each call not against cublasDestroy.
 // What helps   Recommended: creating handles, and a first product, before the capture; the thread-local or the relaxed mode; a lock that
 //              keeps other threads out from begin to end. A lock round each call alone is reported not to help.
 #include "cases/capture/recording.hpp"

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   cublasDestroy from a static object's destructor or an atexit function: always, documents say. Measured: after a
-//              cudaDeviceReset during exit, in most runs; without one nothing failed.
+// What fails   cublasDestroy from a static object's destructor or an atexit function: always, documents say.
 // Why          Exit handlers run latest registered first, and what a handle points to may be gone by then.
 // Documented   CUDA Programming Guide: the runtime must not be used once the program's exit has begun. Reported: error 4 or a
 //              crash; arrayfire#2374, pytorch#116184, pytorch#97142, cccl#7063, rmm#2366.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: after a cudaDeviceReset during exit, SIGSEGV in 15 runs of 20, and with try and
+//              catch round it in 14; without a reset nothing fails.
 // What helps   Destroying the handle before exit; never destroying it. Catching exceptions round it is measured as a dead end.
 #include "harness/trial.hpp"
 
@@ -153,7 +154,7 @@ failure_case destroy_at_exit() {
 
   racing(c.add("catch_round_it", arm_kind::dead_end, "try and catch round it", catch_round_it)).against =
       "reset_at_exit";
-  for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten
   c.quick = {"control", "static_before_cuda", "static_after_cuda", "atexit_before_cuda", "atexit_after_cuda"};
   return c;
 }

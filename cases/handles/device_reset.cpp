@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   A cuBLAS handle that is used after cudaDeviceReset: a product returns EXECUTION_FAILED and leaves the context damaged,
-//              cublasDestroy crashes, though not every time. cublasSetStream and a cublasLt handle do not fail (measured).
+//              cublasDestroy crashes, though not every time. cublasSetStream and a cublasLt handle do not fail.
 // Why          The reset destroys the context in which the handle's workspace, streams and kernels live; the handle is not told.
 // Documented   CUDA Runtime API, cudaDeviceReset: destroys all allocations and resets all state of the device in the process. cuBLAS
 //              documentation, 2.1.2: a handle must not outlive its context. cutorch#121, #129, kaldi#2178, LBANN#1769.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: of 80 runs with cublasDestroy 55 end in SIGSEGV, 24 survive, and one was given
+//              up before it told; where one survives, a further handle works.
 // What helps   Dropping the reset; destroying the handle before it; another handle after it. Selecting the device again with
 //              the old handle, and destroying the old handle afterwards, are measured as dead ends.
 #include "harness/trial.hpp"
@@ -119,12 +121,13 @@ failure_case device_reset() {
     a.repeats = repeats;
     return a;
   };
-  constexpr int seldom_survived = 40;  // one in twenty does
+  constexpr int sometimes_survived = 40;  // from one in twenty to one in three does
   c.add("control", arm_kind::control, "the same calls without a reset", control);
 
   racing(c.add("multiply", arm_kind::fault, "a product after the reset", multiply_after));
   c.add("set_stream", arm_kind::fault, "cublasSetStream after the reset", set_stream_after);
-  racing(c.add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after), seldom_survived);
+  racing(c.add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after),
+         sometimes_survived);
   c.add("light", arm_kind::fault, "a cublasLt product and cublasLtDestroy after the reset", light_after);
 
   c.add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle).against =
@@ -138,9 +141,9 @@ failure_case device_reset() {
       .against = "multiply";
   racing(c.add("destroy_late", arm_kind::dead_end, "destroy the old handle after the reset, create another",
                destroy_late),
-         seldom_survived)
+         sometimes_survived)
       .against = "multiply";
-  for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten
   c.quick = {"control", "multiply", "light", "another_handle", "destroy_before", "drop_the_reset"};
   return c;
 }

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   A call with the variable that a failed cublasCreate was to fill.
-// Why          The program goes by the handle and not by the status. What the variable then holds is what it held before, or null.
+// Why          The program goes by the handle and not by the status. What the variable then holds is what it held before.
 // Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: NOT_INITIALIZED where cublasCreate was not called. One source document says
 //              to check the handle for null (S0-12).
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: null stays null, with which cublasSgemm returns NOT_INITIALIZED; a pointer to
+//              garbage is untouched, with which it returns NOT_SUPPORTED, without a GPU INVALID_VALUE, each in 5 runs of 5.
 // What helps   Acting on cublasCreate's status.
 #include "cases/handles/no_handle.hpp"
 #include "harness/squeeze.hpp"

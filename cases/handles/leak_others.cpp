@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   To be seen: whether cublasCreate and a product still work after cublasLt handles, streams or events were
-//              created by the thousand and never destroyed, and what each of them costs.
-// Why          Each keeps memory of the device, of the host, or both, until it is destroyed.
+// What fails   cublasCreate, after streams were created by the hundred and never destroyed. Tried besides: cublasLt handles and events.
+// Why          A stream keeps memory of the device and of the host until it is destroyed.
 // Documented   CUDA Runtime API, cudaStreamCreate and cudaEventCreate: destroy what was created. Leaks in the field are of more than
 //              cuBLAS handles: LeetCUDA#414, TransformerEngine#1372, #1389, TensorRT-LLM#8533. memory.handle_leak has the handles.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: a stream takes 560 KiB of the device and 16 KiB of the host. With 465 of them 257
+//              MiB are full: the next is cudaErrorMemoryAllocation, and cublasCreate ALLOC_FAILED. 2000 cublasLt handles and 100000
+//              events take nothing of the device, and of the host 6 and 605 bytes each; cublasCreate succeeds.
 // What helps   Destroying them. The arms leave only a corner of the device free, so that small costs show.
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"

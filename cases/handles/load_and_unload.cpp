@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Products, after cuBLAS was loaded, used and unloaded again and again in one process (dlopen, dlclose), as plugins do.
+// What fails   Formerly products, after cuBLAS was loaded, used and unloaded again and again in one process (dlopen, dlclose), as plugins
+//              do. What handles hold that are not destroyed before is lost.
 // Why          Unloading has to take back everything that the library registered with the driver and the loader.
 // Documented   CUDA 11.4 Update 3 release notes, fixed: EXECUTION_FAILED after repeated loading and unloading. A regression guard.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: in 21 rounds every product is right. A round leaves nothing of the device behind,
+//              and 24 KiB of the host; one whose handle is not destroyed 64 MiB of the device, and 96 KiB.
 // What helps   Loading once.
 #include "harness/trial.hpp"
 

@@ -6,8 +6,10 @@
 // Documented   Release notes (CUB-9627): CUBLASLT_ALGO_CONFIG_ID 66 on compute capability 9.0 with 8-bit A and B, where beta is not 0
 //              and the scale of C is; resolved in 13.2. Release notes of 13.0: a scale is refused where the type of C takes none.
 // What helps   Documented: a beta of 0, which is the same product.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: it never ends with a C of BF16, into BF16 and into 8 bits; the scale counts for
-//              such a C (with 2 the numbers are right), and a beta of 0 helps. A C of 8 bits is an unsupported combination there.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: with a C of BF16, into BF16 and into 8 bits, cublasLtMatmul returns SUCCESS and the
+//              wait for it does not end within ten seconds, by the first configuration tried (tile 313, stages 36, K in one part); the
+//              scale counts for such a C (with 2 the numbers are right), and a beta of 0 helps. For a C of 8 bits there is no such
+//              algorithm.
 #include "cases/numbers/configurations.hpp"
 #include "harness/checked_product.hpp"
 

@@ -9,8 +9,9 @@
 //              where it is in device memory. Release notes of CUDA 12.6 (4614629): a floating-point exception with a K of 0, resolved.
 // What helps   Reported: ReLU in a step of its own. By what the note does not say of it: alpha in host memory. K = 0: nothing to remedy;
 //              the arm guards against its return.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: with an alpha of 0 an A of NaN makes the numbers wrong wherever alpha is, in all
-//              routines tried but cublasSgemm and cublasSgemv: host memory does not help. ReLU passes NaN on. With a K of 0 all is right.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: with an alpha of 0 an A of NaN makes every element that is written NaN, wherever
+//              alpha is, in all routines tried but cublasSgemm and cublasSgemv: host memory does not help. ReLU passes NaN on. With a K
+//              of 0 all is right.
 #include "harness/checked_product.hpp"
 #include "harness/lt_problem.hpp"
 

@@ -6,8 +6,8 @@
 // Documented   Release notes (CUB-9572): CUBLASLT_ALGO_CONFIG_ID 66 on compute capability 9.0, where a leading dimension times the size
 //              of an element is more than INT32_MAX; since 12.6 Update 2, resolved in 13.2.
 // What helps   Documented: a smaller leading dimension, or another algorithm.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: an illegal access, for columns of B and of C, by cublasGemmEx as well; both remedies
-//              help.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: an illegal access, for columns of each operand, by cublasGemmEx as well; both
+//              remedies help.
 #include "cases/numbers/configurations.hpp"
 #include "harness/checked_product.hpp"
 #include "harness/elements.hpp"

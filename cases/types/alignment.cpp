@@ -13,7 +13,8 @@
 //              pytorch#194497 (compute capability 7.5) and marian-dev#778 (8.0, CUDA 11).
 // Measured     H200, cuBLAS 13.1.0: cuBLAS takes whatever is aligned to its element, 8-bit integers to 4 bytes, and refuses the rest
 //              with NOT_SUPPORTED. cuBLASLt that is not told refuses with NOT_SUPPORTED what its algorithm does not take, but for D
-//              in single precision off by 1 or 2 bytes: cudaErrorMisalignedAddress. Told, it does as cuBLAS; FP8 wants 16 bytes.
+//              in single precision off by 1 or 2 bytes: cudaErrorMisalignedAddress (in arguments.lt for A and B as well). Told, it does as
+//              cuBLAS; FP8 wants 16 bytes.
 //              INVALID_VALUE come a bias off its element and a workspace off 256 bytes only. A bias at any element is right.
 // What helps   Recommended: telling the heuristic the true alignment; copies at aligned addresses. Tried besides: another handle, as a
 //              dead end.

@@ -8,8 +8,8 @@
 // Documented   Release notes: batches above 65535 are split by cuBLAS since 12.2 Update 2; before 13.1 different counts of A and B are
 //              not rejected (5645772); before 13.2 a C of leading dimension 0 gives wrong results (5845724). Users: tensorflow#44175
 //              (many products, cuBLASLt of 2020; mlx#3858 and cutlass#1369 are of kernels of their own), CUDALibrarySamples#185 (counts).
-// Measured     H200, cuBLAS 13.1.0: 65536 and 70000 products are right, and so is one column of C in a small product by the first
-//              algorithm. Counts that differ are INVALID_VALUE, from the heuristic.
+// Measured     H200, cuBLAS 13.1.0: 65536 and 70000 products are right, and so is one column of C, in a small product and in one that
+//              fills a GPU, by every algorithm that the heuristic proposes. Counts that differ are INVALID_VALUE, from the heuristic.
 // What helps   Recommended: 65535 products at most at a time; the same count on every description; a C that is written out.
 #include "cases/types/lt_products.hpp"
 

@@ -11,10 +11,13 @@
 //              INVALID_VALUE of all of them (S3-2), and that inputs and weights must have the same type (S3-11). Release notes,
 //              CUB-9942 (RN-09): compute like single precision, such a result, and operands of other types read as such.
 //              Reported as F-NS-07: whisper.cpp#1587, llama-cpp-python#941.
-// Measured     H200, cuBLAS 13.1.0: most are NOT_SUPPORTED. INVALID_VALUE come many pairs of A and B that differ by cuBLASLt, two
-//              operands of one FP8 type by cublasGemmEx, and scale types of another compute type. Accepted and wrong: by cuBLASLt
-//              with CUBLAS_COMPUTE_32F_FAST_TF32, operands in single precision and a C that is not. Operands that are read as
-//              single precision were not met. Not in the tables, accepted and right: 8- and 16-bit operands with a fast compute.
+// Measured     H200, cuBLAS 13.1.0: most are NOT_SUPPORTED. INVALID_VALUE come, by cuBLASLt, pairs of A and B that differ where C has
+//              the type of A or single precision, C and operands of which one alone is complex with a fast compute, and scale types
+//              of another compute type; by cublasGemmEx two operands of one FP8 type. Accepted and wrong, all by cuBLASLt: operands
+//              in single precision with a C of any other real type and a compute of FAST_TF32, FAST_16F, FAST_16BF or
+//              EMULATED_16BFX9, where a narrower C is written beyond its end; and C_32F into C_64F with FAST_TF32. Operands that are
+//              read as single precision were not met. Not in the tables, accepted and right: 8- and 16-bit operands with one of these
+//              computes.
 // What helps   Tried: converting to a combination of the tables. Checking the types before the call: how many of the rows here
 //              harness/argument_check.hpp foretells is counted, and which it does not.
 #include "cases/types/product_table.hpp"

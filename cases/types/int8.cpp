@@ -9,7 +9,8 @@
 //              bytes) and cublasGemmEx. Release notes: N above 65536 and batches may not be supported in 13.0 Updates 1 and 2 (5541380),
 //              fixed in 13.1. Users: bitsandbytes#599, #538, #383 (the orders, on Hopper), MatX#540, tvm#9898, CTranslate2#1865.
 // Measured     H200, cuBLAS 13.1.0, of CUDA 13.0 Update 2: the tiled orders are NOT_SUPPORTED, and so is a lda or ldb that is no multiple
-//              of 4, by both libraries; n and ldc are free. 65540 columns and a batch of two are right with m and k of 128.
+//              of 4, by both libraries; n and ldc are free. 65540 columns and a batch of two are right, with m and k of 128 and of
+//              132.
 // What helps   Recommended: column order with TN; zeros up to multiples of 4, or of 16; fewer columns at a time; a product at a time.
 #include "cases/types/lt_products.hpp"
 

@@ -9,9 +9,10 @@
 //              of 0, C need not be a valid input. Release notes (RN-15, CUB-8873): with 8-bit integers and 32-bit integer scalars,
 //              alpha and beta must be 0 or 1. Reported: zeros and garbage with CUBLAS_STATUS_SUCCESS, FasterTransformer#49,
 //              DeepLearningExamples#143, cudarc#151; NaN by way of beta, rocBLAS#125, rocBLAS#538.
-// Measured     H200, cuBLAS 13.1.0: scalars of the wrong type are SUCCESS with zeros or garbage, from both libraries. A beta of 1e-37
-//              keeps NaN; of 0 it does not, in device memory either. 8-bit integers by 2, by -1 and with a beta of 2 are accepted,
-//              and right. Null for alpha or beta, of which the documentation says INVALID_VALUE, ends the process: SIGSEGV.
+// Measured     H200, cuBLAS 13.1.0: scalars of the wrong type are SUCCESS with zeros or garbage, from both libraries; argument_check
+//              finds all 12. A beta of 1e-37 keeps NaN; of 0 it does not, in device memory either. 8-bit integers by 2, by -1 and
+//              with a beta of 2 are accepted, and right. Null for alpha or beta, of which the documentation says INVALID_VALUE, ends
+//              the process: SIGSEGV.
 // What helps   Tried: scalars of the compute type, or a compute type for the scalars; a beta of exactly 0, or a cleared C; an alpha
 //              of 1. How many of the wrong types harness/argument_check.hpp finds before the call is counted.
 #include "cases/types/product_table.hpp"
@@ -153,7 +154,7 @@ status_record multiply_by_null(const workbench& on, entry function, const elemen
 }
 
 void null_scalars(trial& t) {
-  // Of one compute type: none does otherwise, and each row that crashes takes a second.
+  // Of one compute type: none does otherwise, and each row that crashes takes a second or two.
   const mistake& single = mistakes[2];
   std::vector<row> rows;
   for (const entry function : both_functions)

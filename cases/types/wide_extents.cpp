@@ -9,7 +9,7 @@
 //              lda does (6207926), before 13.4.
 // Measured     H200, cuBLAS 13.1.0: cuBLASLt with m or n of 1 is right. cublas<t>gemv is right with an increment of 2^30, but for
 //              cublasZgemv with the conjugate transposed: NOT_SUPPORTED, from a heuristic of cuBLASLt. With a leading dimension of
-//              2^30 and an increment of 1 it is right.
+//              2^30 cublasZgemv is right with an increment of 1; with one of 2 the conjugate transposed is NOT_SUPPORTED again.
 // What helps   Recommended: an increment of 1. Tried besides: columns that lie close together.
 //
 // Only what a gemv should touch is backed by memory: what it touches elsewhere is an illegal access at once.
