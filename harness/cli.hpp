@@ -41,6 +41,7 @@ struct run_arguments {
 struct bless_arguments {
   std::filesystem::path record, expectations;
   std::vector<std::string> names, when;  ///< when: "KEY=COMPARISONS"
+  std::vector<std::filesystem::path> with;  ///< further records, for the rates of arms that race
 };
 
 int run_cases(const run_arguments& arguments);

@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <set>
 
 namespace fs = std::filesystem;
@@ -243,13 +244,51 @@ int list_cases(bool json) {
   return 0;
 }
 
-int bless(const bless_arguments& arguments) {
-  record r = load_record(arguments.record);
+namespace {
+
+record to_bless(const fs::path& file) {
+  record r = load_record(file);
   if (!r.complete)
-    throw usage_error(arguments.record.string() + " is of a run that did not come to its end; run it again");
+    throw usage_error(file.string() + " is of a run that did not come to its end; run it again");
+  if (!keys_of(r).contains("cublas"))
+    throw usage_error(file.string() + " does not say which cuBLAS it was made on");
+  return r;
+}
+
+/// Adds the trials of the same arm. Returns the files of records that have some.
+std::vector<std::string> add_trials(arm_result& to, const std::string& case_name,
+                                    const std::vector<std::pair<std::string, record>>& others) {
+  std::vector<std::string> files;
+  for (const auto& [file, r] : others) {
+    for (const case_result& c : r.cases) {
+      if (c.name != case_name) continue;
+      for (const arm_result& a : c.arms) {
+        if (a.name != to.name || a.trials.empty()) continue;
+        if (!std::all_of(a.trials.begin(), a.trials.end(), comparable)) continue;
+        to.trials.insert(to.trials.end(), a.trials.begin(), a.trials.end());
+        files.push_back(file);
+      }
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+int bless(const bless_arguments& arguments) {
+  record r = to_bless(arguments.record);
   const stack_keys stack = keys_of(r);
-  if (!stack.contains("cublas"))
-    throw usage_error(arguments.record.string() + " does not say which cuBLAS it was made on");
+  std::vector<std::pair<std::string, record>> others;
+  for (const fs::path& file : arguments.with) {
+    others.emplace_back(file.filename(), to_bless(file));
+    const auto without_second_pair = [](stack_keys keys) {
+      keys.erase("other_cublas");
+      return keys;
+    };
+    if (without_second_pair(keys_of(others.back().second)) != without_second_pair(stack))
+      throw usage_error(
+          fmt::format("{} is of another stack than {}", file.string(), arguments.record.string()));
+  }
   expectation_set expected = expectation_set::load(arguments.expectations);
 
   nlohmann::json said = nlohmann::json::object();
@@ -277,6 +316,9 @@ int bless(const bless_arguments& arguments) {
   std::string report;
   for (case_result& c : r.cases) {
     if (!asked(c.name)) continue;
+    std::map<std::string, std::vector<std::string>> also;
+    for (arm_result& a : c.arms)
+      if (!a.races.empty()) also[a.name] = add_trials(a, c.name, others);
     judge(c, expected, stack);  // by what the record shows, not by what it says of itself
     for (const arm_result& a : c.arms) {
       if (a.judged == verdict::unresolved || a.judged == verdict::not_provoked) {
@@ -297,6 +339,7 @@ int bless(const bless_arguments& arguments) {
       e.signatures = arm_signatures(a);
       if (!a.races.empty() && e.signatures.size() > 1) {
         e.flaky.emplace().reason = a.races;
+        e.flaky->also = also[a.name];
         for (const counted_signature& seen : distinct_signatures(a.trials))
           e.flaky->rates.push_back(static_cast<double>(seen.trials) / static_cast<double>(a.trials.size()));
       }

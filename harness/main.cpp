@@ -124,6 +124,12 @@ int dispatch(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   bless_command->add_option("CASE", blessing.names, "cases to bless (default: all)");
   bless_command
+      ->add_option("--with", blessing.with,
+                   "another record of the same stack, whose trials count for the rates of arms that race")
+      ->expected(1)
+      ->type_name("RECORD")
+      ->check(CLI::ExistingFile);
+  bless_command
       ->add_option("--when", blessing.when, "further condition: KEY=COMPARISONS, as in 'driver=>=580 <581'")
       ->expected(1)
       ->type_name("CONDITION");

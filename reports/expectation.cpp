@@ -126,6 +126,8 @@ stated_rate rate_from(const json_cursor& at, const std::vector<signature>& signa
     if (std::count(signatures.begin(), signatures.end(), signatures[i]) > 1)
       at.at("signatures").items()[i].fail("stands twice, so that its rate is unclear");
   stated.reason = not_empty(at.at("reason"));
+  if (at.has("also"))
+    for (const auto& item : at.at("also").items()) stated.also.push_back(not_empty(item));
   return stated;
 }
 
@@ -137,6 +139,7 @@ nlohmann::ordered_json file_entry(const expectation& e) {
   if (e.flaky) {
     j["rates"] = e.flaky->rates;
     j["reason"] = e.flaky->reason;
+    if (!e.flaky->also.empty()) j["also"] = e.flaky->also;
   }
   j["record"] = e.record;
   return j;
@@ -210,7 +213,7 @@ std::vector<expectation> expectations_from(const json_cursor& top, std::string_v
 
   std::vector<expectation> list;
   for (const auto& at : top.at("expectations").items()) {
-    at.only({"arm", "when", "signatures", "record", "rates", "reason"});
+    at.only({"arm", "when", "signatures", "record", "rates", "reason", "also"});
     expectation e{.case_name = case_name,
                   .arm = not_empty(at.at("arm")),
                   .when = conditions::parse(at.at("when")),
@@ -220,8 +223,9 @@ std::vector<expectation> expectations_from(const json_cursor& top, std::string_v
                   .source = at.place()};
     if (at.has("rates"))
       e.flaky = rate_from(at, e.signatures);
-    else if (at.has("reason"))
-      at.at("reason").fail("a reason belongs to rates, and there are none");
+    else
+      for (const char* key : {"reason", "also"})
+        if (at.has(key)) at.at(key).fail("belongs to rates, and there are none");
     for (const auto& other : list)
       if (same_place(other, e)) at.fail(fmt::format("same arm and conditions as {}", other.source));
     list.push_back(std::move(e));

@@ -41,6 +41,8 @@ class conditions {
 struct stated_rate {
   std::vector<double> rates;  ///< one for each entry of expectation::signatures; they add up to 1
   std::string reason;         ///< required, never empty
+  std::vector<std::string>
+      also;  ///< file names of further records whose trials count, beside expectation::record
 };
 
 /// The recorded signatures of one arm on a class of stacks.
@@ -58,7 +60,7 @@ std::vector<expectation> expectations_from(const json_cursor& top, std::string_v
 
 /// All expectations of a directory: one file a case, CASE.json, schema 1:
 /// {"schema": 1, "case": NAME, "expectations": [{"arm":…, "when": {…}, "signatures": […], "record": FILE,
-///   "rates": […]?, "reason":…?}]}
+///   "rates": […]?, "reason":…?, "also": [FILE, …]?}]}
 class expectation_set {
  public:
   /// A missing directory is an empty set. Throws input_error on anything malformed, a file whose "case" is

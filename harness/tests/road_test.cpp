@@ -384,6 +384,32 @@ TEST_F(road, states_the_rate_of_an_arm_that_races) {
               AllOf(HasSubstr("FLAKY"), HasSubstr("15 of 20: cublasCreate: CUBLAS_STATUS_SUCCESS")));
 }
 
+TEST_F(road, states_a_rate_over_records_of_one_stack) {
+  const std::map<std::string, std::string> counter{{"ROAD_COUNTER", folder / "counter"}};
+  ASSERT_EQ(run({"road.races"}, counter).exit_code, 0);
+  ASSERT_EQ(run({"road.races"}, counter).exit_code, 0);
+  const auto made = files(".json");
+  ASSERT_EQ(made.size(), 2U);
+  const auto bless_with = [&](const fs::path& other) {
+    return cufault({"bless", made[0], "--with", other, "--expectations", folder / "expectations"});
+  };
+  auto elsewhere = nlohmann::json::parse(std::ifstream(made[1]));
+  elsewhere["stack"]["keys"]["cublas"] = "9.9.9";
+  std::ofstream(folder / "elsewhere.json") << elsewhere;
+  EXPECT_THAT(bless_with(folder / "elsewhere.json").stderr_text, HasSubstr("is of another stack than"));
+  EXPECT_FALSE(fs::exists(folder / "expectations"));
+
+  ASSERT_EQ(bless_with(made[1]).exit_code, 1);
+  const auto written = nlohmann::json::parse(std::ifstream(folder / "expectations" / "road.races.json"));
+  for (const auto& e : written["expectations"]) {
+    if (e["arm"] != "now_and_then") continue;
+    EXPECT_EQ(e["also"], nlohmann::json::array({fs::path(made[1]).filename().string()}));
+    EXPECT_EQ(e["rates"], nlohmann::json::array({0.75, 0.25}));
+    return;
+  }
+  FAIL() << written;
+}
+
 TEST_F(road, fails_the_gate_while_uncharted) {
   EXPECT_EQ(run({"road.create", "--mode", "gate"}).exit_code, 1);
 }

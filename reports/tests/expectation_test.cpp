@@ -192,7 +192,7 @@ TEST(expectations, with_malformed_rates_are_refused) {
   EXPECT_EQ(told(with_rates(R"("rates": [0.5, 0.5], "reason": "")")),
             "x.json:5: expectations[0].reason: must not be empty");
   EXPECT_EQ(told(with_rates(R"("reason": "a race")")),
-            "x.json:5: expectations[0].reason: a reason belongs to rates, and there are none");
+            "x.json:5: expectations[0].reason: belongs to rates, and there are none");
 }
 
 expectation with_conditions(std::string_view json, std::string source) {
@@ -261,7 +261,7 @@ TEST_F(expectation_files, come_back_as_they_were_put) {
   auto plain = with_conditions(R"({"cublas": ">=13 <14"})", "");
   plain.signatures = signatures_of({trial({no_memory}, {success}), crash({success})});
   auto race = expects({trial({success}), trial({no_memory})}, "race");
-  race.flaky = stated_rate{{0.1, 0.9}, "a race"};
+  race.flaky = stated_rate{{0.1, 0.9}, "a race", {"other.json"}};
   set.put(plain);
   set.put(race);
   set.save(directory / "new" / "expectations");
@@ -273,6 +273,7 @@ TEST_F(expectation_files, come_back_as_they_were_put) {
   EXPECT_EQ(again.all()[0].record, plain.record);
   EXPECT_EQ(again.all()[1].flaky->rates, race.flaky->rates);
   EXPECT_EQ(again.all()[1].flaky->reason, "a race");
+  EXPECT_EQ(again.all()[1].flaky->also, race.flaky->also);
   EXPECT_EQ(again.all()[1].signatures, race.signatures);
 }
 

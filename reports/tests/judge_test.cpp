@@ -249,11 +249,19 @@ TEST(judge, a_refined_rung_counts_only_if_it_is_worse_than_a_status) {
   EXPECT_EQ(judged(fault, {trial({no_memory})}, {trial({no_memory}), crashed}), verdict::worsened);
 }
 
+TEST(judge, time_that_ran_out_between_calls_is_unresolved) {
+  auto late = trial({no_memory});
+  late.ended = outcome::timed_out;
+  late.context = "unchecked";
+  EXPECT_EQ(judged(fault, {trial({no_memory})}, {late}), verdict::unresolved);
+  EXPECT_EQ(judged(fault, {trial({no_memory})}, {trial({no_memory}), late}), verdict::unresolved);
+}
+
 // Races.
 
 expectation races(double rate_of_success) {
   auto e = expects({trial({success}), trial({no_memory})});
-  e.flaky = stated_rate{{rate_of_success, 1 - rate_of_success}, "two threads race for the last block"};
+  e.flaky = stated_rate{{rate_of_success, 1 - rate_of_success}, "two threads race for the last block", {}};
   return e;
 }
 

@@ -35,9 +35,32 @@ TEST(observation, only_a_trial_that_reached_its_work_is_comparable) {
   EXPECT_TRUE(comparable(crash({})));
   auto hung = trial({});
   hung.ended = outcome::timed_out;
+  hung.in_flight = "cublasCreate(&h)";
   EXPECT_TRUE(comparable(hung));
   EXPECT_FALSE(comparable(not_provoked("no GPU")));
   EXPECT_FALSE(comparable(harness_failed("garbled")));
+}
+
+TEST(observation, time_that_ran_out_between_calls_shows_nothing) {
+  auto late = trial({success});
+  late.ended = outcome::timed_out;
+  late.context = "unchecked";
+  EXPECT_TRUE(ran_out_of_time(late));
+  EXPECT_FALSE(comparable(late));
+  late.in_flight = "cublasCreate(&h)";
+  EXPECT_TRUE(comparable(late)) << "it hung in a call";
+  late.in_flight.clear();
+  late.context = "usable";
+  EXPECT_TRUE(comparable(late)) << "it hung while it ended";
+}
+
+TEST(observation, what_a_kernel_dies_of_at_a_wild_address_is_chance) {
+  auto one = trial({success}), other = one;
+  one.calls[0].detail = "logged; then cudaErrorIllegalAddress";
+  other.calls[0].detail = "logged; then cudaErrorInvalidAddressSpace";
+  EXPECT_EQ(signature_of(one), signature_of(other));
+  other.calls[0].detail = "logged; then cudaErrorMisalignedAddress";
+  EXPECT_NE(signature_of(one), signature_of(other));
 }
 
 TEST(observation, a_signature_splits_at_the_remedy) {
