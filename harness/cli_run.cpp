@@ -46,7 +46,9 @@ std::vector<const arm*> part_of(const std::vector<const arm*>& arms, std::pair<i
     const auto to = dealt.find(a->against.empty() ? a->name : a->against);
     if (a->kind == arm_kind::control || (to != dealt.end() && to->second == part.first)) mine.push_back(a);
   }
-  return mine;
+  // More parts than arms: controls alone would prove nothing that another part does not.
+  const bool idle = part.first > next && part.first > 1;
+  return idle ? std::vector<const arm*>{} : mine;
 }
 
 /// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
@@ -253,6 +255,12 @@ int run_cases(const run_arguments& arguments) {
         fmt::format("--part {} {}: there is no such part", arguments.part.first, arguments.part.second));
   auto selected = select(arguments.names, arguments.quick);
   for (selected_case& s : selected) s.arms = part_of(s.arms, arguments.part);
+  std::erase_if(selected, [](const selected_case& s) { return s.arms.empty(); });
+  if (selected.empty()) {
+    fmt::print("nothing to run: part {} of {} has no arm in this tier\n", arguments.part.first,
+               arguments.part.second);
+    return exit_skipped;
+  }
   const interrupt_guard guard;
   try {
     return run(arguments, guard.descriptor()).all(selected);

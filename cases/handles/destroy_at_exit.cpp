@@ -141,7 +141,7 @@ failure_case destroy_at_exit() {
         registered_after_cuda<register_atexit<destroy_the_handle>>);
   const auto racing = [](arm& a) -> arm& {
     a.races = "the handle points to what the reset has freed";
-    a.repeats = 20;
+    a.repeats = 10;
     return a;
   };
   racing(c.add("reset_at_exit", arm_kind::fault, "an atexit function that resets the device first",

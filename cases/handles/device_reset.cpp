@@ -144,7 +144,6 @@ failure_case device_reset() {
          sometimes_survived)
       .against = "multiply";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten
-  c.quick = {"control", "multiply", "light", "another_handle", "destroy_before", "drop_the_reset"};
   return c;
 }
 

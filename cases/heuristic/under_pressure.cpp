@@ -637,8 +637,7 @@ failure_case under_pressure() {
       "one host allocation of cuBLASLt fails in the same query again",
       [](trial& t) { host_allocation_fails(t, true); }, ladder{"th host allocation", {1, 2, 5}})
       .preload = host_faults::preload();
-  c.quick = {"control_lazy",   "first_query_lazy", "everything_lazy",      "no_room_for_workspace",
-             "heuristic_mode", "host_memory",      "allocation_same_query"};
+  c.quick = {"control_lazy", "first_query_lazy", "no_room_for_workspace", "host_memory"};
   return c;
 }
 

@@ -375,7 +375,6 @@ failure_case fragmentation() {
 
   after("free_scattered", arm_kind::dead_end, "free every other one of the remaining blocks",
         &many_blocks::release_every_other);
-  c.quick = {"control", "cache_unused", "cache_in_use", "empty_unused", "empty_in_use"};
   return c;
 }
 

@@ -361,7 +361,6 @@ failure_case workspace_growth() {
   c.add("one_handle", arm_kind::remedy, "one handle for all streams", one_handle_for_all);
 
   c.add("trim_pool", arm_kind::dead_end, "trim the device's default pool, create again", trim_the_pool);
-  c.quick = {"control", "handle_for_each_stream", "one_workspace"};
   return c;
 }
 

@@ -197,7 +197,6 @@ failure_case scalar_alignment() {
           fmt::format("{}, aligned to all of their size", each.words), [&each](trial& t) { align(t, each); })
         .against = each.arm;
   }
-  c.quick = {"control", "double_complex", "align_double_complex"};
   return c;
 }
 

@@ -436,21 +436,13 @@ failure_case device_fault_case() {
         "a server that ends at the first failing status, and a new one that answers", fail_fast);
   c.quick = {"control",
              "no_handle_assertion",
-             "with_handle_assertion",
              "new_process_assertion",
-             "carry_on_assertion",
-             "reset_assertion",
-             "blocking_assertion",
-             "no_handle_illegal_address",
              "with_handle_illegal_address",
-             "new_process_illegal_address",
              "carry_on_illegal_address",
              "reset_illegal_address",
              "blocking_illegal_address",
-             "no_handle_misaligned_address",
              "no_handle_trap",
              "checked_index",
-             "careless_server",
              "fail_fast"};
   return c;
 }

@@ -349,6 +349,13 @@ TEST_F(road, runs_every_arm_in_exactly_one_part_and_the_controls_in_all) {
   EXPECT_EQ(dealt, whole);
 }
 
+TEST_F(road, skips_a_part_for_which_no_arm_is_left) {
+  const auto seen = run({"road.create", "--part", "9", "9"});
+  EXPECT_EQ(seen.exit_code, 77);
+  EXPECT_THAT(seen.stdout_text, HasSubstr("part 9 of 9 has no arm"));
+  EXPECT_TRUE(files(".json").empty());
+}
+
 TEST_F(road, names_a_part_that_is_none) {
   for (const auto& [part, parts] : {std::pair{"0", "2"}, {"3", "2"}, {"1", "0"}, {"1", "x"}}) {
     const auto seen = run({"road.create", "--part", part, parts});
