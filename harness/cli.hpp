@@ -40,7 +40,7 @@ struct run_arguments {
 
 struct bless_arguments {
   std::filesystem::path record, expectations;
-  std::vector<std::string> names, when;  ///< when: "KEY=COMPARISONS"
+  std::vector<std::string> names, when;     ///< when: "KEY=COMPARISONS"
   std::vector<std::filesystem::path> with;  ///< further records, for the rates of arms that race
 };
 
@@ -50,7 +50,7 @@ int list_cases(bool json);
 int bless(const bless_arguments& arguments);
 int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
 int show_record(const std::filesystem::path& file, bool markdown);
-int show_differences(const std::vector<std::filesystem::path>& records, bool markdown);
+int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
 int preflight(const target& where, const std::filesystem::path& records);
 int check_floor(const std::filesystem::path& records, int at_least);

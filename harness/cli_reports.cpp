@@ -373,10 +373,19 @@ int show_record(const fs::path& file, bool markdown) {
   return 0;
 }
 
-int show_differences(const std::vector<fs::path>& files, bool markdown) {
+int show_differences(const std::vector<fs::path>& files, bool by_stack, bool markdown) {
   std::vector<record> loaded;
   for (const fs::path& file : files) loaded.push_back(load_record(file));
-  const int differing = print_differences(std::cout, loaded, style(markdown));
+  int differing = 0;
+  if (by_stack) {
+    const auto stacks = merged_by_stack(loaded);
+    if (stacks.size() < 2)
+      throw usage_error(
+          "diff --by-stack: all these records are of one stack; leave --by-stack out to compare them");
+    differing = print_differences(std::cout, stacks, style(markdown), missing_arms::counted);
+  } else {
+    differing = print_differences(std::cout, loaded, style(markdown));
+  }
   for (std::size_t i = 0; i < loaded.size(); ++i) {
     const auto& cases = loaded[i].cases;
     const bool shows_something = std::any_of(cases.begin(), cases.end(), [](const case_result& c) {

@@ -156,12 +156,15 @@ int dispatch(int argc, char** argv) {
   show->add_flag("--markdown", markdown, "as a Markdown table");
 
   std::vector<std::filesystem::path> compared;
+  bool by_stack = false;
   auto* diff = command("diff", "Arms whose signatures differ between records; exits 1 if any does",
-                       [&] { return show_differences(compared, markdown); });
+                       [&] { return show_differences(compared, by_stack, markdown); });
   diff->add_option("RECORD", compared, "two records or more, the oldest first")
       ->required()
       ->expected(2, 100)
       ->check(CLI::ExistingFile);
+  diff->add_flag("--by-stack", by_stack,
+                 "records of one stack are one column; arms that not every stack has are only counted");
   diff->add_flag("--markdown", markdown, "as a Markdown table");
 
   std::string status;

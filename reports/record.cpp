@@ -199,6 +199,47 @@ std::string stack_label(const record& r) {
   return label.empty() ? "unknown stack" : label;
 }
 
+namespace {
+
+bool observed(const arm_result& arm) {
+  return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
+}
+
+void merge(case_result& into, case_result from) {
+  for (arm_result& arm : from.arms) {
+    const auto known = std::find_if(into.arms.begin(), into.arms.end(),
+                                    [&](const arm_result& a) { return a.name == arm.name; });
+    if (known == into.arms.end())
+      into.arms.push_back(std::move(arm));
+    else if (observed(arm) || !observed(*known))
+      *known = std::move(arm);
+  }
+}
+
+}  // namespace
+
+std::vector<record> merged_by_stack(std::vector<record> records) {
+  std::vector<record> merged;
+  for (record& r : records) {
+    const auto label = stack_label(r);
+    const auto known =
+        std::find_if(merged.begin(), merged.end(), [&](const record& m) { return stack_label(m) == label; });
+    if (known == merged.end()) {
+      merged.push_back(std::move(r));
+      continue;
+    }
+    for (case_result& c : r.cases) {
+      const auto same = std::find_if(known->cases.begin(), known->cases.end(),
+                                     [&](const case_result& k) { return k.name == c.name; });
+      if (same == known->cases.end())
+        known->cases.push_back(std::move(c));
+      else
+        merge(*same, std::move(c));
+    }
+  }
+  return merged;
+}
+
 nlohmann::json to_json(const record& r) {
   auto j = header_json(r);
   j["ended"] = r.ended;

@@ -34,6 +34,10 @@ stack_keys keys_of(const record& r);
 /// nothing is.
 std::string stack_label(const record& r);
 
+/// Records of one stack_label() become one, in the order of the first of each. Of an arm that several have, the last is kept that was
+/// observed.
+std::vector<record> merged_by_stack(std::vector<record> records);
+
 nlohmann::json to_json(const record& r);
 /// Text of a JSON value. Bytes that are no UTF-8 (of a child's output, say) become U+FFFD. indent -1: one
 /// line.

@@ -250,7 +250,8 @@ std::vector<std::string> labels_of(std::span<const record> records) {
 
 }  // namespace
 
-int print_differences(std::ostream& out, std::span<const record> records, table_style style) {
+int print_differences(std::ostream& out, std::span<const record> records, table_style style,
+                      missing_arms missing) {
   std::vector<arm_map> arms;
   std::set<std::pair<std::string, std::string>> names;
   for (const auto& r : records) {
@@ -260,6 +261,7 @@ int print_differences(std::ostream& out, std::span<const record> records, table_
   std::vector<row> rows;
   std::size_t equal = 0;
   std::size_t unobserved = 0;
+  std::size_t missed = 0;
   for (const auto& name : names) {
     std::vector<const arm_result*> each;
     for (const auto& of_record : arms)
@@ -274,6 +276,10 @@ int print_differences(std::ostream& out, std::span<const record> records, table_
     }
     if (all(observed) && all([&](const arm_result& arm) { return same(*each.front(), arm); })) {
       ++equal;
+      continue;
+    }
+    if (missing == missing_arms::counted && !all(observed)) {
+      ++missed;
       continue;
     }
     row cells{name.first, name.second};
@@ -295,7 +301,9 @@ int print_differences(std::ostream& out, std::span<const record> records, table_
     }
     if (!rows.empty()) out << '\n';
   }
-  out << fmt::format("{} different or missing, {} equal", plural(rows.size(), "arm"), equal);
+  out << fmt::format("{} different{}, {} equal", plural(rows.size(), "arm"),
+                     missing == missing_arms::shown ? " or missing" : "", equal);
+  if (missed > 0) out << fmt::format(", {} not observed in all", missed);
   if (unobserved > 0) out << fmt::format(", {} observed in none", unobserved);
   out << '\n';
   return static_cast<int>(rows.size());

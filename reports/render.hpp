@@ -22,9 +22,11 @@ void print_verdicts(std::ostream& out, const record& r, table_style style);
 void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style);
 
 /// Arms whose signatures are not the same in all records that were given (two at least), and arms that not all of
-/// them have; then a count of equal arms. An arm that was observed in none is neither. Arms that race are the same where they share a
-/// signature. Returns the number of differing or missing arms.
-int print_differences(std::ostream& out, std::span<const record> records, table_style style);
+/// them have, unless `missing` is to be counted only; then a count of equal arms. An arm that was observed in none is neither. Arms that
+/// race are the same where they share a signature. Returns the number of differing or missing arms.
+enum class missing_arms { shown, counted };
+int print_differences(std::ostream& out, std::span<const record> records, table_style style,
+                      missing_arms missing = missing_arms::shown);
 
 /// Every call that returned a status, with the fault arm that made it and the stacks on which it did: what that status
 /// can mean. Cases whose control is unresolved are left out.

@@ -241,6 +241,25 @@ TEST(difference_table, has_a_column_for_each_record) {
       << out.str();
 }
 
+TEST(difference_table, by_stack_has_the_last_observed_arm_of_each_and_counts_what_not_all_have) {
+  auto spoilt = example(), other = example(), rest = example();
+  spoilt.cases[0].arms[1].trials = {not_provoked("no GPU")};
+  spoilt.cases[0].arms.pop_back();
+  rest.cases[0].name = "memory.rest";
+  other.stack = {{"keys", {{"cublas", "12.0.1"}}}};
+  other.cases[0].arms[1].trials = {trial({internal})};
+  const auto stacks = merged_by_stack({example(), spoilt, other, rest});
+  ASSERT_EQ(stacks.size(), 2U);
+  std::ostringstream out;
+  EXPECT_EQ(print_differences(out, stacks, table_style::markdown, missing_arms::counted), 1);
+  EXPECT_TRUE(contains(out.str(), "| case | arm | cuBLAS 13.1.0 | cuBLAS 12.0.1 |\n")) << out.str();
+  EXPECT_TRUE(contains(out.str(),
+                       "CUBLAS_STATUS_ALLOC_FAILED; context usable | cublasCreate: "
+                       "CUBLAS_STATUS_INTERNAL_ERROR"))
+      << out.str();
+  EXPECT_TRUE(contains(out.str(), "1 arm different, 2 equal, 3 not observed in all\n")) << out.str();
+}
+
 TEST(difference_table, holds_a_race_for_the_same_where_a_signature_is_shared) {
   auto before = example(), after = example();
   for (auto* r : {&before, &after}) r->cases[0].arms[1].races = "chance";
