@@ -42,10 +42,10 @@
 namespace cufault::argument_check {
 
 enum class severity {
-  refused,  ///< documented as CUBLAS_STATUS_INVALID_VALUE
-  unsupported,  ///< documented as not supported: CUBLAS_STATUS_NOT_SUPPORTED from the call, or from the heuristic of cuBLASLt
-  silent,  ///< accepted; wrong numbers or memory errors follow
-  caution  ///< legal as far as documented, and often a mistake; what comes of it is not measured yet
+  refused,  ///< CUBLAS_STATUS_INVALID_VALUE, as documented or, where the documentation is silent, as measured
+  unsupported,  ///< likewise CUBLAS_STATUS_NOT_SUPPORTED, from the call or from the heuristic of cuBLASLt
+  silent,       ///< accepted; wrong numbers or memory errors follow
+  caution       ///< legal as far as documented, and often a mistake
 };
 
 struct problem {

@@ -456,8 +456,8 @@ std::vector<judgement> found_beforehand(std::span<const row_seen> rows) {
 }
 
 /// Addresses that are wrong come last: they may damage the context, and whatever a library does for the first time in a process it does
-/// again in the next. The others share one.
-std::vector<std::size_t> order_to_run(std::span<const row> rows) {
+/// again in the next. Most others can share one.
+static std::vector<std::size_t> order_to_run(std::span<const row> rows) {
   const auto may_damage = [&](std::size_t i) {
     switch (rows[i].what) {
       case role::scalar:

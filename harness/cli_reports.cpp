@@ -263,8 +263,7 @@ std::vector<std::string> add_trials(arm_result& to, const std::string& case_name
     for (const case_result& c : r.cases) {
       if (c.name != case_name) continue;
       for (const arm_result& a : c.arms) {
-        if (a.name != to.name || a.trials.empty()) continue;
-        if (!std::all_of(a.trials.begin(), a.trials.end(), comparable)) continue;
+        if (a.name != to.name || !observed(a)) continue;
         to.trials.insert(to.trials.end(), a.trials.begin(), a.trials.end());
         files.push_back(file);
       }
@@ -280,14 +279,23 @@ int bless(const bless_arguments& arguments) {
   const stack_keys stack = keys_of(r);
   std::vector<std::pair<std::string, record>> others;
   for (const fs::path& file : arguments.with) {
+    const bool twice = fs::equivalent(file, arguments.record) ||
+                       std::count_if(arguments.with.begin(), arguments.with.end(),
+                                     [&](const fs::path& other) { return fs::equivalent(file, other); }) > 1;
+    if (twice) throw usage_error(file.string() + " is named twice; its trials count once");
     others.emplace_back(file.filename(), to_bless(file));
     const auto without_second_pair = [](stack_keys keys) {
       keys.erase("other_cublas");
       return keys;
     };
-    if (without_second_pair(keys_of(others.back().second)) != without_second_pair(stack))
-      throw usage_error(
-          fmt::format("{} is of another stack than {}", file.string(), arguments.record.string()));
+    const auto here = without_second_pair(stack), there = without_second_pair(keys_of(others.back().second));
+    for (const auto& [key, value] : here) {
+      const auto other = there.find(key);
+      if (other == there.end() || other->second != value)
+        throw usage_error(fmt::format(
+            "{} is of another stack than {}: {} is {}, not {}; give records of one stack", file.string(),
+            arguments.record.string(), key, other == there.end() ? "unknown" : other->second, value));
+    }
   }
   expectation_set expected = expectation_set::load(arguments.expectations);
 
@@ -313,6 +321,7 @@ int bless(const bless_arguments& arguments) {
     if (!met) throw usage_error(fmt::format("{} has no case {}", arguments.record.string(), name));
   }
   int written = 0, known = 0, left = 0;
+  std::set<std::string> used;  // of the further records
   std::string report;
   for (case_result& c : r.cases) {
     if (!asked(c.name)) continue;
@@ -326,7 +335,7 @@ int bless(const bless_arguments& arguments) {
         ++left;
         continue;
       }
-      if (extra.by_key.empty() && as_expected(a.judged)) {
+      if (extra.by_key.empty() && also[a.name].empty() && as_expected(a.judged)) {
         ++known;
         continue;
       }
@@ -340,6 +349,7 @@ int bless(const bless_arguments& arguments) {
       if (!a.races.empty() && e.signatures.size() > 1) {
         e.flaky.emplace().reason = a.races;
         e.flaky->also = also[a.name];
+        used.insert(e.flaky->also.begin(), e.flaky->also.end());
         for (const counted_signature& seen : distinct_signatures(a.trials))
           e.flaky->rates.push_back(static_cast<double>(seen.trials) / static_cast<double>(a.trials.size()));
       }
@@ -351,8 +361,11 @@ int bless(const bless_arguments& arguments) {
     }
   }
   if (written > 0) expected.save(arguments.expectations);
+  std::vector<std::string> kept{arguments.record.filename()};
+  for (const auto& [file, r_of_it] : others)
+    if (used.contains(file)) kept.push_back(file);
   fmt::print("{}{} blessed, {} already expected, {} left out, in {}. Keep {} in reports/recorded.\n", report,
-             written, known, left, arguments.expectations.string(), arguments.record.filename().string());
+             written, known, left, arguments.expectations.string(), fmt::join(kept, " and "));
   return exit_gate;  // so that no job can bless by accident
 }
 
@@ -389,9 +402,7 @@ int show_differences(const std::vector<fs::path>& files, bool by_stack, bool mar
   for (std::size_t i = 0; i < loaded.size(); ++i) {
     const auto& cases = loaded[i].cases;
     const bool shows_something = std::any_of(cases.begin(), cases.end(), [](const case_result& c) {
-      return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) {
-        return !a.trials.empty() && std::all_of(a.trials.begin(), a.trials.end(), comparable);
-      });
+      return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) { return observed(a); });
     });
     if (!shows_something)
       throw usage_error(fmt::format("{} shows no arm that could be compared", files[i].string()));

@@ -35,7 +35,7 @@ struct selected_case {
 };
 
 /// One of so many parts of a case's arms: controls belong to each, every other arm to one, and what answers a
-/// fault to that of the fault.
+/// fault to that of the fault. Where there are fewer than parts, the parts beyond have none: controls alone would prove nothing.
 std::vector<const arm*> part_of(const std::vector<const arm*>& arms, std::pair<int, int> part) {
   std::map<std::string, int> dealt;
   int next = 0;
@@ -46,9 +46,8 @@ std::vector<const arm*> part_of(const std::vector<const arm*>& arms, std::pair<i
     const auto to = dealt.find(a->against.empty() ? a->name : a->against);
     if (a->kind == arm_kind::control || (to != dealt.end() && to->second == part.first)) mine.push_back(a);
   }
-  // More parts than arms: controls alone would prove nothing that another part does not.
-  const bool idle = part.first > next && part.first > 1;
-  return idle ? std::vector<const arm*>{} : mine;
+  const bool controls_alone = part.first > next && part.first > 1;
+  return controls_alone ? std::vector<const arm*>{} : mine;
 }
 
 /// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
@@ -257,8 +256,8 @@ int run_cases(const run_arguments& arguments) {
   for (selected_case& s : selected) s.arms = part_of(s.arms, arguments.part);
   std::erase_if(selected, [](const selected_case& s) { return s.arms.empty(); });
   if (selected.empty()) {
-    fmt::print("nothing to run: part {} of {} has no arm in this tier\n", arguments.part.first,
-               arguments.part.second);
+    fmt::print("nothing to run: there are fewer arms than parts, and part {} of {} has none\n",
+               arguments.part.first, arguments.part.second);
     return exit_skipped;
   }
   const interrupt_guard guard;

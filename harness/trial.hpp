@@ -162,7 +162,8 @@ class trial {
   bool opened_ = false;           // open_context() succeeded
   struct progress;                // of the process that runs rows, shared with this one
   progress* progress_ = nullptr;  // null outside of each_row()
-  std::string context_of_rows_;   // "damaged" if the last table's rows did so; empty if none opened a context
+  std::string
+      context_of_rows_;  // "damaged" if the last table's rows did so; empty if no process of theirs lived to tell
   bool continued_ = false;
   int exit_code_of_next_ = 0;
   bool ends_through_exit_ = false;

@@ -69,10 +69,6 @@ bool fault_part_failed(const signature& s) {
   return std::any_of(s.fault.begin(), s.fault.end(), fails);
 }
 
-bool counts(const arm_result& arm) {
-  return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
-}
-
 /// Did trials crash or hang before they could find anything about a claim that findings tell? Those that
 /// survived do not speak for them.
 bool cut_off(const claim& what, const arm_result& arm) {
@@ -125,14 +121,14 @@ word by_failure(const claim& what, const std::vector<signature>& plateaus) {
 bool provoked(const case_result& c, const arm_result& arm, const std::vector<signature>& plateaus) {
   if (arm.against.empty()) return std::all_of(plateaus.begin(), plateaus.end(), fault_part_failed);
   return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& other) {
-    if (other.name != arm.against || !counts(other)) return false;
+    if (other.name != arm.against || !observed(other)) return false;
     const auto faults = arm_signatures(other);
     return std::any_of(faults.begin(), faults.end(), failed);
   });
 }
 
 std::optional<word> says_of(const claim& what, const case_result& c, const arm_result& arm) {
-  if (!counts(arm) || arm.judged == verdict::not_provoked) return std::nullopt;
+  if (!observed(arm) || arm.judged == verdict::not_provoked) return std::nullopt;
   if (std::find(arm.claims.begin(), arm.claims.end(), what.id) == arm.claims.end()) return std::nullopt;
   const auto plateaus = arm_signatures(arm);
   if (cut_off(what, arm)) return word{"cut off", describe(plateaus)};

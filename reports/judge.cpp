@@ -182,11 +182,7 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
   for (const auto& o : arm.trials)
     if (o.ended == outcome::harness_failed) return {verdict::unresolved, "harness failed: " + reason_of(o)};
   for (const auto& o : arm.trials)
-    if (ran_out_of_time(o))
-      return {verdict::unresolved,
-              fmt::format("{}time ran out between observed calls: run it on a machine with less "
-                          "beside it, or give the arm a longer timeout",
-                          rung_text(o))};
+    if (ran_out_of_time(o)) return {verdict::unresolved, rung_text(o) + why_not_comparable(o)};
   for (const auto& o : arm.trials) {
     if (o.ended != outcome::not_provoked) continue;
     // What the other trials saw is not lost: a crash is a crash.

@@ -208,12 +208,12 @@ std::vector<step> steps_from(const json_cursor& at) {
   return steps;
 }
 
-/// What a kernel dies of at a wild address depends on what lies there: each of these stands for all.
+/// What a kernel dies of at a wild address depends on what lies there.
 std::string without_chance(std::string detail) {
-  constexpr std::string_view one = "then cudaErrorIllegalAddress";
-  for (const std::string_view other :
-       {"then cudaErrorInvalidAddressSpace", "then cudaErrorIllegalInstruction", "then cudaErrorInvalidPc",
-        "then cudaErrorHardwareStackError", "then cudaErrorLaunchFailure"})
+  constexpr std::string_view one = "then an error of a wild address";
+  for (const std::string_view other : {"then cudaErrorIllegalAddress", "then cudaErrorInvalidAddressSpace",
+                                       "then cudaErrorIllegalInstruction", "then cudaErrorInvalidPc",
+                                       "then cudaErrorHardwareStackError", "then cudaErrorLaunchFailure"})
     if (const auto at = detail.find(other); at != std::string::npos) detail.replace(at, other.size(), one);
   return detail;
 }
@@ -242,6 +242,14 @@ bool ran_out_of_time(const observation& o) {
   const bool in_call = !o.in_flight.empty() || (!o.calls.empty() && o.calls.back().status.empty());
   const bool at_exit = o.context != "unchecked";  // which is told behind all calls
   return o.ended == outcome::timed_out && !in_call && !at_exit;
+}
+
+std::string why_not_comparable(const observation& o) {
+  if (!o.why.empty()) return o.why;
+  if (!ran_out_of_time(o)) return "no reason was given";
+  return fmt::format(
+      "time ran out {}; run it beside less, give the arm a longer timeout, or observe the call that waits",
+      o.calls.empty() ? "before the first observed call" : "behind " + o.calls.back().text);
 }
 
 signature signature_of(const observation& o) {

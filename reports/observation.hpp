@@ -108,13 +108,15 @@ bool is_success(std::string_view status);
 /// same calls.
 std::vector<std::string> differing_steps(const signature& expected, const signature& seen);
 
-/// Signature of one trial. Of a detail that says what a kernel died of at a wild address only that it did. Precondition: comparable(o).
+/// Signature of one trial. Of a detail that says what a kernel died of at a wild address, only that it did. Precondition: comparable(o).
 signature signature_of(const observation& o);
 
 /// True if the observation can be compared: completed, crashed, or hung.
 bool comparable(const observation& o);
 /// Timed out, but neither in an observed call nor while it ended: the machine was busy, or the time too short.
 bool ran_out_of_time(const observation& o);
+/// For people. Precondition: not comparable(o).
+std::string why_not_comparable(const observation& o);
 
 /// Signatures of all trials of one arm: neighbours that are equal are one entry, so that a ladder of sizes is
 /// the list of its plateaus from the lowest rung to the highest, and repeated equal trials are one entry.

@@ -199,11 +199,11 @@ std::string stack_label(const record& r) {
   return label.empty() ? "unknown stack" : label;
 }
 
-namespace {
-
 bool observed(const arm_result& arm) {
   return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
 }
+
+namespace {
 
 void merge(case_result& into, case_result from) {
   for (arm_result& arm : from.arms) {
@@ -211,6 +211,8 @@ void merge(case_result& into, case_result from) {
                                     [&](const arm_result& a) { return a.name == arm.name; });
     if (known == into.arms.end())
       into.arms.push_back(std::move(arm));
+    else if (observed(arm) && observed(*known) && !arm.races.empty())
+      known->trials.insert(known->trials.end(), arm.trials.begin(), arm.trials.end());
     else if (observed(arm) || !observed(*known))
       *known = std::move(arm);
   }
@@ -220,14 +222,19 @@ void merge(case_result& into, case_result from) {
 
 std::vector<record> merged_by_stack(std::vector<record> records) {
   std::vector<record> merged;
+  for (const record& r : records) {
+    const auto known = std::find_if(merged.begin(), merged.end(),
+                                    [&](const record& m) { return stack_label(m) == stack_label(r); });
+    if (known != merged.end()) continue;
+    merged.push_back(r);
+    merged.back().cases.clear();
+  }
+  std::stable_sort(records.begin(), records.end(),
+                   [](const record& a, const record& b) { return a.started < b.started; });
   for (record& r : records) {
     const auto label = stack_label(r);
     const auto known =
         std::find_if(merged.begin(), merged.end(), [&](const record& m) { return stack_label(m) == label; });
-    if (known == merged.end()) {
-      merged.push_back(std::move(r));
-      continue;
-    }
     for (case_result& c : r.cases) {
       const auto same = std::find_if(known->cases.begin(), known->cases.end(),
                                      [&](const case_result& k) { return k.name == c.name; });

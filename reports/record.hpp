@@ -34,8 +34,11 @@ stack_keys keys_of(const record& r);
 /// nothing is.
 std::string stack_label(const record& r);
 
-/// Records of one stack_label() become one, in the order of the first of each. Of an arm that several have, the last is kept that was
-/// observed.
+/// Whether it has trials and all of them can be compared.
+bool observed(const arm_result& arm);
+
+/// Records of one stack_label() become one, in the order of the first of each. Of an arm that several observed the latest counts, of one
+/// that races all trials do.
 std::vector<record> merged_by_stack(std::vector<record> records);
 
 nlohmann::json to_json(const record& r);

@@ -94,13 +94,8 @@ void print_table(std::ostream& out, const row& head, const std::vector<row>& row
 std::string seen_by(const arm_result& arm) {
   if (arm.trials.empty()) return "nothing: no trial was recorded";
   for (const auto& o : arm.trials)
-    if (!comparable(o))
-      return fmt::format("{}: {}", to_string(o.ended), o.why.empty() ? "no reason was given" : o.why);
+    if (!comparable(o)) return fmt::format("{}: {}", to_string(o.ended), why_not_comparable(o));
   return describe(arm);
-}
-
-bool observed(const arm_result& arm) {
-  return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
 }
 
 std::string plural(std::size_t count, std::string_view noun) {

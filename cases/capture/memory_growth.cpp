@@ -84,6 +84,7 @@ void set_workspace(trial& t) {
   t.apply("cublasSetWorkspace before the captures");
   give_workspace(g.r);
   observe(memory_of_graphs(t, g));
+  observe(replay(g.r));
 }
 
 // ---- the case ----

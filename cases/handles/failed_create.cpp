@@ -30,7 +30,7 @@ void control(trial& t) {
   const product_operands on = operands();
   cublasHandle_t handle = nullptr;
   observe(cublasCreate(&handle));
-  multiply_by(handle, on);
+  observe_sgemm(handle, on);
   observe(product(handle));
   observe(cublasDestroy(handle));
 }
@@ -53,7 +53,7 @@ cublasHandle_t create_and_look_for_null(trial& t, void* before) {
 }
 
 void ignore_the_status_without_a_gpu(trial& t, void* before) {
-  multiply_by(create_and_look_for_null(t, before), {});
+  observe_sgemm(create_and_look_for_null(t, before), {});
 }
 
 void ignore_the_status(trial& t, void* before) {
@@ -61,7 +61,7 @@ void ignore_the_status(trial& t, void* before) {
   const product_operands on = operands();
   const auto device = current_device_memory();
   const squeeze held(*device, 16_MiB);
-  multiply_by(create_and_look_for_null(t, before), on);
+  observe_sgemm(create_and_look_for_null(t, before), on);
 }
 
 // ---- remedies ----
@@ -73,7 +73,7 @@ void check_the_status(trial& t) {
   squeeze held(*device, 16_MiB);
   cublasHandle_t handle = nullptr;
   observe(cublasCreate(&handle));
-  multiply_by(handle, on);
+  observe_sgemm(handle, on);
   t.apply("act on cublasCreate's status: free the memory, create again");
   held.release();
   create_and_multiply();
@@ -86,31 +86,20 @@ failure_case failed_create() {
   c.name = "handles.failed_create";
   c.summary = "what a failed cublasCreate leaves behind, taken for a handle";
   c.failures = {"F-LIF-01"};
-  // Without a device cublasCreate fails, whether there is a driver or not.
-  const auto on_the_host = [](arm& a) -> arm& {
-    a.needs = need::host;
-    a.environment["CUDA_VISIBLE_DEVICES"] = "-1";
-    return a;
-  };
-  const auto racing = [](arm& a) -> arm& {
-    a.races = "what the library finds in memory that is no handle is chance";
-    a.repeats = 5;
-    return a;
-  };
   c.add("control", arm_kind::control, "cublasCreate with room for it", control);
   on_the_host(c.add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
                     libraries_answer));
 
   on_the_host(c.add("null_host", arm_kind::fault, "no device, the variable null before",
                     [](trial& t) { ignore_the_status_without_a_gpu(t, nullptr); }, {"S0-12"}));
-  racing(on_the_host(
+  racing_by_what_lies_there(on_the_host(
       c.add("uninitialised_host", arm_kind::fault, "no device, the variable a pointer to garbage before",
             [](trial& t) { ignore_the_status_without_a_gpu(t, block_of(garbage_byte)); }, {"S0-12"})));
   c.add("null", arm_kind::fault, "too little memory, the variable null before",
         [](trial& t) { ignore_the_status(t, nullptr); }, {"S0-12"});
-  racing(c.add("uninitialised", arm_kind::fault,
-               "too little memory, the variable a pointer to garbage before",
-               [](trial& t) { ignore_the_status(t, block_of(garbage_byte)); }, {"S0-12"}));
+  racing_by_what_lies_there(c.add("uninitialised", arm_kind::fault,
+                                  "too little memory, the variable a pointer to garbage before",
+                                  [](trial& t) { ignore_the_status(t, block_of(garbage_byte)); }, {"S0-12"}));
 
   c.add("check_the_status", arm_kind::remedy, "act on the status of cublasCreate", check_the_status).against =
       "null";

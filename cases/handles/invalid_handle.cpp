@@ -82,7 +82,7 @@ void use_as_handle(void* what, use how, const arguments& with) {
   const auto light = static_cast<cublasLtHandle_t>(what);
   switch (how) {
     case use::sgemm:
-      multiply_by(handle, with.on);
+      observe_sgemm(handle, with.on);
       break;
     case use::set_stream:
       observe(cublasSetStream(handle, nullptr));
@@ -121,7 +121,7 @@ void control(trial& t) {
   cublasHandle_t handle = nullptr;
   observe(cublasCreate(&handle));
   observe(cublasSetStream(handle, nullptr));
-  multiply_by(handle, with.on);
+  observe_sgemm(handle, with.on);
   observe(product(handle));
   observe(cublasDestroy(handle));
   cublasLtHandle_t light = nullptr;
@@ -176,7 +176,7 @@ void use_destroyed_light(trial& t, use how) {
 
 void create_a_handle(trial& t) {
   t.open_context();
-  multiply_by(nullptr, on_the_device().on);
+  observe_sgemm(nullptr, on_the_device().on);
   t.apply("create a handle");
   create_and_multiply();
 }
@@ -190,7 +190,7 @@ void create_a_fresh_one(trial& t) {
   t.apply("create a fresh handle after cublasDestroy");
   observe(cublasDestroy(handle));
   observe(cublasCreate(&handle));
-  multiply_by(handle, with.on);
+  observe_sgemm(handle, with.on);
   observe(product(handle));
 }
 
@@ -215,7 +215,7 @@ void null_after_destroy(trial& t) {
   observe(product(handle));
   observe(cublasDestroy(handle));
   handle = nullptr;
-  multiply_by(handle, on_the_device().on);
+  observe_sgemm(handle, on_the_device().on);
 }
 
 // ---- the case ----
@@ -225,17 +225,6 @@ failure_case invalid_handle() {
   c.name = "handles.invalid_handle";
   c.summary = "null, zeroed, garbage and destroyed handles";
   c.failures = {"F-LIF-01", "F-LIF-04"};
-  // Without a device cublasCreate fails, whether there is a driver or not.
-  const auto on_the_host = [](arm& a) -> arm& {
-    a.needs = need::host;
-    a.environment["CUDA_VISIBLE_DEVICES"] = "-1";
-    return a;
-  };
-  const auto racing = [](arm& a) -> arm& {
-    a.races = "what the library finds in memory that is no handle, or no longer one, is chance";
-    a.repeats = 5;
-    return a;
-  };
   c.add("control", arm_kind::control, "every call with handles that are valid", control);
   on_the_host(c.add("control_host", arm_kind::control, "both libraries are loaded and answer without a GPU",
                     libraries_answer));
@@ -246,12 +235,13 @@ failure_case invalid_handle() {
   c.add("zeroed_handle", arm_kind::fault, "zeroed memory as a handle",
         [](trial& t) { use_every_way(t, block_of(zero_byte)); });
   for (const use how : every_use) {
-    racing(c.add(fmt::format("garbage_{}", name_of(how)), arm_kind::fault,
-                 fmt::format("garbage memory as a handle: {}", name_of(how)),
-                 [how](trial& t) { use_garbage(t, how); }));
-    racing(c.add(fmt::format("destroyed_{}", name_of(how)), arm_kind::fault,
-                 fmt::format("a handle that was destroyed: {}", name_of(how)),
-                 [how](trial& t) { is_light(how) ? use_destroyed_light(t, how) : use_destroyed(t, how); }));
+    racing_by_what_lies_there(c.add(fmt::format("garbage_{}", name_of(how)), arm_kind::fault,
+                                    fmt::format("garbage memory as a handle: {}", name_of(how)),
+                                    [how](trial& t) { use_garbage(t, how); }));
+    racing_by_what_lies_there(
+        c.add(fmt::format("destroyed_{}", name_of(how)), arm_kind::fault,
+              fmt::format("a handle that was destroyed: {}", name_of(how)),
+              [how](trial& t) { is_light(how) ? use_destroyed_light(t, how) : use_destroyed(t, how); }));
   }
   c.add("create_a_handle", arm_kind::remedy, "a created handle in place of null", create_a_handle);
   c.add("fresh_handle", arm_kind::remedy, "a fresh handle after the old one was destroyed",

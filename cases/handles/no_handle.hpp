@@ -20,8 +20,21 @@ inline void* block_of(int byte) {
 
 constexpr int zero_byte = 0, garbage_byte = 0xA5;
 
-/// Not product(), which needs a GPU before it gets as far as cublasSgemm. Without a GPU there are no operands.
-inline void multiply_by(cublasHandle_t handle, const product_operands& on) {
+/// Without a device cublasCreate fails, whether there is a driver or not.
+inline arm& on_the_host(arm& a) {
+  a.needs = need::host;
+  a.environment["CUDA_VISIBLE_DEVICES"] = "-1";
+  return a;
+}
+
+inline arm& racing_by_what_lies_there(arm& a) {
+  a.races = "what the library finds in memory that is no handle, or no longer one, is chance";
+  a.repeats = 5;
+  return a;
+}
+
+/// Observes it. Not product(), which needs a GPU before it gets as far as cublasSgemm. Without a GPU there are no operands.
+inline void observe_sgemm(cublasHandle_t handle, const product_operands& on) {
   using shape = product_shape;
   const float one = 1, zero = 0;
   observe(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on.a, shape::lda,

@@ -352,7 +352,7 @@ TEST_F(road, runs_every_arm_in_exactly_one_part_and_the_controls_in_all) {
 TEST_F(road, skips_a_part_for_which_no_arm_is_left) {
   const auto seen = run({"road.create", "--part", "9", "9"});
   EXPECT_EQ(seen.exit_code, 77);
-  EXPECT_THAT(seen.stdout_text, HasSubstr("part 9 of 9 has no arm"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("part 9 of 9 has none"));
   EXPECT_TRUE(files(".json").empty());
 }
 
@@ -406,12 +406,24 @@ TEST_F(road, states_a_rate_over_records_of_one_stack) {
   EXPECT_THAT(bless_with(folder / "elsewhere.json").stderr_text, HasSubstr("is of another stack than"));
   EXPECT_FALSE(fs::exists(folder / "expectations"));
 
-  ASSERT_EQ(bless_with(made[1]).exit_code, 1);
+  EXPECT_THAT(bless_with(made[0]).stderr_text, HasSubstr("is named twice"));
+
+  auto lucky = nlohmann::json::parse(std::ifstream(made[1]));
+  for (auto& c : lucky["cases"])
+    for (auto& a : c["arms"])
+      if (a["name"] == "now_and_then")
+        std::erase_if(a["trials"].get_ref<nlohmann::json::array_t&>(),
+                      [](const auto& t) { return t["calls"][0]["status"] != "CUBLAS_STATUS_SUCCESS"; });
+  std::ofstream(folder / "lucky.json") << lucky;
+  ASSERT_EQ(cufault({"bless", made[0], "--expectations", folder / "expectations"}).exit_code, 1);
+  const auto blessed = bless_with(folder / "lucky.json");
+  ASSERT_EQ(blessed.exit_code, 1);
+  EXPECT_THAT(blessed.stdout_text, HasSubstr(" and lucky.json in reports/recorded"));
   const auto written = nlohmann::json::parse(std::ifstream(folder / "expectations" / "road.races.json"));
   for (const auto& e : written["expectations"]) {
     if (e["arm"] != "now_and_then") continue;
-    EXPECT_EQ(e["also"], nlohmann::json::array({fs::path(made[1]).filename().string()}));
-    EXPECT_EQ(e["rates"], nlohmann::json::array({0.75, 0.25}));
+    EXPECT_EQ(e["also"], nlohmann::json::array({"lucky.json"}));
+    EXPECT_DOUBLE_EQ(e["rates"][0].get<double>(), 30.0 / 35);
     return;
   }
   FAIL() << written;

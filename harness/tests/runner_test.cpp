@@ -152,6 +152,7 @@ TEST(trial, that_hangs_is_timed_out) {
   const auto outside = run_trial(a_case, a, std::nullopt, 0, running({"hang"}));
   EXPECT_EQ(outside.ended, outcome::timed_out);
   EXPECT_EQ(outside.in_flight, "");
+  EXPECT_FALSE(comparable(outside));
   const auto stopped = run_trial(a_case, a, std::nullopt, 0, running({"stop_itself"}));
   EXPECT_EQ(stopped.ended, outcome::timed_out);
 }

@@ -242,13 +242,15 @@ TEST(difference_table, has_a_column_for_each_record) {
 }
 
 TEST(difference_table, by_stack_has_the_last_observed_arm_of_each_and_counts_what_not_all_have) {
-  auto spoilt = example(), other = example(), rest = example();
+  auto earlier = example(), spoilt = example(), other = example(), rest = example();
+  earlier.started = "2026-11-20T00:00:00Z";
+  earlier.cases[0].arms[1].trials = {trial({success})};
   spoilt.cases[0].arms[1].trials = {not_provoked("no GPU")};
   spoilt.cases[0].arms.pop_back();
   rest.cases[0].name = "memory.rest";
   other.stack = {{"keys", {{"cublas", "12.0.1"}}}};
   other.cases[0].arms[1].trials = {trial({internal})};
-  const auto stacks = merged_by_stack({example(), spoilt, other, rest});
+  const auto stacks = merged_by_stack({example(), earlier, spoilt, other, rest});
   ASSERT_EQ(stacks.size(), 2U);
   std::ostringstream out;
   EXPECT_EQ(print_differences(out, stacks, table_style::markdown, missing_arms::counted), 1);
