@@ -191,6 +191,7 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
     for (const auto& r : records)
       for (const auto& c : r.cases) {
         if (control_unresolved(c)) continue;
+        if (!what.untestable.empty()) continue;
         for (const auto& arm : c.arms)
           if (auto said = says_of(what, c, arm)) {
             claim_evidence e{.case_name = c.name,

@@ -66,11 +66,6 @@ void drivers_of_many_versions(trial& t) {
       const bool accepted = counted == cudaErrorNoDevice;
       const std::string driver = fmt::format("a stand-in libcuda that says {}", cuda_version(version));
       t.measure(fmt::format("{}: accepted", driver), accepted ? 1 : 0);
-      if (version / 1000 != CUDART_VERSION / 1000 || version == CUDART_VERSION) return;
-      t.conclude(
-          "S1-12", !accepted,
-          fmt::format("a runtime of {} with {} and has no devices: {} ({})", cuda_version(CUDART_VERSION),
-                      driver, accepted ? "accepted" : "not accepted", record_of(counted).name));
     });
   }
 }
@@ -117,7 +112,7 @@ failure_case driver_mismatch() {
       first_calls_of_an_older_driver, need::host, older, {"S0-1", "S1-15"});
   add("many_versions", arm_kind::fault,
       "stand-in drivers, without devices, that say they are older and newer than the runtime",
-      drivers_of_many_versions, need::host, with_driver("fake"), {"S1-12"});
+      drivers_of_many_versions, need::host, with_driver("fake"));
   add("compat_in_front", arm_kind::fault, "the toolkit's compat folder is found before the driver",
       compat_in_front, need::gpu, compat, {"S0-1"});
 

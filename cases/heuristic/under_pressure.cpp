@@ -244,7 +244,7 @@ cudaError_t allocate_often(std::size_t bytes, int count, int* succeeded) {
   return first_failing;
 }
 
-/// How often each step succeeds, of fifty times: S2-14.
+/// How often each step succeeds, of fifty times.
 void rates(trial& t) {
   t.open_context();
   const cublasLtHandle_t light = new_lt_handle();
@@ -255,25 +255,16 @@ void rates(trial& t) {
   const auto device = current_device_memory();
   squeeze held(*device, pressed);
   t.sample("squeezed");
-  const std::size_t free_before = free_device_memory();
   observe(query_different(light, 1, times, &full.queries));
   observe(allocate_often(usual_workspace, times, &full.allocations));
   held.release();
   t.sample("released");
-  const std::size_t free_after = free_device_memory();
   observe(query_different(light, 1 + times, times, &released.queries));
   observe(allocate_often(usual_workspace, times, &released.allocations));
-  const auto between = [](int count) { return count > 0 && count < times; };
-  t.conclude(
-      "S2-14",
-      between(full.queries) || between(full.allocations) || between(released.queries) ||
-          between(released.allocations),
-      fmt::format(
-          "one remedy was measured, releasing the memory: a cudaMalloc of {} succeeds in {} of {} with {} "
-          "free, in {} of {} with {}; queries in {} and {}; no more is said than whether a rate lies "
-          "between none and all",
-          mib(usual_workspace), full.allocations, times, mib(free_before), released.allocations, times,
-          mib(free_after), full.queries, released.queries));
+  t.measure("queries answered, squeezed", full.queries);
+  t.measure("workspaces allocated, squeezed", full.allocations);
+  t.measure("queries answered, released", released.queries);
+  t.measure("workspaces allocated, released", released.allocations);
 }
 
 struct workspace_outcome {
@@ -606,7 +597,7 @@ failure_case under_pressure() {
         "the caller's workspace of 32 MiB on a device squeezed to 16 MiB", no_room_for_the_workspace,
         {"S2-4"});
   c.add("rates", arm_kind::fault, "fifty queries and fifty workspace allocations, under pressure and without",
-        rates, {"S2-14"});
+        rates);
   c.add("no_workspace", arm_kind::remedy, "allow no workspace", allow_no_workspace);
   c.add("halve_buffers", arm_kind::remedy, "free half of the buffers, for the caller's workspace",
         halve_the_buffers, {"S2-7"});

@@ -45,9 +45,6 @@ void control(trial& t) {
   int major = 0, minor = 0;
   observe(cublasLtGetProperty(MAJOR_VERSION, &major));
   observe(cublasLtGetProperty(MINOR_VERSION, &minor));
-  t.conclude("S2-5", major == 0 && minor == 8,
-             fmt::format("the one loaded here is {}.{} (cublasLtGetVersion: {}); others were not looked at",
-                         major, minor, cublasLtGetVersion()));
   cublasLtHandle_t light = nullptr;
   observe(cublasLtCreate(&light));
   observe(lt_product(light));
@@ -279,8 +276,7 @@ failure_case variables() {
   c.name = "heuristic.variables";
   c.summary =
       "settings said to govern cuBLASLt's heuristic: which are asked for, and which change what it answers";
-  c.add("control", arm_kind::control, "the version, a query and a product with nothing set", control,
-        {"S2-5"});
+  c.add("control", arm_kind::control, "the version, a query and a product with nothing set", control);
   c.add("look_ups", arm_kind::fault, "every environment variable asked for up to the first products",
         environment_look_ups, {"S2-9", "S2-10"})
       .preload = host_faults::preload();

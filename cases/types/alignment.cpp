@@ -11,8 +11,8 @@
 //              an aligned workspace. Release notes (RN-06, CUB-9577, CUB-9585, CUB-9599): checks of alignment that cublasLtMatmul
 //              lacks. Reported: pytorch#98975, onnxruntime#16130, llama.cpp#4075; of the bias, which no attribute speaks of,
 //              pytorch#194497 (compute capability 7.5) and marian-dev#778 (8.0, CUDA 11).
-// Measured     H200, cuBLAS 13.1.0: cuBLAS takes whatever is aligned to its element, 8-bit integers to 4 bytes, and refuses the rest
-//              with NOT_SUPPORTED. cuBLASLt that is not told refuses with NOT_SUPPORTED what its algorithm does not take, but for D
+// Measured     H200, cuBLAS 13.1.0: cublasSgemm and cublasGemmEx take whatever is aligned to its element, 8-bit integers to 4 bytes, and
+//              refuse the rest with NOT_SUPPORTED (what other routines do: arguments/). cuBLASLt that is not told refuses with NOT_SUPPORTED what its algorithm does not take, but for D
 //              in single precision off by 1 or 2 bytes: cudaErrorMisalignedAddress (in arguments.lt for A and B as well). Told, it does as
 //              cuBLAS; FP8 wants 16 bytes.
 //              INVALID_VALUE come a bias off its element and a workspace off 256 bytes only. A bias at any element is right.

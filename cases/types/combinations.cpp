@@ -13,7 +13,8 @@
 //              Reported as F-NS-07: whisper.cpp#1587, llama-cpp-python#941.
 // Measured     H200, cuBLAS 13.1.0: most are NOT_SUPPORTED. INVALID_VALUE come, by cuBLASLt, pairs of A and B that differ where C has
 //              the type of A or single precision, C and operands of which one alone is complex with a fast compute, and scale types
-//              of another compute type; by cublasGemmEx two operands of one FP8 type. Accepted and wrong, all by cuBLASLt: operands
+//              of another compute type; by cublasGemmEx two operands of one FP8 type, and types that no
+//              table has. Accepted and wrong, all by cuBLASLt: operands
 //              in single precision with a C of any other real type and a compute of FAST_TF32, FAST_16F, FAST_16BF or
 //              EMULATED_16BFX9, where a narrower C is written beyond its end; and C_32F into C_64F with FAST_TF32. Operands that are
 //              read as single precision were not met. Not in the tables, accepted and right: 8- and 16-bit operands with one of these
