@@ -44,6 +44,13 @@ struct bless_arguments {
   std::vector<std::filesystem::path> with;  ///< further records, for the rates of arms that race
 };
 
+struct inject_arguments {
+  std::filesystem::path rules, log;
+  std::vector<std::string> fail;     ///< "cuMemAlloc_v2:3=OUT_OF_MEMORY"
+  bool strict = false;               ///< wrong rules end it before anything runs
+  std::vector<std::string> command;  ///< never empty
+};
+
 int run_cases(const run_arguments& arguments);
 int show_stack(const target& where, bool json);
 int list_cases(bool json);
@@ -52,6 +59,8 @@ int show_claims(const std::vector<std::filesystem::path>& records, bool json, bo
 int show_record(const std::filesystem::path& file, bool markdown);
 int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
+int inject(const inject_arguments& arguments);               ///< becomes the command
+int trace_command(const std::vector<std::string>& command);  ///< returns its exit code
 int preflight(const target& where, const std::filesystem::path& records);
 int check_floor(const std::filesystem::path& records, int at_least);
 

@@ -18,6 +18,14 @@ int serve_neighbour(int, std::uint64_t) {
   throw usage_error(build_it_with_cuda);
 }
 
+int inject(const inject_arguments&) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int trace_command(const std::vector<std::string>&) {
+  throw usage_error(build_it_with_cuda);
+}
+
 int serve_probe(const target&) {
   const std::string text =
       nlohmann::json{{"gpu", nullptr}, {"no_gpu", build_it_with_cuda}, {"error", ""}}.dump();

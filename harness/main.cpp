@@ -178,6 +178,37 @@ int dispatch(int argc, char** argv) {
       ->check(CLI::ExistingPath);
   causes->add_flag("--markdown", markdown, "as a Markdown table");
 
+  inject_arguments injection;
+  auto* inject_command =
+      command("inject", "Run a command whose driver calls fail as rules say; its exit code is the command's",
+              [&] { return inject(injection); });
+  inject_command->add_option("--rules", injection.rules, "JSON rules, read again whenever the file changes")
+      ->type_name("FILE");
+  inject_command
+      ->add_option("--fail", injection.fail,
+                   "FUNCTION[:N[+]]=CODE: the N-th call, with + each later one too, else all")
+      ->expected(1)
+      ->type_name("TEXT");
+  inject_command
+      ->add_option("--log", injection.log,
+                   "JSON lines of injections and counts (default: injections to standard error)")
+      ->type_name("FILE");
+  inject_command->add_flag("--strict", injection.strict, "do not run the command where a rule is wrong");
+  inject_command->add_option("COMMAND", injection.command, "behind --: the command and its arguments")
+      ->required();
+  inject_command->footer(
+      "A rule: {\"function\": \"cuMemAlloc_v2\", \"return\": \"OUT_OF_MEMORY\"}, in {\"rules\": [...]}. In "
+      "place of return: delay_ms,\n"
+      "kernel (trap, assert), driver_version, hide, budget_bytes, log. Which calls: caller, thread, device, "
+      "min_bytes,\n"
+      "max_bytes, skip, hits, every, probability with seed. When: before or after. force: also what the "
+      "function cannot return.");
+  std::vector<std::string> traced;
+  auto* trace = command(
+      "trace", "Run a command and tell its driver calls, allocations and environment look-ups, by library",
+      [&] { return trace_command(traced); });
+  trace->add_option("COMMAND", traced, "behind --: the command and its arguments")->required();
+
   std::filesystem::path test_records = "records";
   target test_target;
   auto* before = command("preflight", "For CTest: is there a GPU? Exits 77 without one, 1 if one is required",

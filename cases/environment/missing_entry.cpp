@@ -13,7 +13,7 @@
 // The function is hidden from every runtime in the process; the driver itself is the machine's.
 #include "cases/environment/other_code.hpp"
 #include "cases/environment/other_driver.hpp"
-#include "harness/host_faults/host_faults.hpp"
+#include "harness/host_faults.hpp"
 
 #include <array>
 #include <cctype>
@@ -46,9 +46,9 @@ product_result plain_kernels() {
 }
 
 /// Returns what cublasCreate did.
-cublasStatus_t work(trial& t) {
+cublasStatus_t work(trial& t, const char* hidden) {
   observe(cudaSetDevice(t.device()));
-  if (const char* hidden = std::getenv(host_faults::hidden_entry_variable)) {
+  if (hidden != nullptr) {
     const bool found = driver_has(hidden);
     t.measure("found by cudaGetDriverEntryPoint", found ? 1 : 0);
     if (found) throw not_provoked(std::string("this driver's ") + hidden + " could not be hidden");
@@ -63,7 +63,7 @@ cublasStatus_t work(trial& t) {
 // ---- controls ----
 
 void nothing_hidden(trial& t) {
-  work(t);
+  work(t, nullptr);
 }
 
 // ---- faults ----
@@ -104,7 +104,7 @@ std::string made_up(const driver_function& f) {
 }
 
 void without(trial& t, const driver_function& f) {
-  const cublasStatus_t created = work(t);
+  const cublasStatus_t created = work(t, f.name);
   // Another status is judged by the call.
   if (is_of_a_version(f) && created == CUBLAS_STATUS_INTERNAL_ERROR)
     t.conclude("S0-1", true, fmt::format("{}: cublasCreate: {}", made_up(f), record_of(created).name));
@@ -112,19 +112,21 @@ void without(trial& t, const driver_function& f) {
 
 // ---- remedies ----
 
+constexpr const char* answered = "cuMemAlloc";  // the function whose absence remedies and dead ends answer
+
 void driver_that_has_it(trial& t) {
-  work(t);
-  if (t.stage() > 0) return;
+  if (t.stage() > 0) return static_cast<void>(work(t, nullptr));
+  work(t, answered);
   t.apply("start again on a driver that has the function");
-  t.continue_in_new_process({{host_faults::hidden_entry_variable, ""}});
+  t.continue_in_new_process(host_faults::nothing_hidden());
 }
 
 // ---- dead ends ----
 
 void retry_alone(trial& t) {
-  work(t);
+  work(t, answered);
   t.apply("the same calls again");
-  work(t);
+  work(t, answered);
 }
 
 // ---- the case ----
@@ -148,11 +150,11 @@ failure_case missing_entry() {
                        std::function<void(trial&)> body, const char* hidden,
                        std::vector<std::string> claims = {}) {
     arm& a = c.add(name, kind, summary, std::move(body), std::move(claims));
-    a.environment[host_faults::hidden_entry_variable] = hidden;
+    if (hidden != nullptr) a.environment = host_faults::hidden(hidden);
     a.preload = host_faults::preload();
   };
 
-  add("control", arm_kind::control, "nothing is hidden", nothing_hidden, "");
+  add("control", arm_kind::control, "nothing is hidden", nothing_hidden, nullptr);
 
   for (const driver_function& f : functions)
     add(
@@ -160,8 +162,8 @@ failure_case missing_entry() {
         is_of_a_version(f) ? std::vector<std::string>{"S0-1"} : std::vector<std::string>{});
 
   add("driver_that_has_it", arm_kind::remedy, "start again on a driver that has the function",
-      driver_that_has_it, "cuMemAlloc");
-  add("retry_alone", arm_kind::dead_end, "the same calls again", retry_alone, "cuMemAlloc");
+      driver_that_has_it, answered);
+  add("retry_alone", arm_kind::dead_end, "the same calls again", retry_alone, answered);
   c.quick = {"control", "without_mem_alloc", "without_launch_kernel_ex", "driver_that_has_it"};
   return c;
 }

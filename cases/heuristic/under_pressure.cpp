@@ -16,7 +16,7 @@
 //              fails in the first query of a process mostly aborts it. With eager loading and 65 MiB free or less, cublasLtCreate
 //              returns NOT_INITIALIZED, and does so again with all memory freed. Smaller batches and allowing no workspace clear the
 //              caller's allocation, CUBLASLT_HEURISTIC_MODE does not.
-#include "harness/host_faults/host_faults.hpp"
+#include "harness/host_faults.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"

@@ -9,7 +9,7 @@
 //              documentation, cublasLtMatmulPreferenceAttributes_t: the limits of a search, workspace and reductions among them;
 //              cublasLtHeuristicsCacheSetCapacity.
 // What helps   Where the workspace is to shrink: the preference's own attributes, measured one by one.
-#include "harness/host_faults/host_faults.hpp"
+#include "harness/host_faults.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"

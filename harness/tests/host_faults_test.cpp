@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// libcufault_host.so in a process that uses two libraries, each asking and allocating (host_faults/probe.cpp).
+// libcufault.so in a process that uses two libraries, each asking and allocating (host_faults/probe.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,28 +92,14 @@ TEST(host_faults, leave_other_threads_alone) {
   EXPECT_THAT(with_preload("threads"), ElementsAre("here 1 of 1000, elsewhere 0"));
 }
 
-TEST(host_faults, hide_exactly_one_entry_of_the_driver_by_whichever_way_it_is_looked_up) {
-  EXPECT_THAT(lines("CUFAULT_HIDE_ENTRY=cuMemAlloc " + preloaded, "entries"),
-              ElementsAre("cuInit 0 0 0 0 status 0 found", "cuMemAlloc 500 500 500 500 status 1 null",
-                          "cuNothing 500 500 500 500 status 1 null"));
-}
-
-TEST(host_faults, hide_nothing_unless_told_to) {
-  const auto unchanged = lines("", "entries");
-  EXPECT_THAT(unchanged, ElementsAre("cuInit 0 0 0 0 status 0 found", "cuMemAlloc 0 0 0 0 status 0 found",
-                                     "cuNothing 500 500 500 500 status 1 null"));
-  EXPECT_EQ(with_preload("entries"), unchanged);
-}
-
 TEST(host_faults, let_others_look_up_the_next_symbol_after_theirs) {
   EXPECT_THAT(lines("", "next_library"), ElementsAre("two"));
   EXPECT_THAT(with_preload("next_library"), ElementsAre("two"));
-  EXPECT_THAT(lines("CUFAULT_HIDE_ENTRY=cuMemAlloc " + preloaded, "next_library"), ElementsAre("two"));
 }
 
 TEST(host_faults, need_their_library_preloaded) {
   for (const char* what : {"look_ups", "nth 1", "count_unasked"}) {
-    EXPECT_THAT(lines("", what), Contains(StartsWith("setup failed: libcufault_host.so is not"))) << what;
+    EXPECT_THAT(lines("", what), Contains(StartsWith("setup failed: libcufault.so is not"))) << what;
   }
 }
 

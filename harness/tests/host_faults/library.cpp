@@ -57,24 +57,4 @@ void* allocate(int way) {
   }
 }
 
-static int entry() {
-  return 0;
-}
-
-int cuGetProcAddress(const char* symbol, void** found, int version, std::uint64_t flags);
-int cuGetProcAddress_v2(const char* symbol, void** found, int version, std::uint64_t, void* status) {
-  *found = nullptr;
-  for (const char* known : {"cuInit", "cuMemAlloc"}) {
-    if (strcmp(symbol, known) == 0) *found = reinterpret_cast<void*>(entry);
-  }
-  if (strcmp(symbol, "cuGetProcAddress") == 0)
-    *found = version < 12000 ? reinterpret_cast<void*>(cuGetProcAddress)
-                             : reinterpret_cast<void*>(cuGetProcAddress_v2);
-  if (status != nullptr) *static_cast<int*>(status) = *found != nullptr ? 0 : 1;
-  return *found != nullptr ? 0 : 500;
-}
-int cuGetProcAddress(const char* symbol, void** found, int version, std::uint64_t flags) {
-  return cuGetProcAddress_v2(symbol, found, version, flags, nullptr);
-}
-
 }  // extern "C"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What host_faults_test.cpp runs, with libcufault_host.so preloaded and without: does one thing and says in lines what came of it.
+// What host_faults_test.cpp runs, with libcufault.so preloaded and without: does one thing and says in lines what came of it.
 #include "harness/case.hpp"
-#include "harness/host_faults/host_faults.hpp"
+#include "harness/host_faults.hpp"
 
 #include <dlfcn.h>
 
@@ -116,29 +116,6 @@ void threads() {
   std::printf("here %d of %lu, elsewhere %d\n", here, counted, failed.load());
 }
 
-using look_up_v1 = int(const char*, void**, int, std::uint64_t);
-using look_up_v2 = int(const char*, void**, int, std::uint64_t, void*);
-
-/// By each of the ways that lead to the driver's look-up.
-void entries() {
-  auto* by_name_v1 = one.function<look_up_v1>("cuGetProcAddress");
-  auto* by_name_v2 = one.function<look_up_v2>("cuGetProcAddress_v2");
-  void *v1 = nullptr, *v2 = nullptr;
-  by_name_v2("cuGetProcAddress", &v1, 11030, 0, nullptr);
-  by_name_v2("cuGetProcAddress", &v2, 12000, 0, nullptr);
-  for (const char* symbol : {"cuInit", "cuMemAlloc", "cuNothing"}) {
-    int status = -1;
-    void* found = nullptr;
-    const int answers[] = {by_name_v1(symbol, &found, 11000, 0),
-                           by_name_v2(symbol, &found, 12000, 0, &status),
-                           reinterpret_cast<look_up_v1*>(v1)(symbol, &found, 11000, 0),
-                           reinterpret_cast<look_up_v2*>(v2)(symbol, &found, 12000, 0, &status)};
-    std::printf("%s", symbol);
-    for (const int answer : answers) std::printf(" %d", answer);
-    std::printf(" status %d %s\n", status, found != nullptr ? "found" : "null");
-  }
-}
-
 void next_library() {
   std::printf("%s\n", one.function<const char*()>("whose_library_next")());
 }
@@ -158,7 +135,6 @@ int main(int argc, char** argv) try {
   if (what == "absent_library") host_faults::fail_allocation("libnothing", 1);
   if (what == "count_unasked") host_faults::allocations_counted();
   if (what == "threads") threads();
-  if (what == "entries") entries();
   if (what == "next_library") next_library();
   return 0;
 } catch (const std::runtime_error& e) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What libcufault_host.so offers to host_faults.cpp, beside the functions that it stands in front of.
+// What libcufault.so offers to host_faults.cpp, beside the functions that it stands in front of.
 #pragma once
 
 #include <cstddef>

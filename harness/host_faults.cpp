@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/host_faults/host_faults.hpp"
+#include "harness/host_faults.hpp"
 
 #include "harness/beside.hpp"
 #include "harness/case.hpp"
-#include "harness/host_faults/preloaded.hpp"
+#include "harness/injector/host.hpp"
 
 #include <dlfcn.h>
 
@@ -15,7 +15,7 @@
 namespace cufault::host_faults {
 namespace {
 
-constexpr const char* library_file = "libcufault_host.so";
+constexpr const char* library_file = "libcufault.so";
 
 template <class Function>
 Function* preloaded(const char* name) {
@@ -64,6 +64,16 @@ void fail_allocation(const std::string& library, unsigned long n, bool and_all_l
 
 unsigned long allocations_counted() {
   return PRELOADED(cufault_host_allocations_counted)();
+}
+
+std::map<std::string, std::string> hidden(const std::string& entry) {
+  // What is hidden is said by the arm; the trial's own output stays as it is.
+  return {{"CUFAULT_RULES", R"({"rules": [{"function": ")" + entry + R"(", "hide": true, "force": true}]})"},
+          {"CUFAULT_LOG", "/dev/null"}};
+}
+
+std::map<std::string, std::string> nothing_hidden() {
+  return {{"CUFAULT_RULES", ""}};
 }
 
 }  // namespace cufault::host_faults

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace cufault {
 
-/// What libcufault_host.so, named in an arm's `preload`, does on the host's side of a trial: it stands in front of getenv, of the
+/// What libcufault.so, named in an arm's `preload`, does on the host's side of a trial: it stands in front of getenv, of the
 /// host's allocation functions and of the look-up of driver entry points. Without the preload every function here throws
 /// not_provoked.
 namespace host_faults {
@@ -35,9 +36,11 @@ void fail_allocation(const std::string& library, unsigned long n, bool and_all_l
 /// Ends it; returns how many allocations of that library there were since, failed ones included.
 unsigned long allocations_counted();
 
-/// The variable that makes the driver's look-up of one entry point (cuGetProcAddress) answer as if this driver did not have it: "cuMemAlloc",
-/// without its version. Set it in the arm's environment.
-inline constexpr const char* hidden_entry_variable = "CUFAULT_HIDE_ENTRY";
+/// For an arm's environment: the driver's look-up of one entry point (cuGetProcAddress) answers as if this driver did not have it:
+/// "cuMemAlloc", without its version.
+std::map<std::string, std::string> hidden(const std::string& entry);
+/// What ends it in a process that comes after.
+std::map<std::string, std::string> nothing_hidden();
 
 }  // namespace host_faults
 }  // namespace cufault

@@ -1,0 +1,683 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The way of a driver call through libcufault.so. Whoever resolves a driver function, by dlsym, cuGetProcAddress or a link, gets
+// thunk i (thunks.S), of a slot of its own for each function and resolving library. The thunk counts and jumps to the driver;
+// where a rule may hold it comes to cufault_intercept first.
+// Arguments come as whole numbers, whatever they are.
+// NOLINTBEGIN(performance-no-int-to-ptr)
+#include "harness/injector/calls.hpp"
+
+#include "harness/injector/cufault_injector.h"
+#include "harness/injector/driver_functions.hpp"
+#include "harness/injector/thunks.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <exception>
+#include <map>
+#include <set>
+#include <utility>
+
+constinit thread_local std::uint64_t* cufault_counts __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace cufault::injector {
+namespace {
+
+constexpr int shared_object_init_failed = 303;
+constexpr int out_of_memory = 2;
+
+struct rules_of_slot {
+  std::vector<active_rule*> all;
+  bool hides = false;
+};
+
+enum class role : std::uint8_t { ordinary, look_up };
+
+struct slot {
+  std::atomic<void*> real{nullptr};
+  const char* function = nullptr;
+  const char* library = nullptr;  // the one that resolved it
+  role is = role::ordinary;
+  memory_function memory;
+  std::atomic<const rules_of_slot*> rules{nullptr};
+};
+constinit std::array<slot, CUFAULT_SLOTS> slots{};
+
+/// Counts of a thread. Given to the next thread when it ends; they are only ever summed.
+struct thread_counts {
+  std::array<std::uint64_t, CUFAULT_SLOTS> calls;
+};
+
+/// Everything that allocates. Made when first needed, never destroyed: other threads outlive exit().
+struct world {
+  std::map<std::pair<const void*, const char*>, std::uint32_t>
+      slot_of;                  // the driver's address and the library
+  std::set<std::string> names;  // what slots point to
+  std::set<std::string> unwrapped;
+  std::deque<active_rules> rule_sets;  // the last one holds
+  std::deque<rules_of_slot> rules_of_slots;
+  std::vector<thread_counts*> counts, idle_counts;
+  std::uint32_t used = 0;
+  bool watched = false;
+};
+
+constinit pthread_mutex_t world_mutex = PTHREAD_MUTEX_INITIALIZER;
+constinit std::atomic<world*> the_world{nullptr};
+constinit std::atomic<const active_rules*> rules_now{nullptr};
+constinit std::atomic<std::uint64_t> injections{0};
+constinit std::atomic<unsigned> threads{0};
+constinit pthread_key_t end_of_thread{};
+
+constinit thread_local int alone __attribute__((tls_model("initial-exec"))) = 0;
+constinit thread_local unsigned thread_number __attribute__((tls_model("initial-exec"))) = 0;
+
+/// The world's mutex, and this thread left alone.
+class locked {
+ public:
+  locked() {
+    pthread_mutex_lock(&world_mutex);
+    if (the_world == nullptr) begin();
+  }
+  ~locked() { pthread_mutex_unlock(&world_mutex); }
+  locked(const locked&) = delete;
+  locked& operator=(const locked&) = delete;
+  world* operator->() { return the_world; }
+  world& operator*() { return *the_world; }
+
+ private:
+  static void begin();
+  left_alone alone_;
+};
+
+// It throws nothing, or the call of it could not be a jump.
+using dlsym_function = void*(void* library, const char* name) noexcept;
+dlsym_function* real_dlsym() {
+  static constinit std::atomic<void*> known{nullptr};
+  // The oldest versions of x86-64 and aarch64; newer C libraries keep them.
+  for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.17"}) {
+    if (known == nullptr) known = dlvsym(RTLD_NEXT, "dlsym", version);
+  }
+  return reinterpret_cast<dlsym_function*>(known.load());
+}
+
+const char* file_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+bool is_driver(const char* path) {
+  return strncmp(file_name(path), "libcuda.so", 10) == 0;
+}
+
+bool is_thunk(const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto begin = reinterpret_cast<std::uintptr_t>(&cufault_thunks);
+  return at >= begin && at < begin + sizeof cufault_thunks;
+}
+
+void* thunk(std::uint32_t index) {
+  return &cufault_thunks[index];
+}
+
+// ---- rules ----
+
+void arm(world& w, std::uint32_t index) {
+  slot& s = slots[index];
+  const active_rules* now = rules_now;
+  rules_of_slot mine;
+  for (const auto& r : now->all) {
+    if (!matches_function(r->what.function, s.function)) continue;
+    if (r->what.does == effect::fail && !r->what.force && !can_return(s.function, r->what.code)) continue;
+    if (r->what.does == effect::hide) continue;  // looked for by name, in look_up
+    if (r->what.does == effect::budget && s.memory.role == memory_role::none) continue;
+    mine.all.push_back(r.get());
+  }
+  const rules_of_slot* armed = mine.all.empty() ? nullptr : &w.rules_of_slots.emplace_back(std::move(mine));
+  s.rules.store(armed, std::memory_order_release);
+  void* real = s.real;
+  const bool direct = armed == nullptr && s.is == role::ordinary && real != nullptr;
+  cufault_entries[index].store(direct ? real : reinterpret_cast<void*>(cufault_armed),
+                               std::memory_order_release);
+}
+
+void name_slot(world& w, std::uint32_t index, const char* function, const char* library) {
+  slot& s = slots[index];
+  s.function = w.names.insert(function).first->c_str();
+  s.library = library;
+  s.memory = memory_function_of(s.function);
+  if (without_suffix(s.function) == "cuGetProcAddress") s.is = role::look_up;
+}
+
+std::string& rules_error() {
+  thread_local std::string error;
+  return error;
+}
+
+struct file_state {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t size = 0;
+  timespec modified{};
+  bool operator==(const file_state& other) const {
+    return device == other.device && inode == other.inode && size == other.size &&
+           modified.tv_sec == other.modified.tv_sec && modified.tv_nsec == other.modified.tv_nsec;
+  }
+};
+
+file_state state_of(const char* file) {
+  struct stat found {};
+  if (stat(file, &found) != 0) return {};
+  return {found.st_dev, found.st_ino, found.st_size, found.st_mtim};
+}
+
+/// As it was when its rules were read.
+constinit file_state rules_read{};
+
+/// Before the first call, whoever makes it: constructors of other libraries may come before this one's.
+void read_environment() {
+  static constinit std::atomic<bool> begun{false};
+  if (begun.exchange(true)) return;
+  const left_alone alone_now;
+  try {
+    const char* rules = environment("CUFAULT_RULES");
+    if (rules != nullptr) rules_read = state_of(rules);
+    replace_rules(rules_of(rules, environment("CUFAULT_FAIL")));
+    return;
+  } catch (const std::exception& error) {
+    const char* strict = environment("CUFAULT_STRICT");
+    const bool stop = strict != nullptr && *strict != '\0';
+    say(std::string(error.what()) + (stop ? "" : "; going on without injection"));
+    if (stop) _exit(2);
+  }
+  replace_rules({});
+}
+
+// ---- threads ----
+
+void thread_ended(void* counts) {
+  cufault_counts = nullptr;  // a later call of this thread begins anew
+  locked w;
+  w->idle_counts.push_back(static_cast<thread_counts*>(counts));
+}
+
+void begin_thread() {
+  thread_counts* mine = nullptr;
+  {
+    locked w;
+    if (!w->idle_counts.empty()) {
+      mine = w->idle_counts.back();
+      w->idle_counts.pop_back();
+    } else {
+      void* pages = mmap(nullptr, sizeof(thread_counts), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (pages == MAP_FAILED) return;
+      mine = static_cast<thread_counts*>(pages);
+      w->counts.push_back(mine);
+    }
+  }
+  if (thread_number == 0) thread_number = ++threads;
+  pthread_setspecific(end_of_thread, mine);
+  cufault_counts = mine->calls.data();
+}
+
+std::uint64_t calls_of(const world& w, std::uint32_t index) {
+  std::uint64_t sum = 0;
+  for (const auto* counts : w.counts) sum += __atomic_load_n(&counts->calls[index], __ATOMIC_RELAXED);
+  return sum;
+}
+
+void before_fork() {
+  pthread_mutex_lock(&world_mutex);
+}
+void after_fork_in_parent() {
+  pthread_mutex_unlock(&world_mutex);
+}
+/// The child counts its own calls, and has this thread alone.
+void after_fork_in_child() {
+  if (world* w = the_world; w != nullptr) {
+    for (auto* counts : w->counts) memset(counts, 0, sizeof *counts);
+    w->watched = false;
+  }
+  injections = 0;
+  pthread_mutex_unlock(&world_mutex);
+}
+
+void locked::begin() {
+  auto* w = new world;
+  w->used = static_cast<std::uint32_t>(driver_functions().size());
+  rules_now = &w->rule_sets.emplace_back();
+  for (std::uint32_t i = 0; i < w->used; ++i) {
+    name_slot(*w, i, driver_functions()[i].name, "(linked)");
+    arm(*w, i);
+  }
+  the_world = w;
+  pthread_key_create(&end_of_thread, thread_ended);
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+// ---- reload ----
+
+/// A file that is half written, or gone, changes nothing; what it says is taken once it can be read.
+void* watch(void* file_name) {
+  const auto* file = static_cast<const char*>(file_name);
+  ++alone;  // for good
+  file_state seen = rules_read;
+  for (;;) {
+    const timespec pause{0, 50'000'000};
+    nanosleep(&pause, nullptr);
+    const file_state now = state_of(file);
+    if (now == seen) continue;
+    seen = now;
+    if (now == file_state{}) continue;
+    try {
+      replace_rules(rules_of(file, environment("CUFAULT_FAIL")));
+    } catch (const std::exception& error) {
+      say(std::string(error.what()) + "; the rules from before go on to hold");
+    }
+  }
+}
+
+/// Only in processes that look for the driver, so that a shell in between gets no thread.
+void watch_rules(world& w) {
+  const char* file = environment("CUFAULT_RULES");
+  if (w.watched || file == nullptr || *file == '\0' || *file == '{') return;
+  w.watched = true;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread{};
+  if (pthread_create(&thread, nullptr, watch, const_cast<char*>(file)) == 0)
+    pthread_detach(thread);
+  else
+    say("no thread could be started to watch the rules; they do not reload");
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// ---- resolving ----
+
+/// What a library gets instead of the driver's function.
+void* wrapped(void* real, const char* asked, const char* library) {
+  if (real == nullptr || is_thunk(real)) return real;
+  locked w;
+  watch_rules(*w);
+  if (strcmp(asked, "cuGetExportTable") == 0) {  // tables of functions without names
+    w->unwrapped.insert(asked);
+    return real;
+  }
+  const auto [known, is_new] = w->slot_of.try_emplace({real, library}, w->used);
+  if (is_new) {
+    if (w->used == slots.size()) {
+      w->slot_of.erase(known);
+      w->unwrapped.insert(asked);
+      return real;
+    }
+    Dl_info info{};
+    const bool exact = dladdr(real, &info) != 0 && info.dli_sname != nullptr && info.dli_saddr == real;
+    const std::uint32_t index = w->used++;
+    slots[index].real = real;
+    name_slot(*w, index, exact ? info.dli_sname : asked, library);
+    arm(*w, index);
+  }
+  return thunk(known->second);
+}
+
+/// RTLD_NEXT means: after the library that asks, not after this one.
+void* after(const void* caller, const char* name) {
+  Dl_info info{};
+  link_map* map = nullptr;
+  if (dladdr1(caller, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0 || map == nullptr)
+    return nullptr;
+  for (map = map->l_next; map != nullptr; map = map->l_next) {
+    void* found = real_dlsym()(map, name);
+    // A library's look-up goes on in those that it needs; only its own counts here.
+    Dl_info where{};
+    if (found != nullptr && dladdr(found, &where) != 0 &&
+        where.dli_fbase == reinterpret_cast<void*>(map->l_addr))
+      return found;
+  }
+  return nullptr;
+}
+
+/// The function that a program linked against: whatever would be found were this library not there, or else the driver's.
+void* resolve_linked(std::uint32_t index) {
+  locked w;
+  slot& s = slots[index];
+  if (s.real == nullptr) {
+    void* next = real_dlsym()(RTLD_NEXT, s.function);
+    s.real = next != nullptr ? next : driver_function_at(s.function);
+    arm(*w, index);
+  }
+  return s.real;
+}
+
+const char* or_hidden(const char* symbol, const call_facts& asker) {
+  for (const auto& r : current_rules()->all) {
+    if (r->what.does != effect::hide || !matches_function(r->what.function, symbol) ||
+        !holds_for(r->what, asker))
+      continue;
+    const auto n = ++r->held;
+    if (!acts_on(r->what, n)) continue;
+    count_injection(*r);
+    call_facts call = asker;
+    call.function = symbol;
+    report_injection(*r, call, n, nullptr);
+    return "cufaultHiddenEntry";  // the driver then gives its own answer for what it does not have
+  }
+  return symbol;
+}
+
+std::int64_t look_up(void* real, call_frame* frame, const call_facts& asker) {
+  const auto* symbol = reinterpret_cast<const char*>(frame->integers[0]);
+  auto** found = reinterpret_cast<void**>(frame->integers[1]);
+  if (symbol == nullptr || *symbol == '\0') return cufault_forward(real, frame);  // a probe
+  frame->integers[0] = reinterpret_cast<std::uintptr_t>(or_hidden(symbol, asker));
+  const auto result = static_cast<int>(cufault_forward(real, frame));
+  if (result == 0 && found != nullptr) *found = wrapped(*found, symbol, library_at(frame->caller));
+  return result;
+}
+
+// ---- a call that a rule may hold for ----
+
+std::optional<int> current_device() {
+  static constinit std::atomic<void*> function{nullptr};
+  if (function == nullptr) function = driver_function_at("cuCtxGetDevice");
+  int device = 0;
+  auto* ask = reinterpret_cast<int (*)(int*)>(function.load());
+  if (ask == nullptr || ask(&device) != 0) return std::nullopt;
+  return device;
+}
+
+void wait(std::chrono::milliseconds time) {
+  timespec rest{time.count() / 1000, time.count() % 1000 * 1'000'000};
+  while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+  }
+}
+
+/// What rules let a call come to.
+struct sentence {
+  std::optional<int> instead;     // the call is not made
+  active_rule* behind = nullptr;  // it is made, and this comes after it
+  std::uint64_t ordinal = 0;      // of `behind`
+  active_rule* budget = nullptr;
+};
+
+sentence judge(const rules_of_slot& rules, call_facts& call) {
+  sentence s;
+  for (active_rule* r : rules.all) {
+    if (r->what.device && !call.device) call.device = current_device();
+    if (!holds_for(r->what, call)) continue;
+    if (r->what.does == effect::budget) {
+      s.budget = r;
+      continue;
+    }
+    const auto n = ++r->held;
+    if (!acts_on(r->what, n)) continue;
+    count_injection(*r);
+    if (r->what.after || r->what.does == effect::driver_version) {
+      s.behind = r;
+      s.ordinal = n;
+      return s;
+    }
+    report_injection(*r, call, n, nullptr);
+    switch (r->what.does) {
+      case effect::fail:
+        s.instead = r->what.code;
+        return s;
+      case effect::delay:
+        wait(r->what.delay);
+        break;
+      case effect::trap:
+      case effect::device_assert:
+        start_faulty_kernel(r->what.does == effect::trap);
+        break;
+      default:
+        break;
+    }
+  }
+  return s;
+}
+
+/// With a budget, allocations beyond it fail, and the driver tells what is left of it.
+std::int64_t within_budget(active_rule& r, const slot& s, void* real, call_frame* frame,
+                           const call_facts& call) {
+  const auto address_at = [&](int argument) {
+    return *reinterpret_cast<const std::uint64_t*>(frame->integers[static_cast<std::size_t>(argument)]);
+  };
+  switch (s.memory.role) {
+    case memory_role::allocates: {
+      budget_claim claim(r, *call.bytes);
+      if (!claim.granted()) {
+        count_injection(r);
+        report_injection(r, call, r.acted, nullptr);
+        return out_of_memory;
+      }
+      const auto result = cufault_forward(real, frame);
+      if (static_cast<int>(result) == 0)
+        claim.succeeded(address_at(0));
+      else
+        claim.failed();
+      return result;
+    }
+    case memory_role::releases: {
+      const auto result = cufault_forward(real, frame);
+      if (static_cast<int>(result) == 0) budget_release(frame->integers[0]);
+      return result;
+    }
+    case memory_role::tells: {
+      const auto result = cufault_forward(real, frame);
+      auto* free_bytes = reinterpret_cast<std::uint64_t*>(frame->integers[0]);
+      if (static_cast<int>(result) == 0 && free_bytes != nullptr) *free_bytes = budget_left(r, *free_bytes);
+      return result;
+    }
+    default:
+      return cufault_forward(real, frame);
+  }
+}
+
+/// After the call: its caller is told otherwise, or a version.
+std::int64_t told_otherwise(const active_rule& r, std::uint64_t ordinal, std::int64_t result,
+                            const call_frame* frame, const call_facts& call) {
+  const int really = static_cast<int>(result);
+  report_injection(r, call, ordinal, &really);
+  if (r.what.does == effect::fail) return really == 0 ? r.what.code : result;
+  auto* version = reinterpret_cast<int*>(frame->integers[0]);
+  if (really == 0 && version != nullptr) *version = r.what.driver_version;
+  return result;
+}
+
+}  // namespace
+
+void count_injection(active_rule& r) {
+  ++r.acted;
+  ++injections;
+}
+
+const active_rules* current_rules() {
+  return rules_now.load(std::memory_order_acquire);
+}
+
+void replace_rules(const rule_set& rules) {
+  locked w;
+  active_rules& now = w->rule_sets.emplace_back();
+  for (const rule& r : rules.rules) {
+    auto& added = now.all.emplace_back(std::make_unique<active_rule>());
+    added->what = r;
+    added->number = static_cast<unsigned>(now.all.size() - 1);
+    if (is_host_function(r.function)) now.host.push_back(added.get());
+  }
+  now.log_environment = rules.log_environment;
+  rules_now.store(&now, std::memory_order_release);
+  for (std::uint32_t i = 0; i < w->used; ++i) arm(*w, i);
+}
+
+left_alone::left_alone() : errno_(errno) {
+  ++alone;
+}
+left_alone::~left_alone() {
+  --alone;
+  errno = errno_;
+}
+bool left_alone::now() {
+  return alone != 0;
+}
+
+const char* library_at(const void* address) {
+  Dl_info info{};
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "(unloaded)";
+  locked w;
+  // The program itself has an empty name, or the one that it was started by.
+  return w->names.insert(file_name(*info.dli_fname != '\0' ? info.dli_fname : program_invocation_name))
+      .first->c_str();
+}
+
+unsigned this_thread_number() {
+  return thread_number;
+}
+
+const char* environment(const char* variable) {
+  const std::size_t length = strlen(variable);
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (strncmp(*entry, variable, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
+  }
+  return nullptr;
+}
+
+void* driver_function_at(const char* name) {
+  // The one that is loaded already, by whatever path, before the one that the loader would take.
+  static constinit std::atomic<void*> driver{nullptr};
+  const left_alone alone_now;
+  if (driver == nullptr) driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) driver = dlopen("libcuda.so.1", RTLD_LAZY);
+  return driver != nullptr ? real_dlsym()(driver, name) : nullptr;
+}
+
+std::vector<call_count> all_counts() {
+  locked w;
+  std::vector<call_count> found;
+  for (std::uint32_t i = 0; i < w->used; ++i)
+    if (const auto calls = calls_of(*w, i); calls != 0)
+      found.push_back({slots[i].function, slots[i].library, calls});
+  return found;
+}
+
+std::vector<std::string> unwrapped_names() {
+  locked w;
+  return {w->unwrapped.begin(), w->unwrapped.end()};
+}
+
+void* resolved(void* library, const char* name, const void* caller) {
+  read_environment();
+  void* real = library == RTLD_NEXT ? after(caller, name) : real_dlsym()(library, name);
+  if (real == nullptr || is_thunk(real)) return real;
+  Dl_info info{};
+  if (dladdr(real, &info) == 0 || info.dli_fname == nullptr || !is_driver(info.dli_fname)) return real;
+  return wrapped(real, name, library_at(caller));
+}
+
+}  // namespace cufault::injector
+
+using namespace cufault;
+using namespace cufault::injector;
+
+std::int64_t cufault_intercept(std::uint32_t index, call_frame* frame, bool first) {
+  slot& s = slots[index];
+  read_environment();
+  if (left_alone::now()) {
+    void* real = s.real != nullptr ? s.real.load() : resolve_linked(index);
+    return real != nullptr ? cufault_forward(real, frame) : shared_object_init_failed;
+  }
+  if (first) {
+    begin_thread();
+    if (cufault_counts != nullptr) ++cufault_counts[index];
+  }
+  void* real = s.real;
+  if (real == nullptr && (real = resolve_linked(index)) == nullptr) return shared_object_init_failed;
+  const rules_of_slot* rules = s.rules.load(std::memory_order_acquire);
+  if (rules == nullptr && s.is == role::ordinary) return cufault_forward(real, frame);
+
+  call_facts call{.function = s.function, .caller = library_at(frame->caller), .thread = thread_number};
+  if (s.memory.bytes != nullptr) call.bytes = s.memory.bytes(frame->integers.data());
+  sentence what;
+  if (rules != nullptr) {
+    const left_alone alone_now;
+    what = judge(*rules, call);
+  }
+  if (what.instead) return *what.instead;
+  const auto result = s.is == role::look_up    ? look_up(real, frame, call)
+                      : what.budget != nullptr ? within_budget(*what.budget, s, real, frame, call)
+                                               : cufault_forward(real, frame);
+  return what.behind != nullptr ? told_otherwise(*what.behind, what.ordinal, result, frame, call) : result;
+}
+
+namespace {
+
+/// Out of sight of the declaration in dlfcn.h, by which a name is never null.
+bool is_driver_name(const char* name) {
+  return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+}
+
+}  // namespace
+
+// A driver's name is looked up here. For any other the last call must be a jump: the real one looks at its caller's address to know
+// what RTLD_NEXT means.
+CUFAULT_EXPORTED void* dlsym(void* library, const char* name) noexcept {
+  if (is_driver_name(name) && !left_alone::now()) return resolved(library, name, __builtin_return_address(0));
+  return real_dlsym()(library, name);
+}
+
+CUFAULT_EXPORTED int cufault_set_rules(const char* json) {
+  const left_alone alone_now;
+  std::string& error = rules_error();
+  try {
+    replace_rules(json != nullptr && *json != '\0' ? rules_from(json_cursor{parse_json("rules", json)})
+                                                   : rule_set{});
+    return 0;
+  } catch (const std::exception& e) {
+    error = e.what();
+    return -1;
+  }
+}
+
+CUFAULT_EXPORTED const char* cufault_rules_error() {
+  return rules_error().c_str();
+}
+
+CUFAULT_EXPORTED unsigned long long cufault_calls(const char* function) {
+  unsigned long long sum = 0;
+  const left_alone alone_now;
+  for (const auto& [name, library, calls] : all_counts())
+    if (matches_function(function, name)) sum += calls;
+  return sum;
+}
+
+CUFAULT_EXPORTED unsigned long long cufault_injections() {
+  return injections;
+}
+
+namespace {
+
+/// Looks nothing up: the driver may not even be there yet.
+__attribute__((constructor)) void begin() {
+  read_environment();
+}
+
+__attribute__((destructor)) void end() {
+  report_counts();
+}
+
+}  // namespace
+// NOLINTEND(performance-no-int-to-ptr)

@@ -1,0 +1,23 @@
+/* SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What libcufault.so, preloaded, offers to the process that it is in. Look the functions up with dlsym(RTLD_DEFAULT, …), so that the
+   program also runs without it. All may be called from any thread. */
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** From now on these rules hold, as JSON; null or "" for none. Counts of how often a rule held begin anew. Returns 0, or -1 where they
+    are wrong, and the rules from before go on to hold. */
+int cufault_set_rules(const char* json);
+/** Why the last cufault_set_rules of this thread returned -1: one line. Lasts until its next one. */
+const char* cufault_rules_error(void);
+/** Driver calls of this process so far, of every function that the name, or glob, matches. */
+unsigned long long cufault_calls(const char* function);
+/** Calls that a rule acted on so far. */
+unsigned long long cufault_injections(void);
+
+#ifdef __cplusplus
+}
+#endif

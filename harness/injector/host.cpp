@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What libcufault.so does in front of the C library. Runs before main, before constructors, inside of malloc and beside other threads,
+// so nothing here allocates, locks or throws, but where a rule acts. free() needs no stand-in: the memory is the C library's own.
+#include "harness/injector/host.hpp"
+
+#include "harness/injector/calls.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#define CALLER __builtin_return_address(0)
+
+// The names under which the C library offers its own functions to others that stand in front of them.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+}
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
+
+namespace {
+
+using namespace cufault::injector;
+
+// ---- getenv ----
+
+struct look_up {
+  std::atomic<bool> complete;
+  const void* caller;
+  std::array<char, 64> variable;
+};
+constinit std::array<look_up, 4096> look_ups{};
+constinit std::atomic<std::size_t> look_ups_begun{0};
+
+bool is(const look_up& known, const void* caller, const char* variable) {
+  return known.complete.load(std::memory_order_acquire) && known.caller == caller &&
+         strncmp(known.variable.data(), variable, known.variable.size() - 1) == 0;
+}
+
+void remember(const void* caller, const char* variable) {
+  const std::size_t known = std::min(look_ups_begun.load(), look_ups.size());
+  for (std::size_t i = 0; i < known; ++i) {
+    if (is(look_ups[i], caller, variable)) return;
+  }
+  const std::size_t index = look_ups_begun++;
+  if (index >= look_ups.size()) return;
+  look_up& mine = look_ups[index];
+  mine.caller = caller;
+  strncpy(mine.variable.data(), variable, mine.variable.size() - 1);
+  mine.complete.store(true, std::memory_order_release);
+}
+
+void tell_look_up(const void* caller, const char* variable) {
+  remember(caller, variable);
+  const active_rules* rules = current_rules();
+  if (rules == nullptr || !rules->log_environment || left_alone::now()) return;
+  const left_alone alone;
+  report_environment_look_up(library_at(caller), variable);
+}
+
+// ---- allocations ----
+
+struct range {
+  std::uintptr_t begin, end;
+};
+
+/// What a thread asked for. In the part of thread-local memory that is there from the start: the other part is allocated.
+struct request {
+  const char* library;  // while the ranges are looked for
+  bool active, any, and_all_later, too_many;
+  unsigned long n, counted;
+  std::size_t ranges;
+  std::array<range, 64> code;
+};
+constinit thread_local request requested __attribute__((tls_model("initial-exec"))){};
+
+int add_code_of(dl_phdr_info* loaded, std::size_t, void*) {
+  request& r = requested;
+  const char* path = *loaded->dlpi_name != '\0' ? loaded->dlpi_name : program_invocation_name;
+  const char* slash = strrchr(path, '/');
+  if (strncmp(slash != nullptr ? slash + 1 : path, r.library, strlen(r.library)) != 0) return 0;
+  for (int i = 0; i < loaded->dlpi_phnum; ++i) {
+    const auto& segment = loaded->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    if (r.ranges == r.code.size()) {
+      r.too_many = true;
+      return 1;
+    }
+    const std::uintptr_t begin = loaded->dlpi_addr + segment.p_vaddr;
+    r.code[r.ranges++] = {begin, begin + segment.p_memsz};
+  }
+  return 0;
+}
+
+bool must_fail(const void* caller) {
+  request& r = requested;
+  if (!r.active) return false;
+  const auto address = reinterpret_cast<std::uintptr_t>(caller);
+  const auto holds_it = [&](const range& code) { return address >= code.begin && address < code.end; };
+  if (!r.any && std::none_of(r.code.begin(), r.code.begin() + r.ranges, holds_it)) return false;
+  ++r.counted;
+  if (r.n == 0 || r.counted < r.n || (r.counted > r.n && !r.and_all_later)) return false;
+  return true;
+}
+
+/// Of the rules for functions of the host, the first that acts.
+bool a_rule_fails(const char* function, const void* caller, const std::uint64_t* bytes) {
+  const active_rules* rules = current_rules();
+  if (rules == nullptr || rules->host.empty() || left_alone::now()) return false;
+  const left_alone alone;
+  call_facts call{.function = function, .caller = "", .thread = this_thread_number()};
+  if (bytes != nullptr) call.bytes = *bytes;
+  for (active_rule* r : rules->host) {
+    if (r->what.function != function) continue;
+    if (!r->what.caller.empty()) call.caller = library_at(caller);
+    if (!holds_for(r->what, call)) continue;
+    const auto n = ++r->held;
+    if (!acts_on(r->what, n)) continue;
+    if (call.caller.empty()) call.caller = library_at(caller);
+    count_injection(*r);
+    report_injection(*r, call, n, nullptr);
+    return true;
+  }
+  return false;
+}
+
+bool fails(const char* function, const void* caller, std::uint64_t bytes) {
+  if (!must_fail(caller) && !a_rule_fails(function, caller, &bytes)) return false;
+  errno = ENOMEM;
+  return true;
+}
+
+}  // namespace
+
+// ---- what stands in front ----
+
+CUFAULT_EXPORTED char* getenv(const char* variable) noexcept {
+  tell_look_up(CALLER, variable);
+  return const_cast<char*>(environment(variable));
+}
+
+CUFAULT_EXPORTED char* secure_getenv(const char* variable) noexcept {
+  tell_look_up(CALLER, variable);
+  return getauxval(AT_SECURE) != 0 ? nullptr : const_cast<char*>(environment(variable));
+}
+
+CUFAULT_EXPORTED void* malloc(size_t size) noexcept {
+  return fails("malloc", CALLER, size) ? nullptr : __libc_malloc(size);
+}
+
+CUFAULT_EXPORTED void* calloc(size_t count, size_t size) noexcept {
+  return fails("calloc", CALLER, count * size) ? nullptr : __libc_calloc(count, size);
+}
+
+CUFAULT_EXPORTED void* realloc(void* memory, size_t size) noexcept {
+  return fails("realloc", CALLER, size) ? nullptr : __libc_realloc(memory, size);
+}
+
+CUFAULT_EXPORTED void* memalign(size_t alignment, size_t size) noexcept {
+  return fails("memalign", CALLER, size) ? nullptr : __libc_memalign(alignment, size);
+}
+
+CUFAULT_EXPORTED void* aligned_alloc(size_t alignment, size_t size) noexcept {
+  return fails("aligned_alloc", CALLER, size) ? nullptr : __libc_memalign(alignment, size);
+}
+
+CUFAULT_EXPORTED int posix_memalign(void** memory, size_t alignment, size_t size) noexcept {
+  const bool power_of_two = alignment != 0 && (alignment & (alignment - 1)) == 0;
+  if (!power_of_two || alignment % sizeof(void*) != 0) return EINVAL;
+  const int before = errno;
+  void* found = fails("posix_memalign", CALLER, size) ? nullptr : __libc_memalign(alignment, size);
+  errno = before;
+  if (found == nullptr) return ENOMEM;
+  *memory = found;
+  return 0;
+}
+
+CUFAULT_EXPORTED char* strdup(const char* text) noexcept {
+  const std::size_t size = strlen(text) + 1;
+  if (fails("strdup", CALLER, size)) return nullptr;
+  void* copy = __libc_malloc(size);
+  return copy != nullptr ? static_cast<char*>(memcpy(copy, text, size)) : nullptr;
+}
+
+CUFAULT_EXPORTED void* mmap(void* address, size_t size, int protection, int flags, int file,
+                            off_t offset) noexcept {
+  if (fails("mmap", CALLER, size)) return MAP_FAILED;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, size, protection, flags, file, offset));
+}
+
+/// Ends without destructors, as a forked child of a framework does.
+CUFAULT_EXPORTED void _exit(int status) {
+  report_counts();
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+// ---- what host_faults.cpp asks ----
+
+CUFAULT_EXPORTED std::size_t cufault_host_look_ups() {
+  return look_ups_begun;
+}
+
+CUFAULT_EXPORTED bool cufault_host_look_up(std::size_t index, const void** caller, const char** variable) {
+  if (index >= look_ups.size()) return false;
+  look_up& found = look_ups[index];
+  while (!found.complete.load(std::memory_order_acquire)) {
+  }
+  *caller = found.caller;
+  *variable = found.variable.data();
+  return true;
+}
+
+CUFAULT_EXPORTED bool cufault_host_fail_allocation(const char* library, unsigned long n, bool and_all_later) {
+  request& r = requested;
+  r = {};
+  r.library = library;
+  r.any = *library == '\0';
+  r.n = n;
+  r.and_all_later = and_all_later;
+  if (!r.any) dl_iterate_phdr(add_code_of, nullptr);
+  r.library = nullptr;
+  r.active = r.any || (r.ranges != 0 && !r.too_many);
+  return r.active;
+}
+
+CUFAULT_EXPORTED unsigned long cufault_host_allocations_counted() {
+  requested.active = false;
+  return requested.counted;
+}

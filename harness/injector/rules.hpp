@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/json_input.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cufault::injector {
+
+/// What a rule does to a call that it holds for.
+enum class effect {
+  fail,            ///< the call returns `code` (of a host function: null, with errno `code`)
+  delay,           ///< it comes `delay` later
+  trap,            ///< a kernel that traps is started in front of it, in the current context
+  device_assert,   ///< likewise one whose assertion fails
+  driver_version,  ///< cuDriverGetVersion writes `driver_version`
+  hide,            ///< the look-up of the function answers as if the driver did not have it
+  budget,          ///< device allocations beyond `budget` bytes fail, and cuMemGetInfo agrees
+  log,             ///< nothing, but a line says that it came by
+};
+
+/// What is known of a call when rules are asked.
+struct call_facts {
+  std::string_view function;             ///< "cuMemAlloc_v2"
+  std::string_view caller;               ///< file name of the calling library: "libcublasLt.so.13"
+  unsigned thread = 0;                   ///< counted from 1 in the order of their first driver call
+  std::optional<int> device{};           ///< of the current context
+  std::optional<std::uint64_t> bytes{};  ///< of a function that allocates
+};
+
+struct rule {
+  std::string function;  ///< a name, with or without its suffix, or a glob of * and ?
+  effect does = effect::fail;
+  int code = 0;
+  std::chrono::milliseconds delay{0};
+  std::uint64_t budget = 0;
+  int driver_version = 0;
+  bool after = false;  ///< the call is made, and its caller told otherwise
+
+  std::string
+      caller;  ///< "" any, "application", "cublas", "cublasLt", "other", or a glob of the library's file name
+  std::optional<unsigned> thread;
+  std::optional<int> device;
+  std::uint64_t min_bytes = 0;
+  std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();
+  bool sized = false;  ///< min_bytes or max_bytes was given: only calls that allocate
+
+  std::uint64_t skip = 0;                                          ///< calls that are let through first
+  std::uint64_t hits = std::numeric_limits<std::uint64_t>::max();  ///< it acts so often
+  std::uint64_t every = 1;
+  double probability = 1;
+  std::uint64_t seed = 0;
+
+  bool force = false;  ///< `code` although the function cannot return it
+};
+
+struct rule_set {
+  std::vector<rule> rules;
+  bool log_environment = false;
+};
+
+/// {"rules": [{"function": "cuMemAlloc_v2", "return": "OUT_OF_MEMORY", "skip": 2, "hits": 1}, …], "log_environment": true}; `cufault
+/// inject --help` and the README say what a rule can hold. Throws input_error for unknown keys, functions, codes and numbers.
+rule_set rules_from(const json_cursor& top);
+/// FUNCTION[:N[+]]=CODE: the N-th call fails, with + each later one too; without N every call. Throws input_error.
+rule rule_from_text(std::string_view text);
+/// What the environment asks for: CUFAULT_RULES is a file, or JSON if it begins with '{'; CUFAULT_FAIL has texts for rule_from_text,
+/// parted by spaces. Either may be null. Throws input_error.
+rule_set rules_of(const char* file_or_json, const char* texts);
+
+/// Whether `name` is, or without its suffix is, what `pattern` says.
+bool matches_function(std::string_view pattern, std::string_view name);
+bool matches_caller(const rule& r, std::string_view library);
+/// Functions of the host that a rule can fail, beside those of the driver.
+bool is_host_function(std::string_view name);
+
+/// Whether it holds for such a call; says nothing about how often.
+bool holds_for(const rule& r, const call_facts& call);
+/// Whether it acts on the n-th call, counted from 1, that it holds for.
+bool acts_on(const rule& r, std::uint64_t n);
+
+}  // namespace cufault::injector

@@ -1,0 +1,239 @@
+/* SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands in front of driver functions. Thunk i knows no signature: it counts the call in this thread's counts[i] and jumps to
+   entries[i], the driver's function, with every argument where it was. Where a rule may hold, or the function is not known yet,
+   entries[i] is cufault_armed; a thread without counts goes to cufault_first_call. Both lay the argument registers down and ask
+   cufault_intercept, which can make the call with cufault_forward. The names that programs link against are thunks, too. */
+#include "harness/injector/thunks.h"
+
+#if defined(__x86_64__)
+        .text
+        .globl cufault_thunks
+        .hidden cufault_thunks
+        .balign 64
+cufault_thunks:
+        .set slot, 0
+        .rept CUFAULT_SLOTS
+        endbr64
+        movl $slot, %r11d
+        movq cufault_counts@gottpoff(%rip), %r10
+        movq %fs:(%r10), %r10
+        testq %r10, %r10
+        jz cufault_first_call
+        incq 8 * slot(%r10)
+        jmp *(cufault_entries + 8 * slot)(%rip)
+        .balign CUFAULT_THUNK_SIZE
+        .set slot, slot + 1
+        .endr
+
+        .globl cufault_armed
+        .hidden cufault_armed
+        .type cufault_armed, %function
+cufault_first_call:
+        movl $1, %r10d
+        jmp 1f
+cufault_armed:
+        endbr64
+        xorl %r10d, %r10d
+1:      .cfi_startproc
+        pushq %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        subq $CUFAULT_FRAME_SIZE, %rsp
+        movq %rdi, 0(%rsp)
+        movq %rsi, 8(%rsp)
+        movq %rdx, 16(%rsp)
+        movq %rcx, 24(%rsp)
+        movq %r8, 32(%rsp)
+        movq %r9, 40(%rsp)
+        leaq 16(%rbp), %rax
+        movq %rax, 64(%rsp)
+        movq 8(%rbp), %rax
+        movq %rax, 72(%rsp)
+        movaps %xmm0, 80(%rsp)
+        movaps %xmm1, 96(%rsp)
+        movaps %xmm2, 112(%rsp)
+        movaps %xmm3, 128(%rsp)
+        movaps %xmm4, 144(%rsp)
+        movaps %xmm5, 160(%rsp)
+        movaps %xmm6, 176(%rsp)
+        movaps %xmm7, 192(%rsp)
+        movl %r11d, %edi
+        movq %rsp, %rsi
+        movl %r10d, %edx
+        call cufault_intercept
+        leave
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size cufault_armed, . - cufault_armed
+
+        /* long cufault_forward(function, frame): the call as it came, with so much of the caller's stack as arguments can take */
+        .globl cufault_forward
+        .hidden cufault_forward
+        .type cufault_forward, %function
+cufault_forward:
+        .cfi_startproc
+        endbr64
+        pushq %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        subq $CUFAULT_STACK_COPIED, %rsp
+        movq %rdi, %r11
+        movq %rsi, %r10
+        movq 64(%r10), %rsi
+        movq %rsp, %rdi
+        movl $(CUFAULT_STACK_COPIED / 8), %ecx
+        cld
+        rep movsq
+        movq 0(%r10), %rdi
+        movq 8(%r10), %rsi
+        movq 16(%r10), %rdx
+        movq 24(%r10), %rcx
+        movq 32(%r10), %r8
+        movq 40(%r10), %r9
+        movaps 80(%r10), %xmm0
+        movaps 96(%r10), %xmm1
+        movaps 112(%r10), %xmm2
+        movaps 128(%r10), %xmm3
+        movaps 144(%r10), %xmm4
+        movaps 160(%r10), %xmm5
+        movaps 176(%r10), %xmm6
+        movaps 192(%r10), %xmm7
+        call *%r11
+        leave
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size cufault_forward, . - cufault_forward
+
+#elif defined(__aarch64__)
+        .text
+        .globl cufault_thunks
+        .hidden cufault_thunks
+        .balign 64
+cufault_thunks:
+        .set slot, 0
+        .rept CUFAULT_SLOTS
+        hint #34                                /* bti c */
+        mov w17, #slot
+        adrp x16, :gottprel:cufault_counts
+        ldr x16, [x16, :gottprel_lo12:cufault_counts]
+        mrs x15, tpidr_el0
+        ldr x16, [x15, x16]
+        cbz x16, 2f
+        ldr x15, [x16, x17, lsl #3]
+        add x15, x15, #1
+        str x15, [x16, x17, lsl #3]
+        adrp x16, cufault_entries
+        add x16, x16, :lo12:cufault_entries
+        ldr x16, [x16, x17, lsl #3]
+        br x16
+2:      b cufault_first_call
+        .balign CUFAULT_THUNK_SIZE
+        .set slot, slot + 1
+        .endr
+
+        .globl cufault_armed
+        .hidden cufault_armed
+        .type cufault_armed, %function
+cufault_first_call:
+        mov w16, #1
+        b 1f
+cufault_armed:
+        hint #36                                /* bti j */
+        mov w16, #0
+1:      .cfi_startproc
+        stp x29, x30, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        .cfi_offset 29, -16
+        .cfi_offset 30, -8
+        mov x29, sp
+        .cfi_def_cfa_register 29
+        sub sp, sp, #CUFAULT_FRAME_SIZE
+        stp x0, x1, [sp, #0]
+        stp x2, x3, [sp, #16]
+        stp x4, x5, [sp, #32]
+        stp x6, x7, [sp, #48]
+        add x9, x29, #16
+        stp x9, x30, [sp, #64]
+        stp q0, q1, [sp, #80]
+        stp q2, q3, [sp, #112]
+        stp q4, q5, [sp, #144]
+        stp q6, q7, [sp, #176]
+        mov w0, w17
+        mov x1, sp
+        mov w2, w16
+        bl cufault_intercept
+        mov sp, x29
+        ldp x29, x30, [sp], #16
+        .cfi_def_cfa 31, 0
+        ret
+        .cfi_endproc
+        .size cufault_armed, . - cufault_armed
+
+        .globl cufault_forward
+        .hidden cufault_forward
+        .type cufault_forward, %function
+cufault_forward:
+        .cfi_startproc
+        hint #34
+        stp x29, x30, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        .cfi_offset 29, -16
+        .cfi_offset 30, -8
+        mov x29, sp
+        .cfi_def_cfa_register 29
+        sub sp, sp, #CUFAULT_STACK_COPIED
+        mov x16, x0
+        mov x17, x1
+        ldr x9, [x17, #64]
+        mov x10, sp
+        mov w11, #(CUFAULT_STACK_COPIED / 16)
+3:      ldp x12, x13, [x9], #16
+        stp x12, x13, [x10], #16
+        subs w11, w11, #1
+        b.ne 3b
+        ldp x0, x1, [x17, #0]
+        ldp x2, x3, [x17, #16]
+        ldp x4, x5, [x17, #32]
+        ldp x6, x7, [x17, #48]
+        ldp q0, q1, [x17, #80]
+        ldp q2, q3, [x17, #112]
+        ldp q4, q5, [x17, #144]
+        ldp q6, q7, [x17, #176]
+        blr x16
+        mov sp, x29
+        ldp x29, x30, [sp], #16
+        .cfi_def_cfa 31, 0
+        ret
+        .cfi_endproc
+        .size cufault_forward, . - cufault_forward
+#else
+#error "the injector has thunks for x86-64 and aarch64; add this processor's here"
+#endif
+
+        /* The names that programs link against: thunk i for the i-th function of cuda.h. */
+#define CUFAULT_EXPORT(name, slot)                                              \
+        .globl name;                                                            \
+        .type name, %function;                                                  \
+        .set name, cufault_thunks + CUFAULT_THUNK_SIZE * slot;                  \
+        .size name, CUFAULT_THUNK_SIZE;
+#include "driver_exports.inc"
+
+        /* Where thunks jump to. A linked name may be called before anything here was made ready. */
+        .data
+        .balign 8
+        .globl cufault_entries
+        .hidden cufault_entries
+cufault_entries:
+        .rept CUFAULT_EXPORTS
+        .quad cufault_armed
+        .endr
+        .zero 8 * (CUFAULT_SLOTS - CUFAULT_EXPORTS)
+
+        .section .note.GNU-stack, "", %progbits

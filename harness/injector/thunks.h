@@ -1,0 +1,44 @@
+/* SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between thunks.S and calls.cpp. */
+#pragma once
+
+/* One for each function and library that resolved it; the first ones are the names that programs link against. */
+#define CUFAULT_SLOTS 16384
+#define CUFAULT_THUNK_SIZE 64
+/* sizeof(call_frame) */
+#define CUFAULT_FRAME_SIZE 208
+/* No driver function takes more on the stack: cuIpcOpenMemHandle takes 64 bytes by value, cuLaunchKernel five words. */
+#define CUFAULT_STACK_COPIED 256
+
+#ifndef __ASSEMBLER__
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+/// The arguments of a call in flight.
+struct call_frame {
+  std::array<std::uint64_t, 8> integers;  ///< in the order of the arguments; six of them on x86-64
+  void* stack;                            ///< the others
+  void* caller;                           ///< the address that the call returns to
+  struct alignas(16) vector {
+    std::array<std::uint64_t, 2> bits;
+  };
+  std::array<vector, 8> vectors;
+};
+static_assert(sizeof(call_frame) == CUFAULT_FRAME_SIZE && offsetof(call_frame, caller) == 72);
+
+extern "C" {
+extern std::array<char[CUFAULT_THUNK_SIZE], CUFAULT_SLOTS> cufault_thunks;
+/// Where thunk i jumps to.
+extern std::array<std::atomic<void*>, CUFAULT_SLOTS> cufault_entries;
+/// This thread's calls by slot; null in a thread that made none. In the part of thread-local memory that is there from the start.
+extern thread_local std::uint64_t* cufault_counts __attribute__((tls_model("initial-exec")));
+/// Makes thunk i's calls come to cufault_intercept.
+void cufault_armed();
+/// What the caller of thunk `slot` gets; `first` if its thread has no counts yet.
+std::int64_t cufault_intercept(std::uint32_t slot, call_frame* frame, bool first);
+std::int64_t cufault_forward(void* function, const call_frame* frame);
+}
+#endif

@@ -1,0 +1,343 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// libcufault.so in front of a fake driver (injector/fake_driver.cpp), in a process that reaches it in every way (injector/probe.cpp).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+class injector : public testing::Test {
+ public:
+  injector() {
+    std::string name = (fs::temp_directory_path() / "cufault-injector-XXXXXX").string();
+    folder = mkdtemp(name.data());
+  }
+  ~injector() override { fs::remove_all(folder); }
+  injector(const injector&) = delete;
+  injector& operator=(const injector&) = delete;
+
+ protected:
+  /// What the probe says in its lines, standard error included.
+  std::vector<std::string> lines(const std::string& what, const std::string& rules = "",
+                                 const std::string& more = "") {
+    const std::string quoted = rules.empty() ? "" : "CUFAULT_RULES='" + rules + "' ";
+    return run("LD_PRELOAD=" INJECTOR_LIBRARY " CUFAULT_LOG=" + log().string() + " " + quoted + more, what);
+  }
+  std::vector<std::string> without_preload(const std::string& what) { return run("", what); }
+
+  std::vector<std::string> run(const std::string& environment, const std::string& what) {
+    const std::string command =
+        "env LD_LIBRARY_PATH=" FAKE_DRIVER_DIR " " + environment + " " INJECTOR_PROBE " " + what + " 2>&1";
+    FILE* output = popen(command.c_str(), "r");
+    if (output == nullptr) return {"popen failed"};
+    std::string text;
+    for (int c = 0; (c = std::getc(output)) != EOF;) text += static_cast<char>(c);
+    const int status = pclose(output);
+    std::vector<std::string> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) found.push_back(line);
+    if (status != 0) found.push_back("ended with " + std::to_string(status));
+    return found;
+  }
+
+  [[nodiscard]] fs::path log() const { return folder / "log"; }
+  [[nodiscard]] std::vector<json> events(const std::string& event) const {
+    std::vector<json> found;
+    std::ifstream in(log());
+    for (std::string line; std::getline(in, line);)
+      if (auto each = json::parse(line); each["event"] == event) found.push_back(std::move(each));
+    return found;
+  }
+  /// Calls by function and the library that resolved it: "cuMemAlloc_v2 by injector_probe".
+  [[nodiscard]] std::map<std::string, int> counts() const {
+    std::map<std::string, int> all;
+    for (const json& each : events("calls"))
+      all[each["function"].get<std::string>() + " by " + each["resolved_by"].get<std::string>()] +=
+          each["calls"].get<int>();
+    return all;
+  }
+
+  fs::path folder;
+};
+
+std::string rules(const std::string& each) {
+  return R"({"rules": [)" + each + "]}";
+}
+
+TEST_F(injector, is_in_front_of_every_way_to_a_function) {
+  const auto free = without_preload("every_way");
+  EXPECT_EQ(lines("every_way"), free);
+  EXPECT_THAT(free, ElementsAre("again 0", "default 0", "dlsym 0", "library 0", "linked 0", "next 0", "v1 0",
+                                "v2 0"));
+  EXPECT_THAT(
+      lines("every_way", rules(R"({"function": "cuMemAlloc_v2", "return": "OUT_OF_MEMORY"})")),
+      ElementsAre("again 2", "default 2", "dlsym 2", "library 2", "linked 2", "next 2", "v1 2", "v2 2"));
+  EXPECT_EQ(events("injected").size(), 8U);
+}
+
+TEST_F(injector, leaves_all_arguments_as_they_are_armed_or_not) {
+  const auto free = without_preload("arguments");
+  EXPECT_THAT(free, ElementsAre("123456800", "125", "7 42", "42"));
+  EXPECT_EQ(lines("arguments"), free);
+  EXPECT_EQ(lines("arguments", rules(R"({"function": "*", "delay_ms": 0})")), free);
+}
+
+TEST_F(injector, passes_on_what_is_no_look_up_of_a_function) {
+  const auto free = without_preload("unusual_look_ups");
+  EXPECT_EQ(lines("unusual_look_ups"), free);
+  EXPECT_EQ(lines("unusual_look_ups", rules(R"({"function": "*", "delay_ms": 0})")), free);
+  EXPECT_THAT(free,
+              ElementsAre("empty 1", "null out 0", "unknown 500", "symbol null", "other null", "table 0"));
+  ASSERT_FALSE(events("unwrapped").empty());
+  EXPECT_EQ(events("unwrapped")[0]["function"], "cuGetExportTable");
+}
+
+TEST_F(injector, counts_calls_by_function_and_library) {
+  lines("every_way");
+  const auto all = counts();
+  EXPECT_EQ(all.at("cuMemAlloc_v2 by (linked)"), 2) << "the linked name, and that of RTLD_DEFAULT";
+  EXPECT_EQ(all.at("cuMemAlloc_v2 by injector_probe"), 4);
+  EXPECT_EQ(all.at("cuMemAlloc_v2 by libinjector_library.so"), 2);
+}
+
+TEST_F(injector, loses_no_call_of_many_threads) {
+  for (const std::string& each :
+       {std::string(),
+        rules(R"({"function": "cuDriverGetVersion", "skip": 99999999, "return": "INVALID_VALUE"})")}) {
+    fs::remove(log());
+    lines(each.empty() ? "threads 16 1000000" : "threads 16 20000", each);
+    EXPECT_EQ(counts().at("cuDriverGetVersion by injector_probe"), each.empty() ? 16'000'000 : 320'000);
+  }
+}
+
+TEST_F(injector, fails_the_calls_that_a_rule_names_by_number) {
+  const auto failing = [&](const std::string& more) {
+    return lines("allocate 6", rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY")" + more + "}"))
+        .at(0);
+  };
+  EXPECT_EQ(failing(""), "2 2 2 2 2 2");
+  EXPECT_EQ(failing(R"(, "skip": 2)"), "0 0 2 2 2 2");
+  EXPECT_EQ(failing(R"(, "skip": 2, "hits": 1)"), "0 0 2 0 0 0");
+  EXPECT_EQ(failing(R"(, "every": 2)"), "0 2 0 2 0 2");
+  EXPECT_EQ(failing(R"(, "skip": 1, "every": 2, "hits": 1)"), "0 0 2 0 0 0");
+  EXPECT_EQ(failing(R"(, "probability": 0)"), "0 0 0 0 0 0");
+  const auto chance = failing(R"(, "probability": 0.5, "seed": 7)");
+  EXPECT_EQ(failing(R"(, "probability": 0.5, "seed": 7)"), chance);
+  EXPECT_THAT(chance, AllOf(HasSubstr("0"), HasSubstr("2")));
+}
+
+TEST_F(injector, tells_a_caller_otherwise_after_the_call) {
+  EXPECT_THAT(
+      lines("memory", rules(R"({"function": "cuMemAlloc", "return": "INVALID_VALUE", "when": "after"})")),
+      ElementsAre("free 1000000 of 1000000", "1", "free 999400 of 1000000", "1", "0",
+                  "free 999500 of 1000000", "1", "free 998500 of 1000000"));
+  EXPECT_EQ(events("injected").at(0)["really"], "CUDA_SUCCESS");
+}
+
+TEST_F(injector, holds_rules_to_callers_threads_devices_and_sizes) {
+  const auto with = [&](const std::string& what, const std::string& condition) {
+    return lines(what, rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", )" + condition + "}"));
+  };
+  EXPECT_THAT(with("from_library", R"("caller": "application")"), ElementsAre("2 0"));
+  EXPECT_THAT(with("from_library", R"("caller": "other")"), ElementsAre("0 2"));
+  EXPECT_THAT(with("from_library", R"("caller": "libinjector_*")"), ElementsAre("0 2"));
+  EXPECT_THAT(with("from_library", R"("caller": "cublas")"), ElementsAre("0 0"));
+  EXPECT_THAT(with("two_threads", R"("thread": 2)"), ElementsAre("0", "2", "0"));
+  EXPECT_THAT(with("two_threads", R"("device": 3)"), ElementsAre("2", "2", "2"));
+  EXPECT_THAT(with("two_threads", R"("device": 0)"), ElementsAre("0", "0", "0"));
+  EXPECT_THAT(with("sizes", R"("min_bytes": 50, "max_bytes": 500)"), ElementsAre("0", "2", "0"));
+}
+
+TEST_F(injector, keeps_allocations_within_a_budget_and_says_so) {
+  EXPECT_THAT(lines("memory", rules(R"({"budget_bytes": 1000})")),
+              ElementsAre("free 1000 of 1000000", "0", "free 400 of 1000000", "2", "0",
+                          "free 1000 of 1000000", "0", "free 0 of 1000000"));
+}
+
+TEST_F(injector, tells_another_version_hides_functions_and_delays) {
+  EXPECT_THAT(lines("version"), ElementsAre("0 13000"));
+  EXPECT_THAT(lines("version", rules(R"({"driver_version": 12020})")), ElementsAre("0 12020"));
+  EXPECT_THAT(
+      lines("every_way", rules(R"({"function": "cuMemAlloc", "hide": true})")),
+      ElementsAre("again -1", "default 0", "dlsym 0", "library 0", "linked 0", "next 0", "v1 -1", "v2 -1"));
+  EXPECT_THAT(lines("allocate 1", rules(R"({"function": "cuMemAlloc", "delay_ms": 20})")), ElementsAre("0"));
+  EXPECT_EQ(events("injected").back()["did"]["delay_ms"], 20);
+}
+
+TEST_F(injector, reports_each_injection_as_it_happens) {
+  lines("allocate 3",
+        rules(R"({"function": "cuMemAlloc", "skip": 1, "hits": 1, "return": "OUT_OF_MEMORY"})"));
+  const auto all = events("injected");
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["function"], "cuMemAlloc_v2");
+  EXPECT_EQ(all[0]["ordinal"], 2);
+  EXPECT_EQ(all[0]["caller"], "injector_probe");
+  EXPECT_EQ(all[0]["thread"], 1);
+  EXPECT_EQ(all[0]["rule"], 0);
+  EXPECT_EQ(all[0]["did"], "CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_EQ(all[0]["bytes"], 100);
+  EXPECT_GT(all[0]["time"], 1.7e9);
+}
+
+TEST_F(injector, reports_nothing_where_nothing_was_injected) {
+  EXPECT_THAT(lines("allocate 3", rules(R"({"function": "cuMemFree", "return": "INVALID_VALUE"})")),
+              ElementsAre("0 0 0"));
+  EXPECT_THAT(events("injected"), IsEmpty());
+}
+
+TEST_F(injector, logs_calls_in_their_order) {
+  lines("allocate 2", rules(R"({"function": "*", "log": true})"));
+  std::vector<std::string> names;
+  for (const json& each : events("call")) names.push_back(each["function"]);
+  EXPECT_THAT(names, ElementsAre("cuGetProcAddress_v2", "cuMemAlloc_v2", "cuMemAlloc_v2"));
+}
+
+TEST_F(injector, counts_a_forked_child_by_itself) {
+  lines("fork");
+  std::multiset<int> calls;
+  for (const json& each : events("calls"))
+    if (each["function"] == "cuDriverGetVersion") calls.insert(each["calls"].get<int>());
+  EXPECT_THAT(calls, UnorderedElementsAre(3, 5));
+}
+
+TEST_F(injector, takes_rules_from_the_process_itself) {
+  EXPECT_THAT(
+      lines("set_rules"),
+      ElementsAre("0", "set 0", "2", HasSubstr("set -1: rules:1: rules[0].return: unknown code \"NOTHING\""),
+                  "2", "set 0", "0", "4 calls, 2 injections"));
+  EXPECT_THAT(without_preload("set_rules"), ElementsAre("not preloaded"));
+}
+
+TEST_F(injector, reloads_rules_and_outlives_a_half_written_file) {
+  const fs::path file = folder / "rules.json";
+  std::ofstream(file) << R"({"rules": []})";
+  EXPECT_THAT(lines("reload " + file.string(), file.string()),
+              ElementsAre("0", "1", HasSubstr("the rules from before go on to hold"), "1", "2"));
+}
+
+TEST_F(injector, goes_on_without_injection_where_rules_are_wrong_unless_strict) {
+  const std::string wrong = rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "hit": 1})");
+  EXPECT_THAT(lines("allocate 2", wrong),
+              ElementsAre(AllOf(HasSubstr("cufault: "), HasSubstr("rules[0].hit: unknown key"),
+                                HasSubstr("going on without injection")),
+                          "0 0"));
+  EXPECT_THAT(lines("allocate 2", wrong, "CUFAULT_STRICT=1"),
+              ElementsAre(HasSubstr("rules[0].hit"), "ended with 512"));
+  EXPECT_THAT(lines("allocate 2", (folder / "nowhere.json").string()),
+              ElementsAre(HasSubstr("nowhere.json"), "0 0"));
+}
+
+TEST_F(injector, takes_short_texts_too) {
+  EXPECT_THAT(lines("allocate 4", "", "CUFAULT_FAIL='cuMemAlloc_v2:3=OUT_OF_MEMORY'"),
+              ElementsAre("0 0 2 0"));
+  EXPECT_THAT(lines("allocate 4", "", "CUFAULT_FAIL='cuMemAlloc:3+=OUT_OF_MEMORY cuMemFree=INVALID_VALUE'"),
+              ElementsAre("0 0 2 2"));
+}
+
+TEST_F(injector, fails_host_allocations) {
+  EXPECT_THAT(
+      lines("host_calls",
+            rules(R"({"function": "malloc", "return": "ENOMEM", "min_bytes": 1234, "max_bytes": 1234})")),
+      ElementsAre("malloc -", "calloc +", "mmap +"));
+  EXPECT_THAT(
+      lines("host_calls", rules(R"({"function": "mmap", "return": "ENOMEM", "caller": "application"})")),
+      ElementsAre("malloc +", "calloc +", "mmap -"));
+}
+
+TEST_F(injector, logs_questions_for_the_environment) {
+  lines("host_calls", R"({"rules": [], "log_environment": true})");
+  const auto all = events("getenv");
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const json& each) {
+    return each["variable"] == "ASKED_BY_THE_PROBE" && each["caller"] == "injector_probe";
+  }));
+}
+
+/// What `cufault inject` or `cufault trace` says, exit code included.
+class inject_command : public injector {
+ protected:
+  std::vector<std::string> cli(const std::string& words) {
+    const std::string command = "env ASAN_OPTIONS=verify_asan_link_order=0 LD_LIBRARY_PATH=" FAKE_DRIVER_DIR
+                                " " CLI_PROGRAM " " +
+                                words + " 2>&1; echo exit code $?";
+    FILE* output = popen(command.c_str(), "r");
+    if (output == nullptr) return {"popen failed"};
+    std::string text;
+    for (int c = 0; (c = std::getc(output)) != EOF;) text += static_cast<char>(c);
+    pclose(output);
+    std::vector<std::string> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) found.push_back(line);
+    return found;
+  }
+};
+
+TEST_F(inject_command, becomes_the_command) {
+  EXPECT_THAT(cli("inject --log " + log().string() +
+                  " --fail cuMemAlloc_v2:3=OUT_OF_MEMORY -- " INJECTOR_PROBE " allocate 4"),
+              ElementsAre("0 0 2 0", "exit code 0"));
+  EXPECT_EQ(events("injected").size(), 1U);
+  EXPECT_THAT(cli("inject -- sh -c 'exit 7'"), ElementsAre("exit code 7"));
+  EXPECT_THAT(cli("inject -- no-such-command"),
+              ElementsAre("cufault: no-such-command: No such file or directory", "exit code 127"));
+}
+
+TEST_F(inject_command, does_not_run_the_command_by_wrong_rules_where_it_is_strict) {
+  EXPECT_THAT(cli("inject --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- echo it ran"),
+              ElementsAre(HasSubstr("going on without injection"), "it ran", "exit code 0"));
+  EXPECT_THAT(cli("inject --strict --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- echo it ran"),
+              ElementsAre(HasSubstr("N is a number from 1 on"), "exit code 2"));
+  EXPECT_THAT(cli("inject --strict --fail cuMemFree=OUT_OF_MEMORY -- echo it ran"),
+              ElementsAre(HasSubstr("cuMemFree cannot return CUDA_ERROR_OUT_OF_MEMORY"), "exit code 2"));
+}
+
+TEST_F(inject_command, comes_behind_what_is_preloaded_already) {
+  EXPECT_THAT(cli("inject -- sh -c 'echo $LD_PRELOAD'"), ElementsAre(INJECTOR_LIBRARY, "exit code 0"));
+  const std::string other = FAKE_DRIVER_DIR "/libinjector_library.so";
+  setenv("LD_PRELOAD", other.c_str(), 1);
+  const auto said = cli("inject -- sh -c 'echo $LD_PRELOAD'");
+  unsetenv("LD_PRELOAD");
+  EXPECT_THAT(said, ElementsAre(other + ":" INJECTOR_LIBRARY, "exit code 0"));
+}
+
+TEST_F(inject_command, traces_by_library) {
+  const auto said = cli("trace -- " INJECTOR_PROBE " sizes");
+  EXPECT_THAT(said, testing::IsSupersetOf({"0", "  injector_probe", "               3 cuMemAlloc_v2",
+                                           "  injector_probe: 3 allocations, 1110 bytes, the largest 1000",
+                                           "exit code 0"}));
+  EXPECT_EQ(cli("trace -- sh -c 'kill -9 $$'").back(), "exit code 137");
+}
+
+TEST_F(injector, lets_a_process_without_a_driver_be) {
+  const std::string command =
+      "LD_PRELOAD=" INJECTOR_LIBRARY " CUFAULT_LOG=" + log().string() + " /bin/sh -c 'echo it lives'";
+  FILE* output = popen(command.c_str(), "r");
+  char text[64]{};
+  ASSERT_NE(std::fgets(text, sizeof text, output), nullptr);
+  EXPECT_EQ(pclose(output), 0);
+  EXPECT_STREQ(text, "it lives\n");
+  EXPECT_FALSE(fs::exists(log()));
+}
+
+}  // namespace
+}  // namespace cufault
