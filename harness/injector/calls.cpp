@@ -312,6 +312,8 @@ void watch_rules(world& w) {
 /// What a library gets instead of the driver's function.
 void* wrapped(void* real, const char* asked, const char* library) {
   if (real == nullptr || is_thunk(real)) return real;
+  Dl_info info{};
+  const bool exact = dladdr(real, &info) != 0 && info.dli_sname != nullptr && info.dli_saddr == real;
   locked w;
   watch_rules(*w);
   if (strcmp(asked, "cuGetExportTable") == 0) {  // tables of functions without names
@@ -325,8 +327,6 @@ void* wrapped(void* real, const char* asked, const char* library) {
       w->unwrapped.insert(asked);
       return real;
     }
-    Dl_info info{};
-    const bool exact = dladdr(real, &info) != 0 && info.dli_sname != nullptr && info.dli_saddr == real;
     const std::uint32_t index = w->used++;
     slots[index].real = real;
     name_slot(*w, index, exact ? info.dli_sname : asked, library);
@@ -353,12 +353,15 @@ void* after(const void* caller, const char* name) {
 }
 
 /// The function that a program linked against: whatever would be found were this library not there, or else the driver's.
+/// The loader is asked before the mutex is taken: a thread inside of the loader may be waiting for that.
 void* resolve_linked(std::uint32_t index) {
-  locked w;
   slot& s = slots[index];
+  const left_alone alone_now;
+  void* next = real_dlsym()(RTLD_NEXT, s.function);
+  if (next == nullptr) next = driver_function_at(s.function);
+  locked w;
   if (s.real == nullptr) {
-    void* next = real_dlsym()(RTLD_NEXT, s.function);
-    s.real = next != nullptr ? next : driver_function_at(s.function);
+    s.real = next;
     arm(*w, index);
   }
   return s.real;
