@@ -114,17 +114,16 @@ bool must_fail(const void* caller) {
   const auto holds_it = [&](const range& code) { return address >= code.begin && address < code.end; };
   if (!r.any && std::none_of(r.code.begin(), r.code.begin() + r.ranges, holds_it)) return false;
   ++r.counted;
-  if (r.n == 0 || r.counted < r.n || (r.counted > r.n && !r.and_all_later)) return false;
-  return true;
+  return r.n != 0 && (r.counted == r.n || (r.counted > r.n && r.and_all_later));
 }
 
 /// Of the rules for functions of the host, the first that acts.
-bool a_rule_fails(const char* function, const void* caller, const std::uint64_t* bytes) {
+bool a_rule_fails(const char* function, const void* caller, std::uint64_t bytes) {
   const active_rules* rules = current_rules();
   if (rules == nullptr || rules->host.empty() || left_alone::now()) return false;
   const left_alone alone;
   call_facts call{.function = function, .caller = "", .thread = this_thread_number()};
-  if (bytes != nullptr) call.bytes = *bytes;
+  call.bytes = bytes;
   for (active_rule* r : rules->host) {
     if (r->what.function != function) continue;
     if (!r->what.caller.empty()) call.caller = library_at(caller);
@@ -140,7 +139,7 @@ bool a_rule_fails(const char* function, const void* caller, const std::uint64_t*
 }
 
 bool fails(const char* function, const void* caller, std::uint64_t bytes) {
-  if (!must_fail(caller) && !a_rule_fails(function, caller, &bytes)) return false;
+  if (!must_fail(caller) && !a_rule_fails(function, caller, bytes)) return false;
   errno = ENOMEM;
   return true;
 }

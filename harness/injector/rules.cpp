@@ -117,6 +117,8 @@ rule rule_from(const json_cursor& entry) {
   if (r.does == effect::budget) {
     if (!r.function.empty())
       entry.at("function").fail("a budget is of all that allocates: leave the function out");
+    for (const char* key : {"skip", "hits", "every", "probability", "seed"})
+      if (entry.has(key)) entry.at(key).fail("a budget holds for every call: leave it out");
     r.function = "cuMem*";
   } else if (r.does == effect::driver_version && r.function.empty()) {
     r.function = "cuDriverGetVersion";

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // libcufault.so in a process that uses two libraries, each asking and allocating (host_faults/probe.cpp).
+#include "harness/tests/said_by.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,17 +18,7 @@ using testing::StartsWith;
 
 /// What the probe says in its lines, started with such words in front of it.
 std::vector<std::string> lines(const std::string& environment, const std::string& what) {
-  const std::string command = environment + " " HOST_PROBE " " + what;
-  FILE* output = popen(command.c_str(), "r");
-  if (output == nullptr) return {"popen failed"};
-  std::string text;
-  for (int c = 0; (c = std::getc(output)) != EOF;) text += static_cast<char>(c);
-  const int status = pclose(output);
-  std::vector<std::string> found;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) found.push_back(line);
-  if (status != 0) found.push_back("ended with " + std::to_string(status));
-  return found;
+  return said_by(environment + " " HOST_PROBE " " + what);
 }
 
 const std::string preloaded = "LD_PRELOAD=" HOST_LIBRARY;

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // libcufault.so in front of a fake driver (injector/fake_driver.cpp), in a process that reaches it in every way (injector/probe.cpp).
+#include "harness/tests/said_by.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -8,11 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -49,16 +49,7 @@ class injector : public testing::Test {
   std::vector<std::string> run(const std::string& environment, const std::string& what) {
     const std::string command =
         "env LD_LIBRARY_PATH=" FAKE_DRIVER_DIR " " + environment + " " INJECTOR_PROBE " " + what + " 2>&1";
-    FILE* output = popen(command.c_str(), "r");
-    if (output == nullptr) return {"popen failed"};
-    std::string text;
-    for (int c = 0; (c = std::getc(output)) != EOF;) text += static_cast<char>(c);
-    const int status = pclose(output);
-    std::vector<std::string> found;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) found.push_back(line);
-    if (status != 0) found.push_back("ended with " + std::to_string(status));
-    return found;
+    return said_by(command);
   }
 
   [[nodiscard]] fs::path log() const { return folder / "log"; }
@@ -248,6 +239,11 @@ TEST_F(injector, goes_on_without_injection_where_rules_are_wrong_unless_strict) 
               ElementsAre(HasSubstr("nowhere.json"), "0 0"));
 }
 
+TEST_F(injector, refuses_what_a_budget_would_not_heed) {
+  EXPECT_THAT(lines("allocate 1", rules(R"({"budget_bytes": 1, "skip": 2})")),
+              ElementsAre(HasSubstr("rules[0].skip: a budget holds for every call"), "0"));
+}
+
 TEST_F(injector, takes_short_texts_too) {
   EXPECT_THAT(lines("allocate 4", "", "CUFAULT_FAIL='cuMemAlloc_v2:3=OUT_OF_MEMORY'"),
               ElementsAre("0 0 2 0"));
@@ -280,15 +276,7 @@ class inject_command : public injector {
     const std::string command = "env ASAN_OPTIONS=verify_asan_link_order=0 LD_LIBRARY_PATH=" FAKE_DRIVER_DIR
                                 " " CLI_PROGRAM " " +
                                 words + " 2>&1; echo exit code $?";
-    FILE* output = popen(command.c_str(), "r");
-    if (output == nullptr) return {"popen failed"};
-    std::string text;
-    for (int c = 0; (c = std::getc(output)) != EOF;) text += static_cast<char>(c);
-    pclose(output);
-    std::vector<std::string> found;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) found.push_back(line);
-    return found;
+    return said_by(command);
   }
 };
 
@@ -331,11 +319,7 @@ TEST_F(inject_command, traces_by_library) {
 TEST_F(injector, lets_a_process_without_a_driver_be) {
   const std::string command =
       "LD_PRELOAD=" INJECTOR_LIBRARY " CUFAULT_LOG=" + log().string() + " /bin/sh -c 'echo it lives'";
-  FILE* output = popen(command.c_str(), "r");
-  char text[64]{};
-  ASSERT_NE(std::fgets(text, sizeof text, output), nullptr);
-  EXPECT_EQ(pclose(output), 0);
-  EXPECT_STREQ(text, "it lives\n");
+  EXPECT_THAT(said_by(command), ElementsAre("it lives"));
   EXPECT_FALSE(fs::exists(log()));
 }
 
