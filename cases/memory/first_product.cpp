@@ -6,7 +6,7 @@
 //              loading, a whole module at once with eager.
 // Documented   CUDA C++ Programming Guide, lazy loading: the first launch of a kernel may allocate. Users report EXECUTION_FAILED,
 //              INTERNAL_ERROR and ALLOC_FAILED for one cause: DeepSpeed#294, gpu4pyscf#124, mmdetection#6549, CNTK#1809.
-// Measured     With lazy loading nothing fails, even with nothing free. With eager loading and nothing free cublasSgemm returns
+// Measured     With lazy loading nothing fails, even with 3 MiB free. With eager loading and as little free cublasSgemm returns
 //              INTERNAL_ERROR, and goes on doing so once memory is free; gemv, trsm, batches, half precision and cuBLASLt are right.
 // What helps   Recommended: run every routine once before the device is filled; CUDA_MODULE_LOADING=EAGER; free memory and try
 //              again, with the same handle or a new one. Faults are measured with lazy and with eager loading, remedies where
