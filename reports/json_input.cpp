@@ -21,15 +21,6 @@ constexpr std::size_t longest_text = std::size_t{256} << 20;
 constexpr std::size_t most_values = 4'000'000;  // each costs far more memory here than its bytes in the text
 constexpr std::size_t longest_message = 240;
 
-/// Messages go to terminals and logs: one line, no control bytes, no half characters.
-std::string one_line(std::string_view text) {
-  std::string line{text.substr(0, longest_message)};
-  for (auto& c : line)
-    if (c < ' ' || c > '~') c = '?';
-  if (text.size() > longest_message) line += "...";
-  return line;
-}
-
 [[noreturn]] void refuse(std::string_view name, int line, std::string_view what) {
   throw input_error(fmt::format("{}:{}: {}", name, line, what));
 }
@@ -233,6 +224,14 @@ std::string field_of(const nlohmann::json& root, std::string_view pointer) {
 
 }  // namespace
 
+std::string one_line(std::string_view text) {
+  std::string line{text.substr(0, longest_message)};
+  for (auto& c : line)
+    if (c < ' ' || c > '~') c = '?';
+  if (text.size() > longest_message) line += "...";
+  return line;
+}
+
 std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line) {
   if (text.size() > longest_text)
     refuse(name, first_line, fmt::format("longer than {} MiB", longest_text >> 20));
@@ -348,7 +347,7 @@ std::string json_cursor::place() const {
 }
 
 void json_cursor::fail(std::string_view what) const {
-  throw input_error(fmt::format("{}: {}: {}", place(), field_of(document_->root, pointer_), what));
+  throw input_error(fmt::format("{}: {}: {}", place(), field_of(document_->root, pointer_), one_line(what)));
 }
 
 }  // namespace cufault

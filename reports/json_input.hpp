@@ -22,6 +22,9 @@ class input_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Of outside text, what a message can show of it on a terminal or in a log: 240 characters at most, all of them printable ASCII.
+std::string one_line(std::string_view text);
+
 /// A parsed JSON text that remembers where each value stood, so that a wrong field is reported by line.
 struct json_document {
   std::string name;  ///< file name used in messages

@@ -33,3 +33,9 @@ if(CUFAULT_CUDA)
     set(CUFAULT_CUDA_WHY_NOT "no nvcc found (on PATH, in cuda/, in /usr/local/cuda)")
   endif()
 endif()
+
+# cuda.h alone tells the injector what the driver's functions are: it needs no compiler for devices, and is fuzzed, and built for
+# other processors, without one.
+find_path(CUFAULT_DRIVER_HEADERS cuda.h
+  HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDA_HOME ${PROJECT_SOURCE_DIR}/cuda PATHS /usr/local/cuda PATH_SUFFIXES include
+  DOC "The folder of cuda.h")

@@ -38,9 +38,12 @@ bool is_any_function(std::string_view pattern) {
 
 /// Why `function` cannot fail so; empty if it can.
 std::string refusal(const rule& r) {
-  if (r.does != effect::fail || r.force) return {};
+  if (r.does != effect::fail) return {};
   if (is_host_function(r.function))
     return r.code == ENOMEM ? "" : fmt::format("{} can only fail with ENOMEM", r.function);
+  if (r.code == ENOMEM)  // no CUresult
+    return fmt::format("{} is no function of the host: it cannot return ENOMEM", r.function);
+  if (r.force) return {};
   const auto all = driver_functions();
   const bool some = std::any_of(all.begin(), all.end(), [&](const auto& f) {
     return matches_function(r.function, f.name) && can_return(f.name, r.code);
@@ -213,8 +216,9 @@ rule_set rules_from(const json_cursor& top) {
 
 rule rule_from_text(std::string_view text) {
   const auto fail = [&](std::string_view what) {
-    throw input_error(fmt::format(
-        "--fail {}: {}; it reads FUNCTION[:N[+]]=CODE, as cuMemAlloc_v2:3=OUT_OF_MEMORY", text, what));
+    throw input_error(
+        fmt::format("--fail {}: {}; it reads FUNCTION[:N[+]]=CODE, as cuMemAlloc_v2:3=OUT_OF_MEMORY",
+                    one_line(text), one_line(what)));
   };
   const auto equals = text.find('=');
   if (equals == std::string_view::npos) fail("no '='");

@@ -59,6 +59,8 @@ struct rule {
   std::uint64_t seed = 0;
 
   bool force = false;  ///< `code` although the function cannot return it
+
+  bool operator==(const rule&) const = default;
 };
 
 struct rule_set {

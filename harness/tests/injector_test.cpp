@@ -244,6 +244,15 @@ TEST_F(injector, refuses_what_a_budget_would_not_heed) {
               ElementsAre(HasSubstr("rules[0].skip: a budget holds for every call"), "0"));
 }
 
+TEST_F(injector, refuses_codes_of_the_host_for_the_driver_and_says_so_in_one_line) {
+  EXPECT_THAT(lines("allocate 1", rules(R"({"function": "cuMem*", "return": "ENOMEM", "force": true})")),
+              ElementsAre(HasSubstr("rules[0].return: cuMem* is no function of the host"), "0"));
+  EXPECT_THAT(lines("allocate 1", rules(R"({"function": "cu\nMem", "return": "OUT_OF_MEMORY"})")),
+              ElementsAre(HasSubstr("unknown function \"cu?Mem\""), "0"));
+  EXPECT_THAT(lines("allocate 1", "", "CUFAULT_FAIL='cu\nMem=OUT_OF_MEMORY'"),
+              ElementsAre(HasSubstr("--fail cu?Mem=OUT_OF_MEMORY: unknown function"), "0"));
+}
+
 TEST_F(injector, takes_short_texts_too) {
   EXPECT_THAT(lines("allocate 4", "", "CUFAULT_FAIL='cuMemAlloc_v2:3=OUT_OF_MEMORY'"),
               ElementsAre("0 0 2 0"));
