@@ -14,7 +14,11 @@ FetchContent_Declare(CLI11
 FetchContent_Declare(fmt
   GIT_REPOSITORY https://github.com/fmtlib/fmt GIT_TAG 11.0.2 GIT_SHALLOW ON
   FIND_PACKAGE_ARGS 8)
-FetchContent_MakeAvailable(nlohmann_json CLI11 fmt)
+FetchContent_MakeAvailable(nlohmann_json fmt)
+if(CUFAULT_INJECTOR_ONLY)
+  return()
+endif()
+FetchContent_MakeAvailable(CLI11)
 
 if(CUFAULT_TESTS)
   set(INSTALL_GTEST OFF)

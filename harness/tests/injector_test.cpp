@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -27,6 +28,19 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
+std::string from_environment(const char* variable, const char* otherwise) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : otherwise;
+}
+
+/// What is tested: this build, or one for another processor (see ci/selftest), whose programs an emulator runs.
+const std::string tree = from_environment("CUFAULT_TESTED_TREE", BUILD_TREE);
+/// In front of VARIABLE=VALUE PROGRAM.
+const std::string with_variable = from_environment("CUFAULT_TESTED_UNDER", "env");
+const bool emulated = with_variable != "env";
+const std::string library = tree + "/lib/cufault/libcufault.so", probe = tree + "/bin/injector_probe",
+                  driver_folder = tree + "/lib/injector_tests";
+
 class injector : public testing::Test {
  public:
   injector() {
@@ -42,14 +56,14 @@ class injector : public testing::Test {
   std::vector<std::string> lines(const std::string& what, const std::string& rules = "",
                                  const std::string& more = "") {
     const std::string quoted = rules.empty() ? "" : "CUFAULT_RULES='" + rules + "' ";
-    return run("LD_PRELOAD=" INJECTOR_LIBRARY " CUFAULT_LOG=" + log().string() + " " + quoted + more, what);
+    return run("CUFAULT_LOG=" + log().string() + " " + quoted + more, library, what);
   }
-  std::vector<std::string> without_preload(const std::string& what) { return run("", what); }
+  std::vector<std::string> without_preload(const std::string& what) { return run("", "", what); }
 
-  std::vector<std::string> run(const std::string& environment, const std::string& what) {
-    const std::string command =
-        "env LD_LIBRARY_PATH=" FAKE_DRIVER_DIR " " + environment + " " INJECTOR_PROBE " " + what + " 2>&1";
-    return said_by(command);
+  std::vector<std::string> run(const std::string& environment, const std::string& preload,
+                               const std::string& what) {
+    return said_by("env LD_LIBRARY_PATH=" + driver_folder + " " + environment + " " + with_variable +
+                   " LD_PRELOAD=" + preload + " " + probe + " " + what + " 2>&1");
   }
 
   [[nodiscard]] fs::path log() const { return folder / "log"; }
@@ -281,17 +295,18 @@ TEST_F(injector, logs_questions_for_the_environment) {
 /// What `cufault inject` or `cufault trace` says, exit code included.
 class inject_command : public injector {
  protected:
+  void SetUp() override {
+    if (emulated) GTEST_SKIP() << "the command is for this processor";
+  }
   std::vector<std::string> cli(const std::string& words) {
-    const std::string command = "env ASAN_OPTIONS=verify_asan_link_order=0 LD_LIBRARY_PATH=" FAKE_DRIVER_DIR
-                                " " CLI_PROGRAM " " +
-                                words + " 2>&1; echo exit code $?";
-    return said_by(command);
+    return said_by("env ASAN_OPTIONS=verify_asan_link_order=0 LD_LIBRARY_PATH=" + driver_folder +
+                   " " CLI_PROGRAM " " + words + " 2>&1; echo exit code $?");
   }
 };
 
 TEST_F(inject_command, becomes_the_command) {
-  EXPECT_THAT(cli("inject --log " + log().string() +
-                  " --fail cuMemAlloc_v2:3=OUT_OF_MEMORY -- " INJECTOR_PROBE " allocate 4"),
+  EXPECT_THAT(cli("inject --log " + log().string() + " --fail cuMemAlloc_v2:3=OUT_OF_MEMORY -- " + probe +
+                  " allocate 4"),
               ElementsAre("0 0 2 0", "exit code 0"));
   EXPECT_EQ(events("injected").size(), 1U);
   EXPECT_THAT(cli("inject -- sh -c 'exit 7'"), ElementsAre("exit code 7"));
@@ -309,16 +324,16 @@ TEST_F(inject_command, does_not_run_the_command_by_wrong_rules_where_it_is_stric
 }
 
 TEST_F(inject_command, comes_behind_what_is_preloaded_already) {
-  EXPECT_THAT(cli("inject -- sh -c 'echo $LD_PRELOAD'"), ElementsAre(INJECTOR_LIBRARY, "exit code 0"));
-  const std::string other = FAKE_DRIVER_DIR "/libinjector_library.so";
+  EXPECT_THAT(cli("inject -- sh -c 'echo $LD_PRELOAD'"), ElementsAre(library, "exit code 0"));
+  const std::string other = driver_folder + "/libinjector_library.so";
   setenv("LD_PRELOAD", other.c_str(), 1);
   const auto said = cli("inject -- sh -c 'echo $LD_PRELOAD'");
   unsetenv("LD_PRELOAD");
-  EXPECT_THAT(said, ElementsAre(other + ":" INJECTOR_LIBRARY, "exit code 0"));
+  EXPECT_THAT(said, ElementsAre(other + ":" + library, "exit code 0"));
 }
 
 TEST_F(inject_command, traces_by_library) {
-  const auto said = cli("trace -- " INJECTOR_PROBE " sizes");
+  const auto said = cli("trace -- " + probe + " sizes");
   EXPECT_THAT(said, testing::IsSupersetOf({"0", "  injector_probe", "               3 cuMemAlloc_v2",
                                            "  injector_probe: 3 allocations, 1110 bytes, the largest 1000",
                                            "exit code 0"}));
@@ -326,9 +341,10 @@ TEST_F(inject_command, traces_by_library) {
 }
 
 TEST_F(injector, lets_a_process_without_a_driver_be) {
-  const std::string command =
-      "LD_PRELOAD=" INJECTOR_LIBRARY " CUFAULT_LOG=" + log().string() + " /bin/sh -c 'echo it lives'";
-  EXPECT_THAT(said_by(command), ElementsAre("it lives"));
+  if (emulated) GTEST_SKIP() << "the shell is of this processor";
+  EXPECT_THAT(
+      said_by("LD_PRELOAD=" + library + " CUFAULT_LOG=" + log().string() + " /bin/sh -c 'echo it lives'"),
+      ElementsAre("it lives"));
   EXPECT_FALSE(fs::exists(log()));
 }
 
