@@ -23,9 +23,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
 std::string from_environment(const char* variable, const char* otherwise) {
@@ -55,15 +58,22 @@ class injector : public testing::Test {
   /// What the probe says in its lines, standard error included.
   std::vector<std::string> lines(const std::string& what, const std::string& rules = "",
                                  const std::string& more = "") {
-    const std::string quoted = rules.empty() ? "" : "CUFAULT_RULES='" + rules + "' ";
-    return run("CUFAULT_LOG=" + log().string() + " " + quoted + more, library, what);
+    return lines_of(probe + " " + what, rules, more);
   }
-  std::vector<std::string> without_preload(const std::string& what) { return run("", "", what); }
+  std::vector<std::string> without_preload(const std::string& what) {
+    return run("", "", probe + " " + what);
+  }
+  /// Likewise of another program.
+  std::vector<std::string> lines_of(const std::string& program, const std::string& rules = "",
+                                    const std::string& more = "") {
+    const std::string quoted = rules.empty() ? "" : "CUFAULT_RULES='" + rules + "' ";
+    return run("CUFAULT_LOG=" + log().string() + " " + quoted + more, library, program);
+  }
 
   std::vector<std::string> run(const std::string& environment, const std::string& preload,
-                               const std::string& what) {
+                               const std::string& program) {
     return said_by("env LD_LIBRARY_PATH=" + driver_folder + " " + environment + " " + with_variable +
-                   " LD_PRELOAD=" + preload + " " + probe + " " + what + " 2>&1");
+                   " LD_PRELOAD=" + preload + " " + program + " 2>&1");
   }
 
   [[nodiscard]] fs::path log() const { return folder / "log"; }
@@ -290,6 +300,46 @@ TEST_F(injector, logs_questions_for_the_environment) {
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const json& each) {
     return each["variable"] == "ASKED_BY_THE_PROBE" && each["caller"] == "injector_probe";
   }));
+}
+
+/// NVIDIA's own libraries on the fake driver. They get as far as asking for its functions and starting it.
+class injector_of_libraries : public injector {
+ protected:
+  void SetUp() override {
+    if (emulated) GTEST_SKIP() << "the toolkit's libraries are for this processor";
+    for (const std::string& each : {cublas, cublaslt})
+      if (!fs::exists(each)) GTEST_SKIP() << each << " is not there";
+  }
+  const std::string cublas = TOOLKIT_LIBRARIES "/libcublas.so." TOOLKIT_MAJOR,
+                    cublaslt = TOOLKIT_LIBRARIES "/libcublasLt.so." TOOLKIT_MAJOR;
+  const std::string both = "create " + cublas + " cublasCreate_v2 " + cublaslt + " cublasLtCreate";
+};
+
+TEST_F(injector_of_libraries, sees_what_each_cublas_resolves_and_calls) {
+  const auto free = without_preload(both);
+  EXPECT_THAT(free, ElementsAre(StartsWith("cublasCreate_v2 "), StartsWith("cublasLtCreate ")));
+  EXPECT_EQ(lines(both), free);
+  const auto all = counts();
+  for (const std::string& each : {cublas, cublaslt}) {
+    const std::string by = " by " + fs::path(each).filename().string();
+    EXPECT_GT(all.at("cuGetProcAddress_v2" + by), 100) << "it asks for hundreds of functions";
+    EXPECT_EQ(all.at("cuInit" + by), 1);
+    EXPECT_GE(all.at("cuDriverGetVersion" + by), 1);
+  }
+}
+
+TEST_F(injector_of_libraries, acts_on_the_calls_of_one_of_them) {
+  for (const std::string name : {"cublas", "cublasLt"}) {
+    fs::remove(log());
+    lines(both, rules(R"({"function": "cuInit", "return": "NO_DEVICE", "caller": ")" + name + "\"}"));
+    const auto all = events("injected");
+    ASSERT_EQ(all.size(), 1U) << name;
+    EXPECT_EQ(all[0]["caller"], "lib" + name + ".so." TOOLKIT_MAJOR);
+    EXPECT_EQ(all[0]["function"], "cuInit");
+  }
+  fs::remove(log());
+  lines(both, rules(R"({"function": "cuInit", "return": "NO_DEVICE", "caller": "application"})"));
+  EXPECT_THAT(events("injected"), IsEmpty());
 }
 
 /// What `cufault inject` or `cufault trace` says, exit code included.

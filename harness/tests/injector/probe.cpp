@@ -217,6 +217,14 @@ void reload(const std::string& file) {
   wait_for(2);
 }
 
+/// As "cublasCreate_v2 in libcublas.so.13", which make a handle, whatever it is.
+void create(const char* library, const char* function) {
+  void* loaded = dlopen(library, RTLD_NOW);
+  if (loaded == nullptr) return static_cast<void>(std::printf("%s\n", dlerror()));
+  void* handle = nullptr;
+  std::printf("%s %d\n", function, as<int(void**)>(dlsym(loaded, function))(&handle));
+}
+
 void host_calls() {
   const auto say = [](const char* what, const void* got) {
     std::printf("%s %s\n", what, got != nullptr ? "+" : "-");
@@ -245,6 +253,7 @@ int main(int count, char** words) {
   if (what == "set_rules") set_rules();
   if (what == "reload") reload(words[2]);
   if (what == "host_calls") host_calls();
+  for (int i = 2; what == "create" && i + 1 < count; i += 2) create(words[i], words[i + 1]);
   if (what == "allocate") {
     auto* function = as<alloc>(by_v2("cuMemAlloc"));
     say_results(number(2), [&] { return allocate(function); });
