@@ -342,6 +342,29 @@ TEST_F(injector_of_libraries, acts_on_the_calls_of_one_of_them) {
   EXPECT_THAT(events("injected"), IsEmpty());
 }
 
+TEST_F(injector_of_libraries, stands_between_a_runtime_and_its_driver) {
+  const std::string runtime = tree + "/bin/injector_runtime_probe";
+  EXPECT_THAT(lines_of(runtime + " version"), ElementsAre("cudaSuccess 13000"));
+  EXPECT_GT(counts().at("cuGetProcAddress_v2 by injector_runtime_probe"), 100);
+  EXPECT_THAT(lines_of(runtime + " version", rules(R"({"driver_version": 12020, "caller": "application"})")),
+              ElementsAre("cudaSuccess 12020"));
+}
+
+/// A runtime starts on NVIDIA's own driver alone, so that this needs a GPU.
+TEST_F(injector_of_libraries, stands_in_front_of_what_a_runtime_hands_out) {
+  const std::string command =
+      " env LD_PRELOAD=" + library + " " + tree + "/bin/injector_runtime_probe entry_points 2>&1";
+  const auto free = said_by("CUFAULT_LOG=" + log().string() + command);
+  ASSERT_FALSE(free.empty());
+  if (free[0].starts_with("no runtime")) GTEST_SKIP() << free[0] << "; this needs a GPU";
+  EXPECT_THAT(free, Each(EndsWith(": 0")));
+  EXPECT_EQ(counts().at("cuMemAlloc_v2 by injector_runtime_probe"), static_cast<int>(free.size()));
+  const auto failed =
+      said_by("CUFAULT_LOG=" + log().string() + " CUFAULT_FAIL=cuMemAlloc=OUT_OF_MEMORY" + command);
+  EXPECT_EQ(failed.size(), free.size());
+  EXPECT_THAT(failed, Each(EndsWith(": 2")));
+}
+
 /// What `cufault inject` or `cufault trace` says, exit code included.
 class inject_command : public injector {
  protected:
