@@ -309,11 +309,22 @@ void watch_rules(world& w) {
 
 // ---- resolving ----
 
+/// A driver that functions were resolved from stays loaded, whoever closes it: thunks lead to where it is, and another library there would
+/// be taken for it.
+void keep_loaded(const Dl_info& driver) {
+  static constinit std::atomic<void*> kept{nullptr};  // the last one: hardly any process has two
+  if (kept.exchange(driver.dli_fbase) == driver.dli_fbase) return;
+  const left_alone alone_now;
+  dlopen(driver.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 /// What a library gets instead of the driver's function.
 void* wrapped(void* real, const char* asked, const char* library) {
   if (real == nullptr || is_thunk(real)) return real;
   Dl_info info{};
-  const bool exact = dladdr(real, &info) != 0 && info.dli_sname != nullptr && info.dli_saddr == real;
+  const bool found = dladdr(real, &info) != 0;
+  const bool exact = found && info.dli_sname != nullptr && info.dli_saddr == real;
+  if (found) keep_loaded(info);
   locked w;
   watch_rules(*w);
   if (strcmp(asked, "cuGetExportTable") == 0) {  // tables of functions without names
@@ -359,6 +370,7 @@ void* resolve_linked(std::uint32_t index) {
   const left_alone alone_now;
   void* next = real_dlsym()(RTLD_NEXT, s.function);
   if (next == nullptr) next = driver_function_at(s.function);
+  if (Dl_info info{}; next != nullptr && dladdr(next, &info) != 0) keep_loaded(info);
   locked w;
   if (s.real == nullptr) {
     s.real = next;
