@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way of a driver call through libcufault.so. Whoever resolves a driver function, by dlsym, cuGetProcAddress or a link, gets
 // thunk i (thunks.S), of a slot of its own for each function and resolving library. The thunk counts and jumps to the driver;
-// where a rule may hold it comes to cufault_intercept first.
+// where a rule may hold it comes to cufault_intercept first. The environment's rules are read in environment.cpp, those of the process
+// itself come in by interface.cpp.
 // Arguments come as whole numbers, whatever they are.
 // NOLINTBEGIN(performance-no-int-to-ptr)
 #include "harness/injector/calls.hpp"
 
-#include "harness/injector/cufault_injector.h"
 #include "harness/injector/driver_functions.hpp"
 #include "harness/injector/thunks.h"
 
@@ -15,18 +15,14 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <exception>
 #include <map>
 #include <set>
 #include <utility>
@@ -71,7 +67,6 @@ struct world {
   std::deque<rules_of_slot> rules_of_slots;
   std::vector<thread_counts*> counts, idle_counts;
   std::uint32_t used = 0;
-  bool watched = false;
 };
 
 constinit pthread_mutex_t world_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -161,50 +156,6 @@ void name_slot(world& w, std::uint32_t index, const char* function, const char* 
   if (without_suffix(s.function) == "cuGetProcAddress") s.is = role::look_up;
 }
 
-std::string& rules_error() {
-  thread_local std::string error;
-  return error;
-}
-
-struct file_state {
-  dev_t device = 0;
-  ino_t inode = 0;
-  off_t size = 0;
-  timespec modified{};
-  bool operator==(const file_state& other) const {
-    return device == other.device && inode == other.inode && size == other.size &&
-           modified.tv_sec == other.modified.tv_sec && modified.tv_nsec == other.modified.tv_nsec;
-  }
-};
-
-file_state state_of(const char* file) {
-  struct stat found {};
-  if (stat(file, &found) != 0) return {};
-  return {found.st_dev, found.st_ino, found.st_size, found.st_mtim};
-}
-
-/// As it was when its rules were read.
-constinit file_state rules_read{};
-
-/// Before the first call, whoever makes it: constructors of other libraries may come before this one's.
-void read_environment() {
-  static constinit std::atomic<bool> begun{false};
-  if (begun.exchange(true)) return;
-  const left_alone alone_now;
-  try {
-    const char* rules = environment("CUFAULT_RULES");
-    if (rules != nullptr) rules_read = state_of(rules);
-    replace_rules(rules_of(rules, environment("CUFAULT_FAIL")));
-    return;
-  } catch (const std::exception& error) {
-    const char* strict = environment("CUFAULT_STRICT");
-    const bool stop = strict != nullptr && *strict != '\0';
-    say(std::string(error.what()) + (stop ? "" : "; going on without injection"));
-    if (stop) _exit(2);
-  }
-  replace_rules({});
-}
-
 // ---- threads ----
 
 void thread_ended(void* counts) {
@@ -249,7 +200,6 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   if (world* w = the_world; w != nullptr) {
     for (auto* counts : w->counts) memset(counts, 0, sizeof *counts);
-    w->watched = false;
   }
   injections = 0;
   pthread_mutex_unlock(&world_mutex);
@@ -266,45 +216,6 @@ void locked::begin() {
   the_world = w;
   pthread_key_create(&end_of_thread, thread_ended);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-// ---- reload ----
-
-/// A file that is half written, or gone, changes nothing; what it says is taken once it can be read.
-void* watch(void* file_name) {
-  const auto* file = static_cast<const char*>(file_name);
-  ++alone;  // for good
-  file_state seen = rules_read;
-  for (;;) {
-    const timespec pause{0, 50'000'000};
-    nanosleep(&pause, nullptr);
-    const file_state now = state_of(file);
-    if (now == seen) continue;
-    seen = now;
-    if (now == file_state{}) continue;
-    try {
-      replace_rules(rules_of(file, environment("CUFAULT_FAIL")));
-    } catch (const std::exception& error) {
-      say(std::string(error.what()) + "; the rules from before go on to hold");
-    }
-  }
-}
-
-/// Only in processes that look for the driver, so that a shell in between gets no thread.
-void watch_rules(world& w) {
-  const char* file = environment("CUFAULT_RULES");
-  if (w.watched || file == nullptr || *file == '\0' || *file == '{') return;
-  w.watched = true;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
-  if (pthread_create(&thread, nullptr, watch, const_cast<char*>(file)) == 0)
-    pthread_detach(thread);
-  else
-    say("no thread could be started to watch the rules; they do not reload");
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 // ---- resolving ----
@@ -325,8 +236,8 @@ void* wrapped(void* real, const char* asked, const char* library) {
   const bool found = dladdr(real, &info) != 0;
   const bool exact = found && info.dli_sname != nullptr && info.dli_saddr == real;
   if (found) keep_loaded(info);
+  watch_rules();
   locked w;
-  watch_rules(*w);
   if (strcmp(asked, "cuGetExportTable") == 0) {  // tables of functions without names
     w->unwrapped.insert(asked);
     return real;
@@ -521,6 +432,10 @@ void count_injection(active_rule& r) {
   ++injections;
 }
 
+std::uint64_t all_injections() {
+  return injections;
+}
+
 const active_rules* current_rules() {
   return rules_now.load(std::memory_order_acquire);
 }
@@ -561,14 +476,6 @@ const char* library_at(const void* address) {
 
 unsigned this_thread_number() {
   return thread_number;
-}
-
-const char* environment(const char* variable) {
-  const std::size_t length = strlen(variable);
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (strncmp(*entry, variable, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
-  }
-  return nullptr;
 }
 
 void* driver_function_at(const char* name) {
@@ -653,46 +560,4 @@ CUFAULT_EXPORTED void* dlsym(void* library, const char* name) noexcept {
   if (is_driver_name(name) && !left_alone::now()) return resolved(library, name, __builtin_return_address(0));
   return real_dlsym()(library, name);
 }
-
-CUFAULT_EXPORTED int cufault_set_rules(const char* json) {
-  const left_alone alone_now;
-  std::string& error = rules_error();
-  try {
-    replace_rules(json != nullptr && *json != '\0' ? rules_from(json_cursor{parse_json("rules", json)})
-                                                   : rule_set{});
-    return 0;
-  } catch (const std::exception& e) {
-    error = e.what();
-    return -1;
-  }
-}
-
-CUFAULT_EXPORTED const char* cufault_rules_error() {
-  return rules_error().c_str();
-}
-
-CUFAULT_EXPORTED unsigned long long cufault_calls(const char* function) {
-  unsigned long long sum = 0;
-  const left_alone alone_now;
-  for (const auto& [name, library, calls] : all_counts())
-    if (matches_function(function, name)) sum += calls;
-  return sum;
-}
-
-CUFAULT_EXPORTED unsigned long long cufault_injections() {
-  return injections;
-}
-
-namespace {
-
-/// Looks nothing up: the driver may not even be there yet.
-__attribute__((constructor)) void begin() {
-  read_environment();
-}
-
-__attribute__((destructor)) void end() {
-  report_counts();
-}
-
-}  // namespace
 // NOLINTEND(performance-no-int-to-ptr)

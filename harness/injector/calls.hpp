@@ -32,6 +32,8 @@ struct active_rules {
 /// Null before anything here was made ready.
 const active_rules* current_rules();
 void count_injection(active_rule& r);
+/// In this process, so far.
+std::uint64_t all_injections();
 /// Makes them hold.
 void replace_rules(const rule_set& rules);
 
@@ -51,9 +53,6 @@ class left_alone {
 /// "libcublasLt.so.13" of an address in it; the program's own name; "(unloaded)". Lasts.
 const char* library_at(const void* address);
 unsigned this_thread_number();
-/// The value in environ, without asking getenv.
-const char* environment(const char* variable);
-
 struct call_count {
   const char *function, *library;
   std::uint64_t calls;
@@ -61,6 +60,16 @@ struct call_count {
 std::vector<call_count> all_counts();
 /// Driver functions that somebody resolved and that nothing stands in front of.
 std::vector<std::string> unwrapped_names();
+
+// ---- environment.cpp ----
+
+/// The value in environ, without asking getenv.
+const char* environment(const char* variable);
+/// Before the first call, whoever makes it: constructors of other libraries may come before this one's.
+void read_environment();
+/// Reads the rules again from now on, when their file changes. Only for processes that look for the driver, so that a shell in between
+/// gets no thread.
+void watch_rules();
 
 // ---- evidence.cpp: JSON lines to CUFAULT_LOG, or to standard error ----
 

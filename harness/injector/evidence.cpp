@@ -113,3 +113,11 @@ void say(std::string_view what) {
 }
 
 }  // namespace cufault::injector
+
+namespace {
+
+__attribute__((destructor)) void end() {
+  cufault::injector::report_counts();
+}
+
+}  // namespace

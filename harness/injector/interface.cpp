@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What the process itself may ask for: cufault_injector.h.
+#include "harness/injector/calls.hpp"
+#include "harness/injector/cufault_injector.h"
+
+#include <exception>
+
+using namespace cufault;
+using namespace cufault::injector;
+
+namespace {
+
+std::string& rules_error() {
+  thread_local std::string error;
+  return error;
+}
+
+}  // namespace
+
+CUFAULT_EXPORTED int cufault_set_rules(const char* json) {
+  const left_alone alone_now;
+  std::string& error = rules_error();
+  try {
+    replace_rules(json != nullptr && *json != '\0' ? rules_from(json_cursor{parse_json("rules", json)})
+                                                   : rule_set{});
+    return 0;
+  } catch (const std::exception& e) {
+    error = e.what();
+    return -1;
+  }
+}
+
+CUFAULT_EXPORTED const char* cufault_rules_error() {
+  return rules_error().c_str();
+}
+
+CUFAULT_EXPORTED unsigned long long cufault_calls(const char* function) {
+  unsigned long long sum = 0;
+  const left_alone alone_now;
+  for (const auto& [name, library, calls] : all_counts())
+    if (matches_function(function, name)) sum += calls;
+  return sum;
+}
+
+CUFAULT_EXPORTED unsigned long long cufault_injections() {
+  return all_injections();
+}
