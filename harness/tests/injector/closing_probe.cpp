@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+#include <cstring>
+#include <initializer_list>
 
 namespace {
 
@@ -41,19 +42,21 @@ void library(const char* path) {
 /// Looked up in it, and by the names that a program links against.
 void driver(const char* path) {
   void* loaded = load(path, RTLD_GLOBAL);
-  std::string said;
+  const char* between = "";
   for (void* where : {loaded, static_cast<void*>(RTLD_DEFAULT)})
     for (const char* name : {"cuDeviceGetCount", "cuCtxGetDevice"}) {
       int number = 0;
       const int result = function<number_of>(where, name)(&number);
-      said += (said.empty() ? "" : " ") + std::to_string(result) + ":" + std::to_string(number);
+      std::printf("%s%d:%d", between, result, number);
+      between = " ";
     }
-  std::printf("%s\n", said.c_str());
+  std::printf("\n");
   dlclose(loaded);
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  for (int i = 2; i < count; ++i) std::string(words[1]) == "drivers" ? driver(words[i]) : library(words[i]);
+  for (int i = 2; i < count; ++i)
+    std::strcmp(words[1], "drivers") == 0 ? driver(words[i]) : library(words[i]);
 }
