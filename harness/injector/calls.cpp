@@ -37,7 +37,15 @@ constexpr int out_of_memory = 2;
 
 struct rules_of_slot {
   std::vector<active_rule*> all;
-  bool hides = false;
+  bool by_caller = false;
+  /// Those that calls from one library can meet, found out at the first of them.
+  struct of_caller {
+    const char* library;
+    std::vector<active_rule*> rules;
+    const of_caller* next;
+  };
+  mutable std::atomic<const of_caller*> callers{
+      nullptr};  // never freed, as all that calls in flight may read
 };
 
 enum class role : std::uint8_t { ordinary, look_up };
@@ -117,6 +125,17 @@ bool is_driver(const char* path) {
   return strncmp(file_name(path), "libcuda.so", 10) == 0;
 }
 
+/// dladdr looks at every symbol of the library for the nearest one; a C library that can do without is asked so.
+const char* path_of_library_at(void* address) {
+#if __GLIBC_PREREQ(2, 35)
+  dl_find_object found{};
+  return _dl_find_object(address, &found) == 0 ? found.dlfo_link_map->l_name : nullptr;
+#else
+  Dl_info info{};
+  return dladdr(address, &info) != 0 ? info.dli_fname : nullptr;
+#endif
+}
+
 bool is_thunk(const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const auto begin = reinterpret_cast<std::uintptr_t>(&cufault_thunks);
@@ -132,15 +151,18 @@ void* thunk(std::uint32_t index) {
 void arm(world& w, std::uint32_t index) {
   slot& s = slots[index];
   const active_rules* now = rules_now;
-  rules_of_slot mine;
+  rules_of_slot& mine = w.rules_of_slots.emplace_back();
   for (const auto& r : now->all) {
     if (!matches_function(r->what.function, s.function)) continue;
     if (r->what.does == effect::fail && !r->what.force && !can_return(s.function, r->what.code)) continue;
     if (r->what.does == effect::hide) continue;  // looked for by name, in look_up
     if (r->what.does == effect::budget && s.memory.role == memory_role::none) continue;
+    if (r->what.sized && s.memory.bytes == nullptr) continue;
     mine.all.push_back(r.get());
+    mine.by_caller |= !r->what.caller.empty();
   }
-  const rules_of_slot* armed = mine.all.empty() ? nullptr : &w.rules_of_slots.emplace_back(std::move(mine));
+  const rules_of_slot* armed = mine.all.empty() ? nullptr : &mine;
+  if (armed == nullptr) w.rules_of_slots.pop_back();
   s.rules.store(armed, std::memory_order_release);
   void* real = s.real;
   const bool direct = armed == nullptr && s.is == role::ordinary && real != nullptr;
@@ -333,6 +355,23 @@ void wait(std::chrono::milliseconds time) {
   }
 }
 
+const std::vector<active_rule*>& rules_for(const rules_of_slot& rules, const char* library) {
+  const auto known = [&] {
+    const auto* found = rules.callers.load(std::memory_order_acquire);
+    while (found != nullptr && found->library != library) found = found->next;
+    return found;
+  };
+  if (!rules.by_caller) return rules.all;
+  if (const auto* found = known()) return found->rules;
+  const locked w;
+  if (const auto* found = known()) return found->rules;
+  auto* added = new rules_of_slot::of_caller{library, {}, rules.callers};
+  for (active_rule* r : rules.all)
+    if (matches_caller(r->what, library)) added->rules.push_back(r);
+  rules.callers.store(added, std::memory_order_release);
+  return added->rules;
+}
+
 /// What rules let a call come to.
 struct sentence {
   std::optional<int> instead;     // the call is not made
@@ -341,11 +380,13 @@ struct sentence {
   active_rule* budget = nullptr;
 };
 
-sentence judge(const rules_of_slot& rules, call_facts& call) {
+sentence judge(const rules_of_slot& rules, const call_frame& frame, call_facts& call) {
   sentence s;
-  for (active_rule* r : rules.all) {
+  const char* library = rules.by_caller ? library_at(frame.caller) : "";
+  for (active_rule* r : rules_for(rules, library)) {
     if (r->what.device && !call.device) call.device = current_device();
-    if (!holds_for(r->what, call)) continue;
+    if (!holds_for_any_caller(r->what, call)) continue;
+    if (call.caller.empty()) call.caller = rules.by_caller ? library : library_at(frame.caller);
     if (r->what.does == effect::budget) {
       s.budget = r;
       continue;
@@ -466,12 +507,14 @@ bool left_alone::now() {
 }
 
 const char* library_at(const void* address) {
-  Dl_info info{};
-  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "(unloaded)";
-  locked w;
+  static constinit thread_local const char* last __attribute__((tls_model("initial-exec"))) = nullptr;
+  const char* path = path_of_library_at(const_cast<void*>(address));
+  if (path == nullptr) return "(unloaded)";
   // The program itself has an empty name, or the one that it was started by.
-  return w->names.insert(file_name(*info.dli_fname != '\0' ? info.dli_fname : program_invocation_name))
-      .first->c_str();
+  const char* name = file_name(*path != '\0' ? path : program_invocation_name);
+  if (last != nullptr && strcmp(last, name) == 0) return last;
+  locked w;
+  return last = w->names.insert(name).first->c_str();
 }
 
 unsigned this_thread_number() {
@@ -531,12 +574,13 @@ std::int64_t cufault_intercept(std::uint32_t index, call_frame* frame, bool firs
   const rules_of_slot* rules = s.rules.load(std::memory_order_acquire);
   if (rules == nullptr && s.is == role::ordinary) return cufault_forward(real, frame);
 
-  call_facts call{.function = s.function, .caller = library_at(frame->caller), .thread = thread_number};
+  call_facts call{.function = s.function, .caller = {}, .thread = thread_number};
+  if (s.is == role::look_up) call.caller = library_at(frame->caller);
   if (s.memory.bytes != nullptr) call.bytes = s.memory.bytes(frame->integers.data());
   sentence what;
   if (rules != nullptr) {
     const left_alone alone_now;
-    what = judge(*rules, call);
+    what = judge(*rules, *frame, call);
   }
   if (what.instead) return *what.instead;
   const auto result = s.is == role::look_up    ? look_up(real, frame, call)

@@ -191,11 +191,14 @@ bool matches_caller(const rule& r, std::string_view library) {
   return is_glob(r.caller) ? glob(r.caller, library) : r.caller == library;
 }
 
-bool holds_for(const rule& r, const call_facts& call) {
+bool holds_for_any_caller(const rule& r, const call_facts& call) {
   if (r.sized && !(call.bytes && *call.bytes >= r.min_bytes && *call.bytes <= r.max_bytes)) return false;
   if (r.thread && *r.thread != call.thread) return false;
-  if (r.device && r.device != call.device) return false;
-  return matches_caller(r, call.caller);
+  return !r.device || r.device == call.device;
+}
+
+bool holds_for(const rule& r, const call_facts& call) {
+  return holds_for_any_caller(r, call) && matches_caller(r, call.caller);
 }
 
 bool acts_on(const rule& r, std::uint64_t n) {

@@ -85,6 +85,8 @@ bool is_host_function(std::string_view name);
 
 /// Whether it holds for such a call; says nothing about how often.
 bool holds_for(const rule& r, const call_facts& call);
+/// The same, but that the caller may be any: it is not looked at.
+bool holds_for_any_caller(const rule& r, const call_facts& call);
 /// Whether it acts on the n-th call, counted from 1, that it holds for.
 bool acts_on(const rule& r, std::uint64_t n);
 

@@ -179,6 +179,8 @@ TEST_F(injector, holds_rules_to_callers_threads_devices_and_sizes) {
   EXPECT_THAT(with("from_library", R"("caller": "other")"), ElementsAre("0 2"));
   EXPECT_THAT(with("from_library", R"("caller": "libinjector_*")"), ElementsAre("0 2"));
   EXPECT_THAT(with("from_library", R"("caller": "cublas")"), ElementsAre("0 0"));
+  EXPECT_THAT(with("handed_over", R"("caller": "application")"), ElementsAre("2 0", "2 0"));
+  EXPECT_THAT(with("handed_over", R"("caller": "other")"), ElementsAre("0 2", "0 2"));
   EXPECT_THAT(with("two_threads", R"("thread": 2)"), ElementsAre("0", "2", "0"));
   EXPECT_THAT(with("two_threads", R"("device": 3)"), ElementsAre("2", "2", "2"));
   EXPECT_THAT(with("two_threads", R"("device": 0)"), ElementsAre("0", "0", "0"));

@@ -18,10 +18,17 @@ int calls_alloc(std::uint64_t* address, std::size_t bytes) {
   return result + 0;  // no jump: the call must come from here
 }
 
+/// A function that somebody else resolved.
+int calls_anothers(int (*function)(std::uint64_t*, std::size_t), std::uint64_t* address, std::size_t bytes) {
+  const int result = function(address, bytes);
+  return result + 0;
+}
+
 }  // namespace
 
 LIBRARY void* library_resolves(const char* name) {
   if (std::strcmp(name, "calls_cuMemAlloc") == 0) return reinterpret_cast<void*>(calls_alloc);
+  if (std::strcmp(name, "calls_another's") == 0) return reinterpret_cast<void*>(calls_anothers);
   return dlsym(dlopen("libcuda.so.1", RTLD_LAZY), name);
 }
 

@@ -272,5 +272,10 @@ int main(int count, char** words) {
     auto* theirs = as<int(std::uint64_t*, std::size_t)>(library_resolves("calls_cuMemAlloc"));
     std::printf("%d %d\n", allocate(mine), allocate(theirs));
   }
+  if (what == "handed_over") {
+    auto* mine = as<alloc>(by_dlsym("cuMemAlloc_v2"));
+    auto* theirs = as<int(alloc*, std::uint64_t*, std::size_t)>(library_resolves("calls_another's"));
+    for (int i = 0; i < 2; ++i) std::printf("%d %d\n", allocate(mine), theirs(mine, &last_address, 100));
+  }
   return 0;
 }
