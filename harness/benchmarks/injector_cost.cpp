@@ -1,0 +1,496 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// injector_cost: what libcufault.so costs each driver call, beside a CUPTI callback that counts as it does. Exits 1 beyond a bar.
+//   no rule   under 20 ns a call; a CUPTI callback takes 10 times as much; a stream of small products keeps 99 % of its rate
+// One process for each setting (driver_calls.cpp), all alive at once and asked in turn for slices of a few milliseconds, so that
+// what changes meanwhile changes all alike. A round ends with its processes: another round has other addresses. A figure is the median
+// of the rounds, of which each gives the median of its slices; differences are taken within a round.
+// Without a GPU the tests' fake driver stands in, where it was built: that shows the thunk's own cost, and has no CUPTI.
+//   injector_cost [--rounds N] [--benchmark_out=FILE.json] [other options of Google Benchmark]
+#include "harness/beside.hpp"
+#include "harness/injector/driver_functions.hpp"
+#include "harness/stack.hpp"
+#include "harness/unique_fd.hpp"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace cufault;
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+// ---- what is compared ----
+
+struct setting {
+  std::string name;
+  const char* what;
+  bool injector = false, cupti = false;
+  std::string rules = {};
+};
+
+/// {"rules": [...]} of 100 rules that would say so if they acted, which driver_calls takes for an error.
+std::string hundred(const std::function<json(int)>& rule) {
+  json rules;
+  for (int i = 0; i < 100; ++i) {
+    json each = rule(i);
+    each["log"] = true;
+    rules["rules"].push_back(each);
+  }
+  return rules.dump();
+}
+
+/// Of functions that neither driver_calls nor a product calls.
+std::string rules_elsewhere() {
+  std::vector<const char*> names;
+  for (const auto& function : injector::driver_functions())
+    for (const std::string_view group : {"cuGraph", "cuTexRef", "cuArray", "cuIpc", "cuSurf"})
+      if (std::string_view(function.name).starts_with(group)) names.push_back(function.name);
+  return hundred([&](int i) {
+    return json{{"function", names[static_cast<std::size_t>(i) % names.size()]}};
+  });
+}
+
+/// Of every function, under a condition that no call meets.
+std::string rules_of_all(const char* condition, const std::function<json(int)>& value) {
+  return hundred([&](int i) {
+    json rule{{"function", "cu*"}};
+    rule[condition] = value(i);
+    return rule;
+  });
+}
+
+const std::vector<setting>& all_settings() {
+  static const std::vector<setting> all{
+      {"bare", "nothing preloaded"},
+      {"no_rule", "injector, no rule", true},
+      {"rules_elsewhere", "injector, 100 rules of other functions", true, false, rules_elsewhere()},
+      {"rules_by_size", "injector, 100 rules of every function, by size", true, false,
+       rules_of_all("min_bytes", [](int i) { return (1LL << 60) + i; })},
+      {"rules_by_thread", "injector, 100 rules of every function, by thread", true, false,
+       rules_of_all("thread", [](int i) { return (1 << 30) + i; })},
+      {"rules_by_caller", "injector, 100 rules of every function, by caller", true, false,
+       rules_of_all("caller", [](int i) { return fmt::format("libnobody_{}.so.1", i); })},
+      {"rules_by_glob", "injector, 100 rules of every function, by caller's glob", true, false,
+       rules_of_all("caller", [](int i) { return fmt::format("libnobody_{}.so*", i); })},
+      {"cupti", "CUPTI callback that counts", false, true}};
+  return all;
+}
+
+struct kind_of_work {
+  const char *name, *what;
+  bool cheap = false;  // it does so little that the difference is the cost of the call
+};
+constexpr std::array all_work{
+    kind_of_work{"version/dlsym", "cuDriverGetVersion, found by dlsym", true},
+    kind_of_work{"version/proc_address", "cuDriverGetVersion, found by cuGetProcAddress", true},
+    kind_of_work{"context/dlsym", "cuCtxGetCurrent, found by dlsym", true},
+    kind_of_work{"context/proc_address", "cuCtxGetCurrent, found by cuGetProcAddress", true},
+    kind_of_work{"launch/issue", "cuLaunchKernel of an empty kernel, until it returns"},
+    kind_of_work{"product/issue", "cublasSgemm of 32 x 32 x 32, until it returns"},
+    kind_of_work{"product/stream", "cublasSgemm of 32 x 32 x 32, until the device has done them"}};
+
+// ---- a measured process ----
+
+struct pipe_ends {
+  unique_fd read, write;
+};
+pipe_ends make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  return {unique_fd(ends[0]), unique_fd(ends[1])};
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> found;
+  for (std::string& word : words) found.push_back(word.data());
+  found.push_back(nullptr);
+  return found;
+}
+
+/// This process's, and what `cufault inject` would add to it.
+std::vector<std::string> environment_of(const setting& of, const std::string& stand_in) {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (text.starts_with("CUFAULT_")) continue;
+    const auto equals = std::min(text.find('='), text.size());
+    variables[text.substr(0, equals)] = equals < text.size() ? text.substr(equals + 1) : "";
+  }
+  const auto add = [&](const char* variable, const std::string& path) {
+    std::string& value = variables[variable];
+    value += (value.empty() ? "" : ":") + path;
+  };
+  if (!stand_in.empty()) variables["LD_LIBRARY_PATH"] = stand_in;
+  if (of.injector) {
+    const fs::path library = beside_program("libcufault.so");
+    if (library.empty())
+      throw std::runtime_error("libcufault.so does not lie in lib/cufault beside this program");
+    add("LD_PRELOAD", library);
+    variables["CUFAULT_RULES"] = of.rules;
+    variables["CUFAULT_STRICT"] = "1";
+  }
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+struct slice {
+  double nanoseconds = 0;  ///< a call
+  double counted = 0;      ///< driver calls that the injector or CUPTI counted for each
+};
+
+/// Ends when it is destroyed, or with this process.
+class measured_process {
+ public:
+  /// `stand_in`: the folder of a libcuda.so.1 to take instead of the driver, or empty.
+  measured_process(const setting& of, const std::string& stand_in) : name_(of.name) {
+    pipe_ends in = make_pipe(), out = make_pipe();
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, in.read.get(), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, out.write.get(), STDOUT_FILENO);
+    std::vector<std::string> words{fs::read_symlink("/proc/self/exe").parent_path() / "driver_calls"};
+    if (of.cupti) words.emplace_back("--cupti");
+    if (!stand_in.empty()) words.emplace_back("--stand-in");
+    std::vector<std::string> variables = environment_of(of, stand_in);
+    const int failed = posix_spawn(&pid_, words[0].c_str(), &files, nullptr, pointers(words).data(),
+                                   pointers(variables).data());
+    posix_spawn_file_actions_destroy(&files);
+    if (failed != 0) throw std::system_error(failed, std::generic_category(), words[0]);
+    in_ = std::move(in.write);
+    out_ = std::move(out.read);
+  }
+  ~measured_process() {
+    in_.reset();
+    out_.reset();
+    waitpid(pid_, nullptr, 0);
+  }
+  measured_process(const measured_process&) = delete;
+  measured_process& operator=(const measured_process&) = delete;
+
+  /// What it said when it was ready. To be asked before any slice.
+  const json& ready() {
+    if (ready_.is_null()) {
+      ready_ = json::parse(line(), nullptr, false);
+      if (!ready_.is_object()) throw std::runtime_error(name_ + ": driver_calls did not say what it has");
+    }
+    return ready_;
+  }
+
+  slice run(const std::string& work) {
+    const std::string word = work + "\n";
+    // It is small enough for the pipe; that its reader is gone is seen below.
+    if (::write(in_.get(), word.data(), word.size()) < 0 && errno != EPIPE)
+      throw std::system_error(errno, std::generic_category(), name_);
+    const std::string said = line();
+    double calls = 0, nanoseconds = 0;
+    slice found;
+    if (std::sscanf(said.c_str(), "%lf %lf %lf", &calls, &nanoseconds, &found.counted) != 3 || calls <= 0)
+      throw std::runtime_error(fmt::format("{}: {} said \"{}\"", name_, work, said));
+    found.nanoseconds = nanoseconds / calls;
+    return found;
+  }
+
+ private:
+  std::string line() {
+    for (;;) {
+      if (const auto end = said_.find('\n'); end != std::string::npos) {
+        std::string found = said_.substr(0, end);
+        said_.erase(0, end + 1);
+        return found;
+      }
+      pollfd waiting{out_.get(), POLLIN, 0};
+      const int readable = poll(&waiting, 1, 60'000);
+      if (readable == 0) {
+        kill(pid_, SIGKILL);
+        throw std::runtime_error(name_ + ": no answer in 60 s");
+      }
+      std::array<char, 4096> some{};
+      const auto got = readable < 0 ? 0 : ::read(out_.get(), some.data(), some.size());
+      if (got <= 0) throw std::runtime_error(name_ + ": driver_calls ended; see above");
+      said_.append(some.data(), static_cast<std::size_t>(got));
+    }
+  }
+
+  std::string name_;
+  pid_t pid_ = -1;
+  unique_fd in_, out_;
+  std::string said_;
+  json ready_;
+};
+
+// ---- measuring ----
+
+struct plan {
+  std::string stand_in;
+  std::vector<setting> settings;
+  std::vector<kind_of_work> work;
+  int rounds = 7;
+  json has;              // of the process in which nothing is preloaded
+  std::string no_cupti;  // why not
+};
+
+/// Tries what this machine has, in processes that end at once.
+plan make_plan() {
+  plan p;
+  const setting& bare = all_settings().front();
+  json has = measured_process(bare, "").ready();
+  if (has.contains("unavailable")) {
+    const auto why = has["unavailable"].get<std::string>();
+#ifdef CUFAULT_STAND_IN_DRIVER
+    p.stand_in = CUFAULT_STAND_IN_DRIVER;
+#endif
+    if (p.stand_in.empty()) throw std::runtime_error("no driver to call: " + why);
+    fmt::print("injector_cost: no GPU here ({}); cufault's own stand-in takes the calls\n", why);
+    has = measured_process(bare, p.stand_in).ready();
+    if (has.contains("unavailable")) throw std::runtime_error(has["unavailable"].get<std::string>());
+  }
+  p.has = has;
+  for (const setting& each : all_settings()) {
+    if (each.cupti) {
+      if (p.stand_in.empty()) {
+        const json seen = measured_process(each, "").ready();
+        p.no_cupti = seen.value("unavailable", std::string());
+        if (p.no_cupti.empty()) p.has["cupti"] = seen["cupti"];
+      } else {
+        p.no_cupti = "no GPU";
+      }
+      if (!p.no_cupti.empty()) {
+        fmt::print("injector_cost: CUPTI not available: {}\n", p.no_cupti);
+        continue;
+      }
+    }
+    p.settings.push_back(each);
+  }
+  for (const kind_of_work& each : all_work)
+    if (const auto& names = has["work"]; std::find(names.begin(), names.end(), each.name) != names.end())
+      p.work.push_back(each);
+  if (has.contains("no cublas"))
+    fmt::print("injector_cost: no products: {}\n", has["no cublas"].get<std::string>());
+  return p;
+}
+
+double median(std::vector<double> of) {
+  std::sort(of.begin(), of.end());
+  const auto half = of.size() / 2;
+  return of.size() % 2 != 0 ? of[half] : (of[half - 1] + of[half]) / 2;
+}
+
+/// One slice for each round, by work and setting.
+using results = std::map<std::string, std::map<std::string, std::vector<slice>>>;
+
+void run_round(const plan& p, int round, results& found) {
+  constexpr int slices = 10;
+  std::vector<std::unique_ptr<measured_process>> processes;
+  for (const setting& each : p.settings)
+    processes.push_back(std::make_unique<measured_process>(each, p.stand_in));
+  for (auto& each : processes)
+    if (each->ready().contains("unavailable"))
+      throw std::runtime_error(each->ready()["unavailable"].get<std::string>());
+  for (const kind_of_work& work : p.work) {
+    std::vector<std::vector<double>> nanoseconds(processes.size());
+    std::vector<double> counted(processes.size());
+    for (int i = 0; i < slices; ++i) {
+      for (std::size_t j = 0; j < processes.size(); ++j) {
+        // Each comes first once: what the one before leaves in caches and queues hits all alike.
+        const std::size_t which = (j + static_cast<std::size_t>(i + round)) % processes.size();
+        const slice one = processes[which]->run(work.name);
+        nanoseconds[which].push_back(one.nanoseconds);
+        counted[which] = one.counted;
+      }
+    }
+    for (std::size_t which = 0; which < processes.size(); ++which)
+      found[work.name][p.settings[which].name].push_back({median(nanoseconds[which]), counted[which]});
+  }
+}
+
+// ---- telling ----
+
+/// Of the rounds: `setting` compared with nothing preloaded, each in its round.
+std::vector<double> against_bare(const results& found, const std::string& work, const std::string& setting,
+                                 double (*compare)(double with, double bare)) {
+  const auto &bare = found.at(work).at("bare"), &with = found.at(work).at(setting);
+  std::vector<double> all;
+  for (std::size_t i = 0; i < with.size(); ++i)
+    all.push_back(compare(with[i].nanoseconds, bare[i].nanoseconds));
+  return all;
+}
+std::vector<double> cost(const results& found, const std::string& work, const std::string& setting) {
+  return against_bare(found, work, setting, [](double with, double bare) { return with - bare; });
+}
+double rate_kept(const results& found, const std::string& work, const std::string& setting) {
+  return 100 *
+         median(against_bare(found, work, setting, [](double with, double bare) { return bare / with; }));
+}
+
+void print_table(const plan& p, const results& found) {
+  for (const kind_of_work& work : p.work) {
+    fmt::print("\n{:<58}{:>12}{:>32}{:>14}{:>12}{:>10}\n", work.what, "ns a call", "more than bare",
+               "CUPTI: times", "rate kept", "counted");
+    for (const setting& each : p.settings) {
+      std::vector<double> all;
+      for (const slice& one : found.at(work.name).at(each.name)) all.push_back(one.nanoseconds);
+      fmt::print("  {:<56}{:>12.1f}", each.what, median(all));
+      if (each.name != "bare") {
+        const auto more = cost(found, work.name, each.name);
+        const auto [least, most] = std::minmax_element(more.begin(), more.end());
+        fmt::print("{:>32}", fmt::format("{:+.1f} ({:+.1f} to {:+.1f})", median(more), *least, *most));
+        const bool compared = p.no_cupti.empty() && median(more) > 0;
+        fmt::print(
+            "{:>14}",
+            compared ? fmt::format("{:.1f}", median(cost(found, work.name, "cupti")) / median(more)) : "");
+        // Of what does nearly nothing that is no rate anybody has.
+        fmt::print("{:>12}",
+                   work.cheap ? "" : fmt::format("{:.2f} %", rate_kept(found, work.name, each.name)));
+        fmt::print("{:>10.2f}", found.at(work.name).at(each.name).back().counted);
+      }
+      fmt::print("\n");
+    }
+  }
+  fmt::print(
+      "\nMedians of {} rounds (least to most). CUPTI: times what the setting costs. Counted: driver calls "
+      "that the setting\n"
+      "saw for each call.\n\n",
+      p.rounds);
+}
+
+bool judged(bool within, const std::string& what) {
+  fmt::print("{}: {}\n", what, within ? "within" : "BEYOND");
+  return within;
+}
+
+/// Of what does nearly nothing, the worst; of products, the stream.
+bool judge(const plan& p, const results& found) {
+  bool all = true;
+  const auto every_call_counted = [&](const kind_of_work& work, const setting& by) {
+    return found.at(work.name).at(by.name).back().counted >= 1;
+  };
+  std::vector<double> nanoseconds, times;
+  for (const kind_of_work& work : p.work) {
+    for (const setting& each : p.settings)
+      if (each.name != "bare" && std::string_view(work.name).find("product") == std::string_view::npos &&
+          !every_call_counted(work, each))
+        all &= judged(false, fmt::format("{}, {}: not every call was counted", work.what, each.what));
+    if (!work.cheap) continue;
+    nanoseconds.push_back(median(cost(found, work.name, "no_rule")));
+    // Less than this can tell is not infinitely cheaper.
+    if (p.no_cupti.empty() && every_call_counted(work, p.settings.back()))
+      times.push_back(median(cost(found, work.name, "cupti")) / std::max(nanoseconds.back(), 0.1));
+  }
+  const double most = *std::max_element(nanoseconds.begin(), nanoseconds.end());
+  all &= judged(most < 20, fmt::format("no rule, more than bare: {:.1f} ns a call (bar 20 ns)", most));
+  if (times.empty()) {
+    fmt::print("CUPTI's callback: not measured ({})\n",
+               p.no_cupti.empty() ? "it counted nothing" : p.no_cupti);
+  } else {
+    const double least = *std::min_element(times.begin(), times.end());
+    all &= judged(least >= 10, fmt::format("CUPTI's callback: {:.1f} times that (bar 10 times)", least));
+  }
+  if (found.contains("product/stream")) {
+    const double kept = rate_kept(found, "product/stream", "no_rule");
+    all &=
+        judged(kept >= 99, fmt::format("products in a stream keep {:.2f} % of their rate (bar 99 %)", kept));
+  } else {
+    fmt::print("products in a stream: not measured\n");
+  }
+  return all;
+}
+
+/// The table is what people get; Google Benchmark's own form goes to --benchmark_out.
+class silent : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>&) override {}
+};
+
+void add_context(const plan& p) {
+  const fs::path self = fs::read_symlink("/proc/self/exe").parent_path() / "cufault";
+  static const nvml management;
+  const nlohmann::json stack = for_record(read_stack(self, {}, management));
+  for (const auto& [key, value] : stack.items())
+    benchmark::AddCustomContext(key, value.is_string() ? value.get<std::string>() : value.dump());
+  benchmark::AddCustomContext("measured_on", p.has.dump());
+  benchmark::AddCustomContext("driver_stands_in",
+                              p.stand_in.empty() ? "no" : "yes: cufault's own, without a device");
+  benchmark::AddCustomContext("cupti",
+                              p.no_cupti.empty() ? p.has["cupti"].get<std::string>() : "none: " + p.no_cupti);
+}
+
+int run(int count, char** words) {
+  int rounds = 7;
+  std::vector<char*> rest{words[0]};
+  for (int i = 1; i < count; ++i) {
+    if (std::string_view(words[i]) == "--rounds" && i + 1 < count)
+      rounds = std::max(1, std::atoi(words[++i]));
+    else
+      rest.push_back(words[i]);
+  }
+  int left = static_cast<int>(rest.size());
+  benchmark::Initialize(&left, rest.data());
+  if (benchmark::ReportUnrecognizedArguments(left, rest.data())) return 2;
+
+  plan p = make_plan();
+  p.rounds = rounds;
+  add_context(p);
+  results found;
+  for (int round = 0; round < rounds; ++round) run_round(p, round, found);
+
+  for (const kind_of_work& work : p.work)
+    for (const setting& each : p.settings) {
+      const auto& samples = found.at(work.name).at(each.name);
+      benchmark::RegisterBenchmark(fmt::format("{}/{}", work.name, each.name).c_str(),
+                                   [&samples, next = std::size_t{0}](benchmark::State& state) mutable {
+                                     const slice& one = samples[next++ % samples.size()];
+                                     for (auto _ : state) state.SetIterationTime(one.nanoseconds * 1e-9);
+                                     state.counters["driver_calls_counted"] = one.counted;
+                                   })
+          ->UseManualTime()
+          ->Iterations(1)
+          ->Repetitions(rounds)
+          ->Unit(benchmark::kNanosecond);
+    }
+  silent reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  print_table(p, found);
+  return judge(p, found) ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return run(count, words);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "injector_cost: {}\n", error.what());
+    return 2;
+  }
+}
