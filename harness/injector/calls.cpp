@@ -38,14 +38,13 @@ constexpr int out_of_memory = 2;
 struct rules_of_slot {
   std::vector<active_rule*> all;
   bool by_caller = false;
-  /// Those that calls from one library can meet, found out at the first of them.
+  /// Those that calls from one library can meet, found out at the first of them. Never freed, as all that calls in flight may read.
   struct of_caller {
     const char* library;
     std::vector<active_rule*> rules;
     const of_caller* next;
   };
-  mutable std::atomic<const of_caller*> callers{
-      nullptr};  // never freed, as all that calls in flight may read
+  mutable std::atomic<const of_caller*> callers{nullptr};
 };
 
 enum class role : std::uint8_t { ordinary, look_up };
