@@ -7,9 +7,9 @@
 // of the rounds, of which each gives the median of its slices; differences are taken within a round.
 // Without a GPU the tests' fake driver stands in, where it was built: that shows the thunk's own cost, and has no CUPTI.
 //   injector_cost [--rounds N] [--benchmark_out=FILE.json] [other options of Google Benchmark]
+#include "harness/benchmarks/measured.hpp"
 #include "harness/beside.hpp"
 #include "harness/injector/driver_functions.hpp"
-#include "harness/stack.hpp"
 #include "harness/unique_fd.hpp"
 
 #include <benchmark/benchmark.h>
@@ -298,12 +298,6 @@ plan make_plan() {
   return p;
 }
 
-double median(std::vector<double> of) {
-  std::sort(of.begin(), of.end());
-  const auto half = of.size() / 2;
-  return of.size() % 2 != 0 ? of[half] : (of[half - 1] + of[half]) / 2;
-}
-
 /// One slice for each round, by work and setting.
 using results = std::map<std::string, std::map<std::string, std::vector<slice>>>;
 
@@ -432,11 +426,7 @@ class silent : public benchmark::BenchmarkReporter {
 };
 
 void add_context(const plan& p) {
-  const fs::path self = fs::read_symlink("/proc/self/exe").parent_path() / "cufault";
-  static const nvml management;
-  const nlohmann::json stack = for_record(read_stack(self, {}, management));
-  for (const auto& [key, value] : stack.items())
-    benchmark::AddCustomContext(key, value.is_string() ? value.get<std::string>() : value.dump());
+  add_stack_to_context();
   benchmark::AddCustomContext("measured_on", p.has.dump());
   benchmark::AddCustomContext("driver_stands_in",
                               p.stand_in.empty() ? "no" : "yes: cufault's own, without a device");

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// create_rate: how many fresh processes a second can each create a context and a cuBLAS handle on this machine, and how long a further
+// handle takes. No bar: it is what a sweep, which does that for each call it fails, is compared with.
+//   processes/N   forked, N at a time, reaped: with the libraries loaded before the fork, and (loads) each loading them itself
+//   further       cublasCreate in a process that has a handle; median of 10 in each process
+// Nothing is destroyed: the processes end at once, and the driver clears up within the time measured.
+#include "harness/benchmarks/measured.hpp"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+using namespace cufault;
+using clock_type = std::chrono::steady_clock;
+
+using create_function = decltype(cublasCreate_v2);
+
+create_function* load_cublas() {
+  void* library = dlopen(("libcublas.so." + std::to_string(CUBLAS_VER_MAJOR)).c_str(), RTLD_NOW);
+  if (library == nullptr) return nullptr;
+  return reinterpret_cast<create_function*>(dlsym(library, "cublasCreate_v2"));
+}
+
+/// What a forked process leaves for its parent.
+struct creation {
+  const char* failed = "it did not come so far";
+  int code = 0;
+  double context = 0, handle = 0;    // milliseconds
+  std::array<double, 10> further{};  // likewise
+};
+
+/// In a forked process. Returns as soon as something fails.
+void create(create_function* create_handle, bool with_further, creation& here) {
+  const auto timed = [&](const char* what, double& milliseconds, const auto& call) {
+    here.failed = what;
+    const auto start = clock_type::now();
+    here.code = static_cast<int>(call());
+    milliseconds = std::chrono::duration<double, std::milli>(clock_type::now() - start).count();
+    if (here.code == 0) here.failed = nullptr;
+    return here.code == 0;
+  };
+  cublasHandle_t handle = nullptr;
+  const auto one_handle = [&] { return create_handle(&handle); };
+  if (!timed("the context: cudaError", here.context, [] { return cudaFree(nullptr); })) return;
+  if (!timed("cublasCreate: status", here.handle, one_handle)) return;
+  if (!with_further) return;
+  for (double& each : here.further)
+    if (!timed("a further cublasCreate: status", each, one_handle)) return;
+}
+
+struct job {
+  const char* name;
+  std::size_t side_by_side, processes;
+  bool loads = false, further = false;
+};
+constexpr std::array jobs{job{"processes/1", 1, 4}, job{"processes/4", 4, 16},
+                          job{"processes/1/loads", 1, 4, true}, job{"processes/4/loads", 4, 16, true},
+                          job{"further", 1, 1, false, true}};
+
+/// Seconds from the first fork to the last process that is gone; what they saw goes to `all`, which they share with this process.
+double run(const job& what, creation* all) {
+  // Nothing of CUDA runs in this process: loading is all.
+  static create_function* const loaded = load_cublas();
+  const auto start = clock_type::now();
+  std::size_t begun = 0, ended = 0;
+  while (ended < what.processes) {
+    if (begun < what.processes && begun - ended < what.side_by_side) {
+      all[begun] = {};
+      const pid_t child = fork();
+      if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+      if (child == 0) {
+        create_function* const mine = what.loads ? load_cublas() : loaded;
+        if (mine != nullptr)
+          create(mine, what.further, all[begun]);
+        else
+          all[begun].failed = "no cuBLAS could be loaded";
+        _exit(0);
+      }
+      ++begun;
+    } else {
+      while (wait(nullptr) < 0 && errno == EINTR) {
+      }
+      ++ended;
+    }
+  }
+  const std::chrono::duration<double> taken = clock_type::now() - start;
+  for (std::size_t i = 0; i < what.processes; ++i)
+    if (all[i].failed != nullptr)
+      throw std::runtime_error(fmt::format("{}: {} {}", what.name, all[i].failed, all[i].code));
+  return taken.count();
+}
+
+/// Medians of a job's processes, by repetition.
+struct figures {
+  std::vector<double> a_second, context, handle, further;  // milliseconds
+};
+
+figures& figures_of(const job& what) {
+  static std::map<std::string, figures> all;
+  return all[what.name];
+}
+
+void measure(benchmark::State& state, const job& what, creation* all) {
+  for (auto _ : state) {
+    const double seconds = run(what, all);
+    std::vector<double> context, handle;
+    for (std::size_t i = 0; i < what.processes; ++i) {
+      context.push_back(all[i].context);
+      handle.push_back(all[i].handle);
+    }
+    figures& found = figures_of(what);
+    found.a_second.push_back(static_cast<double>(what.processes) / seconds);
+    found.context.push_back(median(context));
+    found.handle.push_back(median(handle));
+    found.further.push_back(median({all->further.begin(), all->further.end()}));
+    state.counters["context_ms"] = found.context.back();
+    state.counters["first_handle_ms"] = found.handle.back();
+    if (!what.further) state.counters["processes_a_second"] = found.a_second.back();
+    state.SetIterationTime(what.further ? found.further.back() / 1000 : seconds);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string interleave = "--benchmark_enable_random_interleaving=true";
+  std::vector<char*> words(argv, argv + argc);
+  words.insert(words.begin() + 1, interleave.data());
+  int count = static_cast<int>(words.size());
+  benchmark::Initialize(&count, words.data());
+  if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
+  try {
+    add_stack_to_context();
+    constexpr std::size_t most = 16;
+    void* pages =
+        mmap(nullptr, most * sizeof(creation), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+    auto* const all = static_cast<creation*>(pages);
+
+    for (const job& what : jobs)
+      benchmark::RegisterBenchmark(what.name, [&](benchmark::State& state) { measure(state, what, all); })
+          ->UseManualTime()
+          ->Iterations(1)
+          ->Repetitions(7)
+          ->DisplayAggregatesOnly(true)
+          ->Unit(benchmark::kMillisecond);
+    benchmark::RunSpecifiedBenchmarks();
+
+    fmt::print("\n");
+    for (const job& what : jobs) {
+      const figures& found = figures_of(what);
+      if (found.handle.empty()) continue;  // filtered out
+      if (what.further)
+        fmt::print("a further handle: {:.2f} ms\n", median(found.further));
+      else
+        fmt::print("{} at a time{}: {:.2f} processes a second; context {:.0f} ms, first handle {:.0f} ms\n",
+                   what.side_by_side, what.loads ? ", each loading cuBLAS" : "", median(found.a_second),
+                   median(found.context), median(found.handle));
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "create_rate: {}\n", error.what());
+    return 2;
+  }
+}

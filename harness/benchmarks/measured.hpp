@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/stack.hpp"
+
+#include <benchmark/benchmark.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// Puts the stack (see read_stack) into the context of Google Benchmark's JSON, a key for each part; objects as JSON in a string. The
+/// program `cufault` lies beside this one. To be called while this process has no children.
+inline void add_stack_to_context() {
+  static const nvml management;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cufault";
+  const nlohmann::json stack = for_record(read_stack(self, {}, management));
+  for (const auto& [key, value] : stack.items())
+    benchmark::AddCustomContext(key, value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+/// Of at least one number.
+inline double median(std::vector<double> of) {
+  std::sort(of.begin(), of.end());
+  const auto half = of.size() / 2;
+  return of.size() % 2 != 0 ? of[half] : (of[half - 1] + of[half]) / 2;
+}
+
+}  // namespace cufault
