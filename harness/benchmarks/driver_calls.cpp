@@ -57,7 +57,7 @@ Function* symbol(void* in, const char* name) {
 void must(int result, const char* call) {
   if (result != 0) throw unavailable(std::string(call) + " returned " + std::to_string(result));
 }
-#define CUFAULT_MUST(call) must(static_cast<int>(call), #call)
+#define CUFAULT_CALL(in, name, ...) must(static_cast<int>(CUFAULT_SYMBOL(in, name)(__VA_ARGS__)), #name)
 
 std::string version_text(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
@@ -78,9 +78,9 @@ std::string start_cupti() {
   if (cupti == nullptr) cupti = library("libcupti.so");
   std::uint32_t version = 0;
   CUpti_SubscriberHandle subscriber{};
-  CUFAULT_MUST(CUFAULT_SYMBOL(cupti, cuptiGetVersion)(&version));
-  CUFAULT_MUST(CUFAULT_SYMBOL(cupti, cuptiSubscribe)(&subscriber, count_call, nullptr));
-  CUFAULT_MUST(CUFAULT_SYMBOL(cupti, cuptiEnableDomain)(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API));
+  CUFAULT_CALL(cupti, cuptiGetVersion, &version);
+  CUFAULT_CALL(cupti, cuptiSubscribe, &subscriber, count_call, nullptr);
+  CUFAULT_CALL(cupti, cuptiEnableDomain, 1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
   return std::to_string(version);
 }
 
@@ -145,7 +145,7 @@ constexpr int queued = 256;
 class work_list {
  public:
   explicit work_list(bool stand_in) : driver_(library("libcuda.so.1")) {
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuInit)(0));
+    CUFAULT_CALL(driver_, cuInit, 0);
     add_version();
     if (stand_in) {
       add_launches(nullptr, nullptr, [] {});
@@ -164,19 +164,18 @@ class work_list {
   Function* by_proc_address(const char* name) {
     void* found = nullptr;
     CUdriverProcAddressQueryResult status{};
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuGetProcAddress)(name, &found, CUDA_VERSION,
-                                                           CU_GET_PROC_ADDRESS_DEFAULT, &status));
+    CUFAULT_CALL(driver_, cuGetProcAddress, name, &found, CUDA_VERSION, CU_GET_PROC_ADDRESS_DEFAULT, &status);
     if (found == nullptr) throw unavailable(std::string("cuGetProcAddress knows no ") + name);
     return reinterpret_cast<Function*>(found);
   }
 
   template <class Argument>
   void add_cheap(const std::string& name, CUresult (*function)(Argument*)) {
-    work[name] = {1000, short_slice, [function](int calls) {
+    work[name] = {1000, short_slice, [name, function](int calls) {
                     Argument argument{};
                     int failed = 0;
                     for (int i = 0; i < calls; ++i) failed |= function(&argument);
-                    CUFAULT_MUST(failed);
+                    must(failed, name.c_str());
                   }};
   }
 
@@ -184,7 +183,7 @@ class work_list {
     using version = decltype(cuDriverGetVersion);
     auto* const function = CUFAULT_SYMBOL(driver_, cuDriverGetVersion);
     int number = 0;
-    CUFAULT_MUST(function(&number));
+    must(function(&number), "cuDriverGetVersion");
     has["driver's CUDA"] = version_text(number);
     add_cheap("version/dlsym", function);
     add_cheap("version/proc_address", by_proc_address<version>("cuDriverGetVersion"));
@@ -192,22 +191,22 @@ class work_list {
 
   void open_context() {
     CUdevice device = 0;
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuDeviceGet)(&device, 0));
+    CUFAULT_CALL(driver_, cuDeviceGet, &device, 0);
     std::array<char, 256> name{};
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuDeviceGetName)(name.data(), int{name.size()}, device));
+    CUFAULT_CALL(driver_, cuDeviceGetName, name.data(), int{name.size()}, device);
     has["device"] = name.data();
     CUcontext context = nullptr;
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuDevicePrimaryCtxRetain)(&context, device));
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuCtxSetCurrent)(context));
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuStreamCreate)(&stream_, CU_STREAM_NON_BLOCKING));
+    CUFAULT_CALL(driver_, cuDevicePrimaryCtxRetain, &context, device);
+    CUFAULT_CALL(driver_, cuCtxSetCurrent, context);
+    CUFAULT_CALL(driver_, cuStreamCreate, &stream_, CU_STREAM_NON_BLOCKING);
     CUmodule module = nullptr;
     CUfunction kernel = nullptr;
     constexpr const char* nothing =
         ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry nothing() { ret; }\n";
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuModuleLoadData)(&module, nothing));
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuModuleGetFunction)(&kernel, module, "nothing"));
+    CUFAULT_CALL(driver_, cuModuleLoadData, &module, nothing);
+    CUFAULT_CALL(driver_, cuModuleGetFunction, &kernel, module, "nothing");
     auto* const synchronize = CUFAULT_SYMBOL(driver_, cuStreamSynchronize);
-    finish_ = [=, this] { CUFAULT_MUST(synchronize(stream_)); };
+    finish_ = [=, this] { must(synchronize(stream_), "cuStreamSynchronize"); };
     add_launches(kernel, stream_, finish_);
   }
 
@@ -219,7 +218,7 @@ class work_list {
                               for (int i = 0; i < calls; ++i)
                                 failed |= launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr);
                               if (kernel != nullptr)
-                                CUFAULT_MUST(failed);  // the stand-in returns what it was given
+                                must(failed, "cuLaunchKernel");  // the stand-in returns what it was given
                             },
                             behind};
   }
@@ -237,14 +236,14 @@ class work_list {
     void* const cublas = library("libcublas.so." + std::to_string(CUBLAS_VER_MAJOR));
     cublasHandle_t handle = nullptr;
     int version = 0;
-    CUFAULT_MUST(CUFAULT_SYMBOL(cublas, cublasCreate)(&handle));
-    CUFAULT_MUST(CUFAULT_SYMBOL(cublas, cublasGetVersion)(handle, &version));
-    CUFAULT_MUST(CUFAULT_SYMBOL(cublas, cublasSetStream)(handle, stream_));
+    CUFAULT_CALL(cublas, cublasCreate, &handle);
+    CUFAULT_CALL(cublas, cublasGetVersion, handle, &version);
+    CUFAULT_CALL(cublas, cublasSetStream, handle, stream_);
     CUdeviceptr memory = 0;
     const auto one = std::uint32_t{0x3f800000};  // 1.0F
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuMemAlloc)(&memory, 3 * elements * sizeof(float)));
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuMemsetD32)(memory, one, 3 * elements));
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuCtxSynchronize)());
+    CUFAULT_CALL(driver_, cuMemAlloc, &memory, 3 * elements * sizeof(float));
+    CUFAULT_CALL(driver_, cuMemsetD32, memory, one, 3 * elements);
+    CUFAULT_CALL(driver_, cuCtxSynchronize);
     auto* const a = reinterpret_cast<float*>(memory);  // NOLINT(performance-no-int-to-ptr): what it is
     auto* const multiply = CUFAULT_SYMBOL(cublas, cublasSgemm);
     const auto products = [=](int calls) {
@@ -258,8 +257,8 @@ class work_list {
     products(1);
     finish_();
     std::vector<float> result(elements);
-    CUFAULT_MUST(CUFAULT_SYMBOL(driver_, cuMemcpyDtoH)(result.data(), memory + 2 * elements * sizeof(float),
-                                                       elements * sizeof(float)));
+    CUFAULT_CALL(driver_, cuMemcpyDtoH, result.data(), memory + 2 * elements * sizeof(float),
+                 elements * sizeof(float));
     if (result != std::vector<float>(elements, extent)) throw std::runtime_error("the product is wrong");
     has["cublas"] = std::to_string(version);
     work["product/issue"] = {queued, short_slice, products, finish_};
