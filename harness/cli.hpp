@@ -24,18 +24,27 @@ class usage_error : public std::runtime_error {
 /// Exit codes beside those of exit_code() in reports/judge.hpp.
 inline constexpr int exit_gate = 1, exit_unresolved = 2, exit_skipped = 77, exit_interrupted = 130;
 
+enum class test_tier { quick, full, nightly };  ///< each has all that is in the one before
+
 struct run_arguments {
   std::vector<std::string> names;  ///< cases, families, or CASE/ARM; all cases if empty
   run_mode mode = run_mode::observe;
   std::filesystem::path records = "records", expectations;
   target where;
   std::optional<std::uint64_t> seed;
-  bool quick = false;              ///< only the quick tier, and what is named itself
-  std::pair<int, int> part{1, 1};  ///< only the first-th of so many parts of each case; controls are in all
-  bool shuffle = false;            ///< cases, and arms within each, in an order drawn from the seed
+  test_tier tier = test_tier::full;  ///< only what it has, and what is named itself
+  std::pair<int, int> part{1, 1};    ///< only the first-th of so many parts of each case; controls are in all
+  bool shuffle = false;              ///< cases, and arms within each, in an order drawn from the seed
   int wait_seconds = 10;
   int not_provoked_budget = 0;
   std::vector<std::string> argv;  ///< for the record
+};
+
+struct sweep_arguments {
+  run_arguments run;  ///< `names` are operations: "sgemm", "cublasCreate", "cublas_create/first"
+  bool thin = false, grouped = false;
+  std::pair<int, int> shard{1, 1};
+  std::string row;  ///< "libcublas:cuMemAlloc_v2:3=OUT_OF_MEMORY"
 };
 
 struct bless_arguments {
@@ -52,6 +61,7 @@ struct inject_arguments {
 };
 
 int run_cases(const run_arguments& arguments);
+int sweep_operations(const sweep_arguments& arguments);
 int show_stack(const target& where, bool json);
 int list_cases(bool json);
 int bless(const bless_arguments& arguments);
@@ -59,6 +69,7 @@ int show_claims(const std::vector<std::filesystem::path>& records, bool json, bo
 int show_record(const std::filesystem::path& file, bool markdown);
 int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
+int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
 int inject(const inject_arguments& arguments);               ///< becomes the command
 int trace_command(const std::vector<std::string>& command);  ///< returns its exit code
 int preflight(const target& where, const std::filesystem::path& records);

@@ -6,6 +6,7 @@
 #include "harness/process.hpp"
 #include "harness/properties.hpp"
 #include "harness/runner.hpp"
+#include "reports/atlas.hpp"
 #include "reports/failures.hpp"
 #include "reports/json_input.hpp"
 #include "reports/render.hpp"
@@ -428,6 +429,14 @@ int show_causes(const std::string& status, const std::vector<fs::path>& records,
         "no call returned {} in {} record{}; statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR", status,
         loaded.size(), loaded.size() == 1 ? "" : "s"));
   print_causes(std::cout, status, loaded, style(markdown));
+  return 0;
+}
+
+int show_atlas(const std::vector<fs::path>& records, bool overview, bool markdown) {
+  const std::vector<record> loaded = load_judged(records);
+  const auto extent = overview ? atlas_extent::overview : atlas_extent::all;
+  if (print_atlas(std::cout, loaded, style(markdown), extent) == 0)
+    throw usage_error("no sweep is among these records; `cufault sweep` makes them");
   return 0;
 }
 

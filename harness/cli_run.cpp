@@ -52,7 +52,7 @@ std::vector<const arm*> part_of(const std::vector<const arm*>& arms, std::pair<i
 
 /// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
 /// is proved).
-std::vector<selected_case> select(const std::vector<std::string>& names, bool quick) {
+std::vector<selected_case> select(const std::vector<std::string>& names, test_tier tier) {
   const auto& cases = all_cases();
   if (cases.empty()) throw usage_error(build_it_with_cuda);
   std::vector<selected_case> selected;
@@ -60,8 +60,9 @@ std::vector<selected_case> select(const std::vector<std::string>& names, bool qu
   for (const failure_case& c : cases) {
     selected_case s{&c, {}};
     for (const arm& a : c.arms) {
-      const bool in_tier = !quick || (is_quick(c, a) && properties_of(c).tier == "quick");
-      bool asked = names.empty() && in_tier;
+      const bool in_tier = tier != test_tier::quick || (is_quick(c, a) && properties_of(c).tier == "quick");
+      bool asked =
+          names.empty() && in_tier && (tier == test_tier::nightly || properties_of(c).tier != "nightly");
       for (const std::string& name : names) {
         const bool whole = name == c.name || c.name.starts_with(name + ".");
         const bool only_this = name == c.name + "/" + a.name;
@@ -252,7 +253,7 @@ int run_cases(const run_arguments& arguments) {
   if (arguments.part.first < 1 || arguments.part.first > arguments.part.second)
     throw usage_error(
         fmt::format("--part {} {}: there is no such part", arguments.part.first, arguments.part.second));
-  auto selected = select(arguments.names, arguments.quick);
+  auto selected = select(arguments.names, arguments.tier);
   for (selected_case& s : selected) s.arms = part_of(s.arms, arguments.part);
   std::erase_if(selected, [](const selected_case& s) { return s.arms.empty(); });
   if (selected.empty()) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/frame.hpp"
 
+#include "reports/json_input.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -61,7 +63,7 @@ std::optional<header> parse_header(std::string_view bytes) {
 }
 
 // Text of the trial's own, fit for one line.
-std::string one_line(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string shown(text.substr(0, 20));
   std::replace_if(
       shown.begin(), shown.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
@@ -98,6 +100,14 @@ class members {
   [[nodiscard]] std::uint64_t bytes(const char* name) const {
     return get(name, &nlohmann::json::is_number_unsigned, "a number of bytes").get<std::uint64_t>();
   }
+  [[nodiscard]] swept_calls swept() const {
+    const auto& value = get("swept", &nlohmann::json::is_object, "an object");
+    try {
+      return swept_calls_from(json_cursor{parse_json("frame", value.dump())});
+    } catch (const input_error& bad) {
+      throw bad_frame{bad.what()};
+    }
+  }
   [[nodiscard]] int status(const char* name) const {
     const auto& value = get(name, &nlohmann::json::is_number_integer, "an integer");
     // A large unsigned value would turn negative as int64 and could look like a status.
@@ -117,7 +127,7 @@ class members {
     return *found;
   }
   [[noreturn]] void refuse(const char* name, const char* what) const {
-    throw bad_frame{fmt::format("frame {}: {} {}", one_line(type_), name, what)};
+    throw bad_frame{fmt::format("frame {}: {} {}", in_quotes(type_), name, what)};
   }
 
   const nlohmann::json& frame_;
@@ -187,6 +197,16 @@ void frame_reader::take(std::string_view payload) {
     seen_.calls.back() = std::move(call);
     seen_.in_flight.clear();
     foreseen_.clear();
+  } else if (type == "swept") {
+    if (!seen_.in_flight.empty()) throw bad_frame{"frame 'swept' inside a call"};
+    call_record call;
+    call.text = in.some_text("text");
+    call.status = in.some_text("status");
+    call.value = in.status("value");
+    call.detail = in.text("detail");
+    call.milliseconds = in.number("ms");
+    call.swept = in.swept();
+    seen_.calls.push_back(std::move(call));
   } else if (type == "apply") {
     auto text = in.some_text("text");
     seen_.applied += seen_.applied.empty() ? text : "; " + text;
@@ -203,7 +223,7 @@ void frame_reader::take(std::string_view payload) {
   } else if (type == "context") {
     auto state = in.text("state");
     if (state != "usable" && state != "damaged" && state != "none") {
-      throw bad_frame{fmt::format("frame 'context': unknown state {}", one_line(state))};
+      throw bad_frame{fmt::format("frame 'context': unknown state {}", in_quotes(state))};
     }
     seen_.context = std::move(state);
   } else if (type == "not_provoked" || type == "harness_failed") {
@@ -220,7 +240,7 @@ void frame_reader::take(std::string_view payload) {
     if (!seen_.in_flight.empty() && !stopped_) throw bad_frame{"frame 'done' inside a call"};
     done_ = true;
   } else {
-    throw bad_frame{fmt::format("unknown frame {}", one_line(type))};
+    throw bad_frame{fmt::format("unknown frame {}", in_quotes(type))};
   }
 }
 

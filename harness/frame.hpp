@@ -19,6 +19,7 @@ namespace cufault {
 /// Frames, by member "t":
 ///   begin    {text}                                  a call is about to be made
 ///   end      {status, value, last_error, ms}         it returned; with {detail} where there is more to compare
+///   swept    {text, status, value, detail, ms, swept}   a row of a sweep, complete (swept_calls in reports/observation.hpp)
 ///   apply    {text}                                  the remedy or dead end is applied from here on
 ///   memory   {at, free, total}
 ///   measure  {name, value, unit}

@@ -26,6 +26,10 @@ int trace_command(const std::vector<std::string>&) {
   throw usage_error(build_it_with_cuda);
 }
 
+int sweep_operations(const sweep_arguments&) {
+  throw usage_error(build_it_with_cuda);
+}
+
 int serve_probe(const target&) {
   const std::string text =
       nlohmann::json{{"gpu", nullptr}, {"no_gpu", build_it_with_cuda}, {"error", ""}}.dump();

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/host_faults.hpp"
 
-#include "harness/beside.hpp"
 #include "harness/case.hpp"
 #include "harness/injector/host.hpp"
+#include "harness/preloaded.hpp"
 
 #include <dlfcn.h>
 
@@ -15,19 +15,6 @@
 namespace cufault::host_faults {
 namespace {
 
-constexpr const char* library_file = "libcufault.so";
-
-template <class Function>
-Function* preloaded(const char* name) {
-  void* found = dlsym(RTLD_DEFAULT, name);
-  if (found == nullptr)
-    throw not_provoked(std::string(library_file) +
-                       " is not preloaded: it was not built, or lies where the loader cannot name it (a "
-                       "path with ':' or a space), or the arm's `preload` does not say so");
-  return reinterpret_cast<Function*>(found);
-}
-#define PRELOADED(name) preloaded<decltype(name)>(#name)
-
 std::string library_at(const void* address) {
   Dl_info info{};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "(unloaded)";
@@ -35,12 +22,6 @@ std::string library_at(const void* address) {
 }
 
 }  // namespace
-
-std::vector<std::string> preload() {
-  const std::filesystem::path library = beside_program(library_file);
-  if (library.empty() || library.string().find_first_of(": ") != std::string::npos) return {};
-  return {library};
-}
 
 std::vector<look_up> environment_look_ups() {
   auto* look_up_number = PRELOADED(cufault_host_look_up);
@@ -50,8 +31,7 @@ std::vector<look_up> environment_look_ups() {
     const void* caller = nullptr;
     const char* variable = nullptr;
     if (!look_up_number(i, &caller, &variable))
-      throw setup_failed("more questions for environment variables than " + std::string(library_file) +
-                         " has room for");
+      throw setup_failed("more questions for environment variables than libcufault.so has room for");
     found.insert({library_at(caller), variable});
   }
   return {found.begin(), found.end()};

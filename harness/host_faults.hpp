@@ -8,13 +8,10 @@
 
 namespace cufault {
 
-/// What libcufault.so, named in an arm's `preload`, does on the host's side of a trial: it stands in front of getenv, of the
+/// What libcufault.so, named in an arm's `preload` (injector_preload), does on the host's side of a trial: it stands in front of getenv, of the
 /// host's allocation functions and of the look-up of driver entry points. Without the preload every function here throws
 /// not_provoked.
 namespace host_faults {
-
-/// For an arm's `preload`; empty where the library was not built, or its path has a space or ':' in it.
-std::vector<std::string> preload();
 
 /// A question for an environment variable.
 struct look_up {

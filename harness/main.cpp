@@ -49,6 +49,10 @@ void add_target(CLI::App* command, target& where) {
       ->capture_default_str();
 }
 
+test_tier tier_of(const std::string& name) {
+  return name == "quick" ? test_tier::quick : name == "full" ? test_tier::full : test_tier::nightly;
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app{about, "cufault"};
   app.footer(codes);
@@ -71,7 +75,7 @@ int dispatch(int argc, char** argv) {
   auto* run = command("run", "Run cases: all, or those named (CASE, FAMILY or CASE/ARM)", [&] {
     if (running.expectations.empty()) running.expectations = default_expectations();
     if (seeded->count() > 0) running.seed = seed;
-    running.quick = tier == "quick";
+    running.tier = tier_of(tier);
     running.mode = mode == "gate" ? run_mode::gate : run_mode::observe;
     return run_cases(running);
   });
@@ -85,8 +89,9 @@ int dispatch(int argc, char** argv) {
   run->add_option("--expectations", running.expectations, "folder of expectations (default: cufault's own)")
       ->type_name("DIR");
   add_target(run, running.where);
-  run->add_option("--tier", tier, "quick: what finds most in about a minute; full: everything")
-      ->check(CLI::IsMember({"quick", "full"}))
+  run->add_option("--tier", tier,
+                  "quick: what finds most in about a minute; full: all but sweeps; nightly: everything")
+      ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")
       ->capture_default_str();
   run->add_option("--part", running.part,
@@ -102,6 +107,36 @@ int dispatch(int argc, char** argv) {
                   "gate: arms with an expectation that may be not provoked")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+
+  sweep_arguments sweeping;
+  auto* sweep = command("sweep", "Fail each driver call inside of an operation, one at a time", [&] {
+    sweeping.run.argv = running.argv;
+    if (sweeping.run.expectations.empty()) sweeping.run.expectations = default_expectations();
+    return sweep_operations(sweeping);
+  });
+  sweep
+      ->add_option("OPERATION", sweeping.run.names,
+                   "as in `cufault list`: cublas_create, or cublasCreate; /first: only the first of a "
+                   "process, /further: only "
+                   "one that is not")
+      ->required();
+  auto* thin = sweep->add_flag("--thin", sweeping.thin, "only one call of each group, once, by one code");
+  sweep
+      ->add_flag("--grouped", sweeping.grouped,
+                 "only one call of each group, but by every code, once and for good")
+      ->excludes(thin);
+  sweep->add_option("--shard", sweeping.shard, "only rows of part I of N")->type_name("I N");
+  sweep->add_option("--row", sweeping.row, "only this row: LIBRARY:FUNCTION:N[+]=CODE, + for good")
+      ->type_name("TEXT");
+  sweep->add_option("--records", sweeping.run.records, "folder for the record")
+      ->type_name("DIR")
+      ->capture_default_str();
+  add_target(sweep, sweeping.run.where);
+  sweep
+      ->add_option("--wait", sweeping.run.wait_seconds, "seconds to wait for a GPU in use by another cufault")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+
   bool json = false, markdown = false;
   auto* list = command("list", "Cases, their arms, and the claims and field failures that they cover",
                        [&] { return list_cases(json); });
@@ -177,6 +212,18 @@ int dispatch(int argc, char** argv) {
       ->add_option("RECORD", records, "records or folders of records (default: those that come with cufault)")
       ->check(CLI::ExistingPath);
   causes->add_flag("--markdown", markdown, "as a Markdown table");
+
+  bool overview = false;
+  auto* atlas =
+      command("atlas", "Which driver failures lead to which status, from the records of sweeps", [&] {
+        if (records.empty()) records.push_back(default_recorded());
+        return show_atlas(records, overview, markdown);
+      });
+  atlas
+      ->add_option("RECORD", records, "records or folders of records (default: those that come with cufault)")
+      ->check(CLI::ExistingPath);
+  atlas->add_flag("--overview", overview, "one line an operation");
+  atlas->add_flag("--markdown", markdown, "as Markdown");
 
   inject_arguments injection;
   auto* inject_command =

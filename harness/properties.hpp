@@ -12,7 +12,7 @@ namespace cufault {
 /// What a case's line in cases/CMakeLists.txt says of it: stated once, there, for CTest and for the runner.
 struct case_properties {
   std::string_view name;
-  std::string_view tier;   ///< "quick" or "full"
+  std::string_view tier;   ///< "quick", "full" or "nightly"
   std::string_view needs;  ///< "gpu", or "host" if part of it runs without one
   memory_class memory = memory_class::shared;
   int timeout_seconds = 0;  ///< of the whole case under CTest

@@ -404,28 +404,72 @@ void trial::continue_in_new_process(const std::map<std::string, std::string>& en
 }
 
 void trial::in_forked_child(const std::function<void()>& child) {
-  const pid_t forked = fork();
-  if (forked < 0) throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
-  if (forked == 0) {
-    tell_exceptions(child);
-    _exit(0);
+  in_forked_children(1, [&](int) { child(); });
+}
+
+void trial::in_forked_children(int count, const std::function<void(int)>& child) {
+  std::vector<pid_t> forked;
+  for (int i = 0; i < count; ++i) {
+    const pid_t one = fork();
+    if (one < 0) throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
+    if (one == 0) {
+      tell_exceptions([&] { child(i); });
+      _exit(0);
+    }
+    forked.push_back(one);
+    next_seed += 1'000;  // the next one goes on from where this process was
   }
-  next_seed += 1'000;  // the child goes on from where this process was
-  int status = 0;
-  while (waitpid(forked, &status, 0) < 0 && errno == EINTR) {
+  for (const pid_t one : forked) {
+    int status = 0;
+    while (waitpid(one, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSIGNALED(status)) raise(WTERMSIG(status));  // its crash is ours
+    if (WEXITSTATUS(status) != 0) _exit(WEXITSTATUS(status));
   }
-  if (WIFSIGNALED(status)) raise(WTERMSIG(status));  // its crash is ours
-  if (WEXITSTATUS(status) != 0) _exit(WEXITSTATUS(status));
 }
 
 std::vector<std::string> trial::each_row(std::size_t rows, const std::function<row_function()>& set_up,
                                          std::chrono::milliseconds patience) {
+  const auto set_up_observed = [&]() -> quiet_row_function {
+    return [this, run_row = set_up()](std::size_t row) {
+      run_row(row);
+      return !opened_ || cudaDeviceSynchronize() == cudaSuccess;
+    };
+  };
+  return in_processes(rows, set_up_observed, patience, /*observing=*/true);
+}
+
+std::vector<std::string> trial::each_quiet_row(std::size_t rows,
+                                               const std::function<quiet_row_function()>& set_up,
+                                               std::chrono::milliseconds patience) {
+  return in_processes(rows, set_up, patience, /*observing=*/false);
+}
+
+void trial::swept(std::string_view text, const status_record& status, double milliseconds,
+                  const swept_calls& calls) {
+  send({{"t", "swept"},
+        {"text", text},
+        {"status", status.name},
+        {"value", status.value},
+        {"detail", status.detail},
+        {"ms", milliseconds},
+        {"swept", calls}});
+}
+
+std::vector<std::string> trial::in_processes(std::size_t rows,
+                                             const std::function<quiet_row_function()>& set_up,
+                                             std::chrono::milliseconds patience, bool observing) {
   const std::size_t bytes = sizeof(progress) + rows * sizeof(progress::name);
   void* const shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw setup_failed("no memory to share with the processes that run rows");
   progress& now = *new (shared) progress;
   progress_ = &now;
   context_of_rows_.clear();
+  const auto came_to = [&](std::size_t row, std::string_view what) {
+    progress::name& name = now.names()[row];
+    name.fill('\0');
+    what.copy(name.data(), name.size() - 1);
+  };
   while (now.done < rows) {
     const std::size_t first = now.done;
     now.damaged = false;
@@ -435,10 +479,14 @@ std::vector<std::string> trial::each_row(std::size_t rows, const std::function<r
       throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
     if (forked == 0) {
       tell_exceptions([&] {
-        const row_function run_row = set_up();
+        const quiet_row_function run_row = set_up();
         for (std::size_t row = first; row < rows && !now.damaged; ++row) {
-          run_row(row);
-          now.damaged = opened_ && cudaDeviceSynchronize() != cudaSuccess;
+          if (!observing) now.in_call = true;
+          now.damaged = !run_row(row);
+          if (!observing) {
+            now.in_call = false;
+            came_to(row, "returned");
+          }
           now.done = row + 1;
         }
         now.usable = opened_ && !now.damaged && context_state() == "usable";
@@ -449,7 +497,10 @@ std::vector<std::string> trial::each_row(std::size_t rows, const std::function<r
     next_seed += 1'000;
     const std::string ended = wait_for_rows(forked, patience);
     if (now.in_call) {
-      send_end({ended, -1}, "", 0);
+      if (observing)
+        send_end({ended, -1}, "", 0);
+      else
+        came_to(now.done, ended);
       now.in_call = false;
       ++now.done;
     } else if (ended != "exit 0") {
@@ -462,11 +513,12 @@ std::vector<std::string> trial::each_row(std::size_t rows, const std::function<r
     else if (now.usable && context_of_rows_.empty())
       context_of_rows_ = "usable";
   }
-  std::vector<std::string> came_to;
-  for (std::size_t row = 0; row < rows; ++row) came_to.emplace_back(now.names()[row].data());
+  std::vector<std::string> all;
+  for (std::size_t row = 0; row < rows; ++row) all.emplace_back(now.names()[row].data());
   progress_ = nullptr;
   munmap(shared, bytes);
-  return came_to;
+  if (!observing) context_of_rows_.clear();  // each row says what became of its own
+  return all;
 }
 
 /// How it ended: "exit 0", "crashed: SIGSEGV", "timed out", where no row was over for as long as the patience lasts.

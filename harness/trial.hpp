@@ -110,6 +110,8 @@ class trial {
   /// Runs `child` in a process forked from this one, which may observe; returns when it has ended. Its crash
   /// is the trial's.
   void in_forked_child(const std::function<void()>& child);
+  /// Several such processes side by side, each given its number, from 0. What they observe would get mixed up.
+  void in_forked_children(int count, const std::function<void(int)>& child);
 
   /// Runs rows 0 to `rows` - 1 of a table, each an observed call that waits for what it started, in processes forked from this one,
   /// which must not have touched CUDA. As many as survive share a process, made ready by `set_up`, which returns what runs a row.
@@ -120,6 +122,16 @@ class trial {
   using row_function = std::function<void(std::size_t)>;
   std::vector<std::string> each_row(std::size_t rows, const std::function<row_function()>& set_up,
                                     std::chrono::milliseconds patience = std::chrono::seconds(10));
+
+  /// The same for rows that observe nothing: what they find out they leave in memory that is shared with their process. A row that
+  /// returns false spoiled its process, and the rows after it go on in a new one. Returns what became of each row's process in it:
+  /// "returned", "crashed: SIGSEGV", "timed out"; empty for rows that were not reached.
+  using quiet_row_function = std::function<bool(std::size_t)>;
+  std::vector<std::string> each_quiet_row(std::size_t rows, const std::function<quiet_row_function()>& set_up,
+                                          std::chrono::milliseconds patience = std::chrono::seconds(10));
+  /// A row of a sweep, complete.
+  void swept(std::string_view text, const status_record& status, double milliseconds,
+             const swept_calls& calls);
 
   /// Hears what cuBLASLt logs from here on, in any thread, one message at a time; level 1 is an error. The first hundred messages of a
   /// trial are recorded whether anybody listens or not.
@@ -150,6 +162,8 @@ class trial {
  private:
   void send(const nlohmann::json& frame);
   void send_end(const status_record& status, const char* last_error, double milliseconds);
+  std::vector<std::string> in_processes(std::size_t rows, const std::function<quiet_row_function()>& set_up,
+                                        std::chrono::milliseconds patience, bool observing);
   std::string wait_for_rows(pid_t child, std::chrono::milliseconds patience);
   void find(const char* frame, std::string_view claim, bool holds, std::string_view why);
   void run_body();

@@ -155,24 +155,31 @@ auto list_or_none(const json_cursor& at, std::string_view key, Read read) {
   return list;
 }
 
+/// Absent and empty are the same.
+void put(nlohmann::json& j, const char* key, const std::string& text) {
+  if (!text.empty()) j[key] = text;
+}
+
 nlohmann::json call_json(const call_record& c) {
   nlohmann::json j{
       {"text", c.text}, {"status", c.status}, {"value", c.value}, {"ms", number_json(c.milliseconds)}};
   if (!c.detail.empty()) j["detail"] = c.detail;
   if (!c.last_error.empty()) j["last_error"] = c.last_error;
   if (c.after_remedy) j["after_remedy"] = true;
+  if (c.swept) j["swept"] = *c.swept;
   return j;
 }
 
 call_record call_from(const json_cursor& at) {
-  at.only({"text", "status", "value", "detail", "last_error", "ms", "after_remedy"});
+  at.only({"text", "status", "value", "detail", "last_error", "ms", "after_remedy", "swept"});
   return {.text = at.at("text").string(),
           .status = at.at("status").string(),
           .value = int_from(at.at("value")),
           .detail = string_or(at, "detail"),
           .last_error = string_or(at, "last_error"),
           .milliseconds = number_from(at.at("ms")),
-          .after_remedy = at.has("after_remedy") && at.at("after_remedy").boolean()};
+          .after_remedy = at.has("after_remedy") && at.at("after_remedy").boolean(),
+          .swept = at.has("swept") ? std::optional(swept_calls_from(at.at("swept"))) : std::nullopt};
 }
 
 memory_sample memory_from(const json_cursor& at) {
@@ -362,6 +369,37 @@ void to_json(nlohmann::json& j, const observation& o) {
   for (const auto& f : o.findings)
     j["findings"].push_back({{"claim", f.claim}, {"holds", f.holds}, {"why", f.why}});
   if (!o.library_log.empty()) j["library_log"] = o.library_log;
+}
+
+void to_json(nlohmann::json& j, const swept_calls& s) {
+  j = {{"function", s.function}, {"caller", s.caller}, {"codes", s.codes}, {"once", s.once},
+       {"for_good", s.for_good}, {"calls", s.calls},   {"first", s.first}};
+  if (!s.reached) j["reached"] = false;
+  put(j, "phase", s.phase);
+  put(j, "numbers", s.numbers);
+  put(j, "again", s.again);
+  put(j, "handle", s.handle);
+  put(j, "afresh", s.afresh);
+  if (s.left_bytes != 0) j["left_bytes"] = s.left_bytes;
+}
+
+swept_calls swept_calls_from(const json_cursor& at) {
+  at.only({"function", "caller", "phase", "codes", "once", "for_good", "calls", "reached", "first", "numbers",
+           "again", "handle", "afresh", "left_bytes"});
+  return {.function = at.at("function").string(),
+          .caller = at.at("caller").string(),
+          .phase = string_or(at, "phase"),
+          .codes = list_or_none(at, "codes", [](const json_cursor& code) { return code.string(); }),
+          .once = at.at("once").boolean(),
+          .for_good = at.at("for_good").boolean(),
+          .calls = at.at("calls").unsigned_integer(),
+          .reached = !at.has("reached") || at.at("reached").boolean(),
+          .first = at.at("first").unsigned_integer(),
+          .numbers = string_or(at, "numbers"),
+          .again = string_or(at, "again"),
+          .handle = string_or(at, "handle"),
+          .afresh = string_or(at, "afresh"),
+          .left_bytes = at.has("left_bytes") ? at.at("left_bytes").integer() : 0};
 }
 
 void to_json(nlohmann::json& j, const signature& s) {

@@ -25,6 +25,27 @@ enum class outcome {
   harness_failed,  ///< set-up failed, the channel was garbled or cut short: nothing can be concluded
 };
 
+/// Of a row of a sweep (harness/sweep.hpp): the driver calls inside of the observed one that were made to fail, each alone and from a
+/// fresh state. All of them came to the same, so they are one row.
+struct swept_calls {
+  std::string function{};  ///< "cuMemAlloc_v2"; "*" where none was to be reached
+  std::string caller{};    ///< library that makes them: "libcublasLt"
+  std::string phase{};     ///< the last call before them that changed something: "after cuCtxSetCurrent 2"
+  std::vector<std::string> codes{};  ///< what they returned: "OUT_OF_MEMORY"
+  bool once = false;                 ///< they failed once
+  bool for_good = false;    ///< they, and every later call of the function until the observed call was over
+  std::uint64_t calls = 0;  ///< how many of them there are
+  bool reached = true;      ///< false: the operation made no such call this time, so nothing failed
+  std::uint64_t first = 0;  ///< the first one among the calls of this function by this library, from 1
+
+  std::string numbers{};  ///< of a call that succeeded: RIGHT_NUMBERS or WRONG_NUMBERS
+  std::string again{};    ///< what the same call returned without the fault, in the same process
+  std::string handle{};   ///< what a product by the same handle came to after that
+  std::string afresh{};   ///< what the same call by a new handle came to, where one of these failed
+  std::int64_t left_bytes =
+      0;  ///< device memory that was not given back with all handles, beyond what always stays
+};
+
 /// One observed call, in the order of the trial. `status` is a status name of the library
 /// ("CUBLAS_STATUS_ALLOC_FAILED", "cudaSuccess", "CUDA_ERROR_..."), "RIGHT_NUMBERS" or "WRONG_NUMBERS" for a
 /// checked product, and empty for a call that never returned.
@@ -36,6 +57,7 @@ struct call_record {
   std::string last_error;     ///< cudaPeekAtLastError() after the call, by name; empty if not read
   double milliseconds = 0;    ///< wall time inside the call
   bool after_remedy = false;  ///< made after the remedy or dead end was applied
+  std::optional<swept_calls> swept{};
 };
 
 struct memory_sample {
@@ -145,10 +167,12 @@ std::string to_string(outcome o);
 
 void to_json(nlohmann::json& j, const observation& o);
 void to_json(nlohmann::json& j, const signature& s);
+void to_json(nlohmann::json& j, const swept_calls& s);
 
 class json_cursor;
 observation observation_from(const json_cursor& at);  ///< throws input_error with file, line and field
 signature signature_from(const json_cursor& at);      ///< likewise
+swept_calls swept_calls_from(const json_cursor& at);  ///< likewise
 arm_kind arm_kind_from(const json_cursor& at);        ///< likewise
 
 }  // namespace cufault

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/render.hpp"
 
+#include "reports/table.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +19,7 @@
 namespace cufault {
 namespace {
 
-using row = std::vector<std::string>;
+using row = table_row;
 
 /// What a reader is to know about a verdict; worst first. Expected ones ask for nothing.
 struct advice {
@@ -49,57 +51,12 @@ std::size_t rank(verdict v) {
   return static_cast<std::size_t>(at - advices.begin());
 }
 
-/// Neither style survives a line break or a control byte within a cell, nor markdown what it would take for
-/// markup.
-std::string cell(std::string_view text, table_style style) {
-  std::string safe;
-  for (const char c : text) {
-    if (style == table_style::markdown && (c == '|' || c == '<' || c == '\n'))
-      safe += c == '|' ? "\\|" : c == '<' ? "&lt;" : "<br>";
-    else
-      safe += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? ' ' : c;
-  }
-  return safe;
-}
-
-void print_table(std::ostream& out, const row& head, const std::vector<row>& rows, table_style style) {
-  const auto print_markdown = [&](const row& cells) {
-    for (const auto& text : cells) out << "| " << cell(text, style) << ' ';
-    out << "|\n";
-  };
-  if (style == table_style::markdown) {
-    print_markdown(head);
-    print_markdown(row(head.size(), "---"));
-    for (const auto& cells : rows) print_markdown(cells);
-    out << '\n';
-    return;
-  }
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < head.size(); ++i) {
-    widths.push_back(head[i].size());
-    for (const auto& cells : rows) widths[i] = std::max(widths[i], cells[i].size());
-  }
-  const auto print_text = [&](const row& cells) {
-    std::string line;
-    for (std::size_t i = 0; i + 1 < cells.size(); ++i)
-      line += fmt::format("{:<{}}  ", cell(cells[i], style), widths[i]);
-    out << line << cell(cells.back(), style) << '\n';
-  };
-  print_text(head);
-  for (const auto& cells : rows) print_text(cells);
-  out << '\n';
-}
-
 /// What an arm saw, in one line; the reason where there is nothing to compare.
 std::string seen_by(const arm_result& arm) {
   if (arm.trials.empty()) return "nothing: no trial was recorded";
   for (const auto& o : arm.trials)
     if (!comparable(o)) return fmt::format("{}: {}", to_string(o.ended), why_not_comparable(o));
   return describe(arm);
-}
-
-std::string plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 void print_bullet(std::ostream& out, std::string_view text, table_style style) {
@@ -315,7 +272,8 @@ void print_causes(std::ostream& out, const std::string& status, std::span<const 
         if (arm.kind != arm_kind::fault) continue;  // remedies and dead ends begin with a fault of these
         for (const auto& o : arm.trials)
           for (const auto& call : o.calls) {
-            if (call.status != status || !comparable(o)) continue;
+            // What a sweep makes fail is no way that anybody meets.
+            if (call.status != status || !comparable(o) || call.swept) continue;
             auto& [summary, stacks] = found[function_of(call.text)][fmt::format("{}/{}", c.name, arm.name)];
             summary = arm.summary;
             stacks.insert(stack_label(r));

@@ -4,14 +4,13 @@
 
 #include "reports/claims.hpp"
 #include "reports/record.hpp"
+#include "reports/table.hpp"
 
 #include <iosfwd>
 #include <span>
 #include <string>
 
 namespace cufault {
-
-enum class table_style { text, markdown };
 
 /// Verdict table of a run: one line an arm (case, arm, kind, what was seen, verdict), worst verdicts first
 /// within a case, then a line of counts by verdict, then what each verdict other than an expected one asks

@@ -14,6 +14,7 @@
 #include "cases/environment/other_code.hpp"
 #include "cases/environment/other_driver.hpp"
 #include "harness/host_faults.hpp"
+#include "harness/preloaded.hpp"
 
 #include <array>
 #include <cctype>
@@ -151,7 +152,7 @@ failure_case missing_entry() {
                        std::vector<std::string> claims = {}) {
     arm& a = c.add(name, kind, summary, std::move(body), std::move(claims));
     if (hidden != nullptr) a.environment = host_faults::hidden(hidden);
-    a.preload = host_faults::preload();
+    a.preload = injector_preload();
   };
 
   add("control", arm_kind::control, "nothing is hidden", nothing_hidden, nullptr);

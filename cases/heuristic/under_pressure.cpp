@@ -17,6 +17,7 @@
 //              returns NOT_INITIALIZED, and does so again with all memory freed. Smaller batches and allowing no workspace clear the
 //              caller's allocation, CUBLASLT_HEURISTIC_MODE does not.
 #include "harness/host_faults.hpp"
+#include "harness/preloaded.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
@@ -622,12 +623,12 @@ failure_case under_pressure() {
       "allocation_first_query", arm_kind::fault, "one host allocation of cuBLASLt fails in the first query",
       [](trial& t) { host_allocation_fails(t, false); },
       ladder{"th host allocation", {1, 2, 3, 5, 10, 20, 50, 100, 1000}});
-  one_by_one.preload = host_faults::preload();
+  one_by_one.preload = injector_preload();
   add_host(
       "allocation_same_query", arm_kind::fault,
       "one host allocation of cuBLASLt fails in the same query again",
       [](trial& t) { host_allocation_fails(t, true); }, ladder{"th host allocation", {1, 2, 5}})
-      .preload = host_faults::preload();
+      .preload = injector_preload();
   c.quick = {"control_lazy", "first_query_lazy", "no_room_for_workspace", "host_memory"};
   return c;
 }

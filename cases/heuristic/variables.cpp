@@ -10,6 +10,7 @@
 //              cublasLtHeuristicsCacheSetCapacity.
 // What helps   Where the workspace is to shrink: the preference's own attributes, measured one by one.
 #include "harness/host_faults.hpp"
+#include "harness/preloaded.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
@@ -279,7 +280,7 @@ failure_case variables() {
   c.add("control", arm_kind::control, "the version, a query and a product with nothing set", control);
   c.add("look_ups", arm_kind::fault, "every environment variable asked for up to the first products",
         environment_look_ups, {"S2-9", "S2-10"})
-      .preload = host_faults::preload();
+      .preload = injector_preload();
   c.add("heuristic_mode", arm_kind::fault, "the same queries with CUBLASLT_HEURISTIC_MODE=1",
         recommended_variable, {"S2-9", "S2-10"});
   c.add("preferences", arm_kind::fault, "what the preference's attributes and the cache change", preferences);

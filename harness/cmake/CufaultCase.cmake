@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 #
-#   cufault_case(FAMILY/NAME TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N] [LAST])
+#   cufault_case(FAMILY/NAME TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N] [LAST])
 #
 # Adds cases/FAMILY/NAME.cpp to the program and one CTest test, FAMILY.NAME.
-#   TIER    quick: part of `ctest --preset quick`; full: only of `ctest --preset full`
+#   TIER    quick: part of `ctest --preset quick`; full: only of `ctest --preset full`; nightly: only of `ctest --preset nightly`
 #   MEMORY  exclusive: fills the GPU, so nothing else of ours may use it meanwhile
 #   NEEDS   host: part of it runs without a GPU, so it is run everywhere
 #   TIMEOUT of the whole case, or of each of its parts; each trial has one of its own
@@ -12,14 +12,14 @@
 #   LAST    it may leave the GPU unusable: after every other case
 function(cufault_case PATH)
   cmake_parse_arguments(PARSE_ARGV 1 CASE "LAST" "TIER;MEMORY;NEEDS;TIMEOUT;PARTS" "")
-  set(USAGE "cufault_case(${PATH} TIER quick|full MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds [PARTS n] [LAST])")
+  set(USAGE "cufault_case(${PATH} TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds [PARTS n] [LAST])")
   if(CASE_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "cufault_case(${PATH}): unknown ${CASE_UNPARSED_ARGUMENTS}; usage: ${USAGE}")
   endif()
   if(NOT DEFINED CASE_PARTS)
     set(CASE_PARTS 1)
   endif()
-  foreach(WORD "TIER=^(quick|full)$" "MEMORY=^(shared|exclusive)$" "NEEDS=^(gpu|host)$" "TIMEOUT=^[1-9][0-9]*$" "PARTS=^[1-9][0-9]*$")
+  foreach(WORD "TIER=^(quick|full|nightly)$" "MEMORY=^(shared|exclusive)$" "NEEDS=^(gpu|host)$" "TIMEOUT=^[1-9][0-9]*$" "PARTS=^[1-9][0-9]*$")
     string(REGEX REPLACE "=.*" "" NAME "${WORD}")
     string(REGEX REPLACE "^[A-Z]+=" "" PATTERN "${WORD}")
     if(NOT "${CASE_${NAME}}" MATCHES "${PATTERN}")
@@ -35,7 +35,11 @@ function(cufault_case PATH)
   set_property(TARGET cufault APPEND_STRING PROPERTY CUFAULT_CASE_PROPERTIES
     "{\"${TEST}\", \"${CASE_TIER}\", \"${CASE_NEEDS}\", memory_class::${CASE_MEMORY}, ${CASE_TIMEOUT}},\n")
 
-  set(LABELS case ${FAMILY} ${CASE_TIER} full ${CASE_NEEDS})
+  if(CASE_TIER STREQUAL nightly)
+    set(LABELS ${FAMILY} nightly ${CASE_NEEDS})
+  else()
+    set(LABELS case ${FAMILY} ${CASE_TIER} full ${CASE_NEEDS})
+  endif()
   list(REMOVE_DUPLICATES LABELS)
   math(EXPR WITH_WAIT "${CASE_TIMEOUT} + 60")
   foreach(PART RANGE 1 ${CASE_PARTS})
@@ -90,8 +94,8 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
   endif()
   if(PROPERTIES)
     add_test(NAME preflight COMMAND cufault preflight --records ${CUFAULT_RECORDS})
-    set_tests_properties(preflight PROPERTIES FIXTURES_SETUP machine SKIP_RETURN_CODE 77 TIMEOUT 120 LABELS "case;quick;full")
+    set_tests_properties(preflight PROPERTIES FIXTURES_SETUP machine SKIP_RETURN_CODE 77 TIMEOUT 120 LABELS "case;quick;full;nightly")
     add_test(NAME floor COMMAND cufault floor --records ${CUFAULT_RECORDS})
-    set_tests_properties(floor PROPERTIES FIXTURES_CLEANUP machine TIMEOUT 120 LABELS "case;quick;full")
+    set_tests_properties(floor PROPERTIES FIXTURES_CLEANUP machine TIMEOUT 120 LABELS "case;quick;full;nightly")
   endif()
 endfunction()

@@ -17,6 +17,8 @@ const char* cufault_rules_error(void);
 unsigned long long cufault_calls(const char* function);
 /** Calls that a rule acted on so far. */
 unsigned long long cufault_injections(void);
+/** Bytes that allocation functions of the driver gave while a budget rule held, and that were not given back. */
+unsigned long long cufault_bytes_held(void);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injector/calls.hpp"
+#include "harness/injector/cufault_injector.h"
 #include "harness/injector/driver_functions.hpp"
 
 #include <algorithm>
@@ -99,3 +100,11 @@ std::uint64_t budget_left(const active_rule& r, std::uint64_t really_free) {
 }
 
 }  // namespace cufault::injector
+
+CUFAULT_EXPORTED unsigned long long cufault_bytes_held() {
+  using namespace cufault::injector;
+  const left_alone alone;
+  ledger& l = the_ledger();
+  const std::lock_guard lock(l.mutex);
+  return l.taken;
+}

@@ -38,6 +38,21 @@ const json end_failed{{"t", "end"},
 const json apply{{"t", "apply"}, {"text", "free the memory"}};
 const json done{{"t", "done"}};
 
+const json swept{{"t", "swept"},
+                 {"text", "cuInit of libcublas: UNKNOWN once"},
+                 {"status", "CUBLAS_STATUS_NOT_INITIALIZED"},
+                 {"value", 1},
+                 {"detail", ""},
+                 {"ms", 2},
+                 {"swept",
+                  {{"function", "cuInit"},
+                   {"caller", "libcublas"},
+                   {"codes", {"UNKNOWN"}},
+                   {"once", true},
+                   {"for_good", false},
+                   {"calls", 1},
+                   {"first", 1}}}};
+
 // Everything that a reader tells, to compare two of them.
 json all_of(const frame_reader& r) {
   return {r.so_far(), r.done(), r.garbled(), r.mid_frame(), r.stopped()};
@@ -52,6 +67,22 @@ std::string everything() {
       json{{"t", "finding"}, {"claim", "S0-6"}, {"holds", true}, {"why", "12 > 3"}},
       json{{"t", "log"}, {"line", "cublasLt: no heuristic"}}, json{{"t", "context"}, {"state", "damaged"}},
       json{{"t", "context"}, {"state", "usable"}}, done);
+}
+
+TEST(frames, a_row_of_a_sweep_is_one_complete_call) {
+  const auto reader = read(frames(swept, done));
+  EXPECT_EQ(reader.garbled(), "");
+  ASSERT_EQ(reader.so_far().calls.size(), 1U);
+  EXPECT_EQ(reader.so_far().calls[0].swept.value().function, "cuInit");
+  EXPECT_TRUE(reader.so_far().in_flight.empty());
+
+  json without = swept;
+  without.erase("swept");
+  EXPECT_THAT(read(frames(without)).garbled(), HasSubstr("swept"));
+  json wrong = swept;
+  wrong["swept"]["calls"] = "many";
+  EXPECT_THAT(read(frames(wrong)).garbled(), HasSubstr("calls"));
+  EXPECT_THAT(read(frames(begin_create, swept)).garbled(), HasSubstr("inside a call"));
 }
 
 TEST(frames, are_a_length_and_json) {

@@ -3,8 +3,10 @@
 // Cases for the tests of the road, on the fake cuBLAS. What each arm meets is told by the environment:
 // ROAD_CONTROL, ROAD_FAULT, ROAD_REMEDY and ROAD_DEAD_END are orders to the fake (fake_cublas.cpp).
 #include "harness/properties.hpp"
+#include "harness/sweep.hpp"
 #include "harness/trial.hpp"
 
+#include <dlfcn.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,7 +28,8 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"road.ends", "quick", "host", memory_class::shared, 60},
       {"road.races", "quick", "host", memory_class::shared, 60},
       {"road.rows", "quick", "host", memory_class::shared, 60},
-      {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60}};
+      {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60},
+      {"sweep.road", "nightly", "host", memory_class::shared, 60}};
   return all;
 }
 
@@ -308,9 +311,58 @@ failure_case road_on_a_gpu() {
   return c;
 }
 
+/// Calls the driver in ROAD_DRIVER (injector/fake_driver.cpp), and answers each failure in a way of its own.
+class driver_calls final : public sweeping::operation {
+ public:
+  ~driver_calls() override {
+    if (kept_ != 0) entry<int(std::uint64_t)>("cuMemFree_v2")(kept_);
+  }
+  status_record make() override {
+    static bool spoilt = false;
+    wrong_ = false;
+    int count = 0;
+    if (spoilt || entry<int(int*)>("cuDriverGetVersion")(&count) != 0) {
+      spoilt = true;  // for good
+      return record_of(CUBLAS_STATUS_NOT_INITIALIZED);
+    }
+    const auto allocate = entry<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2");
+    std::uint64_t first = 0, second = 0;
+    if (allocate(&first, 1000) != 0) return record_of(CUBLAS_STATUS_ALLOC_FAILED);
+    if (allocate(&second, 24) != 0)
+      return record_of(CUBLAS_STATUS_ALLOC_FAILED);     // and leaves the first behind
+    entry<int(std::uint64_t)>("cuMemFree_v2")(second);  // swallows what it returns
+    for (int i = 0; i < 3; ++i) wrong_ = entry<int(int*)>("cuCtxGetDevice")(&count) != 0 || wrong_;
+    if (entry<int(unsigned)>("cuInit")(0) != 0) raise(SIGSEGV);
+    if (kept_ != 0) entry<int(std::uint64_t)>("cuMemFree_v2")(kept_);
+    kept_ = first;
+    return record_of(CUBLAS_STATUS_SUCCESS);
+  }
+  product_result check() override { return {.right = !wrong_}; }
+  product_result multiply() override { return {.right = true}; }
+
+ private:
+  template <class Function>
+  static Function* entry(const char* name) {
+    static void* const driver = dlopen(std::getenv("ROAD_DRIVER"), RTLD_LAZY);
+    if (driver == nullptr) throw setup_failed(dlerror());
+    return reinterpret_cast<Function*>(dlsym(driver, name));
+  }
+  std::uint64_t kept_ = 0;
+  bool wrong_ = false;
+};
+
+failure_case sweep_road() {
+  failure_case c = sweeping::sweep_case({.name = "road",
+                                         .summary = "calls of a driver, each failed",
+                                         .fresh = [] { return std::make_unique<driver_calls>(); },
+                                         .opens_context = false});
+  for (arm& a : c.arms) a.needs = need::host;
+  return c;
+}
+
 const register_case first{road_create()}, second{road_ladder()}, third{road_set_up()},
     fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()},
-    eighth{road_rows()};
+    eighth{road_rows()}, ninth{sweep_road()};
 
 }  // namespace
 }  // namespace cufault

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// cufault sweep: arms of the cases in cases/sweep/, by the names of their operations.
+#include "harness/cli.hpp"
+#include "harness/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string_view>
+
+namespace cufault {
+namespace {
+
+constexpr std::string_view family = "sweep.";
+
+/// "cublasCreate" and "cublas_create" are the same.
+std::string plain(std::string_view name) {
+  std::string letters;
+  for (const char c : name)
+    if (c != '_') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
+const failure_case& operation_called(const std::string& name) {
+  const auto& cases = all_cases();
+  const auto found = std::find_if(cases.begin(), cases.end(), [&](const failure_case& c) {
+    return c.name.starts_with(family) && plain(c.name.substr(family.size())) == plain(name);
+  });
+  if (found != cases.end()) return *found;
+  std::string known;
+  for (const failure_case& c : cases)
+    if (c.name.starts_with(family)) known += " " + c.name.substr(family.size());
+  throw usage_error(known.empty() ? build_it_with_cuda
+                                  : fmt::format("no operation is called {}; there are:{}", name, known));
+}
+
+}  // namespace
+
+int sweep_operations(const sweep_arguments& arguments) {
+  run_arguments run = arguments.run;
+  const auto [part, parts] = arguments.shard;
+  if (part < 1 || part > parts)
+    throw usage_error(fmt::format("--shard {} {}: there is no such part", part, parts));
+  run.names.clear();
+  for (const std::string& asked : arguments.run.names) {
+    const auto slash = asked.find('/');
+    const std::string state = slash == std::string::npos ? "" : asked.substr(slash + 1);
+    if (!state.empty() && state != "first" && state != "further")
+      throw usage_error(fmt::format("{}: behind the operation comes /first or /further", asked));
+    const std::string& name = operation_called(asked.substr(0, slash)).name;
+    const std::string arm = arguments.thin ? "thin" : arguments.grouped ? "grouped" : "every";
+    if (state != "first") run.names.push_back(name + "/" + arm);
+    if (state != "further") run.names.push_back(name + "/first_" + arm);
+  }
+  // What is expected is expected of whole sweeps.
+  if (parts > 1 || !arguments.row.empty()) run.expectations.clear();
+  setenv(sweeping::shard_variable, fmt::format("{}/{}", part, parts).c_str(), 1);
+  setenv(sweeping::row_variable, arguments.row.c_str(), 1);
+  return run_cases(run);
+}
+
+}  // namespace cufault

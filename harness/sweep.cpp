@@ -1,0 +1,534 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/sweep.hpp"
+
+#include "harness/injector/cufault_injector.h"
+#include "harness/injector/driver_functions.hpp"
+#include "harness/preloaded.hpp"
+#include "reports/json_input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace cufault::sweeping {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::string_view returned = "returned";  // each_quiet_row's word
+
+// ---- rules for the process itself ----
+
+/// Fails nothing, and lets the injector account for device memory.
+const nlohmann::json account{{"budget_bytes", std::uint64_t{1} << 62}};
+const nlohmann::json log_all{{"function", "*"}, {"log", true}};
+
+void hold(const nlohmann::json& rule) {
+  auto rules = nlohmann::json::array({account});
+  if (!rule.is_null()) rules.insert(rules.begin(), rule);
+  if (PRELOADED(cufault_set_rules)(nlohmann::json{{"rules", rules}}.dump().c_str()) != 0)
+    throw setup_failed(PRELOADED(cufault_rules_error)());
+}
+
+nlohmann::json rule_for(const driver_call& call, const planned_row& row) {
+  nlohmann::json rule{{"function", call.function},
+                      {"caller", call.caller == "application" ? call.caller : call.caller + ".so*"},
+                      {"return", row.code},
+                      {"skip", call.ordinal - 1},
+                      {"force", true}};
+  if (!row.for_good) rule["hits"] = 1;
+  return rule;
+}
+
+std::int64_t bytes_held() {
+  return static_cast<std::int64_t>(PRELOADED(cufault_bytes_held)());
+}
+
+// ---- one process ----
+
+template <std::size_t n>
+void say(char (&where)[n], std::string_view what) {
+  where[what.copy(where, n - 1)] = '\0';
+}
+
+/// What became of it, in one word; of a machine that cannot even be prepared for it, too.
+template <class Work>
+std::string name_of(Work&& work) {
+  try {
+    return record_of(work()).name;
+  } catch (const setup_failed&) {
+    return "SETUP_FAILED";
+  }
+}
+
+status_record made_and_checked(operation& o) {
+  o.prepare();
+  status_record made = o.make();
+  return made.value == 0 ? record_of(o.check()) : made;
+}
+
+/// The operation without a fault. Throws setup_failed if that fails.
+void make_once(const make_operation& fresh) {
+  const auto o = fresh();
+  require(made_and_checked(*o));
+  require(o->multiply());
+}
+
+/// One row. `clean_bytes`: what one without a fault leaves behind. False where the process is no longer as it was.
+bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64_t clean_bytes,
+             row_result& seen) {
+  const std::int64_t held_before = bytes_held();
+  auto o = fresh();
+  o->prepare();
+  hold(rule);
+  const auto injections = PRELOADED(cufault_injections);
+  const auto before = injections();
+  const auto start = clock::now();
+  const status_record status = or_terminate([&] { return o->make(); });
+  seen.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
+  seen.reached = injections() != before;
+  hold(nullptr);
+  say(seen.status, status.name);
+  seen.value = status.value;
+  if (status.value == 0) say(seen.numbers, name_of([&] { return o->check(); }));
+  say(seen.again, name_of([&] { return made_and_checked(*o); }));
+  say(seen.handle, name_of([&] { return o->multiply(); }));
+  o.reset();
+  seen.left_bytes = bytes_held() - held_before - clean_bytes;
+  const bool as_before = is_success(seen.again) && is_success(seen.handle);
+  if (!as_before) say(seen.afresh, name_of([&] { return made_and_checked(*fresh()); }));
+  seen.over = true;
+  return as_before;
+}
+
+// ---- planning ----
+
+std::string without_prefix(std::string_view code) {
+  constexpr std::string_view prefix = "CUDA_ERROR_";
+  return std::string(code.starts_with(prefix) ? code.substr(prefix.size()) : code);
+}
+
+/// "libcublas:cuMemAlloc_v2:3+=OUT_OF_MEMORY"
+planned_row row_from(const std::string& text, const std::vector<driver_call>& calls) {
+  const auto equals = text.rfind('='), colon = text.rfind(':', equals), first = text.find(':');
+  if (equals == std::string::npos || colon == std::string::npos || first == colon)
+    throw setup_failed(fmt::format("{}: expected LIBRARY:FUNCTION:N[+]=CODE", text));
+  planned_row row;
+  row.code = text.substr(equals + 1);
+  std::string number = text.substr(colon + 1, equals - colon - 1);
+  row.for_good = number.ends_with('+');
+  if (row.for_good) number.pop_back();
+  std::uint64_t ordinal = 0;
+  const auto [end, bad] = std::from_chars(number.data(), number.data() + number.size(), ordinal);
+  if (bad != std::errc{} || end != number.data() + number.size())
+    throw setup_failed(fmt::format("{}: {} is no number of a call", text, number));
+  const std::string caller = text.substr(0, first), function = text.substr(first + 1, colon - first - 1);
+  const auto found = std::find_if(calls.begin(), calls.end(), [&](const driver_call& c) {
+    return c.caller == caller && c.function == function && c.ordinal == ordinal;
+  });
+  if (found == calls.end()) throw setup_failed(fmt::format("{}: a clean run makes no such call", text));
+  row.call = static_cast<std::size_t>(found - calls.begin());
+  return row;
+}
+
+std::vector<planned_row> asked_for(std::vector<planned_row> all, const std::vector<driver_call>& calls,
+                                   const request& asked) {
+  if (!asked.row.empty()) return {row_from(asked.row, calls)};
+  std::vector<planned_row> mine;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool nothing_fails = all[i].call >= calls.size();
+    if (nothing_fails ||
+        i % static_cast<std::size_t>(asked.shard.second) + 1 == static_cast<std::size_t>(asked.shard.first))
+      mine.push_back(all[i]);
+  }
+  return mine;
+}
+
+// ---- an arm ----
+
+struct how {
+  bool first = false;  ///< the operation is the first of its kind in its process
+  depth deep = depth::thin;
+  std::chrono::seconds time{0};  ///< for all rows
+};
+
+/// Processes that run rows side by side where each row takes one. The driver makes contexts one after the other, but not all else.
+constexpr int lanes = 4;
+
+/// Memory that is shared with the processes that run rows.
+template <class T>
+class shared {
+ public:
+  explicit shared(std::size_t count) : count_(count) {
+    void* const at = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw setup_failed("no memory to share with the processes that run rows");
+    at_ = static_cast<T*>(at);
+    std::uninitialized_default_construct_n(at_, count);
+  }
+  ~shared() { munmap(at_, bytes()); }
+  shared(const shared&) = delete;
+  shared& operator=(const shared&) = delete;
+  T& operator[](std::size_t i) { return at_[i]; }
+  [[nodiscard]] std::vector<T> all() const { return {at_, at_ + count_}; }
+
+ private:
+  [[nodiscard]] std::size_t bytes() const { return std::max<std::size_t>(1, count_) * sizeof(T); }
+  std::size_t count_;
+  T* at_ = nullptr;
+};
+
+class sweep {
+ public:
+  sweep(trial& t, const description& of, const how& way) : t_(t), of_(of), way_(way) {}
+
+  void run() {
+    const request asked = request_from_environment();
+    const auto begun = clock::now();
+    const auto clean = clean_run();
+    if (!clean) return;  // why is told
+    const std::vector<driver_call>& calls = *clean;
+    const auto rows = asked_for(plan(calls, way_.deep), calls, asked);
+    shared<row_result> results(rows.size());
+    const int side_by_side = way_.first ? lanes : 1;
+    t_.in_forked_children(side_by_side, [&](int lane) {
+      std::vector<std::size_t> mine;
+      for (auto i = static_cast<std::size_t>(lane); i < rows.size();
+           i += static_cast<std::size_t>(side_by_side))
+        mine.push_back(i);
+      const auto set_up = [&] {
+        ready_process();
+        return [&](std::size_t i) {
+          if (clock::now() - begun > way_.time) return true;
+          const planned_row& row = rows[mine[i]];
+          const auto rule = row.call < calls.size() ? rule_for(calls[row.call], row) : nlohmann::json();
+          return run_row(of_.fresh, rule, clean_bytes_, results[mine[i]]) && !way_.first;
+        };
+      };
+      const auto ends = t_.each_quiet_row(mine.size(), set_up);
+      for (std::size_t i = 0; i < mine.size(); ++i) say(results[mine[i]].end, ends[i]);
+    });
+    tell(calls, rows, results.all(), std::chrono::duration<double>(clock::now() - begun).count());
+  }
+
+ private:
+  void tell(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,
+            const std::vector<row_result>& results, double seconds) {
+    const auto done = grouped(calls, rows, results);
+    for (const grouped_row& g : done) t_.swept(g.text, g.status, g.milliseconds, g.calls);
+    t_.measure("driver calls of a clean run", static_cast<double>(calls.size()));
+    t_.measure("rows", static_cast<double>(rows.size()));
+    t_.measure("rows a second", static_cast<double>(rows.size()) / seconds);
+    const auto to_go = std::count_if(results.begin(), results.end(), [](const row_result& r) {
+      return std::string_view(r.end) == returned && !r.over;
+    });
+    if (to_go > 0)
+      throw setup_failed(
+          fmt::format("time ran out with {} of {} rows to go; split it with --shard", to_go, rows.size()));
+    if (of_.conclude) of_.conclude(t_, done);
+  }
+
+  /// So that a row finds what every other row finds.
+  void ready_process() {
+    hold(nullptr);
+    if (!way_.first || of_.opens_context) t_.open_context();
+    if (way_.first) return;
+    make_once(of_.fresh);
+    const std::int64_t before = bytes_held();
+    make_once(of_.fresh);  // the first one leaves behind what stays
+    clean_bytes_ = bytes_held() - before;
+  }
+
+  /// Which driver calls there are, and what stays held behind the first operation of a process.
+  std::optional<std::vector<driver_call>> clean_run() {
+    const std::string log = t_.scratch() / "driver_calls";
+    setenv("CUFAULT_LOG", log.c_str(), 1);  // before there are threads
+    shared<std::int64_t> held(1);
+    const auto set_up = [&] {
+      ready_process();
+      return [&](std::size_t) {
+        auto o = of_.fresh();
+        o->prepare();
+        hold(log_all);
+        const status_record status = o->make();
+        hold(nullptr);
+        require(status);
+        require(o->check());
+        require(o->multiply());
+        o.reset();
+        held[0] = bytes_held();
+        return true;
+      };
+    };
+    const auto ends = t_.each_quiet_row(1, set_up);
+    if (ends[0].empty()) return std::nullopt;
+    if (ends[0] != returned) throw setup_failed("the clean run did not end well: " + ends[0]);
+    if (way_.first) clean_bytes_ = held[0];
+    setenv("CUFAULT_LOG", "/dev/null", 1);
+    if (!std::filesystem::exists(log)) return std::vector<driver_call>{};
+    return calls_from("driver_calls", read_text(log));
+  }
+
+  trial& t_;
+  const description& of_;
+  const how way_;
+  std::int64_t clean_bytes_ = 0;
+};
+
+void nothing_fails(trial& t, const description& of) {
+  if (of.opens_context) t.open_context();
+  const auto o = of.fresh();
+  observe_call(of.name.c_str(), [&] { return made_and_checked(*o); });
+  observe_call("a product by the same handle", [&] { return o->multiply(); });
+}
+
+}  // namespace
+
+// ---- calls ----
+
+std::string library_name(std::string_view file_name) {
+  const auto end = file_name.find(".so");
+  return end == std::string_view::npos ? "application" : std::string(file_name.substr(0, end));
+}
+
+bool only_asks(std::string_view function) {
+  const auto base = injector::without_suffix(function);
+  for (const std::string_view word : {"Get", "Query", "Is", "Occupancy", "CanAccess"})
+    if (base.find(word) != std::string_view::npos) return true;
+  // What is current is put back by whoever changes it.
+  return base == "cuCtxPushCurrent" || base == "cuCtxPopCurrent" || base == "cuCtxSetCurrent";
+}
+
+std::vector<driver_call> calls_from(const std::string& log_name, std::string_view log) {
+  std::vector<driver_call> calls;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> ordinals;
+  std::map<std::string, int> changes;
+  std::string phase;
+  int number = 0;
+  while (!log.empty()) {
+    const auto end = std::min(log.find('\n'), log.size());
+    const json_cursor line{parse_json(log_name, log.substr(0, end), ++number)};
+    log.remove_prefix(std::min(end + 1, log.size()));
+    if (line.at("event").string() != "call") continue;
+    driver_call call;
+    call.function = line.at("function").string();
+    call.caller = library_name(line.at("caller").string());
+    call.ordinal = ++ordinals[{call.function, call.caller}];
+    call.phase = phase;
+    if (!only_asks(call.function)) {
+      // A run of the same calls is one phase: they are alike.
+      const bool goes_on = !calls.empty() && calls.back().function == call.function;
+      if (goes_on) call.phase = calls.back().phase;
+      const int n = goes_on ? changes[call.function] : ++changes[call.function];
+      phase = n == 1 ? "after " + call.function : fmt::format("after {} {}", call.function, n);
+    }
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+std::vector<std::string> codes_for(std::string_view function) {
+  std::vector<std::string> codes;
+  for (const char* code : {"OUT_OF_MEMORY", "INVALID_VALUE", "NOT_INITIALIZED", "LAUNCH_FAILED", "UNKNOWN"})
+    if (injector::can_return(function, *injector::driver_code(code))) codes.emplace_back(code);
+  if (codes.empty()) codes.emplace_back("UNKNOWN");
+  return codes;
+}
+
+std::vector<planned_row> plan(const std::vector<driver_call>& calls, depth deep) {
+  std::vector<planned_row> rows;
+  std::set<std::tuple<std::string, std::string, std::string>> groups;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const driver_call& c = calls[i];
+    if (deep != depth::every && !groups.insert({c.function, c.caller, c.phase}).second) continue;
+    for (const std::string& code : codes_for(c.function)) {
+      for (const bool for_good : {false, true}) {
+        if (deep != depth::thin || rows.empty() || rows.back().call != i) rows.push_back({i, code, for_good});
+      }
+    }
+  }
+  rows.push_back({calls.size(), {}, false});
+  return rows;
+}
+
+// ---- grouping ----
+
+std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,
+                                 const std::vector<row_result>& results) {
+  // All that a row came to, and what was failed: function, caller, phase.
+  struct fault {
+    std::string function, caller, phase;
+    auto operator<=>(const fault&) const = default;
+  };
+  struct came_to {
+    std::string status, numbers, again, handle, afresh;
+    int value = 0;
+    bool reached = false;
+    std::int64_t left_bytes = 0;
+    auto operator<=>(const came_to&) const = default;
+  };
+  struct rows_of {
+    std::set<std::size_t> calls;
+    double milliseconds = 0;
+    std::size_t count = 0;
+  };
+  std::map<std::tuple<fault, came_to, bool, std::string>, rows_of> by_code;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const planned_row& r = rows[i];
+    const row_result& seen = results[i];
+    const std::string_view end = seen.end;
+    if (end.empty() || (end == returned && !seen.over)) continue;
+    const bool any = r.call < calls.size();
+    const fault f =
+        any ? fault{calls[r.call].function, calls[r.call].caller, calls[r.call].phase} : fault{"*", "", ""};
+    came_to c{.status = std::string(end == returned ? seen.status : end),
+              .numbers = seen.numbers,
+              .again = seen.again,
+              .handle = seen.handle,
+              .afresh = seen.afresh,
+              .value = end == returned ? seen.value : -1,
+              .reached = seen.reached,
+              .left_bytes = seen.left_bytes};
+    rows_of& of = by_code[{f, c, r.for_good, r.code}];
+    of.calls.insert(r.call);
+    of.milliseconds += seen.milliseconds;
+    ++of.count;
+  }
+
+  // Codes of the same calls that came to the same, then once and for good of the same calls and codes.
+  using call_set = std::set<std::size_t>;
+  struct row_data {
+    std::vector<std::string> codes;
+    double milliseconds = 0;
+    std::size_t count = 0;
+  };
+  std::map<std::tuple<fault, came_to, bool, call_set>, row_data> by_mode;
+  for (const auto& [key, of] : by_code) {
+    const auto& [f, c, for_good, code] = key;
+    row_data& row = by_mode[{f, c, for_good, of.calls}];
+    if (!code.empty()) row.codes.push_back(code);
+    row.milliseconds += of.milliseconds;
+    row.count += of.count;
+  }
+  struct modes {
+    bool once = false, for_good = false;
+    double milliseconds = 0;
+    std::size_t count = 0;
+  };
+  std::map<std::tuple<fault, came_to, call_set, std::vector<std::string>>, modes> merged;
+  for (const auto& [key, row] : by_mode) {
+    const auto& [f, c, for_good, of] = key;
+    modes& m = merged[{f, c, of, row.codes}];
+    (for_good ? m.for_good : m.once) = true;
+    m.milliseconds += row.milliseconds;
+    m.count += row.count;
+  }
+
+  std::vector<std::pair<std::size_t, grouped_row>> found;
+  for (const auto& [key, m] : merged) {
+    const auto& [f, c, of, codes] = key;
+    grouped_row g;
+    const bool nothing = f.function == "*";
+    g.calls = {.function = f.function,
+               .caller = f.caller,
+               .phase = f.phase,
+               .codes = codes,
+               .once = m.once && !nothing,
+               .for_good = m.for_good,
+               .calls = nothing ? 0 : of.size(),
+               .reached = nothing || c.reached,
+               .first = nothing ? 0 : calls[*of.begin()].ordinal,
+               .numbers = c.numbers,
+               .again = c.again,
+               .handle = c.handle,
+               .afresh = c.afresh,
+               .left_bytes = c.left_bytes};
+    const char* often = m.once && m.for_good ? "once or for good" : m.once ? "once" : "for good";
+    g.text = nothing ? "nothing made to fail"
+                     : fmt::format("{} of {}{}{}: {} {}", f.function, f.caller, f.phase.empty() ? "" : " ",
+                                   f.phase, fmt::join(codes, ", "), often);
+    g.status = {c.status, c.value};
+    std::vector<std::string> details;
+    if (!nothing && !c.reached) details.emplace_back("not reached");
+    if (!c.numbers.empty()) details.push_back(c.numbers);
+    if (!c.again.empty() && !is_success(c.again)) details.push_back("again " + c.again);
+    if (!c.handle.empty() && !is_success(c.handle)) details.push_back("by the same handle " + c.handle);
+    if (!c.afresh.empty()) details.push_back("afresh " + c.afresh);
+    if (c.left_bytes != 0) details.emplace_back("memory left behind");
+    g.status.detail = fmt::format("{}", fmt::join(details, "; "));
+    g.milliseconds = m.milliseconds / static_cast<double>(std::max<std::size_t>(1, m.count));
+    found.emplace_back(nothing ? calls.size() : *of.begin(), std::move(g));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first, a.second.text) < std::tie(b.first, b.second.text);
+  });
+  std::vector<grouped_row> in_order;
+  for (auto& [first, g] : found) in_order.push_back(std::move(g));
+  return in_order;
+}
+
+// ---- the case ----
+
+request request_from_environment() {
+  request asked;
+  if (const char* shard = std::getenv(shard_variable); shard != nullptr && *shard != '\0') {
+    const std::string text = shard;
+    const auto slash = text.find('/');
+    try {
+      asked.shard = {std::stoi(text), std::stoi(slash == std::string::npos ? "" : text.substr(slash + 1))};
+    } catch (const std::logic_error&) {
+      asked.shard = {0, 0};
+    }
+    if (asked.shard.first < 1 || asked.shard.first > asked.shard.second)
+      throw setup_failed(fmt::format("{}={}: expected I/N, as in 1/4", shard_variable, text));
+  }
+  if (const char* row = std::getenv(row_variable); row != nullptr) asked.row = row;
+  return asked;
+}
+
+failure_case sweep_case(description of) {
+  failure_case c{.name = "sweep." + of.name, .summary = of.summary, .quick = {"nothing_fails", "thin"}};
+  const auto what = std::make_shared<const description>(std::move(of));
+  c.add("nothing_fails", arm_kind::control, "the operation, and no driver call is made to fail",
+        [what](trial& t) { nothing_fails(t, *what); });
+  struct variant {
+    const char *name, *summary;
+    how way;
+  };
+  using std::chrono::seconds;
+  const char *const thin = "one call of each group, once",
+                    *const grouped = "one call of each group, by every code, once and for good",
+                    *const every = "every call, by every code, once and for good";
+  for (const variant& v : {variant{"thin", thin, {false, depth::thin, seconds(100)}},
+                           variant{"grouped", grouped, {false, depth::grouped, seconds(280)}},
+                           variant{"every", every, {false, depth::every, seconds(1700)}},
+                           variant{"first_thin", thin, {true, depth::thin, seconds(280)}},
+                           variant{"first_grouped", grouped, {true, depth::grouped, seconds(1000)}},
+                           variant{"first_every", every, {true, depth::every, seconds(5000)}}}) {
+    const std::string summary =
+        v.way.first ? fmt::format("the first of its process: {}", v.summary) : v.summary;
+    arm& a = c.add(
+        v.name, arm_kind::fault, summary, [what, way = v.way](trial& t) { sweep(t, *what, way).run(); },
+        what->claims);
+    a.preload = injector_preload();
+    a.timeout = v.way.time + seconds(60);
+    a.environment["CUFAULT_RULES"] = "";
+    a.environment["CUFAULT_FAIL"] = "";
+    a.environment["CUFAULT_LOG"] = "/dev/null";
+  }
+  return c;
+}
+
+}  // namespace cufault::sweeping

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/case.hpp"
+#include "harness/trial.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// A sweep: every driver call inside of one operation is made to fail, one at a time, each from a fresh state. A clean run, under
+/// libcufault.so, says which calls there are; then each is failed with each code that matters for its function, once, and from there
+/// until the operation is over; and one run in which nothing fails must succeed.
+namespace cufault::sweeping {
+
+/// An operation with all that it needs, ready to be made. Its end gives everything back.
+class operation {
+ public:
+  operation() = default;
+  virtual ~operation() = default;
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+
+  virtual void prepare() {}               ///< before each make(): fresh numbers, say. Throws setup_failed
+  virtual status_record make() = 0;       ///< the operation, and nothing else: driver calls in here fail
+  virtual product_result check() = 0;     ///< after a make() that succeeded: did it do what it should?
+  virtual product_result multiply() = 0;  ///< a product by its handle, or, where it has none, by a new one
+};
+
+/// Rows that behave alike, as one.
+struct grouped_row {
+  std::string text;
+  status_record status;  ///< with the detail that is compared
+  double milliseconds = 0;
+  swept_calls calls;
+};
+
+/// Makes one, in a context that computes. May throw setup_failed.
+using make_operation = std::function<std::unique_ptr<operation>()>;
+
+struct description {
+  std::string name;     ///< of the case: "sgemm"
+  std::string summary;  ///< one line
+  make_operation fresh;
+  std::vector<std::string> claims{};  ///< that `conclude` speaks of, given all rows
+  std::function<void(trial&, const std::vector<grouped_row>&)> conclude{};
+  bool opens_context = true;  ///< false: the first one of a process finds none, and makes it
+};
+
+/// The case sweep.NAME: a clean run, and the operation swept in each depth: one that is not the first of its process, in one process for
+/// as long as that stays as it was; and the first one, in a process for each row.
+failure_case sweep_case(description of);
+
+/// What a sweep is told from outside: `cufault sweep`.
+struct request {
+  std::pair<int, int> shard{1, 1};  ///< of so many, only the rows of this one
+  std::string row;  ///< only this: "libcublas:cuMemAlloc_v2:3=OUT_OF_MEMORY", + behind the number for good
+};
+inline constexpr const char* shard_variable = "CUFAULT_SWEEP_SHARD";
+inline constexpr const char* row_variable = "CUFAULT_SWEEP_ROW";
+request request_from_environment();  ///< throws setup_failed where they make no sense
+
+// ---- the parts, for their tests ----
+
+/// A driver call of the clean run.
+struct driver_call {
+  std::string function, caller;
+  std::uint64_t ordinal = 0;  ///< among the calls of this function by this library, from 1
+  std::string phase;          ///< as in swept_calls
+};
+/// From the injector's log of a clean run, in order. Throws input_error.
+std::vector<driver_call> calls_from(const std::string& log_name, std::string_view log);
+/// "libcublas" of "libcublas.so.13", "application" of the program itself.
+std::string library_name(std::string_view file_name);
+/// Whether such a call leaves everything as it is.
+bool only_asks(std::string_view function);
+/// What it is made to return, the most telling first; never empty.
+std::vector<std::string> codes_for(std::string_view function);
+
+/// One run of the operation with one fault.
+struct planned_row {
+  std::size_t call = 0;  ///< index of the clean run's; beyond the last: nothing fails
+  std::string code;
+  bool for_good = false;
+};
+/// Calls are grouped by function, library and phase.
+enum class depth {
+  thin,     ///< the first call of each group, once, by its most telling code
+  grouped,  ///< the first call of each group, by every code, once and for good
+  every     ///< every call, by every code, once and for good
+};
+std::vector<planned_row> plan(const std::vector<driver_call>& calls, depth deep);
+
+/// What a row came to; plain, for it lies in memory that processes share.
+struct row_result {
+  bool over = false;
+  bool reached = false;
+  int value = 0;   ///< of the status
+  char end[48]{};  ///< what became of its process in it (each_quiet_row)
+  char status[48]{}, numbers[48]{}, again[48]{}, handle[48]{}, afresh[48]{};
+  std::int64_t left_bytes = 0;
+  double milliseconds = 0;  ///< in the operation
+};
+
+/// In the order of their first calls. Rows that never ran are left out.
+std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,
+                                 const std::vector<row_result>& results);
+
+}  // namespace cufault::sweeping

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/atlas.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <ostream>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+constexpr std::string_view family = "sweep.", first_of_process = "first_";
+
+int rank(std::string_view depth) {
+  return depth == "every" ? 2 : depth == "grouped" ? 1 : 0;
+}
+
+std::string_view short_name(std::string_view status) {
+  constexpr std::string_view prefix = "CUBLAS_STATUS_";
+  return status.starts_with(prefix) ? status.substr(prefix.size()) : status;
+}
+
+bool is_end_of_process(std::string_view status) {
+  return status.starts_with("crashed") || status.starts_with("timed out");
+}
+
+/// A row that says what a failure of the driver leads to: not that in which nothing was made to fail, nor one that was not reached.
+bool speaks(const call_record& row) {
+  return row.swept->reached && row.swept->calls > 0;
+}
+
+std::string title(const swept_operation& o) {
+  return o.name + (o.first ? ", the first of its process" : "");
+}
+
+/// "cuMemAlloc_v2, cuEventCreate of libcublas; cuInit of libcublasLt", with how many calls where there are several.
+class driver_functions {
+ public:
+  void add(const swept_calls& row) { calls_[row.caller][row.function] += row.calls; }
+  [[nodiscard]] std::string text() const {
+    std::vector<std::string> parts;
+    for (const auto& [library, functions] : calls_) {
+      std::vector<std::string> names;
+      for (const auto& [function, calls] : functions) names.push_back(function);
+      parts.push_back(fmt::format("{} of {}", fmt::join(names, ", "), library));
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
+  }
+
+ private:
+  std::map<std::string, std::map<std::string, std::uint64_t>> calls_;
+};
+
+std::string afterwards(const swept_calls& s) {
+  std::vector<std::string> words;
+  if (!s.again.empty()) words.push_back(fmt::format("again {}", short_name(s.again)));
+  if (!s.handle.empty())
+    words.push_back(fmt::format("a product by the same handle {}", short_name(s.handle)));
+  if (!s.afresh.empty()) words.push_back(fmt::format("by a new handle {}", short_name(s.afresh)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+void heading(std::ostream& out, std::string_view text, int level, table_style style) {
+  out << (style == table_style::markdown ? std::string(static_cast<std::size_t>(level), '#') + " "
+                                         : std::string())
+      << cell(text, style) << "\n\n";
+}
+
+using operations = std::vector<swept_operation>;
+
+void print_overview(std::ostream& out, const operations& all, table_style style) {
+  std::vector<table_row> rows;
+  for (const swept_operation& o : all) {
+    std::map<std::string, std::uint64_t> statuses;
+    std::uint64_t runs = 0, swallowed = 0, wrong = 0, handle = 0, process = 0;
+    std::int64_t left = 0;
+    bool clean = false;
+    for (const call_record& row : o.rows) {
+      const swept_calls& s = *row.swept;
+      clean = clean || (s.calls == 0 && is_success(row.status) && is_success(s.numbers));
+      if (!speaks(row)) continue;
+      const auto n = runs_of(s);
+      runs += n;
+      if (!is_success(row.status)) statuses[std::string(short_name(row.status))] += n;
+      if (is_success(row.status)) (is_success(s.numbers) ? swallowed : wrong) += n;
+      if (poisons_handle(s)) handle += n;
+      if (poisons_process(s)) process += n;
+      left = std::max(left, s.left_bytes);
+    }
+    std::vector<std::string> counts;
+    for (const auto& [status, n] : statuses) counts.push_back(fmt::format("{} {}", n, status));
+    rows.push_back({title(o), fmt::format("{}", o.driver_calls), fmt::format("{}, {}", runs, o.depth),
+                    fmt::format("{}", fmt::join(counts, ", ")), std::to_string(swallowed),
+                    std::to_string(wrong), std::to_string(handle), std::to_string(process),
+                    std::to_string(left), clean ? "right" : "not seen to be right"});
+  }
+  print_table(out,
+              {"operation", "driver calls", "runs with one failed", "statuses", "swallowed", "wrong numbers",
+               "handle poisoned", "process poisoned", "most bytes left", "nothing failed"},
+              rows, style);
+}
+
+/// Every row that `which` holds for, by operation and a word about it: the driver functions.
+void print_functions(std::ostream& out, const operations& all, table_style style, const table_row& head,
+                     const std::function<bool(const call_record&)>& which,
+                     const std::function<std::string(const call_record&)>& word) {
+  std::vector<table_row> rows;
+  std::map<std::pair<std::string, std::string>, driver_functions> found;
+  for (const swept_operation& o : all)
+    for (const call_record& row : o.rows)
+      if (speaks(row) && which(row)) found[{word(row), title(o)}].add(*row.swept);
+  for (const auto& [key, functions] : found) rows.push_back({key.first, key.second, functions.text()});
+  if (rows.empty())
+    out << "None.\n\n";
+  else
+    print_table(out, head, rows, style);
+}
+
+/// Every row that `which` holds for, by itself.
+void print_rows(std::ostream& out, const operations& all, table_style style, const std::string& what,
+                const std::function<bool(const call_record&)>& which,
+                const std::function<std::string(const call_record&)>& word) {
+  std::vector<table_row> rows;
+  for (const swept_operation& o : all)
+    for (const call_record& row : o.rows)
+      if (speaks(row) && which(row))
+        rows.push_back(
+            {title(o), row.text, std::string(short_name(row.status)), word(row), repeats(o, *row.swept)});
+  if (rows.empty())
+    out << "None.\n\n";
+  else
+    print_table(out, {"operation", "driver call that failed", "it returned", what, "to see it again"}, rows,
+                style);
+}
+
+void print_all(std::ostream& out, const operations& all, table_style style) {
+  heading(out, "What a status means: the driver calls whose failure leads to it", 4, style);
+  print_functions(
+      out, all, style, {"status", "operation", "driver calls"},
+      [](const call_record& row) { return !is_success(row.status) && !is_end_of_process(row.status); },
+      [](const call_record& row) { return row.status; });
+  heading(out, "What poisons the process: the operation fails by a new handle too", 4, style);
+  print_functions(
+      out, all, style, {"afterwards", "operation", "driver calls"},
+      [](const call_record& row) { return poisons_process(*row.swept); },
+      [](const call_record& row) { return afterwards(*row.swept); });
+  heading(out, "What poisons the handle: it fails again, and by a new one it does not", 4, style);
+  print_functions(
+      out, all, style, {"afterwards", "operation", "driver calls"},
+      [](const call_record& row) { return poisons_handle(*row.swept); },
+      [](const call_record& row) { return afterwards(*row.swept); });
+  heading(out, "What leaves device memory behind, when every handle is destroyed", 4, style);
+  print_rows(
+      out, all, style, "bytes left", [](const call_record& row) { return row.swept->left_bytes > 0; },
+      [](const call_record& row) { return std::to_string(row.swept->left_bytes); });
+  heading(out, "What is swallowed: SUCCESS, and right numbers", 4, style);
+  print_functions(
+      out, all, style, {"afterwards", "operation", "driver calls"},
+      [](const call_record& row) { return is_success(row.status) && is_success(row.swept->numbers); },
+      [](const call_record& row) { return afterwards(*row.swept); });
+  heading(out, "What ends in SUCCESS and wrong numbers", 4, style);
+  print_rows(
+      out, all, style, "numbers",
+      [](const call_record& row) { return is_success(row.status) && !is_success(row.swept->numbers); },
+      [](const call_record& row) { return row.swept->numbers; });
+  heading(out, "What crashes or hangs", 4, style);
+  print_rows(
+      out, all, style, "afterwards", [](const call_record& row) { return is_end_of_process(row.status); },
+      [](const call_record&) { return std::string("the process is gone"); });
+}
+
+/// Of a row that several shards have, each has calls of its own. The same calls twice are the same sweep twice.
+void add(std::vector<call_record>& rows, call_record row) {
+  const auto alike = std::find_if(rows.begin(), rows.end(), [&](const call_record& other) {
+    return other.text == row.text && other.status == row.status && other.detail == row.detail;
+  });
+  if (alike == rows.end()) {
+    rows.push_back(std::move(row));
+  } else if (alike->swept->first != row.swept->first) {
+    alike->swept->calls += row.swept->calls;
+    alike->swept->first = std::min(alike->swept->first, row.swept->first);
+  }
+}
+
+double measured(const observation& o, std::string_view name) {
+  for (const measurement& m : o.measurements)
+    if (m.name == name) return m.value;
+  return 0;
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<swept_operation>> operations_in(std::span<const record> records) {
+  std::map<std::string, std::map<std::pair<std::string, bool>, swept_operation>> found;
+  for (const record& r : records) {
+    for (const case_result& c : r.cases) {
+      if (!c.name.starts_with(family)) continue;
+      for (const arm_result& a : c.arms) {
+        const bool first = a.name.starts_with(first_of_process);
+        const std::string depth = first ? a.name.substr(first_of_process.size()) : a.name;
+        for (const observation& o : a.trials) {
+          if (!comparable(o)) continue;
+          std::vector<call_record> rows;
+          std::copy_if(o.calls.begin(), o.calls.end(), std::back_inserter(rows),
+                       [](const call_record& call) { return call.swept.has_value(); });
+          if (rows.empty()) continue;
+          const std::string name = c.name.substr(family.size());
+          swept_operation& into = found[stack_label(r)][{name, first}];
+          if (!into.rows.empty() && rank(depth) < rank(into.depth)) continue;
+          if (into.rows.empty() || rank(depth) > rank(into.depth))
+            into = {.name = name, .first = first, .depth = depth};
+          into.driver_calls = measured(o, "driver calls of a clean run");
+          into.rows_a_second = measured(o, "rows a second");
+          for (call_record& row : rows) add(into.rows, std::move(row));
+        }
+      }
+    }
+  }
+  std::map<std::string, std::vector<swept_operation>> by_stack;
+  for (auto& [stack, all] : found)
+    for (auto& [name, o] : all) by_stack[stack].push_back(std::move(o));
+  return by_stack;
+}
+
+std::uint64_t runs_of(const swept_calls& row) {
+  const std::uint64_t often = (row.once ? 1 : 0) + (row.for_good ? 1 : 0);
+  return row.calls * std::max<std::uint64_t>(1, row.codes.size()) * often;
+}
+
+bool poisons_process(const swept_calls& row) {
+  return !row.afresh.empty() && !is_success(row.afresh);
+}
+
+bool poisons_handle(const swept_calls& row) {
+  return is_success(row.afresh);
+}
+
+std::string repeats(const swept_operation& o, const swept_calls& row) {
+  return fmt::format("cufault sweep {}/{} --row {}:{}:{}{}={}", o.name, o.first ? "first" : "further",
+                     row.caller, row.function, row.first, row.once ? "" : "+",
+                     row.codes.empty() ? "" : row.codes.front());
+}
+
+std::size_t print_atlas(std::ostream& out, std::span<const record> records, table_style style,
+                        atlas_extent extent) {
+  std::size_t count = 0;
+  for (const auto& [stack, all] : operations_in(records)) {
+    heading(out, stack, 3, style);
+    print_overview(out, all, style);
+    if (extent == atlas_extent::all) print_all(out, all, style);
+    count += all.size();
+  }
+  return count;
+}
+
+}  // namespace cufault

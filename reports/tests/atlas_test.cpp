@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/atlas.hpp"
+
+#include "reports/tests/examples.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+#include <string>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+call_record row(const std::string& function, const std::string& status, swept_calls s = {}) {
+  call_record c = call(function + " of libcublas: UNKNOWN once", status);
+  s.function = function;
+  s.caller = "libcublas";
+  s.codes = {"UNKNOWN"};
+  s.once = true;
+  s.calls = s.first = 1;
+  if (is_success(status) && s.numbers.empty()) s.numbers = right;
+  if (s.again.empty()) s.again = right;
+  if (s.handle.empty()) s.handle = right;
+  c.swept = s;
+  return c;
+}
+
+record sweep_record(const std::string& arm, std::vector<call_record> rows, const char* gpu = "NVIDIA H200") {
+  observation o;
+  o.ended = outcome::completed;
+  o.calls = std::move(rows);
+  o.measurements = {{"driver calls of a clean run", 24, ""}};
+  arm_result a;
+  a.name = arm;
+  a.trials = {o};
+  record r;
+  r.stack = {{"gpu", {{"name", gpu}}}, {"keys", {{"cublas", "13.1.0"}, {"driver", "580.1"}}}};
+  r.cases = {{"sweep.sgemm", "", {a}}};
+  return r;
+}
+
+std::string atlas_of(const std::vector<record>& records) {
+  std::ostringstream out;
+  print_atlas(out, records, table_style::text);
+  return out.str();
+}
+
+TEST(atlas, keeps_the_deepest_sweep_and_puts_shards_together) {
+  const std::vector<record> records{sweep_record("thin", {row("cuA", internal)}),
+                                    sweep_record("every", {row("cuB", internal), row("cuC", internal)}),
+                                    sweep_record("every", {row("cuC", internal), row("cuD", internal)}),
+                                    sweep_record("grouped", {row("cuE", internal)}),
+                                    sweep_record("first_thin", {row("cuF", internal)})};
+  const auto found = operations_in(records);
+  ASSERT_THAT(found, SizeIs(1));
+  const auto& all = found.begin()->second;
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].depth, "every");
+  EXPECT_THAT(all[0].rows, SizeIs(3));
+  EXPECT_FALSE(all[0].first);
+  EXPECT_EQ(all[1].depth, "thin");
+  EXPECT_TRUE(all[1].first);
+}
+
+TEST(atlas, adds_up_what_shards_have_of_a_row_but_not_the_same_sweep_twice) {
+  auto first = row("cuA", internal), second = first;
+  first.swept->calls = 2, first.swept->first = 1;
+  second.swept->calls = 3, second.swept->first = 4;
+  const std::vector<record> records{sweep_record("every", {second}), sweep_record("every", {first}),
+                                    sweep_record("every", {first})};
+  const auto found = operations_in(records);
+  ASSERT_THAT(found.begin()->second.at(0).rows, SizeIs(1));
+  const swept_calls& sum = *found.begin()->second[0].rows[0].swept;
+  EXPECT_EQ(sum.calls, 5U);
+  EXPECT_EQ(sum.first, 1U);
+}
+
+TEST(atlas, tells_poison_of_the_process_from_that_of_the_handle) {
+  swept_calls s;
+  EXPECT_FALSE(poisons_process(s) || poisons_handle(s));
+  s.again = s.afresh = internal;
+  EXPECT_TRUE(poisons_process(s) && !poisons_handle(s));
+  s.afresh = right;
+  EXPECT_TRUE(poisons_handle(s) && !poisons_process(s));
+}
+
+TEST(atlas, says_what_a_failure_leads_to) {
+  const std::string text = atlas_of({sweep_record(
+      "every", {row("cuStatus", internal), row("cuLeak", no_memory, {.left_bytes = 4096}),
+                row("cuPoison", internal, {.again = internal, .afresh = internal}), row("cuSwallow", success),
+                row("cuWrong", success, {.numbers = wrong}), row("cuCrash", "crashed: SIGSEGV")})});
+  const auto section = [&](const std::string& title) {
+    const auto at = text.find(title);
+    if (at == std::string::npos) return std::string();
+    return text.substr(at, text.find("\n\nWhat ", at + 1) - at);
+  };
+  EXPECT_THAT(section("What a status means"), HasSubstr("cuPoison, cuStatus of libcublas"));
+  EXPECT_THAT(section("What poisons the process"), HasSubstr("cuPoison"));
+  EXPECT_THAT(section("What poisons the handle"), HasSubstr("None."));
+  EXPECT_THAT(section("What leaves device memory"),
+              HasSubstr("4096        cufault sweep sgemm/further --row libcublas:cuLeak:1=UNKNOWN"));
+  EXPECT_THAT(section("What is swallowed"), HasSubstr("cuSwallow"));
+  EXPECT_THAT(section("What is swallowed"), Not(HasSubstr("cuWrong")));
+  EXPECT_THAT(section("What ends in SUCCESS and wrong"), HasSubstr("cuWrong"));
+  EXPECT_THAT(section("What crashes"), HasSubstr("crashed: SIGSEGV"));
+}
+
+TEST(atlas, says_nothing_of_what_was_not_reached) {
+  swept_calls s;
+  s.reached = false;
+  EXPECT_THAT(atlas_of({sweep_record("every", {row("cuNever", internal, s)})}), Not(HasSubstr("cuNever")));
+}
+
+TEST(atlas, keeps_stacks_apart) {
+  const auto text = atlas_of({sweep_record("thin", {row("cuA", internal)}),
+                              sweep_record("thin", {row("cuA", internal)}, "NVIDIA B200")});
+  EXPECT_THAT(text, HasSubstr("H200"));
+  EXPECT_THAT(text, HasSubstr("B200"));
+}
+
+TEST(atlas, rows_survive_the_way_through_a_record) {
+  const record r = sweep_record("every", {row("cuLeak", no_memory, {.left_bytes = 4096})});
+  nlohmann::json j = r.cases[0].arms[0].trials[0];
+  const observation back = observation_from(json_cursor{parse_json("test", j.dump())});
+  ASSERT_TRUE(back.calls.at(0).swept.has_value());
+  EXPECT_EQ(nlohmann::json(*back.calls[0].swept),
+            nlohmann::json(*r.cases[0].arms[0].trials[0].calls[0].swept));
+  j["calls"][0]["swept"]["calls"] = -1;
+  EXPECT_THROW(observation_from(json_cursor{parse_json("test", j.dump())}), input_error);
+  j["calls"][0]["swept"]["calls"] = 1;
+  j["calls"][0]["swept"]["call"] = 1;
+  EXPECT_THROW(observation_from(json_cursor{parse_json("test", j.dump())}), input_error);
+}
+
+}  // namespace
+}  // namespace cufault
