@@ -12,6 +12,7 @@
 #include "harness/host_faults.hpp"
 #include "harness/preloaded.hpp"
 #include "harness/lt_problem.hpp"
+#include "harness/preloaded.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
 
