@@ -192,7 +192,8 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
       for (const auto& c : r.cases) {
         if (control_unresolved(c)) continue;
         if (!what.untestable.empty()) continue;
-        for (const auto& arm : c.arms)
+        for (const auto& arm : c.arms) {
+          if (!arm.twin_of.empty()) continue;  // what is made up proves nothing
           if (auto said = says_of(what, c, arm)) {
             claim_evidence e{.case_name = c.name,
                              .arm = arm.name,
@@ -203,6 +204,7 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
             if (std::find(v.evidence.begin(), v.evidence.end(), e) == v.evidence.end())
               v.evidence.push_back(std::move(e));
           }
+        }
       }
     v.verdict = verdict_of(what, v.evidence);
     verdicts.push_back(std::move(v));

@@ -42,6 +42,7 @@ struct arm_result {
   bool covered = false;      ///< whether an expectation holds for it on this stack
   std::string against = {};  ///< the fault arm that a remedy in place from the start answers; else empty
   std::string races = {};    ///< why its outcome may differ from trial to trial; empty: it must not
+  std::string twin_of = {};  ///< of an injected fault: the fault arm that has it for real
 };
 
 /// A signature that an arm's trials showed, and how many of them did.

@@ -72,6 +72,7 @@ nlohmann::json arm_json(const arm_result& arm) {
                       {"covered", arm.covered}};
   if (!arm.against.empty()) j["against"] = arm.against;
   if (!arm.races.empty()) j["races"] = arm.races;
+  if (!arm.twin_of.empty()) j["twin_of"] = arm.twin_of;
   return j;
 }
 
@@ -95,7 +96,7 @@ std::vector<std::string> strings_from(const json_cursor& at) {
 
 arm_result arm_from(const json_cursor& at) {
   at.only({"name", "kind", "claims", "failures", "summary", "trials", "verdict", "why", "expectation",
-           "covered", "against", "races"});
+           "covered", "against", "races", "twin_of"});
   arm_result arm{.name = at.at("name").string(),
                  .kind = arm_kind_from(at.at("kind")),
                  .claims = strings_from(at.at("claims")),
@@ -108,6 +109,7 @@ arm_result arm_from(const json_cursor& at) {
                  .covered = at.at("covered").boolean()};
   if (at.has("against")) arm.against = at.at("against").string();
   if (at.has("races")) arm.races = at.at("races").string();
+  if (at.has("twin_of")) arm.twin_of = at.at("twin_of").string();
   for (const auto& item : at.at("trials").items()) arm.trials.push_back(observation_from(item));
   return arm;
 }

@@ -270,6 +270,7 @@ void print_causes(std::ostream& out, const std::string& status, std::span<const 
       if (control_unresolved(c)) continue;
       for (const auto& arm : c.arms) {
         if (arm.kind != arm_kind::fault) continue;  // remedies and dead ends begin with a fault of these
+        if (!arm.twin_of.empty()) continue;         // what is injected stands for one of these
         for (const auto& o : arm.trials)
           for (const auto& call : o.calls) {
             // What a sweep makes fail is no way that anybody meets.
@@ -291,6 +292,30 @@ void print_causes(std::ostream& out, const std::string& status, std::span<const 
   }
   print_table(out, {"call", "arm", "what it does", "stack"}, rows, style);
   out << fmt::format("{} by {}\n", plural(rows.size(), "way"), plural(found.size(), "call"));
+}
+
+void print_twins(std::ostream& out, const std::vector<twin_comparison>& twins, table_style style) {
+  std::vector<row> rows;
+  std::map<std::string, std::size_t> counts;
+  for (const auto& t : twins) {
+    ++counts[t.verdict];
+    const row cells{t.of.case_name, t.of.natural, t.of.twin, t.verdict, t.stack};
+    rows.push_back(cells);
+    if (style == table_style::markdown) {
+      rows.back().push_back(fmt::format("{}", fmt::join(t.differences, "\n")));
+      continue;
+    }
+    for (const auto& line : t.differences) rows.push_back({"", "", "", "", "  " + line});
+  }
+  row head{"case", "natural arm", "injected twin", "agrees?", "stack"};
+  if (style == table_style::markdown)
+    head.emplace_back("where it differs; expected is what the natural arm came to");
+  if (!rows.empty()) print_table(out, head, rows, style);
+  std::vector<std::string> words;
+  for (const auto& [verdict, count] : counts) words.push_back(fmt::format("{} {}", count, verdict));
+  out << fmt::format(
+      "{}: {}\n", plural(twins.size(), "comparison"),
+      words.empty() ? "no arm has an injected twin" : fmt::format("{}", fmt::join(words, ", ")));
 }
 
 }  // namespace cufault

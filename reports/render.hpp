@@ -5,6 +5,7 @@
 #include "reports/claims.hpp"
 #include "reports/record.hpp"
 #include "reports/table.hpp"
+#include "reports/twins.hpp"
 
 #include <iosfwd>
 #include <span>
@@ -28,8 +29,11 @@ int print_differences(std::ostream& out, std::span<const record> records, table_
                       missing_arms missing = missing_arms::shown);
 
 /// Every call that returned a status, with the fault arm that made it and the stacks on which it did: what that status
-/// can mean. Cases whose control is unresolved are left out.
+/// can mean. Cases whose control is unresolved are left out, and injected twins.
 void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
                   table_style style);
+
+/// Injected twins beside their natural arms: whether they agree, on which stack, and if not, where they differ.
+void print_twins(std::ostream& out, const std::vector<twin_comparison>& twins, table_style style);
 
 }  // namespace cufault

@@ -44,6 +44,7 @@ record example() {
   first.why = "expected this; seen that";
   first.expectation = "memory.leak.json:4";
   first.covered = true;
+  first.twin_of = "another";
   r.cases = {{.name = "memory.leak",
               .summary = "handles leak",
               .arms = {first, arm(arm_kind::control, {}, "control")}},
@@ -94,6 +95,7 @@ TEST(record, comes_back_from_json_with_every_field) {
   EXPECT_EQ(a.why, b.why);
   EXPECT_EQ(a.expectation, b.expectation);
   EXPECT_EQ(a.covered, b.covered);
+  EXPECT_EQ(a.twin_of, b.twin_of);
   EXPECT_EQ(a.trials.at(1).rung, 128);
 }
 

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/twins.hpp"
+
+#include "reports/claims.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+const case_result* case_of(const record& r, const std::string& name) {
+  const auto found =
+      std::find_if(r.cases.begin(), r.cases.end(), [&](const case_result& c) { return c.name == name; });
+  return found != r.cases.end() ? &*found : nullptr;
+}
+
+const arm_result* arm_of(const case_result* c, const std::string& name) {
+  if (c == nullptr) return nullptr;
+  const auto found =
+      std::find_if(c->arms.begin(), c->arms.end(), [&](const arm_result& a) { return a.name == name; });
+  return found != c->arms.end() ? &*found : nullptr;
+}
+
+/// Of each stated rung, or of all trials where there are none: the signatures, each once.
+std::map<std::optional<std::int64_t>, std::vector<signature>> by_rung(const arm_result& arm) {
+  std::map<std::optional<std::int64_t>, std::vector<signature>> found;
+  for (const observation& o : arm.trials) {
+    if (o.refined) continue;
+    auto& here = found[o.rung];
+    if (auto s = signature_of(o); std::find(here.begin(), here.end(), s) == here.end())
+      here.push_back(std::move(s));
+  }
+  return found;
+}
+
+/// How signatures of the twin differ from those of its natural arm: a line each.
+std::vector<std::string> differences(const std::vector<signature>& natural,
+                                     const std::vector<signature>& twin) {
+  if (natural.size() == 1 && twin.size() == 1) {
+    auto lines = differing_steps(natural.front(), twin.front());
+    if (!lines.empty()) return lines;
+  }
+  return {fmt::format("expected {}; seen {}", describe(natural), describe(twin))};
+}
+
+/// Empty where they agree.
+std::vector<std::string> differences(const arm_result& natural, const arm_result& twin) {
+  const bool races = !natural.races.empty() || !twin.races.empty();
+  const auto expected = by_rung(natural), seen = by_rung(twin);
+  std::map<std::vector<std::string>, std::vector<std::string>> rungs_of;  // lines -> where
+  for (const auto& [rung, signatures] : expected) {
+    const auto of_twin = seen.find(rung);
+    std::vector<std::string> lines;
+    if (of_twin == seen.end()) {
+      lines = {"the twin has no such rung"};
+    } else {
+      const bool shared = std::find_first_of(signatures.begin(), signatures.end(), of_twin->second.begin(),
+                                             of_twin->second.end()) != signatures.end();
+      if (races ? shared : signatures == of_twin->second) continue;
+      lines = differences(signatures, of_twin->second);
+    }
+    rungs_of[lines].push_back(rung ? std::to_string(*rung) : "");
+  }
+  for (const auto& [rung, signatures] : seen)
+    if (!expected.contains(rung))
+      rungs_of[{"the natural arm has no such rung"}].push_back(rung ? std::to_string(*rung) : "");
+  std::vector<std::string> all;
+  for (const auto& [lines, rungs] : rungs_of) {
+    const std::string where =
+        rungs == std::vector<std::string>{""}
+            ? ""
+            : fmt::format("rung{} {}: ", rungs.size() == 1 ? "" : "s", fmt::join(rungs, ", "));
+    for (const std::string& line : lines) all.push_back(where + line);
+  }
+  return all;
+}
+
+/// Why nothing can be said of an arm; empty if something can.
+std::string unmeasured(const arm_result* arm, const std::string& name) {
+  if (arm == nullptr || arm->trials.empty()) return name + " was not run";
+  for (const observation& o : arm->trials)
+    if (!comparable(o)) return fmt::format("{}: {}", name, why_not_comparable(o));
+  return {};
+}
+
+twin_comparison compare(const twin_pair& pair, const case_result& both, std::string stack) {
+  const arm_result* const natural = arm_of(&both, pair.natural);
+  const arm_result* const twin = arm_of(&both, pair.twin);
+  twin_comparison c{.of = pair, .stack = std::move(stack), .verdict = "not measured yet", .differences = {}};
+  if (control_unresolved(both)) c.differences.emplace_back("without a working control nothing is proved");
+  for (const auto& [arm, name] : {std::pair{natural, pair.natural}, std::pair{twin, pair.twin}})
+    if (auto why = unmeasured(arm, name); !why.empty()) c.differences.push_back(std::move(why));
+  if (!c.differences.empty()) return c;
+  c.differences = differences(*natural, *twin);
+  c.verdict = c.differences.empty() ? "agrees" : "differs";
+  return c;
+}
+
+}  // namespace
+
+std::vector<twin_comparison> compare_twins(std::vector<record> records, std::span<const twin_pair> known) {
+  std::set<twin_pair> pairs(known.begin(), known.end());
+  for (const record& r : records)
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms)
+        if (!a.twin_of.empty()) pairs.insert({c.name, a.twin_of, a.name});
+  const auto stacks = merged_by_stack(std::move(records));
+  std::vector<twin_comparison> all;
+  for (const twin_pair& pair : pairs) {
+    const std::size_t before = all.size();
+    // A stack that nobody ran the twin on says nothing of it.
+    for (const record& r : stacks) {
+      const case_result* const both = case_of(r, pair.case_name);
+      if (arm_of(both, pair.twin) != nullptr) all.push_back(compare(pair, *both, stack_label(r)));
+    }
+    if (all.size() == before)
+      all.push_back({.of = pair,
+                     .stack = {},
+                     .verdict = "not measured yet",
+                     .differences = {pair.twin + " was not run"}});
+  }
+  return all;
+}
+
+}  // namespace cufault

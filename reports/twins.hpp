@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/record.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// A fault arm that has its cause for real, and the one for which libcufault.so makes it up.
+struct twin_pair {
+  std::string case_name, natural, twin;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes part of what is generated for a 0
+  friend auto operator<=>(const twin_pair&, const twin_pair&) = default;
+};
+
+struct twin_comparison {
+  twin_pair of;
+  std::string stack;                     ///< stack_label(); empty where no record has anything of the two
+  std::string verdict;                   ///< "agrees", "differs", "not measured yet"
+  std::vector<std::string> differences;  ///< why it differs, or what is not measured: a line each
+};
+
+/// Compares each twin that the records name, and those of `known` beside them, with its natural arm: by signature, rung by rung where they
+/// have some; refined rungs do not count. Arms that race agree where they share a signature. A pair that several stacks observed is compared
+/// on each of them, by the latest record that has the arm. In the order of case, natural arm, twin and stack.
+std::vector<twin_comparison> compare_twins(std::vector<record> records,
+                                           std::span<const twin_pair> known = {});
+
+}  // namespace cufault
