@@ -61,6 +61,16 @@ std::vector<failure_case>& registry() {
   return cases;
 }
 
+std::string defect_of_twin(const failure_case& c, const arm& a) {
+  const auto natural =
+      std::find_if(c.arms.begin(), c.arms.end(), [&](const arm& other) { return other.name == a.twin_of; });
+  if (natural == c.arms.end() || natural->kind != arm_kind::fault || a.kind != arm_kind::fault)
+    return fmt::format("there is no fault arm '{}' for it to be the twin of", a.twin_of);
+  if (!natural->twin_of.empty())
+    return fmt::format("'{}', which it is the twin of, is a twin itself", a.twin_of);
+  return {};
+}
+
 }  // namespace
 
 arm& failure_case::add(std::string name, arm_kind kind, std::string summary, std::function<void(trial&)> body,
@@ -82,7 +92,9 @@ std::string defect_of(const failure_case& c) {
   }
   std::set<std::string> names;
   for (const auto& a : c.arms) {
-    if (const auto defect = defect_of(a); !defect.empty()) return fmt::format("arm '{}': {}", a.name, defect);
+    auto defect = defect_of(a);
+    if (defect.empty() && !a.twin_of.empty()) defect = defect_of_twin(c, a);
+    if (!defect.empty()) return fmt::format("arm '{}': {}", a.name, defect);
     if (!names.insert(a.name).second) return fmt::format("two arms are named '{}'", a.name);
   }
   for (const auto& a : c.arms) {

@@ -57,6 +57,7 @@ struct arm {
   std::string summary{};              ///< one line
   std::vector<std::string> claims{};  ///< IDs in cases/claims.json that it tests
   std::string against{};              ///< for a remedy in place from the start: the fault arm that it answers
+  std::string twin_of{};              ///< for a fault that is injected: the fault arm that has it for real
   std::function<void(trial&)> body{};  ///< runs in a process of its own
   need needs = need::gpu;
   std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets

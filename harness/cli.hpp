@@ -27,7 +27,7 @@ inline constexpr int exit_gate = 1, exit_unresolved = 2, exit_skipped = 77, exit
 enum class test_tier { quick, full, nightly };  ///< each has all that is in the one before
 
 struct run_arguments {
-  std::vector<std::string> names;  ///< cases, families, or CASE/ARM; all cases if empty
+  std::vector<std::string> names;  ///< cases, families, or CASE/ARM, where * is anything; all cases if empty
   run_mode mode = run_mode::observe;
   std::filesystem::path records = "records", expectations;
   target where;
@@ -68,6 +68,7 @@ int bless(const bless_arguments& arguments);
 int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
 int show_record(const std::filesystem::path& file, bool markdown);
 int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
+int show_twins(const std::vector<std::filesystem::path>& records, bool markdown);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
 int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
 int inject(const inject_arguments& arguments);               ///< becomes the command

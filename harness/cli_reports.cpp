@@ -206,6 +206,7 @@ int list_cases(bool json) {
                       {"claims", a.claims},
                       {"quick", p.tier == "quick" && is_quick(c, a)},
                       {"races", a.races},
+                      {"twin_of", a.twin_of},
                       {"other_cublas", a.other_cublas},
                       {"needs", a.needs == need::gpu ? "gpu" : "host"}});
     }
@@ -437,6 +438,15 @@ int show_atlas(const std::vector<fs::path>& records, bool overview, bool markdow
   const auto extent = overview ? atlas_extent::overview : atlas_extent::all;
   if (print_atlas(std::cout, loaded, style(markdown), extent) == 0)
     throw usage_error("no sweep is among these records; `cufault sweep` makes them");
+  return 0;
+}
+
+int show_twins(const std::vector<fs::path>& records, bool markdown) {
+  std::vector<twin_pair> known;
+  for (const failure_case& c : all_cases())
+    for (const arm& a : c.arms)
+      if (!a.twin_of.empty()) known.push_back({c.name, a.twin_of, a.name});
+  print_twins(std::cout, compare_twins(load_judged(records), known), style(markdown));
   return 0;
 }
 

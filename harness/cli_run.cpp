@@ -13,6 +13,7 @@
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
+#include <fnmatch.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -50,6 +51,11 @@ std::vector<const arm*> part_of(const std::vector<const arm*>& arms, std::pair<i
   return controls_alone ? std::vector<const arm*>{} : mine;
 }
 
+/// CASE/ARM, with * for whatever there is: "*/*_injected" are all injected twins.
+bool names_arm(const std::string& name, const failure_case& c, const arm& a) {
+  return fnmatch(name.c_str(), (c.name + "/" + a.name).c_str(), 0) == 0;
+}
+
 /// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
 /// is proved).
 std::vector<selected_case> select(const std::vector<std::string>& names, test_tier tier) {
@@ -65,11 +71,13 @@ std::vector<selected_case> select(const std::vector<std::string>& names, test_ti
           names.empty() && in_tier && (tier == test_tier::nightly || properties_of(c).tier != "nightly");
       for (const std::string& name : names) {
         const bool whole = name == c.name || c.name.starts_with(name + ".");
-        const bool only_this = name == c.name + "/" + a.name;
+        const bool only_this = names_arm(name, c, a);
         // Without a working control nothing is proved, nor by a remedy without the fault that it answers.
-        const bool control_of_it = a.kind == arm_kind::control && name.starts_with(c.name + "/");
+        const bool control_of_it = a.kind == arm_kind::control &&
+                                   std::any_of(c.arms.begin(), c.arms.end(),
+                                               [&](const arm& other) { return names_arm(name, c, other); });
         const bool answered_by_it = std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& other) {
-          return other.against == a.name && name == c.name + "/" + other.name;
+          return other.against == a.name && names_arm(name, c, other);
         });
         if (whole || only_this) understood.insert(name);
         asked = asked || (whole && in_tier) || only_this || control_of_it || answered_by_it;

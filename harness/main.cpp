@@ -79,7 +79,7 @@ int dispatch(int argc, char** argv) {
     running.mode = mode == "gate" ? run_mode::gate : run_mode::observe;
     return run_cases(running);
   });
-  run->add_option("CASE", running.names, "cases to run");
+  run->add_option("CASE", running.names, "cases to run; in CASE/ARM a * is anything: '*_injected'");
   run->add_option("--mode", mode, "observe: report; gate: fail on anything unexpected")
       ->check(CLI::IsMember({"observe", "gate"}))
       ->capture_default_str();
@@ -224,6 +224,16 @@ int dispatch(int argc, char** argv) {
       ->check(CLI::ExistingPath);
   atlas->add_flag("--overview", overview, "one line an operation");
   atlas->add_flag("--markdown", markdown, "as Markdown");
+
+  auto* twins =
+      command("twins", "Injected twins of fault arms: do they come to what the natural arms came to?", [&] {
+        if (records.empty()) records.push_back(default_recorded());
+        return show_twins(records, markdown);
+      });
+  twins
+      ->add_option("RECORD", records, "records or folders of records (default: those that come with cufault)")
+      ->check(CLI::ExistingPath);
+  twins->add_flag("--markdown", markdown, "as a Markdown table");
 
   inject_arguments injection;
   auto* inject_command =

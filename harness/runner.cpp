@@ -280,6 +280,7 @@ arm_result run_arm(const failure_case& c, const arm& a, const runner_options& op
   result.kind = a.kind;
   result.claims = a.claims;
   result.against = a.against;
+  result.twin_of = a.twin_of;
   result.races = a.races;
   result.failures = c.failures;
   result.summary = a.summary;

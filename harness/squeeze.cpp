@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace cufault {
 
@@ -24,6 +25,11 @@ squeeze::squeeze(device_memory& device, std::uint64_t leave_free, unsigned block
   const std::uint64_t before = device_.free_bytes();
   if (before + granule < leave_free) {
     throw not_enough_memory(fmt::format("cannot leave {} bytes free: only {} are", leave_free, before));
+  }
+  if (device_.pretend_free(leave_free)) {
+    pretended_ = true;
+    free_ = leave_free;
+    return;
   }
   try {
     // One large block is quick; what it cannot reach is filled with ever smaller ones.
@@ -65,6 +71,7 @@ void squeeze::release() {
 }
 
 void squeeze::release_half() {
+  if (pretended_) return release();
   std::uint64_t returned = 0;
   const std::uint64_t half = held_ / 2;
   while (!blocks_.empty() && returned < half) {
@@ -76,6 +83,7 @@ void squeeze::release_half() {
 }
 
 void squeeze::forget() {
+  if (std::exchange(pretended_, false)) device_.pretend_no_more();
   blocks_.clear();
   held_ = 0;
 }

@@ -37,6 +37,10 @@ class device_memory {
   virtual void release(void* p) = 0;
   /// The driver maps memory in pieces of this size; smaller allocations share a piece.
   [[nodiscard]] virtual std::uint64_t granule() const { return 2_MiB; }
+  /// In an injected twin (harness/twins.hpp): from now on allocations beyond these bytes fail, and the driver reports no more as free.
+  /// False elsewhere, where a squeeze has to hold memory.
+  virtual bool pretend_free(std::uint64_t /*bytes*/) { return false; }
+  virtual void pretend_no_more() {}
 };
 
 /// The current device, by cudaMalloc. Allocation failures leave no last error behind.
@@ -51,6 +55,7 @@ class stream_ordered_memory final : public device_memory {
   void release(void* p) override;
   /// The pool grows in pieces of this size.
   [[nodiscard]] std::uint64_t granule() const override { return 32_MiB; }
+  bool pretend_free(std::uint64_t bytes) override;  ///< for good, since the pool keeps what is freed
 
   void keep(std::uint64_t bytes);                      ///< what it may keep at most (its release threshold)
   void trim();                                         ///< cudaMemPoolTrimTo(pool, 0); waits for nothing
@@ -77,7 +82,7 @@ class not_enough_memory : public not_provoked {
 /// remainder takes. Leaving 0 means that not even one granule can be allocated any more; the driver goes on
 /// reporting a small remainder as free that nobody can have. Throws memory_moved when what became free or was
 /// taken does not add up, not_enough_memory when less than `leave_free` is free to begin with. The device
-/// must outlive it.
+/// must outlive it. In an injected twin it holds nothing and the driver is made to say so: then exactly `leave_free` bytes are left.
 class squeeze {
  public:
   squeeze(device_memory& device, std::uint64_t leave_free, unsigned blocks = 1);
@@ -105,10 +110,12 @@ class squeeze {
   std::vector<block> blocks_;
   std::uint64_t held_ = 0, free_ = 0;
   double milliseconds_ = 0;
+  bool pretended_ = false;  // an injected twin's
 };
 
 /// Another process that squeezes the same device, to `leave_free` bytes. It is `cufault neighbour`, started
-/// by this program, and ends with it. Throws not_provoked with its words when it cannot.
+/// by this program, and ends with it. Throws not_provoked with its words when it cannot. In an injected twin there is none, but what it
+/// would have left is this process's budget.
 class neighbour {
  public:
   neighbour(int device, std::uint64_t leave_free);

@@ -4,6 +4,7 @@
 #include "harness/process.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <cuda_runtime.h>
 #include <fmt/format.h>
@@ -22,6 +23,11 @@
 namespace cufault {
 namespace {
 
+bool budget_in_twin(std::uint64_t bytes) {
+  if (in_twin()) set_rules(fmt::format(R"({{"rules": [{{"budget_bytes": {}}}]}})", bytes));
+  return in_twin();
+}
+
 class cuda_device_memory final : public device_memory {
  public:
   std::uint64_t free_bytes() override {
@@ -38,6 +44,8 @@ class cuda_device_memory final : public device_memory {
     return nullptr;
   }
   void release(void* p) override { cudaFree(p); }
+  bool pretend_free(std::uint64_t bytes) override { return budget_in_twin(bytes); }
+  void pretend_no_more() override { set_rules(""); }
 };
 
 std::string read_line(int fd) {
@@ -79,6 +87,10 @@ void stream_ordered_memory::release(void* p) {
   cudaFreeAsync(p, nullptr);
 }
 
+bool stream_ordered_memory::pretend_free(std::uint64_t bytes) {
+  return budget_in_twin(bytes);
+}
+
 void stream_ordered_memory::keep(std::uint64_t bytes) {
   require(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &bytes));
 }
@@ -94,6 +106,10 @@ std::uint64_t stream_ordered_memory::reserved_bytes() const {
 }
 
 neighbour::neighbour(int device, std::uint64_t leave_free) {
+  if (budget_in_twin(leave_free)) {
+    free_ = leave_free;
+    return;
+  }
   std::array<int, 2> to{}, from{};
   if (pipe2(to.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
   if (pipe2(from.data(), O_CLOEXEC) != 0) {
@@ -134,6 +150,7 @@ neighbour::~neighbour() {
 }
 
 void neighbour::release() {
+  if (in_twin()) set_rules("");
   if (hold_ >= 0) close(hold_);
   hold_ = -1;
   if (process_ > 0) {

@@ -75,6 +75,26 @@ TEST(cases, need_arms_that_can_run) {
   EXPECT_THAT(arm_defect_after([](arm& a) { a.preload = {"a.so:b.so"}; }), HasSubstr("'a.so:b.so'"));
 }
 
+TEST(cases, need_a_natural_fault_for_every_injected_twin) {
+  const auto with_twin_of = [](const char* natural, arm_kind kind = arm_kind::fault) {
+    return defect_after([&](failure_case& c) {
+      c.arms.push_back(arm_of(kind, "injected"));
+      c.arms.back().twin_of = natural;
+      c.arms.push_back(arm_of(arm_kind::fault, "injected_too"));
+      c.arms.back().twin_of = "fault_2";
+    });
+  };
+  EXPECT_EQ(with_twin_of("fault_2"), "");
+  EXPECT_EQ(with_twin_of("nothing"),
+            "arm 'injected': there is no fault arm 'nothing' for it to be the twin of");
+  EXPECT_EQ(with_twin_of("control"),
+            "arm 'injected': there is no fault arm 'control' for it to be the twin of");
+  EXPECT_EQ(with_twin_of("fault_2", arm_kind::dead_end),
+            "arm 'injected': there is no fault arm 'fault_2' for it to be the twin of");
+  EXPECT_EQ(with_twin_of("injected_too"),
+            "arm 'injected': 'injected_too', which it is the twin of, is a twin itself");
+}
+
 TEST(cases, need_more_than_one_trial_of_an_arm_that_races) {
   const auto racing = [](int repeats) {
     return arm_defect_after([&](arm& a) {

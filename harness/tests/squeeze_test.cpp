@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 
 namespace cufault {
 namespace {
@@ -34,7 +35,15 @@ class fake_device final : public device_memory {
     taken_ -= found->second;
     sizes_.erase(found);
   }
+  bool pretend_free(std::uint64_t bytes) override {
+    if (pretends) pretended = bytes;
+    return pretends;
+  }
+  void pretend_no_more() override { pretended.reset(); }
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
+
+  bool pretends = false;  // as in an injected twin
+  std::optional<std::uint64_t> pretended;
 
   std::uint64_t others = 0;
   std::uint64_t largest_block = UINT64_MAX;
@@ -91,6 +100,24 @@ TEST(squeeze, forgets_blocks_that_a_reset_destroyed) {
     EXPECT_EQ(held.held_bytes(), 0U);
   }
   EXPECT_EQ(device.taken(), 10_GiB) << "the destructor must not touch them";
+}
+
+TEST(squeeze, takes_nothing_of_a_device_that_pretends) {
+  fake_device device(10_GiB);
+  device.pretends = true;
+  {
+    squeeze held(device, 48_MiB);
+    EXPECT_EQ(device.pretended, 48_MiB);
+    EXPECT_EQ(held.free_bytes(), 48_MiB);
+    EXPECT_EQ(held.held_bytes(), 0U);
+    held.release_half();
+    EXPECT_EQ(device.pretended, std::nullopt);
+  }
+  { const squeeze held(device, 0); }
+  EXPECT_EQ(device.pretended, std::nullopt) << "its end must end the pretence";
+  EXPECT_EQ(device.allocations, 0);
+  EXPECT_THROW(squeeze(device, 20_GiB), not_enough_memory);
+  EXPECT_EQ(device.pretended, std::nullopt);
 }
 
 TEST(squeeze, ends_at_the_remainder_that_nobody_can_have) {
