@@ -45,7 +45,7 @@ void need_compat() {
 // ---- faults ----
 
 void compat_in_front(trial& t) {
-  need_compat();
+  if (!in_twin()) need_compat();
   int devices = 0, version = 0;
   observe(cudaGetDeviceCount(&devices));
   create_and_multiply();
@@ -55,12 +55,19 @@ void compat_in_front(trial& t) {
 
 /// Each in a process of its own, since a runtime asks its driver once. The stand-in has no devices: one that is accepted gives
 /// cudaErrorNoDevice. The rule is that a driver of the runtime's own major version, or of a later one, is accepted; S1-12 is about
-/// the former, the others are measured beside it. With a runtime of minor version 0 none can be a little older.
+/// the former, the others are measured beside it. With a runtime of minor version 0 none can be a little older. Injected, the
+/// machine's own driver says it has none.
 void drivers_of_many_versions(trial& t) {
   constexpr int major = CUDART_VERSION / 1000 * 1000;
   for (const int version : {major - 1000, major - 910, major, major + 10, major + 90, major + 1000}) {
     t.in_forked_child([&] {
-      setenv("CUFAULT_FAKE_DRIVER_VERSION", std::to_string(version).c_str(), 1);
+      if (in_twin()) {
+        set_rules(fmt::format(
+            R"({{"rules": [{{"driver_version": {}}}, {{"function": "cuInit", "return": "NO_DEVICE"}}]}})",
+            version));
+      } else {
+        setenv("CUFAULT_FAKE_DRIVER_VERSION", std::to_string(version).c_str(), 1);
+      }
       int devices = 0;
       const cudaError_t counted = observe(cudaGetDeviceCount(&devices));
       const bool accepted = counted == cudaErrorNoDevice;
@@ -124,6 +131,13 @@ failure_case driver_mismatch() {
   add("retry_alone", arm_kind::dead_end, "the same calls again", call_again, need::host, code("803"));
   add("reset_the_device", arm_kind::dead_end, "cudaDeviceReset between two tries", reset_the_device,
       need::host, code("803"));
+
+  add_twin_on_own_driver(c, "mismatch", cuinit_returns("SYSTEM_DRIVER_MISMATCH"));
+  add_twin_on_own_driver(c, "compat_not_supported", cuinit_returns("COMPAT_NOT_SUPPORTED_ON_DEVICE"));
+  add_twin_on_own_driver(c, "not_ready", cuinit_returns("SYSTEM_NOT_READY"));
+  add_twin_on_own_driver(c, "one_major_older", driver_says(older_major));
+  add_twin_on_own_driver(c, "many_versions", "");
+  add_twin_on_own_driver(c, "compat_in_front", cuinit_returns("SYSTEM_DRIVER_MISMATCH"));
   return c;
 }
 

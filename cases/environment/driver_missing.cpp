@@ -8,7 +8,8 @@
 //              One source document says that a version disagreement makes cublasCreate return INTERNAL_ERROR (S0-1).
 // What helps   A driver that is new enough; dropping the stubs folder from LD_LIBRARY_PATH before the process starts.
 //              Retrying, resetting and changing LD_LIBRARY_PATH from inside are measured as dead ends.
-// Runs without a GPU, but for the arms that show the remedies.
+// Runs without a GPU, but for the arms that show the remedies and the injected twins. no_driver has no twin: it is the loader that
+// fails, before there is a driver's call.
 #include "cases/environment/other_driver.hpp"
 
 namespace cufault {
@@ -72,6 +73,10 @@ failure_case driver_missing() {
       need::host, with_driver("none"));
   add("change_path_inside", arm_kind::dead_end, "LD_LIBRARY_PATH repaired from inside the process",
       change_the_path_from_inside, need::gpu, with_driver("stub"));
+
+  add_twin_on_own_driver(c, "toolkit_stub", cuinit_returns("STUB_LIBRARY"));
+  add_twin_on_own_driver(c, "stub_code", cuinit_returns("STUB_LIBRARY"));
+  add_twin_on_own_driver(c, "driver_too_old", driver_says(11040));
   return c;
 }
 

@@ -42,7 +42,7 @@ void devices_visible(trial& t) {
 
 /// From inside: for an arm's environment an empty value means no variable.
 void set_to_nothing(trial&) {
-  setenv(variable, "", 1);
+  if (!in_twin()) setenv(variable, "", 1);
   first_calls();
 }
 
@@ -115,6 +115,11 @@ failure_case hidden_devices() {
       hidden_by("-1"));
   add("reset_the_device", arm_kind::dead_end, "cudaDeviceReset between two tries", reset_the_device,
       need::gpu, hidden_by("-1"));
+
+  for (const char* natural : {"no_device", "minus_one", "out_of_range", "no_dev_files", "set_to_nothing"}) {
+    add_twin_on_own_driver(c, natural, cuinit_returns("NO_DEVICE"));
+    c.arms.back().environment.erase(variable);
+  }
   return c;
 }
 

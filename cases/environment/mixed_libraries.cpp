@@ -14,7 +14,8 @@
 //              an older pair, whole. RUNPATH and RPATH on the executable are measured as dead ends, and RPATH on one that
 //              asks for cuBLASLt itself as a remedy.
 // The foreign cuBLASLt is a made-up one (harness/plain_program), which lacks nearly every function, and so needs no GPU; or that
-// of a second pair (CUFAULT_OTHER_CUBLAS). The programs are linked in the ordinary way, to the cuBLAS that this was built with.
+// of a second pair (CUFAULT_OTHER_CUBLAS). The programs are linked in the ordinary way, to the cuBLAS that this was built with. No arm
+// has an injected twin: it is the loader that fails.
 #include "cases/environment/other_driver.hpp"
 #include "harness/beside.hpp"
 #include "harness/process.hpp"

@@ -4,6 +4,7 @@
 
 #include "harness/beside.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <cublasLt.h>
 #include <fmt/format.h>
@@ -61,6 +62,23 @@ inline void need_the_driver_of_this_arm() {
   if (name.empty() || !driver_folder(name).empty()) return;
   throw not_provoked("there is no lib/cufault/" + name + "/libcuda.so.1 beside this program" +
                      (name == "stub" ? ": its toolkit has no stub" : ""));
+}
+
+/// Adds the injected twin of an arm on another driver: on the machine's own, whose calls fail by these rules.
+inline void add_twin_on_own_driver(failure_case& c, const std::string& natural, const std::string& rules) {
+  arm& a = add_twin(c, natural, rules);
+  a.needs = need::gpu;
+  for (const char* variable : {"LD_LIBRARY_PATH", "CUFAULT_LIBRARY_PATH", "CUFAULT_DRIVER",
+                               "CUFAULT_FAKE_CUINIT", "CUFAULT_FAKE_DRIVER_VERSION"})
+    a.environment.erase(variable);
+}
+
+/// Rules for it.
+inline std::string cuinit_returns(const char* code) {
+  return fmt::format(R"({{"rules": [{{"function": "cuInit", "return": "{}"}}]}})", code);
+}
+inline std::string driver_says(int version) {
+  return fmt::format(R"({{"rules": [{{"driver_version": {}}}]}})", version);
 }
 
 /// For an arm's body, which may or may not have another driver.

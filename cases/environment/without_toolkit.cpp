@@ -9,6 +9,7 @@
 //              version an older driver newer ones.
 // What helps   There is nothing to clear unless the arms show a failure. The driver's half of S1-13 is in
 //              environment/driver_missing and environment/wrong_code.
+// No arm has an injected twin: which library is found is not the driver's to say.
 #include "cases/environment/other_driver.hpp"
 
 #include <fmt/ranges.h>

@@ -18,6 +18,7 @@
 //              older version.
 #include "cases/environment/other_code.hpp"
 #include "harness/driver_api.hpp"
+#include "harness/twins.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
@@ -28,10 +29,10 @@
 namespace cufault {
 namespace {
 
-/// The library's code and the device, in words; throws if it is not foreign here.
+/// The library's code and the device, in words; throws if it is not foreign here, but in a twin, where rules make it so.
 std::string foreign_here(trial& t, const code_library& foreign) {
   const int built_for = foreign.architecture(), device = t.compute_capability();
-  if (built_for / 10 == device / 10 && built_for <= device)
+  if (!in_twin() && built_for / 10 == device / 10 && built_for <= device)
     throw not_provoked(fmt::format("this device runs machine code for {}", built_for));
   return fmt::format("machine code for {} alone on {}", built_for, device);
 }
@@ -68,7 +69,7 @@ CUresult load_and_run(const std::string& text) {
 /// there.
 void work_under(trial& t, const char* variable, const std::function<void()>& work) {
   t.in_forked_child([&] {
-    if (variable != nullptr) setenv(variable, "1", 1);
+    if (variable != nullptr && !in_twin()) setenv(variable, "1", 1);
     observe(cudaSetDevice(t.device()));
     work();
   });
@@ -98,7 +99,7 @@ void control(trial& t) {
 // ---- faults ----
 
 void foreign_code(trial& t) {
-  const code_library foreign(code_for_another);
+  const code_library foreign(in_twin() ? code_for_this_device : code_for_another);
   t.open_context();
   const std::string words = foreign_here(t, foreign);
   const product_result result = observe(foreign.run());
@@ -122,7 +123,7 @@ void too_many_threads(trial& t) {
 
 void ptx_newer_than_driver(trial& t) {
   t.open_context();
-  const CUresult result = observe(load_and_run(ptx(no_driver_yet, "sm_75")));
+  const CUresult result = observe(load_and_run(ptx(in_twin() ? any_driver : no_driver_yet, "sm_75")));
   t.conclude("S1-13", result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
              fmt::format("PTX that says it is of version {}, later than any driver: {}", no_driver_yet,
                          record_of(result).name));
@@ -131,9 +132,9 @@ void ptx_newer_than_driver(trial& t) {
 
 void ptx_for_newer_device(trial& t) {
   t.open_context();
-  if (t.compute_capability() >= 120) throw not_provoked("this device is as new as the PTX");
   if (!driver_knows_sm_120()) throw not_provoked("this driver does not know PTX of version 8.7");
-  observe(load_and_run(ptx("8.7", "sm_120")));
+  if (t.compute_capability() >= 120 && !in_twin()) throw not_provoked("this device is as new as the PTX");
+  observe(load_and_run(ptx("8.7", in_twin() ? "sm_75" : "sm_120")));
   create_and_multiply();
 }
 
@@ -222,6 +223,16 @@ void force_ptx_of_foreign_code(trial& t) {
 
 // ---- the case ----
 
+/// Rules for a twin: what this library has for the device is refused, whichever function loads it.
+std::string refused_code_of(const char* library, const char* code) {
+  // By force, since the documentation of some of these functions does not have every code that they return.
+  const auto rule = [&](const char* function) {
+    return fmt::format(R"({{"function": "{}", "caller": "{}", "return": "{}", "force": true}})", function,
+                       library, code);
+  };
+  return fmt::format(R"({{"rules": [{}, {}]}})", rule("cuLibraryLoad*"), rule("cuModuleLoad*"));
+}
+
 failure_case wrong_code() {
   failure_case c;
   c.name = "environment.wrong_code";
@@ -257,6 +268,18 @@ failure_case wrong_code() {
   c.add("force_ptx_of_foreign", arm_kind::dead_end, "CUDA_FORCE_PTX_JIT=1 for code of another architecture",
         force_ptx_of_foreign_code);
   for (arm& a : c.arms) a.environment.insert({{force_ptx, ""}, {forbid_ptx, ""}});
+
+  // A launch that asks for too much has none: no other version of anything makes it fail.
+  add_twin(c, "foreign_code", refused_code_of(code_for_this_device, "NO_BINARY_FOR_GPU"));
+  add_twin(
+      c, "ptx_newer_than_driver",
+      R"({"rules": [{"function": "cuModuleLoadData", "caller": "application", "return": "UNSUPPORTED_PTX_VERSION"}]})");
+  add_twin(
+      c, "ptx_for_newer_device",
+      R"({"rules": [{"function": "cuModuleLoadData", "caller": "application", "return": "INVALID_PTX"}]})");
+  add_twin(c, "ptx_forced", refused_code_of(code_for_this_device, "NO_BINARY_FOR_GPU"));
+  add_twin(c, "cublas_ptx_forced", refused_code_of("libcublas*", "NO_BINARY_FOR_GPU"));
+  add_twin(c, "ptx_forbidden", refused_code_of(code_as_ptx, "JIT_COMPILATION_DISABLED"));
   c.quick = {"control", "foreign_code", "ptx_forbidden", "add_ptx"};
   return c;
 }

@@ -11,6 +11,7 @@
 #include "cases/handles/no_handle.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <fmt/format.h>
 
@@ -104,6 +105,7 @@ failure_case failed_create() {
   c.add("check_the_status", arm_kind::remedy, "act on the status of cublasCreate", check_the_status).against =
       "null";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
+  for (const char* squeezed : {"null", "uninitialised"}) add_twin(c, squeezed);
   c.quick = {"control", "control_host", "null_host", "null"};
   return c;
 }

@@ -11,6 +11,7 @@
 // What helps   Destroying them. The arms leave only a corner of the device free, so that small costs show.
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <fmt/format.h>
 
@@ -167,6 +168,7 @@ failure_case leak_others() {
         [](trial& t) { destroy_and_work<cudaStream_t>(t, streams); });
   c.add("destroy_events", arm_kind::remedy, "destroy the events, create again",
         [](trial& t) { destroy_and_work<cudaEvent_t>(t, events); });
+  for (const char* leaking : {"light_handles", "streams", "events"}) add_twin(c, leaking);
   return c;
 }
 

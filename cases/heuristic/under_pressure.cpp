@@ -23,6 +23,7 @@
 #include "harness/preloaded.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -585,6 +586,8 @@ failure_case under_pressure() {
              later_queries_on_a_full_device, {"S2-1"});
     add_mode("everything", arm_kind::fault, "handle, query and product with little device memory free",
              everything_on_a_full_device, {}, device_left);
+    for (const char* squeezed : {"first_query_", "first_query_deep_", "later_queries_", "everything_"})
+      add_twin(c, squeezed + std::string(eager ? "eager" : "lazy"));
     if (eager)  // where something fails
       add_mode("release_and_retry", arm_kind::remedy, "free the memory, create, ask and multiply again",
                release_and_retry);
@@ -607,6 +610,8 @@ failure_case under_pressure() {
   c.add("larger_buffers", arm_kind::dead_end, "buffers that take the rest of the device", larger_buffers);
   c.add("workspace_settings", arm_kind::dead_end, "every form of CUBLAS_WORKSPACE_CONFIG", workspace_settings,
         {"S2-12"});
+
+  for (const char* squeezed : {"workspace_allowed", "no_room_for_workspace", "rates"}) add_twin(c, squeezed);
 
   // A query that loses a host allocation may never return.
   const auto add_host = [&](const std::string& name, arm_kind kind, const std::string& summary,

@@ -15,6 +15,7 @@
 #include "cases/memory/empty_pool.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <fmt/format.h>
 
@@ -393,6 +394,9 @@ failure_case create_under_pressure() {
         held_before_the_context, {"S0-5", "S0-7"}, before_context);
     add("kept_by_pool", arm_kind::fault, "freed, but kept by this process's pool", kept_by_the_pool,
         {"S0-5", "S0-7"});
+
+    for (const char* held : {"held_here_", "held_by_neighbour_", "held_before_context_", "kept_by_pool_"})
+      add_twin(c, held + mode);
 
     add("release_and_retry", arm_kind::remedy, "free the memory, create again", release_and_retry, {"S0-14"},
         eager ? failing_eager : failing_lazy);

@@ -13,6 +13,7 @@
 //              something failed.
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <cuda_fp16.h>
 #include <fmt/format.h>
@@ -263,6 +264,7 @@ failure_case first_product() {
         "lt", "cublasLtMatmul first, without a workspace", [](program& p) { observe(lt_product(p.light)); },
         nothing);
     fault("every_family", "one family after the other", every_family, little);
+    for (const char* first : {"sgemm_", "gemm_ex_", "lt_", "every_family_"}) add_twin(c, first + mode);
     if (!eager) continue;  // where the families fail
 
     add("warm_up", arm_kind::remedy, "every family once before the device is filled", warm_up).against =

@@ -11,6 +11,7 @@
 #include "harness/lt_problem.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -375,6 +376,7 @@ failure_case fragmentation() {
 
   after("free_scattered", arm_kind::dead_end, "free every other one of the remaining blocks",
         &many_blocks::release_every_other);
+  for (const char* squeezed : {"checkerboard", "cache_unused", "cache_in_use"}) add_twin(c, squeezed);
   return c;
 }
 

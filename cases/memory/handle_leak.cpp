@@ -9,6 +9,7 @@
 //              workspace. Each remedy does as many rounds of work as would have failed twice over without it.
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <cublasLt.h>
 #include <fmt/format.h>
@@ -336,6 +337,8 @@ failure_case handle_leak() {
   }
 
   c.add("keep_on_creating", arm_kind::dead_end, "create again without destroying", keep_on_creating);
+  for (const char* squeezed : {"leak_8_gib", "what_breaks_then", "thrown_past_destroy"})
+    add_twin(c, squeezed);
   c.quick = {"control", "leak_8_gib", "destroy_each"};
   return c;
 }

@@ -8,6 +8,7 @@
 //              tensor of 1024^4 floats exceeds the GPU (S1-4) and that catching the error lets the program carry on (S1-5).
 // What helps   Recommended: catch the error and carry on; the same work in smaller pieces, or accumulated; half precision;
 //              sizes in size_t.
+// No fault arm squeezes the device, so none has an injected twin.
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
 #include "kernels/faults.hpp"

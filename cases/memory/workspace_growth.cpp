@@ -15,6 +15,7 @@
 //              handles. As a dead end: trimming a pool, in which workspaces are not.
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
@@ -361,6 +362,7 @@ failure_case workspace_growth() {
   c.add("one_handle", arm_kind::remedy, "one handle for all streams", one_handle_for_all);
 
   c.add("trim_pool", arm_kind::dead_end, "trim the device's default pool, create again", trim_the_pool);
+  for (const char* squeezed : {"handle_for_each_stream", "streams_of_one_handle"}) add_twin(c, squeezed);
   return c;
 }
 
