@@ -71,7 +71,7 @@ void drivers_of_many_versions(trial& t) {
       int devices = 0;
       const cudaError_t counted = observe(cudaGetDeviceCount(&devices));
       const bool accepted = counted == cudaErrorNoDevice;
-      const std::string driver = fmt::format("a stand-in libcuda that says {}", cuda_version(version));
+      const std::string driver = fmt::format("{} that says {}", driver_here(), cuda_version(version));
       t.measure(fmt::format("{}: accepted", driver), accepted ? 1 : 0);
     });
   }

@@ -19,8 +19,8 @@ namespace {
 void too_old_for_the_runtime(trial& t) {
   const cudaError_t counted = first_calls();
   t.conclude("S1-13", counted == cudaErrorInsufficientDriver,
-             fmt::format("a runtime of CUDA {} on a stand-in libcuda that says 11.4: {}",
-                         cuda_version(CUDART_VERSION), record_of(counted).name));
+             fmt::format("a runtime of CUDA {} on {} that says 11.4: {}", cuda_version(CUDART_VERSION),
+                         driver_here(), record_of(counted).name));
   compare_versions(t);
 }
 

@@ -81,6 +81,11 @@ inline std::string driver_says(int version) {
   return fmt::format(R"({{"rules": [{{"driver_version": {}}}]}})", version);
 }
 
+/// In words.
+inline const char* driver_here() {
+  return in_twin() ? "the machine's libcuda with injected answers" : "a stand-in libcuda";
+}
+
 /// For an arm's body, which may or may not have another driver.
 inline std::function<void(trial&)> on_its_driver(void (*body)(trial&)) {
   return [body](trial& t) {
@@ -118,8 +123,8 @@ inline void compare_versions(trial& t) {
   require(cudaRuntimeGetVersion(&runtime));
   require(cudaDriverGetVersion(&driver));
   t.conclude("S1-15", driver < runtime,
-             fmt::format("asked by the program: runtime {}, driver {} (a stand-in libcuda)",
-                         cuda_version(runtime), cuda_version(driver)));
+             fmt::format("asked by the program: runtime {}; {} says {}", cuda_version(runtime), driver_here(),
+                         cuda_version(driver)));
 }
 
 inline void first_calls_of_an_older_driver(trial& t) {
