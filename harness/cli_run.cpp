@@ -66,7 +66,10 @@ std::vector<selected_case> select(const std::vector<std::string>& names, test_ti
   for (const failure_case& c : cases) {
     selected_case s{&c, {}};
     for (const arm& a : c.arms) {
-      const bool in_tier = tier != test_tier::quick || (is_quick(c, a) && properties_of(c).tier == "quick");
+      // A twin shows what its natural arm shows: once a night is enough.
+      const bool in_tier =
+          (tier != test_tier::quick || (is_quick(c, a) && properties_of(c).tier == "quick")) &&
+          (tier == test_tier::nightly || a.twin_of.empty());
       bool asked =
           names.empty() && in_tier && (tier == test_tier::nightly || properties_of(c).tier != "nightly");
       for (const std::string& name : names) {
@@ -193,9 +196,14 @@ class run {
                                                          [](const arm* a) { return a->needs == need::gpu; });
     std::optional<gpu_lock> lock;
     const std::string uuid = uses_gpu ? stack_["gpu"].value("uuid", std::string("unknown")) : std::string();
+    // Twins of squeezes take no memory.
+    const bool twins_alone = std::all_of(s.arms.begin(), s.arms.end(), [](const arm* a) {
+      return a->kind == arm_kind::control || !a->twin_of.empty();
+    });
+    const memory_class memory = twins_alone ? memory_class::shared : properties_of(c).memory;
     if (uses_gpu) {
       try {
-        lock.emplace(uuid, properties_of(c).memory, std::chrono::seconds(arguments_.wait_seconds), stop_);
+        lock.emplace(uuid, memory, std::chrono::seconds(arguments_.wait_seconds), stop_);
       } catch (const gpu_busy&) {
         if (interrupt_came(stop_)) throw interrupted{};
         throw;
@@ -206,7 +214,7 @@ class run {
     options.no_gpu = no_gpu_;
     options.other_cublas = stack_.value("other_cublas", std::string("none")) != "none";
     options.stop = stop_;
-    if (uses_gpu && properties_of(c).memory == memory_class::exclusive)
+    if (uses_gpu && memory == memory_class::exclusive)
       options.in_use = [this, uuid] { return management_.used_bytes(uuid); };
     options.command = [this](const failure_case& x, const arm& a, std::optional<std::int64_t> rung,
                              int repeat) {

@@ -90,7 +90,8 @@ int dispatch(int argc, char** argv) {
       ->type_name("DIR");
   add_target(run, running.where);
   run->add_option("--tier", tier,
-                  "quick: what finds most in about a minute; full: all but sweeps; nightly: everything")
+                  "quick: what finds most in about a minute; full: all but sweeps and injected twins; "
+                  "nightly: everything")
       ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")
       ->capture_default_str();
