@@ -526,6 +526,26 @@ TEST_F(road, repeats_the_data_of_a_run_by_its_seed) {
   EXPECT_EQ(load_record(files(".json").at(0)).seed, 42U);
 }
 
+#ifndef SANITIZED  // libcufault.so stands in front of malloc, and a sanitizer wants to
+TEST_F(road, compares_injected_twins_with_the_arms_that_have_it_for_real) {
+  ASSERT_EQ(run({"*/*_injected"}).exit_code, 0) << "a star stands for anything";
+  const record alone = load_record(files(".json").at(0));
+  ASSERT_EQ(alone.cases.size(), 1U);
+  std::vector<std::string> names;
+  for (const arm_result& a : alone.cases[0].arms) names.push_back(a.name);
+  EXPECT_THAT(names, testing::ElementsAre("control", "too_much_injected", "too_much_twice_injected"));
+  EXPECT_EQ(alone.cases[0].arms[1].twin_of, "too_much");
+  ASSERT_EQ(run({"road.twin"}).exit_code, 0);
+  const auto seen = cufault({"twins", (folder / "records").string()});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text, HasSubstr("too_much_injected        agrees"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("too_much_twice_injected  differs"));
+  EXPECT_THAT(seen.stdout_text,
+              HasSubstr("expected allocate: NO_HOST_MEMORY; seen allocate: ALLOCATED_AS_ASKED"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("2 comparisons: 1 agrees, 1 differs"));
+}
+#endif
+
 TEST_F(road, names_an_unknown_case) {
   const auto seen = run({"road.nowhere"});
   EXPECT_EQ(seen.exit_code, 2);

@@ -5,6 +5,7 @@
 #include "harness/properties.hpp"
 #include "harness/sweep.hpp"
 #include "harness/trial.hpp"
+#include "harness/twins.hpp"
 
 #include <dlfcn.h>
 #include <sys/resource.h>
@@ -28,6 +29,7 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"road.ends", "quick", "host", memory_class::shared, 60},
       {"road.races", "quick", "host", memory_class::shared, 60},
       {"road.rows", "quick", "host", memory_class::shared, 60},
+      {"road.twin", "quick", "host", memory_class::shared, 60},
       {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60},
       {"sweep.road", "nightly", "host", memory_class::shared, 60}};
   return all;
@@ -302,6 +304,38 @@ failure_case road_races() {
   return c;
 }
 
+status_record allocate(std::size_t bytes) {
+  void* memory = std::malloc(bytes);
+  const bool allocated = memory != nullptr;
+  std::free(memory);
+  return {allocated ? "ALLOCATED_AS_ASKED" : "NO_HOST_MEMORY", allocated ? 0 : 1};
+}
+
+constexpr std::size_t refused_by_rule = 54321;
+
+void ask_for_too_much(trial&) {
+  std::size_t bytes = in_twin() ? refused_by_rule : SIZE_MAX / 2;
+  observe(allocate(bytes));
+  observe(allocate(1));
+}
+
+failure_case road_twin() {
+  failure_case c;
+  c.name = "road.twin";
+  c.summary = "more host memory than there is";
+  c.arms = {
+      {.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
+      {.name = "too_much", .kind = arm_kind::fault, .body = ask_for_too_much, .needs = need::host},
+      {.name = "too_much_twice", .kind = arm_kind::fault, .body = ask_for_too_much, .needs = need::host}};
+  const auto rule = [](const char* more) {
+    return R"({"rules": [{"function": "malloc", "min_bytes": )" + std::to_string(refused_by_rule) +
+           R"(, "max_bytes": )" + std::to_string(refused_by_rule) + R"(, "return": "ENOMEM")" + more + "}]}";
+  };
+  add_twin(c, "too_much", rule(""));
+  add_twin(c, "too_much_twice", rule(R"(, "skip": 1)"));
+  return c;
+}
+
 failure_case road_on_a_gpu() {
   failure_case c;
   c.name = "road.on_a_gpu";
@@ -362,7 +396,7 @@ failure_case sweep_road() {
 
 const register_case first{road_create()}, second{road_ladder()}, third{road_set_up()},
     fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()},
-    eighth{road_rows()}, ninth{sweep_road()};
+    eighth{road_rows()}, ninth{sweep_road()}, tenth{road_twin()};
 
 }  // namespace
 }  // namespace cufault
