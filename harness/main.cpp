@@ -162,12 +162,12 @@ int dispatch(int argc, char** argv) {
   bless_command
       ->add_option("--with", blessing.with,
                    "another record of the same stack, whose trials count for the rates of arms that race")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingFile);
   bless_command
       ->add_option("--when", blessing.when, "further condition: KEY=COMPARISONS, as in 'driver=>=580 <581'")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->type_name("CONDITION");
   bless_command
       ->add_option("--expectations", blessing.expectations, "folder to write to (default: cufault's own)")
@@ -197,7 +197,7 @@ int dispatch(int argc, char** argv) {
                        [&] { return show_differences(compared, by_stack, markdown); });
   diff->add_option("RECORD", compared, "two records or more, the oldest first")
       ->required()
-      ->expected(2, 100)
+      ->expected(-2)  // at least
       ->check(CLI::ExistingFile);
   diff->add_flag("--by-stack", by_stack,
                  "records of one stack are one column; arms that not every stack has are only counted");

@@ -416,6 +416,11 @@ TEST_F(road, states_a_rate_over_records_of_one_stack) {
                       [](const auto& t) { return t["calls"][0]["status"] != "CUBLAS_STATUS_SUCCESS"; });
   std::ofstream(folder / "lucky.json") << lucky;
   ASSERT_EQ(cufault({"bless", made[0], "--expectations", folder / "expectations"}).exit_code, 1);
+  fs::copy_file(folder / "lucky.json", folder / "luckier.json");
+  EXPECT_THAT(cufault({"bless", made[0], "--with", folder / "lucky.json", "--with", folder / "luckier.json",
+                       "--expectations", folder / "expectations"})
+                  .stdout_text,
+              HasSubstr(" and lucky.json and luckier.json in reports/recorded"));
   const auto blessed = bless_with(folder / "lucky.json");
   ASSERT_EQ(blessed.exit_code, 1);
   EXPECT_THAT(blessed.stdout_text, HasSubstr(" and lucky.json in reports/recorded"));
