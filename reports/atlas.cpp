@@ -101,10 +101,11 @@ void print_overview(std::ostream& out, const operations& all, table_style style)
                     std::to_string(wrong), std::to_string(handle), std::to_string(process),
                     std::to_string(left), clean ? "right" : "not seen to be right"});
   }
-  print_table(out,
-              {"operation", "driver calls", "runs with one failed", "statuses", "swallowed", "wrong numbers",
-               "handle poisoned", "process poisoned", "most bytes left", "nothing failed"},
-              rows, style);
+  print_table(
+      out,
+      {"operation", "driver calls", "runs with one failed", "statuses", "swallowed", "succeeded wrongly",
+       "handle poisoned", "process poisoned", "most bytes left", "nothing failed"},
+      rows, style);
 }
 
 /// Every row that `which` holds for, by operation and a word about it: the driver functions.
@@ -151,10 +152,18 @@ void print_all(std::ostream& out, const operations& all, table_style style) {
       out, all, style, {"afterwards", "operation", "driver calls"},
       [](const call_record& row) { return poisons_process(*row.swept); },
       [](const call_record& row) { return afterwards(*row.swept); });
-  heading(out, "What poisons the handle: it fails again, and by a new one it does not", 4, style);
+  heading(out, "What poisons the handle: the operation fails again, and by a new handle it does not", 4,
+          style);
   print_functions(
       out, all, style, {"afterwards", "operation", "driver calls"},
       [](const call_record& row) { return poisons_handle(*row.swept); },
+      [](const call_record& row) { return afterwards(*row.swept); });
+  heading(out,
+          "What spoils another operation: this one works again, and a product by the same handle does not", 4,
+          style);
+  print_functions(
+      out, all, style, {"afterwards", "operation", "driver calls"},
+      [](const call_record& row) { return spoils_another(*row.swept); },
       [](const call_record& row) { return afterwards(*row.swept); });
   heading(out, "What leaves device memory behind, when every handle is destroyed", 4, style);
   print_rows(
@@ -165,9 +174,9 @@ void print_all(std::ostream& out, const operations& all, table_style style) {
       out, all, style, {"afterwards", "operation", "driver calls"},
       [](const call_record& row) { return is_success(row.status) && is_success(row.swept->numbers); },
       [](const call_record& row) { return afterwards(*row.swept); });
-  heading(out, "What ends in SUCCESS and wrong numbers", 4, style);
+  heading(out, "What ends in SUCCESS, and has not done what it should", 4, style);
   print_rows(
-      out, all, style, "numbers",
+      out, all, style, "what came of it",
       [](const call_record& row) { return is_success(row.status) && !is_success(row.swept->numbers); },
       [](const call_record& row) { return row.swept->numbers; });
   heading(out, "What crashes or hangs", 4, style);
@@ -239,7 +248,11 @@ bool poisons_process(const swept_calls& row) {
 }
 
 bool poisons_handle(const swept_calls& row) {
-  return is_success(row.afresh);
+  return is_success(row.afresh) && !is_success(row.again);
+}
+
+bool spoils_another(const swept_calls& row) {
+  return is_success(row.again) && !row.handle.empty() && !is_success(row.handle);
 }
 
 std::string repeats(const swept_operation& o, const swept_calls& row) {

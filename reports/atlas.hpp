@@ -33,8 +33,10 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
 std::uint64_t runs_of(const swept_calls& row);
 /// The operation fails from then on, by a new handle too.
 bool poisons_process(const swept_calls& row);
-/// The handle that was there fails, in the same call or in a product; a new one does not.
+/// The operation fails from then on by the handle that was there, and by a new one it does not.
 bool poisons_handle(const swept_calls& row);
+/// The operation works again, but another one, a product, by the same handle fails.
+bool spoils_another(const swept_calls& row);
 /// "cufault sweep cublas_create/first --row libcublas:cuInit:1=INVALID_VALUE": the first run that a row stands for.
 std::string repeats(const swept_operation& o, const swept_calls& row);
 

@@ -90,6 +90,10 @@ TEST(atlas, tells_poison_of_the_process_from_that_of_the_handle) {
   EXPECT_TRUE(poisons_process(s) && !poisons_handle(s));
   s.afresh = right;
   EXPECT_TRUE(poisons_handle(s) && !poisons_process(s));
+  EXPECT_FALSE(spoils_another(s));
+  s.again = right;
+  s.handle = internal;
+  EXPECT_TRUE(spoils_another(s) && !poisons_handle(s) && !poisons_process(s));
 }
 
 TEST(atlas, says_what_a_failure_leads_to) {
@@ -109,7 +113,7 @@ TEST(atlas, says_what_a_failure_leads_to) {
               HasSubstr("4096        cufault sweep sgemm/further --row libcublas:cuLeak:1=UNKNOWN"));
   EXPECT_THAT(section("What is swallowed"), HasSubstr("cuSwallow"));
   EXPECT_THAT(section("What is swallowed"), Not(HasSubstr("cuWrong")));
-  EXPECT_THAT(section("What ends in SUCCESS and wrong"), HasSubstr("cuWrong"));
+  EXPECT_THAT(section("What ends in SUCCESS, and"), HasSubstr("cuWrong"));
   EXPECT_THAT(section("What crashes"), HasSubstr("crashed: SIGSEGV"));
 }
 
