@@ -41,6 +41,13 @@ std::map<std::optional<std::int64_t>, std::vector<signature>> by_rung(const arm_
   return found;
 }
 
+constexpr const char* no_context = "none";
+
+bool all_without_context(const std::vector<signature>& signatures) {
+  return std::all_of(signatures.begin(), signatures.end(),
+                     [](const signature& s) { return s.context == no_context; });
+}
+
 /// How signatures of the twin differ from those of its natural arm: a line each.
 std::vector<std::string> differences(const std::vector<signature>& natural,
                                      const std::vector<signature>& twin) {
@@ -54,7 +61,12 @@ std::vector<std::string> differences(const std::vector<signature>& natural,
 /// Empty where they agree.
 std::vector<std::string> differences(const arm_result& natural, const arm_result& twin) {
   const bool races = !natural.races.empty() || !twin.races.empty();
-  const auto expected = by_rung(natural), seen = by_rung(twin);
+  const auto expected = by_rung(natural);
+  auto seen = by_rung(twin);
+  // A natural arm that needs no GPU has no context that its twin's could be compared with.
+  for (auto& [rung, signatures] : seen)
+    if (const auto same = expected.find(rung); same != expected.end() && all_without_context(same->second))
+      for (signature& s : signatures) s.context = no_context;
   std::map<std::vector<std::string>, std::vector<std::string>> rungs_of;  // lines -> where
   for (const auto& [rung, signatures] : expected) {
     const auto of_twin = seen.find(rung);

@@ -50,6 +50,15 @@ TEST(twins, agree_where_the_natural_arm_and_the_injected_one_come_to_the_same) {
   EXPECT_THAT(both.differences, IsEmpty());
 }
 
+TEST(twins, of_arms_without_a_gpu_may_have_a_context) {
+  auto without = trial({no_memory}), damaged = trial({no_memory});
+  without.context = "none";
+  damaged.context = "damaged";
+  EXPECT_EQ(compared({natural({without}), twin({trial({no_memory})})}).verdict, "agrees");
+  EXPECT_EQ(compared({natural({without}), twin({trial({internal})})}).verdict, "differs");
+  EXPECT_EQ(compared({natural({trial({no_memory})}), twin({damaged})}).verdict, "differs");
+}
+
 TEST(twins, differ_in_steps_that_are_told) {
   const auto both = compared({natural({trial({success, internal})}), twin({trial({success, no_memory})})});
   EXPECT_EQ(both.verdict, "differs");
