@@ -245,7 +245,7 @@ int dispatch(int argc, char** argv) {
   inject_command
       ->add_option("--fail", injection.fail,
                    "FUNCTION[:N[+]]=CODE: the N-th call, with + each later one too, else all")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->type_name("TEXT");
   inject_command
       ->add_option("--log", injection.log,

@@ -63,8 +63,9 @@ function(cufault_case PATH)
       endif()
       set_tests_properties(${NAME} PROPERTIES RESOURCE_GROUPS "gpus:${SLOTS}")
     endif()
+    # COST: side by side, the longest begin first.
     set_tests_properties(${NAME} PROPERTIES
-      LABELS "${LABELS}" TIMEOUT ${WITH_WAIT} SKIP_RETURN_CODE 77 FIXTURES_REQUIRED machine)
+      LABELS "${LABELS}" TIMEOUT ${WITH_WAIT} COST ${CASE_TIMEOUT} SKIP_RETURN_CODE 77 FIXTURES_REQUIRED machine)
     if(CASE_LAST)
       set_property(DIRECTORY APPEND PROPERTY CUFAULT_LAST ${NAME})
     endif()

@@ -413,6 +413,9 @@ TEST_F(inject_command, becomes_the_command) {
                   " allocate 4"),
               ElementsAre("0 0 2 0", "exit code 0"));
   EXPECT_EQ(events("injected").size(), 1U);
+  EXPECT_THAT(cli("inject --fail cuMemAlloc_v2:2=OUT_OF_MEMORY --fail cuMemAlloc_v2:3+=INVALID_VALUE --log " +
+                  log().string() + " -- " + probe + " allocate 4"),
+              ElementsAre("0 2 1 1", "exit code 0"));
   EXPECT_THAT(cli("inject -- sh -c 'exit 7'"), ElementsAre("exit code 7"));
   EXPECT_THAT(cli("inject -- no-such-command"),
               ElementsAre("cufault: no-such-command: No such file or directory", "exit code 127"));
