@@ -76,8 +76,9 @@ struct failure_case {
   std::string name{};  ///< "FAMILY.NAME", as in cases/FAMILY/NAME.cpp
   std::string summary{};
   std::vector<std::string> failures{};  ///< field failures it shows: "F-MEM-01"
-  std::vector<std::string> quick{};     ///< names of its arms in the quick tier; empty: all of them
-  std::vector<arm> arms{};              ///< at least one control and one fault
+  std::vector<std::string>
+      quick{};  ///< names of its arms in the quick tier, or in the nightly one; empty: all of them
+  std::vector<arm> arms{};  ///< at least one control and one fault
 
   /// Adds an arm in the usual environment: code is loaded lazily, and handles get the default workspace. What else it needs is
   /// set on what this returns, before the next arm is added.

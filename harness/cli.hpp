@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/properties.hpp"
 #include "harness/stack.hpp"
 #include "reports/judge.hpp"
 
@@ -23,8 +24,6 @@ class usage_error : public std::runtime_error {
 
 /// Exit codes beside those of exit_code() in reports/judge.hpp.
 inline constexpr int exit_gate = 1, exit_unresolved = 2, exit_skipped = 77, exit_interrupted = 130;
-
-enum class test_tier { quick, full, nightly };  ///< each has all that is in the one before
 
 struct run_arguments {
   std::vector<std::string> names;  ///< cases, families, or CASE/ARM, where * is anything; all cases if empty

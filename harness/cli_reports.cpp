@@ -204,7 +204,7 @@ int list_cases(bool json) {
                       {"kind", to_string(a.kind)},
                       {"summary", a.summary},
                       {"claims", a.claims},
-                      {"quick", p.tier == "quick" && is_quick(c, a)},
+                      {"tier", to_string(tier_of(c, a))},
                       {"races", a.races},
                       {"twin_of", a.twin_of},
                       {"other_cublas", a.other_cublas},
@@ -236,7 +236,10 @@ int list_cases(bool json) {
       std::string claims;
       for (const auto& id : a["claims"]) claims += " " + id.get<std::string>();
       std::string marks;
-      if (!a["quick"].get<bool>()) marks += " (full tier)";
+      if (const auto tier = a["tier"].get<std::string>(); tier == "named")
+        marks += " (only when named)";
+      else if (tier != "quick")
+        marks += " (" + tier + " tier)";
       if (!a["races"].get<std::string>().empty()) marks += " (races)";
       if (a["other_cublas"].get<bool>()) marks += " (second cuBLAS)";
       fmt::print("    {:<9} {:<34} {}{}{}{}\n", a["kind"].get<std::string>(), a["name"].get<std::string>(),

@@ -66,12 +66,8 @@ std::vector<selected_case> select(const std::vector<std::string>& names, test_ti
   for (const failure_case& c : cases) {
     selected_case s{&c, {}};
     for (const arm& a : c.arms) {
-      // A twin shows what its natural arm shows: once a night is enough.
-      const bool in_tier =
-          (tier != test_tier::quick || (is_quick(c, a) && properties_of(c).tier == "quick")) &&
-          (tier == test_tier::nightly || a.twin_of.empty());
-      bool asked =
-          names.empty() && in_tier && (tier == test_tier::nightly || properties_of(c).tier != "nightly");
+      const bool in_tier = tier_of(c, a) <= tier;
+      bool asked = names.empty() && in_tier;
       for (const std::string& name : names) {
         const bool whole = name == c.name || c.name.starts_with(name + ".");
         const bool only_this = names_arm(name, c, a);
@@ -273,8 +269,12 @@ int run_cases(const run_arguments& arguments) {
   for (selected_case& s : selected) s.arms = part_of(s.arms, arguments.part);
   std::erase_if(selected, [](const selected_case& s) { return s.arms.empty(); });
   if (selected.empty()) {
-    fmt::print("nothing to run: there are fewer arms than parts, and part {} of {} has none\n",
-               arguments.part.first, arguments.part.second);
+    if (arguments.part.second == 1)
+      fmt::print("nothing to run: what is named is not of the {} tier; --tier nightly has everything\n",
+                 to_string(arguments.tier));
+    else
+      fmt::print("nothing to run: there are fewer arms than parts, and part {} of {} has none\n",
+                 arguments.part.first, arguments.part.second);
     return exit_skipped;
   }
   const interrupt_guard guard;

@@ -3,6 +3,7 @@
 // cufault sweep: arms of the cases in cases/sweep/, by the names of their operations.
 #include "harness/cli.hpp"
 #include "harness/sweep.hpp"
+#include "reports/atlas.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +14,6 @@
 
 namespace cufault {
 namespace {
-
-constexpr std::string_view family = "sweep.";
 
 /// "cublasCreate" and "cublas_create" are the same.
 std::string plain(std::string_view name) {
@@ -27,12 +26,12 @@ std::string plain(std::string_view name) {
 const failure_case& operation_called(const std::string& name) {
   const auto& cases = all_cases();
   const auto found = std::find_if(cases.begin(), cases.end(), [&](const failure_case& c) {
-    return c.name.starts_with(family) && plain(c.name.substr(family.size())) == plain(name);
+    return c.name.starts_with(sweep_family) && plain(c.name.substr(sweep_family.size())) == plain(name);
   });
   if (found != cases.end()) return *found;
   std::string known;
   for (const failure_case& c : cases)
-    if (c.name.starts_with(family)) known += " " + c.name.substr(family.size());
+    if (c.name.starts_with(sweep_family)) known += " " + c.name.substr(sweep_family.size());
   throw usage_error(known.empty() ? build_it_with_cuda
                                   : fmt::format("no operation is called {}; there are:{}", name, known));
 }
@@ -50,10 +49,12 @@ int sweep_operations(const sweep_arguments& arguments) {
     const std::string state = slash == std::string::npos ? "" : asked.substr(slash + 1);
     if (!state.empty() && state != "first" && state != "further")
       throw usage_error(fmt::format("{}: behind the operation comes /first or /further", asked));
+    if (state.empty() && !arguments.row.empty())
+      throw usage_error(fmt::format("{}: a row is of /first or of /further; say which", asked));
     const std::string& name = operation_called(asked.substr(0, slash)).name;
-    const std::string arm = arguments.thin ? "thin" : arguments.grouped ? "grouped" : "every";
+    const std::string arm = arguments.thin ? thin_sweep : arguments.grouped ? grouped_sweep : every_sweep;
     if (state != "first") run.names.push_back(name + "/" + arm);
-    if (state != "further") run.names.push_back(name + "/first_" + arm);
+    if (state != "further") run.names.push_back(fmt::format("{}/{}{}", name, first_of_process, arm));
   }
   // What is expected is expected of whole sweeps.
   if (parts > 1 || !arguments.row.empty()) run.expectations.clear();

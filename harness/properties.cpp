@@ -16,4 +16,18 @@ const case_properties& properties_of(const failure_case& c) {
   return *found;
 }
 
+std::string_view to_string(test_tier tier) {
+  return tier == test_tier::quick     ? "quick"
+         : tier == test_tier::full    ? "full"
+         : tier == test_tier::nightly ? "nightly"
+                                      : "named";
+}
+
+test_tier tier_of(const failure_case& c, const arm& a) {
+  const std::string_view of_case = properties_of(c).tier;
+  if (of_case == "nightly") return is_quick(c, a) ? test_tier::nightly : test_tier::named;
+  if (!a.twin_of.empty()) return test_tier::nightly;
+  return of_case == "quick" && is_quick(c, a) ? test_tier::quick : test_tier::full;
+}
+
 }  // namespace cufault

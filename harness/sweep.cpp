@@ -5,6 +5,7 @@
 #include "harness/injector/cufault_injector.h"
 #include "harness/injector/driver_functions.hpp"
 #include "harness/preloaded.hpp"
+#include "reports/atlas.hpp"
 #include "reports/json_input.hpp"
 
 #include <fmt/format.h>
@@ -71,6 +72,10 @@ std::string name_of(Work&& work) {
     return record_of(work()).name;
   } catch (const setup_failed&) {
     return "SETUP_FAILED";
+  } catch (const not_provoked&) {
+    return "SETUP_FAILED";
+  } catch (const missing_symbol&) {
+    return "SETUP_FAILED";
   }
 }
 
@@ -87,6 +92,9 @@ void make_once(const make_operation& fresh) {
   require(o->multiply());
 }
 
+/// A process is given up when its rows have left so much behind that others could fall short of memory for real.
+constexpr std::int64_t most_left = 256 << 20;
+
 /// One row. `clean_bytes`: what one without a fault leaves behind. False where the process is no longer as it was.
 bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64_t clean_bytes,
              row_result& seen) {
@@ -97,21 +105,31 @@ bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64
   const auto injections = PRELOADED(cufault_injections);
   const auto before = injections();
   const auto start = clock::now();
+  say(seen.in, "the operation");
   const status_record status = or_terminate([&] { return o->make(); });
   seen.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
   seen.reached = injections() != before;
   hold(nullptr);
   say(seen.status, status.name);
   seen.value = status.value;
+  say(seen.in, "its check");
   if (status.value == 0) say(seen.numbers, name_of([&] { return o->check(); }));
+  say(seen.in, "the same again");
   say(seen.again, name_of([&] { return made_and_checked(*o); }));
+  say(seen.in, "a product");
   say(seen.handle, name_of([&] { return o->multiply(); }));
+  if (!is_success(seen.again)) {
+    say(seen.in, "the same again");
+    say(seen.later, name_of([&] { return made_and_checked(*o); }));
+  }
+  say(seen.in, "giving back");
   o.reset();
   seen.left_bytes = bytes_held() - held_before - clean_bytes;
   const bool as_before = is_success(seen.again) && is_success(seen.handle);
+  say(seen.in, "a new handle");
   if (!as_before) say(seen.afresh, name_of([&] { return made_and_checked(*fresh()); }));
   seen.over = true;
-  return as_before;
+  return as_before && bytes_held() < most_left;
 }
 
 // ---- planning ----
@@ -159,6 +177,10 @@ std::vector<planned_row> asked_for(std::vector<planned_row> all, const std::vect
 
 // ---- an arm ----
 
+bool is_whole(const request& asked) {
+  return asked.row.empty() && asked.shard.second == 1;
+}
+
 struct how {
   bool first = false;  ///< the operation is the first of its kind in its process
   depth deep = depth::thin;
@@ -195,12 +217,11 @@ class sweep {
   sweep(trial& t, const description& of, const how& way) : t_(t), of_(of), way_(way) {}
 
   void run() {
-    const request asked = request_from_environment();
     const auto begun = clock::now();
     const auto clean = clean_run();
     if (!clean) return;  // why is told
     const std::vector<driver_call>& calls = *clean;
-    const auto rows = asked_for(plan(calls, way_.deep), calls, asked);
+    const auto rows = asked_for(plan(calls, way_.deep), calls, asked_);
     shared<row_result> results(rows.size());
     const int side_by_side = way_.first ? lanes : 1;
     t_.in_forked_children(side_by_side, [&](int lane) {
@@ -228,8 +249,11 @@ class sweep {
             const std::vector<row_result>& results, double seconds) {
     const auto done = grouped(calls, rows, results);
     for (const grouped_row& g : done) t_.swept(g.text, g.status, g.milliseconds, g.calls);
-    t_.measure("driver calls of a clean run", static_cast<double>(calls.size()));
+    t_.measure(clean_calls, static_cast<double>(calls.size()));
     t_.measure("rows", static_cast<double>(rows.size()));
+    if (!is_whole(asked_))
+      t_.measure(part_of_sweep, asked_.row.empty() ? asked_.shard.first : 0,
+                 fmt::format("of {}", asked_.shard.second));
     t_.measure("rows a second", static_cast<double>(rows.size()) / seconds);
     const auto to_go = std::count_if(results.begin(), results.end(), [](const row_result& r) {
       return std::string_view(r.end) == returned && !r.over;
@@ -237,7 +261,7 @@ class sweep {
     if (to_go > 0)
       throw setup_failed(
           fmt::format("time ran out with {} of {} rows to go; split it with --shard", to_go, rows.size()));
-    if (of_.conclude) of_.conclude(t_, done);
+    if (of_.conclude && is_whole(asked_)) of_.conclude(t_, done);
   }
 
   /// So that a row finds what every other row finds.
@@ -259,6 +283,7 @@ class sweep {
     const auto set_up = [&] {
       ready_process();
       return [&](std::size_t) {
+        const std::int64_t before = bytes_held();
         auto o = of_.fresh();
         o->prepare();
         hold(log_all);
@@ -268,7 +293,7 @@ class sweep {
         require(o->check());
         require(o->multiply());
         o.reset();
-        held[0] = bytes_held();
+        held[0] = bytes_held() - before;
         return true;
       };
     };
@@ -284,6 +309,7 @@ class sweep {
   trial& t_;
   const description& of_;
   const how way_;
+  const request asked_ = request_from_environment();
   std::int64_t clean_bytes_ = 0;
 };
 
@@ -373,7 +399,7 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
     auto operator<=>(const fault&) const = default;
   };
   struct came_to {
-    std::string status, numbers, again, handle, afresh;
+    std::string status, numbers, again, handle, later, afresh, ended, ended_in;
     int value = 0;
     bool reached = false;
     std::int64_t left_bytes = 0;
@@ -393,13 +419,18 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
     const bool any = r.call < calls.size();
     const fault f =
         any ? fault{calls[r.call].function, calls[r.call].caller, calls[r.call].phase} : fault{"*", "", ""};
-    came_to c{.status = std::string(end == returned ? seen.status : end),
+    const bool ended = end != returned;
+    const bool in_operation = ended && *seen.status == '\0';
+    came_to c{.status = in_operation ? std::string(end) : seen.status,
               .numbers = seen.numbers,
               .again = seen.again,
               .handle = seen.handle,
+              .later = seen.later,
               .afresh = seen.afresh,
-              .value = end == returned ? seen.value : -1,
-              .reached = seen.reached,
+              .ended = ended ? std::string(end) : "",
+              .ended_in = ended ? seen.in : "",
+              .value = in_operation ? -1 : seen.value,
+              .reached = seen.reached || in_operation,
               .left_bytes = seen.left_bytes};
     rows_of& of = by_code[{f, c, r.for_good, r.code}];
     of.calls.insert(r.call);
@@ -453,7 +484,10 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
                .numbers = c.numbers,
                .again = c.again,
                .handle = c.handle,
+               .later = c.later,
                .afresh = c.afresh,
+               .ended = c.ended,
+               .ended_in = c.ended_in,
                .left_bytes = c.left_bytes};
     const char* often = m.once && m.for_good ? "once or for good" : m.once ? "once" : "for good";
     g.text = nothing ? "nothing made to fail"
@@ -466,6 +500,8 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
     if (!c.again.empty() && !is_success(c.again)) details.push_back("again " + c.again);
     if (!c.handle.empty() && !is_success(c.handle)) details.push_back("by the same handle " + c.handle);
     if (!c.afresh.empty()) details.push_back("afresh " + c.afresh);
+    if (!c.ended.empty() && c.status != c.ended)
+      details.push_back(fmt::format("{} in {}", c.ended, c.ended_in));
     if (c.left_bytes != 0) details.emplace_back("memory left behind");
     g.status.detail = fmt::format("{}", fmt::join(details, "; "));
     g.milliseconds = m.milliseconds / static_cast<double>(std::max<std::size_t>(1, m.count));
@@ -499,34 +535,36 @@ request request_from_environment() {
 }
 
 failure_case sweep_case(description of) {
-  failure_case c{.name = "sweep." + of.name, .summary = of.summary, .quick = {"nothing_fails", "thin"}};
+  failure_case c{.name = std::string(sweep_family) + of.name,
+                 .summary = of.summary,
+                 .quick = {"nothing_fails", every_sweep, std::string(first_of_process) + thin_sweep}};
   const auto what = std::make_shared<const description>(std::move(of));
   c.add("nothing_fails", arm_kind::control, "the operation, and no driver call is made to fail",
         [what](trial& t) { nothing_fails(t, *what); });
   struct variant {
     const char *name, *summary;
-    how way;
+    depth deep;
+    std::chrono::seconds further, first;  // for all rows
   };
   using std::chrono::seconds;
-  const char *const thin = "one call of each group, once",
-                    *const grouped = "one call of each group, by every code, once and for good",
-                    *const every = "every call, by every code, once and for good";
-  for (const variant& v : {variant{"thin", thin, {false, depth::thin, seconds(100)}},
-                           variant{"grouped", grouped, {false, depth::grouped, seconds(280)}},
-                           variant{"every", every, {false, depth::every, seconds(1700)}},
-                           variant{"first_thin", thin, {true, depth::thin, seconds(280)}},
-                           variant{"first_grouped", grouped, {true, depth::grouped, seconds(1000)}},
-                           variant{"first_every", every, {true, depth::every, seconds(5000)}}}) {
-    const std::string summary =
-        v.way.first ? fmt::format("the first of its process: {}", v.summary) : v.summary;
-    arm& a = c.add(
-        v.name, arm_kind::fault, summary, [what, way = v.way](trial& t) { sweep(t, *what, way).run(); },
-        what->claims);
-    a.preload = injector_preload();
-    a.timeout = v.way.time + seconds(60);
-    a.environment["CUFAULT_RULES"] = "";
-    a.environment["CUFAULT_FAIL"] = "";
-    a.environment["CUFAULT_LOG"] = "/dev/null";
+  for (const variant& v :
+       {variant{thin_sweep, "one call of each group, once", depth::thin, seconds(100), seconds(280)},
+        variant{grouped_sweep, "one call of each group, by every code, once and for good", depth::grouped,
+                seconds(280), seconds(1000)},
+        variant{every_sweep, "every call, by every code, once and for good", depth::every, seconds(1700),
+                seconds(5000)}}) {
+    for (const bool first : {false, true}) {
+      const how way{first, v.deep, first ? v.first : v.further};
+      arm& a = c.add((first ? std::string(first_of_process) : "") + v.name, arm_kind::fault,
+                     first ? fmt::format("the first of its process: {}", v.summary) : v.summary,
+                     [what, way](trial& t) { sweep(t, *what, way).run(); }, what->claims);
+      a.preload = injector_preload();
+      a.timeout = way.time + seconds(60);
+      a.environment["CUFAULT_RULES"] = "";
+      a.environment["CUFAULT_FAIL"] = "";
+      a.environment["CUFAULT_STRICT"] = "";
+      a.environment["CUFAULT_LOG"] = "/dev/null";
+    }
   }
   return c;
 }

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-/// A sweep: every driver call inside of one operation is made to fail, one at a time, each from a fresh state. A clean run, under
+/// A sweep: every driver call inside of one operation is made to fail, one at a time, each with handle and operands of its own. A clean run, under
 /// libcufault.so, says which calls there are; then each is failed with each code that matters for its function, once, and from there
 /// until the operation is over; and one run in which nothing fails must succeed.
 namespace cufault::sweeping {
@@ -103,7 +103,8 @@ struct row_result {
   bool reached = false;
   int value = 0;   ///< of the status
   char end[48]{};  ///< what became of its process in it (each_quiet_row)
-  char status[48]{}, numbers[48]{}, again[48]{}, handle[48]{}, afresh[48]{};
+  char in[48]{};   ///< what the row is at: swept_calls::ended_in, should its process end there
+  char status[48]{}, numbers[48]{}, again[48]{}, handle[48]{}, later[48]{}, afresh[48]{};
   std::int64_t left_bytes = 0;
   double milliseconds = 0;  ///< in the operation
 };

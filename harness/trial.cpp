@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -92,6 +93,12 @@ void listen_to_cublaslt() {
     cublasLtLoggerSetMask(errors_and_hints);
   } catch (const missing_symbol&) {  // a pair without a logger is judged all the same
   }
+}
+
+/// In a child, for which fork forgot it: die with the parent, also if it is gone already.
+void tie_to(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(125);
 }
 
 // Frames may come from the library's logger in any thread.
@@ -410,10 +417,12 @@ void trial::in_forked_child(const std::function<void()>& child) {
 
 void trial::in_forked_children(int count, const std::function<void(int)>& child) {
   std::vector<pid_t> forked;
+  const pid_t parent = getpid();
   for (int i = 0; i < count; ++i) {
     const pid_t one = fork();
     if (one < 0) throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
     if (one == 0) {
+      tie_to(parent);
       tell_exceptions([&] { child(i); });
       _exit(0);
     }
@@ -483,10 +492,12 @@ std::vector<std::string> trial::in_processes(std::size_t rows,
     const std::size_t first = now.done;
     now.damaged = false;
     now.left = rows_left::nobody_knows;
+    const pid_t parent = getpid();
     const pid_t forked = fork();
     if (forked < 0)
       throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
     if (forked == 0) {
+      tie_to(parent);
       tell_exceptions([&] {
         const quiet_row_function run_row = set_up();
         for (std::size_t row = first; row < rows && !now.damaged; ++row) {

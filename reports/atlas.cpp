@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <ostream>
 #include <set>
@@ -16,10 +17,8 @@
 namespace cufault {
 namespace {
 
-constexpr std::string_view family = "sweep.", first_of_process = "first_";
-
 int rank(std::string_view depth) {
-  return depth == "every" ? 2 : depth == "grouped" ? 1 : 0;
+  return depth == every_sweep ? 2 : depth == grouped_sweep ? 1 : depth == thin_sweep ? 0 : -1;
 }
 
 std::string_view short_name(std::string_view status) {
@@ -31,31 +30,35 @@ bool is_end_of_process(std::string_view status) {
   return status.starts_with("crashed") || status.starts_with("timed out");
 }
 
-/// A row that says what a failure of the driver leads to: not that in which nothing was made to fail, nor one that was not reached.
+/// What ended the process in a row, and in what of it.
+std::string end_of_process(const call_record& row) {
+  if (!row.swept->ended.empty()) return fmt::format("{} in {}", row.swept->ended, row.swept->ended_in);
+  return is_end_of_process(row.status) ? row.status + " in the operation" : "";
+}
+
+/// A row that says what a failure of the driver leads to: not that in which nothing was made to fail, nor one that was not reached. Whoever
+/// died in the operation cannot say that it was reached.
 bool speaks(const call_record& row) {
-  return row.swept->reached && row.swept->calls > 0;
+  return row.swept->calls > 0 && (row.swept->reached || is_end_of_process(row.status));
 }
 
 std::string title(const swept_operation& o) {
   return o.name + (o.first ? ", the first of its process" : "");
 }
 
-/// "cuMemAlloc_v2, cuEventCreate of libcublas; cuInit of libcublasLt", with how many calls where there are several.
+/// "cuMemAlloc_v2, cuEventCreate of libcublas; cuInit of libcublasLt".
 class driver_functions {
  public:
-  void add(const swept_calls& row) { calls_[row.caller][row.function] += row.calls; }
+  void add(const swept_calls& row) { of_library_[row.caller].insert(row.function); }
   [[nodiscard]] std::string text() const {
     std::vector<std::string> parts;
-    for (const auto& [library, functions] : calls_) {
-      std::vector<std::string> names;
-      for (const auto& [function, calls] : functions) names.push_back(function);
-      parts.push_back(fmt::format("{} of {}", fmt::join(names, ", "), library));
-    }
+    for (const auto& [library, functions] : of_library_)
+      parts.push_back(fmt::format("{} of {}", fmt::join(functions, ", "), library));
     return fmt::format("{}", fmt::join(parts, "; "));
   }
 
  private:
-  std::map<std::string, std::map<std::string, std::uint64_t>> calls_;
+  std::map<std::string, std::set<std::string>> of_library_;
 };
 
 std::string afterwards(const swept_calls& s) {
@@ -63,6 +66,7 @@ std::string afterwards(const swept_calls& s) {
   if (!s.again.empty()) words.push_back(fmt::format("again {}", short_name(s.again)));
   if (!s.handle.empty())
     words.push_back(fmt::format("a product by the same handle {}", short_name(s.handle)));
+  if (!s.later.empty()) words.push_back(fmt::format("once more {}", short_name(s.later)));
   if (!s.afresh.empty()) words.push_back(fmt::format("by a new handle {}", short_name(s.afresh)));
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -90,7 +94,7 @@ void print_overview(std::ostream& out, const operations& all, table_style style)
       runs += n;
       if (!is_success(row.status)) statuses[std::string(short_name(row.status))] += n;
       if (is_success(row.status)) (is_success(s.numbers) ? swallowed : wrong) += n;
-      if (poisons_handle(s)) handle += n;
+      if (fails_again(s)) handle += n;
       if (poisons_process(s)) process += n;
       left = std::max(left, s.left_bytes);
     }
@@ -104,7 +108,7 @@ void print_overview(std::ostream& out, const operations& all, table_style style)
   print_table(
       out,
       {"operation", "driver calls", "runs with one failed", "statuses", "swallowed", "succeeded wrongly",
-       "handle poisoned", "process poisoned", "most bytes left", "nothing failed"},
+       "fails again by the handle", "fails for good", "most bytes left", "nothing failed"},
       rows, style);
 }
 
@@ -147,16 +151,15 @@ void print_all(std::ostream& out, const operations& all, table_style style) {
       out, all, style, {"status", "operation", "driver calls"},
       [](const call_record& row) { return !is_success(row.status) && !is_end_of_process(row.status); },
       [](const call_record& row) { return row.status; });
-  heading(out, "What poisons the process: the operation fails by a new handle too", 4, style);
+  heading(out, "What poisons the process: the operation fails again, by a new handle too", 4, style);
   print_functions(
       out, all, style, {"afterwards", "operation", "driver calls"},
       [](const call_record& row) { return poisons_process(*row.swept); },
       [](const call_record& row) { return afterwards(*row.swept); });
-  heading(out, "What poisons the handle: the operation fails again, and by a new handle it does not", 4,
-          style);
+  heading(out, "What fails again by the same handle, and not by a new one", 4, style);
   print_functions(
       out, all, style, {"afterwards", "operation", "driver calls"},
-      [](const call_record& row) { return poisons_handle(*row.swept); },
+      [](const call_record& row) { return fails_again(*row.swept); },
       [](const call_record& row) { return afterwards(*row.swept); });
   heading(out,
           "What spoils another operation: this one works again, and a product by the same handle does not", 4,
@@ -181,21 +184,8 @@ void print_all(std::ostream& out, const operations& all, table_style style) {
       [](const call_record& row) { return row.swept->numbers; });
   heading(out, "What crashes or hangs", 4, style);
   print_rows(
-      out, all, style, "afterwards", [](const call_record& row) { return is_end_of_process(row.status); },
-      [](const call_record&) { return std::string("the process is gone"); });
-}
-
-/// Of a row that several shards have, each has calls of its own. The same calls twice are the same sweep twice.
-void add(std::vector<call_record>& rows, call_record row) {
-  const auto alike = std::find_if(rows.begin(), rows.end(), [&](const call_record& other) {
-    return other.text == row.text && other.status == row.status && other.detail == row.detail;
-  });
-  if (alike == rows.end()) {
-    rows.push_back(std::move(row));
-  } else if (alike->swept->first != row.swept->first) {
-    alike->swept->calls += row.swept->calls;
-    alike->swept->first = std::min(alike->swept->first, row.swept->first);
-  }
+      out, all, style, "how it ended", [](const call_record& row) { return !end_of_process(row).empty(); },
+      end_of_process);
 }
 
 double measured(const observation& o, std::string_view name) {
@@ -204,37 +194,66 @@ double measured(const observation& o, std::string_view name) {
   return 0;
 }
 
+/// Which part of how many: 1 of 1 is the whole.
+std::pair<int, int> part_of(const observation& o) {
+  for (const measurement& m : o.measurements) {
+    int of = 0;
+    if (m.name == part_of_sweep && m.unit.starts_with("of ") &&
+        std::from_chars(m.unit.data() + 3, m.unit.data() + m.unit.size(), of).ec == std::errc{})
+      return {static_cast<int>(m.value), of};
+  }
+  return {1, 1};
+}
+
 }  // namespace
 
 std::map<std::string, std::vector<swept_operation>> operations_in(std::span<const record> records) {
-  std::map<std::string, std::map<std::pair<std::string, bool>, swept_operation>> found;
+  // stack -> operation and whether it is the first -> depth and number of parts -> part -> the latest that was seen
+  struct sweep_seen {
+    std::string started, depth;
+    const observation* what = nullptr;
+  };
+  using parts = std::map<int, sweep_seen>;
+  std::map<std::string, std::map<std::pair<std::string, bool>, std::map<std::pair<int, int>, parts>>> found;
   for (const record& r : records) {
     for (const case_result& c : r.cases) {
-      if (!c.name.starts_with(family)) continue;
+      if (!c.name.starts_with(sweep_family)) continue;
       for (const arm_result& a : c.arms) {
         const bool first = a.name.starts_with(first_of_process);
         const std::string depth = first ? a.name.substr(first_of_process.size()) : a.name;
+        if (rank(depth) < 0) continue;
         for (const observation& o : a.trials) {
           if (!comparable(o)) continue;
-          std::vector<call_record> rows;
-          std::copy_if(o.calls.begin(), o.calls.end(), std::back_inserter(rows),
-                       [](const call_record& call) { return call.swept.has_value(); });
-          if (rows.empty()) continue;
-          const std::string name = c.name.substr(family.size());
-          swept_operation& into = found[stack_label(r)][{name, first}];
-          if (!into.rows.empty() && rank(depth) < rank(into.depth)) continue;
-          if (into.rows.empty() || rank(depth) > rank(into.depth))
-            into = {.name = name, .first = first, .depth = depth};
-          into.driver_calls = measured(o, "driver calls of a clean run");
-          into.rows_a_second = measured(o, "rows a second");
-          for (call_record& row : rows) add(into.rows, std::move(row));
+          const auto [part, of] = part_of(o);
+          if (part == 0) continue;  // rows that were named
+          sweep_seen& seen =
+              found[stack_label(r)][{c.name.substr(sweep_family.size()), first}][{rank(depth), of}][part];
+          if (seen.what == nullptr || seen.started <= r.started) seen = {r.started, depth, &o};
         }
       }
     }
   }
   std::map<std::string, std::vector<swept_operation>> by_stack;
-  for (auto& [stack, all] : found)
-    for (auto& [name, o] : all) by_stack[stack].push_back(std::move(o));
+  for (const auto& [stack, operations] : found) {
+    for (const auto& [name, sweeps] : operations) {
+      const auto whole = [](const auto& sweep) {
+        return static_cast<int>(sweep.second.size()) == sweep.first.second;
+      };
+      const auto best =
+          std::max_element(sweeps.begin(), sweeps.end(), [&](const auto& one, const auto& other) {
+            return std::pair{whole(one), one.first} < std::pair{whole(other), other.first};
+          });
+      swept_operation o{
+          .name = name.first, .first = name.second, .depth = best->second.begin()->second.depth};
+      for (const auto& [part, seen] : best->second) {
+        o.driver_calls = measured(*seen.what, clean_calls);
+        std::copy_if(seen.what->calls.begin(), seen.what->calls.end(), std::back_inserter(o.rows),
+                     [](const call_record& call) { return call.swept.has_value(); });
+      }
+      if (!whole(*best)) o.depth += fmt::format(", {} of {} parts", best->second.size(), best->first.second);
+      by_stack[stack].push_back(std::move(o));
+    }
+  }
   return by_stack;
 }
 
@@ -247,8 +266,8 @@ bool poisons_process(const swept_calls& row) {
   return !row.afresh.empty() && !is_success(row.afresh);
 }
 
-bool poisons_handle(const swept_calls& row) {
-  return is_success(row.afresh) && !is_success(row.again);
+bool fails_again(const swept_calls& row) {
+  return is_success(row.afresh) && !row.again.empty() && !is_success(row.again);
 }
 
 bool spoils_another(const swept_calls& row) {

@@ -152,6 +152,20 @@ std::string verdict_of(const claim& what, const std::vector<claim_evidence>& evi
   return said.size() == 1 ? std::string{*said.begin()} : "partly";
 }
 
+bool is_sweep(const arm_result& arm) {
+  return std::any_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
+    return std::any_of(o.calls.begin(), o.calls.end(),
+                       [](const call_record& c) { return c.swept.has_value(); });
+  });
+}
+
+bool has_finding(const arm_result& arm, const claim& about) {
+  return std::any_of(arm.trials.begin(), arm.trials.end(), [&](const observation& o) {
+    return std::any_of(o.findings.begin(), o.findings.end(),
+                       [&](const finding& f) { return f.claim == about.id; });
+  });
+}
+
 }  // namespace
 
 std::vector<claim> claims_from(const json_cursor& top) {
@@ -194,6 +208,7 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
         if (!what.untestable.empty()) continue;
         for (const auto& arm : c.arms) {
           if (!arm.twin_of.empty()) continue;  // what is made up proves nothing
+          if (is_sweep(arm) && !has_finding(arm, what)) continue;
           if (auto said = says_of(what, c, arm)) {
             claim_evidence e{.case_name = c.name,
                              .arm = arm.name,

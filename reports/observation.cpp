@@ -379,13 +379,16 @@ void to_json(nlohmann::json& j, const swept_calls& s) {
   put(j, "numbers", s.numbers);
   put(j, "again", s.again);
   put(j, "handle", s.handle);
+  put(j, "later", s.later);
   put(j, "afresh", s.afresh);
+  put(j, "ended", s.ended);
+  put(j, "ended_in", s.ended_in);
   if (s.left_bytes != 0) j["left_bytes"] = s.left_bytes;
 }
 
 swept_calls swept_calls_from(const json_cursor& at) {
   at.only({"function", "caller", "phase", "codes", "once", "for_good", "calls", "reached", "first", "numbers",
-           "again", "handle", "afresh", "left_bytes"});
+           "again", "handle", "later", "afresh", "ended", "ended_in", "left_bytes"});
   return {.function = at.at("function").string(),
           .caller = at.at("caller").string(),
           .phase = string_or(at, "phase"),
@@ -398,7 +401,10 @@ swept_calls swept_calls_from(const json_cursor& at) {
           .numbers = string_or(at, "numbers"),
           .again = string_or(at, "again"),
           .handle = string_or(at, "handle"),
+          .later = string_or(at, "later"),
           .afresh = string_or(at, "afresh"),
+          .ended = string_or(at, "ended"),
+          .ended_in = string_or(at, "ended_in"),
           .left_bytes = at.has("left_bytes") ? at.at("left_bytes").integer() : 0};
 }
 

@@ -41,7 +41,11 @@ struct swept_calls {
   std::string numbers{};  ///< of a call that succeeded: RIGHT_NUMBERS or WRONG_NUMBERS
   std::string again{};    ///< what the same call returned without the fault, in the same process
   std::string handle{};   ///< what a product by the same handle came to after that
-  std::string afresh{};   ///< what the same call by a new handle came to, where one of these failed
+  std::string
+      later{};  ///< where `again` failed: what the same call by the same handle returned once more, behind that product
+  std::string afresh{};    ///< what the same call by a new handle came to, where one of these failed
+  std::string ended{};     ///< "crashed: SIGSEGV", "timed out": the process, in what `ended_in` says
+  std::string ended_in{};  ///< "the operation", "its check", "the same again", "a product", "a new handle"
   std::int64_t left_bytes =
       0;  ///< device memory that was not given back with all handles, beyond what always stays
 };

@@ -112,7 +112,9 @@ twin_comparison compare(const twin_pair& pair, const case_result& both, std::str
     if (auto why = unmeasured(arm, name); !why.empty()) c.differences.push_back(std::move(why));
   if (!c.differences.empty()) return c;
   c.differences = differences(*natural, *twin);
-  c.verdict = c.differences.empty() ? "agrees" : "differs";
+  const auto succeeds = [](const observation& o) { return !failed(signature_of(o)); };
+  const bool nothing_fails = std::all_of(natural->trials.begin(), natural->trials.end(), succeeds);
+  c.verdict = !c.differences.empty() ? "differs" : nothing_fails ? "nothing fails" : "agrees";
   return c;
 }
 

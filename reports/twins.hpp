@@ -19,8 +19,8 @@ struct twin_pair {
 
 struct twin_comparison {
   twin_pair of;
-  std::string stack;                     ///< stack_label(); empty where no record has anything of the two
-  std::string verdict;                   ///< "agrees", "differs", "not measured yet"
+  std::string stack;    ///< stack_label(); empty where no record has anything of the two
+  std::string verdict;  ///< "agrees", "nothing fails" (in either), "differs", "not measured yet"
   std::vector<std::string> differences;  ///< why it differs, or what is not measured: a line each
 };
 

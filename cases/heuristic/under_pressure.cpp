@@ -18,7 +18,6 @@
 //              returns NOT_INITIALIZED, and does so again with all memory freed. Smaller batches and allowing no workspace clear the
 //              caller's allocation, CUBLASLT_HEURISTIC_MODE does not.
 #include "harness/host_faults.hpp"
-#include "harness/preloaded.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/preloaded.hpp"
 #include "harness/squeeze.hpp"

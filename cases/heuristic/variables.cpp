@@ -10,7 +10,6 @@
 //              cublasLtHeuristicsCacheSetCapacity.
 // What helps   Where the workspace is to shrink: the preference's own attributes, measured one by one.
 #include "harness/host_faults.hpp"
-#include "harness/preloaded.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/preloaded.hpp"
 #include "harness/squeeze.hpp"

@@ -8,9 +8,11 @@
 #include "cases/sweep/operations.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace cufault::sweeping {
@@ -35,20 +37,22 @@ class heuristic final : public by_light_handle {
   int found_ = 0;
 };
 
-/// S2-1: ALLOC_FAILED from the heuristic, when memory is short.
+/// S2-1: ALLOC_FAILED from the heuristic, when memory is short. Nothing is said where no call of it can want memory.
 void conclude(trial& t, const std::vector<grouped_row>& rows) {
-  std::uint64_t short_of_memory = 0, alloc_failed = 0, any = 0;
+  std::set<std::string> tried, alloc_failed, ended;
   for (const grouped_row& row : rows) {
-    any += row.calls.calls;
-    if (std::find(row.calls.codes.begin(), row.calls.codes.end(), "OUT_OF_MEMORY") == row.calls.codes.end())
-      continue;
-    short_of_memory += row.calls.calls;
-    if (row.status.name == "CUBLAS_STATUS_ALLOC_FAILED") alloc_failed += row.calls.calls;
+    const swept_calls& s = row.calls;
+    if (!s.reached || std::find(s.codes.begin(), s.codes.end(), "OUT_OF_MEMORY") == s.codes.end()) continue;
+    tried.insert(s.function);
+    if (row.status.name == "CUBLAS_STATUS_ALLOC_FAILED") alloc_failed.insert(s.function);
+    if (!s.ended.empty()) ended.insert(s.function);
   }
-  t.conclude("S2-1", alloc_failed > 0,
-             fmt::format("of its driver calls {} were failed, {} of them with OUT_OF_MEMORY; it returned "
-                         "ALLOC_FAILED for {} of these",
-                         any, short_of_memory, alloc_failed));
+  if (tried.empty()) return;
+  t.conclude("S2-1", !alloc_failed.empty(),
+             fmt::format("OUT_OF_MEMORY from {}: ALLOC_FAILED from {}, the end of the process from {}",
+                         fmt::join(tried, ", "),
+                         alloc_failed.empty() ? "none" : fmt::format("{}", fmt::join(alloc_failed, ", ")),
+                         ended.empty() ? "none" : fmt::format("{}", fmt::join(ended, ", "))));
 }
 
 const register_case here{sweep_case({.name = "lt_heuristic",

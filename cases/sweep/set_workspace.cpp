@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What fails   cublasSetWorkspace, by any one driver call inside of it.
-// Why          A handle may have to wait for what uses its old workspace, and gives that back.
+// Why          Any version may make some; cuBLAS 13.1.0 makes none.
 // Documented   cuBLAS documentation lists the statuses, not what leads to them.
 // What helps   `cufault atlas` says which driver failures lead to which, and what a second attempt finds.
 #include "cases/sweep/operations.hpp"

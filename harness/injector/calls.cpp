@@ -381,28 +381,31 @@ struct sentence {
 
 sentence judge(const rules_of_slot& rules, const call_frame& frame, call_facts& call) {
   sentence s;
+  bool decided = false;  // each rule counts the call, whatever another one makes of it
   const char* library = rules.by_caller ? library_at(frame.caller) : "";
   for (active_rule* r : rules_for(rules, library)) {
     if (r->what.device && !call.device) call.device = current_device();
     if (!holds_for_any_caller(r->what, call)) continue;
     if (call.caller.empty()) call.caller = rules.by_caller ? library : library_at(frame.caller);
     if (r->what.does == effect::budget) {
-      s.budget = r;
+      if (!decided) s.budget = r;
       continue;
     }
     const auto n = ++r->held;
-    if (!acts_on(r->what, n)) continue;
+    if (decided || !acts_on(r->what, n)) continue;
     count_injection(*r);
     if (r->what.after || r->what.does == effect::driver_version) {
       s.behind = r;
       s.ordinal = n;
-      return s;
+      decided = true;
+      continue;
     }
     report_injection(*r, call, n, nullptr);
     switch (r->what.does) {
       case effect::fail:
         s.instead = r->what.code;
-        return s;
+        decided = true;
+        break;
       case effect::delay:
         wait(r->what.delay);
         break;

@@ -50,7 +50,8 @@ void* watch(void* file_name) {
     try {
       replace_rules(rules_of(file, environment("CUFAULT_FAIL")));
     } catch (const std::exception& error) {
-      say(std::string(error.what()) + "; the rules from before go on to hold");
+      // What was written meanwhile is looked at next.
+      if (state_of(file) == now) say(std::string(error.what()) + "; the rules from before go on to hold");
     }
   }
 }

@@ -254,11 +254,11 @@ TEST_F(road, lists_what_is_special_about_an_arm) {
     }
     throw std::out_of_range(name);
   };
-  EXPECT_EQ(arm_of("road.ends", "thorough")["quick"], false);
+  EXPECT_EQ(arm_of("road.ends", "thorough")["tier"], "full");
   EXPECT_EQ(arm_of("road.ends", "other_pair")["other_cublas"], true);
   EXPECT_EQ(arm_of("road.races", "now_and_then")["races"], "a counter");
   const auto usual = arm_of("road.create", "fault");
-  EXPECT_EQ(usual["quick"], true);
+  EXPECT_EQ(usual["tier"], "quick");
   EXPECT_EQ(usual["races"], "");
   EXPECT_EQ(usual["other_cublas"], false);
   const std::string text = cufault({"list"}).stdout_text;

@@ -140,15 +140,32 @@ TEST(sweep, rows_that_behave_alike_are_one) {
 TEST(sweep, tells_crashes_and_what_was_not_reached_and_leaves_out_what_never_ran) {
   const auto calls = some_calls();
   std::vector<row_result> results(3, came_to("CUBLAS_STATUS_SUCCESS", 0));
+  results[0] = row_result{};
   fill(results[0].end, "crashed: SIGSEGV");
+  fill(results[0].in, "the operation");
   results[1].reached = false;
   results[2].over = false;
   const auto told = grouped(
       calls, {{1, "OUT_OF_MEMORY", false}, {2, "OUT_OF_MEMORY", false}, {4, "UNKNOWN", true}}, results);
   ASSERT_THAT(told, SizeIs(2));
   EXPECT_EQ(told[0].status.name, "crashed: SIGSEGV");
+  EXPECT_TRUE(told[0].calls.reached) << "who died in the operation had reached it";
+  EXPECT_EQ(told[0].calls.ended_in, "the operation");
   EXPECT_THAT(told[1].status.detail, HasSubstr("not reached"));
   EXPECT_FALSE(told[1].calls.reached);
+}
+
+TEST(sweep, keeps_what_the_operation_returned_where_the_process_ends_later) {
+  const auto calls = some_calls();
+  std::vector<row_result> results{came_to("CUBLAS_STATUS_ALLOC_FAILED", 3)};
+  results[0].over = false;
+  fill(results[0].end, "timed out");
+  fill(results[0].in, "a product");
+  const auto told = grouped(calls, {{1, "OUT_OF_MEMORY", false}}, results);
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].status.name, "CUBLAS_STATUS_ALLOC_FAILED");
+  EXPECT_EQ(told[0].calls.ended, "timed out");
+  EXPECT_THAT(told[0].status.detail, HasSubstr("timed out in a product"));
 }
 
 TEST(sweep, takes_a_shard_that_exists_alone) {
@@ -237,7 +254,9 @@ TEST_F(swept, tells_for_each_call_what_its_failure_leads_to) {
   EXPECT_EQ(device.swept->numbers, "WRONG_NUMBERS");
   EXPECT_EQ(device.swept->calls, 3U) << "three calls that behave alike are one row";
 
-  EXPECT_EQ(row_of(o, "cuInit", 1, "INVALID_VALUE").status, "crashed: SIGSEGV");
+  const call_record crash = row_of(o, "cuInit", 1, "INVALID_VALUE");
+  EXPECT_EQ(crash.status, "crashed: SIGSEGV");
+  EXPECT_TRUE(crash.swept->reached);
 
   const call_record& last = o.rows.back();
   EXPECT_EQ(last.text, "nothing made to fail");
@@ -268,10 +287,12 @@ TEST_F(swept, one_line_repeats_a_row) {
   ASSERT_NE(text, std::string::npos) << line;
   fs::remove_all(folder / "records");
   ASSERT_EQ(sweep({"road/first", "--row", line.substr(text + 6)}).exit_code, 0);
-  const swept_operation again = seen();
-  ASSERT_THAT(again.rows, SizeIs(1));
-  EXPECT_EQ(again.rows[0].status, row.status);
-  EXPECT_EQ(again.rows[0].swept->left_bytes, row.swept->left_bytes);
+  EXPECT_EQ(seen().name, "") << "a row that was named is no sweep";
+  const record again = load_record(fs::directory_iterator(folder / "records")->path());
+  const auto& calls = again.cases.at(0).arms.at(1).trials.at(0).calls;
+  ASSERT_THAT(calls, SizeIs(1));
+  EXPECT_EQ(calls[0].status, row.status);
+  EXPECT_EQ(calls[0].swept.value().left_bytes, row.swept->left_bytes);
 }
 
 TEST_F(swept, says_what_it_cannot_sweep) {
@@ -279,6 +300,7 @@ TEST_F(swept, says_what_it_cannot_sweep) {
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.stderr_text, HasSubstr("no operation is called roads; there are: road"));
   EXPECT_THAT(sweep({"road/last"}).stderr_text, HasSubstr("/first or /further"));
+  EXPECT_THAT(sweep({"road", "--row", "x"}).stderr_text, HasSubstr("say which"));
   EXPECT_THAT(sweep({"road", "--shard", "3", "2"}).stderr_text, HasSubstr("there is no such part"));
   const auto row = sweep({"road/first", "--row", "libcublas:cuInit:1=UNKNOWN"});
   EXPECT_EQ(row.exit_code, 2);

@@ -53,54 +53,65 @@ std::string atlas_of(const std::vector<record>& records) {
   return out.str();
 }
 
-TEST(atlas, keeps_the_deepest_sweep_and_puts_shards_together) {
-  const std::vector<record> records{sweep_record("thin", {row("cuA", internal)}),
-                                    sweep_record("every", {row("cuB", internal), row("cuC", internal)}),
-                                    sweep_record("every", {row("cuC", internal), row("cuD", internal)}),
-                                    sweep_record("grouped", {row("cuE", internal)}),
-                                    sweep_record("first_thin", {row("cuF", internal)})};
+record part(int which, int of, const std::string& arm, std::vector<call_record> rows) {
+  record r = sweep_record(arm, std::move(rows));
+  r.cases[0].arms[0].trials[0].measurements.push_back(
+      {part_of_sweep, static_cast<double>(which), "of " + std::to_string(of)});
+  return r;
+}
+
+TEST(atlas, keeps_the_deepest_sweep_that_is_whole_and_the_latest_of_these) {
+  std::vector<record> records{sweep_record("thin", {row("cuA", internal)}),
+                              sweep_record("grouped", {row("cuB", internal)}),
+                              sweep_record("grouped", {row("cuC", internal), row("cuD", internal)}),
+                              part(1, 2, "every", {row("cuE", internal)}),
+                              part(0, 1, "every", {row("cuF", internal)}),
+                              sweep_record("first_thin", {row("cuG", internal)})};
+  records[2].started = "2026-11-22T00:00:00Z";
   const auto found = operations_in(records);
   ASSERT_THAT(found, SizeIs(1));
   const auto& all = found.begin()->second;
   ASSERT_THAT(all, SizeIs(2));
-  EXPECT_EQ(all[0].depth, "every");
-  EXPECT_THAT(all[0].rows, SizeIs(3));
+  EXPECT_EQ(all[0].depth, "grouped");
+  EXPECT_THAT(all[0].rows, SizeIs(2));
   EXPECT_FALSE(all[0].first);
   EXPECT_EQ(all[1].depth, "thin");
   EXPECT_TRUE(all[1].first);
 }
 
-TEST(atlas, adds_up_what_shards_have_of_a_row_but_not_the_same_sweep_twice) {
-  auto first = row("cuA", internal), second = first;
-  first.swept->calls = 2, first.swept->first = 1;
-  second.swept->calls = 3, second.swept->first = 4;
-  const std::vector<record> records{sweep_record("every", {second}), sweep_record("every", {first}),
-                                    sweep_record("every", {first})};
-  const auto found = operations_in(records);
-  ASSERT_THAT(found.begin()->second.at(0).rows, SizeIs(1));
-  const swept_calls& sum = *found.begin()->second[0].rows[0].swept;
-  EXPECT_EQ(sum.calls, 5U);
-  EXPECT_EQ(sum.first, 1U);
+TEST(atlas, puts_shards_together_each_once) {
+  const auto first = part(1, 2, "every", {row("cuA", internal)}),
+             second = part(2, 2, "every", {row("cuA", internal)});
+  const std::vector<record> all{sweep_record("grouped", {row("cuB", internal)}), first, second, second};
+  const auto found = operations_in(all);
+  EXPECT_EQ(found.begin()->second.at(0).depth, "every");
+  EXPECT_THAT(found.begin()->second[0].rows, SizeIs(2));
+
+  const auto of_half = operations_in(std::vector<record>{second, second});
+  EXPECT_EQ(of_half.begin()->second.at(0).depth, "every, 1 of 2 parts");
+  EXPECT_TRUE(operations_in(std::vector<record>{part(0, 1, "every", {row("cuA", internal)})}).empty());
 }
 
 TEST(atlas, tells_poison_of_the_process_from_that_of_the_handle) {
   swept_calls s;
-  EXPECT_FALSE(poisons_process(s) || poisons_handle(s));
+  EXPECT_FALSE(poisons_process(s) || fails_again(s));
   s.again = s.afresh = internal;
-  EXPECT_TRUE(poisons_process(s) && !poisons_handle(s));
+  EXPECT_TRUE(poisons_process(s) && !fails_again(s));
   s.afresh = right;
-  EXPECT_TRUE(poisons_handle(s) && !poisons_process(s));
+  EXPECT_TRUE(fails_again(s) && !poisons_process(s));
   EXPECT_FALSE(spoils_another(s));
   s.again = right;
   s.handle = internal;
-  EXPECT_TRUE(spoils_another(s) && !poisons_handle(s) && !poisons_process(s));
+  EXPECT_TRUE(spoils_another(s) && !fails_again(s) && !poisons_process(s));
 }
 
 TEST(atlas, says_what_a_failure_leads_to) {
-  const std::string text = atlas_of({sweep_record(
-      "every", {row("cuStatus", internal), row("cuLeak", no_memory, {.left_bytes = 4096}),
-                row("cuPoison", internal, {.again = internal, .afresh = internal}), row("cuSwallow", success),
-                row("cuWrong", success, {.numbers = wrong}), row("cuCrash", "crashed: SIGSEGV")})});
+  const std::string text = atlas_of(
+      {sweep_record("every", {row("cuStatus", internal), row("cuLeak", no_memory, {.left_bytes = 4096}),
+                              row("cuPoison", internal, {.again = internal, .afresh = internal}),
+                              row("cuSwallow", success), row("cuWrong", success, {.numbers = wrong}),
+                              row("cuCrash", "crashed: SIGSEGV", {.reached = false}),
+                              row("cuLater", no_memory, {.ended = "timed out", .ended_in = "a product"})})});
   const auto section = [&](const std::string& title) {
     const auto at = text.find(title);
     if (at == std::string::npos) return std::string();
@@ -108,13 +119,14 @@ TEST(atlas, says_what_a_failure_leads_to) {
   };
   EXPECT_THAT(section("What a status means"), HasSubstr("cuPoison, cuStatus of libcublas"));
   EXPECT_THAT(section("What poisons the process"), HasSubstr("cuPoison"));
-  EXPECT_THAT(section("What poisons the handle"), HasSubstr("None."));
+  EXPECT_THAT(section("What fails again"), HasSubstr("None."));
   EXPECT_THAT(section("What leaves device memory"),
               HasSubstr("4096        cufault sweep sgemm/further --row libcublas:cuLeak:1=UNKNOWN"));
   EXPECT_THAT(section("What is swallowed"), HasSubstr("cuSwallow"));
   EXPECT_THAT(section("What is swallowed"), Not(HasSubstr("cuWrong")));
   EXPECT_THAT(section("What ends in SUCCESS, and"), HasSubstr("cuWrong"));
-  EXPECT_THAT(section("What crashes"), HasSubstr("crashed: SIGSEGV"));
+  EXPECT_THAT(section("What crashes"), HasSubstr("crashed: SIGSEGV in the operation"));
+  EXPECT_THAT(section("What crashes"), testing::ContainsRegex("ALLOC_FAILED +timed out in a product"));
 }
 
 TEST(atlas, says_nothing_of_what_was_not_reached) {

@@ -128,6 +128,14 @@ TEST(claims, of_a_failure_are_not_tested_by_controls_and_remedies) {
             "not measured yet");
 }
 
+TEST(claims, are_tested_by_sweeps_only_where_these_found_something) {
+  auto swept = trial({internal});
+  swept.calls[0].swept = swept_calls{};
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {swept})}), "not measured yet");
+  swept.findings = {{"S0-5", false, "none of ten"}};
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {swept})}), "refuted");
+}
+
 TEST(claims, of_a_remedy_are_confirmed_where_it_clears_and_refuted_where_not) {
   for (const auto kind : {arm_kind::remedy, arm_kind::dead_end}) {
     EXPECT_EQ(verdict_on(claim_of('R'), {testing(kind, {trial({no_memory}, {success, right})})}),

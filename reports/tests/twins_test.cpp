@@ -50,6 +50,13 @@ TEST(twins, agree_where_the_natural_arm_and_the_injected_one_come_to_the_same) {
   EXPECT_THAT(both.differences, IsEmpty());
 }
 
+TEST(twins, show_nothing_where_neither_fails) {
+  EXPECT_EQ(compared({natural({trial({success, right})}), twin({trial({success, right})})}).verdict,
+            "nothing fails");
+  EXPECT_EQ(compared({natural({trial({success, right})}), twin({trial({no_memory, right})})}).verdict,
+            "differs");
+}
+
 TEST(twins, of_arms_without_a_gpu_may_have_a_context) {
   auto without = trial({no_memory}), damaged = trial({no_memory});
   without.context = "none";
