@@ -15,12 +15,13 @@
 namespace cufault {
 namespace {
 
-/// "cublasCreate" and "cublas_create" are the same.
+/// "cublasCreate", "cublas_create" and "create" are the same.
 std::string plain(std::string_view name) {
+  constexpr std::string_view library = "cublas";
   std::string letters;
   for (const char c : name)
     if (c != '_') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return letters;
+  return letters.starts_with(library) ? letters.substr(library.size()) : letters;
 }
 
 const failure_case& operation_called(const std::string& name) {

@@ -8,7 +8,7 @@
 
 namespace cufault {
 
-/// What libcufault.so, named in an arm's `preload` (injector_preload), does on the host's side of a trial: it stands in front of getenv, of the
+/// What libcufault.so, named in an arm's `preload` (under_injector), does on the host's side of a trial: it stands in front of getenv, of the
 /// host's allocation functions and of the look-up of driver entry points. Without the preload every function here throws
 /// not_provoked.
 namespace host_faults {
@@ -33,9 +33,9 @@ void fail_allocation(const std::string& library, unsigned long n, bool and_all_l
 /// Ends it; returns how many allocations of that library there were since, failed ones included.
 unsigned long allocations_counted();
 
-/// For an arm's environment: the driver's look-up of one entry point (cuGetProcAddress) answers as if this driver did not have it:
+/// Rules for an arm (under_injector): the driver's look-up of one entry point (cuGetProcAddress) answers as if this driver did not have it:
 /// "cuMemAlloc", without its version.
-std::map<std::string, std::string> hidden(const std::string& entry);
+std::string hidden(const std::string& entry);
 /// What ends it in a process that comes after.
 std::map<std::string, std::string> nothing_hidden();
 

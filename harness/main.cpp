@@ -110,16 +110,17 @@ int dispatch(int argc, char** argv) {
       ->capture_default_str();
 
   sweep_arguments sweeping;
-  auto* sweep = command("sweep", "Fail each driver call inside of an operation, one at a time", [&] {
-    sweeping.run.argv = running.argv;
-    if (sweeping.run.expectations.empty()) sweeping.run.expectations = default_expectations();
-    return sweep_operations(sweeping);
-  });
+  auto* sweep =
+      command("sweep", "Fail each driver call inside of an operation, by every code, once and for good", [&] {
+        sweeping.run.argv = running.argv;
+        if (sweeping.run.expectations.empty()) sweeping.run.expectations = default_expectations();
+        return sweep_operations(sweeping);
+      });
   sweep
-      ->add_option("OPERATION", sweeping.run.names,
-                   "as in `cufault list`: cublas_create, or cublasCreate; /first: only the first of a "
-                   "process, /further: only "
-                   "one that is not")
+      ->add_option(
+          "OPERATION", sweeping.run.names,
+          "as in `cufault list`, or a function: lt_matmul, cublasLtMatmul; /first: only the first of a "
+          "process, /further: only one that is not")
       ->required();
   auto* thin = sweep->add_flag("--thin", sweeping.thin, "only one call of each group, once, by one code");
   sweep

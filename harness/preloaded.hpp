@@ -7,12 +7,17 @@
 #include <dlfcn.h>
 
 #include <string>
-#include <vector>
 
 namespace cufault {
 
-/// libcufault.so, for an arm's `preload`; empty where the library was not built, or its path has a space or ':' in it.
-std::vector<std::string> injector_preload();
+/// Has the arm's trials run under libcufault.so, by these rules from the start (README, "Failing the driver's calls"; JSON, empty for none),
+/// whatever the environment of cufault itself says of rules. What it reports goes nowhere: a trial tells what it sees. Where the library
+/// was not built, or its path has a space or ':' in it, what uses it is not provoked.
+void under_injector(arm& a, const std::string& rules = {});
+
+/// From now on these rules hold for this process's driver calls; "" for none. Throws not_provoked without libcufault.so, setup_failed with
+/// its words where they are wrong.
+void set_rules(const std::string& json);
 
 /// A function that libcufault.so offers to the process that it is preloaded into. Throws not_provoked where it is not.
 template <class Function>

@@ -40,8 +40,7 @@ const nlohmann::json log_all{{"function", "*"}, {"log", true}};
 void hold(const nlohmann::json& rule) {
   auto rules = nlohmann::json::array({account});
   if (!rule.is_null()) rules.insert(rules.begin(), rule);
-  if (PRELOADED(cufault_set_rules)(nlohmann::json{{"rules", rules}}.dump().c_str()) != 0)
-    throw setup_failed(PRELOADED(cufault_rules_error)());
+  set_rules(nlohmann::json{{"rules", rules}}.dump());
 }
 
 nlohmann::json rule_for(const driver_call& call, const planned_row& row) {
@@ -396,6 +395,7 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
   // All that a row came to, and what was failed: function, caller, phase.
   struct fault {
     std::string function, caller, phase;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes part of what is generated for a 0
     auto operator<=>(const fault&) const = default;
   };
   struct came_to {
@@ -403,6 +403,7 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
     int value = 0;
     bool reached = false;
     std::int64_t left_bytes = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): likewise
     auto operator<=>(const came_to&) const = default;
   };
   struct rows_of {
@@ -558,12 +559,8 @@ failure_case sweep_case(description of) {
       arm& a = c.add((first ? std::string(first_of_process) : "") + v.name, arm_kind::fault,
                      first ? fmt::format("the first of its process: {}", v.summary) : v.summary,
                      [what, way](trial& t) { sweep(t, *what, way).run(); }, what->claims);
-      a.preload = injector_preload();
+      under_injector(a);
       a.timeout = way.time + seconds(60);
-      a.environment["CUFAULT_RULES"] = "";
-      a.environment["CUFAULT_FAIL"] = "";
-      a.environment["CUFAULT_STRICT"] = "";
-      a.environment["CUFAULT_LOG"] = "/dev/null";
     }
   }
   return c;

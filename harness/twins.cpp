@@ -23,10 +23,7 @@ arm& add_twin(failure_case& c, const std::string& natural, const std::string& ru
   added.summary += ", injected";
   added.twin_of = natural;
   if (added.rungs) added.rungs->refine_to = 0;  // edges are not compared
-  added.preload = injector_preload();
-  added.environment["CUFAULT_RULES"] = rules;
-  added.environment["CUFAULT_FAIL"] = "";
-  added.environment["CUFAULT_STRICT"] = "1";  // without its rules it would be the natural arm
+  under_injector(added, rules);
   added.body = [body = added.body](trial& t) {
     auto* injections = PRELOADED(cufault_injections);
     twin = true;
@@ -38,11 +35,6 @@ arm& add_twin(failure_case& c, const std::string& natural, const std::string& ru
 
 bool in_twin() {
   return twin;
-}
-
-void set_rules(const std::string& json) {
-  if (PRELOADED(cufault_set_rules)(json.c_str()) != 0)
-    throw setup_failed(std::string("libcufault.so: ") + PRELOADED(cufault_rules_error)());
 }
 
 }  // namespace cufault

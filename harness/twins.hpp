@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/case.hpp"
+#include "harness/preloaded.hpp"
 
 #include <string>
 
@@ -17,9 +18,5 @@ arm& add_twin(failure_case& c, const std::string& natural, const std::string& ru
 
 /// Whether this process runs the body of an injected twin.
 bool in_twin();
-
-/// From now on these rules hold for this process's driver calls; "" for none. Throws not_provoked without libcufault.so, setup_failed with
-/// its words where they are wrong.
-void set_rules(const std::string& json);
 
 }  // namespace cufault

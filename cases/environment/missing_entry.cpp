@@ -152,8 +152,7 @@ failure_case missing_entry() {
                        std::function<void(trial&)> body, const char* hidden,
                        std::vector<std::string> claims = {}) {
     arm& a = c.add(name, kind, summary, std::move(body), std::move(claims));
-    if (hidden != nullptr) a.environment = host_faults::hidden(hidden);
-    a.preload = injector_preload();
+    under_injector(a, hidden != nullptr ? host_faults::hidden(hidden) : "");
   };
 
   add("control", arm_kind::control, "nothing is hidden", nothing_hidden, nullptr);

@@ -622,16 +622,14 @@ failure_case under_pressure() {
   };
   add_host("host_memory", arm_kind::fault, "the host's memory is used up at the first query",
            host_memory_used_up, ladder{"KiB of host memory left", {0, 256, 4096}});
-  arm& one_by_one = add_host(
+  under_injector(add_host(
       "allocation_first_query", arm_kind::fault, "one host allocation of cuBLASLt fails in the first query",
       [](trial& t) { host_allocation_fails(t, false); },
-      ladder{"th host allocation", {1, 2, 3, 5, 10, 20, 50, 100, 1000}});
-  one_by_one.preload = injector_preload();
-  add_host(
+      ladder{"th host allocation", {1, 2, 3, 5, 10, 20, 50, 100, 1000}}));
+  under_injector(add_host(
       "allocation_same_query", arm_kind::fault,
       "one host allocation of cuBLASLt fails in the same query again",
-      [](trial& t) { host_allocation_fails(t, true); }, ladder{"th host allocation", {1, 2, 5}})
-      .preload = injector_preload();
+      [](trial& t) { host_allocation_fails(t, true); }, ladder{"th host allocation", {1, 2, 5}}));
   c.quick = {"control_lazy", "first_query_lazy", "no_room_for_workspace", "host_memory"};
   return c;
 }

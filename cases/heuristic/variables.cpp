@@ -278,9 +278,9 @@ failure_case variables() {
   c.summary =
       "settings said to govern cuBLASLt's heuristic: which are asked for, and which change what it answers";
   c.add("control", arm_kind::control, "the version, a query and a product with nothing set", control);
-  c.add("look_ups", arm_kind::fault, "every environment variable asked for up to the first products",
-        environment_look_ups, {"S2-9", "S2-10"})
-      .preload = injector_preload();
+  under_injector(c.add("look_ups", arm_kind::fault,
+                       "every environment variable asked for up to the first products", environment_look_ups,
+                       {"S2-9", "S2-10"}));
   c.add("heuristic_mode", arm_kind::fault, "the same queries with CUBLASLT_HEURISTIC_MODE=1",
         recommended_variable, {"S2-9", "S2-10"});
   c.add("preferences", arm_kind::fault, "what the preference's attributes and the cache change", preferences);

@@ -296,6 +296,7 @@ TEST_F(swept, one_line_repeats_a_row) {
 }
 
 TEST_F(swept, says_what_it_cannot_sweep) {
+  EXPECT_EQ(sweep({"cublasRoad/first", "--thin"}).exit_code, 0) << "by the name of a function, too";
   const auto unknown = sweep({"roads"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.stderr_text, HasSubstr("no operation is called roads; there are: road"));
