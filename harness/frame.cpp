@@ -202,7 +202,7 @@ void frame_reader::take(std::string_view payload) {
     seen_.library_log.push_back(in.text("line"));
   } else if (type == "context") {
     auto state = in.text("state");
-    if (state != "usable" && state != "damaged" && state != "none") {
+    if (state != "usable" && state != "damaged" && state != "unchecked" && state != "none") {
       throw bad_frame{fmt::format("frame 'context': unknown state {}", one_line(state))};
     }
     seen_.context = std::move(state);

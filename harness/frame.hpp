@@ -25,7 +25,7 @@ namespace cufault {
 ///   finding  {claim, holds, why}
 ///   foresee  {claim, holds, why}        a finding, should the next call never return
 ///   log      {line}                                  the library logged a line
-///   context  {state}                                 "usable", "damaged", "none"
+///   context  {state}                                 "usable", "damaged", "unchecked", "none"
 ///   not_provoked {why}   harness_failed {why}
 ///   done     {}                                      the body ran to its end; always the last frame
 /// All members of a frame are required; further ones are ignored. `status`, and `text` of begin and apply,

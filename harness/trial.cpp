@@ -31,6 +31,7 @@
 #include <fstream>
 #include <mutex>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -186,7 +187,7 @@ struct trial::progress {
   std::atomic<std::size_t> done{0};  ///< rows that are over
   std::atomic<bool> in_call{false};
   std::atomic<bool> damaged{false};  ///< by the last row that is over
-  std::atomic<bool> usable{false};   ///< proved behind the last row
+  std::atomic<rows_left> left{rows_left::nobody_knows};
   /// What each row came to, behind this.
   using name = std::array<char, 64>;
   name* names() { return reinterpret_cast<name*>(this + 1); }
@@ -418,6 +419,14 @@ void trial::in_forked_child(const std::function<void()>& child) {
   if (WEXITSTATUS(status) != 0) _exit(WEXITSTATUS(status));
 }
 
+std::string context_of(std::span<const rows_left> processes) {
+  for (const auto& [what, state] :
+       {std::pair{rows_left::a_damaged_one, "damaged"}, std::pair{rows_left::a_usable_one, "usable"},
+        std::pair{rows_left::nobody_knows, "unchecked"}})
+    if (std::find(processes.begin(), processes.end(), what) != processes.end()) return state;
+  return {};
+}
+
 std::vector<std::string> trial::each_row(std::size_t rows, const std::function<row_function()>& set_up,
                                          std::chrono::milliseconds patience) {
   const std::size_t bytes = sizeof(progress) + rows * sizeof(progress::name);
@@ -425,11 +434,11 @@ std::vector<std::string> trial::each_row(std::size_t rows, const std::function<r
   if (shared == MAP_FAILED) throw setup_failed("no memory to share with the processes that run rows");
   progress& now = *new (shared) progress;
   progress_ = &now;
-  context_of_rows_.clear();
+  std::vector<rows_left> left;
   while (now.done < rows) {
     const std::size_t first = now.done;
     now.damaged = false;
-    now.usable = false;
+    now.left = rows_left::nobody_knows;
     const pid_t forked = fork();
     if (forked < 0)
       throw setup_failed(fmt::format("cannot fork: {}", std::generic_category().message(errno)));
@@ -441,13 +450,16 @@ std::vector<std::string> trial::each_row(std::size_t rows, const std::function<r
           now.damaged = opened_ && cudaDeviceSynchronize() != cudaSuccess;
           now.done = row + 1;
         }
-        now.usable = opened_ && !now.damaged && context_state() == "usable";
+        now.left = !opened_                                      ? rows_left::no_context
+                   : !now.damaged && context_state() == "usable" ? rows_left::a_usable_one
+                                                                 : rows_left::a_damaged_one;
       });
       now.in_call = false;  // a call that threw came to nothing: why is told
       _exit(0);
     }
     next_seed += 1'000;
     const std::string ended = wait_for_rows(forked, patience);
+    left.push_back(now.left);
     if (now.in_call) {
       send_end({ended, -1}, "", 0);
       now.in_call = false;
@@ -457,11 +469,8 @@ std::vector<std::string> trial::each_row(std::size_t rows, const std::function<r
     } else if (now.done < rows && !now.damaged) {
       break;  // set_up or a row has said why
     }
-    if (now.damaged)
-      context_of_rows_ = "damaged";
-    else if (now.usable && context_of_rows_.empty())
-      context_of_rows_ = "usable";
   }
+  context_of_rows_ = context_of(left);
   std::vector<std::string> came_to;
   for (std::size_t row = 0; row < rows; ++row) came_to.emplace_back(now.names()[row].data());
   progress_ = nullptr;

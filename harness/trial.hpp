@@ -23,6 +23,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -75,6 +76,12 @@ struct load_result {
 };
 status_record record_of(const load_result& result);
 
+/// What a process that ran rows of a table left: of one that died nobody knows.
+enum class rows_left { nobody_knows, no_context, a_usable_one, a_damaged_one };
+/// As in observation: damaged if one is, else usable if one is, else unchecked if a process died; empty where there was none. One made
+/// afterwards, only to be proved, would say nothing of theirs.
+std::string context_of(std::span<const rows_left> processes);
+
 /// One execution of an arm, in a process of its own. Everything it is told goes to the parent at once
 /// (harness/frame.hpp). One object a process: trial::current().
 class trial {
@@ -115,8 +122,8 @@ class trial {
   /// which must not have touched CUDA. As many as survive share a process, made ready by `set_up`, which returns what runs a row.
   /// Where a row ends its process or lasts longer than `patience`, that is what its call came to; where it damages the context, too,
   /// the rows after it go on in a new process. Returns what each came to, in order: the name of its last status, "crashed: SIGSEGV",
-  /// "timed out"; empty for rows that were not reached, because setting up or a row threw. The trial's context is then said to be
-  /// damaged if any row damaged its own, unless the trial opens one itself.
+  /// "timed out"; empty for rows that were not reached, because setting up or a row threw. Unless the trial opens a
+  /// context itself, what is said of its context is context_of() what these processes left.
   using row_function = std::function<void(std::size_t)>;
   std::vector<std::string> each_row(std::size_t rows, const std::function<row_function()>& set_up,
                                     std::chrono::milliseconds patience = std::chrono::seconds(10));
@@ -162,8 +169,7 @@ class trial {
   bool opened_ = false;           // open_context() succeeded
   struct progress;                // of the process that runs rows, shared with this one
   progress* progress_ = nullptr;  // null outside of each_row()
-  std::string
-      context_of_rows_;  // "damaged" if the last table's rows did so; empty if no process of theirs lived to tell
+  std::string context_of_rows_;   // what the last table's processes left: context_of(); empty without one
   bool continued_ = false;
   int exit_code_of_next_ = 0;
   bool ends_through_exit_ = false;

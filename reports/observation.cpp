@@ -292,7 +292,7 @@ bool failed(const signature& s) {
   if (s.applied) {
     const bool right =
         std::any_of(s.after.begin(), s.after.end(), [](const step& x) { return x.status == right_numbers; });
-    return s.after.empty() || any_failing(s.after) || (s.context == "usable" && !right);
+    return s.after.empty() || any_failing(s.after) || (s.context != "none" && !right);
   }
   return s.numbers == "wrong" || any_failing(s.fault);
 }

@@ -69,7 +69,8 @@ struct observation {
   std::string in_flight;  ///< text of the call that had not returned when the process ended
   std::optional<int> exit_code;
   std::optional<int> signal;
-  std::string context = "unchecked";  ///< after the body: "usable", "damaged", "unchecked", "none"
+  std::string context =
+      "unchecked";  ///< after the body: "usable", "damaged", "none"; "unchecked" where nobody lived to look
   std::vector<memory_sample> memory;
   std::vector<measurement> measurements;
   std::vector<finding> findings;

@@ -97,6 +97,14 @@ TEST(reader, fills_an_observation) {
   EXPECT_EQ(seen.in_flight, "");
 }
 
+TEST(reader, takes_every_state_of_a_context_that_a_trial_may_tell) {
+  for (const char* state : {"usable", "damaged", "unchecked", "none"}) {
+    const auto reader = read(frames(json{{"t", "context"}, {"state", state}}, done));
+    EXPECT_EQ(reader.garbled(), "");
+    EXPECT_EQ(reader.so_far().context, state);
+  }
+}
+
 TEST(reader, keeps_what_is_foreseen_of_a_call_until_that_returns) {
   const json foreseen{{"t", "foresee"}, {"claim", "S1-14"}, {"holds", true}, {"why", "it ended there"}};
   frame_reader in_flight, returned;

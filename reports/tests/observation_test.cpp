@@ -170,6 +170,17 @@ TEST(observation, a_crash_a_hang_and_a_damaged_context_fail_whatever_the_statuse
   EXPECT_FALSE(failed(signature_of(damaged)));
 }
 
+TEST(observation, a_remedy_after_which_nobody_looked_at_the_context_has_to_show_right_numbers) {
+  auto unchecked = trial({no_memory}, {success});
+  unchecked.context = "unchecked";
+  EXPECT_TRUE(failed(signature_of(unchecked)));
+  unchecked.context = "none";  // on the host there are none
+  EXPECT_FALSE(failed(signature_of(unchecked)));
+  auto right_ones = trial({no_memory}, {success, right});
+  right_ones.context = "unchecked";
+  EXPECT_FALSE(failed(signature_of(right_ones)));
+}
+
 TEST(observation, severity_tells_a_status_from_what_is_worse) {
   EXPECT_EQ(severity(signature_of(trial({success, right}))), 0);
   EXPECT_EQ(severity(signature_of(trial({no_memory}))), 1);
