@@ -242,32 +242,13 @@ void measure(trial& t, std::span<const row_seen> rows) {
   t.measure("rows foretold wrongly", wrongly);
 }
 
-std::string counted(const std::map<std::string, int>& statuses) {
-  std::vector<std::string> all;
-  for (const auto& [status, times] : statuses) all.push_back(fmt::format("{} {}", times, status));
-  return fmt::format("{}", fmt::join(all, ", "));
-}
-
 /// Of the rows whose argument is of one of these roles; of all where none is named.
 std::vector<judgement> invalid_value_for(std::span<const row_seen> rows, const std::set<role>& only) {
-  const std::string documented = record_of(CUBLAS_STATUS_INVALID_VALUE).name;
-  std::map<role, std::map<std::string, int>> came;
+  came_to_by_kind kinds;
   for (const row_seen& each : rows)
     if (each.what.wrong && (only.empty() || only.contains(each.what.what)))
-      ++came[each.what.what][came_to(each)];
-  std::vector<std::string> as_documented, otherwise;
-  for (const auto& [what, statuses] : came) {
-    const bool all = statuses.size() == 1 && statuses.begin()->first == documented;
-    (all ? as_documented : otherwise)
-        .push_back(all ? fmt::format("{} ({})", word_for(what), statuses.begin()->second)
-                       : fmt::format("{}: {}", word_for(what), counted(statuses)));
-  }
-  std::vector<judgement> found;
-  if (!as_documented.empty())
-    found.push_back({true, fmt::format("{} for every wrong {}", documented, fmt::join(as_documented, ", "))});
-  if (!otherwise.empty())
-    found.push_back({false, fmt::format("a wrong {}", fmt::join(otherwise, "; a wrong "))});
-  return found;
+      kinds[fmt::format("a wrong {}", word_for(each.what.what))].push_back(came_to(each));
+  return gives_invalid_value(kinds);
 }
 
 bool of_shapes_or_types(role what) {

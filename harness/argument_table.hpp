@@ -4,6 +4,7 @@
 
 #include "harness/argument_check.hpp"
 #include "harness/case.hpp"
+#include "harness/judgement.hpp"
 #include "harness/trial.hpp"
 
 #include <cublas_v2.h>
@@ -165,15 +166,10 @@ struct row_seen {
 /// CUBLAS_STATUS_NOT_SUPPORTED; silent, and accepted with something wrong or a crash after it. None where it says neither.
 std::optional<bool> foretold_rightly(const row_end& end);
 
-/// What a table says of a claim, with its figures.
-struct judgement {
-  bool holds = false;
-  std::string why;
-};
 using conclusion = std::function<std::vector<judgement>(std::span<const row_seen>)>;
 
-/// "Wrong use gives CUBLAS_STATUS_INVALID_VALUE", by kinds of argument: holds of those all of whose wrong values do so, and does
-/// not hold of the others. Only rows whose value contradicts the documentation count.
+/// "Wrong use gives CUBLAS_STATUS_INVALID_VALUE", by kinds of argument (gives_invalid_value). Only rows whose value contradicts the
+/// documentation count.
 std::vector<judgement> wrong_gives_invalid_value(std::span<const row_seen> rows);
 /// The same of leading dimensions and strides alone.
 std::vector<judgement> wrong_strides_give_invalid_value(std::span<const row_seen> rows);

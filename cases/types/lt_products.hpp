@@ -4,6 +4,7 @@
 
 #include "harness/checked_product.hpp"
 #include "harness/elements.hpp"
+#include "harness/judgement.hpp"
 #include "harness/lt_problem.hpp"
 #include "harness/trial.hpp"
 #include "kernels/product.hpp"
@@ -14,11 +15,14 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -106,24 +110,19 @@ class chosen_product {
   std::vector<std::byte> alpha_, beta_;
 };
 
-/// "3 CUBLAS_STATUS_INVALID_VALUE, 12 RIGHT_NUMBERS"
-inline std::string counted(const std::vector<std::string>& names) {
-  std::map<std::string, int> times;
-  for (const std::string& each : names) ++times[each];
-  std::string text;
-  for (const auto& [name, n] : times) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, name);
-  return text.empty() ? "none" : text;
-}
-
-/// Did something fail, and all that failed with CUBLAS_STATUS_INVALID_VALUE?
-inline bool fails_as_invalid_value_only(const std::vector<std::string>& names) {
+/// What the calls say of a claim that speaks of CUBLAS_STATUS_INVALID_VALUE. Those that are right are no mistake.
+inline void conclude_invalid_value(trial& t, std::string_view claim, std::string_view what,
+                                   const came_to_by_kind& kinds) {
+  came_to_by_kind failing;
   bool any = false;
-  for (const std::string& each : names) {
-    if (is_success(each)) continue;
-    if (each != "CUBLAS_STATUS_INVALID_VALUE") return false;
-    any = true;
+  for (const auto& [kind, statuses] : kinds) {
+    any = any || !statuses.empty();
+    std::copy_if(statuses.begin(), statuses.end(), std::back_inserter(failing[kind]),
+                 [](const std::string& each) { return !is_success(each); });
   }
-  return any;
+  const auto found = gives_invalid_value(failing);
+  for (const judgement& each : found) t.conclude(claim, each.holds, fmt::format("{}: {}", what, each.why));
+  if (any && found.empty()) t.conclude(claim, false, fmt::format("{}: no call fails", what));
 }
 
 struct extents {

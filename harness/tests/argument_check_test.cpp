@@ -339,6 +339,24 @@ TEST(argument_check, knows_the_types_that_go_together) {
   EXPECT_THAT(brief(lt), ElementsAre("unsupported Atype"));
   lt.function = entry::cublas_lt;
   EXPECT_THAT(brief(lt), IsEmpty());
+  // A unlike B: refused by cuBLASLt where A and C go together, else not supported.
+  for (const auto& [c, said] : {std::pair{CUDA_R_32F, "refused Btype"},
+                                {CUDA_R_16F, "refused Btype"},
+                                {CUDA_R_16BF, "unsupported Atype"},
+                                {CUDA_R_64F, "unsupported Atype"}}) {
+    product unlike = valid();
+    set_types(unlike, CUDA_R_16F, c, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    unlike.b.type = CUDA_R_32F;
+    EXPECT_THAT(brief(unlike), ElementsAre("unsupported Atype"));
+    unlike.function = entry::cublas_lt;
+    EXPECT_THAT(brief(unlike), ElementsAre(said));
+  }
+  // FP8 by cuBLAS: two types are not supported, one is refused.
+  product narrow = valid();
+  set_types(narrow, CUDA_R_8F_E4M3, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  EXPECT_THAT(brief(narrow), ElementsAre("refused Atype"));
+  narrow.b.type = CUDA_R_8F_E5M2;
+  EXPECT_THAT(brief(narrow), ElementsAre("unsupported Atype"));
   // Planar complex is beyond what is described here; a number that is no type is not.
   set_types(lt, CUDA_C_16F, CUDA_C_16F, CUBLAS_COMPUTE_32F, CUDA_C_32F);
   EXPECT_THAT(brief(lt), IsEmpty());
@@ -369,7 +387,7 @@ TEST(argument_check, knows_the_rules_for_8_bit_integers) {
 
 TEST(argument_check, knows_the_rules_for_fp8) {
   EXPECT_THAT(changed(valid_fp8(), [](product& p) { p.function = entry::cublas; }),
-              ElementsAre("unsupported Atype"));
+              ElementsAre("refused Atype"));
   EXPECT_THAT(changed(valid_fp8(), [](product& p) { p.a_op = CUBLAS_OP_N; }),
               ElementsAre("unsupported transa"));
   EXPECT_THAT(changed(valid_fp8(), [](product& p) { p.b_op = CUBLAS_OP_T; }),

@@ -299,17 +299,56 @@ TEST(argument_table, concludes_by_kinds_of_arguments) {
   const auto found = wrong_gives_invalid_value(rows);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_TRUE(found[0].holds);
-  EXPECT_EQ(found[0].why, "CUBLAS_STATUS_INVALID_VALUE for every wrong size (2), leading dimension (1)");
+  EXPECT_EQ(
+      found[0].why,
+      "CUBLAS_STATUS_INVALID_VALUE for a wrong input (1 of 3), a wrong leading dimension (1 of 1), a wrong "
+      "size (2 of 2)");
   EXPECT_FALSE(found[1].holds);
   EXPECT_EQ(found[1].why,
-            "a wrong handle or descriptor: 1 CUBLAS_STATUS_NOT_INITIALIZED; a wrong stride: 1 "
-            "CUBLAS_STATUS_SUCCESS; a wrong input: 1 CUBLAS_STATUS_INVALID_VALUE, 1 CUBLAS_STATUS_SUCCESS, "
-            "then cudaErrorIllegalAddress, 1 crashed: SIGSEGV");
+            "a wrong handle or descriptor: 1 CUBLAS_STATUS_NOT_INITIALIZED; a wrong input: 1 "
+            "CUBLAS_STATUS_SUCCESS, then cudaErrorIllegalAddress, 1 crashed: SIGSEGV; a wrong stride: 1 "
+            "CUBLAS_STATUS_SUCCESS");
   const auto strides = wrong_strides_give_invalid_value(rows);
   ASSERT_EQ(strides.size(), 2U);
-  EXPECT_EQ(strides[0].why, "CUBLAS_STATUS_INVALID_VALUE for every wrong leading dimension (1)");
+  EXPECT_EQ(strides[0].why, "CUBLAS_STATUS_INVALID_VALUE for a wrong leading dimension (1 of 1)");
   EXPECT_EQ(strides[1].why, "a wrong stride: 1 CUBLAS_STATUS_SUCCESS");
   EXPECT_THAT(wrong_gives_invalid_value({}), testing::IsEmpty());
+}
+
+TEST(judgement, says_of_each_kind_what_came_to_invalid_value_and_what_did_not) {
+  const auto found = gives_invalid_value({{"some", {"CUBLAS_STATUS_INVALID_VALUE", "WRONG_NUMBERS"}},
+                                          {"all", {"CUBLAS_STATUS_INVALID_VALUE"}},
+                                          {"none", {"cudaSuccess", "WRONG_NUMBERS", "cudaSuccess"}},
+                                          {"nothing", {}}});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_TRUE(found[0].holds);
+  EXPECT_EQ(found[0].why, "CUBLAS_STATUS_INVALID_VALUE for all (1 of 1), some (1 of 2)");
+  EXPECT_FALSE(found[1].holds);
+  EXPECT_EQ(found[1].why, "none: 1 WRONG_NUMBERS, 2 cudaSuccess; some: 1 WRONG_NUMBERS");
+}
+
+TEST(judgement, is_one_where_all_calls_agree_and_none_of_no_calls) {
+  const auto holding = gives_invalid_value({{"all", {"CUBLAS_STATUS_INVALID_VALUE"}}});
+  ASSERT_EQ(holding.size(), 1U);
+  EXPECT_TRUE(holding[0].holds);
+  const auto otherwise = gives_invalid_value({{"all", {"crashed: SIGSEGV"}}});
+  ASSERT_EQ(otherwise.size(), 1U);
+  EXPECT_FALSE(otherwise[0].holds);
+  EXPECT_THAT(gives_invalid_value({{"all", {}}}), testing::IsEmpty());
+}
+
+TEST(rows_of_a_table, leave_an_unchecked_context_only_where_nobody_lived_to_tell) {
+  using enum rows_left;
+  const auto of = [](std::vector<rows_left> processes) { return context_of(processes); };
+  EXPECT_EQ(of({nobody_knows}), "unchecked");
+  EXPECT_EQ(of({nobody_knows, nobody_knows}), "unchecked");
+  EXPECT_EQ(of({nobody_knows, no_context}), "unchecked");
+  EXPECT_EQ(of({nobody_knows, a_usable_one}), "usable");
+  EXPECT_EQ(of({a_usable_one, nobody_knows}), "usable");
+  EXPECT_EQ(of({a_usable_one, a_damaged_one, nobody_knows}), "damaged");
+  EXPECT_EQ(of({a_damaged_one, a_usable_one}), "damaged");
+  EXPECT_EQ(of({no_context}), "");
+  EXPECT_EQ(of({}), "");
 }
 
 TEST(argument_table, counts_the_faulty_calls_that_a_look_beforehand_finds) {
