@@ -188,11 +188,7 @@ void smaller_buffers(trial& t) {
   const auto device = current_device_memory();
   const squeeze held(*device, device->free_bytes() / 2);
   squeezed_to(t, held);
-  const std::uint64_t free = free_device_memory();
-  const cublasStatus_t created = create_and_multiply();
-  t.conclude("S2-7", created == CUBLAS_STATUS_SUCCESS,
-             fmt::format("cublasCreate (no heuristic is asked here): {} with {} free",
-                         record_of(created).name, mib(free)));
+  create_and_multiply();
 }
 
 /// What became of cublasCreate, before something was freed and after.
@@ -220,12 +216,11 @@ void halve_buffers_and_retry(trial& t) {
   const auto device = current_device_memory();
   squeeze held(*device, 16_MiB, 2);
   squeezed_to(t, held);
-  before_and_after seen{.free_before = free_device_memory(), .before = create_and_multiply()};
+  create_and_multiply();
   t.apply("free half of the buffers, create again");
   held.release_half();
   t.sample("half released");
-  seen.create_again();
-  t.conclude("S2-7", seen.cleared(), "cublasCreate (no heuristic is asked here): " + seen.words());
+  create_and_multiply();
 }
 
 /// As many elements in half precision as were there in single: frees 512 MiB.
@@ -411,11 +406,10 @@ failure_case create_under_pressure() {
     add("create_first", arm_kind::remedy, "create the handle before filling the device",
         create_before_filling)
         .against = "held_here_" + mode;
-    add("smaller_buffers", arm_kind::remedy, "fill only half of the device", smaller_buffers,
-        {"S0-9", "S2-7"})
+    add("smaller_buffers", arm_kind::remedy, "fill only half of the device", smaller_buffers, {"S0-9"})
         .against = "held_here_" + mode;
     add("halve_and_retry", arm_kind::remedy, "free half of the buffers after the failure, create again",
-        halve_buffers_and_retry, {"S0-9", "S2-7"});
+        halve_buffers_and_retry, {"S0-9"});
     add("half_precision", arm_kind::remedy,
         "FP16 in place of FP32 in a buffer of 1 GiB after the failure, create again",
         half_precision_and_retry, {"S0-9"});
