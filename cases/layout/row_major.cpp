@@ -365,12 +365,12 @@ void offsets(trial& t) {
                          most, record_of(seen.result).name, seen.detail, record_of(other.result).name));
 }
 
+/// None of them is the right one: what they do not clear says nothing of S3-16.
 void other_leading_dimensions(trial& t) {
   constexpr int most = 8;
   t.open_context();
   const cublasHandle_t handle = new_handle();
-  last_result last;
-  for (const shape& s : {narrowing, example_3}) last.before = observed(handle, s, as_they_are);
+  for (const shape& s : {narrowing, example_3}) observed(handle, s, as_they_are);
   t.apply("other leading dimensions, up to 8");
   for (const shape& s : {narrowing, example_3}) {
     operands o(s);
@@ -382,11 +382,8 @@ void other_leading_dimensions(trial& t) {
           r.ld_first = lda, r.ld_second = ldb, r.ldc = ldc;
           requests.push_back(r);
         }
-    last.after = observe(sgemm_of_each(handle, o, requests));
+    observe(sgemm_of_each(handle, o, requests));
   }
-  conclude_cleared(t, last,
-                   fmt::format("as it is, then with every legal leading dimension up to {} ({})", most,
-                               last.after.detail));
 }
 
 // ---- the case ----
@@ -420,7 +417,7 @@ failure_case row_major() {
         [](trial& t) { instead(t, as_they_are, result_turned, all_shapes); });
   c.add("offsets", arm_kind::dead_end, "add an offset to the operands of example 3", offsets, {"S3-14"});
   c.add("other_leading_dimensions", arm_kind::dead_end, "change the leading dimensions alone",
-        other_leading_dimensions, {"S3-16"});
+        other_leading_dimensions);
   c.quick = {"control", "example_3", "refused", "swapped_operands"};
   return c;
 }
