@@ -340,6 +340,12 @@ int bless(const bless_arguments& arguments) {
         ++left;
         continue;
       }
+      if (std::any_of(a.trials.begin(), a.trials.end(), is_part)) {
+        report +=
+            fmt::format("left out: {} / {}: only part of its sweep; bless a whole one\n", c.name, a.name);
+        ++left;
+        continue;
+      }
       if (extra.by_key.empty() && also[a.name].empty() && as_expected(a.judged)) {
         ++known;
         continue;

@@ -257,6 +257,10 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
   return by_stack;
 }
 
+bool is_part(const observation& o) {
+  return part_of(o) != std::pair{1, 1};
+}
+
 std::uint64_t runs_of(const swept_calls& row) {
   const std::uint64_t often = (row.once ? 1 : 0) + (row.for_good ? 1 : 0);
   return row.calls * std::max<std::uint64_t>(1, row.codes.size()) * often;

@@ -273,6 +273,13 @@ TEST_F(swept, shards_together_are_the_whole) {
   };
   const auto whole = runs();
   fs::remove_all(folder / "records");
+  ASSERT_EQ(sweep({"road/first", "--shard", "2", "3"}).exit_code, 0);
+  spawn_options bless;
+  bless.argv = {ROAD_PROGRAM, "bless", fs::directory_iterator(folder / "records")->path(), "--expectations",
+                folder / "expectations"};
+  EXPECT_THAT(run_process(bless, {}).stdout_text,
+              HasSubstr("left out: sweep.road / first_every: only part of its sweep"));
+  fs::remove_all(folder / "records");
   for (const char* part : {"1", "2", "3"})
     ASSERT_EQ(sweep({"road/first", "--shard", part, "3"}).exit_code, 0);
   EXPECT_EQ(runs(), whole);
