@@ -12,7 +12,7 @@
 //              EXECUTION_FAILED, and five other routines right; 256 bytes are enough for all. 16 and 128 bytes off is accepted, and
 //              right. cublasSetStream drops the workspace, for the same stream as well. Unmapped below a queued product it is
 //              cudaErrorLaunchFailure; cudaFree waits for the product, and the next is EXECUTION_FAILED. What is said to help does.
-//              Handed on to somebody who writes to it, or shared, products do not end: each such arm was given up after 20 s, alone on the GPU.
+//              Handed on to somebody who writes to it, or shared, products had not ended when each such arm was given up after 20 s, alone on the GPU.
 // What helps   Documented: 16 KiB or more, 32 MiB for speed; cublasSetWorkspace again after each cublasSetStream; a workspace for each
 //              stream. Memory that outlives the work in it. Or the library's own pool.
 #include "harness/driver_api.hpp"
