@@ -39,13 +39,16 @@ constinit file_state rules_read{};
 void* watch(void* file_name) {
   const auto* file = static_cast<const char*>(file_name);
   const left_alone alone_now;  // for good
-  file_state seen = rules_read;
+  file_state taken = rules_read;
+  file_state before = taken;
   for (;;) {
     const timespec pause{0, 50'000'000};
     nanosleep(&pause, nullptr);
     const file_state now = state_of(file);
-    if (now == seen) continue;
-    seen = now;
+    const bool at_rest = now == before;  // an editor empties a file before it writes
+    before = now;
+    if (!at_rest || now == taken) continue;
+    taken = now;
     if (now == file_state{}) continue;
     try {
       replace_rules(rules_of(file, environment("CUFAULT_FAIL")));

@@ -4,6 +4,7 @@
 #include "harness/injector/cufault_injector.h"
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -199,7 +200,19 @@ void set_rules() {
 /// Until the rules in the file have changed what comes of a call, as long as a test may last.
 void reload(const std::string& file) {
   auto* function = as<alloc>(by_v2("cuMemAlloc"));
-  const auto write = [&](const char* text) { std::ofstream(file) << text; };
+  // At once: nothing but what the test means is ever seen half written.
+  const auto write = [&](const char* text) {
+    std::ofstream(file + ".new") << text;
+    std::rename((file + ".new").c_str(), file.c_str());
+  };
+  int complaints[2];
+  if (pipe(complaints) != 0 || dup2(complaints[1], STDERR_FILENO) < 0) return;
+  const auto say_complaint = [&](int within_ms) {
+    pollfd complained{complaints[0], POLLIN, 0};
+    char line[512];
+    if (poll(&complained, 1, within_ms) == 1)
+      std::printf("%.*s", static_cast<int>(read(complaints[0], line, sizeof line)), line);
+  };
   const auto wait_for = [&](int expected) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (allocate(function, 0) != expected && std::chrono::steady_clock::now() < end)
@@ -211,10 +224,11 @@ void reload(const std::string& file) {
   write(R"({"rules": [{"function": "cuMemAlloc", "return": "INVALID_VALUE"}]})");
   wait_for(1);
   write(R"({"rules": [{"function": "cuMem)");
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  say_complaint(20'000);
   std::printf("%d\n", allocate(function, 0));
   write(R"({"rules": [{"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"}]})");
   wait_for(2);
+  say_complaint(0);
 }
 
 /// As "cublasCreate_v2 in libcublas.so.13", which make a handle, whatever it is.
