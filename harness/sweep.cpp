@@ -277,7 +277,7 @@ class sweep {
   /// Which driver calls there are, and what stays held behind the first operation of a process.
   std::optional<std::vector<driver_call>> clean_run() {
     const std::string log = t_.scratch() / "driver_calls";
-    setenv("CUFAULT_LOG", log.c_str(), 1);  // before there are threads
+    PRELOADED(cufault_set_log)(log.c_str());
     shared<std::int64_t> held(1);
     const auto set_up = [&] {
       ready_process();
@@ -300,7 +300,7 @@ class sweep {
     if (ends[0].empty()) return std::nullopt;
     if (ends[0] != returned) throw setup_failed("the clean run did not end well: " + ends[0]);
     if (way_.first) clean_bytes_ = held[0];
-    setenv("CUFAULT_LOG", "/dev/null", 1);
+    PRELOADED(cufault_set_log)("/dev/null");
     if (!std::filesystem::exists(log)) return std::vector<driver_call>{};
     return calls_from("driver_calls", read_text(log));
   }

@@ -299,7 +299,7 @@ std::vector<std::string> json_cursor::keys() const {
   return list;
 }
 
-void json_cursor::only(std::initializer_list<std::string_view> known) const {
+void json_cursor::only(std::span<const std::string_view> known) const {
   for (const auto& key : keys())
     if (std::find(known.begin(), known.end(), key) == known.end()) at(key).fail("unknown key");
 }

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -44,11 +45,14 @@ class json_cursor {
  public:
   explicit json_cursor(std::shared_ptr<const json_document> document);
 
-  [[nodiscard]] json_cursor at(std::string_view key) const;        ///< required member of an object
-  [[nodiscard]] bool has(std::string_view key) const;              ///< throws if this is no object
-  [[nodiscard]] std::vector<json_cursor> items() const;            ///< elements of an array
-  [[nodiscard]] std::vector<std::string> keys() const;             ///< keys of an object
-  void only(std::initializer_list<std::string_view> known) const;  ///< refuses keys not in the list, by name
+  [[nodiscard]] json_cursor at(std::string_view key) const;  ///< required member of an object
+  [[nodiscard]] bool has(std::string_view key) const;        ///< throws if this is no object
+  [[nodiscard]] std::vector<json_cursor> items() const;      ///< elements of an array
+  [[nodiscard]] std::vector<std::string> keys() const;       ///< keys of an object
+  void only(std::span<const std::string_view> known) const;  ///< refuses keys not in the list, by name
+  void only(std::initializer_list<std::string_view> known) const {
+    only(std::span{known.begin(), known.size()});
+  }
 
   [[nodiscard]] std::string string() const;
   [[nodiscard]] std::int64_t integer() const;            ///< refuses fractions, and what 64 bits do not hold

@@ -11,10 +11,13 @@
 #include "harness/injector/driver_functions.hpp"
 #include "harness/injector/thunks.h"
 
+#include <nlohmann/json.hpp>
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -53,6 +56,7 @@ struct slot {
   std::atomic<void*> real{nullptr};
   const char* function = nullptr;
   const char* library = nullptr;  // the one that resolved it
+  const char *function_json = nullptr, *library_json = nullptr;
   role is = role::ordinary;
   memory_function memory;
   std::atomic<const rules_of_slot*> rules{nullptr};
@@ -62,23 +66,30 @@ constinit std::array<slot, CUFAULT_SLOTS> slots{};
 /// Counts of a thread. Given to the next thread when it ends; they are only ever summed.
 struct thread_counts {
   std::array<std::uint64_t, CUFAULT_SLOTS> calls;
+  thread_counts* next;       // of all
+  thread_counts* next_idle;  // of those that no thread has
 };
 
 /// Everything that allocates. Made when first needed, never destroyed: other threads outlive exit().
 struct world {
   std::map<std::pair<const void*, const char*>, std::uint32_t>
-      slot_of;                  // the driver's address and the library
-  std::set<std::string> names;  // what slots point to
-  std::set<std::string> unwrapped;
+      slot_of;                         // the driver's address and the library
+  std::set<std::string> names;         // what slots point to
   std::deque<active_rules> rule_sets;  // the last one holds
   std::deque<rules_of_slot> rules_of_slots;
-  std::vector<thread_counts*> counts, idle_counts;
-  std::uint32_t used = 0;
+  std::deque<unwrapped_name> unwrapped;
+  thread_counts* idle_counts = nullptr;
 };
 
 constinit pthread_mutex_t world_mutex = PTHREAD_MUTEX_INITIALIZER;
 constinit std::atomic<world*> the_world{nullptr};
 constinit std::atomic<const active_rules*> rules_now{nullptr};
+// What is told when the process ends, wherever it is then.
+constinit std::atomic<std::uint32_t> used{0};  // slots that have a name
+constinit std::atomic<thread_counts*> counts{nullptr};
+constinit std::atomic<const unwrapped_name*> unwrapped{nullptr};
+constinit std::atomic<pid_t> process{0};
+constinit std::atomic<bool> told{false};  // each call is told when it comes
 constinit std::atomic<std::uint64_t> injections{0};
 constinit std::atomic<unsigned> threads{0};
 constinit pthread_key_t end_of_thread{};
@@ -108,10 +119,13 @@ class locked {
 using dlsym_function = void*(void* library, const char* name) noexcept;
 dlsym_function* real_dlsym() {
   static constinit std::atomic<void*> known{nullptr};
-  // The oldest versions of x86-64 and aarch64; newer C libraries keep them.
-  for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.17"}) {
-    if (known == nullptr) known = dlvsym(RTLD_NEXT, "dlsym", version);
-  }
+  // The oldest version; newer C libraries keep it.
+#if defined(__x86_64__)
+  constexpr const char* version = "GLIBC_2.2.5";
+#else
+  constexpr const char* version = "GLIBC_2.17";
+#endif
+  if (known == nullptr) known = dlvsym(RTLD_NEXT, "dlsym", version);
   return reinterpret_cast<dlsym_function*>(known.load());
 }
 
@@ -164,40 +178,60 @@ void arm(world& w, std::uint32_t index) {
   if (armed == nullptr) w.rules_of_slots.pop_back();
   s.rules.store(armed, std::memory_order_release);
   void* real = s.real;
-  const bool direct = armed == nullptr && s.is == role::ordinary && real != nullptr;
+  const bool accounted = s.memory.role == memory_role::releases && budgets_in_use();
+  const bool direct = armed == nullptr && s.is == role::ordinary && real != nullptr && !accounted && !told;
   cufault_entries[index].store(direct ? real : reinterpret_cast<void*>(cufault_armed),
                                std::memory_order_release);
 }
 
-void name_slot(world& w, std::uint32_t index, const char* function, const char* library) {
-  slot& s = slots[index];
-  s.function = w.names.insert(function).first->c_str();
+std::string quoted(const char* text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+/// The next one.
+void name_slot(world& w, const char* function, const char* library) {
+  const auto kept = [&](std::string text) { return w.names.insert(std::move(text)).first->c_str(); };
+  slot& s = slots[used];
+  s.function = kept(function);
   s.library = library;
+  s.function_json = kept(quoted(function));
+  s.library_json = kept(quoted(library));
   s.memory = memory_function_of(s.function);
   if (without_suffix(s.function) == "cuGetProcAddress") s.is = role::look_up;
+  ++used;
+}
+
+void add_unwrapped(world& w, const char* function) {
+  const std::string name = quoted(function);
+  for (const auto& known : w.unwrapped)
+    if (known.json == name) return;
+  unwrapped = &w.unwrapped.emplace_back(unwrapped_name{name, unwrapped});
 }
 
 // ---- threads ----
 
-void thread_ended(void* counts) {
+void thread_ended(void* counts_of_thread) {
   cufault_counts = nullptr;  // a later call of this thread begins anew
   locked w;
-  w->idle_counts.push_back(static_cast<thread_counts*>(counts));
+  auto* mine = static_cast<thread_counts*>(counts_of_thread);
+  mine->next_idle = w->idle_counts;
+  w->idle_counts = mine;
 }
 
 void begin_thread() {
   thread_counts* mine = nullptr;
   {
     locked w;
-    if (!w->idle_counts.empty()) {
-      mine = w->idle_counts.back();
-      w->idle_counts.pop_back();
+    if (w->idle_counts != nullptr) {
+      mine = w->idle_counts;
+      w->idle_counts = mine->next_idle;
     } else {
       void* pages = mmap(nullptr, sizeof(thread_counts), PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (pages == MAP_FAILED) return;
       mine = static_cast<thread_counts*>(pages);
-      w->counts.push_back(mine);
+      mine->next = counts;
+      counts = mine;
     }
   }
   if (thread_number == 0) thread_number = ++threads;
@@ -205,38 +239,41 @@ void begin_thread() {
   cufault_counts = mine->calls.data();
 }
 
-std::uint64_t calls_of(const world& w, std::uint32_t index) {
-  std::uint64_t sum = 0;
-  for (const auto* counts : w.counts) sum += __atomic_load_n(&counts->calls[index], __ATOMIC_RELAXED);
-  return sum;
-}
-
 void before_fork() {
   pthread_mutex_lock(&world_mutex);
+  hold_budgets_for_fork();
 }
 void after_fork_in_parent() {
+  go_on_with_budgets();
   pthread_mutex_unlock(&world_mutex);
 }
-/// The child counts its own calls, and has this thread alone.
+/// The child counts its own calls, and has this thread alone, which begins anew: its rules are to be watched too.
 void after_fork_in_child() {
-  if (world* w = the_world; w != nullptr) {
-    for (auto* counts : w->counts) memset(counts, 0, sizeof *counts);
+  world& w = *the_world;
+  w.idle_counts = nullptr;
+  for (thread_counts* each = counts; each != nullptr; each = each->next) {
+    memset(&each->calls, 0, sizeof each->calls);
+    each->next_idle = w.idle_counts;
+    w.idle_counts = each;
   }
+  cufault_counts = nullptr;
+  pthread_setspecific(end_of_thread, nullptr);
   injections = 0;
+  process = getpid();
+  go_on_with_budgets();
   pthread_mutex_unlock(&world_mutex);
 }
 
 void locked::begin() {
   auto* w = new world;
-  w->used = static_cast<std::uint32_t>(driver_functions().size());
   rules_now = &w->rule_sets.emplace_back();
-  for (std::uint32_t i = 0; i < w->used; ++i) {
-    name_slot(*w, i, driver_functions()[i].name, "(linked)");
-    arm(*w, i);
-  }
+  for (const driver_function& f : driver_functions()) name_slot(*w, f.name, "(linked)");
+  for (std::uint32_t i = 0; i < used; ++i) arm(*w, i);
+  process = getpid();
   the_world = w;
   pthread_key_create(&end_of_thread, thread_ended);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  at_quick_exit(report_counts);
 }
 
 // ---- resolving ----
@@ -257,22 +294,21 @@ void* wrapped(void* real, const char* asked, const char* library) {
   const bool found = dladdr(real, &info) != 0;
   const bool exact = found && info.dli_sname != nullptr && info.dli_saddr == real;
   if (found) keep_loaded(info);
-  watch_rules();
   locked w;
   if (strcmp(asked, "cuGetExportTable") == 0) {  // tables of functions without names
-    w->unwrapped.insert(asked);
+    add_unwrapped(*w, asked);
     return real;
   }
-  const auto [known, is_new] = w->slot_of.try_emplace({real, library}, w->used);
+  const auto [known, is_new] = w->slot_of.try_emplace({real, library}, used);
   if (is_new) {
-    if (w->used == slots.size()) {
+    const std::uint32_t index = used;
+    if (index == slots.size()) {
       w->slot_of.erase(known);
-      w->unwrapped.insert(asked);
+      add_unwrapped(*w, asked);
       return real;
     }
-    const std::uint32_t index = w->used++;
     slots[index].real = real;
-    name_slot(*w, index, exact ? info.dli_sname : asked, library);
+    name_slot(*w, exact ? info.dli_sname : asked, library);
     arm(*w, index);
   }
   return thunk(known->second);
@@ -300,7 +336,7 @@ void* after(const void* caller, const char* name) {
 void* resolve_linked(std::uint32_t index) {
   slot& s = slots[index];
   const left_alone alone_now;
-  void* next = real_dlsym()(RTLD_NEXT, s.function);
+  void* next = next_definition(s.function);
   if (next == nullptr) next = driver_function_at(s.function);
   if (Dl_info info{}; next != nullptr && dladdr(next, &info) != 0) keep_loaded(info);
   locked w;
@@ -376,7 +412,7 @@ struct sentence {
   std::optional<int> instead;     // the call is not made
   active_rule* behind = nullptr;  // it is made, and this comes after it
   std::uint64_t ordinal = 0;      // of `behind`
-  active_rule* budget = nullptr;
+  bool budgeted = false;          // the ledger of budgets is asked
 };
 
 sentence judge(const rules_of_slot& rules, const call_frame& frame, call_facts& call) {
@@ -388,11 +424,17 @@ sentence judge(const rules_of_slot& rules, const call_frame& frame, call_facts& 
     if (!holds_for_any_caller(r->what, call)) continue;
     if (call.caller.empty()) call.caller = rules.by_caller ? library : library_at(frame.caller);
     if (r->what.does == effect::budget) {
-      if (!decided) s.budget = r;
+      s.budgeted = true;
       continue;
     }
     const auto n = ++r->held;
     if (decided || !acts_on(r->what, n)) continue;
+    if (r->what.does == effect::trap || r->what.does == effect::device_assert) {
+      if (const int code = start_faulty_kernel(r->what.does == effect::trap); code != 0) {
+        report_no_injection(*r, call, n, code);
+        continue;
+      }
+    }
     count_injection(*r);
     if (r->what.after || r->what.does == effect::driver_version) {
       s.behind = r;
@@ -409,10 +451,6 @@ sentence judge(const rules_of_slot& rules, const call_frame& frame, call_facts& 
       case effect::delay:
         wait(r->what.delay);
         break;
-      case effect::trap:
-      case effect::device_assert:
-        start_faulty_kernel(r->what.does == effect::trap);
-        break;
       default:
         break;
     }
@@ -420,18 +458,17 @@ sentence judge(const rules_of_slot& rules, const call_frame& frame, call_facts& 
   return s;
 }
 
-/// With a budget, allocations beyond it fail, and the driver tells what is left of it.
-std::int64_t within_budget(active_rule& r, const slot& s, void* real, call_frame* frame,
-                           const call_facts& call) {
+/// Allocations beyond a budget fail, and the driver tells what is left of it.
+std::int64_t within_budgets(const slot& s, void* real, call_frame* frame, const call_facts& call) {
   const auto address_at = [&](int argument) {
     return *reinterpret_cast<const std::uint64_t*>(frame->integers[static_cast<std::size_t>(argument)]);
   };
   switch (s.memory.role) {
     case memory_role::allocates: {
-      budget_claim claim(r, *call.bytes);
-      if (!claim.granted()) {
-        count_injection(r);
-        report_injection(r, call, r.acted, nullptr);
+      const budget_claim claim(call);
+      if (active_rule* r = claim.refused_by(); r != nullptr) {
+        count_injection(*r);
+        report_injection(*r, call, r->acted, nullptr);
         return out_of_memory;
       }
       const auto result = cufault_forward(real, frame);
@@ -449,7 +486,8 @@ std::int64_t within_budget(active_rule& r, const slot& s, void* real, call_frame
     case memory_role::tells: {
       const auto result = cufault_forward(real, frame);
       auto* free_bytes = reinterpret_cast<std::uint64_t*>(frame->integers[0]);
-      if (static_cast<int>(result) == 0 && free_bytes != nullptr) *free_bytes = budget_left(r, *free_bytes);
+      if (static_cast<int>(result) == 0 && free_bytes != nullptr)
+        *free_bytes = budget_left(call, *free_bytes);
       return result;
     }
     default:
@@ -483,18 +521,30 @@ const active_rules* current_rules() {
   return rules_now.load(std::memory_order_acquire);
 }
 
-void replace_rules(const rule_set& rules) {
+void replace_rules(const rule_set& rules, counts_of_rules counting) {
   locked w;
+  std::vector<const active_rule*> before;
+  if (counting == counts_of_rules::go_on)
+    for (const auto& r : current_rules()->all) before.push_back(r.get());
   active_rules& now = w->rule_sets.emplace_back();
+  std::vector<active_rule*> budgets;
   for (const rule& r : rules.rules) {
     auto& added = now.all.emplace_back(std::make_unique<active_rule>());
     added->what = r;
     added->number = static_cast<unsigned>(now.all.size() - 1);
+    const auto same = std::find_if(before.begin(), before.end(), [&](const auto* b) { return b->what == r; });
+    if (same != before.end()) {
+      added->held = (*same)->held.load();
+      added->acted = (*same)->acted.load();
+      before.erase(same);
+    }
     if (is_host_function(r.function)) now.host.push_back(added.get());
+    if (r.does == effect::budget) budgets.push_back(added.get());
   }
   now.log_environment = rules.log_environment;
+  set_budgets(budgets);
   rules_now.store(&now, std::memory_order_release);
-  for (std::uint32_t i = 0; i < w->used; ++i) arm(*w, i);
+  for (std::uint32_t i = 0; i < used; ++i) arm(*w, i);
 }
 
 left_alone::left_alone() : errno_(errno) {
@@ -532,18 +582,34 @@ void* driver_function_at(const char* name) {
   return driver != nullptr ? real_dlsym()(driver, name) : nullptr;
 }
 
-std::vector<call_count> all_counts() {
-  locked w;
-  std::vector<call_count> found;
-  for (std::uint32_t i = 0; i < w->used; ++i)
-    if (const auto calls = calls_of(*w, i); calls != 0)
-      found.push_back({slots[i].function, slots[i].library, calls});
-  return found;
+void* next_definition(const char* name) {
+  return real_dlsym()(RTLD_NEXT, name);
 }
 
-std::vector<std::string> unwrapped_names() {
+std::uint32_t all_slots() {
+  return used;
+}
+
+call_count count_of(std::uint32_t index) {
+  const slot& s = slots[index];
+  std::uint64_t calls = 0;
+  for (const thread_counts* each = counts; each != nullptr; each = each->next)
+    calls += __atomic_load_n(&each->calls[index], __ATOMIC_RELAXED);
+  return {s.function, s.function_json, s.library_json, calls};
+}
+
+const unwrapped_name* unwrapped_names() {
+  return unwrapped;
+}
+
+bool counts_are_of_this_process() {
+  return process == getpid();
+}
+
+void tell_each_call() {
   locked w;
-  return {w->unwrapped.begin(), w->unwrapped.end()};
+  told = true;
+  for (std::uint32_t i = 0; i < used; ++i) arm(*w, i);
 }
 
 void* resolved(void* library, const char* name, const void* caller) {
@@ -569,12 +635,15 @@ std::int64_t cufault_intercept(std::uint32_t index, call_frame* frame, bool firs
   }
   if (first) {
     begin_thread();
+    watch_rules();
     if (cufault_counts != nullptr) ++cufault_counts[index];
   }
+  if (told) report_late_call(index);
   void* real = s.real;
   if (real == nullptr && (real = resolve_linked(index)) == nullptr) return shared_object_init_failed;
   const rules_of_slot* rules = s.rules.load(std::memory_order_acquire);
-  if (rules == nullptr && s.is == role::ordinary) return cufault_forward(real, frame);
+  const bool accounted = s.memory.role == memory_role::releases && budgets_in_use();
+  if (rules == nullptr && s.is == role::ordinary && !accounted) return cufault_forward(real, frame);
 
   call_facts call{.function = s.function, .caller = {}, .thread = thread_number};
   if (s.is == role::look_up) call.caller = library_at(frame->caller);
@@ -585,9 +654,9 @@ std::int64_t cufault_intercept(std::uint32_t index, call_frame* frame, bool firs
     what = judge(*rules, *frame, call);
   }
   if (what.instead) return *what.instead;
-  const auto result = s.is == role::look_up    ? look_up(real, frame, call)
-                      : what.budget != nullptr ? within_budget(*what.budget, s, real, frame, call)
-                                               : cufault_forward(real, frame);
+  const auto result = s.is == role::look_up        ? look_up(real, frame, call)
+                      : what.budgeted || accounted ? within_budgets(s, real, frame, call)
+                                                   : cufault_forward(real, frame);
   return what.behind != nullptr ? told_otherwise(*what.behind, what.ordinal, result, frame, call) : result;
 }
 

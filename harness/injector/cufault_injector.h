@@ -11,6 +11,9 @@ extern "C" {
 /** From now on these rules hold, as JSON; null or "" for none. Counts of how often a rule held begin anew. Returns 0, or -1 where they
     are wrong, and the rules from before go on to hold. */
 int cufault_set_rules(const char* json);
+/** From now on injections are told in this file, whose lines go behind those that are there; null or "" for standard error. In place of
+    CUFAULT_LOG, which is read once, when the process begins. */
+void cufault_set_log(const char* file);
 /** Why the last cufault_set_rules of this thread returned -1: one line. Lasts until its next one. */
 const char* cufault_rules_error(void);
 /** Driver calls of this process so far, of every function that the name, or glob, matches. */

@@ -36,6 +36,29 @@ constexpr std::array<std::pair<std::string_view, int>, 6> undocumented{
 
 constexpr std::string_view code_prefix = "CUDA_ERROR_";
 
+template <int argument>
+std::uint64_t size_in(const std::uint64_t* arguments) {
+  return arguments[argument];
+}
+std::uint64_t rows_by_columns(const std::uint64_t* arguments) {
+  return arguments[2] * arguments[3];
+}
+
+/// By their names without suffix.
+constexpr std::array<std::pair<std::string_view, memory_function>, 12> memory_functions{
+    {{"cuMemAlloc", {memory_role::allocates, size_in<1>}},
+     {"cuMemAllocPitch", {memory_role::allocates, rows_by_columns}},
+     {"cuMemAllocManaged", {memory_role::allocates, size_in<1>}},
+     {"cuMemAllocAsync", {memory_role::allocates, size_in<1>}},
+     {"cuMemAllocFromPoolAsync", {memory_role::allocates, size_in<1>}},
+     {"cuMemCreate", {memory_role::allocates, size_in<1>}},
+     {"cuMemAllocHost", {memory_role::allocates_host, size_in<1>}},
+     {"cuMemHostAlloc", {memory_role::allocates_host, size_in<1>}},
+     {"cuMemFree", {memory_role::releases, nullptr}},
+     {"cuMemFreeAsync", {memory_role::releases, nullptr}},
+     {"cuMemRelease", {memory_role::releases, nullptr}},
+     {"cuMemGetInfo", {memory_role::tells, nullptr}}}};
+
 bool lists(std::string_view numbers, int code) {
   while (!numbers.empty()) {
     const auto end = std::min(numbers.find(' '), numbers.size());
@@ -61,6 +84,13 @@ std::string_view without_suffix(std::string_view function) {
   const auto digits = function.substr(version + 2);
   const bool all = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   return all ? function.substr(0, version) : function;
+}
+
+memory_function memory_function_of(std::string_view function) {
+  const auto base = without_suffix(function);
+  for (const auto& [name, is] : memory_functions)
+    if (name == base) return is;
+  return {};
 }
 
 std::optional<int> driver_code(std::string_view name) {

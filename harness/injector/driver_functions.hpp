@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,14 @@ std::span<const driver_function> driver_functions();
 
 /// "cuMemAlloc_v2" and "cuMemcpyAsync_ptsz" without what is behind the name in the documentation.
 std::string_view without_suffix(std::string_view function);
+
+enum class memory_role : std::uint8_t { none, allocates, allocates_host, releases, tells };
+struct memory_function {
+  memory_role role = memory_role::none;
+  std::uint64_t (*bytes)(const std::uint64_t* arguments) = nullptr;  ///< of what allocates
+};
+/// With or without suffix.
+memory_function memory_function_of(std::string_view function);
 
 /// CUresult of "CUDA_ERROR_OUT_OF_MEMORY" or "OUT_OF_MEMORY".
 std::optional<int> driver_code(std::string_view name);

@@ -3,6 +3,7 @@
 // The rules that the environment asks for: read before the first call, and again when their file changes.
 #include "harness/injector/calls.hpp"
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -34,10 +35,27 @@ file_state state_of(const char* file) {
 
 /// As it was when its rules were read.
 constinit file_state rules_read{};
+constinit std::atomic<const settings*> what_was_asked{nullptr};  // never freed
+
+std::string absolute(std::string path) {
+  char folder[PATH_MAX];
+  if (path.empty() || path.front() == '/' || getcwd(folder, sizeof folder) == nullptr) return path;
+  return std::string(folder) + '/' + path;
+}
+
+const settings* read_settings() {
+  const auto text = [](const char* variable) {
+    const char* value = environment(variable);
+    return std::string(value != nullptr ? value : "");
+  };
+  const std::string rules = text("CUFAULT_RULES"), strict = text("CUFAULT_STRICT");
+  return new settings{absolute(text("CUFAULT_LOG")), rules.starts_with('{') ? rules : absolute(rules),
+                      text("CUFAULT_FAIL"), !strict.empty() && strict != "0"};
+}
 
 /// A file that is half written, or gone, changes nothing; what it says is taken once it can be read.
-void* watch(void* file_name) {
-  const auto* file = static_cast<const char*>(file_name);
+void* watch(void*) {
+  const char* file = asked_for().rules.c_str();
   const left_alone alone_now;  // for good
   file_state taken = rules_read;
   file_state before = taken;
@@ -51,7 +69,7 @@ void* watch(void* file_name) {
     taken = now;
     if (now == file_state{}) continue;
     try {
-      replace_rules(rules_of(file, environment("CUFAULT_FAIL")));
+      replace_rules(rules_of(file, asked_for().fail), counts_of_rules::go_on);
     } catch (const std::exception& error) {
       // What was written meanwhile is looked at next.
       if (state_of(file) == now) say(std::string(error.what()) + "; the rules from before go on to hold");
@@ -69,27 +87,35 @@ const char* environment(const char* variable) {
   return nullptr;
 }
 
+const settings& asked_for() {
+  return *what_was_asked;
+}
+
+void log_to(const char* file) {
+  auto* changed = new settings(asked_for());
+  changed->log = absolute(file != nullptr ? file : "");
+  what_was_asked = changed;
+}
+
 void read_environment() {
   static constinit std::atomic<bool> begun{false};
   if (begun.exchange(true)) return;
   const left_alone alone_now;
+  what_was_asked = read_settings();
+  const settings& asked = asked_for();
   try {
-    const char* rules = environment("CUFAULT_RULES");
-    if (rules != nullptr) rules_read = state_of(rules);
-    replace_rules(rules_of(rules, environment("CUFAULT_FAIL")));
+    rules_read = state_of(asked.rules.c_str());
+    replace_rules(rules_of(asked.rules, asked.fail), counts_of_rules::begin_anew);
     return;
   } catch (const std::exception& error) {
-    const char* strict = environment("CUFAULT_STRICT");
-    const bool stop = strict != nullptr && *strict != '\0';
-    say(std::string(error.what()) + (stop ? "" : "; going on without injection"));
-    if (stop) _exit(2);
+    say(std::string(error.what()) + (asked.strict ? "" : "; going on without injection"));
+    if (asked.strict) _exit(2);
   }
-  replace_rules({});
+  replace_rules({}, counts_of_rules::begin_anew);
 }
 
 void watch_rules() {
-  const char* file = environment("CUFAULT_RULES");
-  if (file == nullptr || *file == '\0' || *file == '{') return;
+  if (asked_for().rules.empty() || asked_for().rules.starts_with('{')) return;
   static constinit std::atomic<pid_t> watched_in{0};  // a forked child has no such thread
   const pid_t here = getpid();
   if (watched_in.exchange(here) == here) return;
@@ -99,7 +125,7 @@ void watch_rules() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread{};
-  if (pthread_create(&thread, nullptr, watch, const_cast<char*>(file)) == 0)
+  if (pthread_create(&thread, nullptr, watch, nullptr) == 0)
     pthread_detach(thread);
   else
     say("no thread could be started to watch the rules; they do not reload");

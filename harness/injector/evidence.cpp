@@ -1,45 +1,107 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // Every line is one write to a file opened for it, so that lines of threads and of forked processes stay whole, and a program that
-// closes descriptors it did not open loses nothing.
+// closes descriptors it did not open loses nothing. What is told at the end neither locks nor allocates.
 #include "harness/injector/calls.hpp"
 #include "harness/injector/driver_functions.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <initializer_list>
 
 namespace cufault::injector {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-void write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const auto n = ::write(file, text.data(), text.size());
-    if (n <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(n));
+/// While it lives, a pipe that nobody reads is an error of this thread's writes, and no signal.
+class no_broken_pipe {
+ public:
+  no_broken_pipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    already_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
   }
+  ~no_broken_pipe() {
+    const timespec at_once{};
+    if (!already_)
+      while (sigtimedwait(&pipe_, nullptr, &at_once) >= 0) {
+      }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  no_broken_pipe(const no_broken_pipe&) = delete;
+  no_broken_pipe& operator=(const no_broken_pipe&) = delete;
+
+ private:
+  sigset_t pipe_{}, before_{};
+  bool already_ = false;
+};
+
+/// In one write, whole or not. False where it fails.
+bool write_parts(int file, std::initializer_list<std::string_view> parts) {
+  std::array<iovec, 10> pieces{};
+  std::size_t count = 0, bytes = 0;
+  for (const std::string_view part : parts) {
+    pieces[count++] = {const_cast<char*>(part.data()), part.size()};
+    bytes += part.size();
+  }
+  const no_broken_pipe guard;
+  return writev(file, pieces.data(), static_cast<int>(count)) == static_cast<ssize_t>(bytes);
 }
 
-bool has_log() {
-  const char* file = environment("CUFAULT_LOG");
-  return file != nullptr && *file != '\0';
+/// Of CUFAULT_LOG, or standard error. Opened for each line.
+bool write_to_log(std::initializer_list<std::string_view> parts) {
+  const char* name = asked_for().log.c_str();
+  // A pipe without a reader is refused rather than waited for.
+  const int file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+  const bool written = file >= 0 && write_parts(file, parts);
+  const int error = errno;
+  if (file >= 0) close(file);
+  if (written) return true;
+  static constinit std::atomic<bool> said{false};
+  if (!said.exchange(true)) {
+    const char* why = strerrordesc_np(error);
+    write_parts(STDERR_FILENO, {"cufault: ", name, ": ", why != nullptr ? why : "cannot be written",
+                                "; injections are told here instead, and no counts\n"});
+  }
+  return false;
 }
 
 void write_line(const json& line) {
   const std::string text = line.dump(-1, ' ', true, json::error_handler_t::replace) + '\n';
-  if (!has_log()) {
-    write_all(STDERR_FILENO, text);
-    return;
-  }
-  const int file = open(environment("CUFAULT_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) return;
-  write_all(file, text);
-  close(file);
+  if (asked_for().log.empty() || !write_to_log({text})) write_parts(STDERR_FILENO, {text});
+}
+
+/// Decimal digits, without a lock or an allocation.
+class digits {
+ public:
+  explicit digits(std::uint64_t number)
+      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr) {}
+  operator std::string_view() const { return {text_.data(), static_cast<std::size_t>(end_ - text_.data())}; }
+
+ private:
+  std::array<char, 20> text_{};
+  char* end_;
+};
+
+bool write_count(const call_count& one, std::uint64_t calls) {
+  return write_to_log({R"({"event":"calls","function":)", one.function_json, R"(,"resolved_by":)",
+                       one.library_json, R"(,"calls":)", digits(calls), R"(,"pid":)",
+                       digits(static_cast<std::uint64_t>(getpid())), "}\n"});
 }
 
 double now() {
@@ -89,17 +151,33 @@ void report_injection(const active_rule& r, const call_facts& call, std::uint64_
   write_line(line);
 }
 
-void report_counts() {
-  if (!has_log()) return;
+void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code) {
   const left_alone alone;
-  for (const auto& [function, library, calls] : all_counts())
-    write_line({{"event", "calls"},
-                {"function", function},
-                {"resolved_by", library},
-                {"calls", calls},
-                {"pid", getpid()}});
-  for (const std::string& name : unwrapped_names())
-    write_line({{"event", "unwrapped"}, {"function", name}, {"pid", getpid()}});
+  write_line({{"event", "not injected"},
+              {"function", call.function},
+              {"ordinal", ordinal},
+              {"rule", r.number},
+              {"because", driver_code_name(code)},
+              {"pid", getpid()}});
+}
+
+void report_counts() {
+  static constinit std::atomic<bool> told{false};
+  if (!counts_are_of_this_process() || asked_for().log.empty() || told.exchange(true)) return;
+  const left_alone alone;
+  for (std::uint32_t slot = 0; slot < all_slots(); ++slot) {
+    const call_count one = count_of(slot);
+    if (one.calls != 0 && !write_count(one, one.calls)) return;
+  }
+  for (const auto* each = unwrapped_names(); each != nullptr; each = each->next)
+    if (!write_to_log({R"({"event":"unwrapped","function":)", each->json, R"(,"pid":)",
+                       digits(static_cast<std::uint64_t>(getpid())), "}\n"}))
+      return;
+}
+
+void report_late_call(std::uint32_t slot) {
+  const left_alone alone;
+  if (!asked_for().log.empty()) write_count(count_of(slot), 1);
 }
 
 void report_environment_look_up(const char* library, const char* variable) {
@@ -109,15 +187,17 @@ void report_environment_look_up(const char* library, const char* variable) {
 
 void say(std::string_view what) {
   const left_alone alone;
-  write_all(STDERR_FILENO, fmt::format("cufault: {}\n", what));
+  write_parts(STDERR_FILENO, {fmt::format("cufault: {}\n", what)});
 }
 
 }  // namespace cufault::injector
 
 namespace {
 
+/// Destructors of other libraries come later, and may still call the driver.
 __attribute__((destructor)) void end() {
   cufault::injector::report_counts();
+  if (cufault::injector::counts_are_of_this_process()) cufault::injector::tell_each_call();
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What libcufault.so does in front of the C library. Runs before main, before constructors, inside of malloc and beside other threads,
-// so nothing here allocates, locks or throws, but where a rule acts. free() needs no stand-in: the memory is the C library's own.
+// so nothing here allocates, locks or throws, but where a rule acts. free() needs no stand-in: what is let through goes to the definition
+// that the program would have had, another allocator's say, and with it the memory.
 #include "harness/injector/host.hpp"
 
 #include "harness/injector/calls.hpp"
@@ -30,6 +31,9 @@ void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* memory, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
+// Where this library lies; the linker says so.
+extern const char __ehdr_start __attribute__((visibility("hidden")));
+extern const char _end __attribute__((visibility("hidden")));
 }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
@@ -46,6 +50,8 @@ struct look_up {
 };
 constinit std::array<look_up, 4096> look_ups{};
 constinit std::atomic<std::size_t> look_ups_begun{0};
+/// Where a look-up is in `look_ups`, plus 1, by its hash; half of it at most is ever used.
+constinit std::array<std::atomic<std::uint16_t>, 2 * look_ups.size()> known_look_ups{};
 
 bool is(const look_up& known, const void* caller, const char* variable) {
   return known.complete.load(std::memory_order_acquire) && known.caller == caller &&
@@ -53,12 +59,17 @@ bool is(const look_up& known, const void* caller, const char* variable) {
 }
 
 void remember(const void* caller, const char* variable) {
-  const std::size_t known = std::min(look_ups_begun.load(), look_ups.size());
-  for (std::size_t i = 0; i < known; ++i) {
-    if (is(look_ups[i], caller, variable)) return;
+  auto place = reinterpret_cast<std::uintptr_t>(caller);
+  for (const char* c = variable; *c != '\0'; ++c) place = place * 31 + static_cast<unsigned char>(*c);
+  std::uint16_t known = 0;
+  while ((known = known_look_ups[place %= known_look_ups.size()]) != 0) {
+    if (is(look_ups[known - 1u], caller, variable)) return;
+    ++place;
   }
+  if (look_ups_begun > look_ups.size()) return;  // one more tells that there were too many
   const std::size_t index = look_ups_begun++;
   if (index >= look_ups.size()) return;
+  known_look_ups[place] = static_cast<std::uint16_t>(index + 1);
   look_up& mine = look_ups[index];
   mine.caller = caller;
   strncpy(mine.variable.data(), variable, mine.variable.size() - 1);
@@ -88,6 +99,7 @@ struct request {
   std::array<range, 64> code;
 };
 constinit thread_local request requested __attribute__((tls_model("initial-exec"))){};
+constinit thread_local bool within_strdup __attribute__((tls_model("initial-exec"))) = false;
 
 int add_code_of(dl_phdr_info* loaded, std::size_t, void*) {
   request& r = requested;
@@ -105,6 +117,11 @@ int add_code_of(dl_phdr_info* loaded, std::size_t, void*) {
     r.code[r.ranges++] = {begin, begin + segment.p_memsz};
   }
   return 0;
+}
+
+/// This library's own allocations, and the one inside of strdup, are nobody's.
+bool is_nobodys(const void* caller) {
+  return within_strdup || (caller >= &__ehdr_start && caller < &_end);
 }
 
 bool must_fail(const void* caller) {
@@ -139,9 +156,58 @@ bool a_rule_fails(const char* function, const void* caller, std::uint64_t bytes)
 }
 
 bool fails(const char* function, const void* caller, std::uint64_t bytes) {
-  if (!must_fail(caller) && !a_rule_fails(function, caller, bytes)) return false;
+  if (is_nobodys(caller) || (!must_fail(caller) && !a_rule_fails(function, caller, bytes))) return false;
   errno = ENOMEM;
   return true;
+}
+
+// ---- who would have been asked ----
+
+struct definitions {
+  void* (*malloc)(size_t);
+  void* (*calloc)(size_t, size_t);
+  void* (*realloc)(void*, size_t);
+  void* (*memalign)(size_t, size_t);
+  void* (*aligned_alloc)(size_t, size_t);
+  int (*posix_memalign)(void**, size_t, size_t);
+  char* (*strdup)(const char*);
+};
+
+int libc_posix_memalign(void** memory, size_t alignment, size_t size) {
+  void* found = __libc_memalign(alignment, size);
+  if (found != nullptr) *memory = found;
+  return found != nullptr ? 0 : ENOMEM;
+}
+char* libc_strdup(const char* text) {
+  const std::size_t size = strlen(text) + 1;
+  void* copy = __libc_malloc(size);
+  return copy != nullptr ? static_cast<char*>(memcpy(copy, text, size)) : nullptr;
+}
+/// For what the loader allocates while it is asked for the others.
+constexpr definitions of_libc{__libc_malloc,   __libc_calloc,       __libc_realloc, __libc_memalign,
+                              __libc_memalign, libc_posix_memalign, libc_strdup};
+
+/// Asked for at a process's first allocation, when it has one thread.
+const definitions& next() {
+  static constinit definitions found = of_libc;
+  static constinit std::atomic<int> state{0};
+  if (state.load(std::memory_order_acquire) == 2) return found;
+  if (state.exchange(1) != 0) return of_libc;
+  const auto take = [](auto& function, const char* name) {
+    if (void* at = next_definition(name); at != nullptr)
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(at);
+  };
+  definitions all = of_libc;
+  take(all.malloc, "malloc");
+  take(all.calloc, "calloc");
+  take(all.realloc, "realloc");
+  take(all.memalign, "memalign");
+  take(all.aligned_alloc, "aligned_alloc");
+  take(all.posix_memalign, "posix_memalign");
+  take(all.strdup, "strdup");
+  found = all;
+  state.store(2, std::memory_order_release);
+  return found;
 }
 
 }  // namespace
@@ -159,59 +225,62 @@ CUFAULT_EXPORTED char* secure_getenv(const char* variable) noexcept {
 }
 
 CUFAULT_EXPORTED void* malloc(size_t size) noexcept {
-  return fails("malloc", CALLER, size) ? nullptr : __libc_malloc(size);
+  return fails("malloc", CALLER, size) ? nullptr : next().malloc(size);
 }
 
 CUFAULT_EXPORTED void* calloc(size_t count, size_t size) noexcept {
-  return fails("calloc", CALLER, count * size) ? nullptr : __libc_calloc(count, size);
+  return fails("calloc", CALLER, count * size) ? nullptr : next().calloc(count, size);
 }
 
 CUFAULT_EXPORTED void* realloc(void* memory, size_t size) noexcept {
-  return fails("realloc", CALLER, size) ? nullptr : __libc_realloc(memory, size);
+  return fails("realloc", CALLER, size) ? nullptr : next().realloc(memory, size);
 }
 
 CUFAULT_EXPORTED void* memalign(size_t alignment, size_t size) noexcept {
-  return fails("memalign", CALLER, size) ? nullptr : __libc_memalign(alignment, size);
+  return fails("memalign", CALLER, size) ? nullptr : next().memalign(alignment, size);
 }
 
 CUFAULT_EXPORTED void* aligned_alloc(size_t alignment, size_t size) noexcept {
-  return fails("aligned_alloc", CALLER, size) ? nullptr : __libc_memalign(alignment, size);
+  return fails("aligned_alloc", CALLER, size) ? nullptr : next().aligned_alloc(alignment, size);
 }
 
 CUFAULT_EXPORTED int posix_memalign(void** memory, size_t alignment, size_t size) noexcept {
   const bool power_of_two = alignment != 0 && (alignment & (alignment - 1)) == 0;
   if (!power_of_two || alignment % sizeof(void*) != 0) return EINVAL;
   const int before = errno;
-  void* found = fails("posix_memalign", CALLER, size) ? nullptr : __libc_memalign(alignment, size);
+  const int result =
+      fails("posix_memalign", CALLER, size) ? ENOMEM : next().posix_memalign(memory, alignment, size);
   errno = before;
-  if (found == nullptr) return ENOMEM;
-  *memory = found;
-  return 0;
+  return result;
 }
 
 CUFAULT_EXPORTED char* strdup(const char* text) noexcept {
-  const std::size_t size = strlen(text) + 1;
-  if (fails("strdup", CALLER, size)) return nullptr;
-  void* copy = __libc_malloc(size);
-  return copy != nullptr ? static_cast<char*>(memcpy(copy, text, size)) : nullptr;
+  if (fails("strdup", CALLER, strlen(text) + 1)) return nullptr;
+  within_strdup = true;
+  char* copy = next().strdup(text);
+  within_strdup = false;
+  return copy;
 }
 
 CUFAULT_EXPORTED void* mmap(void* address, size_t size, int protection, int flags, int file,
                             off_t offset) noexcept {
   // None of the allocations that host_faults counts: rules alone make it fail.
-  if (a_rule_fails("mmap", CALLER, size)) {
+  if (!is_nobodys(CALLER) && a_rule_fails("mmap", CALLER, size)) {
     errno = ENOMEM;
     return MAP_FAILED;
   }
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the system's answer
   return reinterpret_cast<void*>(syscall(SYS_mmap, address, size, protection, flags, file, offset));
 }
+/// What mmap is in a program built with _FILE_OFFSET_BITS=64.
+CUFAULT_EXPORTED __attribute__((alias("mmap"))) void* mmap64(void*, size_t, int, int, int, off64_t) noexcept;
 
-/// Ends without destructors, as a forked child of a framework does.
+/// Ends without destructors, as a forked child of a framework does. A signal handler may ask for it anywhere.
 CUFAULT_EXPORTED void _exit(int status) {
   report_counts();
   for (;;) syscall(SYS_exit_group, status);
 }
+CUFAULT_EXPORTED __attribute__((alias("_exit"))) void _Exit(int) noexcept;
 
 // ---- what host_faults.cpp asks ----
 

@@ -22,13 +22,19 @@ CUFAULT_EXPORTED int cufault_set_rules(const char* json) {
   const left_alone alone_now;
   std::string& error = rules_error();
   try {
-    replace_rules(json != nullptr && *json != '\0' ? rules_from(json_cursor{parse_json("rules", json)})
-                                                   : rule_set{});
+    replace_rules(
+        json != nullptr && *json != '\0' ? rules_from(json_cursor{parse_json("rules", json)}) : rule_set{},
+        counts_of_rules::begin_anew);
     return 0;
   } catch (const std::exception& e) {
     error = e.what();
     return -1;
   }
+}
+
+CUFAULT_EXPORTED void cufault_set_log(const char* file) {
+  const left_alone alone_now;
+  log_to(file);
 }
 
 CUFAULT_EXPORTED const char* cufault_rules_error() {
@@ -38,8 +44,9 @@ CUFAULT_EXPORTED const char* cufault_rules_error() {
 CUFAULT_EXPORTED unsigned long long cufault_calls(const char* function) {
   unsigned long long sum = 0;
   const left_alone alone_now;
-  for (const auto& [name, library, calls] : all_counts())
-    if (matches_function(function, name)) sum += calls;
+  for (std::uint32_t slot = 0; slot < all_slots(); ++slot)
+    if (const auto one = count_of(slot); one.calls != 0 && matches_function(function, one.function))
+      sum += one.calls;
   return sum;
 }
 

@@ -1,110 +1,132 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+// Budgets: how much device memory calls may hold that a rule holds for.
 #include "harness/injector/calls.hpp"
 #include "harness/injector/cufault_injector.h"
-#include "harness/injector/driver_functions.hpp"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 
 namespace cufault::injector {
 namespace {
 
-template <int argument>
-std::uint64_t size_in(const std::uint64_t* arguments) {
-  return arguments[argument];
-}
-std::uint64_t rows_by_columns(const std::uint64_t* arguments) {
-  return arguments[2] * arguments[3];
-}
+struct budget {
+  active_rule* rule;
+  std::uint64_t taken;
 
-struct named {
-  std::string_view name;
-  memory_function is;
-};
-/// By their names without suffix.
-constexpr std::array functions{
-    named{"cuMemAlloc", {memory_role::allocates, size_in<1>}},
-    named{"cuMemAllocPitch", {memory_role::allocates, rows_by_columns}},
-    named{"cuMemAllocManaged", {memory_role::allocates, size_in<1>}},
-    named{"cuMemAllocAsync", {memory_role::allocates, size_in<1>}},
-    named{"cuMemAllocFromPoolAsync", {memory_role::allocates, size_in<1>}},
-    named{"cuMemCreate", {memory_role::allocates, size_in<1>}},
-    named{"cuMemAllocHost", {memory_role::allocates_host, size_in<1>}},
-    named{"cuMemHostAlloc", {memory_role::allocates_host, size_in<1>}},
-    named{"cuMemFree", {memory_role::releases, nullptr}},
-    named{"cuMemFreeAsync", {memory_role::releases, nullptr}},
-    named{"cuMemRelease", {memory_role::releases, nullptr}},
-    named{"cuMemGetInfo", {memory_role::tells, nullptr}},
+  [[nodiscard]] std::uint64_t left() const { return rule->what.budget - std::min(rule->what.budget, taken); }
 };
 
-/// What budgets let through, while it lasts. One for the process: budgets follow each other, and memory outlives them.
+/// One for the process: memory outlives the rules under which it was taken.
 struct ledger {
   std::mutex mutex;
+  std::vector<budget> budgets;
+  std::map<std::uint64_t, call_facts> allocations;  ///< those still held, and those being made
+  std::uint64_t next_number = 1;
+  std::unordered_map<std::uint64_t, std::uint64_t> number_at;  ///< by address
   std::uint64_t taken = 0;
-  std::unordered_map<std::uint64_t, std::uint64_t> bytes_at;
+
+  /// Those that hold for a call.
+  void each_of(const call_facts& call, const auto& visit) {
+    for (budget& b : budgets)
+      if (holds_for(b.rule->what, call)) visit(b);
+  }
+  void forget(std::uint64_t number) {
+    const auto found = allocations.find(number);
+    taken -= *found->second.bytes;
+    each_of(found->second, [&](budget& b) { b.taken -= *found->second.bytes; });
+    allocations.erase(found);
+  }
 };
 ledger& the_ledger() {
   static auto* one = new ledger;
   return *one;
 }
+constinit std::atomic<bool> used{false};
+
+/// The ledger's mutex, and this thread left alone.
+class opened {
+ public:
+  ledger* operator->() { return &the_ledger(); }
+
+ private:
+  left_alone alone_;
+  std::lock_guard<std::mutex> lock_{the_ledger().mutex};
+};
 
 }  // namespace
 
-memory_function memory_function_of(std::string_view function) {
-  const auto base = without_suffix(function);
-  const auto* const found =
-      std::find_if(functions.begin(), functions.end(), [&](const named& f) { return f.name == base; });
-  return found != functions.end() ? found->is : memory_function{};
+void set_budgets(const std::vector<active_rule*>& budgets) {
+  if (budgets.empty() && !used) return;
+  used = true;
+  opened l;
+  l->budgets.clear();
+  for (active_rule* r : budgets) l->budgets.push_back({r, 0});
+  for (const auto& [number, call] : l->allocations)
+    l->each_of(call, [&, bytes = *call.bytes](budget& b) { b.taken += bytes; });
 }
 
-budget_claim::budget_claim(const active_rule& r, std::uint64_t bytes) : bytes_(bytes) {
-  const left_alone alone;
-  ledger& l = the_ledger();
-  const std::lock_guard lock(l.mutex);
-  granted_ = l.taken <= r.what.budget && bytes <= r.what.budget - l.taken;
-  if (granted_) l.taken += bytes;
+bool budgets_in_use() {
+  return used;
+}
+
+budget_claim::budget_claim(const call_facts& call) {
+  opened l;
+  bool some = false;
+  l->each_of(call, [&](budget& b) {
+    some = true;
+    if (*call.bytes > b.left() && refused_by_ == nullptr) refused_by_ = b.rule;
+  });
+  if (!some || refused_by_ != nullptr) return;
+  number_ = l->next_number++;
+  l->allocations.emplace(number_, call);
+  l->taken += *call.bytes;
+  l->each_of(call, [&](budget& b) { b.taken += *call.bytes; });
 }
 
 void budget_claim::succeeded(std::uint64_t address) const {
-  const left_alone alone;
-  ledger& l = the_ledger();
-  const std::lock_guard lock(l.mutex);
-  l.bytes_at[address] = bytes_;
+  if (number_ == 0) return;
+  opened l;
+  const auto [at, is_new] = l->number_at.try_emplace(address, number_);
+  if (is_new) return;
+  l->forget(at->second);  // its release was not seen: its context was destroyed, say
+  at->second = number_;
 }
 
 void budget_claim::failed() const {
-  const left_alone alone;
-  ledger& l = the_ledger();
-  const std::lock_guard lock(l.mutex);
-  l.taken -= bytes_;
+  if (number_ == 0) return;
+  opened l;
+  l->forget(number_);
 }
 
 void budget_release(std::uint64_t address) {
-  const left_alone alone;
-  ledger& l = the_ledger();
-  const std::lock_guard lock(l.mutex);
-  const auto found = l.bytes_at.find(address);
-  if (found == l.bytes_at.end()) return;
-  l.taken -= found->second;
-  l.bytes_at.erase(found);
+  opened l;
+  const auto found = l->number_at.find(address);
+  if (found == l->number_at.end()) return;
+  l->forget(found->second);
+  l->number_at.erase(found);
 }
 
-std::uint64_t budget_left(const active_rule& r, std::uint64_t really_free) {
-  const left_alone alone;
-  ledger& l = the_ledger();
-  const std::lock_guard lock(l.mutex);
-  return std::min(really_free, r.what.budget - std::min(r.what.budget, l.taken));
+std::uint64_t budget_left(const call_facts& asker, std::uint64_t really_free) {
+  opened l;
+  std::uint64_t left = really_free;
+  l->each_of(asker, [&](const budget& b) { left = std::min(left, b.left()); });
+  return left;
+}
+
+void hold_budgets_for_fork() {
+  the_ledger().mutex.lock();
+}
+void go_on_with_budgets() {
+  the_ledger().mutex.unlock();
 }
 
 }  // namespace cufault::injector
 
 CUFAULT_EXPORTED unsigned long long cufault_bytes_held() {
   using namespace cufault::injector;
-  const left_alone alone;
-  ledger& l = the_ledger();
-  const std::lock_guard lock(l.mutex);
-  return l.taken;
+  opened l;
+  return l->taken;
 }

@@ -5,6 +5,7 @@
 #include "harness/injector/driver_functions.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fnmatch.h>
 
@@ -12,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -75,16 +77,52 @@ Number number_within(const json_cursor& field, std::uint64_t most = std::numeric
   return static_cast<Number>(value);
 }
 
-std::uint64_t at_least_one(const json_cursor& field) {
-  const auto value = field.unsigned_integer();
+template <class Number>
+Number at_least_one(const json_cursor& field) {
+  const auto value = number_within<Number>(field);
   if (value == 0) field.fail("at least 1");
   return value;
 }
 
+/// What a rule can hold, in the order in which people are told.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> rule_keys{
+    {{"function",
+      "a function of the driver, with or without its suffix, or a glob; or one of the host (see below)"},
+     {"return", "it fails with this code: OUT_OF_MEMORY, ...; a host function with ENOMEM"},
+     {"delay_ms", "it comes so much later"},
+     {"kernel", "\"trap\" or \"assert\": such a kernel is started in front of it"},
+     {"driver_version", "cuDriverGetVersion says this"},
+     {"hide", "true: whoever looks it up is told that the driver does not have it"},
+     {"budget_bytes", "without a function: device allocations beyond it fail, and cuMemGetInfo agrees"},
+     {"log", "true: a line says that it came by"},
+     {"when", "\"before\" (default) the call, which is not made, or \"after\" it, which was: with return"},
+     {"caller",
+      "only calls by \"application\" (and a shared libcudart), \"cublas\", \"cublasLt\", \"other\", or a "
+      "library's file name or glob"},
+     {"thread", "only of this thread, counted from 1 in the order of their first driver call"},
+     {"device", "only while this device's context is current"},
+     {"min_bytes", "only allocations of so much, or more"},
+     {"max_bytes", "only allocations of so much, or less"},
+     {"skip", "let so many calls through first"},
+     {"hits", "act so often (default: for good)"},
+     {"every", "act on each N-th alone"},
+     {"probability", "act with this probability, from 0 to 1"},
+     {"seed", "of the probability"},
+     {"force", "true: also a code that the function cannot return, and a function that nobody knows"}}};
+
+/// Keys that a rule cannot have, as nothing would ever meet them.
+void refuse_what_never_holds(const json_cursor& entry, const rule& r) {
+  const bool host = is_host_function(r.function);
+  if (host && r.device) entry.at("device").fail("a host function has no device");
+  if (r.sized && !host && !is_glob(r.function) && memory_function_of(r.function).bytes == nullptr)
+    entry.at(entry.has("min_bytes") ? "min_bytes" : "max_bytes").fail(r.function + " allocates nothing");
+}
+
 rule rule_from(const json_cursor& entry) {
-  entry.only({"function",     "return", "delay_ms", "kernel",      "driver_version", "hide",      "log",
-              "budget_bytes", "when",   "caller",   "thread",      "device",         "min_bytes", "max_bytes",
-              "skip",         "hits",   "every",    "probability", "seed",           "force"});
+  std::array<std::string_view, rule_keys.size()> known;
+  std::transform(rule_keys.begin(), rule_keys.end(), known.begin(),
+                 [](const auto& key) { return key.first; });
+  entry.only(known);
   rule r;
   if (entry.has("force")) r.force = entry.at("force").boolean();
   if (entry.has("function")) r.function = entry.at("function").string();
@@ -120,7 +158,7 @@ rule rule_from(const json_cursor& entry) {
   if (r.does == effect::budget) {
     if (!r.function.empty())
       entry.at("function").fail("a budget is of all that allocates: leave the function out");
-    for (const char* key : {"skip", "hits", "every", "probability", "seed"})
+    for (const char* key : {"skip", "hits", "every", "probability", "seed", "min_bytes", "max_bytes"})
       if (entry.has(key)) entry.at(key).fail("a budget holds for every call: leave it out");
     r.function = "cuMem*";
   } else if (r.does == effect::driver_version && r.function.empty()) {
@@ -141,20 +179,21 @@ rule rule_from(const json_cursor& entry) {
       entry.at("when").fail("only a driver function's \"return\" can come after the call");
   }
   if (entry.has("caller")) r.caller = entry.at("caller").string();
-  if (entry.has("thread")) r.thread = number_within<unsigned>(entry.at("thread"));
+  if (entry.has("thread")) r.thread = at_least_one<unsigned>(entry.at("thread"));
   if (entry.has("device")) r.device = number_within<int>(entry.at("device"));
   r.sized = entry.has("min_bytes") || entry.has("max_bytes");
   if (entry.has("min_bytes")) r.min_bytes = entry.at("min_bytes").unsigned_integer();
   if (entry.has("max_bytes")) r.max_bytes = entry.at("max_bytes").unsigned_integer();
   if (r.min_bytes > r.max_bytes) entry.at("min_bytes").fail("larger than max_bytes");
   if (entry.has("skip")) r.skip = entry.at("skip").unsigned_integer();
-  if (entry.has("hits")) r.hits = at_least_one(entry.at("hits"));
-  if (entry.has("every")) r.every = at_least_one(entry.at("every"));
+  if (entry.has("hits")) r.hits = at_least_one<std::uint64_t>(entry.at("hits"));
+  if (entry.has("every")) r.every = at_least_one<std::uint64_t>(entry.at("every"));
   if (entry.has("seed")) r.seed = entry.at("seed").unsigned_integer();
   if (entry.has("probability")) {
     r.probability = entry.at("probability").number();
     if (!(r.probability >= 0 && r.probability <= 1)) entry.at("probability").fail("between 0 and 1");
   }
+  refuse_what_never_holds(entry, r);
   if (const auto why = refusal(r); !why.empty()) entry.at("return").fail(why);
   return r;
 }
@@ -217,6 +256,18 @@ rule_set rules_from(const json_cursor& top) {
   return found;
 }
 
+std::string rules_help() {
+  std::string help =
+      "Rules: {\"rules\": [{\"function\": \"cuMemAlloc_v2\", \"return\": \"OUT_OF_MEMORY\"}, ...]}. A rule "
+      "can hold:\n";
+  for (const auto& [key, what] : rule_keys) help += fmt::format("  {:<15} {}\n", key, what);
+  help += fmt::format(
+      "It does one of return, delay_ms, kernel, driver_version, hide, budget_bytes, log. Host functions: "
+      "{}.\n",
+      fmt::join(host_functions, ", "));
+  return help + "Beside \"rules\", \"log_environment\": true tells who asks for which variable.\n";
+}
+
 rule rule_from_text(std::string_view text) {
   const auto fail = [&](std::string_view what) {
     throw input_error(
@@ -246,13 +297,17 @@ rule rule_from_text(std::string_view text) {
   return r;
 }
 
-rule_set rules_of(const char* file_or_json, const char* texts) {
+rule_set rules_of(const std::string& file_or_json, std::string_view texts) {
   rule_set found;
-  if (file_or_json != nullptr && *file_or_json != '\0') {
-    found = rules_from(json_cursor{*file_or_json == '{' ? parse_json("CUFAULT_RULES", file_or_json)
-                                                        : read_json(file_or_json)});
+  if (file_or_json.starts_with('{')) {
+    found = rules_from(json_cursor{parse_json("CUFAULT_RULES", file_or_json)});
+  } else if (!file_or_json.empty()) {
+    std::error_code none;
+    if (std::filesystem::exists(file_or_json, none) && !std::filesystem::is_regular_file(file_or_json, none))
+      throw input_error(file_or_json + ": is no ordinary file, which could be read again when it changes");
+    found = rules_from(json_cursor{read_json(file_or_json)});
   }
-  std::string_view rest = texts != nullptr ? texts : "";
+  std::string_view rest = texts;
   while (!rest.empty()) {
     const auto end = std::min(rest.find(' '), rest.size());
     if (end != 0) found.rules.push_back(rule_from_text(rest.substr(0, end)));

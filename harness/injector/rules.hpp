@@ -68,14 +68,16 @@ struct rule_set {
   bool log_environment = false;
 };
 
-/// {"rules": [{"function": "cuMemAlloc_v2", "return": "OUT_OF_MEMORY", "skip": 2, "hits": 1}, …], "log_environment": true}; `cufault
-/// inject --help` and the README say what a rule can hold. Throws input_error for unknown keys, functions, codes and numbers.
+/// {"rules": [{"function": "cuMemAlloc_v2", "return": "OUT_OF_MEMORY", "skip": 2, "hits": 1}, …], "log_environment": true}. Throws
+/// input_error for unknown keys, functions, codes and numbers, and for rules that can never hold.
 rule_set rules_from(const json_cursor& top);
+/// What rules_from takes, a line for each key.
+std::string rules_help();
 /// FUNCTION[:N[+]]=CODE: the N-th call fails, with + each later one too; without N every call. Throws input_error.
 rule rule_from_text(std::string_view text);
 /// What the environment asks for: CUFAULT_RULES is a file, or JSON if it begins with '{'; CUFAULT_FAIL has texts for rule_from_text,
-/// parted by spaces. Either may be null. Throws input_error.
-rule_set rules_of(const char* file_or_json, const char* texts);
+/// parted by spaces. Either may be empty. Throws input_error.
+rule_set rules_of(const std::string& file_or_json, std::string_view texts);
 
 /// Whether `name` is, or without its suffix is, what `pattern` says.
 bool matches_function(std::string_view pattern, std::string_view name);

@@ -23,12 +23,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::AllOf;
+using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
+using testing::SizeIs;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
@@ -43,7 +45,8 @@ const std::string tree = from_environment("CUFAULT_TESTED_TREE", BUILD_TREE);
 const std::string with_variable = from_environment("CUFAULT_TESTED_UNDER", "env");
 const bool emulated = with_variable != "env";
 const std::string library = tree + "/lib/cufault/libcufault.so", probe = tree + "/bin/injector_probe",
-                  driver_folder = tree + "/lib/injector_tests";
+                  driver_folder = tree + "/lib/injector_tests",
+                  other_allocator = driver_folder + "/libinjector_other_allocator.so";
 
 class injector : public testing::Test {
  public:
@@ -193,6 +196,22 @@ TEST_F(injector, keeps_allocations_within_a_budget_and_says_so) {
                           "free 1000 of 1000000", "0", "free 0 of 1000000"));
 }
 
+TEST_F(injector, counts_against_each_budget_what_it_holds_for) {
+  // The least of several; what was freed while none held; each caller its own.
+  EXPECT_THAT(
+      lines("script '" + rules(R"({"budget_bytes": 100}, {"budget_bytes": 100000})") + "' a200 a50 g"),
+      ElementsAre(" 2 0 50"));
+  const std::string of_1000 = "'" + rules(R"({"budget_bytes": 1000})") + "'", none = "'{\"rules\": []}'";
+  EXPECT_THAT(lines("script " + of_1000 + " a600 " + none + " f " + of_1000 + " a600 a600"),
+              ElementsAre(" 0 0 0 2"));
+  EXPECT_THAT(lines("script " + of_1000 + " a600 " + none + " a600 " + of_1000 + " g a600 f a600"),
+              ElementsAre(" 0 0 400 2 0 0"));
+  EXPECT_THAT(lines("script '" + rules(R"({"budget_bytes": 1000, "caller": "application"},
+                                          {"budget_bytes": 500, "caller": "other"})") +
+                    "' a600 l300 a600 l300 f a600 l200 l1"),
+              ElementsAre(" 0 0 2 2 0 0 0 2"));
+}
+
 TEST_F(injector, tells_another_version_hides_functions_and_delays) {
   EXPECT_THAT(lines("version"), ElementsAre("0 13000"));
   EXPECT_THAT(lines("version", rules(R"({"driver_version": 12020})")), ElementsAre("0 12020"));
@@ -239,6 +258,61 @@ TEST_F(injector, counts_a_forked_child_by_itself) {
   EXPECT_THAT(calls, UnorderedElementsAre(3, 5));
 }
 
+TEST_F(injector, counts_calls_however_the_process_ends) {
+  for (const char* how : {"_exit", "_Exit", "quick_exit", "vfork"}) {
+    fs::remove(log());
+    lines(std::string("ends ") + how);
+    EXPECT_THAT(counts(), Contains(Pair("cuDriverGetVersion by injector_probe", 3))) << how;
+  }
+  fs::remove(log());
+  lines("version", "", "CALL_AT_THE_END=1");
+  EXPECT_THAT(counts(), Contains(Pair("cuDriverGetVersion by libinjector_library.so", 1)));
+}
+
+TEST_F(injector, leaves_memory_to_whoever_frees_it) {
+  for (const std::string& preload : {other_allocator + ":" + library, library + ":" + other_allocator}) {
+    EXPECT_THAT(run("", preload, probe + " strings"), ElementsAre("freed"));
+    // A signal handler ends the process while another allocator holds its lock.
+    fs::remove(log());
+    EXPECT_THAT(run("CUFAULT_LOG=" + log().string(), preload, probe + " ends within_malloc"), IsEmpty());
+    EXPECT_THAT(counts(), Contains(Pair("cuDriverGetVersion by injector_probe", 3)));
+  }
+}
+
+TEST_F(injector, says_where_a_kernel_could_not_be_started) {
+  for (const char* kernel : {"trap", "assert"}) {
+    fs::remove(log());
+    const std::string rule = rules(std::string(R"({"function": "cuMemAlloc", "kernel": ")") + kernel + "\"}");
+    lines("allocate 1", rule);
+    ASSERT_THAT(events("injected"), SizeIs(1));
+    EXPECT_EQ(events("injected")[0]["did"], kernel);
+    lines("allocate 1", rule, "FAKE_NO_KERNELS=1");
+    EXPECT_THAT(events("injected"), SizeIs(1));
+    ASSERT_THAT(events("not injected"), SizeIs(1));
+    EXPECT_EQ(events("not injected")[0]["because"], "CUDA_ERROR_NO_BINARY_FOR_GPU");
+  }
+}
+
+TEST_F(injector, tells_injections_elsewhere_where_the_log_cannot_be_written) {
+  const std::string rule = rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "hits": 2})");
+  for (const std::string& nowhere :
+       {std::string("/dev/full"), folder.string(), (folder / "no/where").string()})
+    EXPECT_THAT(
+        lines("allocate 3", rule, "CUFAULT_LOG=" + nowhere),
+        ElementsAre(AllOf(StartsWith("cufault: " + nowhere + ": "), HasSubstr("are told here instead")),
+                    HasSubstr(R"("event":"injected")"), HasSubstr(R"("event":"injected")"), "2 2 0"))
+        << nowhere;
+}
+
+TEST_F(injector, tells_injections_where_the_process_wants_them) {
+  const std::string rule = "'" + rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"})") + "' ";
+  const fs::path other = folder / "other";
+  EXPECT_THAT(lines("script " + rule + "a1 " + other.string() + " a1 a1"), ElementsAre(" 2 2 2"));
+  EXPECT_THAT(events("injected"), SizeIs(1));
+  fs::rename(other, log());
+  EXPECT_THAT(events("injected"), SizeIs(2));
+}
+
 TEST_F(injector, takes_rules_from_the_process_itself) {
   EXPECT_THAT(
       lines("set_rules"),
@@ -252,6 +326,18 @@ TEST_F(injector, reloads_rules_and_outlives_a_half_written_file) {
   std::ofstream(file) << R"({"rules": []})";
   EXPECT_THAT(lines("reload " + file.string(), file.string()),
               ElementsAre("0", "1", HasSubstr("the rules from before go on to hold"), "1", "2"));
+}
+
+TEST_F(injector, reloads_rules_in_a_forked_child_too) {
+  const fs::path file = folder / "rules.json";
+  std::ofstream(file) << R"({"rules": []})";
+  EXPECT_THAT(lines("reload_in_child " + file.string(), file.string()), ElementsAre("1"));
+}
+
+TEST_F(injector, goes_on_counting_for_a_rule_that_a_reload_left_as_it_was) {
+  const fs::path file = folder / "rules.json";
+  std::ofstream(file) << rules(R"({"function": "cuMemAlloc", "return": "INVALID_VALUE", "hits": 1})");
+  EXPECT_THAT(lines("same_rules_again " + file.string(), file.string()), ElementsAre("1", "0, version 7"));
 }
 
 TEST_F(injector, goes_on_without_injection_where_rules_are_wrong_unless_strict) {
@@ -269,6 +355,20 @@ TEST_F(injector, goes_on_without_injection_where_rules_are_wrong_unless_strict) 
 TEST_F(injector, refuses_what_a_budget_would_not_heed) {
   EXPECT_THAT(lines("allocate 1", rules(R"({"budget_bytes": 1, "skip": 2})")),
               ElementsAre(HasSubstr("rules[0].skip: a budget holds for every call"), "0"));
+  EXPECT_THAT(lines("allocate 1", rules(R"({"budget_bytes": 1, "min_bytes": 2})")),
+              ElementsAre(HasSubstr("rules[0].min_bytes: a budget holds for every call"), "0"));
+}
+
+TEST_F(injector, refuses_rules_that_nothing_ever_meets) {
+  EXPECT_THAT(
+      lines("allocate 1", rules(R"({"function": "cuMemFree", "return": "INVALID_VALUE", "min_bytes": 1})")),
+      ElementsAre(HasSubstr("rules[0].min_bytes: cuMemFree allocates nothing"), "0"));
+  EXPECT_THAT(lines("allocate 1", rules(R"({"function": "malloc", "return": "ENOMEM", "device": 0})")),
+              ElementsAre(HasSubstr("rules[0].device: a host function has no device"), "0"));
+  EXPECT_THAT(
+      lines("allocate 1", rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "thread": 0})")),
+      ElementsAre(HasSubstr("rules[0].thread: at least 1"), "0"));
+  EXPECT_THAT(lines("allocate 1", folder.string()), ElementsAre(HasSubstr("is no ordinary file"), "0"));
 }
 
 TEST_F(injector, refuses_codes_of_the_host_for_the_driver_and_says_so_in_one_line) {
@@ -291,10 +391,14 @@ TEST_F(injector, fails_host_allocations) {
   EXPECT_THAT(
       lines("host_calls",
             rules(R"({"function": "malloc", "return": "ENOMEM", "min_bytes": 1234, "max_bytes": 1234})")),
-      ElementsAre("malloc -", "calloc +", "mmap +"));
+      ElementsAre("malloc -", "calloc +", "mmap +", "mmap64 +"));
   EXPECT_THAT(
       lines("host_calls", rules(R"({"function": "mmap", "return": "ENOMEM", "caller": "application"})")),
-      ElementsAre("malloc +", "calloc +", "mmap -"));
+      ElementsAre("malloc +", "calloc +", "mmap -", "mmap64 -"));
+  fs::remove(log());
+  lines("version", "", "CUFAULT_FAIL='malloc:1=ENOMEM'");  // never one of its own
+  ASSERT_THAT(events("injected"), SizeIs(1));
+  EXPECT_NE(events("injected")[0]["caller"], "libcufault.so");
 }
 
 TEST_F(injector, logs_questions_for_the_environment) {

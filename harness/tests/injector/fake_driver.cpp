@@ -3,6 +3,7 @@
 // A libcuda.so.1 for injector_test.cpp: no device behind it, but memory that is accounted for, arguments that are looked at, and the
 // driver's ways to its functions. probe.cpp asks it what arrived.
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -83,9 +84,22 @@ DRIVER int cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
   return 0;
 }
 
+namespace {
+constexpr int started = 0, no_binary_for_gpu = 209;
+const char kernel = 0;
+}  // namespace
+DRIVER int cuModuleLoadData(void**, const void*) {
+  return std::getenv("FAKE_NO_KERNELS") != nullptr ? no_binary_for_gpu : 0;
+}
+DRIVER int cuModuleGetFunction(const void** function, void*, const char*) {
+  *function = &kernel;
+  return 0;
+}
+
 /// Its eleven arguments, as digits of a number. Five of them lie on the stack of x86-64, three of aarch64.
 DRIVER int cuLaunchKernel(void* f, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned g,
                           unsigned h, void* i, void** j, void** k) {
+  if (f == &kernel) return started;
   const auto digit = [](void* p) { return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p)); };
   unsigned number = 0;
   for (const unsigned each : {digit(f), a, b, c, d, e, g, h, digit(i)}) number = 10 * number + each;

@@ -5,9 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #define LIBRARY extern "C" __attribute__((visibility("default")))
+
+LIBRARY void* library_resolves(const char* name);
 
 namespace {
 
@@ -25,6 +28,13 @@ int calls_anothers(int (*function)(std::uint64_t*, std::size_t), std::uint64_t* 
 }
 
 }  // namespace
+
+/// Later than the destructors of what was preloaded.
+__attribute__((destructor)) static void end() {
+  int version = 0;
+  if (std::getenv("CALL_AT_THE_END") != nullptr)
+    reinterpret_cast<int (*)(int*)>(library_resolves("cuDriverGetVersion"))(&version);
+}
 
 LIBRARY void* library_resolves(const char* name) {
   if (std::strcmp(name, "calls_cuMemAlloc") == 0) return reinterpret_cast<void*>(calls_alloc);

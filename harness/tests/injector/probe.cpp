@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -171,6 +173,69 @@ void forked() {
   }
 }
 
+/// Ends in one of the ways that leave no time for destructors, after three calls.
+void ends(const std::string& how) {
+  auto* version = as<int(int*)>(by_v2("cuDriverGetVersion"));
+  int number = 0;
+  for (int i = 0; i < 3; ++i) version(&number);
+  if (how == "_exit") _exit(0);
+  if (how == "_Exit") _Exit(0);
+  if (how == "quick_exit") std::quick_exit(0);
+  if (how == "vfork") {  // the child has this process's memory, and calls nothing
+    if (const pid_t child = vfork(); child == 0) {
+      execl("/nonexistent", "nonexistent", nullptr);
+      _exit(0);
+    } else {
+      waitpid(child, nullptr, 0);
+    }
+  }
+  if (how == "within_malloc") {
+    std::signal(SIGUSR1, [](int) { _exit(0); });
+    std::printf("not interrupted: %p\n", std::malloc(4242));
+  }
+}
+
+/// What the C library allocates for its callers is freed by whoever frees.
+void strings() {
+  std::free(strdup("mine"));
+  std::free(std::realloc(std::malloc(10), 20));
+  std::free(std::aligned_alloc(64, 64));
+  std::printf("freed\n");
+}
+
+/// Words: JSON sets rules; a path is where the log is from then on; a600 allocates 600 bytes, l600 from another library; f frees what was allocated first; g asks what is free.
+void script(char** words) {
+  auto* allocating = as<alloc>(by_v2("cuMemAlloc"));
+  auto* theirs = as<int(std::uint64_t*, std::size_t)>(library_resolves("calls_cuMemAlloc"));
+  auto* releasing = as<int(std::uint64_t)>(by_v2("cuMemFree"));
+  auto* asking = as<int(std::size_t*, std::size_t*)>(by_v2("cuMemGetInfo"));
+  auto* set = as<decltype(cufault_set_rules)>(dlsym(RTLD_DEFAULT, "cufault_set_rules"));
+  std::deque<std::uint64_t> held;
+  std::string said;
+  for (; *words != nullptr; ++words) {
+    const char* const word = *words;
+    if (*word == '{' && set(word) != 0) said += " refused";
+    if (*word == '/') as<decltype(cufault_set_log)>(dlsym(RTLD_DEFAULT, "cufault_set_log"))(word);
+    if (*word == 'a' || *word == 'l') {
+      std::uint64_t address = 0;
+      const auto bytes = static_cast<std::size_t>(std::atoi(word + 1));
+      const int result = *word == 'a' ? allocating(&address, bytes) : theirs(&address, bytes);
+      if (result == 0) held.push_back(address);
+      said += " " + std::to_string(result);
+    }
+    if (*word == 'f') {
+      said += " " + std::to_string(releasing(held.front()));
+      held.pop_front();
+    }
+    if (*word == 'g') {
+      std::size_t free_bytes = 0, total_bytes = 0;
+      asking(&free_bytes, &total_bytes);
+      said += " " + std::to_string(free_bytes);
+    }
+  }
+  std::printf("%s\n", said.c_str());
+}
+
 /// Calls in a second thread, which is number 2, and in this one.
 void two_threads() {
   auto* function = as<alloc>(by_v2("cuMemAlloc"));
@@ -197,14 +262,24 @@ void set_rules() {
   std::printf("%llu calls, %llu injections\n", calls("cuMemAlloc"), injections());
 }
 
-/// Until the rules in the file have changed what comes of a call, as long as a test may last.
+/// At once: nothing but what a test means is ever seen half written.
+void replace(const std::string& file, const char* text) {
+  std::ofstream(file + ".new") << text;
+  std::rename((file + ".new").c_str(), file.c_str());
+}
+
+/// Calls until one comes to `expected`, as long as a test may last.
+void call_until(alloc* function, int expected) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (allocate(function, 0) != expected && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::printf("%d\n", allocate(function, 0));
+  std::fflush(stdout);
+}
+
+/// Until the rules in the file have changed what comes of a call.
 void reload(const std::string& file) {
   auto* function = as<alloc>(by_v2("cuMemAlloc"));
-  // At once: nothing but what the test means is ever seen half written.
-  const auto write = [&](const char* text) {
-    std::ofstream(file + ".new") << text;
-    std::rename((file + ".new").c_str(), file.c_str());
-  };
   int complaints[2];
   if (pipe(complaints) != 0 || dup2(complaints[1], STDERR_FILENO) < 0) return;
   const auto say_complaint = [&](int within_ms) {
@@ -213,22 +288,47 @@ void reload(const std::string& file) {
     if (poll(&complained, 1, within_ms) == 1)
       std::printf("%.*s", static_cast<int>(read(complaints[0], line, sizeof line)), line);
   };
-  const auto wait_for = [&](int expected) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (allocate(function, 0) != expected && std::chrono::steady_clock::now() < end)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    std::printf("%d\n", allocate(function, 0));
-    std::fflush(stdout);
-  };
-  wait_for(0);
-  write(R"({"rules": [{"function": "cuMemAlloc", "return": "INVALID_VALUE"}]})");
-  wait_for(1);
-  write(R"({"rules": [{"function": "cuMem)");
+  call_until(function, 0);
+  replace(file, R"({"rules": [{"function": "cuMemAlloc", "return": "INVALID_VALUE"}]})");
+  call_until(function, 1);
+  replace(file, R"({"rules": [{"function": "cuMem)");
   say_complaint(20'000);
   std::printf("%d\n", allocate(function, 0));
-  write(R"({"rules": [{"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"}]})");
-  wait_for(2);
+  replace(file, R"({"rules": [{"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"}]})");
+  call_until(function, 2);
   say_complaint(0);
+}
+
+/// A forked child has no thread of its parent's but one.
+void reload_in_child(const std::string& file) {
+  auto* function = as<alloc>(by_v2("cuMemAlloc"));
+  allocate(function, 0);
+  std::fflush(stdout);
+  if (const pid_t child = fork(); child == 0) {
+    allocate(function, 0);
+    replace(file, R"({"rules": [{"function": "cuMemAlloc", "return": "INVALID_VALUE"}]})");
+    call_until(function, 1);
+    std::exit(0);
+  } else {
+    waitpid(child, nullptr, 0);
+  }
+}
+
+/// A rule that acts once, and that is still there when another one came to the file.
+void same_rules_again(const std::string& file) {
+  auto* allocating = as<alloc>(by_v2("cuMemAlloc"));
+  auto* version = as<int(int*)>(by_v2("cuDriverGetVersion"));
+  int number = 0;
+  std::printf("%d\n", allocate(allocating, 0));
+  replace(
+      file,
+      R"({"rules": [{"function": "cuMemAlloc", "return": "INVALID_VALUE", "hits": 1}, {"driver_version": 7}]})");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (number != 7 && std::chrono::steady_clock::now() < end) {
+    version(&number);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  std::printf("%d, version %d\n", allocate(allocating, 0), number);
 }
 
 /// As "cublasCreate_v2 in libcublas.so.13", which make a handle, whatever it is.
@@ -249,6 +349,8 @@ void host_calls() {
   say("calloc", memory);
   memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   say("mmap", memory == MAP_FAILED ? nullptr : memory);
+  memory = mmap64(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  say("mmap64", memory == MAP_FAILED ? nullptr : memory);
   std::getenv("ASKED_BY_THE_PROBE");
 }
 
@@ -266,7 +368,12 @@ int main(int count, char** words) {
   if (what == "two_threads") two_threads();
   if (what == "set_rules") set_rules();
   if (what == "reload") reload(words[2]);
+  if (what == "reload_in_child") reload_in_child(words[2]);
+  if (what == "same_rules_again") same_rules_again(words[2]);
   if (what == "host_calls") host_calls();
+  if (what == "ends") ends(words[2]);
+  if (what == "strings") strings();
+  if (what == "script") script(words + 2);
   for (int i = 2; what == "create" && i + 1 < count; i += 2) create(words[i], words[i + 1]);
   if (what == "allocate") {
     auto* function = as<alloc>(by_v2("cuMemAlloc"));
