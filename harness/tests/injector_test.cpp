@@ -329,6 +329,7 @@ TEST_F(injector, reloads_rules_and_outlives_a_half_written_file) {
 }
 
 TEST_F(injector, reloads_rules_in_a_forked_child_too) {
+  if (emulated) GTEST_SKIP() << "qemu ends where a forked child starts a thread";
   const fs::path file = folder / "rules.json";
   std::ofstream(file) << R"({"rules": []})";
   EXPECT_THAT(lines("reload_in_child " + file.string(), file.string()), ElementsAre("1"));
