@@ -243,7 +243,7 @@ void measure(trial& t, std::span<const row_seen> rows) {
 }
 
 /// Of the rows whose argument is of one of these roles; of all where none is named.
-std::vector<judgement> invalid_value_for(std::span<const row_seen> rows, const std::set<role>& only) {
+std::vector<said_of_claim> invalid_value_for(std::span<const row_seen> rows, const std::set<role>& only) {
   came_to_by_kind kinds;
   for (const row_seen& each : rows)
     if (each.what.wrong && (only.empty() || only.contains(each.what.what)))
@@ -400,15 +400,15 @@ std::optional<bool> foretold_rightly(const row_end& end) {
   return std::nullopt;
 }
 
-std::vector<judgement> wrong_gives_invalid_value(std::span<const row_seen> rows) {
+std::vector<said_of_claim> wrong_gives_invalid_value(std::span<const row_seen> rows) {
   return invalid_value_for(rows, {});
 }
 
-std::vector<judgement> wrong_strides_give_invalid_value(std::span<const row_seen> rows) {
+std::vector<said_of_claim> wrong_strides_give_invalid_value(std::span<const row_seen> rows) {
   return invalid_value_for(rows, {role::leading_dimension, role::stride, role::output_stride});
 }
 
-std::vector<judgement> found_beforehand(std::span<const row_seen> rows) {
+std::vector<said_of_claim> found_beforehand(std::span<const row_seen> rows) {
   struct count {
     int all = 0, found = 0;
   };
@@ -423,7 +423,7 @@ std::vector<judgement> found_beforehand(std::span<const row_seen> rows) {
   std::vector<std::string> found, missed;
   for (const auto& [word, of] : faulty)
     (of.found == of.all ? found : missed).push_back(fmt::format("{} ({} of {})", word, of.found, of.all));
-  std::vector<judgement> all;
+  std::vector<said_of_claim> all;
   const auto judge = [&](bool holds, const char* what, const std::vector<std::string>& kinds) {
     if (kinds.empty()) return;
     all.push_back(
@@ -494,7 +494,7 @@ arm& add_part(failure_case& c, const part& p) {
       [p](trial& t) {
         const auto seen = run(t, p.makers, p.how_deep);
         for (const auto& [claim, conclude] : p.claims)
-          for (const judgement& each : conclude(seen)) t.conclude(claim, each.holds, each.why);
+          for (const said_of_claim& each : conclude(seen)) t.conclude(claim, each.holds, each.why);
       },
       claims);
   added.timeout = std::chrono::seconds(300);

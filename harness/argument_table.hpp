@@ -4,7 +4,7 @@
 
 #include "harness/argument_check.hpp"
 #include "harness/case.hpp"
-#include "harness/judgement.hpp"
+#include "harness/said_of_claim.hpp"
 #include "harness/trial.hpp"
 
 #include <cublas_v2.h>
@@ -166,16 +166,16 @@ struct row_seen {
 /// CUBLAS_STATUS_NOT_SUPPORTED; silent, and accepted with something wrong or a crash after it. None where it says neither.
 std::optional<bool> foretold_rightly(const row_end& end);
 
-using conclusion = std::function<std::vector<judgement>(std::span<const row_seen>)>;
+using conclusion = std::function<std::vector<said_of_claim>(std::span<const row_seen>)>;
 
 /// "Wrong use gives CUBLAS_STATUS_INVALID_VALUE", by kinds of argument (gives_invalid_value). Only rows whose value contradicts the
 /// documentation count.
-std::vector<judgement> wrong_gives_invalid_value(std::span<const row_seen> rows);
+std::vector<said_of_claim> wrong_gives_invalid_value(std::span<const row_seen> rows);
 /// The same of leading dimensions and strides alone.
-std::vector<judgement> wrong_strides_give_invalid_value(std::span<const row_seen> rows);
+std::vector<said_of_claim> wrong_strides_give_invalid_value(std::span<const row_seen> rows);
 /// "A look at shapes and types finds it", by kinds of argument: holds of those of which check() finds every call that does not do as it
 /// should, and does not hold of the others. Only sizes, leading dimensions, strides, counts and enumerations count, where described.
-std::vector<judgement> found_beforehand(std::span<const row_seen> rows);
+std::vector<said_of_claim> found_beforehand(std::span<const row_seen> rows);
 
 /// Observes every row of what `makers` make. Rows are numbered alike in every process. Returns none where not all were reached.
 std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth how_deep);

@@ -315,7 +315,7 @@ TEST(argument_table, concludes_by_kinds_of_arguments) {
   EXPECT_THAT(wrong_gives_invalid_value({}), testing::IsEmpty());
 }
 
-TEST(judgement, says_of_each_kind_what_came_to_invalid_value_and_what_did_not) {
+TEST(said_of_claim, says_of_each_kind_what_came_to_invalid_value_and_what_did_not) {
   const auto found = gives_invalid_value({{"some", {"CUBLAS_STATUS_INVALID_VALUE", "WRONG_NUMBERS"}},
                                           {"all", {"CUBLAS_STATUS_INVALID_VALUE"}},
                                           {"none", {"cudaSuccess", "WRONG_NUMBERS", "cudaSuccess"}},
@@ -327,7 +327,7 @@ TEST(judgement, says_of_each_kind_what_came_to_invalid_value_and_what_did_not) {
   EXPECT_EQ(found[1].why, "none: 1 WRONG_NUMBERS, 2 cudaSuccess; some: 1 WRONG_NUMBERS");
 }
 
-TEST(judgement, is_one_where_all_calls_agree_and_none_of_no_calls) {
+TEST(said_of_claim, is_one_where_all_calls_agree_and_none_of_no_calls) {
   const auto holding = gives_invalid_value({{"all", {"CUBLAS_STATUS_INVALID_VALUE"}}});
   ASSERT_EQ(holding.size(), 1U);
   EXPECT_TRUE(holding[0].holds);

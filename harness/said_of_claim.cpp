@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/judgement.hpp"
+#include "harness/said_of_claim.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 
 namespace cufault {
 
-std::vector<judgement> gives_invalid_value(const came_to_by_kind& kinds) {
+std::vector<said_of_claim> gives_invalid_value(const came_to_by_kind& kinds) {
   constexpr const char* documented = "CUBLAS_STATUS_INVALID_VALUE";
   std::vector<std::string> as_documented, otherwise;
   for (const auto& [kind, statuses] : kinds) {
@@ -19,7 +19,7 @@ std::vector<judgement> gives_invalid_value(const came_to_by_kind& kinds) {
       as_documented.push_back(fmt::format("{} ({} of {})", kind, holding, statuses.size()));
     if (!others.empty()) otherwise.push_back(fmt::format("{}: {}", kind, counted(others)));
   }
-  std::vector<judgement> found;
+  std::vector<said_of_claim> found;
   if (!as_documented.empty())
     found.push_back({true, fmt::format("{} for {}", documented, fmt::join(as_documented, ", "))});
   if (!otherwise.empty()) found.push_back({false, fmt::format("{}", fmt::join(otherwise, "; "))});
