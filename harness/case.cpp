@@ -100,28 +100,28 @@ std::string defect_of(const failure_case& c) {
   for (const auto& a : c.arms) {
     const auto answered =
         std::find_if(c.arms.begin(), c.arms.end(), [&](const arm& f) { return f.name == a.against; });
-    if (answered != c.arms.end() && is_quick(c, a) && !is_quick(c, *answered))
-      return fmt::format("arm '{}' is in the quick tier, and '{}', which it answers, is not", a.name,
+    if (answered != c.arms.end() && in_its_tier(c, a) && !in_its_tier(c, *answered))
+      return fmt::format("arm '{}' is in the tier of its case, and '{}', which it answers, is not", a.name,
                          a.against);
     if (!a.against.empty() && (answered == c.arms.end() || answered->kind != arm_kind::fault))
       return fmt::format("arm '{}': there is no fault arm '{}' for it to answer", a.name, a.against);
   }
-  for (const auto& name : c.quick) {
-    if (!names.contains(name)) return fmt::format("there is no arm '{}' for its quick tier", name);
+  for (const auto& name : c.in_tier) {
+    if (!names.contains(name)) return fmt::format("there is no arm '{}' for its tier", name);
   }
-  const auto has = [&](arm_kind kind, bool quick_alone) {
+  const auto has = [&](arm_kind kind, bool in_tier_alone) {
     return std::any_of(c.arms.begin(), c.arms.end(),
-                       [&](const arm& a) { return a.kind == kind && (!quick_alone || is_quick(c, a)); });
+                       [&](const arm& a) { return a.kind == kind && (!in_tier_alone || in_its_tier(c, a)); });
   };
   if (!has(arm_kind::control, false)) return "it has no control arm";
   if (!has(arm_kind::fault, false)) return "it has no fault arm";
-  if (!has(arm_kind::control, true)) return "its quick tier has no control arm";
-  if (!has(arm_kind::fault, true)) return "its quick tier has no fault arm";
+  if (!has(arm_kind::control, true)) return "its tier has no control arm";
+  if (!has(arm_kind::fault, true)) return "its tier has no fault arm";
   return {};
 }
 
-bool is_quick(const failure_case& c, const arm& a) {
-  return c.quick.empty() || std::find(c.quick.begin(), c.quick.end(), a.name) != c.quick.end();
+bool in_its_tier(const failure_case& c, const arm& a) {
+  return c.in_tier.empty() || std::find(c.in_tier.begin(), c.in_tier.end(), a.name) != c.in_tier.end();
 }
 
 const std::vector<failure_case>& all_cases() {

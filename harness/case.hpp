@@ -76,8 +76,9 @@ struct failure_case {
   std::string name{};  ///< "FAMILY.NAME", as in cases/FAMILY/NAME.cpp
   std::string summary{};
   std::vector<std::string> failures{};  ///< field failures it shows: "F-MEM-01"
-  std::vector<std::string>
-      quick{};  ///< names of its arms in the quick tier, or in the nightly one; empty: all of them
+  /// Names of its arms that the tier of its line in cases/CMakeLists.txt has (empty: all); of a quick case the others are in the
+  /// full tier, of a nightly one they run only when they are named.
+  std::vector<std::string> in_tier{};
   std::vector<arm> arms{};  ///< at least one control and one fault
 
   /// Adds an arm in the usual environment: code is loaded lazily, and handles get the default workspace. What else it needs is
@@ -96,8 +97,8 @@ struct register_case {
   explicit register_case(failure_case c);
 };
 
-/// Whether the quick tier has this arm of the case, if it has the case.
-bool is_quick(const failure_case& c, const arm& a);
+/// Whether the tier of the case has this arm of it.
+bool in_its_tier(const failure_case& c, const arm& a);
 
 /// Why a case is malformed; empty if it is well formed. `register_case` uses it; tests call it directly.
 std::string defect_of(const failure_case& c);

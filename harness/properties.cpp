@@ -25,9 +25,9 @@ std::string_view to_string(test_tier tier) {
 
 test_tier tier_of(const failure_case& c, const arm& a) {
   const std::string_view of_case = properties_of(c).tier;
-  if (of_case == "nightly") return is_quick(c, a) ? test_tier::nightly : test_tier::named;
+  if (of_case == "nightly") return in_its_tier(c, a) ? test_tier::nightly : test_tier::named;
   if (!a.twin_of.empty()) return test_tier::nightly;
-  return of_case == "quick" && is_quick(c, a) ? test_tier::quick : test_tier::full;
+  return of_case == "quick" && in_its_tier(c, a) ? test_tier::quick : test_tier::full;
 }
 
 }  // namespace cufault

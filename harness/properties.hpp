@@ -25,7 +25,7 @@ const case_properties& properties_of(const failure_case& c);
 
 enum class test_tier { quick, full, nightly, named };  ///< each has all that is in the one before
 std::string_view to_string(test_tier tier);
-/// The first tier that has the arm; of a nightly case, arms that are not in `quick` are run only when they are named. A twin shows what its natural arm shows: once a night is enough.
+/// The first tier that has the arm (failure_case::in_tier). A twin shows what its natural arm shows: once a night is enough.
 test_tier tier_of(const failure_case& c, const arm& a);
 
 }  // namespace cufault

@@ -538,7 +538,7 @@ request request_from_environment() {
 failure_case sweep_case(description of) {
   failure_case c{.name = std::string(sweep_family) + of.name,
                  .summary = of.summary,
-                 .quick = {"nothing_fails", every_sweep, std::string(first_of_process) + thin_sweep}};
+                 .in_tier = {"nothing_fails", every_sweep, std::string(first_of_process) + thin_sweep}};
   const auto what = std::make_shared<const description>(std::move(of));
   c.add("nothing_fails", arm_kind::control, "the operation, and no driver call is made to fail",
         [what](trial& t) { nothing_fails(t, *what); });

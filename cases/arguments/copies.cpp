@@ -166,7 +166,7 @@ failure_case copy_table() {
        {"queued_wide", "the same on a stream", queued_wide, host, claims},
        {"after_failure", "valid copies, each right behind one that failed", {after_failure}, host}});
   c.failures = {"F-ARG-10", "F-ARG-12"};
-  c.quick = {"control", "matrices"};
+  c.in_tier = {"control", "matrices"};
   return c;
 }
 

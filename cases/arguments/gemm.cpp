@@ -303,7 +303,7 @@ failure_case gemm_table() {
         host,
         arguments}});
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-08", "F-ARG-12"};
-  c.quick = {"control", "sgemm_transposed"};
+  c.in_tier = {"control", "sgemm_transposed"};
   return c;
 }
 

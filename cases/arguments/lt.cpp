@@ -1126,7 +1126,7 @@ failure_case lt_table() {
         everything,
         strides}});
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-12", "F-ARG-13", "RN-11"};
-  c.quick = {"control", "layouts"};
+  c.in_tier = {"control", "layouts"};
   return c;
 }
 

@@ -216,7 +216,7 @@ failure_case setting_table() {
                    claims},
                   {"then_product", "cublasSgemm after each of them", after, everything}});
   c.failures = {"F-ARG-12"};
-  c.quick = {"control", "set"};
+  c.in_tier = {"control", "set"};
   return c;
 }
 

@@ -442,7 +442,7 @@ failure_case calls() {
   eager.environment["CUDA_MODULE_LOADING"] = "EAGER";
   eager.against = "first_product";
 
-  c.quick = {"control", "host_results", "device_results", "frozen_alpha", "legacy_stream"};
+  c.in_tier = {"control", "host_results", "device_results", "frozen_alpha", "legacy_stream"};
   return c;
 }
 

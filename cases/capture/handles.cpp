@@ -267,7 +267,7 @@ failure_case handles() {
     for (const answer& with : answers) answer_by(arm_kind::remedy, call, with);
   }
   answer_by(arm_kind::dead_end, calls.back(), each_call_locked);
-  c.quick = {"control", "create_global", "create_first", "beside_allocate", "thread_local_allocate"};
+  c.in_tier = {"control", "create_global", "create_first", "beside_allocate", "thread_local_allocate"};
   return c;
 }
 

@@ -229,7 +229,7 @@ failure_case memory_nodes() {
           "cublasSetWorkspace before a capture whose graph is " + what.words,
           [&what](trial& t) { used_with_workspace(t, what); });
   }
-  c.quick = {"control", "long_product", "child_graph", "set_workspace"};
+  c.in_tier = {"control", "long_product", "child_graph", "set_workspace"};
   return c;
 }
 

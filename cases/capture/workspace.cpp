@@ -268,7 +268,7 @@ failure_case workspace() {
   c.add("capture_again", arm_kind::remedy, "a new capture in a workspace that is kept", capture_again);
   c.add("another_workspace", arm_kind::dead_end, "cublasSetWorkspace with other memory, and the same graph",
         another_workspace);
-  c.quick = {"control", "handed_on", "given_back", "capture_again"};
+  c.in_tier = {"control", "handed_on", "given_back", "capture_again"};
   return c;
 }
 

@@ -99,7 +99,7 @@ failure_case cache_unreadable() {
   c.add("place_of_its_own", arm_kind::remedy, "start again with a cache that can be written",
         place_of_its_own);
   for (arm& a : c.arms) a.environment["CUDA_CACHE_DISABLE"] = "";
-  c.quick = {"control", "not_a_folder"};
+  c.in_tier = {"control", "not_a_folder"};
   return c;
 }
 

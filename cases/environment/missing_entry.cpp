@@ -165,7 +165,7 @@ failure_case missing_entry() {
   add("driver_that_has_it", arm_kind::remedy, "start again on a driver that has the function",
       driver_that_has_it, answered);
   add("retry_alone", arm_kind::dead_end, "the same calls again", retry_alone, answered);
-  c.quick = {"control", "without_mem_alloc", "without_launch_kernel_ex", "driver_that_has_it"};
+  c.in_tier = {"control", "without_mem_alloc", "without_launch_kernel_ex", "driver_that_has_it"};
   return c;
 }
 

@@ -694,20 +694,20 @@ failure_case mixed_libraries() {
   add("older_pair_other_major", arm_kind::remedy,
       "the older pair, whole, in place of our libcublas with a libcublasLt of another major version",
       need::gpu, 2, older_pair_of_two_majors, {"S0-3"});
-  c.quick = {"control",
-             "control_gpu",
-             "control_linked",
-             "foreign_first",
-             "drop_folder",
-             "preload_right",
-             "link_both_rpath",
-             "load_right_first",
-             "foreign_first_now",
-             "foreign_renamed",
-             "executable_runpath",
-             "executable_rpath",
-             "other_cublas_our_lt",
-             "older_pair"};
+  c.in_tier = {"control",
+               "control_gpu",
+               "control_linked",
+               "foreign_first",
+               "drop_folder",
+               "preload_right",
+               "link_both_rpath",
+               "load_right_first",
+               "foreign_first_now",
+               "foreign_renamed",
+               "executable_runpath",
+               "executable_rpath",
+               "other_cublas_our_lt",
+               "older_pair"};
   return c;
 }
 

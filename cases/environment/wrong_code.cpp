@@ -280,7 +280,7 @@ failure_case wrong_code() {
   add_twin(c, "ptx_forced", refused_code_of(code_for_this_device, "NO_BINARY_FOR_GPU"));
   add_twin(c, "cublas_ptx_forced", refused_code_of("libcublas*", "NO_BINARY_FOR_GPU"));
   add_twin(c, "ptx_forbidden", refused_code_of(code_as_ptx, "JIT_COMPILATION_DISABLED"));
-  c.quick = {"control", "foreign_code", "ptx_forbidden", "add_ptx"};
+  c.in_tier = {"control", "foreign_code", "ptx_forbidden", "add_ptx"};
   return c;
 }
 

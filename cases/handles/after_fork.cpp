@@ -179,7 +179,7 @@ failure_case after_fork() {
   // The child may hang on a lock that nobody holds any more.
   for (arm& a : c.arms)
     a.timeout = std::chrono::seconds(30);  // two processes open contexts, beside other work
-  c.quick = {"control", "child_calls", "fork_first", "create_again"};
+  c.in_tier = {"control", "child_calls", "fork_first", "create_again"};
   return c;
 }
 

@@ -211,7 +211,7 @@ failure_case behind_waiting_kernel() {
   eager.against = "first_product_lazy";
   arm& ended = add("end_the_wait_first", arm_kind::remedy, "end the wait, then destroy", end_the_wait_first);
   ended.against = "destroy";
-  c.quick = {"control", "create_lazy", "create_first"};
+  c.in_tier = {"control", "create_lazy", "create_first"};
   return c;
 }
 

@@ -155,7 +155,8 @@ failure_case destroy_at_exit() {
   racing(c.add("catch_round_it", arm_kind::dead_end, "try and catch round it", catch_round_it)).against =
       "reset_at_exit";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(60);  // a reset beside other work takes ten
-  c.quick = {"control", "static_before_cuda", "static_after_cuda", "atexit_before_cuda", "atexit_after_cuda"};
+  c.in_tier = {"control", "static_before_cuda", "static_after_cuda", "atexit_before_cuda",
+               "atexit_after_cuda"};
   return c;
 }
 

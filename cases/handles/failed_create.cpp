@@ -106,7 +106,7 @@ failure_case failed_create() {
       "null";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   for (const char* squeezed : {"null", "uninitialised"}) add_twin(c, squeezed);
-  c.quick = {"control", "control_host", "null_host", "null"};
+  c.in_tier = {"control", "control_host", "null_host", "null"};
   return c;
 }
 

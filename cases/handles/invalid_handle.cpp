@@ -255,7 +255,7 @@ failure_case invalid_handle() {
         null_after_destroy)
       .against = "destroyed_sgemm";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
-  c.quick = {"control", "control_host", "null_and_zeroed_host", "null_handle", "create_a_handle"};
+  c.in_tier = {"control", "control_host", "null_and_zeroed_host", "null_handle", "create_a_handle"};
   return c;
 }
 

@@ -178,7 +178,7 @@ failure_case wrong_context() {
   c.add("set_the_workspace", arm_kind::remedy, "a workspace of the other context", set_the_workspace)
       .against = "split";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
-  c.quick = {"control", "split", "make_current"};
+  c.in_tier = {"control", "split", "make_current"};
   return c;
 }
 

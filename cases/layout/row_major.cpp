@@ -418,7 +418,7 @@ failure_case row_major() {
   c.add("offsets", arm_kind::dead_end, "add an offset to the operands of example 3", offsets, {"S3-14"});
   c.add("other_leading_dimensions", arm_kind::dead_end, "change the leading dimensions alone",
         other_leading_dimensions);
-  c.quick = {"control", "example_3", "refused", "swapped_operands"};
+  c.in_tier = {"control", "example_3", "refused", "swapped_operands"};
   return c;
 }
 

@@ -211,7 +211,7 @@ failure_case shapes() {
         {"S3-17"});
   c.add("larger_leading_dimension", arm_kind::dead_end, "raise the leading dimension that is too small",
         larger_leading_dimension);
-  c.quick = {"control", "breaks_a_bound", "breaks_no_bound", "by_cublaslt", "checked_shapes"};
+  c.in_tier = {"control", "breaks_a_bound", "breaks_no_bound", "by_cublaslt", "checked_shapes"};
   return c;
 }
 

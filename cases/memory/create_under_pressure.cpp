@@ -441,7 +441,7 @@ failure_case create_under_pressure() {
     a.against = "held_here_lazy";
     a.environment["CUBLAS_WORKSPACE_CONFIG"] = value;
   }
-  c.quick = {"control_lazy", "held_here_lazy", "release_and_retry_lazy", "retry_alone_lazy"};
+  c.in_tier = {"control_lazy", "held_here_lazy", "release_and_retry_lazy", "retry_alone_lazy"};
   return c;
 }
 

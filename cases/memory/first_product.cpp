@@ -287,7 +287,7 @@ failure_case first_product() {
     after("create_alone", arm_kind::dead_end, "destroy the handles and create them again, nothing else freed",
           create_alone);
   }
-  c.quick = {"control_lazy", "sgemm_lazy"};
+  c.in_tier = {"control_lazy", "sgemm_lazy"};
   return c;
 }
 

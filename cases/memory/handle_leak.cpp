@@ -339,7 +339,7 @@ failure_case handle_leak() {
   c.add("keep_on_creating", arm_kind::dead_end, "create again without destroying", keep_on_creating);
   for (const char* squeezed : {"leak_8_gib", "what_breaks_then", "thrown_past_destroy"})
     add_twin(c, squeezed);
-  c.quick = {"control", "leak_8_gib", "destroy_each"};
+  c.in_tier = {"control", "leak_8_gib", "destroy_each"};
   return c;
 }
 

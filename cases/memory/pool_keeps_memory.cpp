@@ -166,7 +166,7 @@ failure_case pool_keeps_memory() {
   after("free_again", arm_kind::dead_end, "one more cudaFreeAsync", free_again);
   after("clear_last_error", arm_kind::dead_end, "cudaGetLastError()", clear_the_last_error);
   add_twin(c, "kept");  // the other one is about what the driver itself takes back from the pool
-  c.quick = {"control", "kept", "trim"};
+  c.in_tier = {"control", "kept", "trim"};
   return c;
 }
 

@@ -366,7 +366,7 @@ failure_case too_large() {
 
   c.add("carry_on_uncleared", arm_kind::dead_end, "carry on and leave the last error where it is",
         carry_on_uncleared);
-  c.quick = {"control", "four_tib", "clear_and_carry_on"};
+  c.in_tier = {"control", "four_tib", "clear_and_carry_on"};
   return c;
 }
 

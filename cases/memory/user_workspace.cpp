@@ -571,7 +571,7 @@ failure_case user_workspace() {
       .against = "shared_by_two_streams";
 
   c.add("retry_alone", arm_kind::dead_end, "the same routines again, with no more bytes", retry_alone);
-  c.quick = {"control", "misaligned", "dropped_by_set_stream", "used_after_cuda_free", "set_again"};
+  c.in_tier = {"control", "misaligned", "dropped_by_set_stream", "used_after_cuda_free", "set_again"};
   return c;
 }
 

@@ -325,7 +325,7 @@ failure_case emulation() {
   add_asked_for("setters", arm_kind::remedy, "what the environment asks for, said by the API", setters);
   add("more_bits", arm_kind::remedy, "8 bits in place of 7", more_bits);
   add("without_emulation", arm_kind::remedy, "native double precision in place of 7 bits", without_emulation);
-  c.quick = {"control", "seven_bits"};
+  c.in_tier = {"control", "seven_bits"};
   return c;
 }
 

@@ -248,7 +248,7 @@ failure_case reduced_precision() {
         masked(CUBLASLT_REDUCTION_SCHEME_MASK, "a mask of COMPUTE_TYPE alone in the preference"));
   c.add("other_scheme_mask", arm_kind::remedy, "a mask in the preference, in place of one that asks for it",
         masked(CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE, "a mask of COMPUTE_TYPE instead of OUTPUT_TYPE"));
-  c.quick = {"control", "output_type", "disallow", "compute_type"};
+  c.in_tier = {"control", "output_type", "disallow", "compute_type"};
   return c;
 }
 

@@ -359,7 +359,7 @@ failure_case special_values() {
   c.add("k_zero", arm_kind::fault, "K = 0, which leaves beta C", k_zero);
   c.add("host_mode", arm_kind::remedy, "alpha in host memory, in place of device memory", host_mode);
   c.add("relu_apart", arm_kind::remedy, "ReLU in a step of its own", relu_apart);
-  c.quick = {"control", "alpha_zero_device", "relu_nan", "host_mode", "relu_apart"};
+  c.in_tier = {"control", "alpha_zero_device", "relu_nan", "host_mode", "relu_apart"};
   return c;
 }
 

@@ -157,7 +157,7 @@ failure_case split_k() {
   c.add("told", arm_kind::fault, "algorithm 66 with parts that do not divide K", told);
   c.add("proposed", arm_kind::fault, "proposals of the heuristic whose parts do not divide K", proposed);
   c.add("dividing", arm_kind::remedy, "a number of parts that divides K", dividing).against = "told";
-  c.quick = {"control", "told", "dividing"};
+  c.in_tier = {"control", "told", "dividing"};
   return c;
 }
 

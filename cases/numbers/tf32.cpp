@@ -142,7 +142,7 @@ failure_case tf32() {
   add("override_0_type", arm_kind::remedy, "the compute type, with NVIDIA_TF32_OVERRIDE=0 outside",
       ruled_out(compute_type), "0")
       .against = "compute_type";
-  c.quick = {"control", "math_mode", "default_mode", "override_0"};
+  c.in_tier = {"control", "math_mode", "default_mode", "override_0"};
   return c;
 }
 

@@ -239,7 +239,7 @@ failure_case copies_of_vectors_and_matrices() {
   c.add("repair_kernel", arm_kind::remedy, "find the earlier error and repair it", repair_the_kernel)
       .against = "after_fault";
   c.add("copy_again", arm_kind::dead_end, "the same copies again after the error", copy_again);
-  c.quick = {"control", "bad_device_pointer", "after_fault", "valid_pointer"};
+  c.in_tier = {"control", "bad_device_pointer", "after_fault", "valid_pointer"};
   return c;
 }
 

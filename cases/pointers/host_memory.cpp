@@ -258,7 +258,7 @@ failure_case host_memory() {
   }
   c.add("go_on_afterwards", arm_kind::dead_end, "a new handle and right operands after the failure",
         go_on_afterwards);
-  c.quick = {"control", "malloc", "copy"};
+  c.in_tier = {"control", "malloc", "copy"};
   return c;
 }
 

@@ -185,7 +185,7 @@ failure_case pointer_array() {
   arranged("pinned_array", "array_on_host", "the arrays in pinned memory", {"ABC", memory::pinned});
   answer("strided", "array_on_host", "matrices at one distance, and no array", without_array);
   arranged("copy_matrices", "host_addresses", "copy the matrices to the device, too", {});
-  c.quick = {"control", "host_addresses", "copy_matrices"};
+  c.in_tier = {"control", "host_addresses", "copy_matrices"};
   return c;
 }
 

@@ -285,7 +285,7 @@ failure_case pointer_mode() {
   remedy("own_handle", "a handle for each user", a_handle_each);
   dead_end("wait_first", "wait for the device before the product", wait_first);
   dead_end("align_scalars", "scalars at 16 bytes' alignment", align_scalars);
-  c.quick = {"control", "device_mode_left", "host_mode_left", "restore_behind"};
+  c.in_tier = {"control", "device_mode_left", "host_mode_left", "restore_behind"};
   return c;
 }
 

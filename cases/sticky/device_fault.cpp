@@ -434,16 +434,16 @@ failure_case device_fault_case() {
         answers_from_a_dead_context);
   c.add("fail_fast", arm_kind::remedy,
         "a server that ends at the first failing status, and a new one that answers", fail_fast);
-  c.quick = {"control",
-             "no_handle_assertion",
-             "new_process_assertion",
-             "with_handle_illegal_address",
-             "carry_on_illegal_address",
-             "reset_illegal_address",
-             "blocking_illegal_address",
-             "no_handle_trap",
-             "checked_index",
-             "fail_fast"};
+  c.in_tier = {"control",
+               "no_handle_assertion",
+               "new_process_assertion",
+               "with_handle_illegal_address",
+               "carry_on_illegal_address",
+               "reset_illegal_address",
+               "blocking_illegal_address",
+               "no_handle_trap",
+               "checked_index",
+               "fail_fast"};
   return c;
 }
 

@@ -242,7 +242,7 @@ failure_case out_of_bounds() {
   c.add("right_k", arm_kind::remedy, "the k that the buffers hold", right_k);
   c.add("checked_shapes", arm_kind::remedy, "compare shapes on the host before the call",
         checked_on_the_host);
-  c.quick = {"control", "other_data_behind", "far_beyond", "index_too_high", "checked_shapes"};
+  c.in_tier = {"control", "other_data_behind", "far_beyond", "index_too_high", "checked_shapes"};
   return c;
 }
 

@@ -181,7 +181,7 @@ failure_case refused_launch() {
         with(consume_the_error, usual));
   c.add("smaller_block", arm_kind::remedy, "the same kernel in a block that there may be", smaller_block)
       .against = "unchecked_bad_configuration";
-  c.quick = {"control", "unchecked_too_many_resources", "carry_on_too_many_resources", "blamed"};
+  c.in_tier = {"control", "unchecked_too_many_resources", "carry_on_too_many_resources", "blamed"};
   return c;
 }
 

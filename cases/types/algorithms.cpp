@@ -436,8 +436,8 @@ failure_case algorithms() {
   c.add("c_elsewhere", arm_kind::remedy, "an address of its own for C", c_elsewhere);
   c.add("group_with_host_scalars", arm_kind::remedy, "grouped products in host pointer mode",
         group_with_host_scalars);
-  c.quick = {"control",           "smaller_workspace", "no_algorithm",
-             "in_place_as_other", "size_it_says",      "same_description"};
+  c.in_tier = {"control",           "smaller_workspace", "no_algorithm",
+               "in_place_as_other", "size_it_says",      "same_description"};
   return c;
 }
 

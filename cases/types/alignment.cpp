@@ -330,7 +330,7 @@ failure_case alignment() {
         aligned_workspace);
   c.add("new_handle", arm_kind::dead_end, "an operand at an odd address, then again by a new handle",
         by_new_handle);
-  c.quick = {"control", "gemm_fp16", "told"};
+  c.in_tier = {"control", "gemm_fp16", "told"};
   return c;
 }
 

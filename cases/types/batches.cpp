@@ -271,7 +271,7 @@ failure_case batches() {
   c.add("fewer_at_a_time", arm_kind::remedy, "65535 products at most at a time", fewer_at_a_time);
   c.add("same_counts", arm_kind::remedy, "the same count on every description", same_counts);
   c.add("write_c_out", arm_kind::remedy, "every column of C written out", write_c_out);
-  c.quick = {"control", "different_counts", "one_column_of_c", "same_counts", "write_c_out"};
+  c.in_tier = {"control", "different_counts", "one_column_of_c", "same_counts", "write_c_out"};
   return c;
 }
 

@@ -507,7 +507,7 @@ failure_case type_combinations() {
   c.add("misread_then_converted", arm_kind::remedy,
         "combinations that are accepted and wrong, then all in single precision", misread_then_converted)
       .timeout = std::chrono::seconds(120);
-  c.quick = {"control", "gemm_ex", "lt", "wider_type"};
+  c.in_tier = {"control", "gemm_ex", "lt", "wider_type"};
   return c;
 }
 

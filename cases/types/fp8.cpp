@@ -426,7 +426,7 @@ failure_case fp8() {
       "mode_without_factors";
   c.add("unset_factors", arm_kind::remedy, "no scale pointers for FP16 and BF16", unset_factors);
   c.add("align_factors", arm_kind::remedy, "factors at 16 bytes' alignment", align_factors);
-  c.quick = {"control", "not_tn", "scale_modes", "store_transposed", "pad"};
+  c.in_tier = {"control", "not_tn", "scale_modes", "store_transposed", "pad"};
   return c;
 }
 

@@ -288,7 +288,7 @@ failure_case int8_products() {
   c.add("pad_to_16", arm_kind::remedy, "zeros up to multiples of 16", [](trial& t) { pad(t, 16); });
   c.add("split_columns", arm_kind::remedy, "65536 columns at most at a time", split_columns);
   c.add("one_at_a_time", arm_kind::remedy, "a product at a time in place of a batch", one_at_a_time);
-  c.quick = {"control", "tiled_orders", "batch", "pad_to_16", "one_at_a_time"};
+  c.in_tier = {"control", "tiled_orders", "batch", "pad_to_16", "one_at_a_time"};
   return c;
 }
 

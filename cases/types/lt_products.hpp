@@ -4,8 +4,8 @@
 
 #include "harness/checked_product.hpp"
 #include "harness/elements.hpp"
-#include "harness/said_of_claim.hpp"
 #include "harness/lt_problem.hpp"
+#include "harness/said_of_claim.hpp"
 #include "harness/trial.hpp"
 #include "kernels/product.hpp"
 #include "reports/observation.hpp"
@@ -121,7 +121,8 @@ inline void conclude_invalid_value(trial& t, std::string_view claim, std::string
                  [](const std::string& each) { return !is_success(each); });
   }
   const auto found = gives_invalid_value(failing);
-  for (const said_of_claim& each : found) t.conclude(claim, each.holds, fmt::format("{}: {}", what, each.why));
+  for (const said_of_claim& each : found)
+    t.conclude(claim, each.holds, fmt::format("{}: {}", what, each.why));
   if (any && found.empty()) t.conclude(claim, false, fmt::format("{}: no call fails", what));
 }
 

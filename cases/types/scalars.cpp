@@ -314,7 +314,7 @@ failure_case types_of_scalars() {
   c.add("cleared_c", arm_kind::remedy, "a beta of 1e-37 with a C of NaN, then with a C of zeros",
         cleared_result);
   c.add("integers_by_one", arm_kind::remedy, "8-bit integers by an alpha of 2, then of 1", integers_by_one);
-  c.quick = {"control", "wrong_type", "integers", "scalars_of_compute_type", "zero_beta"};
+  c.in_tier = {"control", "wrong_type", "integers", "scalars_of_compute_type", "zero_beta"};
   return c;
 }
 

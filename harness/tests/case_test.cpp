@@ -112,11 +112,11 @@ TEST(cases, need_the_fault_that_a_quick_arm_answers_in_the_quick_tier) {
       c.arms.push_back(arm_of(arm_kind::fault, "fault_3"));
       c.arms.push_back(arm_of(arm_kind::remedy, "remedy"));
       c.arms[3].against = "fault_2";
-      c.quick = std::move(quick);
+      c.in_tier = std::move(quick);
     });
   };
   EXPECT_EQ(with_quick({"control", "fault_3", "remedy"}),
-            "arm 'remedy' is in the quick tier, and 'fault_2', which it answers, is not");
+            "arm 'remedy' is in the tier of its case, and 'fault_2', which it answers, is not");
   EXPECT_EQ(with_quick({"control", "fault_2", "remedy"}), "");
   EXPECT_EQ(with_quick({"control", "fault_3"}), "");
   EXPECT_EQ(with_quick({}), "");
@@ -124,11 +124,11 @@ TEST(cases, need_the_fault_that_a_quick_arm_answers_in_the_quick_tier) {
 
 TEST(cases, need_a_quick_tier_that_proves_something) {
   const auto with_quick = [](std::vector<std::string> quick) {
-    return defect_after([&](failure_case& c) { c.quick = std::move(quick); });
+    return defect_after([&](failure_case& c) { c.in_tier = std::move(quick); });
   };
-  EXPECT_EQ(with_quick({"control", "fault_2", "nothing"}), "there is no arm 'nothing' for its quick tier");
-  EXPECT_EQ(with_quick({"fault_2"}), "its quick tier has no control arm");
-  EXPECT_EQ(with_quick({"control"}), "its quick tier has no fault arm");
+  EXPECT_EQ(with_quick({"control", "fault_2", "nothing"}), "there is no arm 'nothing' for its tier");
+  EXPECT_EQ(with_quick({"fault_2"}), "its tier has no control arm");
+  EXPECT_EQ(with_quick({"control"}), "its tier has no fault arm");
 }
 
 TEST(cases, need_ids_that_say_something) {

@@ -275,7 +275,7 @@ failure_case road_ends() {
   add("thorough", arm_kind::fault, create);
   arm& mixed = add("other_pair", arm_kind::fault, load_the_other_pair);
   mixed.other_cublas = mixed.binds_itself = true;
-  c.quick = {"control", "litter", "at_exit", "fork", "fork_crash", "other_pair"};
+  c.in_tier = {"control", "litter", "at_exit", "fork", "fork_crash", "other_pair"};
   return c;
 }
 
