@@ -114,9 +114,8 @@ class buffers {
 /// What a row's call came to: a status, and which of several calls returned it, where there are several.
 struct answer {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-  std::string by{};  ///< "by cublasLtMatmul"
-  answer(cublasStatus_t what,
-         std::string by_whom = {})  // NOLINT(google-explicit-constructor): most have nothing to add
+  std::string by{};                                      ///< "by cublasLtMatmul"
+  answer(cublasStatus_t what, std::string by_whom = {})  // not explicit: most have nothing to add
       : status(what), by(std::move(by_whom)) {}
 };
 

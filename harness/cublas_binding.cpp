@@ -19,7 +19,7 @@
 namespace fs = std::filesystem;
 
 extern "C" {
-extern void* cufault_slots[];  // NOLINT(modernize-avoid-c-arrays): defined in assembler
+extern void* cufault_slots[];  // defined in assembler
 [[noreturn]] void cufault_missing(int index);
 }
 
@@ -34,7 +34,6 @@ struct bound_function {
 };
 
 // A plain array: deducing a std::array of this many elements is more than some compilers will do.
-// NOLINTNEXTLINE(modernize-avoid-c-arrays)
 constexpr bound_function function_list[] = {
 #define CUFAULT_FUNCTION(name, from) bound_function{#name, library::from},
 #include "cublas_functions.inc"
@@ -42,8 +41,7 @@ constexpr bound_function function_list[] = {
 };
 constexpr std::span functions{function_list};
 
-bound_paths
-    bound;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): one pair at a time, as the slots
+bound_paths bound;  // one pair at a time, as the slots
 
 /// The loader itself refused, or found another library than it should be.
 class loader_error : public binding_error {

@@ -41,8 +41,7 @@ namespace {
 
 constexpr int logged_lines_kept = 100;
 
-trial* the_trial =
-    nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): one trial a process
+trial* the_trial = nullptr;  // one trial a process
 std::atomic<std::uint64_t> next_seed{0};
 
 std::string cublas_status_name(cublasStatus_t status) {
@@ -626,7 +625,7 @@ void trial::report_done() {
 void trial::end_through_exit() {
   report_context();
   ends_through_exit_ = true;
-  std::exit(0);  // NOLINT(concurrency-mt-unsafe): that is what the arm is about
+  std::exit(0);  // that is what the arm is about
 }
 
 int trial::run(const arm& a, const trial_options& options) {
