@@ -3,16 +3,18 @@
 //
 // What fails   A program that is linked to libcublas, at its start or at the first use of what cuBLAS takes from cuBLASLt; by
 //              reports also its products, where the loader finds nothing wrong.
-// Why          libcublas.so.N asks for libcublasLt.so.N by name. The loader gives it whichever it finds first, or has loaded
-//              already: LD_LIBRARY_PATH comes before the RUNPATH by which libcublas finds its own.
+// Why          libcublas.so.N asks for libcublasLt.so.N by name. The loader gives it whichever it has loaded already, or finds
+//              first: LD_LIBRARY_PATH comes before a RUNPATH, by which that of 13.1.0 finds its own, and behind an RPATH, by
+//              which that of 13.10.0 does.
 // Documented   Reported: "undefined symbol: cublasLt..., version libcublasLt.so.N", or INVALID_VALUE from a product:
 //              pytorch#91067, pytorch#170676, vllm#35608, onnxruntime#8594. Source documents: version disagreement makes
 //              cublasCreate return INTERNAL_ERROR (S0-1), and any difference breaks CUDA libraries (S1-1).
 // Measured     cuBLAS 13.10 with the cuBLASLt of 13.1: cublasCreate works and the loader ends the process in the first product;
-//              loaded with all symbols at once, it is refused. cuBLAS 13.1 with the cuBLASLt of 13.10: nothing fails.
+//              loaded with all symbols at once, it is refused. cuBLAS 13.1 with the cuBLASLt of 13.10: nothing fails. A
+//              program with 13.10.0 takes no foreign one from LD_LIBRARY_PATH.
 // What helps   Recommended: no foreign folder in LD_LIBRARY_PATH; the right libcublasLt loaded first, by LD_PRELOAD or dlopen;
 //              an older pair, whole. RUNPATH and RPATH on the executable are measured as dead ends, and RPATH on one that
-//              asks for cuBLASLt itself as a remedy.
+//              asks for cuBLASLt itself as a remedy. Said not to help: the framework installed again; not measured yet.
 // The foreign cuBLASLt is a made-up one (harness/plain_program), which lacks nearly every function, and so needs no GPU; or that
 // of a second pair (CUFAULT_OTHER_CUBLAS). The programs are linked in the ordinary way, to the cuBLAS that this was built with. No arm
 // has an injected twin: it is the loader that fails.
@@ -486,9 +488,16 @@ bool other_major_is_first(trial& t, const pairs& p) {
   return false;
 }
 
+/// Both from that folder, which an RPATH of ours stands for too. Throws not_provoked where ours calls another cuBLASLt all the same.
 load_result load_renamed(const trial& t, const pairs& p) {
-  return load_cublas(
-      {p.ours.files.cublas, t.scratch() / "renamed" / fmt::format("libcublasLt.so.{}", p.ours.major())});
+  const fs::path folder = t.scratch() / "renamed";
+  load_result loaded = load_cublas({folder / fmt::format("libcublas.so.{}", p.ours.major()),
+                                    folder / fmt::format("libcublasLt.so.{}", p.ours.major())});
+  if (const fs::path taken = bound_cublas().cublaslt_of_cublas;
+      loaded.ok() && taken != p.other.files.cublaslt)
+    throw not_provoked(
+        fmt::format("the loader gave {} in place of {}", taken.string(), p.other.files.cublaslt.string()));
+  return loaded;
 }
 
 void other_major_renamed(trial& t, const pairs& p) {
