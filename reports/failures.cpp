@@ -30,11 +30,15 @@ std::vector<field_failure> failures_from(const json_cursor& top) {
   std::vector<field_failure> failures;
   std::set<std::string> met;
   for (const auto& at : top.at("failures").items()) {
-    at.only({"id", "text", "sources"});
+    at.only({"id", "text", "sources", "untestable", "awaits"});
     field_failure f{.id = one_line(at.at("id")), .text = one_line(at.at("text")), .sources = {}};
     if (!met.insert(f.id).second) at.at("id").fail(fmt::format("\"{}\" twice", f.id));
     for (const auto& source : at.at("sources").items()) f.sources.push_back(one_line(source));
     if (f.sources.empty()) at.at("sources").fail("must not be empty");
+    if (at.has("untestable")) f.untestable = one_line(at.at("untestable"));
+    if (at.has("awaits")) f.awaits = one_line(at.at("awaits"));
+    if (!f.untestable.empty() && !f.awaits.empty())
+      at.at("awaits").fail("an untestable failure awaits nothing");
     failures.push_back(std::move(f));
   }
   return failures;

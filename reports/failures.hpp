@@ -15,9 +15,11 @@ struct field_failure {
   std::string id;                    ///< "F-MEM-01", or "RN-01" from the release notes; never changes
   std::string text;                  ///< one line
   std::vector<std::string> sources;  ///< "pytorch#97399", "docs", a claim
+  std::string untestable = {};       ///< why no case can be about it; empty if one can
+  std::string awaits = {};           ///< what a case about it would need; empty if there is one
 };
 
-/// {"schema": 1, "failures": [{"id":..., "text":..., "sources": [...]}]}
+/// {"schema": 1, "failures": [{"id":..., "text":..., "sources": [...], "untestable" or "awaits":...}]}
 std::vector<field_failure> load_failures(const std::filesystem::path& file);  ///< throws input_error
 std::vector<field_failure> failures_from(const json_cursor& top);             ///< likewise
 

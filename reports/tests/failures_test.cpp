@@ -25,12 +25,16 @@ std::string told(std::string_view failures) {
 
 TEST(failures_file, is_read_in_its_order) {
   const auto read = failures_from(cursor(R"({"schema": 1, "failures": [
-    {"id": "RN-01", "text": "t", "sources": ["release notes"]},
-    {"id": "F-MEM-01", "text": "no memory", "sources": ["docs", "pytorch#1"]}]})"));
-  ASSERT_EQ(read.size(), 2U);
+    {"id": "RN-01", "text": "t", "sources": ["release notes"], "untestable": "a tool's"},
+    {"id": "F-MEM-01", "text": "no memory", "sources": ["docs", "pytorch#1"]},
+    {"id": "F-STK-06", "text": "too long", "sources": ["docs"], "awaits": "a display"}]})"));
+  ASSERT_EQ(read.size(), 3U);
   EXPECT_EQ(read[0].id, "RN-01");
   EXPECT_EQ(read[1].text, "no memory");
   EXPECT_EQ(read[1].sources, (std::vector<std::string>{"docs", "pytorch#1"}));
+  EXPECT_EQ(read[0].untestable, "a tool's");
+  EXPECT_EQ(read[1].untestable + read[1].awaits, "");
+  EXPECT_EQ(read[2].awaits, "a display");
 }
 
 TEST(failures_file, that_is_malformed_is_refused_by_line_and_field) {
@@ -46,6 +50,10 @@ TEST(failures_file, that_is_malformed_is_refused_by_line_and_field) {
             fmt::format("{}.sources: must not be empty", where));
   EXPECT_EQ(told(R"({"id": "F-A-1", "text": "t", "sources": [""]})"),
             fmt::format("{}.sources[0]: must not be empty", where));
+  EXPECT_EQ(told(R"({"id": "F-A-1", "text": "t", "sources": ["docs"], "awaits": ""})"),
+            fmt::format("{}.awaits: must not be empty", where));
+  EXPECT_EQ(told(R"({"id": "F-A-1", "text": "t", "sources": ["docs"], "untestable": "u", "awaits": "a"})"),
+            fmt::format("{}.awaits: an untestable failure awaits nothing", where));
   EXPECT_EQ(told(R"({"id": "F-A-1", "text": "t", "sources": ["docs"], "note": ""})"),
             fmt::format("{}.note: unknown key", where));
   EXPECT_EQ(told("{\"id\": \"F-A-1\", \"text\": \"t\", \"sources\": [\"docs\"]},\n"
