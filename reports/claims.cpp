@@ -159,6 +159,13 @@ bool is_sweep(const arm_result& arm) {
   });
 }
 
+/// Such a case shares its GPU with other processes, whatever it measures.
+bool controls_and_twins_only(const case_result& c) {
+  return std::all_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+    return arm.kind == arm_kind::control || !arm.twin_of.empty();
+  });
+}
+
 bool has_finding(const arm_result& arm, const claim& about) {
   return std::any_of(arm.trials.begin(), arm.trials.end(), [&](const observation& o) {
     return std::any_of(o.findings.begin(), o.findings.end(),
@@ -204,7 +211,7 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
     claim_verdict v{.what = what, .verdict = {}, .evidence = {}};
     for (const auto& r : records)
       for (const auto& c : r.cases) {
-        if (control_unresolved(c)) continue;
+        if (control_unresolved(c) || controls_and_twins_only(c)) continue;
         if (!what.untestable.empty()) continue;
         for (const auto& arm : c.arms) {
           if (!arm.twin_of.empty()) continue;  // what is made up proves nothing

@@ -54,8 +54,9 @@ struct claim_verdict {
 ///   something to clear: a failure before the remedy in every trial, or, for an arm that is against a fault arm,
 ///   a failure of that one.
 /// - X: only through findings.
-/// Sweeps speak through findings alone: what is failed in them is failed on purpose. Arms that were not provoked say nothing, nor do injected twins, nor those of a case whose control is unresolved. Arms that agree
-/// give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so, and
+/// Sweeps speak through findings alone: what is failed in them is failed on purpose. Arms that were not provoked say
+/// nothing, nor do injected twins, nor those of a case whose control is unresolved or that may have shared its GPU. Arms
+/// that agree give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so, and
 /// one that awaits somebody too, beside what the arms already show.
 std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
 

@@ -213,9 +213,24 @@ TEST(claims, are_judged_by_a_finding_before_anything_else) {
                        {testing(arm_kind::fault, {with_finding(trial({internal}), found(false))})}),
             "refuted");
   auto control = testing(arm_kind::control, {with_finding(trial({success}), found(true))});
-  EXPECT_EQ(verdict_on(failure_claim(), {control}), "confirmed");
+  const auto fault = arm(arm_kind::fault, {trial({internal})}, "fault");
+  EXPECT_EQ(verdict_on(failure_claim(), {control, fault}), "confirmed");
   control.claims.clear();  // an arm speaks only of what it says it tests
-  EXPECT_EQ(verdict_on(failure_claim(), {control}), "not measured yet");
+  EXPECT_EQ(verdict_on(failure_claim(), {control, fault}), "not measured yet");
+}
+
+TEST(claims, are_not_judged_by_controls_that_ran_with_injected_twins_alone) {
+  const auto control = testing(arm_kind::control, {with_finding(trial({success}), found(true))}, "control");
+  auto twin = testing(arm_kind::fault, {trial({internal})}, "full_injected");
+  twin.twin_of = "full";
+  EXPECT_EQ(verdict_on(claim_of('X'), {control, twin}), "not measured yet");
+  EXPECT_EQ(verdict_on(claim_of('X'), {control}), "not measured yet");
+  EXPECT_EQ(verdict_on(claim_of('X'), {control, twin, arm(arm_kind::fault, {trial({internal})}, "full")}),
+            "confirmed");
+  const auto alone = with({control, arm(arm_kind::fault, {trial({internal})}, "full")});
+  const auto beside_others =
+      with({testing(arm_kind::control, {with_finding(trial({success}), found(false))}, "control"), twin});
+  EXPECT_EQ(verdict_on(claim_of('X'), {alone, beside_others}), "confirmed");
 }
 
 TEST(claims, hold_partly_where_findings_of_one_arm_disagree) {
