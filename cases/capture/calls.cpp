@@ -14,7 +14,8 @@
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: a result in host memory, in the relaxed mode, too, and a product on the legacy
 //              stream return INTERNAL_ERROR and invalidate the capture. The heuristic, an autotuned single-precision product and a first
 //              product do neither: their graphs give right numbers, and asking, tuning or multiplying first has nothing to clear. The
-//              call that should tune takes 1.5 ms and the next one 0.7 ms, both with right numbers: no sign that it does.
+//              call that should tune takes 1.1 ms and the next one 0.07 ms, both with right numbers: that does not tell whether
+//              it tunes.
 // What helps   Documented: results and scalars in device memory (CUBLAS_POINTER_MODE_DEVICE), non-blocking streams. Recommended: asking
 //              the heuristic, tuning and a first product before the capture; CUDA_MODULE_LOADING=EAGER; capturing again for a new alpha.
 #include "cases/capture/recording.hpp"

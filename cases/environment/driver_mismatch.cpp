@@ -11,7 +11,8 @@
 //              document says that a version disagreement makes cublasCreate return INTERNAL_ERROR (S0-1),
 //              another that small differences are unpredictable (S1-12).
 // What helps   Recommended: drop the compat folder from the path, reboot into the right kernel module, start
-//              the fabric manager. Users also retry and reset.
+//              the fabric manager. Users also retry and reset. Said not to help, and not measured yet: the
+//              framework installed again; no arm installs anything.
 // Runs without a GPU, but for the compat folder and the arms that show remedies. CUFAULT_COMPAT_DIR names a
 // compat folder.
 #include "cases/environment/other_driver.hpp"

@@ -7,7 +7,8 @@
 // Documented   CUDA Runtime API, cudaError_t 34 and 35; CUDA Compatibility; numba#8985, warp#219, CUDA.jl#1567.
 //              One source document says that a version disagreement makes cublasCreate return INTERNAL_ERROR (S0-1).
 // What helps   A driver that is new enough; dropping the stubs folder from LD_LIBRARY_PATH before the process starts.
-//              Retrying, resetting and changing LD_LIBRARY_PATH from inside are measured as dead ends.
+//              Retrying, resetting and changing LD_LIBRARY_PATH from inside are measured as dead ends. Said not to help
+//              either, and not measured yet: the toolkit installed again, older or newer; no arm installs anything.
 // Runs without a GPU, but for the arms that show the remedies and the injected twins. no_driver has no twin: it is the loader that
 // fails, before there is a driver's call.
 #include "cases/environment/other_driver.hpp"

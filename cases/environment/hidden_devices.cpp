@@ -7,7 +7,9 @@
 // Documented   CUDA Programming Guide, CUDA Environment Variables; CUDA Runtime API, cudaError_t 100. Many
 //              threads: a batch system or a launcher sets the variable, and the program blames cuBLAS.
 // What helps   Recommended: unset the variable. Whether that still helps from inside the process, before and
-//              after the first CUDA call, is what the arms measure.
+//              after the first CUDA call, is what the arms measure. Recommended too: asking for the number of
+//              devices first. Every fault arm does, and is told cudaErrorNoDevice; what a program then does instead
+//              is not measured yet.
 // One arm and a control run without a GPU.
 #include "cases/environment/other_driver.hpp"
 

@@ -9,7 +9,8 @@
 // Documented   CUDA Runtime API, cudaError_t 36 (cudaErrorCallRequiresNewerDriver); CUDA Compatibility, Minor
 //              Version Compatibility: a feature that the driver lacks fails alone, the rest works. A source document
 //              says that version disagreement makes cublasCreate return INTERNAL_ERROR (S0-1).
-// What helps   Recommended: a driver that has it; asking for the function before using what needs it.
+// What helps   Recommended: a driver that has it; asking for the function before using what needs it, which is not
+//              measured yet.
 // The function is hidden from every runtime in the process; the driver itself is the machine's. So every arm is injected itself, and
 // none has a twin.
 #include "cases/environment/other_code.hpp"

@@ -15,7 +15,8 @@
 //              the launches. cuBLAS works beside all of it, but where CUDA_FORCE_PTX_JIT=1: then cublasCreate itself
 //              returns INTERNAL_ERROR.
 // What helps   Recommended: machine code of the device's architecture, PTX beside the machine code, PTX of an
-//              older version.
+//              older version. Said not to help: other architecture flags alone against 222, which is not measured
+//              yet; a newer driver against 209, which is no arm, as a machine has one driver.
 #include "cases/environment/other_code.hpp"
 #include "harness/driver_api.hpp"
 #include "harness/twins.hpp"

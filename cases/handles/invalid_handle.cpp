@@ -7,11 +7,11 @@
 // Documented   cuBLAS documentation, 2.2.2 cublasStatus_t: NOT_INITIALIZED where cublasCreate was not called. What a garbage or a
 //              destroyed handle does is not documented.
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: null and zeroed memory are NOT_INITIALIZED, but for cublasLtDestroy:
-//              INVALID_VALUE, and SUCCESS for zeroed memory. In 5 runs of 5, with garbage: cublasSgemm NOT_SUPPORTED, cublasSetStream a
+//              INVALID_VALUE, and SUCCESS for zeroed memory. In 15 runs of 15, with garbage: cublasSgemm NOT_SUPPORTED, cublasSetStream a
 //              C++ exception that ends the process (SIGABRT), cublasDestroy SIGSEGV, cublasLtMatmul ARCH_MISMATCH, the heuristic
 //              NOT_SUPPORTED, cublasLtDestroy SIGABRT; with a destroyed handle: cublasSetStream SUCCESS, cublasDestroy SIGABRT, and all
-//              of cuBLASLt SUCCESS. cublasSgemm with a destroyed handle, 10 runs: SIGFPE in 5, NOT_SUPPORTED in 3,
-//              SIGSEGV in 2.
+//              of cuBLASLt SUCCESS. cublasSgemm with a destroyed handle, 15 runs: SIGFPE in 6, NOT_SUPPORTED in 6,
+//              SIGSEGV in 3.
 // What helps   An owner that destroys once; a fresh handle. Setting the variable to null after cublasDestroy is measured as a dead end:
 //              the work is still not done.
 #include "cases/handles/no_handle.hpp"

@@ -11,7 +11,8 @@
 //              NOT_INITIALIZED with either, which freed memory clears. Never INTERNAL_ERROR.
 // What helps   Recommended everywhere: free memory and try again; empty the framework's cache; create handles before filling
 //              the device; smaller buffers; a smaller workspace. Whether each does is what the arms measure, once with lazy
-//              and once with eager loading, since the two fail differently.
+//              and once with eager loading, since the two fail differently. Said not to help, and not measured yet:
+//              CUDA installed again; no arm installs anything.
 #include "cases/memory/empty_pool.hpp"
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"

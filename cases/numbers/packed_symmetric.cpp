@@ -9,7 +9,7 @@
 //              lies in host memory.
 // What helps   Nothing is recommended. Tried besides: the same matrix unpacked, and cublasXtSsymm.
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: 46341 rows give wrong numbers, 48000 a SIGSEGV, both for either triangle; unpacked
-//              it is right. A control takes 20 s, more than half of it in cublasXtSspmm with 46340 rows.
+//              it is right. The controls take 14 and 16 s, 10 and 13 of them in cublasXtSspmm with 46340 rows.
 #include "harness/cublas_binding.hpp"
 #include "harness/elements.hpp"
 #include "harness/trial.hpp"

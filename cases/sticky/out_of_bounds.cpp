@@ -10,7 +10,8 @@
 //              short, found by a memory checker only.
 // Measured     SUCCESS, with wrong numbers or, where zeros lie behind, with right ones; an illegal address only
 //              far beyond what is mapped.
-// What helps   Recommended: the right k; comparing shapes on the host before the call.
+// What helps   Recommended: the right k; comparing shapes on the host before the call. A memory checker
+//              (compute-sanitizer), to find it: not measured yet.
 #include "harness/squeeze.hpp"
 #include "harness/trial.hpp"
 #include "kernels/compare.hpp"
