@@ -82,6 +82,10 @@ using operations = std::vector<swept_operation>;
 void print_overview(std::ostream& out, const operations& all, table_style style) {
   std::vector<table_row> rows;
   for (const swept_operation& o : all) {
+    if (!o.unresolved.empty()) {
+      rows.push_back({title(o), "", o.depth, o.unresolved, "", "", "", "", "", ""});
+      continue;
+    }
     std::map<std::string, std::uint64_t> statuses;
     std::uint64_t runs = 0, swallowed = 0, wrong = 0, handle = 0, process = 0;
     std::int64_t left = 0;
@@ -108,9 +112,21 @@ void print_overview(std::ostream& out, const operations& all, table_style style)
   print_table(
       out,
       {"operation", "driver calls", "runs with one failed", "statuses", "swallowed", "succeeded wrongly",
-       "fails again by the handle", "fails for good", "most bytes left", "nothing failed"},
+       "fails again by the handle", "fails by a new handle too", "most bytes left", "nothing failed"},
       rows, style);
 }
+
+constexpr const char* legend =
+    "Counted are the runs in which the operation reached the driver call that was failed:\n\n"
+    "- statuses: what the operation returned, where not SUCCESS, or how it ended the process\n"
+    "- swallowed: SUCCESS, and it had done what it should\n"
+    "- succeeded wrongly: SUCCESS, and it had not\n"
+    "- fails again by the handle: the same once more, with nothing failed, fails; by a new handle it does "
+    "not\n"
+    "- fails by a new handle too: the same with nothing failed, and with a new handle, fails\n"
+    "- most bytes left: of device memory, when all handles are destroyed, beyond what a run with nothing "
+    "failed leaves\n"
+    "- nothing failed: the run in which no driver call was failed\n\n";
 
 /// Every row that `which` holds for, by operation and a word about it: the driver functions.
 void print_functions(std::ostream& out, const operations& all, table_style style, const table_row& head,
@@ -208,13 +224,18 @@ std::pair<int, int> part_of(const observation& o) {
 }  // namespace
 
 std::map<std::string, std::vector<swept_operation>> operations_in(std::span<const record> records) {
-  // stack -> operation and whether it is the first -> depth and number of parts -> part -> the latest that was seen
+  // stack -> operation and whether it is the first -> depth and number of parts -> part -> the latest that was seen; or depth -> the
+  // latest that cannot be compared
   struct sweep_seen {
     std::string started, depth;
     const observation* what = nullptr;
   };
   using parts = std::map<int, sweep_seen>;
-  std::map<std::string, std::map<std::pair<std::string, bool>, std::map<std::pair<int, int>, parts>>> found;
+  struct sweeps_of {
+    std::map<std::pair<int, int>, parts> compared;
+    parts unresolved;
+  };
+  std::map<std::string, std::map<std::pair<std::string, bool>, sweeps_of>> found;
   for (const record& r : records) {
     for (const case_result& c : r.cases) {
       if (!c.name.starts_with(sweep_family)) continue;
@@ -223,11 +244,11 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
         const std::string depth = first ? a.name.substr(first_of_process.size()) : a.name;
         if (rank(depth) < 0) continue;
         for (const observation& o : a.trials) {
-          if (!comparable(o)) continue;
           const auto [part, of] = part_of(o);
           if (part == 0) continue;  // rows that were named
+          sweeps_of& sweeps = found[stack_label(r)][{c.name.substr(sweep_family.size()), first}];
           sweep_seen& seen =
-              found[stack_label(r)][{c.name.substr(sweep_family.size()), first}][{rank(depth), of}][part];
+              comparable(o) ? sweeps.compared[{rank(depth), of}][part] : sweeps.unresolved[rank(depth)];
           if (seen.what == nullptr || seen.started <= r.started) seen = {r.started, depth, &o};
         }
       }
@@ -239,19 +260,34 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
       const auto whole = [](const auto& sweep) {
         return static_cast<int>(sweep.second.size()) == sweep.first.second;
       };
+      const auto& compared = sweeps.compared;
       const auto best =
-          std::max_element(sweeps.begin(), sweeps.end(), [&](const auto& one, const auto& other) {
+          std::max_element(compared.begin(), compared.end(), [&](const auto& one, const auto& other) {
             return std::pair{whole(one), one.first} < std::pair{whole(other), other.first};
           });
-      swept_operation o{
-          .name = name.first, .first = name.second, .depth = best->second.begin()->second.depth};
-      for (const auto& [part, seen] : best->second) {
-        o.driver_calls = measured(*seen.what, clean_calls);
-        std::copy_if(seen.what->calls.begin(), seen.what->calls.end(), std::back_inserter(o.rows),
-                     [](const call_record& call) { return call.swept.has_value(); });
+      if (best != compared.end()) {
+        swept_operation o{
+            .name = name.first, .first = name.second, .depth = best->second.begin()->second.depth};
+        for (const auto& [part, seen] : best->second) {
+          o.driver_calls = measured(*seen.what, clean_calls);
+          std::copy_if(seen.what->calls.begin(), seen.what->calls.end(), std::back_inserter(o.rows),
+                       [](const call_record& call) { return call.swept.has_value(); });
+        }
+        if (!whole(*best))
+          o.depth += fmt::format(", {} of {} parts", best->second.size(), best->first.second);
+        by_stack[stack].push_back(std::move(o));
       }
-      if (!whole(*best)) o.depth += fmt::format(", {} of {} parts", best->second.size(), best->first.second);
-      by_stack[stack].push_back(std::move(o));
+      const int deepest = compared.empty() ? -1 : compared.rbegin()->first.first;
+      for (auto at = sweeps.unresolved.upper_bound(deepest); at != sweeps.unresolved.end(); ++at) {
+        const auto& [depth, seen] = *at;
+        by_stack[stack].push_back(
+            {.name = name.first,
+             .first = name.second,
+             .depth = seen.depth,
+             .unresolved = fmt::format(
+                 "{}: {}", seen.what->ended == outcome::not_provoked ? "not provoked" : "unresolved",
+                 why_not_comparable(*seen.what))});
+      }
     }
   }
   return by_stack;
@@ -287,7 +323,9 @@ std::string repeats(const swept_operation& o, const swept_calls& row) {
 std::size_t print_atlas(std::ostream& out, std::span<const record> records, table_style style,
                         atlas_extent extent) {
   std::size_t count = 0;
-  for (const auto& [stack, all] : operations_in(records)) {
+  const auto found = operations_in(records);
+  if (!found.empty() && extent == atlas_extent::all) out << legend;
+  for (const auto& [stack, all] : found) {
     heading(out, stack, 3, style);
     print_overview(out, all, style);
     if (extent == atlas_extent::all) print_all(out, all, style);

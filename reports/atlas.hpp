@@ -34,11 +34,13 @@ struct swept_operation {
   std::string depth;                ///< "thin", "grouped", "every": that of its rows
   double driver_calls = 0;          ///< of a clean run
   std::vector<call_record> rows{};  ///< each has `swept`; shards of one sweep are together
+  std::string unresolved{};         ///< why it cannot be compared: then it has no rows
 };
 /// Whether it saw only some of the rows of its sweep: a shard, or one that was named.
 bool is_part(const observation& o);
 /// By stack label, sorted by name, what is not the first one of its process before what is. Of the sweeps of an operation the deepest that
 /// is whole counts, the latest of these; all its shards together are whole. Where none is, the deepest's shards; never rows that were named.
+/// Behind it, each deeper one that cannot be compared.
 std::map<std::string, std::vector<swept_operation>> operations_in(std::span<const record> records);
 
 /// Runs that a row stands for: of its calls with its codes, once and for good.
@@ -52,7 +54,7 @@ bool spoils_another(const swept_calls& row);
 /// "cufault sweep cublas_create/first --row libcublas:cuInit:1=INVALID_VALUE": the first run that a row stands for.
 std::string repeats(const swept_operation& o, const swept_calls& row);
 
-/// All of it, or one line an operation. Returns how many operations there were.
+/// All of it and what its columns mean, or one line an operation. Returns how many operations there were.
 enum class atlas_extent { overview, all };
 std::size_t print_atlas(std::ostream& out, std::span<const record> records, table_style style,
                         atlas_extent extent = atlas_extent::all);

@@ -92,6 +92,38 @@ TEST(atlas, puts_shards_together_each_once) {
   EXPECT_TRUE(operations_in(std::vector<record>{part(0, 1, "every", {row("cuA", internal)})}).empty());
 }
 
+TEST(atlas, says_why_a_sweep_is_missing) {
+  record failed = sweep_record("first_thin", {row("cuA", internal)});
+  observation& trial = failed.cases[0].arms[0].trials[0];
+  trial.ended = outcome::harness_failed;
+  trial.why = "the device was full";
+  EXPECT_THAT(atlas_of({failed}),
+              testing::ContainsRegex("sgemm, the first of its process +thin +unresolved: the "
+                                     "device was full"));
+  const auto sweeps = [](const std::vector<record>& records) {
+    return operations_in(records).begin()->second.size();
+  };
+  EXPECT_EQ(sweeps({failed, sweep_record("thin", {row("cuA", internal)})}), 2U) << "another sweep";
+  EXPECT_EQ(sweeps({failed, sweep_record("first_thin", {row("cuA", internal)})}), 1U)
+      << "it is there after all";
+  EXPECT_EQ(sweeps({failed, sweep_record("first_every", {row("cuA", internal)})}), 1U)
+      << "a deeper one is there";
+  trial.ended = outcome::not_provoked;
+  EXPECT_THAT(atlas_of({failed}), HasSubstr("not provoked: the device was full"));
+  failed.cases[0].arms[0].name = "first_every";
+  EXPECT_EQ(sweeps({failed, sweep_record("first_thin", {row("cuA", internal)})}), 2U) << "it would be deeper";
+  trial.measurements.push_back({part_of_sweep, 0, "of 1"});
+  EXPECT_TRUE(operations_in(std::vector<record>{failed}).empty()) << "a row that was named is no sweep";
+}
+
+TEST(atlas, explains_its_columns_where_it_is_whole) {
+  const std::vector<record> records{sweep_record("thin", {row("cuA", internal)})};
+  EXPECT_THAT(atlas_of(records), HasSubstr("- fails by a new handle too: "));
+  std::ostringstream overview;
+  print_atlas(overview, records, table_style::text, atlas_extent::overview);
+  EXPECT_THAT(overview.str(), Not(HasSubstr("- ")));
+}
+
 TEST(atlas, tells_poison_of_the_process_from_that_of_the_handle) {
   swept_calls s;
   EXPECT_FALSE(poisons_process(s) || fails_again(s));
