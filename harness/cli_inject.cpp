@@ -4,12 +4,14 @@
 #include "harness/beside.hpp"
 #include "harness/cli.hpp"
 #include "harness/injector/rules.hpp"
+#include "harness/unique_fd.hpp"
 #include "reports/json_input.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +34,11 @@ constexpr int exit_not_executable = 126, exit_not_found = 127;  // as a shell's
 void put(const char* variable, const std::string& value) {
   if (setenv(variable, value.c_str(), 1) != 0)
     throw usage_error(fmt::format("{}: {}", variable, std::strerror(errno)));
+}
+
+std::string from_environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
 }
 
 /// Behind what is preloaded already: a profiler's library, say.
@@ -60,12 +67,26 @@ void preload_injector() {
                     errno == ENOENT ? exit_not_found : exit_not_executable);
 }
 
-/// Runs it to its end, whatever the terminal sends to both. Returns its exit code, or 128 and the signal that ended it.
-int run_to_its_end(const std::vector<std::string>& command) {
+/// Keeps back what would end this process without its folder being removed.
+sigset_t hold_back_signals() {
+  sigset_t held, before;
+  sigemptyset(&held);
+  sigaddset(&held, SIGTERM);
+  sigaddset(&held, SIGHUP);
+  sigprocmask(SIG_BLOCK, &held, &before);
+  return before;
+}
+
+volatile std::sig_atomic_t running = 0;  // for a signal's handler
+
+/// Runs it to its end, whatever the terminal sends to both; what is meant to end this process goes to it. `before`: the signals
+/// that were blocked before these were held back. Returns its exit code, or 128 and the signal that ended it.
+int run_to_its_end(const std::vector<std::string>& command, const sigset_t& before) {
   std::cout.flush();
   const pid_t child = fork();
   if (child < 0) throw usage_error(fmt::format("cannot fork: {}", std::strerror(errno)));
   if (child == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
     try {
       become(command);
     } catch (const usage_error& error) {
@@ -74,9 +95,13 @@ int run_to_its_end(const std::vector<std::string>& command) {
     }
   }
   for (const int sent : {SIGINT, SIGQUIT}) std::signal(sent, SIG_IGN);  // the command's to act upon
+  running = child;
+  for (const int sent : {SIGTERM, SIGHUP}) std::signal(sent, [](int signal) { kill(running, signal); });
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  for (const int sent : {SIGTERM, SIGHUP}) std::signal(sent, SIG_IGN);  // what is left is soon done
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -109,26 +134,38 @@ struct trace {
   std::map<std::string, allocations> memory;           // by calling library
   std::map<std::string, std::set<std::string>> asked;  // environment variables by library
   std::set<std::string> unwrapped;
+  int lines = 0, unread = 0;  // of the log
 };
+
+/// Throws input_error, and then has taken nothing of it.
+void take(trace& seen, const json_cursor& line) {
+  const auto event = line.at("event").string();
+  if (event == "calls") {
+    const auto calls = line.at("calls").unsigned_integer();
+    seen.calls[line.at("resolved_by").string()][line.at("function").string()] += calls;
+  }
+  if (event == "unwrapped") seen.unwrapped.insert(line.at("function").string());
+  if (event == "getenv") {
+    const auto variable = line.at("variable").string();
+    seen.asked[line.at("caller").string()].insert(variable);
+  }
+  if (event == "call" && line.has("bytes")) {
+    const auto bytes = line.at("bytes").unsigned_integer();
+    auto& of = seen.memory[line.at("caller").string()];
+    ++of.count;
+    of.bytes += bytes;
+    of.largest = std::max(of.largest, bytes);
+  }
+}
 
 trace trace_from(const fs::path& log) {
   trace seen;
   std::ifstream in(log);
-  int number = 0;
   for (std::string text; std::getline(in, text);) {
-    const json_cursor line{parse_json(log.string(), text, ++number)};
-    const auto event = line.at("event").string();
-    if (event == "calls")
-      seen.calls[line.at("resolved_by").string()][line.at("function").string()] +=
-          line.at("calls").unsigned_integer();
-    if (event == "unwrapped") seen.unwrapped.insert(line.at("function").string());
-    if (event == "getenv") seen.asked[line.at("caller").string()].insert(line.at("variable").string());
-    if (event == "call" && line.has("bytes")) {
-      auto& of = seen.memory[line.at("caller").string()];
-      const auto bytes = line.at("bytes").unsigned_integer();
-      ++of.count;
-      of.bytes += bytes;
-      of.largest = std::max(of.largest, bytes);
+    try {
+      take(seen, json_cursor{parse_json(log.string(), text, ++seen.lines)});
+    } catch (const input_error&) {
+      ++seen.unread;
     }
   }
   return seen;
@@ -137,7 +174,9 @@ trace trace_from(const fs::path& log) {
 void print(const trace& seen) {
   const auto heading = [](const char* words) { fmt::print(stderr, "\n{}\n", words); };
   heading("driver calls, by the library that resolved the function");
-  if (seen.calls.empty()) fmt::print(stderr, "  none: the command called no function of the driver\n");
+  if (seen.calls.empty())
+    fmt::print(stderr, "  none: the command called no function of the driver{}\n",
+               seen.lines > 0 ? "" : ", or, being statically linked or setuid, loaded no injector");
   for (const auto& [library, functions] : seen.calls) {
     fmt::print(stderr, "  {}\n", library);
     for (const auto& [function, calls] : functions) fmt::print(stderr, "    {:>12} {}\n", calls, function);
@@ -157,29 +196,41 @@ void print(const trace& seen) {
     heading("functions of the driver that nothing stood in front of");
     fmt::print(stderr, "  {}\n", fmt::join(seen.unwrapped, " "));
   }
+  if (seen.unread > 0)
+    fmt::print(stderr, "\n{} of {} lines of the log could not be read and count for nothing\n", seen.unread,
+               seen.lines);
 }
 
 }  // namespace
 
 int inject(const inject_arguments& arguments) {
-  std::string texts;
-  for (const std::string& text : arguments.fail) texts += (texts.empty() ? "" : " ") + text;
+  // Both or none: rules of the environment are not mixed with others.
+  if (!arguments.rules.empty() || !arguments.fail.empty()) {
+    put("CUFAULT_RULES", arguments.rules.empty() ? "" : fs::absolute(arguments.rules).string());
+    put("CUFAULT_FAIL", fmt::format("{}", fmt::join(arguments.fail, " ")));
+  }
   if (arguments.strict) {
     try {
-      static_cast<void>(injector::rules_of(arguments.rules.c_str(), texts.c_str()));
+      static_cast<void>(
+          injector::rules_of(from_environment("CUFAULT_RULES"), from_environment("CUFAULT_FAIL")));
     } catch (const input_error& error) {
       throw usage_error(error.what());
     }
     put("CUFAULT_STRICT", "1");
   }
-  put("CUFAULT_RULES", arguments.rules.empty() ? "" : fs::absolute(arguments.rules).string());
-  put("CUFAULT_FAIL", texts);
-  if (!arguments.log.empty()) put("CUFAULT_LOG", fs::absolute(arguments.log).string());
+  if (!arguments.log.empty()) {
+    // Inside of the command it would be too late to refuse.
+    const unique_fd log(
+        open(arguments.log.c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0666));
+    if (!log) throw usage_error(fmt::format("{}: {}", arguments.log.string(), std::strerror(errno)));
+    put("CUFAULT_LOG", fs::absolute(arguments.log).string());
+  }
   preload_injector();
   become(arguments.command);
 }
 
 int trace_command(const std::vector<std::string>& command) {
+  const sigset_t before = hold_back_signals();
   const temporary_folder folder;
   const fs::path log = folder.path() / "log";
   put("CUFAULT_RULES",
@@ -187,7 +238,7 @@ int trace_command(const std::vector<std::string>& command) {
   put("CUFAULT_FAIL", "");
   put("CUFAULT_LOG", log.string());
   preload_injector();
-  const int code = run_to_its_end(command);
+  const int code = run_to_its_end(command, before);
   print(trace_from(log));
   return code;
 }

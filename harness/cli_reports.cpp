@@ -255,6 +255,10 @@ record to_bless(const fs::path& file) {
   record r = load_record(file);
   if (!r.complete)
     throw usage_error(file.string() + " is of a run that did not come to its end; run it again");
+  if (r.dirty)
+    throw usage_error(
+        file.string() +
+        " was made by a cufault that differs from every commit; commit the case, build, run it again");
   if (!keys_of(r).contains("cublas"))
     throw usage_error(file.string() + " does not say which cuBLAS it was made on");
   return r;

@@ -56,6 +56,11 @@ bool names_arm(const std::string& name, const failure_case& c, const arm& a) {
   return fnmatch(name.c_str(), (c.name + "/" + a.name).c_str(), 0) == 0;
 }
 
+/// CASE, or FAMILY.
+bool names_case(const std::string& name, const failure_case& c) {
+  return name == c.name || c.name.starts_with(name + ".");
+}
+
 /// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
 /// is proved).
 std::vector<selected_case> select(const std::vector<std::string>& names, test_tier tier) {
@@ -69,7 +74,7 @@ std::vector<selected_case> select(const std::vector<std::string>& names, test_ti
       const bool in_tier = tier_of(c, a) <= tier;
       bool asked = names.empty() && in_tier;
       for (const std::string& name : names) {
-        const bool whole = name == c.name || c.name.starts_with(name + ".");
+        const bool whole = names_case(name, c);
         const bool only_this = names_arm(name, c, a);
         // Without a working control nothing is proved, nor by a remedy without the fault that it answers.
         const bool control_of_it = a.kind == arm_kind::control &&
@@ -91,6 +96,21 @@ std::vector<selected_case> select(const std::vector<std::string>& names, test_ti
           fmt::format("no case, family or CASE/ARM is called {}; `cufault list` names them", name));
   }
   return selected;
+}
+
+/// Of each name, which was not enough to run anything: what would be.
+std::string how_to_run(const std::vector<std::string>& names) {
+  std::string lines;
+  for (const std::string& name : names) {
+    test_tier first = test_tier::named;
+    for (const failure_case& c : all_cases())
+      for (const arm& a : c.arms)
+        if (names_case(name, c)) first = std::min(first, tier_of(c, a));
+    lines += first == test_tier::named
+                 ? fmt::format("; the arms of {} run only when named, as CASE/ARM", name)
+                 : fmt::format("; --tier {} would run {}", to_string(first), name);
+  }
+  return lines;
 }
 
 bool registered(const std::string& case_name, const std::string& arm_name) {
@@ -270,19 +290,14 @@ int run_cases(const run_arguments& arguments) {
   std::erase_if(selected, [](const selected_case& s) { return s.arms.empty(); });
   if (selected.empty()) {
     if (arguments.part.second == 1)
-      fmt::print("nothing to run: what is named is not of the {} tier; --tier nightly has everything\n",
-                 to_string(arguments.tier));
+      fmt::print("nothing to run in the {} tier{}\n", to_string(arguments.tier), how_to_run(arguments.names));
     else
       fmt::print("nothing to run: there are fewer arms than parts, and part {} of {} has none\n",
                  arguments.part.first, arguments.part.second);
     return exit_skipped;
   }
   const interrupt_guard guard;
-  try {
-    return run(arguments, guard.descriptor()).all(selected);
-  } catch (const interrupted&) {
-    throw usage_error("interrupted before anything ran", exit_interrupted);
-  }
+  return run(arguments, guard.descriptor()).all(selected);
 }
 
 }  // namespace cufault

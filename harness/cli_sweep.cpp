@@ -44,6 +44,13 @@ int sweep_operations(const sweep_arguments& arguments) {
   const auto [part, parts] = arguments.shard;
   if (part < 1 || part > parts)
     throw usage_error(fmt::format("--shard {} {}: there is no such part", part, parts));
+  if (!arguments.row.empty()) {
+    try {
+      static_cast<void>(sweeping::row_named(arguments.row));
+    } catch (const setup_failed& error) {
+      throw usage_error(fmt::format("--row {}", error.what()));
+    }
+  }
   run.names.clear();
   for (const std::string& asked : arguments.run.names) {
     const auto slash = asked.find('/');

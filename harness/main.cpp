@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli.hpp"
+#include "harness/injector/rules.hpp"
 #include "harness/process.hpp"
-#include "reports/json_input.hpp"
+#include "harness/runner.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -16,6 +17,9 @@
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <limits>
+#include <memory>
+#include <utility>
 
 #include "commit.hpp"
 
@@ -27,12 +31,58 @@ constexpr const char* about =
     "Reproduces documented cuBLAS and CUDA failures on this machine, proves which recommended\n"
     "workarounds clear them, and keeps what it saw as records that the next driver is compared with.";
 
-constexpr const char* codes =
+constexpr const char* all_codes =
     "Exit codes: 0 as expected; 1 gate failed, differences found, or blessed; 2 unresolved or bad input;\n"
-    "77 nothing could be provoked here; 130 interrupted.\n"
+    "77 nothing could be provoked here; 130 interrupted. Each command's own: cufault COMMAND --help.\n"
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
     "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. Under ctest, CUFAULT_TIER,\n"
     "CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS and CUFAULT_CUBLASLT stand for the options of those names.";
+constexpr const char* codes_of_reading = "Exit codes: 0; 2 bad input.";
+
+/// The commands, and what the one that was asked for does.
+struct command_line {
+  explicit command_line(std::vector<std::string> said) : words(std::move(said)) {
+    app.footer(all_codes);
+    app.set_version_flag("--version", fmt::format("cufault {} ({}{})", CUFAULT_VERSION, CUFAULT_COMMIT,
+                                                  CUFAULT_DIRTY ? ", modified" : ""));
+    app.require_subcommand(1);
+  }
+
+  CLI::App* command(const char* name, const char* what, const std::string& codes,
+                    std::function<int()> action) {
+    CLI::App* c = app.add_subcommand(name, what);
+    c->footer(codes);
+    c->preparse_callback([this, c](std::size_t) { take_variables(*c); });
+    c->parse_complete_callback([this, action = std::move(action)] { chosen = action; });
+    return c;
+  }
+
+  CLI::App app{about, "cufault"};
+  std::vector<std::string> words;   ///< all that was said
+  std::vector<std::string> behind;  ///< the command that inject and trace run
+  std::function<int()> chosen;
+
+ private:
+  /// An option that is not given is what its variable says. Of CLI11, some versions take no notice of a wrong
+  /// value, and others read the variables of every command.
+  void take_variables(CLI::App& command) const {
+    for (CLI::Option* const o : command.get_options()) {
+      const char* value = o->get_envname().empty() ? nullptr : std::getenv(o->get_envname().c_str());
+      const bool given = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+        return word == o->get_name() || word.starts_with(o->get_name() + "=");
+      });
+      if (value == nullptr || *value == '\0' || given) continue;
+      try {
+        o->add_result(value);
+        o->run_callback();
+      } catch (const CLI::ParseError& e) {
+        throw usage_error(fmt::format("{}: {}", o->get_envname(), e.what()));
+      }
+    }
+  }
+};
+
+// ---- options that several commands have ----
 
 void add_target(CLI::App* command, target& where) {
   command
@@ -49,49 +99,85 @@ void add_target(CLI::App* command, target& where) {
       ->capture_default_str();
 }
 
+void add_new_record(CLI::App* command, std::filesystem::path& folder) {
+  command->add_option("--records", folder, "folder for the record")->type_name("DIR")->capture_default_str();
+}
+
+void add_wait(CLI::App* command, int& seconds) {
+  command->add_option("--wait", seconds, "seconds to wait for a GPU in use by another cufault")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+/// What a command that reads records was given.
+struct to_read {
+  std::vector<std::filesystem::path> records;
+  bool json = false, markdown = false;
+  [[nodiscard]] std::vector<std::filesystem::path> records_or_own() const {
+    return records.empty() ? std::vector{default_recorded()} : records;
+  }
+};
+
+void add_to_read(CLI::App* command, to_read& given) {
+  command
+      ->add_option("RECORD", given.records,
+                   "records or folders of records (default: those that come with cufault)")
+      ->check(CLI::ExistingPath);
+}
+
+void add_markdown(CLI::App* command, bool& markdown) {
+  command->add_flag("--markdown", markdown, "as Markdown");
+}
+
+std::string not_empty(const std::string& text) {
+  return text.find_first_not_of(' ') == std::string::npos ? "is empty" : "";
+}
+
+// ---- cases ----
+
 test_tier tier_of(const std::string& name) {
   return name == "quick" ? test_tier::quick : name == "full" ? test_tier::full : test_tier::nightly;
 }
 
-int dispatch(int argc, char** argv) {
-  CLI::App app{about, "cufault"};
-  app.footer(codes);
-  app.set_version_flag("--version", fmt::format("cufault {} ({}{})", CUFAULT_VERSION, CUFAULT_COMMIT,
-                                                CUFAULT_DIRTY ? ", modified" : ""));
-  app.require_subcommand(1);
-  std::function<int()> chosen;
-  const auto command = [&](const char* name, const char* what, auto action) {
-    CLI::App* c = app.add_subcommand(name, what);
-    c->callback([&chosen, action] { chosen = action; });
-    return c;
-  };
+/// `words` as a record keeps them.
+std::vector<std::string> recorded_words(std::vector<std::string> words) {
+  words[0] = "cufault";  // where it lies on this machine is no evidence
+  return words;
+}
 
-  run_arguments running;
-  running.argv.assign(argv, argv + argc);
-  running.argv[0] = "cufault";  // where it lies on this machine is no evidence
-  std::string mode = "observe", tier = "full";
-  std::uint64_t seed = 0;
-  CLI::Option* seeded = nullptr;
-  auto* run = command("run", "Run cases: all, or those named (CASE, FAMILY or CASE/ARM)", [&] {
-    if (running.expectations.empty()) running.expectations = default_expectations();
-    if (seeded->count() > 0) running.seed = seed;
-    running.tier = tier_of(tier);
-    running.mode = mode == "gate" ? run_mode::gate : run_mode::observe;
-    return run_cases(running);
-  });
+void add_run(command_line& line) {
+  struct given {
+    run_arguments running;
+    std::string mode = "observe", tier = "full";
+    std::uint64_t seed = 0;
+    CLI::Option* seeded = nullptr;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* run =
+      line.command("run", "Run cases: all, or those named (CASE, FAMILY or CASE/ARM)",
+                   "Exit codes: 0 as expected; 1 gate failed, or no GPU where one is required; 2 unresolved "
+                   "or bad input; 77 nothing could be provoked here; 130 interrupted.",
+                   [said, &line] {
+                     run_arguments& running = said->running;
+                     running.argv = recorded_words(line.words);
+                     if (running.expectations.empty()) running.expectations = default_expectations();
+                     if (said->seeded->count() > 0) running.seed = said->seed;
+                     running.tier = tier_of(said->tier);
+                     running.mode = said->mode == "gate" ? run_mode::gate : run_mode::observe;
+                     return run_cases(running);
+                   });
+  run_arguments& running = said->running;
   run->add_option("CASE", running.names, "cases to run; in CASE/ARM a * is anything: '*_injected'");
-  run->add_option("--mode", mode, "observe: report; gate: fail on anything unexpected")
+  run->add_option("--mode", said->mode, "observe: report; gate: fail on anything unexpected")
       ->check(CLI::IsMember({"observe", "gate"}))
       ->capture_default_str();
-  run->add_option("--records", running.records, "folder for the record")
-      ->type_name("DIR")
-      ->capture_default_str();
+  add_new_record(run, running.records);
   run->add_option("--expectations", running.expectations, "folder of expectations (default: cufault's own)")
       ->type_name("DIR");
   add_target(run, running.where);
-  run->add_option("--tier", tier,
+  run->add_option("--tier", said->tier,
                   "quick: what finds most in about a minute; full: all but sweeps and injected twins; "
-                  "nightly: everything")
+                  "nightly: these, too. What `cufault list` marks (only when named) runs only as CASE/ARM")
       ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")
       ->capture_default_str();
@@ -100,236 +186,360 @@ int dispatch(int argc, char** argv) {
       ->type_name("I N");
   run->add_flag("--shuffle", running.shuffle, "run cases and arms in an order drawn from the seed")
       ->envname("CUFAULT_SHUFFLE");
-  seeded = run->add_option("--seed", seed, "seed of all random data (default: a new one, printed)");
-  run->add_option("--wait", running.wait_seconds, "seconds to wait for a GPU in use by another cufault")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  said->seeded =
+      run->add_option("--seed", said->seed, "seed of all random data (default: a new one, printed)");
+  add_wait(run, running.wait_seconds);
   run->add_option("--not-provoked-budget", running.not_provoked_budget,
                   "gate: arms with an expectation that may be not provoked")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+}
 
-  sweep_arguments sweeping;
-  auto* sweep =
-      command("sweep", "Fail each driver call inside of an operation, by every code, once and for good", [&] {
-        sweeping.run.argv = running.argv;
-        if (sweeping.run.expectations.empty()) sweeping.run.expectations = default_expectations();
-        return sweep_operations(sweeping);
-      });
+void add_sweep(command_line& line) {
+  const auto said = std::make_shared<sweep_arguments>();
+  CLI::App* sweep =
+      line.command("sweep", "Fail each driver call inside of an operation, by every code, once and for good",
+                   "Exit codes: 0 swept; 1 no GPU where one is required; 2 unresolved or bad input; 77 "
+                   "nothing could be provoked here; 130 interrupted.",
+                   [said, &line] {
+                     said->run.argv = recorded_words(line.words);
+                     said->run.expectations = default_expectations();
+                     return sweep_operations(*said);
+                   });
   sweep
       ->add_option(
-          "OPERATION", sweeping.run.names,
+          "OPERATION", said->run.names,
           "as in `cufault list`, or a function: lt_matmul, cublasLtMatmul; /first: only the first of a "
           "process, /further: only one that is not")
       ->required();
-  auto* thin = sweep->add_flag("--thin", sweeping.thin, "only one call of each group, once, by one code");
+  auto* thin = sweep->add_flag("--thin", said->thin, "only one call of each group, once, by one code");
   sweep
-      ->add_flag("--grouped", sweeping.grouped,
+      ->add_flag("--grouped", said->grouped,
                  "only one call of each group, but by every code, once and for good")
       ->excludes(thin);
-  sweep->add_option("--shard", sweeping.shard, "only rows of part I of N")->type_name("I N");
-  sweep->add_option("--row", sweeping.row, "only this row: LIBRARY:FUNCTION:N[+]=CODE, + for good")
-      ->type_name("TEXT");
-  sweep->add_option("--records", sweeping.run.records, "folder for the record")
-      ->type_name("DIR")
-      ->capture_default_str();
-  add_target(sweep, sweeping.run.where);
-  sweep
-      ->add_option("--wait", sweeping.run.wait_seconds, "seconds to wait for a GPU in use by another cufault")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  auto* shard = sweep->add_option("--shard", said->shard, "only rows of part I of N")->type_name("I N");
+  sweep->add_option("--row", said->row, "only this row: LIBRARY:FUNCTION:N[+]=CODE, + for good")
+      ->type_name("TEXT")
+      ->check(not_empty)
+      ->excludes(shard);
+  add_new_record(sweep, said->run.records);
+  add_target(sweep, said->run.where);
+  add_wait(sweep, said->run.wait_seconds);
+}
 
-  bool json = false, markdown = false;
-  auto* list = command("list", "Cases, their arms, and the claims and field failures that they cover",
-                       [&] { return list_cases(json); });
-  list->add_flag("--json", json, "as JSON");
+void add_list(command_line& line) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* list =
+      line.command("list", "Cases, their arms, and the claims and field failures that they cover",
+                   codes_of_reading, [json] { return list_cases(*json); });
+  list->add_flag("--json", *json, "as JSON");
+}
 
-  target stack_target;
-  auto* stack =
-      command("stack", "What this machine is: GPU, driver, runtime, cuBLAS and where each was loaded from",
-              [&] { return show_stack(stack_target, json); });
-  stack->add_flag("--json", json, "as JSON");
-  add_target(stack, stack_target);
+void add_stack(command_line& line) {
+  struct given {
+    target where;
+    bool json = false;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* stack = line.command(
+      "stack", "What this machine is: GPU, driver, runtime, cuBLAS and where each was loaded from",
+      "Exit codes: 0, with a GPU or without; 2 a library cannot be loaded, or bad input; 130 interrupted.",
+      [said] { return show_stack(said->where, said->json); });
+  stack->add_flag("--json", said->json, "as JSON");
+  add_target(stack, said->where);
+}
 
-  bless_arguments blessing;
-  auto* bless_command = command("bless", "Write expectations from a record; always exits 1", [&] {
-    if (blessing.expectations.empty()) blessing.expectations = default_expectations();
-    return bless(blessing);
-  });
-  bless_command->add_option("RECORD", blessing.record, "record to bless")
-      ->required()
-      ->check(CLI::ExistingFile);
-  bless_command->add_option("CASE", blessing.names, "cases to bless (default: all)");
-  bless_command
-      ->add_option("--with", blessing.with,
+// ---- records ----
+
+void add_bless(command_line& line) {
+  const auto said = std::make_shared<bless_arguments>();
+  CLI::App* command =
+      line.command("bless", "Write expectations from a record; never exits 0",
+                   "Exit codes: 1 always, whatever there was to bless, so that no job can do it by accident; "
+                   "2 bad input.",
+                   [said] {
+                     if (said->expectations.empty()) said->expectations = default_expectations();
+                     return bless(*said);
+                   });
+  command->add_option("RECORD", said->record, "record to bless")->required()->check(CLI::ExistingFile);
+  command->add_option("CASE", said->names, "cases to bless (default: all)");
+  command
+      ->add_option("--with", said->with,
                    "another record of the same stack, whose trials count for the rates of arms that race")
       ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingFile);
-  bless_command
-      ->add_option("--when", blessing.when, "further condition: KEY=COMPARISONS, as in 'driver=>=580 <581'")
+  command->add_option("--when", said->when, "further condition: KEY=COMPARISONS, as in 'driver=>=580 <581'")
       ->allow_extra_args(false)
       ->type_name("CONDITION");
-  bless_command
-      ->add_option("--expectations", blessing.expectations, "folder to write to (default: cufault's own)")
+  command->add_option("--expectations", said->expectations, "folder to write to (default: cufault's own)")
       ->type_name("DIR");
+}
 
-  std::vector<std::filesystem::path> records;
-  auto* claims =
-      command("claims", "Each claim of the source documents, its verdict, and the arms behind it", [&] {
-        if (records.empty()) records.push_back(default_recorded());
-        return show_claims(records, json, markdown);
-      });
-  claims
-      ->add_option("RECORD", records, "records or folders of records (default: those that come with cufault)")
-      ->check(CLI::ExistingPath);
-  claims->add_flag("--json", json, "as JSON");
-  claims->add_flag("--markdown", markdown, "as a Markdown table");
+void add_claims(command_line& line) {
+  const auto said = std::make_shared<to_read>();
+  CLI::App* claims = line.command(
+      "claims", "Each claim of the source documents, its verdict, and the arms behind it", codes_of_reading,
+      [said] { return show_claims(said->records_or_own(), said->json, said->markdown); });
+  add_to_read(claims, *said);
+  claims->add_flag("--json", said->json, "as JSON");
+  add_markdown(claims, said->markdown);
+}
 
-  std::filesystem::path first;
-  auto* show = command("show", "Verdict table of a record, or of the journal of a run that was killed",
-                       [&] { return show_record(first, markdown); });
-  show->add_option("RECORD", first, "record")->required()->check(CLI::ExistingFile);
-  show->add_flag("--markdown", markdown, "as a Markdown table");
+void add_show(command_line& line) {
+  struct given {
+    std::filesystem::path record;
+    bool markdown = false;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* show =
+      line.command("show", "Verdict table of a record, or of the journal of a run that was killed",
+                   codes_of_reading, [said] { return show_record(said->record, said->markdown); });
+  show->add_option("RECORD", said->record, "record")->required()->check(CLI::ExistingFile);
+  add_markdown(show, said->markdown);
+}
 
-  std::vector<std::filesystem::path> compared;
-  bool by_stack = false;
-  auto* diff = command("diff", "Arms whose signatures differ between records; exits 1 if any does",
-                       [&] { return show_differences(compared, by_stack, markdown); });
-  diff->add_option("RECORD", compared, "two records or more, the oldest first")
+void add_diff(command_line& line) {
+  struct given : to_read {
+    bool by_stack = false;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* diff = line.command("diff", "Arms whose signatures differ between records",
+                                "Exit codes: 0 none differ; 1 some do; 2 bad input.", [said] {
+                                  return show_differences(said->records, said->by_stack, said->markdown);
+                                });
+  diff->add_option("RECORD", said->records, "two records or more, the oldest first")
       ->required()
       ->expected(-2)  // at least
       ->check(CLI::ExistingFile);
-  diff->add_flag("--by-stack", by_stack,
+  diff->add_flag("--by-stack", said->by_stack,
                  "records of one stack are one column; arms that not every stack has are only counted");
-  diff->add_flag("--markdown", markdown, "as a Markdown table");
+  add_markdown(diff, said->markdown);
+}
 
-  std::string status;
-  auto* causes = command("causes", "Every recorded way to make a call return a status", [&] {
-    if (records.empty()) records.push_back(default_recorded());
-    return show_causes(status, records, markdown);
-  });
-  causes->add_option("STATUS", status, "as in CUBLAS_STATUS_INTERNAL_ERROR")->required();
-  causes
-      ->add_option("RECORD", records, "records or folders of records (default: those that come with cufault)")
-      ->check(CLI::ExistingPath);
-  causes->add_flag("--markdown", markdown, "as a Markdown table");
+void add_causes(command_line& line) {
+  struct given : to_read {
+    std::string status;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* causes =
+      line.command("causes", "Every recorded way to make a call return a status", codes_of_reading,
+                   [said] { return show_causes(said->status, said->records_or_own(), said->markdown); });
+  causes->add_option("STATUS", said->status, "as in CUBLAS_STATUS_INTERNAL_ERROR")->required();
+  add_to_read(causes, *said);
+  add_markdown(causes, said->markdown);
+}
 
-  bool overview = false;
-  auto* atlas =
-      command("atlas", "Which driver failures lead to which status, from the records of sweeps", [&] {
-        if (records.empty()) records.push_back(default_recorded());
-        return show_atlas(records, overview, markdown);
+void add_atlas(command_line& line) {
+  struct given : to_read {
+    bool overview = false;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* atlas = line.command(
+      "atlas", "Which driver failures lead to which status, from the records of sweeps", codes_of_reading,
+      [said] { return show_atlas(said->records_or_own(), said->overview, said->markdown); });
+  add_to_read(atlas, *said);
+  atlas->add_flag("--overview", said->overview, "one line an operation");
+  add_markdown(atlas, said->markdown);
+}
+
+void add_twins(command_line& line) {
+  const auto said = std::make_shared<to_read>();
+  CLI::App* twins =
+      line.command("twins", "Injected twins of fault arms: do they come to what the natural arms came to?",
+                   codes_of_reading, [said] { return show_twins(said->records_or_own(), said->markdown); });
+  add_to_read(twins, *said);
+  add_markdown(twins, said->markdown);
+}
+
+// ---- another program ----
+
+/// `COMMAND`, which stands behind --: what stands before it is refused. Only for the help is it an option.
+void add_command_behind(CLI::App* command, const std::string& example) {
+  command->add_option("COMMAND", CLI::callback_t{}, "behind --: the command and its arguments")
+      ->check([example](const std::string& word) {
+        return fmt::format("{} does not stand behind --, as in: {}", word, example);
       });
-  atlas
-      ->add_option("RECORD", records, "records or folders of records (default: those that come with cufault)")
-      ->check(CLI::ExistingPath);
-  atlas->add_flag("--overview", overview, "one line an operation");
-  atlas->add_flag("--markdown", markdown, "as Markdown");
+}
 
-  auto* twins =
-      command("twins", "Injected twins of fault arms: do they come to what the natural arms came to?", [&] {
-        if (records.empty()) records.push_back(default_recorded());
-        return show_twins(records, markdown);
-      });
-  twins
-      ->add_option("RECORD", records, "records or folders of records (default: those that come with cufault)")
-      ->check(CLI::ExistingPath);
-  twins->add_flag("--markdown", markdown, "as a Markdown table");
+std::vector<std::string> command_behind(const command_line& line, const std::string& example) {
+  if (line.behind.empty()) throw usage_error(fmt::format("no command stands behind --, as in: {}", example));
+  return line.behind;
+}
 
-  inject_arguments injection;
-  auto* inject_command =
-      command("inject", "Run a command whose driver calls fail as rules say; its exit code is the command's",
-              [&] { return inject(injection); });
-  inject_command->add_option("--rules", injection.rules, "JSON rules, read again whenever the file changes")
-      ->type_name("FILE");
-  inject_command
-      ->add_option("--fail", injection.fail,
+void add_inject(command_line& line) {
+  const std::string example = "cufault inject --fail cuMemAlloc_v2=OUT_OF_MEMORY -- ./program";
+  const auto said = std::make_shared<inject_arguments>();
+  CLI::App* command =
+      line.command("inject", "Run a command whose driver calls fail as rules say",
+                   injector::rules_help() +
+                       "Without --rules and --fail, CUFAULT_RULES and CUFAULT_FAIL of the environment hold.\n"
+                       "Exit codes: the command's; 2 wrong use, or wrong rules with --strict; 126 it cannot "
+                       "be executed; 127 "
+                       "it is not found.",
+                   [said, example, &line] {
+                     said->command = command_behind(line, example);
+                     return inject(*said);
+                   });
+  command->add_option("--rules", said->rules, "JSON rules, read again whenever the file changes")
+      ->type_name("FILE")
+      ->check(not_empty);
+  command
+      ->add_option("--fail", said->fail,
                    "FUNCTION[:N[+]]=CODE: the N-th call, with + each later one too, else all")
       ->allow_extra_args(false)
-      ->type_name("TEXT");
-  inject_command
-      ->add_option("--log", injection.log,
+      ->type_name("TEXT")
+      ->check(not_empty);
+  command
+      ->add_option("--log", said->log,
                    "JSON lines of injections and counts (default: injections to standard error)")
-      ->type_name("FILE");
-  inject_command->add_flag("--strict", injection.strict, "do not run the command where a rule is wrong");
-  inject_command->add_option("COMMAND", injection.command, "behind --: the command and its arguments")
-      ->required();
-  inject_command->footer(
-      "A rule: {\"function\": \"cuMemAlloc_v2\", \"return\": \"OUT_OF_MEMORY\"}, in {\"rules\": [...]}. In "
-      "place of return: delay_ms,\n"
-      "kernel (trap, assert), driver_version, hide, budget_bytes, log. Which calls: caller, thread, device, "
-      "min_bytes,\n"
-      "max_bytes, skip, hits, every, probability with seed. When: before or after. force: also what the "
-      "function cannot return.");
-  std::vector<std::string> traced;
-  auto* trace = command(
+      ->type_name("FILE")
+      ->check(not_empty);
+  command->add_flag("--strict", said->strict, "do not run the command where a rule is wrong");
+  add_command_behind(command, example);
+}
+
+void add_trace(command_line& line) {
+  const std::string example = "cufault trace -- ./program";
+  CLI::App* command = line.command(
       "trace", "Run a command and tell its driver calls, allocations and environment look-ups, by library",
-      [&] { return trace_command(traced); });
-  trace->add_option("COMMAND", traced, "behind --: the command and its arguments")->required();
+      "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
+      "127 it is not found.",
+      [example, &line] { return trace_command(command_behind(line, example)); });
+  add_command_behind(command, example);
+}
 
-  std::filesystem::path test_records = "records";
-  target test_target;
-  auto* before = command("preflight", "For CTest: is there a GPU? Exits 77 without one, 1 if one is required",
-                         [&] { return preflight(test_target, test_records); });
-  before->add_option("--records", test_records, "folder of the records")->type_name("DIR");
-  add_target(before, test_target);
-  const char* floor_said = std::getenv("CUFAULT_FLOOR");
-  int at_least = floor_said != nullptr ? std::max(1, std::atoi(floor_said)) : 1;
-  auto* floor =
-      command("floor", "For CTest: were enough cases executed since the preflight, and nothing left behind?",
-              [&] { return check_floor(test_records, at_least); });
-  floor->add_option("--records", test_records, "folder of the records")->type_name("DIR");
-  floor->add_option("--at-least", at_least, "cases that must have been executed")
-      ->check(CLI::PositiveNumber)
+// ---- for CTest ----
+
+void add_preflight(command_line& line) {
+  struct given {
+    target where;
+    std::filesystem::path records = "records";
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* preflight_command = line.command("preflight", "For CTest: is there a GPU?",
+                                             "Exit codes: 0 there is one; 1 there is none, and one is "
+                                             "required; 2 a library cannot be loaded, or bad "
+                                             "input; 77 there is none.",
+                                             [said] { return preflight(said->where, said->records); });
+  preflight_command->add_option("--records", said->records, "folder of the records")->type_name("DIR");
+  add_target(preflight_command, said->where);
+}
+
+void add_floor(command_line& line) {
+  struct given {
+    std::filesystem::path records = "records";
+    int at_least = 1;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* floor = line.command(
+      "floor", "For CTest: were enough cases executed since the preflight, and nothing left behind?",
+      "Exit codes: 0 they were; 1 too few, or something was left behind; 2 no preflight has run, or bad "
+      "input.",
+      [said] { return check_floor(said->records, said->at_least); });
+  floor->add_option("--records", said->records, "folder of the records")->type_name("DIR");
+  floor->add_option("--at-least", said->at_least, "cases that must have been executed")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->envname("CUFAULT_FLOOR")
       ->capture_default_str();
+}
 
-  // What this program starts itself as; no names for people.
-  pid_t parent = 0;
-  trial_arguments one;
-  std::int64_t rung = 0;
-  auto* trial = command("trial", "", [&] {
+// ---- what this program starts itself as; no names for people ----
+
+CLI::App* own_command(command_line& line, const char* name, pid_t& parent, std::function<int()> action) {
+  CLI::App* command = line.command(name, "", "", [&parent, action = std::move(action)] {
     tie_to_parent(parent);
-    return serve_trial(one);
+    return action();
   });
-  trial->group("");
-  trial->add_option("CASE", one.case_name)->required();
-  trial->add_option("ARM", one.arm)->required();
-  auto* has_rung = trial->add_option("--rung", rung);
-  trial->add_option("--seed", one.seed);
-  trial->add_option("--stage", one.stage);
-  trial->add_option("--parent", parent)->required();
-  add_target(trial, one.where);
-  trial->parse_complete_callback([&] {
-    if (has_rung->count() > 0) one.rung = rung;
-  });
+  command->group("");
+  command->add_option("--parent", parent)->required();
+  return command;
+}
 
-  int neighbour_device = 0;
-  std::uint64_t leave_free = 0;
-  auto* hold = command("neighbour", "", [&] {
-    tie_to_parent(parent);
-    return serve_neighbour(neighbour_device, leave_free);
+void add_trial(command_line& line) {
+  struct given {
+    pid_t parent = 0;
+    trial_arguments one;
+    std::int64_t rung = 0;
+    CLI::Option* has_rung = nullptr;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* trial = own_command(line, "trial", said->parent, [said] {
+    if (said->has_rung->count() > 0) said->one.rung = said->rung;
+    return serve_trial(said->one);
   });
-  hold->group("");
-  hold->add_option("--device", neighbour_device);
-  hold->add_option("--leave-free", leave_free)->required();
-  hold->add_option("--parent", parent)->required();
+  trial->add_option("CASE", said->one.case_name)->required();
+  trial->add_option("ARM", said->one.arm)->required();
+  said->has_rung = trial->add_option("--rung", said->rung);
+  trial->add_option("--seed", said->one.seed);
+  trial->add_option("--stage", said->one.stage);
+  add_target(trial, said->one.where);
+}
 
-  target probe_target;
-  auto* probe = command("probe-stack", "", [&] {
-    tie_to_parent(parent);
-    return serve_probe(probe_target);
-  });
-  probe->group("");
-  probe->add_option("--parent", parent)->required();
-  add_target(probe, probe_target);
+void add_neighbour(command_line& line) {
+  struct given {
+    pid_t parent = 0;
+    int device = 0;
+    std::uint64_t leave_free = 0;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* neighbour = own_command(line, "neighbour", said->parent,
+                                    [said] { return serve_neighbour(said->device, said->leave_free); });
+  neighbour->add_option("--device", said->device);
+  neighbour->add_option("--leave-free", said->leave_free)->required();
+}
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : exit_unresolved;
+void add_probe(command_line& line) {
+  struct given {
+    pid_t parent = 0;
+    target where;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* probe =
+      own_command(line, "probe-stack", said->parent, [said] { return serve_probe(said->where); });
+  add_target(probe, said->where);
+}
+
+// ---- all of it ----
+
+/// Those for people.
+std::string names_of_commands(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
+    names += (names.empty() ? "" : ", ") + c->get_name();
+  return names;
+}
+
+/// In one line.
+std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
+  if (const auto asked = app.get_subcommands(); !asked.empty())
+    return fmt::format("{}; see cufault {} --help", error.what(), asked.front()->get_name());
+  const auto unknown = app.remaining();
+  return fmt::format(
+      "{}; the commands are: {}",
+      unknown.empty() ? "no command was given" : fmt::format("there is no command {}", unknown.front()),
+      names_of_commands(app));
+}
+
+int dispatch(int argc, char** argv) {
+  command_line line({argv, argv + argc});
+  for (const auto add : {add_run, add_sweep, add_list, add_stack, add_bless, add_claims, add_show, add_diff,
+                         add_causes, add_atlas, add_twins, add_inject, add_trace, add_preflight, add_floor,
+                         add_trial, add_neighbour, add_probe})
+    add(line);
+  // Verbatim: CLI11 would take "[a,b]" apart.
+  auto end = line.words.end();
+  if (argc > 1 && (line.words[1] == "inject" || line.words[1] == "trace")) {
+    end = std::find(line.words.begin(), line.words.end(), "--");
+    if (end != line.words.end()) line.behind.assign(end + 1, line.words.end());
   }
-  return chosen();
+  try {
+    line.app.parse(static_cast<int>(end - line.words.begin()), argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return line.app.exit(e);  // help, or the version
+    throw usage_error(what_is_wrong(line.app, e));
+  }
+  return line.chosen();
 }
 
 }  // namespace
@@ -345,6 +555,9 @@ int main(int argc, char** argv) {
     if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
       throw usage_error("standard output could not be written");
     return code;
+  } catch (const interrupted&) {
+    std::cerr << "cufault: interrupted before anything ran\n";
+    return exit_interrupted;
   } catch (const usage_error& e) {
     std::cerr << "cufault: " << e.what() << '\n';
     return e.exit_code;

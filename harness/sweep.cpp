@@ -138,27 +138,13 @@ std::string without_prefix(std::string_view code) {
   return std::string(code.starts_with(prefix) ? code.substr(prefix.size()) : code);
 }
 
-/// "libcublas:cuMemAlloc_v2:3+=OUT_OF_MEMORY"
 planned_row row_from(const std::string& text, const std::vector<driver_call>& calls) {
-  const auto equals = text.rfind('='), colon = text.rfind(':', equals), first = text.find(':');
-  if (equals == std::string::npos || colon == std::string::npos || first == colon)
-    throw setup_failed(fmt::format("{}: expected LIBRARY:FUNCTION:N[+]=CODE", text));
-  planned_row row;
-  row.code = text.substr(equals + 1);
-  std::string number = text.substr(colon + 1, equals - colon - 1);
-  row.for_good = number.ends_with('+');
-  if (row.for_good) number.pop_back();
-  std::uint64_t ordinal = 0;
-  const auto [end, bad] = std::from_chars(number.data(), number.data() + number.size(), ordinal);
-  if (bad != std::errc{} || end != number.data() + number.size())
-    throw setup_failed(fmt::format("{}: {} is no number of a call", text, number));
-  const std::string caller = text.substr(0, first), function = text.substr(first + 1, colon - first - 1);
+  const named_row row = row_named(text);
   const auto found = std::find_if(calls.begin(), calls.end(), [&](const driver_call& c) {
-    return c.caller == caller && c.function == function && c.ordinal == ordinal;
+    return c.caller == row.caller && c.function == row.function && c.ordinal == row.ordinal;
   });
   if (found == calls.end()) throw setup_failed(fmt::format("{}: a clean run makes no such call", text));
-  row.call = static_cast<std::size_t>(found - calls.begin());
-  return row;
+  return {static_cast<std::size_t>(found - calls.begin()), row.code, row.for_good};
 }
 
 std::vector<planned_row> asked_for(std::vector<planned_row> all, const std::vector<driver_call>& calls,
@@ -217,6 +203,9 @@ class sweep {
 
   void run() {
     const auto begun = clock::now();
+    if (!is_whole(asked_))  // said first, also of what does not get far
+      t_.measure(part_of_sweep, asked_.row.empty() ? asked_.shard.first : 0,
+                 fmt::format("of {}", asked_.shard.second));
     const auto clean = clean_run();
     if (!clean) return;  // why is told
     const std::vector<driver_call>& calls = *clean;
@@ -250,9 +239,6 @@ class sweep {
     for (const grouped_row& g : done) t_.swept(g.text, g.status, g.milliseconds, g.calls);
     t_.measure(clean_calls, static_cast<double>(calls.size()));
     t_.measure("rows", static_cast<double>(rows.size()));
-    if (!is_whole(asked_))
-      t_.measure(part_of_sweep, asked_.row.empty() ? asked_.shard.first : 0,
-                 fmt::format("of {}", asked_.shard.second));
     t_.measure("rows a second", static_cast<double>(rows.size()) / seconds);
     const auto to_go = std::count_if(results.begin(), results.end(), [](const row_result& r) {
       return std::string_view(r.end) == returned && !r.over;
@@ -533,6 +519,24 @@ request request_from_environment() {
   }
   if (const char* row = std::getenv(row_variable); row != nullptr) asked.row = row;
   return asked;
+}
+
+named_row row_named(const std::string& text) {
+  const auto equals = text.rfind('='), colon = text.rfind(':', equals), first = text.find(':');
+  if (equals == std::string::npos || colon == std::string::npos || first == colon)
+    throw setup_failed(fmt::format("{}: expected LIBRARY:FUNCTION:N[+]=CODE", text));
+  named_row row{.caller = text.substr(0, first),
+                .function = text.substr(first + 1, colon - first - 1),
+                .code = text.substr(equals + 1)};
+  std::string number = text.substr(colon + 1, equals - colon - 1);
+  row.for_good = number.ends_with('+');
+  if (row.for_good) number.pop_back();
+  const auto [end, bad] = std::from_chars(number.data(), number.data() + number.size(), row.ordinal);
+  if (bad != std::errc{} || end != number.data() + number.size() || row.ordinal == 0)
+    throw setup_failed(fmt::format("{}: {} is no number of a call", text, number));
+  if (!injector::driver_code(row.code))
+    throw setup_failed(fmt::format("{}: {} is no code of the driver", text, row.code));
+  return row;
 }
 
 failure_case sweep_case(description of) {

@@ -66,6 +66,15 @@ inline constexpr const char* shard_variable = "CUFAULT_SWEEP_SHARD";
 inline constexpr const char* row_variable = "CUFAULT_SWEEP_ROW";
 request request_from_environment();  ///< throws setup_failed where they make no sense
 
+/// What such a row names.
+struct named_row {
+  std::string caller, function;
+  std::uint64_t ordinal = 0;  ///< as in driver_call
+  std::string code;
+  bool for_good = false;
+};
+named_row row_named(const std::string& text);  ///< throws setup_failed
+
 // ---- the parts, for their tests ----
 
 /// A driver call of the clean run.

@@ -534,6 +534,7 @@ TEST_F(inject_command, becomes_the_command) {
 }
 
 TEST_F(inject_command, does_not_run_the_command_by_wrong_rules_where_it_is_strict) {
+  EXPECT_THAT(cli("inject --strict -- echo it ran"), ElementsAre("it ran", "exit code 0"));
   EXPECT_THAT(cli("inject --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- echo it ran"),
               ElementsAre(HasSubstr("going on without injection"), "it ran", "exit code 0"));
   EXPECT_THAT(cli("inject --strict --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- echo it ran"),

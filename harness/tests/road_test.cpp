@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole road, from the command line to the exit code, on a fake cuBLAS.
 #include "harness/process.hpp"
+#include "reports/failures.hpp"
 #include "reports/record.hpp"
 
 #include <gmock/gmock.h>
@@ -75,10 +76,19 @@ class road : public testing::Test {
     return found;
   }
 
+  /// Blesses a record as a committed cufault makes it, whatever this build is of.
+  process_result bless(const fs::path& made, const std::vector<std::string>& more = {}) {
+    auto all = nlohmann::json::parse(std::ifstream(made));
+    all["dirty"] = false;
+    std::ofstream(made) << all;
+    std::vector<std::string> words{"bless", made, "--expectations", folder / "expectations"};
+    words.insert(words.end(), more.begin(), more.end());
+    return cufault(words);
+  }
+
   void bless_what_is_seen() {
     ASSERT_EQ(run({"road.create"}).exit_code, 0);
-    const auto blessed = cufault(
-        {"bless", files(".json").back().string(), "--expectations", (folder / "expectations").string()});
+    const auto blessed = bless(files(".json").back());
     ASSERT_EQ(blessed.exit_code, 1) << "bless never exits 0";
     ASSERT_THAT(blessed.stdout_text, HasSubstr("4 blessed"));
   }
@@ -223,8 +233,7 @@ TEST_F(road, takes_a_second_pair_where_one_is_given) {
   EXPECT_EQ(calls[0].status, "LOADER_ERROR");
   EXPECT_EQ(calls[1].status, "LOADED");
   EXPECT_EQ(calls[2].status, "CUBLAS_STATUS_SUCCESS");
-  const auto blessed =
-      cufault({"bless", files(".json")[0], "--expectations", (folder / "expectations").string()});
+  const auto blessed = bless(files(".json")[0]);
   EXPECT_THAT(blessed.stdout_text, HasSubstr("other_cublas 12.4.0"));
   EXPECT_EQ(run({"road.ends/other_pair", "--mode", "gate"}, other).exit_code, 0);
 
@@ -382,8 +391,7 @@ TEST_F(road, shuffles_by_the_seed_and_judges_alike) {
 TEST_F(road, states_the_rate_of_an_arm_that_races) {
   const std::map<std::string, std::string> counter{{"ROAD_COUNTER", folder / "counter"}};
   ASSERT_EQ(run({"road.races"}, counter).exit_code, 0);
-  const auto blessed =
-      cufault({"bless", files(".json")[0], "--expectations", (folder / "expectations").string()});
+  const auto blessed = bless(files(".json")[0]);
   ASSERT_EQ(blessed.exit_code, 1);
   const auto again = run({"road.races", "--mode", "gate"}, counter);
   EXPECT_EQ(again.exit_code, 0) << again.stdout_text;
@@ -397,9 +405,9 @@ TEST_F(road, states_a_rate_over_records_of_one_stack) {
   ASSERT_EQ(run({"road.races"}, counter).exit_code, 0);
   const auto made = files(".json");
   ASSERT_EQ(made.size(), 2U);
-  const auto bless_with = [&](const fs::path& other) {
-    return cufault({"bless", made[0], "--with", other, "--expectations", folder / "expectations"});
-  };
+  bless(made[1]);  // so that it can be
+  fs::remove_all(folder / "expectations");
+  const auto bless_with = [&](const fs::path& other) { return bless(made[0], {"--with", other}); };
   auto elsewhere = nlohmann::json::parse(std::ifstream(made[1]));
   elsewhere["stack"]["keys"]["cublas"] = "9.9.9";
   std::ofstream(folder / "elsewhere.json") << elsewhere;
@@ -415,12 +423,11 @@ TEST_F(road, states_a_rate_over_records_of_one_stack) {
         std::erase_if(a["trials"].get_ref<nlohmann::json::array_t&>(),
                       [](const auto& t) { return t["calls"][0]["status"] != "CUBLAS_STATUS_SUCCESS"; });
   std::ofstream(folder / "lucky.json") << lucky;
-  ASSERT_EQ(cufault({"bless", made[0], "--expectations", folder / "expectations"}).exit_code, 1);
+  ASSERT_EQ(bless(made[0]).exit_code, 1);
   fs::copy_file(folder / "lucky.json", folder / "luckier.json");
-  EXPECT_THAT(cufault({"bless", made[0], "--with", folder / "lucky.json", "--with", folder / "luckier.json",
-                       "--expectations", folder / "expectations"})
-                  .stdout_text,
-              HasSubstr(" and lucky.json and luckier.json in reports/recorded"));
+  EXPECT_THAT(
+      bless(made[0], {"--with", folder / "lucky.json", "--with", folder / "luckier.json"}).stdout_text,
+      HasSubstr(" and lucky.json and luckier.json in reports/recorded"));
   const auto blessed = bless_with(folder / "lucky.json");
   ASSERT_EQ(blessed.exit_code, 1);
   EXPECT_THAT(blessed.stdout_text, HasSubstr(" and lucky.json in reports/recorded"));
@@ -561,7 +568,51 @@ TEST_F(road, names_an_unknown_case) {
 TEST_F(road, names_a_wrong_flag) {
   const auto seen = cufault({"run", "--wrong"});
   EXPECT_EQ(seen.exit_code, 2);
-  EXPECT_THAT(seen.stderr_text, HasSubstr("--wrong"));
+  EXPECT_THAT(seen.stderr_text, AllOf(HasSubstr("--wrong"), HasSubstr("see cufault run --help\n")));
+}
+
+TEST_F(road, names_a_command_that_there_is_not) {
+  const auto seen = cufault({"bogus", "--device", "0"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text,
+              testing::StartsWith("cufault: there is no command bogus; the commands are: run, "));
+  EXPECT_THAT(seen.stderr_text, testing::Not(HasSubstr("probe-stack")));
+  EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1);
+  EXPECT_EQ(cufault({}).exit_code, 2);
+}
+
+TEST_F(road, refuses_nonsense_of_a_variable_where_it_stands_for_an_option) {
+  const auto floor = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"floor", "--records", folder / "records"};
+    words.insert(words.end(), more.begin(), more.end());
+    return cufault(words, {{"CUFAULT_FLOOR", "abc"}});
+  };
+  const auto seen = floor({});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, testing::StartsWith("cufault: CUFAULT_FLOOR: --at-least: "));
+  EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1);
+  EXPECT_THAT(floor({"--at-least", "1"}).stderr_text, HasSubstr("no preflight has run"));
+  EXPECT_EQ(cufault({"list"}, {{"CUFAULT_FLOOR", "abc"}, {"CUFAULT_TIER", "abc"}}).exit_code, 0);
+  EXPECT_THAT(run({"road.create"}, {{"CUFAULT_TIER", "abc"}}).stderr_text, HasSubstr("CUFAULT_TIER"));
+}
+
+TEST_F(road, says_of_each_command_what_its_exit_codes_mean) {
+  EXPECT_THAT(cufault({"--help"}).stdout_text, HasSubstr("130 interrupted"));
+  for (const auto& [command, codes] : {std::pair{"run", "77 nothing could be provoked"},
+                                       {"diff", "0 none differ; 1 some do; 2 bad input."},
+                                       {"list", "Exit codes: 0; 2 bad input."},
+                                       {"trace", "128 and N"}}) {
+    const auto seen = cufault({command, "--help"});
+    EXPECT_EQ(seen.exit_code, 0);
+    EXPECT_THAT(seen.stdout_text, HasSubstr(codes));
+  }
+  EXPECT_THAT(cufault({"list", "--help"}).stdout_text, testing::Not(HasSubstr("77")));
+}
+
+TEST_F(road, says_which_tier_has_what_was_named) {
+  const auto seen = run({"sweep.road"});
+  EXPECT_EQ(seen.exit_code, 77);
+  EXPECT_EQ(seen.stdout_text, "nothing to run in the full tier; --tier nightly would run sweep.road\n");
 }
 
 TEST_F(road, names_a_folder_that_cannot_be_written) {
@@ -638,26 +689,29 @@ TEST_F(road, refuses_expectations_of_arms_that_do_not_exist) {
 TEST_F(road, blesses_nothing_that_its_own_stack_contradicts_or_that_ties) {
   ASSERT_EQ(run({"road.create"}).exit_code, 0);
   const std::string made = files(".json").at(0);
-  const auto bless = [&](const std::string& when) {
-    return cufault({"bless", made, "--when", when, "--expectations", (folder / "expectations").string()});
-  };
-  EXPECT_THAT(bless("foo=1").stderr_text, HasSubstr("unknown condition"));
-  EXPECT_THAT(bless("cublas=<1").stderr_text, HasSubstr("does not hold on the stack"));
+  const auto bless_when = [&](const std::string& when) { return bless(made, {"--when", when}); };
+  EXPECT_THAT(bless_when("foo=1").stderr_text, HasSubstr("unknown condition"));
+  EXPECT_THAT(bless_when("cublas=<1").stderr_text, HasSubstr("does not hold on the stack"));
   EXPECT_FALSE(fs::exists(folder / "expectations"));
-  EXPECT_EQ(bless("cublaslt=>=13").exit_code, 1);
-  EXPECT_THAT(bless("runtime=>=1").stderr_text, HasSubstr("no more specific than"));
+  EXPECT_EQ(bless_when("cublaslt=>=13").exit_code, 1);
+  EXPECT_THAT(bless_when("runtime=>=1").stderr_text, HasSubstr("no more specific than"));
   EXPECT_EQ(run({"road.create", "--mode", "gate"}).exit_code, 0) << "what was blessed before is not spoilt";
 }
 
-TEST_F(road, blesses_nothing_from_a_run_that_did_not_end) {
+TEST_F(road, blesses_nothing_from_a_run_that_did_not_end_or_of_a_cufault_that_nobody_else_has) {
   ASSERT_EQ(run({"road.create"}).exit_code, 0);
-  auto cut = nlohmann::json::parse(std::ifstream(files(".json").at(0)));
-  cut["complete"] = false;
-  std::ofstream(folder / "cut.json") << cut;
-  EXPECT_EQ(
-      cufault({"bless", (folder / "cut.json").string(), "--expectations", (folder / "expectations").string()})
-          .exit_code,
-      2);
+  const auto made = nlohmann::json::parse(std::ifstream(files(".json").at(0)));
+  for (const auto& [field, value, why] : {std::tuple{"complete", false, "did not come to its end"},
+                                          {"dirty", true, "differs from every commit"}}) {
+    auto spoilt = made;
+    spoilt["complete"] = true;
+    spoilt["dirty"] = false;
+    spoilt[field] = value;
+    std::ofstream(folder / "spoilt.json") << spoilt;
+    const auto seen = cufault({"bless", folder / "spoilt.json", "--expectations", folder / "expectations"});
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_THAT(seen.stderr_text, HasSubstr(why));
+  }
 }
 
 TEST_F(road, does_not_take_a_library_that_kills_the_process_for_a_missing_gpu) {
@@ -671,6 +725,79 @@ TEST_F(road, does_not_take_a_library_that_kills_the_process_for_a_missing_gpu) {
                 .exit_code,
             2);
 }
+
+#ifndef SANITIZED  // likewise
+class road_beside_another_program : public road {};
+
+TEST_F(road_beside_another_program, takes_its_words_as_they_are) {
+  for (const char* command : {"inject", "trace"}) {
+    const auto seen = cufault({command, "--", "printf", "<%s>", "[a,b]", "[]", "", "--", "{}", "--help"});
+    EXPECT_EQ(seen.exit_code, 0);
+    EXPECT_EQ(seen.stdout_text, "<[a,b]><[]><><--><{}><--help>") << command;
+  }
+}
+
+TEST_F(road_beside_another_program, wants_it_behind_dashes) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"inject"},
+                                             {"inject", "--"},
+                                             {"inject", "echo", "ran"},
+                                             {"inject", "echo", "--", "ran"},
+                                             {"trace"},
+                                             {"trace", "echo", "ran"},
+                                             {"trace", "echo", "--x", "ran"}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_EQ(seen.stdout_text, "");
+    EXPECT_THAT(seen.stderr_text, HasSubstr(" behind --, as in: cufault " + words[0]));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+}
+
+TEST_F(road_beside_another_program, refuses_empty_rules_and_a_log_that_cannot_be_written) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--rules", ""}, {"--fail", ""}, {"--fail", " "}, {"--log", ""}, {"--log", folder}}) {
+    const auto seen = cufault({"inject", words[0], words[1], "--", "echo", "ran"});
+    EXPECT_EQ(seen.exit_code, 2) << words[0];
+    EXPECT_EQ(seen.stdout_text, "") << words[0];
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+  EXPECT_EQ(cufault({"inject", "--log", folder, "--", "echo"}).stderr_text,
+            "cufault: " + folder.string() + ": Is a directory\n");
+}
+
+TEST_F(road_beside_another_program, leaves_rules_of_the_environment_where_it_has_none) {
+  const std::map<std::string, std::string> rules{{"CUFAULT_RULES", "/a"}, {"CUFAULT_FAIL", "cuInit=UNKNOWN"}};
+  const std::string show = "echo $CUFAULT_RULES $CUFAULT_FAIL";
+  EXPECT_EQ(cufault({"inject", "--", "sh", "-c", show}, rules).stdout_text, "/a cuInit=UNKNOWN\n");
+  EXPECT_EQ(cufault({"inject", "--fail", "cuInit=NOT_READY", "--", "sh", "-c", show}, rules).stdout_text,
+            "cuInit=NOT_READY\n");
+  EXPECT_EQ(cufault({"inject", "--strict", "--", "sh", "-c", show}, rules).exit_code, 2) << "/a is no file";
+}
+
+TEST_F(road_beside_another_program, passes_on_what_would_end_it_and_leaves_no_folder) {
+  const auto seen =
+      cufault({"trace", "--", "sh", "-c",
+               "trap 'echo heard; exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.05; done"});
+  EXPECT_EQ(seen.exit_code, 5);
+  EXPECT_EQ(seen.stdout_text, "heard\n");
+  EXPECT_THAT(seen.stderr_text, HasSubstr("driver calls"));
+  EXPECT_EQ(cufault({"trace", "--", "sh", "-c", "kill -HUP $PPID; exec sleep 9"}).exit_code, 128 + SIGHUP);
+  EXPECT_TRUE(fs::is_empty(folder / "temporary"));
+}
+
+TEST_F(road_beside_another_program, counts_lines_of_a_log_that_it_cannot_read) {
+  const auto seen = cufault({"trace", "--", "sh", "-c", "echo half a li > $CUFAULT_LOG; exit 3"});
+  EXPECT_EQ(seen.exit_code, 3);
+  EXPECT_THAT(seen.stderr_text, HasSubstr(" lines of the log could not be read"));
+}
+
+TEST_F(road_beside_another_program, says_why_nothing_may_have_been_seen) {
+  const auto seen = cufault({"trace", "--", "sh", "-c", "rm -f $CUFAULT_LOG; kill -9 $$"});
+  EXPECT_EQ(seen.exit_code, 128 + SIGKILL);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("statically linked or setuid"));
+}
+#endif
 
 #ifdef CUFAULT_PROGRAM  // with all cases in it
 TEST_F(road, names_only_claims_and_field_failures_of_the_ledgers) {
@@ -695,6 +822,20 @@ TEST_F(road, names_only_claims_and_field_failures_of_the_ledgers) {
   }
   EXPECT_GT(tested, 0);
   EXPECT_GT(shown, 0);
+}
+
+TEST_F(road, has_a_case_for_every_field_failure_or_says_why_not) {
+  spawn_options options;
+  options.keep_output = 4u << 20;
+  options.argv = {CUFAULT_PROGRAM, "list", "--json"};
+  std::set<std::string> shown;
+  for (const auto& c : nlohmann::json::parse(run_process(options, {}).stdout_text))
+    for (const auto& f : c["failures"]) shown.insert(f["id"].get<std::string>());
+  for (const field_failure& f : load_failures(CUFAULT_FAILURES_FILE)) {
+    const bool said = !f.untestable.empty() || !f.awaits.empty();
+    EXPECT_NE(shown.contains(f.id), said)
+        << f.id << " needs a case, or `untestable` or `awaits`, and not both";
+  }
 }
 #endif
 

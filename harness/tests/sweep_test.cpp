@@ -8,9 +8,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 namespace cufault::sweeping {
 namespace {
@@ -274,9 +277,12 @@ TEST_F(swept, shards_together_are_the_whole) {
   const auto whole = runs();
   fs::remove_all(folder / "records");
   ASSERT_EQ(sweep({"road/first", "--shard", "2", "3"}).exit_code, 0);
+  const fs::path made = fs::directory_iterator(folder / "records")->path();
+  auto as_committed = nlohmann::json::parse(std::ifstream(made));
+  as_committed["dirty"] = false;  // whatever this build is of
+  std::ofstream(made) << as_committed;
   spawn_options bless;
-  bless.argv = {ROAD_PROGRAM, "bless", fs::directory_iterator(folder / "records")->path(), "--expectations",
-                folder / "expectations"};
+  bless.argv = {ROAD_PROGRAM, "bless", made, "--expectations", folder / "expectations"};
   EXPECT_THAT(run_process(bless, {}).stdout_text,
               HasSubstr("left out: sweep.road / first_every: only part of its sweep"));
   fs::remove_all(folder / "records");
@@ -308,8 +314,17 @@ TEST_F(swept, says_what_it_cannot_sweep) {
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.stderr_text, HasSubstr("no operation is called roads; there are: road"));
   EXPECT_THAT(sweep({"road/last"}).stderr_text, HasSubstr("/first or /further"));
-  EXPECT_THAT(sweep({"road", "--row", "x"}).stderr_text, HasSubstr("say which"));
+  EXPECT_THAT(sweep({"road", "--row", "libcublas:cuInit:1=UNKNOWN"}).stderr_text, HasSubstr("say which"));
   EXPECT_THAT(sweep({"road", "--shard", "3", "2"}).stderr_text, HasSubstr("there is no such part"));
+  for (const char* no_row : {"", "x", "libcublas:cuInit=UNKNOWN", "libcublas:cuInit:0=UNKNOWN",
+                             "libcublas:cuInit:1x=UNKNOWN", "libcublas:cuInit:1=NO_CODE"}) {
+    const auto refused = sweep({"road/first", "--row", no_row});
+    EXPECT_EQ(refused.exit_code, 2) << no_row;
+    EXPECT_THAT(refused.stderr_text, testing::StartsWith("cufault: --row")) << no_row;
+    EXPECT_EQ(std::count(refused.stderr_text.begin(), refused.stderr_text.end(), '\n'), 1) << no_row;
+  }
+  EXPECT_THAT(sweep({"road/first", "--row", "libcublas:cuInit:1=UNKNOWN", "--shard", "1", "2"}).stderr_text,
+              HasSubstr("--shard"));
   const auto row = sweep({"road/first", "--row", "libcublas:cuInit:1=UNKNOWN"});
   EXPECT_EQ(row.exit_code, 2);
   EXPECT_THAT(row.stdout_text, HasSubstr("a clean run makes no such call"));
