@@ -89,7 +89,7 @@ inline argument_check::product usual_product(cudaDataType ab = CUDA_R_32F, cudaD
   return p;
 }
 
-/// What is not one of the fields of a description follows.
+/// The case sweep.NAME of what makes the operation; for one with more to say there is sweep_case().
 inline failure_case sweep_of(const char* name, const char* summary, make_operation fresh) {
   return sweep_case({.name = name, .summary = summary, .fresh = std::move(fresh)});
 }

@@ -4,7 +4,7 @@
 #   cufault_case(FAMILY/NAME TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N] [LAST])
 #
 # Adds cases/FAMILY/NAME.cpp to the program and one CTest test, FAMILY.NAME.
-#   TIER    quick: part of `ctest --preset quick`; full: only of `ctest --preset full`; nightly: only of `ctest --preset nightly`
+#   TIER    the first of `ctest --preset quick`, `full` and `nightly` that has it; so have those after it
 #   MEMORY  exclusive: fills the GPU, so nothing else of ours may use it meanwhile
 #   NEEDS   host: part of it runs without a GPU, so it is run everywhere
 #   TIMEOUT of the whole case, or of each of its parts; each trial has one of its own
