@@ -277,7 +277,7 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
           o.depth += fmt::format(", {} of {} parts", best->second.size(), best->first.second);
         by_stack[stack].push_back(std::move(o));
       }
-      const int deepest = compared.empty() ? -1 : compared.rbegin()->first.first;
+      const int deepest = best != compared.end() ? best->first.first : -1;
       for (auto at = sweeps.unresolved.upper_bound(deepest); at != sweeps.unresolved.end(); ++at) {
         const auto& [depth, seen] = *at;
         by_stack[stack].push_back(
