@@ -66,6 +66,8 @@ struct command_line {
   /// An option that is not given is what its variable says. Of CLI11, some versions take no notice of a wrong
   /// value, and others read the variables of every command.
   void take_variables(CLI::App& command) const {
+    const auto asks_for_help = [](const std::string& word) { return word == "-h" || word == "--help"; };
+    if (std::any_of(words.begin(), words.end(), asks_for_help)) return;
     for (CLI::Option* const o : command.get_options()) {
       const char* value = o->get_envname().empty() ? nullptr : std::getenv(o->get_envname().c_str());
       const bool given = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
