@@ -239,12 +239,15 @@ void begin_thread() {
   cufault_counts = mine->calls.data();
 }
 
+/// Handlers of others come behind this one, and are left alone while the mutex is held.
 void before_fork() {
   pthread_mutex_lock(&world_mutex);
+  ++alone;
   hold_budgets_for_fork();
 }
 void after_fork_in_parent() {
   go_on_with_budgets();
+  --alone;
   pthread_mutex_unlock(&world_mutex);
 }
 /// The child counts its own calls, and has this thread alone, which begins anew: its rules are to be watched too.
@@ -261,6 +264,7 @@ void after_fork_in_child() {
   injections = 0;
   process = getpid();
   go_on_with_budgets();
+  --alone;
   pthread_mutex_unlock(&world_mutex);
 }
 
@@ -459,12 +463,14 @@ sentence judge(const rules_of_slot& rules, const call_frame& frame, call_facts& 
 }
 
 /// Allocations beyond a budget fail, and the driver tells what is left of it.
-std::int64_t within_budgets(const slot& s, void* real, call_frame* frame, const call_facts& call) {
+std::int64_t within_budgets(const slot& s, void* real, call_frame* frame, call_facts call) {
   const auto address_at = [&](int argument) {
     return *reinterpret_cast<const std::uint64_t*>(frame->integers[static_cast<std::size_t>(argument)]);
   };
   switch (s.memory.role) {
     case memory_role::allocates: {
+      if (const left_alone alone_now; !call.device)
+        call.device = current_device();  // for budgets to come, too
       const budget_claim claim(call);
       if (active_rule* r = claim.refused_by(); r != nullptr) {
         count_injection(*r);
@@ -479,8 +485,10 @@ std::int64_t within_budgets(const slot& s, void* real, call_frame* frame, const 
       return result;
     }
     case memory_role::releases: {
+      const std::uint64_t address = frame->integers[0];
+      const auto number = budgeted_at(address);  // once it is free another thread may get it
       const auto result = cufault_forward(real, frame);
-      if (static_cast<int>(result) == 0) budget_release(frame->integers[0]);
+      if (static_cast<int>(result) == 0) budget_release(address, number);
       return result;
     }
     case memory_role::tells: {

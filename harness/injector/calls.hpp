@@ -130,7 +130,10 @@ class budget_claim {
   std::uint64_t number_ = 0;
   active_rule* refused_by_ = nullptr;
 };
-void budget_release(std::uint64_t address);
+/// The number of the allocation that begins there; 0 for none that a budget let through.
+std::uint64_t budgeted_at(std::uint64_t address);
+/// It is free, unless there is another one by now.
+void budget_release(std::uint64_t address, std::uint64_t number);
 /// What cuMemGetInfo is to say is free.
 std::uint64_t budget_left(const call_facts& asker, std::uint64_t really_free);
 void hold_budgets_for_fork();

@@ -33,8 +33,8 @@ file_state state_of(const char* file) {
   return {found.st_dev, found.st_ino, found.st_size, found.st_mtim};
 }
 
-/// As it was when its rules were read.
-constinit file_state rules_read{};
+/// As it was when its rules were last taken, by this process or the one that it was forked from.
+constinit file_state rules_taken{};
 constinit std::atomic<const settings*> what_was_asked{nullptr};  // never freed
 
 std::string absolute(std::string path) {
@@ -57,16 +57,15 @@ const settings* read_settings() {
 void* watch(void*) {
   const char* file = asked_for().rules.c_str();
   const left_alone alone_now;  // for good
-  file_state taken = rules_read;
-  file_state before = taken;
+  file_state before = rules_taken;
   for (;;) {
     const timespec pause{0, 50'000'000};
     nanosleep(&pause, nullptr);
     const file_state now = state_of(file);
     const bool at_rest = now == before;  // an editor empties a file before it writes
     before = now;
-    if (!at_rest || now == taken) continue;
-    taken = now;
+    if (!at_rest || now == rules_taken) continue;
+    rules_taken = now;
     if (now == file_state{}) continue;
     try {
       replace_rules(rules_of(file, asked_for().fail), counts_of_rules::go_on);
@@ -104,7 +103,7 @@ void read_environment() {
   what_was_asked = read_settings();
   const settings& asked = asked_for();
   try {
-    rules_read = state_of(asked.rules.c_str());
+    rules_taken = state_of(asked.rules.c_str());
     replace_rules(rules_of(asked.rules, asked.fail), counts_of_rules::begin_anew);
     return;
   } catch (const std::exception& error) {

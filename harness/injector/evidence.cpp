@@ -63,7 +63,7 @@ bool write_parts(int file, std::initializer_list<std::string_view> parts) {
   return writev(file, pieces.data(), static_cast<int>(count)) == static_cast<ssize_t>(bytes);
 }
 
-/// Of CUFAULT_LOG, or standard error. Opened for each line.
+/// Opened for each line. False where it cannot be written.
 bool write_to_log(std::initializer_list<std::string_view> parts) {
   const char* name = asked_for().log.c_str();
   // A pipe without a reader is refused rather than waited for.
@@ -71,19 +71,32 @@ bool write_to_log(std::initializer_list<std::string_view> parts) {
   const bool written = file >= 0 && write_parts(file, parts);
   const int error = errno;
   if (file >= 0) close(file);
-  if (written) return true;
-  static constinit std::atomic<bool> said{false};
-  if (!said.exchange(true)) {
-    const char* why = strerrordesc_np(error);
-    write_parts(STDERR_FILENO, {"cufault: ", name, ": ", why != nullptr ? why : "cannot be written",
-                                "; injections are told here instead, and no counts\n"});
-  }
-  return false;
+  errno = error;
+  return written;
 }
 
-void write_line(const json& line) {
-  const std::string text = line.dump(-1, ' ', true, json::error_handler_t::replace) + '\n';
-  if (asked_for().log.empty() || !write_to_log({text})) write_parts(STDERR_FILENO, {text});
+std::string line_of(const json& event) {
+  return event.dump(-1, ' ', true, json::error_handler_t::replace) + '\n';
+}
+
+/// What may be lost with its log: who came by, and asked for what.
+void write_line(const json& event) {
+  const std::string text = line_of(event);
+  if (asked_for().log.empty())
+    write_parts(STDERR_FILENO, {text});
+  else
+    write_to_log({text});
+}
+
+/// What may not: none reported means that none happened.
+void write_injection(const json& event) {
+  const std::string text = line_of(event);
+  const std::string& log = asked_for().log;
+  if (!log.empty() && write_to_log({text})) return;
+  static constinit std::atomic<bool> said{false};
+  if (!log.empty() && !said.exchange(true))
+    say(fmt::format("{}: {}; injections are told here instead, and no counts", log, strerrordesc_np(errno)));
+  write_parts(STDERR_FILENO, {text});
 }
 
 /// Decimal digits, without a lock or an allocation.
@@ -148,17 +161,20 @@ void report_injection(const active_rule& r, const call_facts& call, std::uint64_
   if (result != nullptr) line["really"] = *result == 0 ? "CUDA_SUCCESS" : driver_code_name(*result);
   line["pid"] = getpid();
   line["time"] = now();
-  write_line(line);
+  if (r.what.does == effect::log)
+    write_line(line);
+  else
+    write_injection(line);
 }
 
 void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code) {
   const left_alone alone;
-  write_line({{"event", "not injected"},
-              {"function", call.function},
-              {"ordinal", ordinal},
-              {"rule", r.number},
-              {"because", driver_code_name(code)},
-              {"pid", getpid()}});
+  write_injection({{"event", "not injected"},
+                   {"function", call.function},
+                   {"ordinal", ordinal},
+                   {"rule", r.number},
+                   {"because", driver_code_name(code)},
+                   {"pid", getpid()}});
 }
 
 void report_counts() {

@@ -21,6 +21,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <new>
 
 #define CALLER __builtin_return_address(0)
 
@@ -31,6 +32,7 @@ void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* memory, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
+void __libc_free(void* memory);
 // Where this library lies; the linker says so.
 extern const char __ehdr_start __attribute__((visibility("hidden")));
 extern const char _end __attribute__((visibility("hidden")));
@@ -211,6 +213,19 @@ const definitions& next() {
 }
 
 }  // namespace
+
+// What this library itself allocates is the C library's: an allocator of the program's may ask for memory by mmap while it holds its lock.
+void* operator new(std::size_t size) {
+  void* memory = __libc_malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  __libc_free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  __libc_free(memory);
+}
 
 // ---- what stands in front ----
 

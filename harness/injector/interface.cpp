@@ -20,6 +20,7 @@ std::string& rules_error() {
 
 CUFAULT_EXPORTED int cufault_set_rules(const char* json) {
   const left_alone alone_now;
+  read_environment();  // a library's constructor may ask before this one's
   std::string& error = rules_error();
   try {
     replace_rules(
@@ -34,6 +35,7 @@ CUFAULT_EXPORTED int cufault_set_rules(const char* json) {
 
 CUFAULT_EXPORTED void cufault_set_log(const char* file) {
   const left_alone alone_now;
+  read_environment();
   log_to(file);
 }
 

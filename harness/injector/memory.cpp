@@ -101,11 +101,17 @@ void budget_claim::failed() const {
   l->forget(number_);
 }
 
-void budget_release(std::uint64_t address) {
+std::uint64_t budgeted_at(std::uint64_t address) {
   opened l;
   const auto found = l->number_at.find(address);
-  if (found == l->number_at.end()) return;
-  l->forget(found->second);
+  return found != l->number_at.end() ? found->second : 0;
+}
+
+void budget_release(std::uint64_t address, std::uint64_t number) {
+  opened l;
+  const auto found = l->number_at.find(address);
+  if (found == l->number_at.end() || found->second != number) return;
+  l->forget(number);
   l->number_at.erase(found);
 }
 

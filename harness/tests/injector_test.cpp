@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // libcufault.so in front of a fake driver (injector/fake_driver.cpp), in a process that reaches it in every way (injector/probe.cpp).
+#include "harness/tests/plain_environment.hpp"
 #include "harness/tests/said_by.hpp"
 
 #include <gmock/gmock.h>
@@ -51,6 +52,7 @@ const std::string library = tree + "/lib/cufault/libcufault.so", probe = tree + 
 class injector : public testing::Test {
  public:
   injector() {
+    forget_settings_of_cufault();
     std::string name = (fs::temp_directory_path() / "cufault-injector-XXXXXX").string();
     folder = mkdtemp(name.data());
   }
@@ -210,6 +212,9 @@ TEST_F(injector, counts_against_each_budget_what_it_holds_for) {
                                           {"budget_bytes": 500, "caller": "other"})") +
                     "' a600 l300 a600 l300 f a600 l200 l1"),
               ElementsAre(" 0 0 2 2 0 0 0 2"));
+  EXPECT_THAT(
+      lines("script " + of_1000 + " a600 '" + rules(R"({"budget_bytes": 1000, "device": 3})") + "' a600"),
+      ElementsAre(" 0 2"));
 }
 
 TEST_F(injector, tells_another_version_hides_functions_and_delays) {
@@ -272,6 +277,13 @@ TEST_F(injector, counts_calls_however_the_process_ends) {
 TEST_F(injector, leaves_memory_to_whoever_frees_it) {
   for (const std::string& preload : {other_allocator + ":" + library, library + ":" + other_allocator}) {
     EXPECT_THAT(run("", preload, probe + " strings"), ElementsAre("freed"));
+    fs::remove(log());
+    EXPECT_THAT(
+        run("CUFAULT_LOG=" + log().string() + " CUFAULT_RULES='" +
+                rules(R"({"function": "mmap", "return": "ENOMEM", "caller": "libinjector_other*"})") + "'",
+            preload, probe + " strings"),
+        ElementsAre("freed"));
+    EXPECT_THAT(events("injected"), SizeIs(1));
     // A signal handler ends the process while another allocator holds its lock.
     fs::remove(log());
     EXPECT_THAT(run("CUFAULT_LOG=" + log().string(), preload, probe + " ends within_malloc"), IsEmpty());
@@ -333,6 +345,27 @@ TEST_F(injector, reloads_rules_in_a_forked_child_too) {
   const fs::path file = folder / "rules.json";
   std::ofstream(file) << R"({"rules": []})";
   EXPECT_THAT(lines("reload_in_child " + file.string(), file.string()), ElementsAre("1"));
+}
+
+TEST_F(injector, leaves_a_forked_child_the_rules_that_it_set) {
+  if (emulated) GTEST_SKIP() << "qemu ends where a forked child starts a thread";
+  const fs::path file = folder / "rules.json";
+  std::ofstream(file) << R"({"rules": []})";
+  EXPECT_THAT(lines("set_in_child " + file.string(), file.string()), ElementsAre("1", "0 failed"));
+}
+
+TEST_F(injector, takes_rules_from_a_constructor_before_its_own) {
+  const std::string before = driver_folder + "/libinjector_library.so";
+  EXPECT_THAT(
+      run("SET_RULES_AT_THE_START='" + rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"})") +
+              "' CUFAULT_LOG=" + log().string(),
+          library + ":" + before, probe + " allocate 2"),
+      ElementsAre("2 2"));
+}
+
+TEST_F(injector, does_not_wait_for_itself_in_a_fork) {
+  EXPECT_THAT(lines("forks_beside_a_handler", R"({"rules": [], "log_environment": true})", "HANDLE_FORKS=1"),
+              ElementsAre("forked"));
 }
 
 TEST_F(injector, goes_on_counting_for_a_rule_that_a_reload_left_as_it_was) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole road, from the command line to the exit code, on a fake cuBLAS.
 #include "harness/process.hpp"
+#include "harness/tests/plain_environment.hpp"
 #include "reports/failures.hpp"
 #include "reports/record.hpp"
 
@@ -33,6 +34,7 @@ using testing::HasSubstr;
 class road : public testing::Test {
  protected:
   void SetUp() override {
+    forget_settings_of_cufault();
     std::string pattern = (fs::temp_directory_path() / "cufault-road-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder = pattern;
@@ -45,7 +47,6 @@ class road : public testing::Test {
     spawn_options options;
     options.argv = {ROAD_PROGRAM};
     options.argv.insert(options.argv.end(), words.begin(), words.end());
-    environment.try_emplace("CUFAULT_REQUIRE_GPU", "");
     environment.try_emplace("TMPDIR", folder / "temporary");
     environment.try_emplace("CUDA_VISIBLE_DEVICES", "-1");  // also where these tests meet a GPU
     options.environment = std::move(environment);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library that resolves and calls the driver itself, as cuBLAS does.
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,22 @@ int calls_anothers(int (*function)(std::uint64_t*, std::size_t), std::uint64_t* 
 }
 
 }  // namespace
+
+namespace {
+
+void at_fork() {
+  static_cast<void>(std::getenv("ASKED_AT_FORK"));
+}
+
+}  // namespace
+
+/// Earlier than the constructors of what was preloaded before it.
+__attribute__((constructor)) static void begin() {
+  if (std::getenv("HANDLE_FORKS") != nullptr) pthread_atfork(at_fork, at_fork, at_fork);
+  const char* rules = std::getenv("SET_RULES_AT_THE_START");
+  auto* set = reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "cufault_set_rules"));
+  if (rules != nullptr && set != nullptr) set(rules);
+}
 
 /// Later than the destructors of what was preloaded.
 __attribute__((destructor)) static void end() {

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// An allocator in place of the C library's, which frees nothing but its own, and has no strdup, as jemalloc. An allocation of 4242 bytes
-// is interrupted where it holds its lock.
+// An allocator in place of the C library's, which frees nothing but its own, and has no strdup, as jemalloc. Where it holds its
+// lock, an allocation of 4242 bytes is interrupted, and one of 4243 asks the system for memory.
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,6 +28,7 @@ struct header {
 void* take(std::size_t size, std::size_t alignment) {
   pthread_mutex_lock(&mutex);
   if (size == 4242) raise(SIGUSR1);
+  if (size == 4243) mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::size_t at = used + sizeof(header);
   at = (at + alignment - 1) / alignment * alignment;
   const bool fits = at + size <= sizeof arena;

@@ -173,6 +173,15 @@ void forked() {
   }
 }
 
+/// Beside a handler that asks for a variable, and was there first.
+void forks_beside_a_handler() {
+  if (const pid_t child = fork(); child == 0)
+    _exit(0);
+  else
+    waitpid(child, nullptr, 0);
+  std::printf("forked\n");
+}
+
 /// Ends in one of the ways that leave no time for destructors, after three calls.
 void ends(const std::string& how) {
   auto* version = as<int(int*)>(by_v2("cuDriverGetVersion"));
@@ -200,6 +209,7 @@ void strings() {
   std::free(strdup("mine"));
   std::free(std::realloc(std::malloc(10), 20));
   std::free(std::aligned_alloc(64, 64));
+  std::free(std::malloc(4243));
   std::printf("freed\n");
 }
 
@@ -314,6 +324,27 @@ void reload_in_child(const std::string& file) {
   }
 }
 
+/// What a process sets itself goes on in its child, although the file of its rules once changed.
+void set_in_child(const std::string& file) {
+  auto* function = as<alloc>(by_v2("cuMemAlloc"));
+  auto* set = as<decltype(cufault_set_rules)>(dlsym(RTLD_DEFAULT, "cufault_set_rules"));
+  allocate(function, 0);
+  replace(file, R"({"rules": [{"function": "cuMemAlloc", "return": "INVALID_VALUE"}]})");
+  call_until(function, 1);
+  if (const pid_t child = fork(); child == 0) {
+    set("");
+    // Six looks of its watcher at a file that has not changed since.
+    int failed = 0;
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+         std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+      failed += allocate(function, 0);
+    std::printf("%d failed\n", failed);
+    std::exit(0);
+  } else {
+    waitpid(child, nullptr, 0);
+  }
+}
+
 /// A rule that acts once, and that is still there when another one came to the file.
 void same_rules_again(const std::string& file) {
   auto* allocating = as<alloc>(by_v2("cuMemAlloc"));
@@ -369,9 +400,11 @@ int main(int count, char** words) {
   if (what == "set_rules") set_rules();
   if (what == "reload") reload(words[2]);
   if (what == "reload_in_child") reload_in_child(words[2]);
+  if (what == "set_in_child") set_in_child(words[2]);
   if (what == "same_rules_again") same_rules_again(words[2]);
   if (what == "host_calls") host_calls();
   if (what == "ends") ends(words[2]);
+  if (what == "forks_beside_a_handler") forks_beside_a_handler();
   if (what == "strings") strings();
   if (what == "script") script(words + 2);
   for (int i = 2; what == "create" && i + 1 < count; i += 2) create(words[i], words[i + 1]);
