@@ -56,7 +56,7 @@ struct slot {
   std::atomic<void*> real{nullptr};
   const char* function = nullptr;
   const char* library = nullptr;  // the one that resolved it
-  const char *function_json = nullptr, *library_json = nullptr;
+  const char *function_json = nullptr, *resolver_json = nullptr;
   role is = role::ordinary;
   memory_function memory;
   std::atomic<const rules_of_slot*> rules{nullptr};
@@ -195,7 +195,7 @@ void name_slot(world& w, const char* function, const char* library) {
   s.function = kept(function);
   s.library = library;
   s.function_json = kept(quoted(function));
-  s.library_json = kept(quoted(library));
+  s.resolver_json = kept(quoted(library));
   s.memory = memory_function_of(s.function);
   if (without_suffix(s.function) == "cuGetProcAddress") s.is = role::look_up;
   ++used;
@@ -603,7 +603,7 @@ call_count count_of(std::uint32_t index) {
   std::uint64_t calls = 0;
   for (const thread_counts* each = counts; each != nullptr; each = each->next)
     calls += __atomic_load_n(&each->calls[index], __ATOMIC_RELAXED);
-  return {s.function, s.function_json, s.library_json, calls};
+  return {s.function, s.function_json, s.resolver_json, calls};
 }
 
 const unwrapped_name* unwrapped_names() {

@@ -65,7 +65,7 @@ void* next_definition(const char* name);
 /// A function as one library resolved it, and the calls of it in this process.
 struct call_count {
   const char* function;
-  const char *function_json, *library_json;  ///< quoted
+  const char *function_json, *resolver_json;  ///< quoted
   std::uint64_t calls;
 };
 std::uint32_t all_slots();

@@ -113,7 +113,7 @@ class digits {
 
 bool write_count(const call_count& one, std::uint64_t calls) {
   return write_to_log({R"({"event":"calls","function":)", one.function_json, R"(,"resolved_by":)",
-                       one.library_json, R"(,"calls":)", digits(calls), R"(,"pid":)",
+                       one.resolver_json, R"(,"calls":)", digits(calls), R"(,"pid":)",
                        digits(static_cast<std::uint64_t>(getpid())), "}\n"});
 }
 

@@ -213,7 +213,8 @@ void strings() {
   std::printf("freed\n");
 }
 
-/// Words: JSON sets rules; a path is where the log is from then on; a600 allocates 600 bytes, l600 from another library; f frees what was allocated first; g asks what is free.
+/// Words: JSON sets rules; a path is where the log is from then on; a600 allocates 600 bytes, l600 from another library;
+/// f frees what was allocated first; g asks what is free.
 void script(char** words) {
   auto* allocating = as<alloc>(by_v2("cuMemAlloc"));
   auto* theirs = as<int(std::uint64_t*, std::size_t)>(library_resolves("calls_cuMemAlloc"));
