@@ -114,19 +114,19 @@ cudaError_t launch_fault(device_fault which, cudaStream_t stream, unsigned after
 cudaError_t launch_with_too_many_resources(cudaStream_t stream) {
   float* values = nullptr;
   std::array<void*, 1> arguments{&values};
-  return cudaLaunchKernel(hungry, 1, 1024, arguments.data(), 0, stream);
+  return cudaLaunchKernel(reinterpret_cast<const void*>(hungry), 1, 1024, arguments.data(), 0, stream);
 }
 
 cudaError_t launch_with_bad_configuration(cudaStream_t stream) {
   unsigned ms = 0;
   std::array<void*, 1> arguments{&ms};
-  return cudaLaunchKernel(delay, 1, 2048, arguments.data(), 0, stream);
+  return cudaLaunchKernel(reinterpret_cast<const void*>(delay), 1, 2048, arguments.data(), 0, stream);
 }
 
 cudaError_t launch_with_too_much_shared_memory(cudaStream_t stream) {
   unsigned ms = 0;
   std::array<void*, 1> arguments{&ms};
-  return cudaLaunchKernel(delay, 1, 1, arguments.data(), 1 << 30, stream);
+  return cudaLaunchKernel(reinterpret_cast<const void*>(delay), 1, 1, arguments.data(), 1 << 30, stream);
 }
 
 cudaError_t launch_wait(const volatile int* flag, cudaStream_t stream, unsigned at_most_ms) {

@@ -18,7 +18,7 @@
 //              tensorflow#25761, dbcsr#28, gorgonia#34; fast.cu#14.
 // What helps   Not measured here: this characterises. Remedies for single mistakes have cases of their own.
 #include "cases/arguments/numbers.hpp"
-#include "harness/argument_table.hpp"
+#include "harness/kit/argument_table.hpp"
 
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
@@ -27,7 +27,6 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <map>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -212,11 +211,9 @@ std::vector<row_maker> joined(std::initializer_list<std::vector<row_maker>> part
 failure_case gemm_table() {
   constexpr auto host = depth::checked_on_the_host, everything = depth::everything;
   constexpr auto turned = base::transposed, adding = base::adding;
-  const std::map<std::string, conclusion> arguments{{"S3-3", wrong_gives_invalid_value},
-                                                    {"S3-8", wrong_strides_give_invalid_value}};
+  const std::vector<std::string> arguments{"S3-3", "S3-8"};
   // The one part that has shapes, types and strides to look at, and all changes of them.
-  auto with_forecast = arguments;
-  with_forecast["S3-17"] = found_beforehand;
+  const std::vector<std::string> with_forecast{"S3-3", "S3-8", "S3-17"};
 
   const auto ex = static_cast<gemm_ex_function>(cublasGemmEx);
   const auto in_batches_ex = static_cast<strided_ex_function>(cublasGemmStridedBatchedEx);

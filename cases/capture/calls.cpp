@@ -19,7 +19,7 @@
 // What helps   Documented: results and scalars in device memory (CUBLAS_POINTER_MODE_DEVICE), non-blocking streams. Recommended: asking
 //              the heuristic, tuning and a first product before the capture; CUDA_MODULE_LOADING=EAGER; capturing again for a new alpha.
 #include "cases/capture/recording.hpp"
-#include "harness/lt_problem.hpp"
+#include "harness/kit/lt_problem.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
@@ -33,12 +33,12 @@ namespace {
 
 float* new_floats(std::size_t count) {
   void* memory = nullptr;
-  require(cudaMalloc(&memory, count * sizeof(float)));
+  CUFAULT_REQUIRE(cudaMalloc(&memory, count * sizeof(float)));
   return static_cast<float*>(memory);
 }
 
 void put(float* to, std::initializer_list<float> values) {
-  require(cudaMemcpy(to, values.begin(), values.size() * sizeof(float), cudaMemcpyDefault));
+  CUFAULT_REQUIRE(cudaMemcpy(to, values.begin(), values.size() * sizeof(float), cudaMemcpyDefault));
 }
 
 // ---- results that are scalars ----
@@ -74,41 +74,42 @@ struct reduction_bench {
   float on_host = 0;
 
   reduction_bench() {
-    require(load_faults());
+    CUFAULT_REQUIRE(load_faults());
     warm_up(r);
     fill(ones, 1);
     fill(x, 1);
     for (const auto mode : {CUBLAS_POINTER_MODE_HOST, CUBLAS_POINTER_MODE_DEVICE}) {
       float* const result = result_in(mode);
       for (const reduction& what : reductions)
-        require(what.call(r.handle, x, ones, result));  // loads its kernels
+        CUFAULT_REQUIRE(what.call(r.handle, x, ones, result));  // loads its kernels
     }
-    require(cudaStreamSynchronize(r.stream));
+    CUFAULT_REQUIRE(cudaStreamSynchronize(r.stream));
   }
   /// Tells the handle, and says where results belong then.
   float* result_in(cublasPointerMode_t mode) {
-    require(cublasSetPointerMode(r.handle, mode));
+    CUFAULT_REQUIRE(cublasSetPointerMode(r.handle, mode));
     return mode == CUBLAS_POINTER_MODE_HOST ? &on_host : on_device;
   }
   void fill(float* vector, float value) const {
-    require(launch_fill(vector, elements, value, r.stream));
-    require(cudaStreamSynchronize(r.stream));
+    CUFAULT_REQUIRE(launch_fill(vector, elements, value, r.stream));
+    CUFAULT_REQUIRE(cudaStreamSynchronize(r.stream));
   }
 };
 
 /// One launch of the graph, on another vector and with the result poisoned.
-told_product replayed_reduction(reduction_bench& b, const reduction& what, float* result) {
+product_with_facts replayed_reduction(reduction_bench& b, const reduction& what, float* result) {
   const auto value = static_cast<float>(2 + fresh_seed() % 7);
   b.fill(b.x, value);
   put(result, {NAN});
+  const fact_map facts{{"replayed", std::string(what.name)}};
   product_result came_to{.waited = cudaGraphLaunch(b.r.executable, b.r.stream)};
   if (came_to.waited == cudaSuccess) came_to.waited = cudaDeviceSynchronize();
-  if (came_to.waited != cudaSuccess) return {came_to, what.name};
+  if (came_to.waited != cudaSuccess) return {came_to, facts};
   float found = NAN;
   came_to.waited = cudaMemcpy(&found, result, sizeof found, cudaMemcpyDefault);
   const float expected = value * what.of_ones;
   came_to.right = std::abs(found - expected) <= expected * 1e-5F;
-  return {came_to, what.name};
+  return {came_to, facts};
 }
 
 void capture_reductions(reduction_bench& b, cublasPointerMode_t pointers,
@@ -117,10 +118,10 @@ void capture_reductions(reduction_bench& b, cublasPointerMode_t pointers,
   for (const reduction& what : reductions) {
     begin(b.r, mode);
     const cublasStatus_t status =
-        observe_call(what.name, [&] { return what.call(b.r.handle, b.x, b.ones, result); });
+        observe_call({what.name}, [&] { return what.call(b.r.handle, b.x, b.ones, result); });
     if (!end(b.r) || status != CUBLAS_STATUS_SUCCESS) continue;
-    if (observe(cudaGraphInstantiate(&b.r.executable, b.r.graph)) == cudaSuccess)
-      observe(replayed_reduction(b, what, result));
+    if (CUFAULT_OBSERVE(cudaGraphInstantiate(&b.r.executable, b.r.graph)) == cudaSuccess)
+      CUFAULT_OBSERVE_AS("cudaGraphLaunch", "reduction", replayed_reduction(b, what, result));
   }
 }
 
@@ -128,30 +129,30 @@ void capture_reductions(reduction_bench& b, cublasPointerMode_t pointers,
 
 struct lt_bench {
   recording r;
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   lt_problem known{small_extents};
   lt_problem unknown{product_extents{.m = 128, .n = 96, .k = 160}};
 
   explicit lt_bench(unsigned stream_flags = cudaStreamNonBlocking) : r(small_extents, stream_flags) {
-    require(lt_product(light));  // loads the kernel of the known problem
+    CUFAULT_REQUIRE(lt_product(lt));  // loads the kernel of the known problem
   }
 };
 
 cublasStatus_t captured_lt_matmul(lt_bench& b) {
-  const cublasStatus_t status = b.known.multiply(b.light, b.r.on, nullptr, 0, b.r.stream);
+  const cublasStatus_t status = b.known.multiply(b.lt, b.r.on, nullptr, 0, b.r.stream);
   b.r.captured = status == CUBLAS_STATUS_SUCCESS;
   return status;
 }
 
 void ask_both(lt_bench& b) {
-  observe_call("cublasLtMatmulAlgoGetHeuristic (unknown)", [&] { return b.unknown.heuristic(b.light); });
-  observe_call("cublasLtMatmulAlgoGetHeuristic (known)", [&] { return b.known.heuristic(b.light); });
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "unknown", b.unknown.heuristic(b.lt));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "known", b.known.heuristic(b.lt));
 }
 
 void ask_then_capture(lt_bench& b) {
   ask_both(b);
   begin(b.r);
-  observe(captured_lt_matmul(b));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "captured", captured_lt_matmul(b));
   end_and_replay(b.r);
 }
 
@@ -178,13 +179,13 @@ product_result autotuned_at_once(recording& r) {
 void warm_up_where_there_is_autotuning(recording& r) {
   warm_up(r);
   int version = 0;
-  require(cublasGetVersion(r.handle, &version));
+  CUFAULT_REQUIRE(cublasGetVersion(r.handle, &version));
   if (version < 130000) throw not_provoked("CUBLAS_GEMM_AUTOTUNE needs cuBLAS 13.0 or newer");
 }
 
 void capture_autotuned(recording& r) {
   begin(r);
-  observe(autotuned_gemm(r));
+  CUFAULT_OBSERVE_AS("cublasGemmEx", "autotune_unchecked", autotuned_gemm(r));
   end_and_replay(r);
 }
 
@@ -194,7 +195,7 @@ void capture_autotuned(recording& r) {
 void change_alpha_on_host(recording& r) {
   float alpha = 2;
   begin(r);
-  observe(captured_sgemm(r, &alpha));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "captured_alpha_on_host", captured_sgemm(r, &alpha));
   const bool is_graph = end(r);
   alpha = 1;
   if (is_graph && r.captured) instantiate_and_replay(r);
@@ -203,11 +204,11 @@ void change_alpha_on_host(recording& r) {
 void change_alpha_on_device(recording& r) {
   float* const scalars = new_floats(2);
   put(scalars, {1, 0});
-  observe(cublasSetPointerMode(r.handle, CUBLAS_POINTER_MODE_DEVICE));
-  observe(multiply_at_once(r, scalars, scalars + 1));
+  CUFAULT_OBSERVE(cublasSetPointerMode(r.handle, CUBLAS_POINTER_MODE_DEVICE));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "eager_scalars_on_device", multiply_at_once(r, scalars, scalars + 1));
   put(scalars, {2, 0});
   begin(r);
-  observe(captured_sgemm(r, scalars, scalars + 1));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "captured_scalars_on_device", captured_sgemm(r, scalars, scalars + 1));
   const bool is_graph = end(r);
   put(scalars, {1, 0});
   if (is_graph && r.captured) instantiate_and_replay(r);
@@ -228,18 +229,18 @@ void multiply_beside(unsigned stream_flags, cudaStream_t theirs) {
   recording r(small_extents, stream_flags);
   warm_up(r);
   const cublasHandle_t other = new_handle();
-  require(cublasSetStream(other, theirs));
-  require(product(other));
+  CUFAULT_REQUIRE(cublasSetStream(other, theirs));
+  CUFAULT_REQUIRE(product(other));
   product_operands on;
-  require(prepare_product(fresh_seed(), &on, theirs));
-  require(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(prepare_product(fresh_seed(), &on, theirs));
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
   begin(r);
-  observe(captured_sgemm(r));
-  const cublasStatus_t status =
-      observe_call("cublasSgemm beside the capture", [&] { return sgemm(other, on); });
-  observe(captured_sgemm(r));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "captured", captured_sgemm(r));
+  const cublasStatus_t status = CUFAULT_OBSERVE_AS("cublasSgemm", "beside_the_capture", sgemm(other, on));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "captured", captured_sgemm(r));
   end_and_replay(r);
-  if (status == CUBLAS_STATUS_SUCCESS) observe(numbers_of_sgemm_beside());
+  if (status == CUBLAS_STATUS_SUCCESS)
+    CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product_beside", numbers_of_sgemm_beside());
 }
 
 constexpr unsigned blocking = cudaStreamDefault, non_blocking = cudaStreamNonBlocking;
@@ -253,8 +254,8 @@ void control(trial& t) {
   capture_and_replay(r);
   reduction_bench reducing;
   capture_reductions(reducing, CUBLAS_POINTER_MODE_DEVICE);
-  lt_bench light;
-  ask_then_capture(light);
+  lt_bench lt;
+  ask_then_capture(lt);
   multiply_beside(non_blocking, nullptr);
 }
 
@@ -271,7 +272,7 @@ void heuristic_within(trial& t, unsigned stream_flags) {
   lt_bench b(stream_flags);
   begin(b.r);
   ask_both(b);
-  observe(captured_lt_matmul(b));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "captured", captured_lt_matmul(b));
   end_and_replay(b.r);
 }
 
@@ -287,7 +288,7 @@ void tuning_call(trial& t) {
   recording r;
   warm_up_where_there_is_autotuning(r);
   // A call that tunes would take far longer than the same call afterwards: their times are in the record.
-  for (int i = 0; i < 2; ++i) observe(autotuned_at_once(r));
+  for (int i = 0; i < 2; ++i) CUFAULT_OBSERVE_AS("cublasGemmEx", "autotune_eager", autotuned_at_once(r));
 }
 
 void frozen_alpha(trial& t) {
@@ -306,7 +307,7 @@ void first_product(trial& t) {
   t.open_context();
   recording r;
   r.handle = new_handle();
-  require(cublasSetStream(r.handle, r.stream));
+  CUFAULT_REQUIRE(cublasSetStream(r.handle, r.stream));
   capture_and_replay(r);
 }
 
@@ -341,8 +342,8 @@ void tune_first(trial& t) {
   warm_up_where_there_is_autotuning(r);
   capture_autotuned(r);
   t.apply("the same call before the capture");
-  observe(autotuned_gemm(r));
-  require(cudaStreamSynchronize(r.stream));
+  CUFAULT_OBSERVE_AS("cublasGemmEx", "autotune_unchecked", autotuned_gemm(r));
+  CUFAULT_REQUIRE(cudaStreamSynchronize(r.stream));
   capture_autotuned(r);
 }
 
@@ -374,7 +375,7 @@ void capture_non_blocking(trial& t) {
 void multiply_elsewhere(trial& t) {
   t.open_context();
   cudaStream_t theirs = nullptr;
-  require(cudaStreamCreateWithFlags(&theirs, cudaStreamNonBlocking));
+  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&theirs, cudaStreamNonBlocking));
   multiply_beside(blocking, nullptr);
   t.apply("a non-blocking stream instead of the legacy stream for the other product");
   multiply_beside(blocking, theirs);
@@ -444,6 +445,10 @@ failure_case calls() {
   eager.against = "first_product";
 
   c.in_tier = {"control", "host_results", "device_results", "frozen_alpha", "legacy_stream"};
+  // What depends on a product or kernel being the first of its process has one of its own.
+  c.share_process_of({"control", "host_results", "device_results", "relaxed_mode", "frozen_alpha",
+                      "device_alpha", "new_capture", "legacy_stream", "capture_non_blocking",
+                      "multiply_elsewhere"});
   return c;
 }
 

@@ -16,6 +16,7 @@
 // What helps   Recommended: creating handles, and a first product, before the capture; the thread-local or the relaxed mode; a lock that
 //              keeps other threads out from begin to end. A lock round each call alone is reported not to help.
 #include "cases/capture/recording.hpp"
+#include "harness/kit/products.hpp"
 
 #include <array>
 #include <functional>
@@ -31,9 +32,9 @@ namespace {
 // ---- created while this thread captures ----
 
 void create_and_capture(recording& r) {
-  if (observe(cublasCreate(&r.handle)) != CUBLAS_STATUS_SUCCESS) return;
-  observe(cublasSetStream(r.handle, r.stream));
-  observe(captured_sgemm(r));
+  if (CUFAULT_OBSERVE(cublasCreate(&r.handle)) != CUBLAS_STATUS_SUCCESS) return;
+  CUFAULT_OBSERVE(cublasSetStream(r.handle, r.stream));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "captured", captured_sgemm(r));
 }
 
 void create_within(recording& r, cudaStreamCaptureMode mode) {
@@ -43,9 +44,9 @@ void create_within(recording& r, cudaStreamCaptureMode mode) {
 }
 
 void create_before(recording& r) {
-  observe(cublasCreate(&r.handle));
-  observe(cublasSetStream(r.handle, r.stream));
-  observe(multiply_at_once(r));
+  CUFAULT_OBSERVE(cublasCreate(&r.handle));
+  CUFAULT_OBSERVE(cublasSetStream(r.handle, r.stream));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "eager", multiply_at_once(r));
   capture_and_replay(r);
 }
 
@@ -83,16 +84,16 @@ class second_thread {
 
 void allocate(cublasHandle_t /*theirs*/) {
   void* memory = nullptr;
-  observe(cudaMalloc(&memory, 1 << 20));
+  CUFAULT_OBSERVE(cudaMalloc(&memory, 1 << 20));
 }
 
 void create(cublasHandle_t /*theirs*/) {
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
 }
 
 void destroy(cublasHandle_t theirs) {
-  observe(cublasDestroy(theirs));
+  CUFAULT_OBSERVE(cublasDestroy(theirs));
 }
 
 struct call_beside {
@@ -119,7 +120,7 @@ void capture_beside(const trial& t, recording& r, const call_beside& call, const
   };
   const auto multiply = [&] {
     const auto held = held_if(how.held == lock::of_each_call);
-    observe(captured_sgemm(r));
+    CUFAULT_OBSERVE_AS("cublasSgemm", "captured", captured_sgemm(r));
   };
   second_thread other(t.device());
   auto held = held_if(how.held == lock::of_the_capture);
@@ -154,7 +155,7 @@ void control(trial& t) {
   for (const call_beside& call : calls) other_thread_calls(call);
   create_before(r);
   for (const call_beside& call : calls) other_thread_calls(call);
-  observe(replay(r));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(r));
 }
 
 // ---- faults ----
@@ -179,7 +180,7 @@ void create_first(trial& t) {
   recording r;
   t.apply("create the handle and compute one product before the capture");
   create_before(r);
-  observe(replay(r));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(r));
 }
 
 void create_after(trial& t) {
@@ -194,7 +195,7 @@ void create_again(trial& t) {
   t.open_context();
   recording r;
   begin(r);
-  observe(cublasCreate(&r.handle));
+  CUFAULT_OBSERVE(cublasCreate(&r.handle));
   t.apply("cublasCreate again in the same capture");
   create_and_capture(r);
   end_and_replay(r);

@@ -12,7 +12,9 @@
 // What helps   Documented: cublasSetWorkspace before the capture, after cublasSetStream. The nodes, and what else they make impossible:
 //              capture.memory_nodes.
 #include "cases/capture/recording.hpp"
-#include "harness/squeeze.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/trial/observe.hpp"
 
 namespace cufault {
 namespace {
@@ -24,10 +26,10 @@ std::size_t taken_by_graphs(recording& r) {
   std::size_t with_one = 0;
   for (int i = 0; i < graphs; ++i) {
     begin(r);
-    require(captured_sgemm(r));
-    require(cudaStreamEndCapture(r.stream, &r.graph));
-    require(cudaGraphInstantiate(&r.executable, r.graph));
-    require(replay(r));
+    CUFAULT_REQUIRE(captured_sgemm(r));
+    CUFAULT_REQUIRE(cudaStreamEndCapture(r.stream, &r.graph));
+    CUFAULT_REQUIRE(cudaGraphInstantiate(&r.executable, r.graph));
+    CUFAULT_REQUIRE(replay(r));
     if (i == 0) with_one = free_device_memory();
   }
   const std::size_t with_all = free_device_memory();
@@ -52,8 +54,8 @@ status_record memory_of_graphs(trial& t, growth& g) {
   t.measure("taken by as many later graphs", static_cast<double>(taken), "bytes");
   constexpr std::size_t less_than_any_workspace = 1_MiB;
   return taken >= g.by_themselves + (graphs - 1) * less_than_any_workspace
-             ? status_record{"MEMORY_GROWS_WITH_EACH", -1}
-             : status_record{"MEMORY_STAYS_AS_ASKED", 0};
+             ? status_record{.status = "MEMORY_GROWS", .ok = false}
+             : status_record{};
 }
 
 // ---- control ----
@@ -61,14 +63,14 @@ status_record memory_of_graphs(trial& t, growth& g) {
 void control(trial& t) {
   t.open_context();
   growth g(t);
-  observe(memory_of_graphs(t, g));
+  CUFAULT_OBSERVE_AS("check.graph_memory", "", memory_of_graphs(t, g));
 }
 
 // ---- fault and remedy ----
 
 void without_workspace(trial& t, growth& g) {
-  observe(cublasSetStream(g.r.handle, g.r.stream));  // drops the caller's
-  observe(memory_of_graphs(t, g));
+  CUFAULT_OBSERVE(cublasSetStream(g.r.handle, g.r.stream));  // drops the caller's
+  CUFAULT_OBSERVE_AS("check.graph_memory", "", memory_of_graphs(t, g));
 }
 
 void many_graphs(trial& t) {
@@ -83,8 +85,8 @@ void set_workspace(trial& t) {
   without_workspace(t, g);
   t.apply("cublasSetWorkspace before the captures");
   give_workspace(g.r);
-  observe(memory_of_graphs(t, g));
-  observe(replay(g.r));
+  CUFAULT_OBSERVE_AS("check.graph_memory", "", memory_of_graphs(t, g));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(g.r));
 }
 
 // ---- the case ----

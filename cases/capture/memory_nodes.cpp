@@ -16,7 +16,8 @@
 // What helps   Documented: cublasSetWorkspace before the capture, after cublasSetStream. More products before the capture
 //              (pytorch#124250) and CUBLAS_WORKSPACE_CONFIG are reported not to, or not enough.
 #include "cases/capture/recording.hpp"
-#include "harness/squeeze.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/products.hpp"
 
 #include <fmt/format.h>
 
@@ -32,25 +33,31 @@ struct graph_nodes {
   std::size_t bytes = 0;  ///< that the allocations ask for
 };
 
+fact_map facts_of(const graph_nodes& found) {
+  return {{"allocation_nodes", static_cast<std::int64_t>(found.allocations)},
+          {"free_nodes", static_cast<std::int64_t>(found.frees)}};
+}
+
+/// No memory nodes are asked for.
 status_record record_of(const graph_nodes& found) {
-  if (found.allocations + found.frees == 0) return {"NO_MEMORY_NODES_AS_ASKED", 0};
-  return {"MEMORY_NODES", -1, fmt::format("{} that allocate, {} that free", found.allocations, found.frees)};
+  const bool none = found.allocations + found.frees == 0;
+  return {.status = none ? "" : "MEMORY_NODES", .ok = none, .facts = facts_of(found)};
 }
 
 graph_nodes nodes_of(cudaGraph_t graph) {
   std::size_t count = 0;
-  require(cudaGraphGetNodes(graph, nullptr, &count));
+  CUFAULT_REQUIRE(cudaGraphGetNodes(graph, nullptr, &count));
   std::vector<cudaGraphNode_t> nodes(count);
-  require(cudaGraphGetNodes(graph, nodes.data(), &count));
+  CUFAULT_REQUIRE(cudaGraphGetNodes(graph, nodes.data(), &count));
   graph_nodes found;
   for (const cudaGraphNode_t node : nodes) {
     cudaGraphNodeType type{};
-    require(cudaGraphNodeGetType(node, &type));
+    CUFAULT_REQUIRE(cudaGraphNodeGetType(node, &type));
     if (type == cudaGraphNodeTypeKernel) ++found.kernels;
     if (type == cudaGraphNodeTypeMemFree) ++found.frees;
     if (type != cudaGraphNodeTypeMemAlloc) continue;
     cudaMemAllocNodeParams asked{};
-    require(cudaGraphMemAllocNodeGetParams(node, &asked));
+    CUFAULT_REQUIRE(cudaGraphMemAllocNodeGetParams(node, &asked));
     ++found.allocations;
     found.bytes += asked.bytesize;
   }
@@ -61,25 +68,24 @@ graph_nodes nodes_of(cudaGraph_t graph) {
 status_record own_memory_nodes(recording& r) {
   void* memory = nullptr;
   begin(r);
-  require(cudaMallocAsync(&memory, 1_MiB, r.stream));
-  require(cudaFreeAsync(memory, r.stream));
-  require(cudaStreamEndCapture(r.stream, &r.graph));
+  CUFAULT_REQUIRE(cudaMallocAsync(&memory, 1_MiB, r.stream));
+  CUFAULT_REQUIRE(cudaFreeAsync(memory, r.stream));
+  CUFAULT_REQUIRE(cudaStreamEndCapture(r.stream, &r.graph));
   const graph_nodes found = nodes_of(r.graph);
   const bool as_captured = found.allocations == 1 && found.frees == 1 && found.bytes >= 1_MiB;
-  return as_captured ? status_record{"COUNTED_AS_ASKED", 0} : status_record{"MISCOUNTED", -1};
+  return {.status = as_captured ? "" : "MISCOUNTED", .ok = as_captured, .facts = facts_of(found)};
 }
 
 /// A graph with one product in it, and its nodes.
-graph_nodes capture_and_count(trial& t, recording& r) {
+void capture_and_count(trial& t, recording& r) {
   begin(r);
-  observe(captured_sgemm(r));
-  if (!end(r)) return {};
-  const graph_nodes found = observe(nodes_of(r.graph));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "captured", captured_sgemm(r));
+  if (!end(r)) return;
+  const graph_nodes found = CUFAULT_OBSERVE_AS("check.graph_memory_nodes", "", nodes_of(r.graph));
   t.measure("kernel nodes", static_cast<double>(found.kernels));
   t.measure("memory allocation nodes", static_cast<double>(found.allocations));
   t.measure("memory free nodes", static_cast<double>(found.frees));
   t.measure("bytes that the allocation nodes ask for", static_cast<double>(found.bytes), "bytes");
-  return found;
 }
 
 // ---- what a graph is used for ----
@@ -87,17 +93,18 @@ graph_nodes capture_and_count(trial& t, recording& r) {
 void as_child(recording& r) {
   cudaGraph_t parent = nullptr;
   cudaGraphNode_t node = nullptr;
-  require(cudaGraphCreate(&parent, 0));
-  if (observe(cudaGraphAddChildGraphNode(&node, parent, nullptr, 0, r.graph)) != cudaSuccess) return;
+  CUFAULT_REQUIRE(cudaGraphCreate(&parent, 0));
+  if (CUFAULT_OBSERVE(cudaGraphAddChildGraphNode(&node, parent, nullptr, 0, r.graph)) != cudaSuccess) return;
   r.graph = parent;
   instantiate_and_replay(r);
 }
 
 /// It is launched from the host, which such a graph allows too.
 void for_the_device(recording& r) {
-  if (observe(cudaGraphInstantiate(&r.executable, r.graph, cudaGraphInstantiateFlagDeviceLaunch)) ==
-      cudaSuccess)
-    observe(replay(r));
+  if (CUFAULT_OBSERVE_AS(
+          "cudaGraphInstantiate", "for_device_launch",
+          cudaGraphInstantiate(&r.executable, r.graph, cudaGraphInstantiateFlagDeviceLaunch)) == cudaSuccess)
+    CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(r));
 }
 
 void twice(recording& r) {
@@ -115,7 +122,7 @@ const std::array uses{use{"child_graph", "added to another graph", as_child},
 
 void capture_and_use(recording& r, const use& what) {
   begin(r);
-  observe(captured_sgemm(r));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "captured", captured_sgemm(r));
   if (end(r) && r.captured) what.make(r);
 }
 
@@ -124,7 +131,7 @@ void capture_and_use(recording& r, const use& what) {
 void control(trial& t) {
   t.open_context();
   recording r(long_extents);
-  observe(own_memory_nodes(r));
+  CUFAULT_OBSERVE_AS("check.graph_memory_nodes", "own_allocation", own_memory_nodes(r));
   warm_up(r);
   give_workspace(r);
   capture_and_count(t, r);
@@ -138,15 +145,8 @@ void without_workspace(trial& t, const product_extents& extents) {
   t.open_context();
   recording r(extents);
   warm_up(r);
-  const graph_nodes found = capture_and_count(t, r);
-  if (r.graph == nullptr) return;
-  instantiate_and_replay(r);
-  if (found.allocations == 0) return;
-  t.conclude(
-      "S0-6", true,
-      fmt::format("a captured cublasSgemm of {} x {} x {} records {} node(s) that allocate {} bytes of "
-                  "device memory beside its {} kernel(s)",
-                  extents.m, extents.n, extents.k, found.allocations, found.bytes, found.kernels));
+  capture_and_count(t, r);
+  if (r.graph != nullptr) instantiate_and_replay(r);
 }
 
 void used(trial& t, const use& what) {
@@ -187,7 +187,7 @@ void more_products_before(trial& t) {
   warm_up(r);
   capture_and_count(t, r);
   t.apply("ten products before the capture");
-  for (int i = 0; i < 10; ++i) require(multiply_at_once(r));
+  for (int i = 0; i < 10; ++i) CUFAULT_REQUIRE(multiply_at_once(r));
   capture_and_count(t, r);
   instantiate_and_replay(r);
 }
@@ -230,6 +230,7 @@ failure_case memory_nodes() {
           [&what](trial& t) { used_with_workspace(t, what); });
   }
   c.in_tier = {"control", "long_product", "child_graph", "set_workspace"};
+  c.share_process();
   return c;
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/trial.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/product.hpp"
 
 #include <cublas_v2.h>
@@ -31,10 +32,10 @@ struct recording {
 
   explicit recording(const product_extents& of = small_extents, unsigned stream_flags = cudaStreamNonBlocking)
       : extents(of) {
-    require(cudaStreamCreateWithFlags(&stream, stream_flags));
-    require(cudaMalloc(&block, product_bytes(extents)));
-    require(refresh());  // says where the operands are
-    require(cudaStreamSynchronize(stream));
+    CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, stream_flags));
+    CUFAULT_REQUIRE(cudaMalloc(&block, product_bytes(extents)));
+    CUFAULT_REQUIRE(refresh());  // says where the operands are
+    CUFAULT_REQUIRE(cudaStreamSynchronize(stream));
   }
   /// Fresh numbers and a poisoned C, on the stream, which must not be capturing.
   cudaError_t refresh() { return prepare_product(extents, block, fresh_seed(), &on, stream); }
@@ -66,23 +67,23 @@ inline product_result multiply_at_once(recording& r, const float* alpha = &one, 
 /// A handle on the stream, whose kernel for the product is loaded.
 inline void warm_up(recording& r) {
   r.handle = new_handle();
-  require(cublasSetStream(r.handle, r.stream));
-  require(multiply_at_once(r));
+  CUFAULT_REQUIRE(cublasSetStream(r.handle, r.stream));
+  CUFAULT_REQUIRE(multiply_at_once(r));
 }
 
 /// A workspace of the caller's, as large as is recommended for recent devices. For a handle that has its stream already.
 inline void give_workspace(recording& r) {
   constexpr std::size_t bytes = 32 << 20;
   void* workspace = nullptr;
-  require(cudaMalloc(&workspace, bytes));
-  observe(cublasSetWorkspace(r.handle, workspace, bytes));
+  CUFAULT_REQUIRE(cudaMalloc(&workspace, bytes));
+  CUFAULT_OBSERVE(cublasSetWorkspace(r.handle, workspace, bytes));
 }
 
 inline void begin(recording& r, cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) {
   r.graph = nullptr;
   r.executable = nullptr;
   r.captured = false;
-  require(cudaStreamBeginCapture(r.stream, mode));
+  CUFAULT_REQUIRE(cudaStreamBeginCapture(r.stream, mode));
 }
 
 inline cublasStatus_t captured_sgemm(recording& r, const float* alpha = &one, const float* beta = &zero) {
@@ -93,7 +94,7 @@ inline cublasStatus_t captured_sgemm(recording& r, const float* alpha = &one, co
 
 /// Ends the capture, which an invalidated one needs too. Whether there is a graph.
 inline bool end(recording& r) {
-  return observe(cudaStreamEndCapture(r.stream, &r.graph)) == cudaSuccess;
+  return CUFAULT_OBSERVE(cudaStreamEndCapture(r.stream, &r.graph)) == cudaSuccess;
 }
 
 /// One launch of the graph, on fresh numbers.
@@ -104,7 +105,8 @@ inline product_result replay(recording& r) {
 }
 
 inline void instantiate_and_replay(recording& r) {
-  if (observe(cudaGraphInstantiate(&r.executable, r.graph)) == cudaSuccess) observe(replay(r));
+  if (CUFAULT_OBSERVE(cudaGraphInstantiate(&r.executable, r.graph)) == cudaSuccess)
+    CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(r));
 }
 
 /// Runs the graph where there is one with the product in it.
@@ -115,7 +117,7 @@ inline void end_and_replay(recording& r) {
 /// One product, from the first call of the capture to the numbers.
 inline void capture_and_replay(recording& r) {
   begin(r);
-  observe(captured_sgemm(r));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "captured", captured_sgemm(r));
   end_and_replay(r);
 }
 

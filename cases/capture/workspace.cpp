@@ -17,7 +17,8 @@
 // What helps   A workspace that outlives the last replay; or capturing again in the workspace that there is. For the handle, which
 //              here need not, the same.
 #include "cases/capture/recording.hpp"
-#include "harness/squeeze.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/products.hpp"
 #include "kernels/faults.hpp"
 
 #include <algorithm>
@@ -35,18 +36,18 @@ constexpr float untouched = -12345;
 float* memory_from(stream_ordered_memory& pool) {
   void* const memory = pool.allocate(piece);
   if (memory == nullptr) throw setup_failed("the pool has no memory for a workspace");
-  require(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
   return static_cast<float*>(memory);
 }
 
 void put_numbers(float* memory) {
-  require(launch_fill(memory, workspace_floats, untouched, nullptr));
-  require(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(launch_fill(memory, workspace_floats, untouched, nullptr));
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
 }
 
 std::size_t overwritten(const float* memory) {
   std::vector<float> now(workspace_floats);
-  require(cudaMemcpy(now.data(), memory, workspace_bytes, cudaMemcpyDefault));
+  CUFAULT_REQUIRE(cudaMemcpy(now.data(), memory, workspace_bytes, cudaMemcpyDefault));
   return static_cast<std::size_t>(
       std::count_if(now.begin(), now.end(), [](float f) { return f != untouched; }));
 }
@@ -59,7 +60,7 @@ struct worker {
   /// Proves that the graph computes in there.
   void capture_in(float* workspace) {
     memory = workspace;
-    observe(cublasSetWorkspace(r.handle, memory, workspace_bytes));
+    CUFAULT_OBSERVE(cublasSetWorkspace(r.handle, memory, workspace_bytes));
     put_numbers(memory);
     capture_and_replay(r);
     if (r.executable != nullptr && overwritten(memory) == 0)
@@ -71,7 +72,7 @@ struct worker {
 struct pool_worker : worker {
   stream_ordered_memory pool;
   explicit pool_worker(int device) : pool(device) {
-    require(load_faults());
+    CUFAULT_REQUIRE(load_faults());
     warm_up(r);
     capture_in(memory_from(pool));
   }
@@ -86,7 +87,7 @@ struct pool_worker : worker {
   void give_back() {
     const std::uint64_t before = pool.reserved_bytes();
     pool.release(memory);
-    require(cudaDeviceSynchronize());
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());
     pool.trim();
     if (pool.reserved_bytes() >= before)
       throw not_provoked("trimming the pool gave nothing back to the device");
@@ -102,7 +103,8 @@ product_result numbers_of_another_owner(trial& t, const float* theirs) {
 
 void replay_beside_another_owner(trial& t, worker& w, float* theirs) {
   put_numbers(theirs);
-  if (observe(replay(w.r)).waited == cudaSuccess) observe(numbers_of_another_owner(t, theirs));
+  if (CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(w.r)).waited == cudaSuccess)
+    CUFAULT_OBSERVE_AS("check.memory_unchanged", "", numbers_of_another_owner(t, theirs));
 }
 
 /// Replays while the owner of some memory writes to it.
@@ -110,11 +112,11 @@ product_result replay_while_written(trial& t, worker& w, float* theirs) {
   constexpr int rounds = 10;
   constexpr unsigned written_ms = 30;
   cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   int wrong = 0;
   product_result worst{.right = true};
   for (int i = 0; i < rounds && worst.waited == cudaSuccess; ++i) {
-    require(launch_scribble(theirs, workspace_bytes, written_ms, stream));
+    CUFAULT_REQUIRE(launch_scribble(theirs, workspace_bytes, written_ms, stream));
     const product_result result = replay(w.r);
     if (result.ok()) continue;
     ++wrong;
@@ -131,9 +133,9 @@ void control(trial& t) {
   pool_worker w(t.device());
   float* const theirs = memory_from(w.pool);
   replay_beside_another_owner(t, w, theirs);
-  observe(replay_while_written(t, w, theirs));
-  observe(cudaGraphExecDestroy(w.r.executable));
-  observe(cublasDestroy(w.r.handle));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "workspace_written_meanwhile", replay_while_written(t, w, theirs));
+  CUFAULT_OBSERVE(cudaGraphExecDestroy(w.r.executable));
+  CUFAULT_OBSERVE(cublasDestroy(w.r.handle));
 }
 
 // ---- faults ----
@@ -148,14 +150,14 @@ void handed_on_and_written(trial& t) {
   t.open_context();
   pool_worker w(t.device());
   float* const theirs = w.hand_on();  // not in the call: a hang in there would be taken for one of a replay
-  observe(replay_while_written(t, w, theirs));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "workspace_written_meanwhile", replay_while_written(t, w, theirs));
 }
 
 void given_back(trial& t) {
   t.open_context();
   pool_worker w(t.device());
   w.give_back();
-  observe(replay(w.r));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(w.r));
 }
 
 void freed(trial& t) {
@@ -163,10 +165,10 @@ void freed(trial& t) {
   worker w;
   warm_up(w.r);
   void* memory = nullptr;
-  require(cudaMalloc(&memory, workspace_bytes));
+  CUFAULT_REQUIRE(cudaMalloc(&memory, workspace_bytes));
   w.capture_in(static_cast<float*>(memory));
-  observe(cudaFree(memory));
-  observe(replay(w.r));
+  CUFAULT_OBSERVE(cudaFree(memory));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(w.r));
 }
 
 void handle_destroyed(trial& t) {
@@ -174,8 +176,8 @@ void handle_destroyed(trial& t) {
   recording r(long_extents);
   warm_up(r);
   capture_and_replay(r);
-  observe(cublasDestroy(r.handle));
-  observe(replay(r));
+  CUFAULT_OBSERVE(cublasDestroy(r.handle));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(r));
 }
 
 void per_thread_stream(trial& t) {
@@ -183,11 +185,11 @@ void per_thread_stream(trial& t) {
   recording r(long_extents);
   warm_up(r);
   void* memory = nullptr;
-  require(cudaMalloc(&memory, workspace_bytes));
+  CUFAULT_REQUIRE(cudaMalloc(&memory, workspace_bytes));
   for (cudaStream_t const stream : {cudaStreamPerThread, r.stream}) {
-    observe(cublasSetStream(r.handle, stream));
-    for (int i = 0; i < 2; ++i) observe(cublasSetWorkspace(r.handle, memory, workspace_bytes));
-    observe(product(r.handle));
+    CUFAULT_OBSERVE(cublasSetStream(r.handle, stream));
+    for (int i = 0; i < 2; ++i) CUFAULT_OBSERVE(cublasSetWorkspace(r.handle, memory, workspace_bytes));
+    CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(r.handle));
   }
 }
 
@@ -197,11 +199,11 @@ void keep_workspace(trial& t) {
   t.open_context();
   t.apply("give the workspace back after the last replay, when graph and handle have let go of it");
   pool_worker w(t.device());
-  observe(replay(w.r));
-  observe(cudaGraphExecDestroy(w.r.executable));
-  observe(cublasSetStream(w.r.handle, w.r.stream));  // brings the library's own back
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(w.r));
+  CUFAULT_OBSERVE(cudaGraphExecDestroy(w.r.executable));
+  CUFAULT_OBSERVE(cublasSetStream(w.r.handle, w.r.stream));  // brings the library's own back
   w.give_back();
-  observe(multiply_at_once(w.r));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "eager", multiply_at_once(w.r));
 }
 
 void keep_handle(trial& t) {
@@ -210,8 +212,8 @@ void keep_handle(trial& t) {
   t.apply("destroy the handle after the last replay");
   warm_up(r);
   capture_and_replay(r);
-  observe(replay(r));
-  observe(cublasDestroy(r.handle));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(r));
+  CUFAULT_OBSERVE(cublasDestroy(r.handle));
 }
 
 void capture_again(trial& t) {
@@ -230,7 +232,7 @@ void another_workspace(trial& t) {
   float* const theirs = w.hand_on();
   replay_beside_another_owner(t, w, theirs);
   t.apply("cublasSetWorkspace with other memory; the same graph");
-  observe(cublasSetWorkspace(w.r.handle, memory_from(w.pool), workspace_bytes));
+  CUFAULT_OBSERVE(cublasSetWorkspace(w.r.handle, memory_from(w.pool), workspace_bytes));
   replay_beside_another_owner(t, w, theirs);
 }
 

@@ -11,6 +11,7 @@
 //              nothing to clear. That the driver does use CUDA_CACHE_PATH the control shows: files appear in it.
 // What helps   Recommended: remove the cache, or own it.
 #include "cases/environment/other_code.hpp"
+#include "harness/kit/products.hpp"
 
 #include <unistd.h>
 
@@ -26,9 +27,9 @@ namespace fs = std::filesystem;
 void work(trial& t, const fs::path& cache) {
   setenv("CUDA_CACHE_PATH", cache.c_str(), 1);
   const code_library ptx_only(code_as_ptx);
-  observe(cudaSetDevice(t.device()));
+  CUFAULT_OBSERVE(cudaSetDevice(t.device()));
   create_and_multiply();
-  observe(ptx_only.run());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());
 }
 
 fs::path own_place(trial& t) {

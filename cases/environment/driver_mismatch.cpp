@@ -16,6 +16,7 @@
 // Runs without a GPU, but for the compat folder and the arms that show remedies. CUFAULT_COMPAT_DIR names a
 // compat folder.
 #include "cases/environment/other_driver.hpp"
+#include "harness/kit/products.hpp"
 
 #include <algorithm>
 
@@ -46,23 +47,22 @@ void need_compat() {
 // ---- faults ----
 
 void compat_in_front(trial& t) {
-  if (!in_twin()) need_compat();
+  if (!in_counterpart()) need_compat();
   int devices = 0, version = 0;
-  observe(cudaGetDeviceCount(&devices));
+  CUFAULT_OBSERVE(cudaGetDeviceCount(&devices));
   create_and_multiply();
   if (cudaDriverGetVersion(&version) == cudaSuccess)
     t.measure("CUDA version of the driver's library", version);
 }
 
 /// Each in a process of its own, since a runtime asks its driver once. The stand-in has no devices: one that is accepted gives
-/// cudaErrorNoDevice. The rule is that a driver of the runtime's own major version, or of a later one, is accepted; S1-12 is about
-/// the former, the others are measured beside it. With a runtime of minor version 0 none can be a little older. Injected, the
-/// machine's own driver says it has none.
+/// cudaErrorNoDevice. The rule is that a driver of the runtime's own major version, or of a later one, is accepted; S1-12 is
+/// about exceptions. With a runtime of minor version 0 none can be a little older. Injected, the machine's own driver says it has none.
 void drivers_of_many_versions(trial& t) {
   constexpr int major = CUDART_VERSION / 1000 * 1000;
   for (const int version : {major - 1000, major - 910, major, major + 10, major + 90, major + 1000}) {
     t.in_forked_child([&] {
-      if (in_twin()) {
+      if (in_counterpart()) {
         set_rules(fmt::format(
             R"({{"rules": [{{"driver_version": {}}}, {{"function": "cuInit", "return": "NO_DEVICE"}}]}})",
             version));
@@ -70,10 +70,12 @@ void drivers_of_many_versions(trial& t) {
         setenv("CUFAULT_FAKE_DRIVER_VERSION", std::to_string(version).c_str(), 1);
       }
       int devices = 0;
-      const cudaError_t counted = observe(cudaGetDeviceCount(&devices));
+      const cudaError_t counted = CUFAULT_OBSERVE(cudaGetDeviceCount(&devices));
       const bool accepted = counted == cudaErrorNoDevice;
       const std::string driver = fmt::format("{} that says {}", driver_here(), cuda_version(version));
       t.measure(fmt::format("{}: accepted", driver), accepted ? 1 : 0);
+      t.measure("drivers accepted or refused against the rule of versions",
+                accepted == (version >= major) ? 0 : 1);
     });
   }
 }
@@ -120,7 +122,7 @@ failure_case driver_mismatch() {
       first_calls_of_an_older_driver, need::host, older, {"S0-1", "S1-15"});
   add("many_versions", arm_kind::fault,
       "stand-in drivers, without devices, that say they are older and newer than the runtime",
-      drivers_of_many_versions, need::host, with_driver("fake"));
+      drivers_of_many_versions, need::host, with_driver("fake"), {"S1-12"});
   add("compat_in_front", arm_kind::fault, "the toolkit's compat folder is found before the driver",
       compat_in_front, need::gpu, compat, {"S0-1"});
 

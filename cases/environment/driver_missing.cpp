@@ -9,21 +9,13 @@
 // What helps   A driver that is new enough; dropping the stubs folder from LD_LIBRARY_PATH before the process starts.
 //              Retrying, resetting and changing LD_LIBRARY_PATH from inside are measured as dead ends. Said not to help
 //              either, and not measured yet: the toolkit installed again, older or newer; no arm installs anything.
-// Runs without a GPU, but for the arms that show the remedies and the injected twins. no_driver has no twin: it is the loader that
+// Runs without a GPU, but for the arms that show the remedies and the injected counterparts. no_driver has no counterpart: it is the loader that
 // fails, before there is a driver's call.
 #include "cases/environment/other_driver.hpp"
+#include "harness/kit/products.hpp"
 
 namespace cufault {
 namespace {
-
-/// The driver's half of S1-13; environment/without_toolkit has the toolkit's.
-void too_old_for_the_runtime(trial& t) {
-  const cudaError_t counted = first_calls();
-  t.conclude("S1-13", counted == cudaErrorInsufficientDriver,
-             fmt::format("a runtime of CUDA {} on {} that says 11.4: {}", cuda_version(CUDART_VERSION),
-                         driver_here(), record_of(counted).name));
-  compare_versions(t);
-}
 
 void change_the_path_from_inside(trial& t) {
   first_calls();
@@ -60,7 +52,8 @@ failure_case driver_missing() {
   add("stub_code", arm_kind::fault, "a stand-in libcuda whose cuInit returns 34", first_calls_fail,
       need::host, with_driver("fake", stub_code), {"S0-2"});
   add("driver_too_old", arm_kind::fault, "a stand-in libcuda that says it is CUDA 11.4",
-      too_old_for_the_runtime, need::host, with_driver("fake", old_driver), {"S0-1", "S1-13", "S1-15"});
+      first_calls_of_an_older_driver, need::host, with_driver("fake", old_driver),
+      {"S0-1", "S1-13", "S1-15"});
 
   add("find_the_driver", arm_kind::remedy, "start again with the machine's driver in place of none",
       restore_the_path, need::gpu, with_driver("none"));

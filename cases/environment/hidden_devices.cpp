@@ -12,6 +12,7 @@
 //              is not measured yet.
 // One arm and a control run without a GPU.
 #include "cases/environment/other_driver.hpp"
+#include "harness/kit/products.hpp"
 
 namespace cufault {
 namespace {
@@ -44,7 +45,7 @@ void devices_visible(trial& t) {
 
 /// From inside: for an arm's environment an empty value means no variable.
 void set_to_nothing(trial&) {
-  if (!in_twin()) setenv(variable, "", 1);
+  if (!in_counterpart()) setenv(variable, "", 1);
   first_calls();
 }
 

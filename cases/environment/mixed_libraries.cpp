@@ -15,13 +15,15 @@
 // What helps   Recommended: no foreign folder in LD_LIBRARY_PATH; the right libcublasLt loaded first, by LD_PRELOAD or dlopen;
 //              an older pair, whole. RUNPATH and RPATH on the executable are measured as dead ends, and RPATH on one that
 //              asks for cuBLASLt itself as a remedy. Said not to help: the framework installed again; not measured yet.
-// The foreign cuBLASLt is a made-up one (harness/plain_program), which lacks nearly every function, and so needs no GPU; or that
+// The foreign cuBLASLt is a made-up one (cases/environment/fixtures/plain_program), which lacks nearly every function, and so needs no GPU; or that
 // of a second pair (CUFAULT_OTHER_CUBLAS). The programs are linked in the ordinary way, to the cuBLAS that this was built with. No arm
-// has an injected twin: it is the loader that fails.
+// has an injected counterpart: it is the loader that fails.
 #include "cases/environment/other_driver.hpp"
-#include "harness/beside.hpp"
-#include "harness/process.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/system/bundled_file.hpp"
+#include "harness/system/process.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -63,15 +65,8 @@ std::string cublas_version(int number) {
 }
 
 /// The libcublas of one pair with the libcublasLt of another.
-struct mixture {
-  cublas_paths files;
-  std::string name;
-};
-
-mixture mixture_of(const pair_of_libraries& cublas, const pair_of_libraries& cublaslt) {
-  return {{cublas.files.cublas, cublaslt.files.cublaslt},
-          fmt::format("cuBLAS {} with the cuBLASLt of {}", cublas_version(cublas.version),
-                      cublas_version(cublaslt.version))};
+cublas_paths mixture_of(const pair_of_libraries& cublas, const pair_of_libraries& cublaslt) {
+  return {cublas.files.cublas, cublaslt.files.cublaslt};
 }
 
 struct pairs {
@@ -83,8 +78,8 @@ struct pairs {
 /// driver. None of them knows of a cuBLAS.
 std::string asked_for_versions() {
   int runtime = 0, driver = 0;
-  require(cudaRuntimeGetVersion(&runtime));
-  require(cudaDriverGetVersion(&driver));
+  CUFAULT_REQUIRE(cudaRuntimeGetVersion(&runtime));
+  CUFAULT_REQUIRE(cudaDriverGetVersion(&driver));
   return fmt::format("built with CUDA {}, runtime {}, driver {}", cuda_version(CUDART_VERSION),
                      cuda_version(runtime), cuda_version(driver));
 }
@@ -96,9 +91,9 @@ std::function<void(trial&)> with_pairs(int count, std::function<void(trial&, con
       return fmt::format("CUFAULT_PAIR_{}_{}", pair, what);
     };
     if (const int pair = t.stage(); pair < count) {
-      require(load_cublas(pair == 0 ? t.libraries() : trial::other_libraries()));
+      CUFAULT_REQUIRE(load_cublas(pair == 0 ? t.libraries() : trial::other_libraries()));
       int version = 0;
-      require(cublasGetVersion(nullptr, &version));
+      CUFAULT_REQUIRE(cublasGetVersion(nullptr, &version));
       t.continue_in_new_process({{named(pair, "CUBLAS"), bound_cublas().cublas},
                                  {named(pair, "CUBLASLT"), bound_cublas().cublaslt},
                                  {named(pair, "VERSION"), std::to_string(version)},
@@ -127,11 +122,9 @@ void need_two_majors(const pairs& p) {
                     p.ours.version, p.other.version));
 }
 
-constexpr const char* made_up = "a made-up libcublasLt that lacks nearly every function";
-
 /// It has the name and the symbol version of that major.
 fs::path foreign_cublaslt(int major) {
-  fs::path file = beside_program("foreign_lt") / fmt::format("libcublasLt.so.{}", major);
+  fs::path file = bundled_file("foreign_lt") / fmt::format("libcublasLt.so.{}", major);
   if (!fs::exists(file))
     throw not_provoked(
         fmt::format("there is no lib/cufault/foreign_lt/libcublasLt.so.{} beside this program", major));
@@ -166,7 +159,7 @@ programs beside_right_pair(const trial& t, const pairs& p, need where) {
                {}};
   for (const char* name :
        {"plain_program", "plain_program_runpath", "plain_program_rpath", "plain_program_rpath_lt"}) {
-    const fs::path program = beside_program(name);
+    const fs::path program = bundled_file(name);
     if (program.empty())
       throw not_provoked(
           fmt::format("there is no lib/cufault/{} beside this program: the toolkit that it was built "
@@ -195,10 +188,14 @@ struct program_result {
   friend status_record record_of(const program_result& result) {
     if (!result.loader.ok()) return record_of(result.loader);
     if (result.process.how == ending::signalled)
-      return {fmt::format("SIG{}", sigabbrev_np(result.process.signal)), result.process.signal};
+      return {.status = status_crashed,
+              .ok = false,
+              .facts = {{"signal", fmt::format("SIG{}", sigabbrev_np(result.process.signal))}}};
     if (result.process.exit_code != 0)
-      return {fmt::format("EXIT_{}", result.process.exit_code), result.process.exit_code};
-    return result.product ? record_of(*result.product) : record_of(result.loader);
+      return {.status = status_exited,
+              .ok = false,
+              .facts = {{"exit_code", std::int64_t{result.process.exit_code}}}};
+    return result.product ? record_of(*result.product) : status_record{};
   }
 };
 
@@ -296,118 +293,76 @@ product_result product_of_halves(cublasHandle_t handle) {
   return result;
 }
 
-/// Observes the work with the pair that is bound, and returns what was seen. Says before each call which it will be.
-std::vector<status_record> every_kind_of_product(const std::function<void(std::string_view)>& before =
-                                                     [](std::string_view) {}) {
-  std::vector<status_record> seen;
-  const auto succeeds = [&](const auto& status) {
-    seen.push_back(record_of(status));
-    return seen.back().value == 0;
+/// Observes the work with the pair that is bound. Returns the first failing status, or nothing.
+std::string every_kind_of_product() {
+  std::string failed;
+  const auto succeeds = [&](const auto& result) {
+    const status_record seen = record_of(result);
+    if (!seen.ok && failed.empty()) failed = seen.text();
+    return seen.ok;
   };
   cublasHandle_t handle = nullptr;
-  before("cublasCreate");
-  if (succeeds(observe(cublasCreate(&handle)))) {
-    before("the first product");
-    succeeds(observe(product(handle)));
-    before("the product of halves");
-    succeeds(observe(product_of_halves(handle)));
-    before("cublasDestroy");
-    succeeds(observe(cublasDestroy(handle)));
+  if (succeeds(CUFAULT_OBSERVE(cublasCreate(&handle)))) {
+    succeeds(CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle)));
+    succeeds(CUFAULT_OBSERVE_AS("cublasGemmEx", "fp16", product_of_halves(handle)));
+    succeeds(CUFAULT_OBSERVE(cublasDestroy(handle)));
   }
-  cublasLtHandle_t light = nullptr;
-  before("cublasLtCreate");
-  if (succeeds(observe(cublasLtCreate(&light)))) {
-    before("the product by cublasLtMatmul");
-    succeeds(observe(lt_product(light)));
-    before("cublasLtDestroy");
-    succeeds(observe(cublasLtDestroy(light)));
+  cublasLtHandle_t lt = nullptr;
+  if (succeeds(CUFAULT_OBSERVE(cublasLtCreate(&lt)))) {
+    succeeds(CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt)));
+    succeeds(CUFAULT_OBSERVE(cublasLtDestroy(lt)));
   }
-  return seen;
+  return failed;
 }
 
 // ---- what was seen ----
 
-// S1-14 holds where a process ends while it runs, by the loader too, and where numbers are wrong. It does not where the loader
-// refuses to load something, nor with a status. S1-16 holds where the words name cuBLASLt.
-
-void conclude_on_words(trial& t, const std::string& words) {
-  t.conclude("S1-16", words.find("libcublasLt") != std::string::npos, words);
+/// What a user reads where something fails: the loader's words, or a status.
+void note_words(trial& t, const std::string& words) {
+  if (!words.empty()) t.note("words", words);
 }
 
-std::string status_alone(const status_record& failed) {
-  return fmt::format("{} alone; the library's log was not read", failed.name);
+std::string status_alone(const std::string& failed) {
+  return failed.empty() ? failed : failed + " alone; the library's log was not read";
 }
 
-/// Should the process end in the next observed call.
-void foresee_the_end_in(trial& t, const std::string& name, std::string_view call) {
-  t.foresee("S1-14", true,
-            fmt::format("{}: the process ended in {}, which gave neither a status nor numbers", name, call));
+void work_and_note_words(trial& t) {
+  note_words(t, status_alone(every_kind_of_product()));
 }
 
-void conclude_on_refused(trial& t, const std::string& name, const load_result& refused) {
-  const std::string words = without_folders(refused.words);
-  t.conclude("S1-14", false, fmt::format("{}: the loader refused to load it: {}", name, words));
-  conclude_on_words(t, words);
-}
-
-void conclude_on_calls(trial& t, const std::string& name, const std::vector<status_record>& seen) {
-  const auto failed =
-      std::find_if(seen.begin(), seen.end(), [](const status_record& s) { return s.value != 0; });
-  const auto wrong = std::find_if(seen.begin(), seen.end(),
-                                  [](const status_record& s) { return s.name == "WRONG_NUMBERS"; });
-  const std::string what =
-      failed == seen.end()  ? fmt::format("none of {} calls failed, and the numbers were right", seen.size())
-      : wrong == seen.end() ? failed->name
-                            : wrong->name;
-  t.conclude("S1-14", wrong != seen.end(), fmt::format("{}: {}", name, what));
-  if (failed != seen.end()) conclude_on_words(t, status_alone(*failed));
-}
-
-void conclude_on_program(trial& t, const std::string& name, const program_result& result) {
+void note_words_of(trial& t, const program_result& result) {
+  if (!result.loader.ok()) t.measure("main had begun", result.started ? 1 : 0);
   const status_record seen = record_of(result);
-  const bool ended_by_loader = !result.loader.ok();
-  const std::string what = ended_by_loader
-                               ? fmt::format("the loader {}: {}",
-                                             result.started ? "ended the program after main had begun"
-                                                            : "did not let the program begin",
-                                             result.loader.words)
-                           : seen.value == 0 ? "no failure: " + seen.name
-                                             : seen.name;
-  const bool as_claimed = ended_by_loader
-                              ? result.started
-                              : result.process.how == ending::signalled || seen.name == "WRONG_NUMBERS";
-  t.conclude("S1-14", as_claimed, fmt::format("{}: {}", name, what));
-  if (seen.value != 0) conclude_on_words(t, ended_by_loader ? result.loader.words : status_alone(seen));
+  note_words(t, !result.loader.ok() ? result.loader.words : seen.ok ? "" : status_alone(seen.text()));
 }
 
-/// S1-15, with a mixture bound.
-void conclude_on_versions(trial& t, const pairs& p, const std::string& name) {
+/// Does comparing the versions that a program can ask for find the mixture that is bound?
+void measure_versions(trial& t, const pairs& p) {
   const std::string versions = asked_for_versions();
   int cublas = 0;
-  require(cublasGetVersion(nullptr, &cublas));
-  const bool differ = versions != p.versions;
-  t.conclude("S1-15", differ,
-             fmt::format("{} with the right pair, {} with {}; cublasGetVersion says {} and {}", p.versions,
-                         differ ? versions : "and the same", name, cublas_version(p.ours.version),
-                         cublas_version(cublas)));
+  CUFAULT_REQUIRE(cublasGetVersion(nullptr, &cublas));
+  t.measure("versions that differ from those with the right pair", versions == p.versions ? 0 : 1);
+  t.note("versions",
+         fmt::format("{} with the right pair, {} here; cublasGetVersion says {} and {}", p.versions, versions,
+                     cublas_version(p.ours.version), cublas_version(cublas)));
 }
 
 // ---- controls ----
 
 void linked_to_the_right_ones(trial& t, const pairs& p, need where) {
   const programs all = beside_right_pair(t, p, where);
-  observe(run_program(all, {.search = {all.folder}}));
+  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {all.folder}}));
 }
 
 void right_pair_answers(trial&, const pairs& p) {
-  observe(load_cublas(p.ours.files));
+  CUFAULT_OBSERVE_AS("load.cublas", "", load_cublas(p.ours.files));
   int major = 0;
-  observe(cublasGetProperty(MAJOR_VERSION, &major));
+  CUFAULT_OBSERVE(cublasGetProperty(MAJOR_VERSION, &major));
 }
 
 void right_pair_multiplies(trial& t, const pairs& p) {
   t.open_context();
-  observe(load_cublas(p.ours.files));
+  CUFAULT_OBSERVE_AS("load.cublas", "", load_cublas(p.ours.files));
   every_kind_of_product();
 }
 
@@ -415,14 +370,14 @@ void right_pair_multiplies(trial& t, const pairs& p) {
 
 void foreign_is_first(trial& t, const pairs& p, need where) {
   const programs all = beside_right_pair(t, p, where);
-  conclude_on_program(t, made_up, observe(run_program(all, foreign_first(all))));
+  note_words_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, foreign_first(all))));
 }
 
 void foreign_is_first_bound_at_start(trial& t, const pairs& p) {
   const programs all = beside_right_pair(t, p, need::host);
   start_of_program start = foreign_first(all);
   start.bind_now = true;
-  conclude_on_program(t, fmt::format("{}, with LD_BIND_NOW=1", made_up), observe(run_program(all, start)));
+  note_words_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start)));
 }
 
 /// The name is right, the symbol version is not.
@@ -431,48 +386,43 @@ void foreign_of_another_major(trial& t, const pairs& p) {
   const int major = p.ours.major(), other_major = major == 12 ? 13 : 12;
   const fs::path renamed =
       folder_with(t, "renamed", major, {p.ours.files.cublas, foreign_cublaslt(other_major)});
-  conclude_on_program(
-      t, fmt::format("a made-up libcublasLt.so.{} under the name libcublasLt.so.{}", other_major, major),
-      observe(run_program(all, {.search = {renamed}})));
+  note_words_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {renamed}})));
 }
 
 void foreign_is_loaded(trial& t, const pairs& p) {
   t.open_context();
-  observe(load_cublas({p.ours.files.cublas, foreign_cublaslt(p.ours.major())}));
-  conclude_on_versions(t, p, made_up);
+  CUFAULT_OBSERVE_AS("load.cublas", "foreign_cublaslt",
+                     load_cublas({p.ours.files.cublas, foreign_cublaslt(p.ours.major())}));
+  measure_versions(t, p);
   cublasHandle_t handle = nullptr;
-  foresee_the_end_in(t, made_up, "cublasCreate");
-  const cublasStatus_t created = observe(cublasCreate(&handle));
-  t.conclude("S1-14", false, fmt::format("{}: {}", made_up, record_of(created).name));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
 }
 
 // A plugin is loaded with all its symbols at once; a linked program, symbol by symbol, may get further.
 constexpr bool at_once = false, lazily = true;
 
 /// Observes loading it the one way, and if that is refused the other. True where it is loaded.
-bool load_either_way(trial& t, const std::string& name, const cublas_paths& files) {
-  const load_result refused = observe(load_cublas(files, at_once));
+bool load_either_way(trial& t, const cublas_paths& files) {
+  const load_result refused = CUFAULT_OBSERVE_AS("load.cublas", "at_once", load_cublas(files, at_once));
   if (refused.ok()) return true;
-  conclude_on_refused(t, name + ", with all its symbols at once", refused);
-  const load_result loaded = observe(load_cublas(files, lazily));
+  note_words(t, without_folders(refused.words));
+  const load_result loaded = CUFAULT_OBSERVE_AS("load.cublas", "lazily", load_cublas(files, lazily));
   return loaded.ok();
 }
 
-void mixed_in_this_process(trial& t, const pairs& p, const mixture& mixed) {
+void mixed_in_this_process(trial& t, const pairs& p, const cublas_paths& mixed) {
   need_one_major(p);
   t.open_context();
-  if (!load_either_way(t, mixed.name, mixed.files)) return;
-  conclude_on_versions(t, p, mixed.name);
-  conclude_on_calls(t, mixed.name, every_kind_of_product([&](std::string_view call) {
-                      foresee_the_end_in(t, mixed.name, call);
-                    }));
+  if (!load_either_way(t, mixed)) return;
+  measure_versions(t, p);
+  work_and_note_words(t);
 }
 
-void mixed_in_a_program(trial& t, const pairs& p, const mixture& mixed) {
+void mixed_in_a_program(trial& t, const pairs& p, const cublas_paths& mixed) {
   need_one_major(p);
   const programs all = beside_right_pair(t, p, need::gpu);
-  const fs::path folder = folder_with(t, "mixed", p.ours.major(), mixed.files);
-  conclude_on_program(t, mixed.name, observe(run_program(all, {.search = {folder}})));
+  const fs::path folder = folder_with(t, "mixed", p.ours.major(), mixed);
+  note_words_of(t, CUFAULT_OBSERVE_AS("check.program", "", run_program(all, {.search = {folder}})));
 }
 
 /// Starts again with the other pair's cuBLASLt under the name that ours asks for, first in LD_LIBRARY_PATH. True in the process
@@ -503,33 +453,20 @@ load_result load_renamed(const trial& t, const pairs& p) {
 void other_major_renamed(trial& t, const pairs& p) {
   if (!other_major_is_first(t, p)) return;
   t.open_context();
-  const std::string name = mixture_of(p.ours, p.other).name;
-  const load_result loaded = observe(load_renamed(t, p));
-  if (!loaded.ok()) {
-    conclude_on_refused(t, name, loaded);
-    return;
-  }
-  conclude_on_calls(t, name,
-                    every_kind_of_product([&](std::string_view call) { foresee_the_end_in(t, name, call); }));
+  const load_result loaded = CUFAULT_OBSERVE_AS("load.cublas", "renamed_cublaslt", load_renamed(t, p));
+  if (loaded.ok())
+    work_and_note_words(t);
+  else
+    note_words(t, without_folders(loaded.words));
 }
 
 /// Ours, the other, and ours again.
 void both_in_this_process(trial& t, const pairs& p) {
   t.open_context();
-  const std::string ours = cublas_version(p.ours.version), other = cublas_version(p.other.version);
-  std::vector<status_record> seen;
-  const auto work_with = [&](const pair_of_libraries& pair, const std::string& name) {
-    if (!load_either_way(t, name, pair.files)) return false;
-    const auto more =
-        every_kind_of_product([&](std::string_view call) { foresee_the_end_in(t, name, call); });
-    seen.insert(seen.end(), more.begin(), more.end());
-    return true;
-  };
-  if (work_with(p.ours, "the pair " + ours) &&
-      work_with(p.other, fmt::format("the pair {} loaded after the pair {}", other, ours)) &&
-      work_with(p.ours, fmt::format("the pair {} again, after the pair {}", ours, other)))
-    conclude_on_calls(t, fmt::format("the pairs {}, {} and {} again in one process", ours, other, ours),
-                      seen);
+  for (const pair_of_libraries* pair : {&p.ours, &p.other, &p.ours}) {
+    if (!load_either_way(t, pair->files)) return;
+    work_and_note_words(t);
+  }
 }
 
 // ---- remedies ----
@@ -537,37 +474,38 @@ void both_in_this_process(trial& t, const pairs& p) {
 void drop_the_folder(trial& t, const pairs& p, need where) {
   const programs all = beside_right_pair(t, p, where);
   start_of_program start{.name = "plain_program_runpath", .search = {all.foreign}};
-  observe(run_program(all, start));
+  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
   t.apply("start again without that folder in LD_LIBRARY_PATH");
   start.search.clear();
-  observe(run_program(all, start));
+  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
 }
 
 void preload_the_right_one(trial& t, const pairs& p, need where) {
   const programs all = beside_right_pair(t, p, where);
   start_of_program start = foreign_first(all);
-  observe(run_program(all, start));
+  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
   t.apply("start again with the right libcublasLt in LD_PRELOAD");
   start.preload = {p.ours.files.cublaslt};
-  observe(run_program(all, start));
+  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
 }
 
 void link_otherwise(trial& t, const pairs& p, need where, const std::string& name, const std::string& how) {
   const programs all = beside_right_pair(t, p, where);
   start_of_program start = foreign_first(all);
-  observe(run_program(all, start));
+  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
   t.apply(how);
   start.name = name;
-  observe(run_program(all, start));
+  CUFAULT_OBSERVE_AS("check.program", "", run_program(all, start));
 }
 
 void load_the_right_one_first(trial& t, const pairs& p, need where) {
   if (where == need::gpu) t.open_context();
-  observe(load_cublas({p.ours.files.cublas, foreign_cublaslt(p.ours.major())}, at_once));
+  CUFAULT_OBSERVE_AS("load.cublas", "foreign_cublaslt_at_once",
+                     load_cublas({p.ours.files.cublas, foreign_cublaslt(p.ours.major())}, at_once));
   t.apply("dlopen of the right libcublasLt, then of libcublas");
-  observe(load_cublas(p.ours.files));
+  CUFAULT_OBSERVE_AS("load.cublas", "", load_cublas(p.ours.files));
   int major = 0;
-  observe(cublasGetProperty(MAJOR_VERSION, &major));
+  CUFAULT_OBSERVE(cublasGetProperty(MAJOR_VERSION, &major));
   if (where == need::gpu) create_and_multiply();
 }
 
@@ -584,20 +522,20 @@ void older_pair_of_one_major(trial& t, const pairs& p) {
   t.open_context();
   const auto both = by_age(p);
   const cublas_paths older = both.first.files;
-  const cublas_paths newer_with_older_lt = mixture_of(both.second, both.first).files;
-  observe(load_cublas(newer_with_older_lt, at_once));
+  const cublas_paths newer_with_older_lt = mixture_of(both.second, both.first);
+  CUFAULT_OBSERVE_AS("load.cublas", "older_cublaslt_at_once", load_cublas(newer_with_older_lt, at_once));
   t.apply("the older pair, whole");
-  observe(load_cublas(older));
+  CUFAULT_OBSERVE_AS("load.cublas", "older_pair", load_cublas(older));
   create_and_multiply();
 }
 
 void older_pair_of_two_majors(trial& t, const pairs& p) {
   if (!other_major_is_first(t, p)) return;
   t.open_context();
-  observe(load_renamed(t, p));
+  CUFAULT_OBSERVE_AS("load.cublas", "renamed_cublaslt", load_renamed(t, p));
   t.apply("the older pair, whole");
   const cublas_paths older = by_age(p).first.files;
-  observe(load_cublas(older));
+  CUFAULT_OBSERVE_AS("load.cublas", "older_pair", load_cublas(older));
   create_and_multiply();
 }
 
@@ -669,7 +607,8 @@ failure_case mixed_libraries() {
 
   for (const bool other_lt : {true, false}) {
     const std::string name = other_lt ? "our_cublas_other_lt" : "other_cublas_our_lt";
-    const auto with_mixture = [&](void (*body)(trial&, const pairs&, const mixture&)) -> body_with_pairs {
+    const auto with_mixture =
+        [&](void (*body)(trial&, const pairs&, const cublas_paths&)) -> body_with_pairs {
       return [body, other_lt](trial& t, const pairs& p) {
         body(t, p, other_lt ? mixture_of(p.ours, p.other) : mixture_of(p.other, p.ours));
       };

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/beside.hpp"
-#include "harness/trial.hpp"
-#include "kernels/foreign_code/foreign_code.hpp"
+#include "cases/environment/fixtures/foreign_code/foreign_code.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/system/bundled_file.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <dlfcn.h>
 
@@ -17,12 +18,12 @@
 /// that needs none of ours.
 namespace cufault {
 
-/// One of the libraries of kernels/foreign_code. Stays loaded: its runtime lives until the process ends.
+/// One of the libraries of cases/environment/fixtures/foreign_code. Stays loaded: its runtime lives until the process ends.
 class code_library {
  public:
   /// Throws not_provoked if it was not built, setup_failed if it was and cannot be used. Makes no CUDA call.
   explicit code_library(const char* name) {
-    const std::string file = beside_program(name).string();
+    const std::string file = bundled_file(name).string();
     if (file.empty()) throw not_provoked(std::string("there is no ") + name + " beside this program");
     void* const library = loaded(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
     run_code_ = reinterpret_cast<decltype(run_code_)>(loaded(dlsym(library, "cufault_run_code")));
@@ -91,10 +92,10 @@ inline product_result product_from_host(cublasHandle_t handle) {
 /// As create_and_multiply(), with that product.
 inline cublasStatus_t create_and_multiply_from_host() {
   cublasHandle_t handle = nullptr;
-  const cublasStatus_t status = observe(cublasCreate(&handle));
+  const cublasStatus_t status = CUFAULT_OBSERVE(cublasCreate(&handle));
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  observe(product_from_host(handle));
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "from_host", product_from_host(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
   return status;
 }
 

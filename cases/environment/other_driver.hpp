@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/beside.hpp"
-#include "harness/trial.hpp"
-#include "harness/twins.hpp"
+#include "harness/injection/counterparts.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/system/bundled_file.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <cublasLt.h>
 #include <fmt/format.h>
@@ -29,9 +30,9 @@ inline std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-/// The folder of lib/cufault with another libcuda.so.1 (harness/fake_driver): "fake", "none" or "stub".
+/// The folder of lib/cufault with another libcuda.so.1 (cases/environment/fixtures/fake_driver): "fake", "none" or "stub".
 inline std::filesystem::path driver_folder(const std::string& name) {
-  const std::filesystem::path folder = beside_program(name);
+  const std::filesystem::path folder = bundled_file(name);
   return !folder.empty() && exists(folder / "libcuda.so.1") ? folder : std::filesystem::path{};
 }
 
@@ -64,9 +65,9 @@ inline void need_the_driver_of_this_arm() {
                      (name == "stub" ? ": its toolkit has no stub" : ""));
 }
 
-/// Adds the injected twin of an arm on another driver: on the machine's own, whose calls fail by these rules.
+/// Adds the injected counterpart of an arm on another driver: on the machine's own, whose calls fail by these rules.
 inline void add_twin_on_own_driver(failure_case& c, const std::string& natural, const std::string& rules) {
-  arm& a = add_twin(c, natural, rules);
+  arm& a = add_counterpart(c, natural, rules);
   a.needs = need::gpu;
   for (const char* variable : {"LD_LIBRARY_PATH", "CUFAULT_LIBRARY_PATH", "CUFAULT_DRIVER",
                                "CUFAULT_FAKE_CUINIT", "CUFAULT_FAKE_DRIVER_VERSION"})
@@ -83,7 +84,7 @@ inline std::string driver_says(int version) {
 
 /// In words.
 inline const char* driver_here() {
-  return in_twin() ? "the machine's libcuda with injected answers" : "a stand-in libcuda";
+  return in_counterpart() ? "the machine's libcuda with injected answers" : "a stand-in libcuda";
 }
 
 /// For an arm's body, which may or may not have another driver.
@@ -94,15 +95,14 @@ inline std::function<void(trial&)> on_its_driver(void (*body)(trial&)) {
   };
 }
 
-/// What a program asks for before anything else. Returns what cudaGetDeviceCount did.
-inline cudaError_t first_calls() {
+/// What a program asks for before anything else.
+inline void first_calls() {
   int devices = 0;
-  const cudaError_t counted = observe(cudaGetDeviceCount(&devices));
+  CUFAULT_OBSERVE(cudaGetDeviceCount(&devices));
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
-  cublasLtHandle_t light = nullptr;
-  observe(cublasLtCreate(&light));
-  return counted;
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
 }
 
 // ---- bodies ----
@@ -117,19 +117,18 @@ inline void first_calls_fail(trial&) {
   first_calls();
 }
 
-/// Does comparing the versions that a program can ask for find the mismatch? With a stand-in driver.
-inline void compare_versions(trial& t) {
+/// The versions that a program can ask for.
+inline void measure_versions(trial& t) {
   int runtime = 0, driver = 0;
-  require(cudaRuntimeGetVersion(&runtime));
-  require(cudaDriverGetVersion(&driver));
-  t.conclude("S1-15", driver < runtime,
-             fmt::format("asked by the program: runtime {}; {} says {}", cuda_version(runtime), driver_here(),
-                         cuda_version(driver)));
+  CUFAULT_REQUIRE(cudaRuntimeGetVersion(&runtime));
+  CUFAULT_REQUIRE(cudaDriverGetVersion(&driver));
+  t.measure("CUDA version of the runtime", runtime);
+  t.measure("CUDA version of the driver", driver);
 }
 
 inline void first_calls_of_an_older_driver(trial& t) {
   first_calls();
-  compare_versions(t);
+  measure_versions(t);
 }
 
 inline void restore_the_path(trial& t) {
@@ -152,7 +151,7 @@ inline void call_again(trial& t) {
 inline void reset_the_device(trial& t) {
   first_calls();
   t.apply("cudaDeviceReset(), create again");
-  observe(cudaDeviceReset());
+  CUFAULT_OBSERVE(cudaDeviceReset());
   create_and_multiply();
 }
 

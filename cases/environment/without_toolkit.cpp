@@ -9,8 +9,9 @@
 //              version an older driver newer ones.
 // What helps   There is nothing to clear unless the arms show a failure. The driver's half of S1-13 is in
 //              environment/driver_missing and environment/wrong_code.
-// No arm has an injected twin: which library is found is not the driver's to say.
+// No arm has an injected counterpart: which library is found is not the driver's to say.
 #include "cases/environment/other_driver.hpp"
+#include "harness/kit/products.hpp"
 
 #include <fmt/ranges.h>
 
@@ -60,12 +61,11 @@ bool is_of_the_driver(const fs::path& library) {
   return std::ranges::any_of(std::array{"libcuda.so", "libcudadebugger.so", "libnvidia-"}, begins_name);
 }
 
-product_result multiply() {
+void multiply() {
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
-  const product_result result = observe(product(handle));
-  observe(cublasDestroy(handle));
-  return result;
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
 /// Of what is in this process.
@@ -74,10 +74,10 @@ struct versions {
   std::string words;
   versions() {
     int major = 0, minor = 0, patch = 0;
-    require(cudaDriverGetVersion(&driver));
-    require(cublasGetProperty(MAJOR_VERSION, &major));
-    require(cublasGetProperty(MINOR_VERSION, &minor));
-    require(cublasGetProperty(PATCH_LEVEL, &patch));
+    CUFAULT_REQUIRE(cudaDriverGetVersion(&driver));
+    CUFAULT_REQUIRE(cublasGetProperty(MAJOR_VERSION, &major));
+    CUFAULT_REQUIRE(cublasGetProperty(MINOR_VERSION, &minor));
+    CUFAULT_REQUIRE(cublasGetProperty(PATCH_LEVEL, &patch));
     cublas = major * 10000 + minor * 100 + patch;
     words = fmt::format("driver of CUDA {}, runtime {}, cuBLAS {}.{}.{}, built with {}.{}.{}",
                         cuda_version(driver), cuda_version(CUDART_VERSION), major, minor, patch,
@@ -90,7 +90,7 @@ struct versions {
 
 void control(trial& t) {
   t.open_context();
-  observe(load_cublas(t.libraries()));
+  CUFAULT_OBSERVE_AS("load.cublas", "", load_cublas(t.libraries()));
   multiply();
 }
 
@@ -101,9 +101,9 @@ void control(trial& t) {
 void pair_alone(trial& t) {
   const fs::path folder = t.scratch() / "pair";
   if (t.stage() == 0) {
-    require(load_cublas(t.libraries()));
+    CUFAULT_REQUIRE(load_cublas(t.libraries()));
     int major = 0;
-    require(cublasGetProperty(MAJOR_VERSION, &major));
+    CUFAULT_REQUIRE(cublasGetProperty(MAJOR_VERSION, &major));
     fs::create_directory(folder);
     fs::create_symlink(bound_cublas().cublas, folder / fmt::format("libcublas.so.{}", major));
     fs::create_symlink(bound_cublas().cublaslt, folder / fmt::format("libcublasLt.so.{}", major));
@@ -118,39 +118,35 @@ void pair_alone(trial& t) {
     return;
   }
   t.open_context();
-  observe(load_cublas({folder, folder}));
-  const product_result result = multiply();
+  CUFAULT_OBSERVE_AS("load.cublas", "", load_cublas({folder, folder}));
+  multiply();
   std::vector<std::string> names;
-  bool alone = true;
+  int others = 0;
   for (const fs::path& library : cuda_libraries_loaded()) {
     const bool linked = library.parent_path() == folder;
-    alone = alone && (linked || is_of_the_driver(library));
+    if (!linked && !is_of_the_driver(library)) ++others;
     names.push_back(linked ? "PAIR/" + library.filename().string() : library.string());
   }
-  t.conclude(
-      "S1-13", !result.ok() || !alone,
-      fmt::format("one product: {}; CUDA libraries in the process: {}; PAIR has links to {} and {} and "
-                  "nothing else; LD_LIBRARY_PATH={}, no nvcc in PATH",
-                  record_of(result).name, fmt::join(names, ", "), bound_cublas().cublas.string(),
-                  bound_cublas().cublaslt.string(), environment_variable("LD_LIBRARY_PATH")));
+  t.measure("CUDA libraries that are neither the pair's nor the driver's", others);
+  t.note("CUDA libraries in the process", fmt::format("{}", fmt::join(names, ", ")));
 }
 
 void versions_as_they_are(trial& t) {
   t.open_context();
-  observe(load_cublas(t.libraries()));
+  CUFAULT_OBSERVE_AS("load.cublas", "", load_cublas(t.libraries()));
   const versions found;
   if (!found.differ()) throw not_provoked("no versions differ: " + found.words);
-  const product_result result = multiply();
-  t.conclude("S1-1", !result.ok(), fmt::format("{}; one product: {}", found.words, record_of(result).name));
+  t.note("versions", found.words);
+  multiply();
 }
 
 void other_pair(trial& t) {
   t.open_context();
-  observe(load_cublas(trial::other_libraries()));
+  CUFAULT_OBSERVE_AS("load.cublas", "", load_cublas(trial::other_libraries()));
   const versions found;
   if (!found.differ()) throw not_provoked("the second cuBLAS is no other: " + found.words);
-  const product_result result = multiply();
-  t.conclude("S1-1", !result.ok(), fmt::format("{}; one product: {}", found.words, record_of(result).name));
+  t.note("versions", found.words);
+  multiply();
 }
 
 // ---- the case ----

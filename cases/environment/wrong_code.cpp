@@ -18,8 +18,9 @@
 //              older version. Said not to help: other architecture flags alone against 222, which is not measured
 //              yet; a newer driver against 209, which is no arm, as a machine has one driver.
 #include "cases/environment/other_code.hpp"
-#include "harness/driver_api.hpp"
-#include "harness/twins.hpp"
+#include "harness/binding/driver_api.hpp"
+#include "harness/injection/counterparts.hpp"
+#include "harness/kit/products.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
@@ -30,12 +31,11 @@
 namespace cufault {
 namespace {
 
-/// The library's code and the device, in words; throws if it is not foreign here, but in a twin, where rules make it so.
-std::string foreign_here(trial& t, const code_library& foreign) {
+/// Throws if the library's code is not foreign here, but in a counterpart, where rules make it so.
+void foreign_here(trial& t, const code_library& foreign) {
   const int built_for = foreign.architecture(), device = t.compute_capability();
-  if (!in_twin() && built_for / 10 == device / 10 && built_for <= device)
+  if (!in_counterpart() && built_for / 10 == device / 10 && built_for <= device)
     throw not_provoked(fmt::format("this device runs machine code for {}", built_for));
-  return fmt::format("machine code for {} alone on {}", built_for, device);
 }
 
 constexpr const char* any_driver = "7.0";
@@ -49,7 +49,7 @@ std::string ptx(const char* version, const char* target) {
 /// PTX 8.7, which is the first to know sm_120, came with CUDA 12.8.
 bool driver_knows_sm_120() {
   int driver = 0;
-  require(cudaDriverGetVersion(&driver));
+  CUFAULT_REQUIRE(cudaDriverGetVersion(&driver));
   return driver >= 12080;
 }
 
@@ -70,8 +70,8 @@ CUresult load_and_run(const std::string& text) {
 /// there.
 void work_under(trial& t, const char* variable, const std::function<void()>& work) {
   t.in_forked_child([&] {
-    if (variable != nullptr && !in_twin()) setenv(variable, "1", 1);
-    observe(cudaSetDevice(t.device()));
+    if (variable != nullptr && !in_counterpart()) setenv(variable, "1", 1);
+    CUFAULT_OBSERVE(cudaSetDevice(t.device()));
     work();
   });
 }
@@ -84,66 +84,63 @@ constexpr const char* forbid_ptx = "CUDA_DISABLE_PTX_JIT";
 void control(trial& t) {
   const code_library matching(code_for_this_device), ptx_only(code_as_ptx);
   t.open_context();
-  observe(matching.run());
-  const product_result compiled = observe(ptx_only.run());
-  observe(load_and_run(ptx(any_driver, "sm_75")));
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "matching_code", matching.run());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());
+  CUFAULT_OBSERVE_AS("cuModuleLoadData", "ptx_7.0_and_run", load_and_run(ptx(any_driver, "sm_75")));
   // The version that ptx_for_newer_device has, for a target that this device runs.
-  if (driver_knows_sm_120()) observe(load_and_run(ptx("8.7", "sm_75")));
-  const cublasStatus_t created = create_and_multiply();
-  if (ptx_only.architecture() != t.compute_capability())
-    t.conclude("S0-4", !compiled.ok(),
-               fmt::format("PTX for {} alone on {}: {}; cublasCreate in the same process: {}",
-                           ptx_only.architecture(), t.compute_capability(), record_of(compiled).name,
-                           record_of(created).name));
+  if (driver_knows_sm_120())
+    CUFAULT_OBSERVE_AS("cuModuleLoadData", "ptx_8.7_and_run", load_and_run(ptx("8.7", "sm_75")));
+  create_and_multiply();
+  t.measure("architecture of the PTX", ptx_only.architecture());
+  t.measure("architecture of the device", t.compute_capability());
 }
 
 // ---- faults ----
 
 void foreign_code(trial& t) {
-  const code_library foreign(in_twin() ? code_for_this_device : code_for_another);
+  const code_library foreign(in_counterpart() ? code_for_this_device : code_for_another);
   t.open_context();
-  const std::string words = foreign_here(t, foreign);
-  const product_result result = observe(foreign.run());
-  const cublasStatus_t created = create_and_multiply();
-  t.conclude("S0-4", !result.ok(),
-             fmt::format("{}: {}; cublasCreate in the same process: {}", words, record_of(result).name,
-                         record_of(created).name));
+  foreign_here(t, foreign);
+  t.note("code",
+         fmt::format("machine code for {} alone on {}", foreign.architecture(), t.compute_capability()));
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "foreign_code", foreign.run());
+  create_and_multiply();
 }
 
 void too_much_shared_memory(trial& t) {
   t.open_context();
-  observe(launch_with_too_much_shared_memory());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernel", "too_much_shared_memory", launch_with_too_much_shared_memory());
   create_and_multiply();
 }
 
 void too_many_threads(trial& t) {
   t.open_context();
-  observe(launch_with_bad_configuration());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernel", "bad_configuration", launch_with_bad_configuration());
   create_and_multiply();
 }
 
 void ptx_newer_than_driver(trial& t) {
   t.open_context();
-  const CUresult result = observe(load_and_run(ptx(in_twin() ? any_driver : no_driver_yet, "sm_75")));
-  t.conclude("S1-13", result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-             fmt::format("PTX that says it is of version {}, later than any driver: {}", no_driver_yet,
-                         record_of(result).name));
+  CUFAULT_OBSERVE_AS("cuModuleLoadData", "ptx_99.0_and_run",
+                     load_and_run(ptx(in_counterpart() ? any_driver : no_driver_yet, "sm_75")));
   create_and_multiply();
 }
 
 void ptx_for_newer_device(trial& t) {
   t.open_context();
   if (!driver_knows_sm_120()) throw not_provoked("this driver does not know PTX of version 8.7");
-  if (t.compute_capability() >= 120 && !in_twin()) throw not_provoked("this device is as new as the PTX");
-  observe(load_and_run(ptx("8.7", in_twin() ? "sm_75" : "sm_120")));
+  if (t.compute_capability() >= 120 && !in_counterpart())
+    throw not_provoked("this device is as new as the PTX");
+  CUFAULT_OBSERVE_AS("cuModuleLoadData", "ptx_8.7_sm_120_and_run",
+                     load_and_run(ptx("8.7", in_counterpart() ? "sm_75" : "sm_120")));
   create_and_multiply();
 }
 
 void ptx_forced(trial& t) {
   const code_library matching(code_for_this_device), ptx_only(code_as_ptx);
   work_under(t, force_ptx, [&] {
-    observe(ptx_only.run());
-    observe(matching.run());
+    CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());
+    CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "matching_code", matching.run());
   });
 }
 
@@ -155,8 +152,8 @@ void cublas_ptx_forced(trial& t) {
 void ptx_forbidden(trial& t) {
   const code_library matching(code_for_this_device), ptx_only(code_as_ptx);
   work_under(t, forbid_ptx, [&] {
-    observe(matching.run());
-    observe(ptx_only.run());
+    CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "matching_code", matching.run());
+    CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());
     create_and_multiply_from_host();
   });
 }
@@ -167,9 +164,9 @@ void add_machine_code(trial& t) {
   const code_library foreign(code_for_another), matching(code_for_this_device);
   t.open_context();
   foreign_here(t, foreign);
-  observe(foreign.run());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "foreign_code", foreign.run());
   t.apply("the same source with machine code for this device");
-  observe(matching.run());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "matching_code", matching.run());
   create_and_multiply();
 }
 
@@ -177,38 +174,38 @@ void add_ptx(trial& t) {
   const code_library foreign(code_for_another), ptx_only(code_as_ptx);
   t.open_context();
   foreign_here(t, foreign);
-  observe(foreign.run());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "foreign_code", foreign.run());
   t.apply("the same source with PTX");
-  observe(ptx_only.run());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());
   create_and_multiply();
 }
 
 void lower_ptx_version(trial& t) {
   t.open_context();
-  observe(load_and_run(ptx(no_driver_yet, "sm_75")));
+  CUFAULT_OBSERVE_AS("cuModuleLoadData", "ptx_99.0_and_run", load_and_run(ptx(no_driver_yet, "sm_75")));
   t.apply("the same PTX as an older version");
-  observe(load_and_run(ptx(any_driver, "sm_75")));
+  CUFAULT_OBSERVE_AS("cuModuleLoadData", "ptx_7.0_and_run", load_and_run(ptx(any_driver, "sm_75")));
   create_and_multiply();
 }
 
 void force_no_longer(trial& t) {
   const code_library matching(code_for_this_device);
   work_under(t, force_ptx, [&] {
-    observe(matching.run());
+    CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "matching_code", matching.run());
     create_and_multiply_from_host();
   });
   t.apply("a process without CUDA_FORCE_PTX_JIT");
   t.open_context();
-  observe(matching.run());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "matching_code", matching.run());
   create_and_multiply();
 }
 
 void forbid_no_longer(trial& t) {
   const code_library ptx_only(code_as_ptx);
-  work_under(t, forbid_ptx, [&] { observe(ptx_only.run()); });
+  work_under(t, forbid_ptx, [&] { CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run()); });
   t.apply("a process without CUDA_DISABLE_PTX_JIT");
   t.open_context();
-  observe(ptx_only.run());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "ptx_only", ptx_only.run());
   create_and_multiply();
 }
 
@@ -216,7 +213,7 @@ void forbid_no_longer(trial& t) {
 
 void force_ptx_of_foreign_code(trial& t) {
   const code_library foreign(code_for_another);
-  const auto run_it = [&] { observe(foreign.run()); };
+  const auto run_it = [&] { CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "foreign_code", foreign.run()); };
   work_under(t, nullptr, run_it);
   t.apply("CUDA_FORCE_PTX_JIT=1 in a new process; the code has no PTX");
   work_under(t, force_ptx, run_it);
@@ -224,7 +221,7 @@ void force_ptx_of_foreign_code(trial& t) {
 
 // ---- the case ----
 
-/// Rules for a twin: what this library has for the device is refused, whichever function loads it.
+/// Rules for a counterpart: what this library has for the device is refused, whichever function loads it.
 std::string refused_code_of(const char* library, const char* code) {
   // By force, since the documentation of some of these functions does not have every code that they return.
   const auto rule = [&](const char* function) {
@@ -271,16 +268,16 @@ failure_case wrong_code() {
   for (arm& a : c.arms) a.environment.insert({{force_ptx, ""}, {forbid_ptx, ""}});
 
   // A launch that asks for too much has none: no other version of anything makes it fail.
-  add_twin(c, "foreign_code", refused_code_of(code_for_this_device, "NO_BINARY_FOR_GPU"));
-  add_twin(
+  add_counterpart(c, "foreign_code", refused_code_of(code_for_this_device, "NO_BINARY_FOR_GPU"));
+  add_counterpart(
       c, "ptx_newer_than_driver",
       R"({"rules": [{"function": "cuModuleLoadData", "caller": "application", "return": "UNSUPPORTED_PTX_VERSION"}]})");
-  add_twin(
+  add_counterpart(
       c, "ptx_for_newer_device",
       R"({"rules": [{"function": "cuModuleLoadData", "caller": "application", "return": "INVALID_PTX"}]})");
-  add_twin(c, "ptx_forced", refused_code_of(code_for_this_device, "NO_BINARY_FOR_GPU"));
-  add_twin(c, "cublas_ptx_forced", refused_code_of("libcublas*", "NO_BINARY_FOR_GPU"));
-  add_twin(c, "ptx_forbidden", refused_code_of(code_as_ptx, "JIT_COMPILATION_DISABLED"));
+  add_counterpart(c, "ptx_forced", refused_code_of(code_for_this_device, "NO_BINARY_FOR_GPU"));
+  add_counterpart(c, "cublas_ptx_forced", refused_code_of("libcublas*", "NO_BINARY_FOR_GPU"));
+  add_counterpart(c, "ptx_forbidden", refused_code_of(code_as_ptx, "JIT_COMPILATION_DISABLED"));
   c.in_tier = {"control", "foreign_code", "ptx_forbidden", "add_ptx"};
   return c;
 }

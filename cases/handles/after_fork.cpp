@@ -12,8 +12,9 @@
 //              SUCCESS; the parent's handle works on.
 // What helps   Forking before anything initialises CUDA; fork and exec. Creating again, resetting or setting the device in the child
 //              are measured as dead ends, as is counting on having no context yet.
-#include "harness/driver_api.hpp"
-#include "harness/trial.hpp"
+#include "harness/binding/driver_api.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 namespace cufault {
 namespace {
@@ -27,24 +28,24 @@ struct inherited {
 inherited initialised_parent(trial& t) {
   t.open_context();
   inherited parent;
-  require(cublasCreate(&parent.handle));
-  require(product(parent.handle));
-  require(prepare_product(fresh_seed(), &parent.operands));
-  require(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(cublasCreate(&parent.handle));
+  CUFAULT_REQUIRE(product(parent.handle));
+  CUFAULT_REQUIRE(prepare_product(fresh_seed(), &parent.operands));
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
   return parent;
 }
 
 /// How a child can find out before it counts on CUDA, then what a program would do first.
 void calls_of_a_child() {
   int devices = 0;
-  observe(driver::cuDeviceGetCount(&devices));
-  observe(cudaGetDeviceCount(&devices));
+  CUFAULT_OBSERVE(driver::cuDeviceGetCount(&devices));
+  CUFAULT_OBSERVE(cudaGetDeviceCount(&devices));
   void* memory = nullptr;
-  observe(cudaMalloc(&memory, 1 << 20));
+  CUFAULT_OBSERVE(cudaMalloc(&memory, 1 << 20));
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
-  cublasLtHandle_t light = nullptr;
-  observe(cublasLtCreate(&light));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
 }
 
 // ---- control ----
@@ -52,7 +53,7 @@ void calls_of_a_child() {
 void control(trial& t) {
   const inherited parent = initialised_parent(t);
   calls_of_a_child();
-  observe(product(parent.handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(parent.handle));
 }
 
 // ---- faults ----
@@ -60,28 +61,28 @@ void control(trial& t) {
 void call_in_the_child(trial& t) {
   const inherited parent = initialised_parent(t);
   t.in_forked_child(calls_of_a_child);
-  observe(product(parent.handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(parent.handle));
 }
 
 void multiply_in_the_child(trial& t) {
   const inherited parent = initialised_parent(t);
   t.in_forked_child([&] {
     // Not product(), whose own kernels would not get as far as cublasSgemm.
-    observe(sgemm(parent.handle, parent.operands));
-    observe(cudaDeviceSynchronize());
+    CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(parent.handle, parent.operands));
+    CUFAULT_OBSERVE(cudaDeviceSynchronize());
   });
-  observe(product(parent.handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(parent.handle));
 }
 
 void destroy_in_the_child(trial& t) {
   const inherited parent = initialised_parent(t);
-  t.in_forked_child([&] { observe(cublasDestroy(parent.handle)); });
-  observe(product(parent.handle));
+  t.in_forked_child([&] { CUFAULT_OBSERVE(cublasDestroy(parent.handle)); });
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(parent.handle));
 }
 
 void fork_after_counting_devices(trial& t) {
   int devices = 0;
-  require(cudaGetDeviceCount(&devices));
+  CUFAULT_REQUIRE(cudaGetDeviceCount(&devices));
   t.in_forked_child(calls_of_a_child);
   t.open_context();
   create_and_multiply();
@@ -117,7 +118,7 @@ void fork_and_exec(trial& t) {
 void try_in_the_child(trial& t, const char* words, void (*attempt)(trial&)) {
   const inherited parent = initialised_parent(t);
   t.in_forked_child([&] {
-    observe(sgemm(parent.handle, parent.operands));
+    CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(parent.handle, parent.operands));
     t.apply(words);
     attempt(t);
     create_and_multiply();
@@ -130,19 +131,19 @@ void create_again(trial& t) {
 
 void reset_in_the_child(trial& t) {
   try_in_the_child(t, "cudaDeviceReset() in the child, create another handle",
-                   [](trial&) { observe(cudaDeviceReset()); });
+                   [](trial&) { CUFAULT_OBSERVE(cudaDeviceReset()); });
 }
 
 void initialise_in_the_child(trial& t) {
   try_in_the_child(t, "cuInit(0) and cudaSetDevice() in the child, create another handle", [](trial& here) {
-    observe(driver::cuInit(0U));
-    observe(cudaSetDevice(here.device()));
+    CUFAULT_OBSERVE(driver::cuInit(0U));
+    CUFAULT_OBSERVE(cudaSetDevice(here.device()));
   });
 }
 
 void count_on_no_context(trial& t) {
   int devices = 0;
-  require(cudaGetDeviceCount(&devices));
+  CUFAULT_REQUIRE(cudaGetDeviceCount(&devices));
   t.apply("fork while there is no context yet: the devices were only counted");
   t.in_forked_child([] { create_and_multiply(); });
 }

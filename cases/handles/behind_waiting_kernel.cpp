@@ -12,8 +12,10 @@
 //              the first product was measured to wait all the same.
 // The kernel would give up after a minute; the arms are given up long before, once each, and that is their observation: what was
 // called did not return in that time.
-#include "harness/held_streams.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/held_streams.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/faults.hpp"
 
 namespace cufault {
@@ -30,7 +32,7 @@ class waiting_kernel {
  private:
   static cudaStream_t new_stream() {
     cudaStream_t stream = nullptr;
-    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     return stream;
   }
   cudaStream_t stream_ = new_stream();
@@ -41,29 +43,29 @@ constexpr product_extents extents{128, 96, 160};
 
 void get_ready(trial& t) {
   t.open_context();
-  require(load_faults());
+  CUFAULT_REQUIRE(load_faults());
 }
 
 /// A handle on a stream of its own, on which one of our kernels has run and nothing of cuBLAS.
 cublasHandle_t handle_on_a_stream() {
   cublasHandle_t handle = nullptr;
   cudaStream_t stream = nullptr;
-  require(cublasCreate(&handle));
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  require(cublasSetStream(handle, stream));
-  require(launch_delay(stream, 0));
-  require(cudaStreamSynchronize(stream));
+  CUFAULT_REQUIRE(cublasCreate(&handle));
+  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CUFAULT_REQUIRE(cublasSetStream(handle, stream));
+  CUFAULT_REQUIRE(launch_delay(stream, 0));
+  CUFAULT_REQUIRE(cudaStreamSynchronize(stream));
   return handle;
 }
 
 /// A product that is complete before the kernel's wait ends.
 void multiply_meanwhile(cublasHandle_t handle, large_product& first, waiting_kernel& waiting) {
   cudaStream_t stream = nullptr;
-  require(cublasGetStream(handle, &stream));
-  observe(first.start(handle));
-  observe(cudaStreamSynchronize(stream));
+  CUFAULT_REQUIRE(cublasGetStream(handle, &stream));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "unchecked", first.start(handle));
+  CUFAULT_OBSERVE(cudaStreamSynchronize(stream));
   waiting.end();
-  observe(first.finish());
+  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", first.finish());
 }
 
 // ---- control ----
@@ -73,13 +75,13 @@ void control(trial& t) {
   create_and_multiply();
   large_product numbers(extents);
   const cublasHandle_t handle = handle_on_a_stream();
-  observe(numbers.multiply(handle));
-  observe(cublasDestroy(handle));
-  cublasLtHandle_t light = nullptr;
-  observe(cublasLtCreate(&light));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "", numbers.multiply(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
   void* memory = nullptr;
-  observe(cudaMalloc(&memory, 1 << 20));
-  observe(cudaFree(memory));
+  CUFAULT_OBSERVE(cudaMalloc(&memory, 1 << 20));
+  CUFAULT_OBSERVE(cudaFree(memory));
 }
 
 // ---- faults: what is called while the kernel waits; where that returns, the work must be right ----
@@ -88,18 +90,18 @@ void create(trial& t) {
   get_ready(t);
   waiting_kernel waiting;
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
   waiting.end();
-  observe(product(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
 }
 
-void create_light(trial& t) {
+void create_lt(trial& t) {
   get_ready(t);
   waiting_kernel waiting;
-  cublasLtHandle_t light = nullptr;
-  observe(cublasLtCreate(&light));
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
   waiting.end();
-  observe(lt_product(light));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
 }
 
 void first_product(trial& t) {
@@ -113,24 +115,24 @@ void first_product(trial& t) {
 void destroy(trial& t) {
   get_ready(t);
   cublasHandle_t const handle = new_handle();
-  require(product(handle));
+  CUFAULT_REQUIRE(product(handle));
   const waiting_kernel waiting;
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
 void allocate(trial& t) {
   get_ready(t);
   const waiting_kernel waiting;
   void* memory = nullptr;
-  observe(cudaMalloc(&memory, 1 << 20));
+  CUFAULT_OBSERVE(cudaMalloc(&memory, 1 << 20));
 }
 
 void free_memory(trial& t) {
   get_ready(t);
   void* memory = nullptr;
-  require(cudaMalloc(&memory, 1 << 20));
+  CUFAULT_REQUIRE(cudaMalloc(&memory, 1 << 20));
   const waiting_kernel waiting;
-  observe(cudaFree(memory));
+  CUFAULT_OBSERVE(cudaFree(memory));
 }
 
 // ---- remedies, in place from the start: nothing comes back from a hang ----
@@ -139,11 +141,11 @@ void create_first(trial& t) {
   get_ready(t);
   t.apply("create one handle, and nothing more, before the kernel that waits is launched");
   cublasHandle_t first = nullptr, behind = nullptr;
-  observe(cublasCreate(&first));
+  CUFAULT_OBSERVE(cublasCreate(&first));
   waiting_kernel waiting;
-  observe(cublasCreate(&behind));
+  CUFAULT_OBSERVE(cublasCreate(&behind));
   waiting.end();
-  observe(product(behind));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(behind));
 }
 
 void warm_up_first(trial& t) {
@@ -151,7 +153,7 @@ void warm_up_first(trial& t) {
   t.apply("create the handle and compute one product before the kernel that waits is launched");
   large_product numbers(extents);
   const cublasHandle_t handle = handle_on_a_stream();
-  observe(numbers.multiply(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "", numbers.multiply(handle));
   waiting_kernel waiting;
   multiply_meanwhile(handle, numbers, waiting);
 }
@@ -171,8 +173,8 @@ void end_the_wait_first(trial& t) {
   cublasHandle_t const handle = new_handle();
   waiting_kernel waiting;
   waiting.end();
-  observe(product(handle));
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
 // ---- the case ----
@@ -197,7 +199,7 @@ failure_case behind_waiting_kernel() {
 
   add("create_lazy", arm_kind::fault, "cublasCreate, lazy module loading", create);
   add("create_eager", arm_kind::fault, "cublasCreate, eager module loading", create, eagerly);
-  add("create_light", arm_kind::fault, "cublasLtCreate, lazy module loading", create_light);
+  add("create_light", arm_kind::fault, "cublasLtCreate, lazy module loading", create_lt);
   add("first_product_lazy", arm_kind::fault, "a handle's first product, lazy module loading", first_product);
   add("destroy", arm_kind::fault, "cublasDestroy", destroy);
   add("allocate", arm_kind::fault, "cudaMalloc", allocate);

@@ -10,7 +10,9 @@
 //              40 and 7 of 10), a product in 4 of 15; where one survives, a further handle works.
 // What helps   Dropping the reset; destroying the handle before it; another handle after it. Selecting the device again with
 //              the old handle, and destroying the old handle afterwards, are measured as dead ends.
-#include "harness/trial.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 namespace cufault {
 namespace {
@@ -18,7 +20,7 @@ namespace {
 cublasHandle_t working_handle(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
-  require(product(handle));
+  CUFAULT_REQUIRE(product(handle));
   return handle;
 }
 
@@ -26,43 +28,43 @@ cublasHandle_t working_handle(trial& t) {
 
 void control(trial& t) {
   const cublasHandle_t handle = working_handle(t);
-  observe(product(handle));
-  observe(cublasSetStream(handle, nullptr));
-  observe(cublasDestroy(handle));
-  cublasLtHandle_t light = nullptr;
-  observe(cublasLtCreate(&light));
-  observe(lt_product(light));
-  observe(cublasLtDestroy(light));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
+  CUFAULT_OBSERVE(cublasSetStream(handle, nullptr));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
+  CUFAULT_OBSERVE(cublasLtDestroy(lt));
 }
 
 // ---- faults ----
 
 void multiply_after(trial& t) {
   const cublasHandle_t handle = working_handle(t);
-  observe(cudaDeviceReset());
-  observe(product(handle));
+  CUFAULT_OBSERVE(cudaDeviceReset());
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
 }
 
 void set_stream_after(trial& t) {
   const cublasHandle_t handle = working_handle(t);
-  observe(cudaDeviceReset());
-  observe(cublasSetStream(handle, nullptr));
+  CUFAULT_OBSERVE(cudaDeviceReset());
+  CUFAULT_OBSERVE(cublasSetStream(handle, nullptr));
 }
 
 void destroy_after(trial& t) {
   const cublasHandle_t handle = working_handle(t);
-  observe(cudaDeviceReset());
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cudaDeviceReset());
+  CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
-void light_after(trial& t) {
+void lt_after(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = nullptr;
-  require(cublasLtCreate(&light));
-  require(lt_product(light));
-  observe(cudaDeviceReset());
-  observe(lt_product(light));
-  observe(cublasLtDestroy(light));
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_REQUIRE(cublasLtCreate(&lt));
+  CUFAULT_REQUIRE(lt_product(lt));
+  CUFAULT_OBSERVE(cudaDeviceReset());
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
+  CUFAULT_OBSERVE(cublasLtDestroy(lt));
 }
 
 // ---- remedies, in place from the start: what they answer may end the process ----
@@ -70,24 +72,24 @@ void light_after(trial& t) {
 void another_handle(trial& t) {
   working_handle(t);
   t.apply("another handle after the reset, the old one left alone");
-  observe(cudaDeviceReset());
+  CUFAULT_OBSERVE(cudaDeviceReset());
   create_and_multiply();
 }
 
 void destroy_before(trial& t) {
   const cublasHandle_t handle = working_handle(t);
   t.apply("destroy the handle before the reset, create another after it");
-  observe(cublasDestroy(handle));
-  observe(cudaDeviceReset());
+  CUFAULT_OBSERVE(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cudaDeviceReset());
   create_and_multiply();
 }
 
 void drop_the_reset(trial& t) {
   const cublasHandle_t handle = working_handle(t);
   t.apply("cudaDeviceSynchronize() in place of the reset");
-  observe(cudaDeviceSynchronize());
-  observe(product(handle));
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
 // ---- dead ends ----
@@ -95,17 +97,17 @@ void drop_the_reset(trial& t) {
 void select_the_device_again(trial& t) {
   const cublasHandle_t handle = working_handle(t);
   t.apply("cudaSetDevice() and cudaFree(nullptr) after the reset, the same handle");
-  observe(cudaDeviceReset());
-  observe(cudaSetDevice(t.device()));
-  observe(cudaFree(nullptr));
-  observe(product(handle));
+  CUFAULT_OBSERVE(cudaDeviceReset());
+  CUFAULT_OBSERVE(cudaSetDevice(t.device()));
+  CUFAULT_OBSERVE(cudaFree(nullptr));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
 }
 
 void destroy_late(trial& t) {
   const cublasHandle_t handle = working_handle(t);
   t.apply("destroy the old handle after the reset, create another");
-  observe(cudaDeviceReset());
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cudaDeviceReset());
+  CUFAULT_OBSERVE(cublasDestroy(handle));
   create_and_multiply();
 }
 
@@ -128,7 +130,7 @@ failure_case device_reset() {
   c.add("set_stream", arm_kind::fault, "cublasSetStream after the reset", set_stream_after);
   racing(c.add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after),
          sometimes_survived);
-  c.add("light", arm_kind::fault, "a cublasLt product and cublasLtDestroy after the reset", light_after);
+  c.add("light", arm_kind::fault, "a cublasLt product and cublasLtDestroy after the reset", lt_after);
 
   c.add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle).against =
       "multiply";

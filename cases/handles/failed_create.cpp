@@ -9,9 +9,10 @@
 //              garbage is untouched, with which it returns NOT_SUPPORTED, without a GPU INVALID_VALUE, each in 5 runs of 5.
 // What helps   Acting on cublasCreate's status.
 #include "cases/handles/no_handle.hpp"
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
-#include "harness/twins.hpp"
+#include "harness/injection/counterparts.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ namespace {
 
 product_operands operands() {
   product_operands on;
-  require(prepare_product(fresh_seed(), &on));
+  CUFAULT_REQUIRE(prepare_product(fresh_seed(), &on));
   return on;
 }
 
@@ -30,10 +31,10 @@ void control(trial& t) {
   t.open_context();
   const product_operands on = operands();
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
   observe_sgemm(handle, on);
-  observe(product(handle));
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
 // ---- faults ----
@@ -41,15 +42,11 @@ void control(trial& t) {
 /// cublasCreate fails, and the caller goes by the handle instead of the status.
 cublasHandle_t create_and_look_for_null(trial& t, void* before) {
   auto handle = static_cast<cublasHandle_t>(before);
-  const cublasStatus_t status = observe(cublasCreate(&handle));
+  const cublasStatus_t status = CUFAULT_OBSERVE(cublasCreate(&handle));
   if (status == CUBLAS_STATUS_SUCCESS)
     throw not_provoked("cublasCreate, which was to fail, succeeded; there is no failure to detect");
-  t.conclude("S0-12", handle == nullptr,
-             fmt::format("cublasCreate returned {}: a variable that was {} before is {} after",
-                         record_of(status).name, before == nullptr ? "null" : "a pointer to garbage",
-                         handle == nullptr  ? "null"
-                         : handle == before ? "untouched"
-                                            : "another pointer"));
+  t.measure("handle is null after cublasCreate", handle == nullptr ? 1 : 0);
+  t.measure("handle is as it was before cublasCreate", handle == before ? 1 : 0);
   return handle;
 }
 
@@ -61,7 +58,7 @@ void ignore_the_status(trial& t, void* before) {
   t.open_context();
   const product_operands on = operands();
   const auto device = current_device_memory();
-  const squeeze held(*device, 16_MiB);
+  const memory_pressure held(*device, 16_MiB);
   observe_sgemm(create_and_look_for_null(t, before), on);
 }
 
@@ -71,9 +68,9 @@ void check_the_status(trial& t) {
   t.open_context();
   const product_operands on = operands();
   const auto device = current_device_memory();
-  squeeze held(*device, 16_MiB);
+  memory_pressure held(*device, 16_MiB);
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
   observe_sgemm(handle, on);
   t.apply("act on cublasCreate's status: free the memory, create again");
   held.release();
@@ -105,7 +102,7 @@ failure_case failed_create() {
   c.add("check_the_status", arm_kind::remedy, "act on the status of cublasCreate", check_the_status).against =
       "null";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
-  for (const char* squeezed : {"null", "uninitialised"}) add_twin(c, squeezed);
+  for (const char* squeezed : {"null", "uninitialised"}) add_counterpart(c, squeezed);
   c.in_tier = {"control", "control_host", "null_host", "null"};
   return c;
 }

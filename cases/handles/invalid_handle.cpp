@@ -15,8 +15,9 @@
 // What helps   An owner that destroys once; a fresh handle. Setting the variable to null after cublasDestroy is measured as a dead end:
 //              the work is still not done.
 #include "cases/handles/no_handle.hpp"
-#include "harness/lt_problem.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 
@@ -27,10 +28,10 @@
 namespace cufault {
 namespace {
 
-enum class use { sgemm, set_stream, destroy, light_matmul, light_heuristic, light_destroy };
+enum class use { sgemm, set_stream, destroy, lt_matmul, lt_heuristic, lt_destroy };
 
-constexpr std::array every_use{use::sgemm,        use::set_stream,      use::destroy,
-                               use::light_matmul, use::light_heuristic, use::light_destroy};
+constexpr std::array every_use{use::sgemm,     use::set_stream,   use::destroy,
+                               use::lt_matmul, use::lt_heuristic, use::lt_destroy};
 
 const char* name_of(use how) {
   switch (how) {
@@ -40,18 +41,18 @@ const char* name_of(use how) {
       return "set_stream";
     case use::destroy:
       return "destroy";
-    case use::light_matmul:
+    case use::lt_matmul:
       return "light_matmul";
-    case use::light_heuristic:
+    case use::lt_heuristic:
       return "light_heuristic";
-    case use::light_destroy:
+    case use::lt_destroy:
       return "light_destroy";
   }
   return "";
 }
 
-bool is_light(use how) {
-  return how == use::light_matmul || how == use::light_heuristic || how == use::light_destroy;
+bool is_lt(use how) {
+  return how == use::lt_matmul || how == use::lt_heuristic || how == use::lt_destroy;
 }
 
 /// What the calls take besides the handle. Without a GPU: no operands, and no algorithm for cublasLtMatmul.
@@ -62,55 +63,55 @@ struct arguments {
 
 arguments on_the_device() {
   arguments with;
-  require(prepare_product(fresh_seed(), &with.on));
+  CUFAULT_REQUIRE(prepare_product(fresh_seed(), &with.on));
   cublasLtHandle_t in_order = nullptr;  // never destroyed: a later handle might be given its address
-  require(cublasLtCreate(&in_order));
-  require(with.problem.heuristic(in_order));
+  CUFAULT_REQUIRE(cublasLtCreate(&in_order));
+  CUFAULT_REQUIRE(with.problem.heuristic(in_order));
   return with;
 }
 
-cublasStatus_t light_heuristic(cublasLtHandle_t light) {
-  return lt_problem().heuristic(light);
+cublasStatus_t lt_heuristic(cublasLtHandle_t lt) {
+  return lt_problem().heuristic(lt);
 }
 
 /// With an algorithm that another handle was told, so that cublasLtMatmul itself has to look at this one.
-cublasStatus_t light_matmul(cublasLtHandle_t light, const arguments& with) {
-  return with.problem.multiply(light, with.on);
+cublasStatus_t lt_matmul(cublasLtHandle_t lt, const arguments& with) {
+  return with.problem.multiply(lt, with.on);
 }
 
 void use_as_handle(void* what, use how, const arguments& with) {
   const auto handle = static_cast<cublasHandle_t>(what);
-  const auto light = static_cast<cublasLtHandle_t>(what);
+  const auto lt = static_cast<cublasLtHandle_t>(what);
   switch (how) {
     case use::sgemm:
       observe_sgemm(handle, with.on);
       break;
     case use::set_stream:
-      observe(cublasSetStream(handle, nullptr));
+      CUFAULT_OBSERVE(cublasSetStream(handle, nullptr));
       break;
     case use::destroy:
-      observe(cublasDestroy(handle));
+      CUFAULT_OBSERVE(cublasDestroy(handle));
       break;
-    case use::light_matmul:
-      observe(light_matmul(light, with));
+    case use::lt_matmul:
+      CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm_unchecked", lt_matmul(lt, with));
       break;
-    case use::light_heuristic:
-      observe(light_heuristic(light));
+    case use::lt_heuristic:
+      CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", lt_heuristic(lt));
       break;
-    case use::light_destroy:
-      observe(cublasLtDestroy(light));
+    case use::lt_destroy:
+      CUFAULT_OBSERVE(cublasLtDestroy(lt));
       break;
   }
 }
 
 struct destroy_handle {
-  void operator()(cublasHandle_t handle) const { observe(cublasDestroy(handle)); }
+  void operator()(cublasHandle_t handle) const { CUFAULT_OBSERVE(cublasDestroy(handle)); }
 };
 using owned_handle = std::unique_ptr<std::remove_pointer_t<cublasHandle_t>, destroy_handle>;
 
 owned_handle create_owned() {
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
   return owned_handle(handle);
 }
 
@@ -120,25 +121,24 @@ void control(trial& t) {
   t.open_context();
   const arguments with = on_the_device();
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
-  observe(cublasSetStream(handle, nullptr));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasSetStream(handle, nullptr));
   observe_sgemm(handle, with.on);
-  observe(product(handle));
-  observe(cublasDestroy(handle));
-  cublasLtHandle_t light = nullptr;
-  observe(cublasLtCreate(&light));
-  observe(light_matmul(light, with));
-  observe(light_heuristic(light));
-  observe(lt_product(light));
-  observe(cublasLtDestroy(light));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm_unchecked", lt_matmul(lt, with));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", lt_heuristic(lt));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(lt));
+  CUFAULT_OBSERVE(cublasLtDestroy(lt));
 }
 
 // ---- faults ----
 
 void null_and_zeroed_without_a_gpu(trial&) {
   for (void* what : {static_cast<void*>(nullptr), block_of(zero_byte)}) {
-    for (const use how :
-         {use::sgemm, use::set_stream, use::destroy, use::light_heuristic, use::light_destroy})
+    for (const use how : {use::sgemm, use::set_stream, use::destroy, use::lt_heuristic, use::lt_destroy})
       use_as_handle(what, how, {});
   }
 }
@@ -158,19 +158,19 @@ void use_destroyed(trial& t, use how) {
   t.open_context();
   const arguments with = on_the_device();
   cublasHandle_t const handle = new_handle();
-  require(product(handle));
-  observe(cublasDestroy(handle));
+  CUFAULT_REQUIRE(product(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
   use_as_handle(handle, how, with);
 }
 
-void use_destroyed_light(trial& t, use how) {
+void use_destroyed_lt(trial& t, use how) {
   t.open_context();
   const arguments with = on_the_device();
-  cublasLtHandle_t light = nullptr;
-  require(cublasLtCreate(&light));
-  require(lt_product(light));
-  observe(cublasLtDestroy(light));
-  use_as_handle(light, how, with);
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_REQUIRE(cublasLtCreate(&lt));
+  CUFAULT_REQUIRE(lt_product(lt));
+  CUFAULT_OBSERVE(cublasLtDestroy(lt));
+  use_as_handle(lt, how, with);
 }
 
 // ---- remedies ----
@@ -187,12 +187,12 @@ void create_a_fresh_one(trial& t) {
   t.open_context();
   const arguments with = on_the_device();
   cublasHandle_t handle = new_handle();
-  require(product(handle));
+  CUFAULT_REQUIRE(product(handle));
   t.apply("create a fresh handle after cublasDestroy");
-  observe(cublasDestroy(handle));
-  observe(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
   observe_sgemm(handle, with.on);
-  observe(product(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
 }
 
 /// Two owners, one after the other, of one handle: both end, and it is destroyed once.
@@ -202,7 +202,7 @@ void through_owners(trial& t) {
   owned_handle first = create_owned();
   {
     const owned_handle taken_over = std::move(first);
-    observe(product(taken_over.get()));
+    CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(taken_over.get()));
   }
 }
 
@@ -212,9 +212,9 @@ void null_after_destroy(trial& t) {
   t.open_context();
   t.apply("set the variable to null after cublasDestroy");
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
-  observe(product(handle));
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
   handle = nullptr;
   observe_sgemm(handle, on_the_device().on);
 }
@@ -242,7 +242,7 @@ failure_case invalid_handle() {
     racing_by_what_lies_there(
         c.add(fmt::format("destroyed_{}", name_of(how)), arm_kind::fault,
               fmt::format("a handle that was destroyed: {}", name_of(how)),
-              [how](trial& t) { is_light(how) ? use_destroyed_light(t, how) : use_destroyed(t, how); }));
+              [how](trial& t) { is_lt(how) ? use_destroyed_lt(t, how) : use_destroyed(t, how); }));
   }
   c.add("create_a_handle", arm_kind::remedy, "a created handle in place of null", create_a_handle);
   c.add("fresh_handle", arm_kind::remedy, "a fresh handle after the old one was destroyed",

@@ -9,9 +9,11 @@
 //              MiB are full: the next is cudaErrorMemoryAllocation, and cublasCreate ALLOC_FAILED. 2000 cublasLt handles and 100000
 //              events take nothing of the device, and of the host 6 and 605 bytes each; cublasCreate succeeds.
 // What helps   Destroying them. The arms leave only a corner of the device free, so that small costs show.
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
-#include "harness/twins.hpp"
+#include "harness/injection/counterparts.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 
@@ -24,10 +26,10 @@ namespace cufault {
 namespace {
 
 constexpr std::uint64_t room = 256_MiB;  // a handle and its first product fit several times
-constexpr std::size_t light_handles = 2'000, streams = 5'000, events = 100'000;
+constexpr std::size_t lt_handles = 2'000, streams = 5'000, events = 100'000;
 
-cublasStatus_t create(cublasLtHandle_t* light) {
-  return cublasLtCreate(light);
+cublasStatus_t create(cublasLtHandle_t* lt) {
+  return cublasLtCreate(lt);
 }
 cudaError_t create(cudaStream_t* stream) {
   return cudaStreamCreate(stream);
@@ -36,8 +38,8 @@ cudaError_t create(cudaEvent_t* event) {
   return cudaEventCreate(event);
 }
 
-cublasStatus_t destroy(cublasLtHandle_t light) {
-  return cublasLtDestroy(light);
+cublasStatus_t destroy(cublasLtHandle_t lt) {
+  return cublasLtDestroy(lt);
 }
 cudaError_t destroy(cudaStream_t stream) {
   return cudaStreamDestroy(stream);
@@ -46,6 +48,22 @@ cudaError_t destroy(cudaEvent_t event) {
   return cudaEventDestroy(event);
 }
 
+/// The API functions that create and destroy a thing.
+template <class Thing>
+struct steps_of;
+template <>
+struct steps_of<cublasLtHandle_t> {
+  static constexpr const char *create = "cublasLtCreate", *destroy = "cublasLtDestroy";
+};
+template <>
+struct steps_of<cudaStream_t> {
+  static constexpr const char *create = "cudaStreamCreate", *destroy = "cudaStreamDestroy";
+};
+template <>
+struct steps_of<cudaEvent_t> {
+  static constexpr const char *create = "cudaEventCreate", *destroy = "cudaEventDestroy";
+};
+
 // The loops are observed whole: each returns the first status that was not success.
 
 template <class Thing>
@@ -53,7 +71,7 @@ auto create_many(std::vector<Thing>& things, std::size_t most) {
   decltype(destroy(Thing{})) status{};
   while (things.size() < most) {
     Thing thing = nullptr;
-    if (status = create(&thing); record_of(status).value != 0) break;
+    if (status = create(&thing); !record_of(status).ok) break;
     things.push_back(thing);
   }
   return status;
@@ -63,35 +81,28 @@ template <class Thing>
 auto destroy_all(std::vector<Thing>& things) {
   decltype(destroy(Thing{})) status{};
   for (; !things.empty(); things.pop_back()) {
-    if (status = destroy(things.back()); record_of(status).value != 0) break;
+    if (status = destroy(things.back()); !record_of(status).ok) break;
   }
   return status;
 }
 
 template <class Thing>
-struct leaked {
+std::vector<Thing> leak(trial& t, std::size_t most) {
   std::vector<Thing> things;
-  double device_bytes = 0;  ///< that all but the first took
-};
-
-template <class Thing>
-leaked<Thing> leak(trial& t, std::size_t most) {
-  leaked<Thing> all;
-  std::vector<Thing>& things = all.things;
   things.reserve(most);
-  require(create_many(things, 1));  // the first one of a process may set up more than itself
+  CUFAULT_REQUIRE(create_many(things, 1));  // the first one of a process may set up more than itself
   const std::size_t device_before = free_device_memory(), host_before = resident_host_memory();
-  observe(create_many(things, most));
+  observe_call({steps_of<Thing>::create, "until_failure"}, [&] { return create_many(things, most); });
   t.sample("leaked");
   t.measure("created", static_cast<double>(things.size()));
-  all.device_bytes = static_cast<double>(device_before) - static_cast<double>(free_device_memory());
+  const double device_bytes = static_cast<double>(device_before) - static_cast<double>(free_device_memory());
   if (const auto further = static_cast<double>(things.size() - 1); further > 0) {
-    t.measure("device memory each", all.device_bytes / further, "bytes");
+    t.measure("device memory each", device_bytes / further, "bytes");
     t.measure("host memory each",
               (static_cast<double>(resident_host_memory()) - static_cast<double>(host_before)) / further,
               "bytes");
   }
-  return all;
+  return things;
 }
 
 // ---- control ----
@@ -99,17 +110,17 @@ leaked<Thing> leak(trial& t, std::size_t most) {
 void control(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
-  cublasLtHandle_t light = nullptr;
-  observe(cublasLtCreate(&light));
+  const memory_pressure held(*device, room);
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
   cudaStream_t stream = nullptr;
-  observe(cudaStreamCreate(&stream));
+  CUFAULT_OBSERVE(cudaStreamCreate(&stream));
   cudaEvent_t event = nullptr;
-  observe(cudaEventCreate(&event));
+  CUFAULT_OBSERVE(cudaEventCreate(&event));
   create_and_multiply();
-  observe(cudaEventDestroy(event));
-  observe(cudaStreamDestroy(stream));
-  observe(cublasLtDestroy(light));
+  CUFAULT_OBSERVE(cudaEventDestroy(event));
+  CUFAULT_OBSERVE(cudaStreamDestroy(stream));
+  CUFAULT_OBSERVE(cublasLtDestroy(lt));
 }
 
 // ---- faults ----
@@ -118,17 +129,9 @@ template <class Thing>
 void leak_and_work(trial& t, std::size_t most) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
-  const auto all = leak<Thing>(t, most);
-  const cublasStatus_t created = create_and_multiply();
-  // S0-11 is about handles: of what else leaks it says nothing.
-  if constexpr (std::is_same_v<Thing, cublasLtHandle_t>)
-    t.conclude(
-        "S0-11", created != CUBLAS_STATUS_SUCCESS,
-        fmt::format("{} leaked cublasLt handles, the first apart, took {} of the {} KiB of device memory "
-                    "that were left free; cublasCreate: {}",
-                    all.things.size(), all.device_bytes / 1_KiB, held.free_bytes() / 1_KiB,
-                    record_of(created).name));
+  const memory_pressure held(*device, room);
+  leak<Thing>(t, most);
+  create_and_multiply();
 }
 
 // ---- remedies ----
@@ -137,11 +140,11 @@ template <class Thing>
 void destroy_and_work(trial& t, std::size_t most) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
-  auto all = leak<Thing>(t, most);
+  const memory_pressure held(*device, room);
+  auto things = leak<Thing>(t, most);
   create_and_multiply();
   t.apply("destroy what leaked, create again");
-  observe(destroy_all(all.things));
+  observe_call({steps_of<Thing>::destroy, "all"}, [&] { return destroy_all(things); });
   t.sample("destroyed");
   create_and_multiply();
 }
@@ -157,18 +160,18 @@ failure_case leak_others() {
   c.add("control", arm_kind::control, "one of each, then a handle and its product", control);
 
   c.add("light_handles", arm_kind::fault, "cublasLt handles leak",
-        [](trial& t) { leak_and_work<cublasLtHandle_t>(t, light_handles); }, {"S0-11"});
+        [](trial& t) { leak_and_work<cublasLtHandle_t>(t, lt_handles); }, {"S0-11"});
   c.add("streams", arm_kind::fault, "streams leak",
         [](trial& t) { leak_and_work<cudaStream_t>(t, streams); });
   c.add("events", arm_kind::fault, "events leak", [](trial& t) { leak_and_work<cudaEvent_t>(t, events); });
 
   c.add("destroy_light_handles", arm_kind::remedy, "destroy the cublasLt handles, create again",
-        [](trial& t) { destroy_and_work<cublasLtHandle_t>(t, light_handles); });
+        [](trial& t) { destroy_and_work<cublasLtHandle_t>(t, lt_handles); });
   c.add("destroy_streams", arm_kind::remedy, "destroy the streams, create again",
         [](trial& t) { destroy_and_work<cudaStream_t>(t, streams); });
   c.add("destroy_events", arm_kind::remedy, "destroy the events, create again",
         [](trial& t) { destroy_and_work<cudaEvent_t>(t, events); });
-  for (const char* leaking : {"light_handles", "streams", "events"}) add_twin(c, leaking);
+  for (const char* leaking : {"light_handles", "streams", "events"}) add_counterpart(c, leaking);
   return c;
 }
 

@@ -8,7 +8,9 @@
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: in 21 rounds every product is right. A round leaves nothing of the device behind,
 //              and 17 KiB of the host; one whose handle is not destroyed 64 MiB of the device, and 98 KiB.
 // What helps   Loading once.
-#include "harness/trial.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 
@@ -41,7 +43,7 @@ class loaded_cublas {
  public:
   /// Throws binding_error with the loader's words. cuBLASLt first, as bind_cublas does.
   explicit loaded_cublas(const cublas_paths& files)
-      : light_(files.cublaslt.empty() ? nullptr : open(files.cublaslt)), cublas_(open(files.cublas)) {}
+      : lt_(files.cublaslt.empty() ? nullptr : open(files.cublaslt)), cublas_(open(files.cublas)) {}
 
   template <class Function>
   [[nodiscard]] Function* function(const char* name) const {
@@ -61,7 +63,7 @@ class loaded_cublas {
     return opened;
   }
 
-  library light_, cublas_;
+  library lt_, cublas_;
 };
 
 enum class at_the_end { destroy_the_handle, leave_the_handle };
@@ -118,11 +120,12 @@ cublas_paths get_ready(trial& t) {
 /// The first round also sets up what stays; the others are measured.
 void unload_each_time(trial& t, at_the_end what) {
   const cublas_paths files = get_ready(t);
-  if (!observe(load_each_time(files, 1, what)).ok()) return;
+  if (!CUFAULT_OBSERVE_AS("cublasSgemm", "library_loaded_first_time", load_each_time(files, 1, what)).ok())
+    return;
   if (dlopen(files.cublas.c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr)
     throw not_provoked(files.cublas.string() + " stays loaded after dlclose: there is nothing to load again");
   const std::size_t device_before = free_device_memory(), host_before = resident_host_memory();
-  observe(load_each_time(files, rounds, what));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "library_loaded_each_time", load_each_time(files, rounds, what));
   t.measure("device memory left behind by a round",
             (static_cast<double>(device_before) - static_cast<double>(free_device_memory())) / rounds,
             "bytes");
@@ -135,7 +138,7 @@ void unload_each_time(trial& t, at_the_end what) {
 
 void control(trial& t) {
   const cublas_paths files = get_ready(t);
-  observe(load_once(files, rounds));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "library_loaded_once", load_once(files, rounds));
 }
 
 // ---- faults ----
@@ -153,7 +156,7 @@ void unload_with_a_handle_left(trial& t) {
 void keep_it_loaded(trial& t) {
   const cublas_paths files = get_ready(t);
   t.apply("load once, for all the work");
-  observe(load_once(files, rounds));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "library_loaded_once", load_once(files, rounds));
 }
 
 // ---- the case ----

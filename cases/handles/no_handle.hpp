@@ -3,7 +3,8 @@
 // What stands for a handle in invalid_handle.cpp and failed_create.cpp.
 #pragma once
 
-#include "harness/trial.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <array>
 #include <cstring>
@@ -37,8 +38,8 @@ inline arm& racing_by_what_lies_there(arm& a) {
 inline void observe_sgemm(cublasHandle_t handle, const product_operands& on) {
   using shape = product_shape;
   const float one = 1, zero = 0;
-  observe(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on.a, shape::lda,
-                      on.b, shape::ldb, &zero, on.c, shape::ldc));
+  CUFAULT_OBSERVE(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, shape::m, shape::n, shape::k, &one, on.a,
+                              shape::lda, on.b, shape::ldb, &zero, on.c, shape::ldc));
 }
 
 }  // namespace cufault

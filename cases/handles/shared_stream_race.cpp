@@ -9,8 +9,9 @@
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: where the other thread sets its stream in between, the product is not there in
 //              time; with nothing to order two threads, 1 to 146 of 4000 products in 11 runs of 60.
 // What helps   A handle for each thread; a lock held from cublasSetStream to the end of the call.
-#include "harness/held_streams.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/held_streams.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/faults.hpp"
 
 #include <array>
@@ -25,7 +26,7 @@ namespace {
 /// A stream that does not wait for the legacy stream, on which products are checked.
 class own_stream {
  public:
-  own_stream() { require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  own_stream() { CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
   ~own_stream() { cudaStreamDestroy(stream_); }
   own_stream(const own_stream&) = delete;
   own_stream& operator=(const own_stream&) = delete;
@@ -37,13 +38,14 @@ class own_stream {
 
 cublasHandle_t warm_handle() {
   cublasHandle_t const handle = new_handle();
-  require(product(handle));  // loads its kernel: that may wait for the whole device, where nothing else shall
+  CUFAULT_REQUIRE(
+      product(handle));  // loads its kernel: that may wait for the whole device, where nothing else shall
   return handle;
 }
 
 void get_ready(trial& t) {
   t.open_context();
-  require(load_faults());
+  CUFAULT_REQUIRE(load_faults());
 }
 
 std::unique_lock<std::mutex> locked(std::mutex* lock) {
@@ -57,7 +59,7 @@ product_result interleave(cublasHandle_t handle, cudaStream_t mine, cublasHandle
                           std::mutex* lock) {
   product_result result;
   product_operands on;
-  require(prepare_product(fresh_seed(), &on, mine));
+  CUFAULT_REQUIRE(prepare_product(fresh_seed(), &on, mine));
   const held_streams waiting({theirs});
   std::binary_semaphore mine_is_set{0}, theirs_is_set{0};
   cublasStatus_t second_set = CUBLAS_STATUS_SUCCESS;
@@ -128,9 +130,9 @@ product_result race(trial& t, cublasHandle_t shared) {
   const std::array<own_stream, 2> streams;
   std::array<share, 2> shares;
   float* numbers = nullptr;
-  require(cudaMalloc(&numbers, 2 * (cleared + 1) * sizeof *numbers));
-  require(launch_fill(numbers, 2 * (cleared + 1), 1, nullptr));
-  require(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(cudaMalloc(&numbers, 2 * (cleared + 1) * sizeof *numbers));
+  CUFAULT_REQUIRE(launch_fill(numbers, 2 * (cleared + 1), 1, nullptr));
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
   {
     std::latch start(2);
     std::array<std::jthread, 2> threads;
@@ -142,8 +144,8 @@ product_result race(trial& t, cublasHandle_t shared) {
       });
     }
   }
-  require(cudaDeviceSynchronize());
-  require(cudaFree(numbers));
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(cudaFree(numbers));
   cublasSetStream(shared, nullptr);
   t.measure("products", 2 * rounds);
   t.measure("products not there in time", shares[0].misplaced + shares[1].misplaced);
@@ -157,9 +159,9 @@ product_result race(trial& t, cublasHandle_t shared) {
 void control(trial& t) {
   get_ready(t);
   const cublasHandle_t handle = warm_handle(), others = warm_handle();
-  observe(take_turns(handle, others));
-  observe(cublasDestroy(others));
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn_on_two_handles", take_turns(handle, others));
+  CUFAULT_OBSERVE(cublasDestroy(others));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
 // ---- faults ----
@@ -167,13 +169,13 @@ void control(trial& t) {
 void interleaved(trial& t) {
   get_ready(t);
   const cublasHandle_t shared = warm_handle();
-  observe(take_turns(shared, shared));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn", take_turns(shared, shared));
 }
 
 void raced(trial& t) {
   get_ready(t);
   const cublasHandle_t shared = warm_handle();
-  observe(race(t, shared));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_a_race", race(t, shared));
 }
 
 // ---- remedies ----
@@ -181,18 +183,18 @@ void raced(trial& t) {
 void handle_each(trial& t) {
   get_ready(t);
   const cublasHandle_t shared = warm_handle(), others = warm_handle();
-  observe(take_turns(shared, shared));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn", take_turns(shared, shared));
   t.apply("a handle for each thread");
-  observe(take_turns(shared, others));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn_on_two_handles", take_turns(shared, others));
 }
 
 void lock_both(trial& t) {
   get_ready(t);
   const cublasHandle_t shared = warm_handle();
-  observe(take_turns(shared, shared));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn", take_turns(shared, shared));
   t.apply("a lock held over cublasSetStream and the call");
   std::mutex lock;
-  observe(take_turns(shared, shared, &lock));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "streams_set_in_turn_under_a_lock", take_turns(shared, shared, &lock));
 }
 
 // ---- the case ----

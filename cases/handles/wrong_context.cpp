@@ -9,63 +9,35 @@
 //              cublasSetStream and cublasDestroy succeed. A workspace of the current context makes products right.
 // What helps   A handle for each context; making the handle's own context current; a workspace of the current context. Setting its
 //              stream is measured as a dead end.
-#include "harness/driver_api.hpp"
-#include "harness/trial.hpp"
+#include "harness/binding/driver_api.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/kit/second_context.hpp"
+#include "harness/trial/observe.hpp"
 
 namespace cufault {
 namespace {
-
-CUresult create_context(CUcontext* context, CUdevice device) {
-#if CUDA_VERSION >= 13000
-  return driver::cuCtxCreate(context, nullptr, 0U, device);
-#else
-  return driver::cuCtxCreate(context, 0U, device);
-#endif
-}
-
-/// A second context beside the primary one, current for as long as it lives.
-class second_context {
- public:
-  explicit second_context(trial& t) {
-    CUdevice device = 0;
-    require(driver::cuDeviceGet(&device, t.device()));
-    require(driver::cuCtxGetCurrent(&first_));
-    require(create_context(&second_, device));
-  }
-  ~second_context() {
-    driver::cuCtxSetCurrent(first_);
-    driver::cuCtxDestroy(second_);
-  }
-  second_context(const second_context&) = delete;
-  second_context& operator=(const second_context&) = delete;
-
-  [[nodiscard]] CUcontext first() const { return first_; }
-
- private:
-  CUcontext first_ = nullptr, second_ = nullptr;
-};
 
 /// Long enough for cuBLAS to split it, which takes the handle's workspace.
 constexpr product_extents splitting{64, 48, 65'536};
 
 cublasHandle_t working_handle() {
   cublasHandle_t const handle = new_handle();
-  require(product(handle));
+  CUFAULT_REQUIRE(product(handle));
   return handle;
 }
 
 /// With operands in the context that is current.
 void multiply_and_split(cublasHandle_t handle) {
-  observe(product(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   large_product split(splitting);
-  observe(split.multiply(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", split.multiply(handle));
 }
 
 void create_multiply_split() {
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
   multiply_and_split(handle);
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
 // ---- control ----
@@ -73,7 +45,7 @@ void create_multiply_split() {
 void control(trial& t) {
   t.open_context();
   create_multiply_split();
-  const second_context current(t);
+  const second_context current(t.device());
   create_multiply_split();
 }
 
@@ -82,32 +54,32 @@ void control(trial& t) {
 void multiply(trial& t) {
   t.open_context();
   const cublasHandle_t of_the_first = working_handle();
-  const second_context current(t);
-  observe(product(of_the_first));
+  const second_context current(t.device());
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(of_the_first));
 }
 
 void split(trial& t) {
   t.open_context();
   const cublasHandle_t of_the_first = working_handle();
-  const second_context current(t);
+  const second_context current(t.device());
   large_product split(splitting);
-  observe(split.multiply(of_the_first));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", split.multiply(of_the_first));
 }
 
 void set_stream(trial& t) {
   t.open_context();
   const cublasHandle_t of_the_first = working_handle();
-  const second_context current(t);
+  const second_context current(t.device());
   cudaStream_t stream = nullptr;
-  require(cudaStreamCreate(&stream));
-  observe(cublasSetStream(of_the_first, stream));
+  CUFAULT_REQUIRE(cudaStreamCreate(&stream));
+  CUFAULT_OBSERVE(cublasSetStream(of_the_first, stream));
 }
 
 void destroy(trial& t) {
   t.open_context();
   const cublasHandle_t of_the_first = working_handle();
-  const second_context current(t);
-  observe(cublasDestroy(of_the_first));
+  const second_context current(t.device());
+  CUFAULT_OBSERVE(cublasDestroy(of_the_first));
 }
 
 // ---- remedies, in place from the start: what they answer may damage both contexts ----
@@ -117,7 +89,7 @@ void handle_each(trial& t) {
   const cublasHandle_t of_the_first = working_handle();
   t.apply("a handle for each context");
   {
-    const second_context current(t);
+    const second_context current(t.device());
     create_multiply_split();
   }
   multiply_and_split(of_the_first);
@@ -126,21 +98,21 @@ void handle_each(trial& t) {
 void make_its_context_current(trial& t) {
   t.open_context();
   const cublasHandle_t of_the_first = working_handle();
-  const second_context other(t);
+  const second_context other(t.device());
   t.apply("make the handle's context current");
-  observe(driver::cuCtxSetCurrent(other.first()));
+  CUFAULT_OBSERVE(driver::cuCtxSetCurrent(other.first()));
   multiply_and_split(of_the_first);
 }
 
 void set_the_workspace(trial& t) {
   t.open_context();
   const cublasHandle_t of_the_first = working_handle();
-  const second_context current(t);
+  const second_context current(t.device());
   t.apply("cublasSetWorkspace() with memory of the context that is current");
   constexpr std::size_t recommended = 32 << 20;
   void* workspace = nullptr;
-  require(cudaMalloc(&workspace, recommended));
-  observe(cublasSetWorkspace(of_the_first, workspace, recommended));
+  CUFAULT_REQUIRE(cudaMalloc(&workspace, recommended));
+  CUFAULT_OBSERVE(cublasSetWorkspace(of_the_first, workspace, recommended));
   multiply_and_split(of_the_first);
 }
 
@@ -149,9 +121,9 @@ void set_the_workspace(trial& t) {
 void set_the_stream(trial& t) {
   t.open_context();
   const cublasHandle_t of_the_first = working_handle();
-  const second_context current(t);
+  const second_context current(t.device());
   t.apply("cublasSetStream(handle, nullptr) in the context that is current");
-  observe(cublasSetStream(of_the_first, nullptr));
+  CUFAULT_OBSERVE(cublasSetStream(of_the_first, nullptr));
   multiply_and_split(of_the_first);
 }
 

@@ -10,11 +10,12 @@
 //              nvml_examples#3, le#44, rust-blas#6. A source document says of its example 3 that an offset is missing.
 // What helps   Recommended: operands swapped, each with its row length; both operands transposed, for a C in columns; cuBLASLt told of
 //              row order. Recommended too: transposing only the result, an offset, other leading dimensions.
-#include "harness/checked_product.hpp"
-#include "harness/elements.hpp"
-#include "harness/lt_problem.hpp"
-#include "harness/printed_text.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/checked_product.hpp"
+#include "harness/kit/elements.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/printed_text.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/compare.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,8 +82,8 @@ class operands {
     if (result.waited == cudaSuccess) tell(c_.get(), expected, product(in_b, in_a, read));
     return result;
   }
-  /// What became of C in the last call that could be waited for.
-  [[nodiscard]] const std::string& told() const { return told_; }
+  /// Of C, in the last call that could be waited for.
+  [[nodiscard]] const fact_map& facts() const { return facts_; }
 
  private:
   static constexpr std::size_t room = 64;
@@ -105,14 +107,15 @@ class operands {
     for (const std::size_t i : c_.written()) (i < elements ? inside : behind).push_back(i);
     for (const std::size_t i : inside)
       if (found[i] == expected[i]) right.push_back(i);
-    told_ =
-        fmt::format("C written: {}; behind C: {}; right: {}", listed(inside), listed(behind), listed(right));
+    facts_ = {{"elements_written_in_c", runs_of(inside)},
+              {"elements_written_behind_c", runs_of(behind)},
+              {"elements_right", runs_of(right)}};
     const bool is_square = of.m == of.n && of.n == of.k;
-    if (is_square && differing(found, in_other_order).empty()) told_ += "; it is B A";
+    if (is_square && differing(found, in_other_order).empty()) facts_["is_b_a"] = true;
   }
 
   guarded_array a_{CUDA_R_32F, room}, b_{CUDA_R_32F, room}, c_{CUDA_R_32F, room};
-  std::string told_;
+  fact_map facts_;
 };
 
 /// op(first) op(second), as cuBLAS is asked for it, and how C is read afterwards.
@@ -189,7 +192,7 @@ constexpr std::array functions{usual, function{"cublasGemmEx", by_gemm_ex},
                                function{"cublasSgemmStridedBatched", batch_of_one}};
 
 /// As the matrices are in memory: told of their order, or not.
-cublasStatus_t by_lt(cublasLtHandle_t light, const operands& o, cublasLtOrder_t told) {
+cublasStatus_t by_lt(cublasLtHandle_t lt, const operands& o, cublasLtOrder_t told) {
   const auto& [m, n, k] = o.of;
   lt_problem problem(product_extents{.m = m, .n = n, .k = k});
   const std::int32_t rows_or_columns = told;
@@ -202,26 +205,30 @@ cublasStatus_t by_lt(cublasLtHandle_t light, const operands& o, cublasLtOrder_t 
       status = cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_LD, &ld, sizeof ld);
     if (status != CUBLAS_STATUS_SUCCESS) return status;
   }
-  return problem.multiply_by_first(light, {&one, o.a(), o.b(), &zero, o.c(), o.c()});
+  return problem.multiply_by_first(lt, {&one, o.a(), o.b(), &zero, o.c(), o.c()});
 }
 
-/// The line in which cuBLAS names a parameter; empty if it printed none.
-std::string line_on_entry(const std::string& printed) {
-  const auto at = printed.find("On entry to");
-  return at == std::string::npos ? std::string{} : printed.substr(at, printed.find('\n', at) - at) + "; ";
+/// The line in which cuBLAS names a parameter, if it printed one: "On entry to SGEMM  parameter number 8 had an illegal value".
+fact_map blamed_in(const std::string& printed) {
+  static const std::regex line(R"(On entry to (\w+) +parameter number (\d+))");
+  std::smatch found;
+  if (!std::regex_search(printed, found, line)) return {};
+  return {{"blamed_routine", found[1].str()}, {"blamed", std::int64_t{std::stoi(found[2])}}};
 }
 
 template <class Call>
-told_product observed(const std::string& text, operands& o, Call&& call, order read = order::rows) {
-  return observe_call(text.c_str(), [&] {
-    told_product seen;
+product_with_facts observed(const std::string& text, operands& o, Call&& call, order read = order::rows) {
+  return observe_call(named_by_words(text), [&] {
+    product_with_facts seen;
     const auto printed = printed_by([&] { seen.result = o.by(call, read); });
-    seen.detail = line_on_entry(printed.out) + o.told();
+    seen.facts = blamed_in(printed.out);
+    seen.facts.insert(o.facts().begin(), o.facts().end());
     return seen;
   });
 }
 
-told_product observed(cublasHandle_t handle, const shape& s, const way& how, const function& by = usual) {
+product_with_facts observed(cublasHandle_t handle, const shape& s, const way& how,
+                            const function& by = usual) {
   operands o(s);
   const request r = how.ask(o);
   return observed(
@@ -229,16 +236,16 @@ told_product observed(cublasHandle_t handle, const shape& s, const way& how, con
       r.read);
 }
 
-told_product observed(cublasLtHandle_t light, const shape& s, cublasLtOrder_t told) {
+product_with_facts observed(cublasLtHandle_t lt, const shape& s, cublasLtOrder_t told) {
   operands o(s);
   const std::string text = fmt::format("cublasLtMatmul of {}, {} order", text_of(s),
                                        told == CUBLASLT_ORDER_ROW ? "row" : "column");
-  return observed(text, o, [&] { return by_lt(light, o, told); });
+  return observed(text, o, [&] { return by_lt(lt, o, told); });
 }
 
 /// Right if any of the requests gives the right numbers. Stops at an error.
-told_product sgemm_of_each(cublasHandle_t handle, operands& o, const std::vector<request>& requests) {
-  told_product seen;
+product_with_facts sgemm_of_each(cublasHandle_t handle, operands& o, const std::vector<request>& requests) {
+  product_with_facts seen;
   std::size_t right = 0;
   for (const request& r : requests) {
     seen.result = o.by([&] { return by_sgemm(handle, r); }, r.read);
@@ -246,14 +253,9 @@ told_product sgemm_of_each(cublasHandle_t handle, operands& o, const std::vector
     right += seen.result.right ? 1 : 0;
   }
   seen.result.right = right > 0;
-  seen.detail = fmt::format("{} of {} give the right numbers", right, requests.size());
+  seen.facts = {{"right", static_cast<std::int64_t>(right)},
+                {"tried", static_cast<std::int64_t>(requests.size())}};
   return seen;
-}
-
-/// S3-4 speaks of refusal: what is computed otherwise is not its matter.
-void conclude_recognised(trial& t, const std::string& by, const shape& s, const product_result& result) {
-  t.conclude("S3-4", result.status != CUBLAS_STATUS_SUCCESS,
-             fmt::format("{} of {} as they are: {}", by, text_of(s), record_of(result).name));
 }
 
 // ---- control ----
@@ -269,76 +271,42 @@ void control(trial& t) {
 
 void handed_over(trial& t, const shape& s) {
   t.open_context();
-  const told_product seen = observed(new_handle(), s, as_they_are);
-  conclude_recognised(t, usual.name, s, seen.result);
-}
-
-void example(trial& t) {
-  t.open_context();
-  const cublasHandle_t handle = new_handle();
-  t.foresee("S3-15", true, "the process ended in the call");
-  const told_product seen = observed(handle, example_3, as_they_are);
-  const auto& [status, waited, right] = seen.result;
-  conclude_recognised(t, usual.name, example_3, seen.result);
-  t.conclude("S3-15", waited != cudaSuccess || (status == CUBLAS_STATUS_SUCCESS && !right),
-             fmt::format("{}; {}", record_of(seen.result).name, seen.detail));
+  observed(new_handle(), s, as_they_are);
 }
 
 void refused(trial& t) {
   t.open_context();
   const cublasHandle_t handle = new_handle();
-  cublasLtHandle_t const light = new_lt_handle();
+  cublasLtHandle_t const lt = new_lt_handle();
   for (const shape& s : refused_shapes) {
-    for (const function& by : functions) {
-      const told_product seen = observed(handle, s, as_they_are, by);
-      conclude_recognised(t, by.name, s, seen.result);
-      if (seen.result.waited != cudaSuccess) return;
-    }
-    const told_product seen = observed(light, s, CUBLASLT_ORDER_COL);
-    conclude_recognised(t, "cublasLtMatmul", s, seen.result);
-    if (seen.result.waited != cudaSuccess) return;
+    for (const function& by : functions)
+      if (observed(handle, s, as_they_are, by).result.waited != cudaSuccess) return;
+    if (observed(lt, s, CUBLASLT_ORDER_COL).result.waited != cudaSuccess) return;
   }
 }
 
 // ---- remedies and dead ends ----
 
-/// What came of the last shape.
-struct last_result {
-  told_product before, after;
-};
-
 /// Every shape in one way, then in the other.
 template <class Shapes>
-last_result instead(trial& t, const way& before, const way& after, const Shapes& shapes) {
+void instead(trial& t, const way& before, const way& after, const Shapes& shapes) {
   t.open_context();
   const cublasHandle_t handle = new_handle();
-  last_result last;
-  for (const shape& s : shapes) last.before = observed(handle, s, before);
+  for (const shape& s : shapes) observed(handle, s, before);
   t.apply(after.words);
-  for (const shape& s : shapes) last.after = observed(handle, s, after);
-  return last;
-}
-
-/// S3-16 says that correct strides clear example 3: of what did not fail, nothing is said.
-void conclude_cleared(trial& t, const last_result& of_example_3, const std::string& how) {
-  const auto& [before, after] = of_example_3;
-  if (before.result.ok()) return;
-  t.conclude("S3-16", after.result.ok(),
-             fmt::format("example 3 {}: {} before, {} after", how, record_of(before.result).name,
-                         record_of(after.result).name));
+  for (const shape& s : shapes) observed(handle, s, after);
 }
 
 void right_leading_dimensions(trial& t) {
-  conclude_cleared(t, instead(t, swapped_with_heights, swapped, std::array{narrowing, example_3}),
-                   "with its operands swapped, leading dimensions of columns, then row lengths");
+  instead(t, swapped_with_heights, swapped, std::array{narrowing, example_3});
 }
 
 void row_order(trial& t) {
   t.open_context();
-  cublasLtHandle_t const light = new_lt_handle();
-  for (const shape& s : all_shapes) observed(light, s, CUBLASLT_ORDER_COL);
+  cublasLtHandle_t const lt = new_lt_handle();
+  for (const shape& s : all_shapes) observed(lt, s, CUBLASLT_ORDER_COL);
   t.apply("CUBLASLT_ORDER_ROW in the layouts of A, B and C");
-  for (const shape& s : all_shapes) observed(light, s, CUBLASLT_ORDER_ROW);
+  for (const shape& s : all_shapes) observed(lt, s, CUBLASLT_ORDER_ROW);
 }
 
 void offsets(trial& t) {
@@ -356,16 +324,10 @@ void offsets(trial& t) {
         r.first += a, r.second += b, r.c += c;
         requests.push_back(r);
       }
-  const told_product seen = observe(sgemm_of_each(handle, o, requests));
-  const told_product other = sgemm_of_each(handle, o, {swapped.ask(o)});
-  t.conclude("S3-14", seen.result.ok(),
-             fmt::format("lda 3, ldb 4 and ldc 4 as they are, with each combination of offsets of 0 to {} "
-                         "elements: {} ({}); the same leading dimensions with the operands swapped, without "
-                         "an offset: {}",
-                         most, record_of(seen.result).name, seen.detail, record_of(other.result).name));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "each_request", sgemm_of_each(handle, o, requests));
 }
 
-/// None of them is the right one: what they do not clear says nothing of S3-16.
+/// None of them is the right one.
 void other_leading_dimensions(trial& t) {
   constexpr int most = 8;
   t.open_context();
@@ -382,7 +344,7 @@ void other_leading_dimensions(trial& t) {
           r.ld_first = lda, r.ld_second = ldb, r.ldc = ldc;
           requests.push_back(r);
         }
-    observe(sgemm_of_each(handle, o, requests));
+    CUFAULT_OBSERVE_AS("cublasSgemm", "each_request", sgemm_of_each(handle, o, requests));
   }
 }
 
@@ -399,8 +361,8 @@ failure_case row_major() {
   const auto with = [](const shape& s) { return [s](trial& t) { handed_over(t, s); }; };
   c.add("square", arm_kind::fault, "square matrices, so that every leading dimension is legal", with(square),
         {"S3-4"});
-  c.add("example_3", arm_kind::fault, "2x3 by 3x4, whose row lengths are legal leading dimensions", example,
-        {"S3-4", "S3-15"});
+  c.add("example_3", arm_kind::fault, "2x3 by 3x4, whose row lengths are legal leading dimensions",
+        with(example_3), {"S3-4", "S3-15"});
   c.add("refused", arm_kind::fault, "shapes whose row lengths are no legal leading dimensions", refused,
         {"S3-4"});
 
@@ -417,8 +379,9 @@ failure_case row_major() {
         [](trial& t) { instead(t, as_they_are, result_turned, all_shapes); });
   c.add("offsets", arm_kind::dead_end, "add an offset to the operands of example 3", offsets, {"S3-14"});
   c.add("other_leading_dimensions", arm_kind::dead_end, "change the leading dimensions alone",
-        other_leading_dimensions);
+        other_leading_dimensions, {"S3-16"});
   c.in_tier = {"control", "example_3", "refused", "swapped_operands"};
+  c.share_process();
   return c;
 }
 

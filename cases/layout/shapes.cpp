@@ -7,10 +7,11 @@
 // Documented   cuBLAS library, cublas<t>gemm(): ldb >= k for an untransposed B, lda >= k for a transposed A, else
 //              CUBLAS_STATUS_INVALID_VALUE. A source document says that cuBLAS flags a mismatch between layers. llm.c#212: buffers
 //              too short, unnoticed.
-// What helps   Recommended: comparing shapes on the host before the call (harness/argument_check.hpp), then the weights that fit. Tried
+// What helps   Recommended: comparing shapes on the host before the call (harness/include/cufault/argument_check.hpp), then the weights that fit. Tried
 //              too: a leading dimension as large as the library asks for.
-#include "harness/checked_product.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/checked_product.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ struct network {
   checked_product right{layer_for(features)};
   guarded_array other_weights{CUDA_R_32F, static_cast<std::size_t>(outputs) * more};
   cublasHandle_t handle = new_handle();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
 
   network() { other_weights.put(small_numbers(other_weights.size(), fresh_seed())); }
   [[nodiscard]] const void* weights_for(int expected) const {
@@ -98,7 +99,7 @@ product_result layer_by_lt(network& in, int expected) {
   set_attribute(problem.b(), CUBLASLT_MATRIX_LAYOUT_LD, std::int64_t{features});
   lt_operands operands = in.right.operands();
   operands.a = in.weights_for(expected);
-  return in.right.by([&] { return problem.multiply_by_first(in.light, operands); });
+  return in.right.by([&] { return problem.multiply_by_first(in.lt, operands); });
 }
 
 /// Whether argument_check finds something where there is something, and only there.
@@ -106,9 +107,7 @@ struct check_result {
   bool to_be_found, found;
 };
 status_record record_of(const check_result& result) {
-  const std::string name = result.found ? "PROBLEM_FOUND" : "NOTHING_FOUND";
-  if (result.found == result.to_be_found) return {name + "_AS_ASKED", 0};
-  return {name, -1};
+  return {.status = result.found ? "PROBLEM_FOUND" : "", .ok = result.found == result.to_be_found};
 }
 
 check_result check_of_layer(const network& in, const mistake& m) {
@@ -123,39 +122,29 @@ check_result check_of_layer(const network& in, const mistake& m) {
 
 void control(trial& t) {
   network in = open(t);
-  observe(check_of_layer(in, none));
-  observe(layer_by_sgemm(in, none));
-  observe(layer_by_lt(in, features));
+  CUFAULT_OBSERVE_AS("check.arguments", "", check_of_layer(in, none));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "layer", layer_by_sgemm(in, none));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "layer_first_algorithm", layer_by_lt(in, features));
 }
 
 // ---- faults ----
 
-/// S3-6 speaks of cuBLAS telling: numbers that come out wrong are not told.
-void conclude_flagged(trial& t, int expected, const std::string& how, const product_result& result) {
-  t.conclude("S3-6", result.status != CUBLAS_STATUS_SUCCESS,
-             fmt::format("input of {} features, weights for {}, {}: {}", features, expected, how,
-                         record_of(result).name));
-}
-
 product_result observed(network& in, const mistake& m) {
-  const std::string text = fmt::format("cublasSgemm with {}", m.words);
-  return observe_call(text.c_str(), [&] { return layer_by_sgemm(in, m); });
+  return observe_call({"cublasSgemm", variant_of(fmt::format("with {}", m.words))},
+                      [&] { return layer_by_sgemm(in, m); });
 }
 
 void mismatched(trial& t, std::span<const mistake> all) {
   network in = open(t);
-  for (const mistake& m : all) {
-    const product_result result = observed(in, m);
-    conclude_flagged(t, m.expected, fmt::format("cublasSgemm with {}", m.words), result);
-    if (result.waited != cudaSuccess) return;
-  }
+  for (const mistake& m : all)
+    if (observed(in, m).waited != cudaSuccess) return;
 }
 
 void mismatched_by_lt(trial& t) {
   network in = open(t);
   for (const int expected : {more, fewer}) {
-    const product_result result = observe(layer_by_lt(in, expected));
-    conclude_flagged(t, expected, "cublasLtMatmul with the shape of each", result);
+    const product_result result =
+        CUFAULT_OBSERVE_AS("cublasLtMatmul", "layer_first_algorithm", layer_by_lt(in, expected));
     if (result.waited != cudaSuccess) return;
   }
 }
@@ -164,21 +153,11 @@ void mismatched_by_lt(trial& t) {
 
 void checked_shapes(trial& t) {
   network in = open(t);
-  std::vector<mistake> failing;
-  for (const mistake& m : all_mistakes)
-    if (!observed(in, m).ok()) failing.push_back(m);
+  for (const mistake& m : all_mistakes) observed(in, m);
   t.apply("compare shapes before the call; where they do not fit, the weights of the layer that fits");
-  for (const mistake& m : all_mistakes) observe(check_of_layer(in, m));
-  const bool false_alarm = observe(check_of_layer(in, none)).found;
-  observe(layer_by_sgemm(in, none));
-  if (failing.empty()) return;
-  const auto found = std::count_if(failing.begin(), failing.end(),
-                                   [&](const mistake& m) { return check_of_layer(in, m).found; });
-  t.conclude(
-      "S3-17", found == std::ssize(failing) && !false_alarm,
-      fmt::format("of {} layers whose weights do not fit and whose product is refused or wrong, a look "
-                  "at shapes finds {}; in the layer that fits it finds {}",
-                  failing.size(), found, false_alarm ? "something" : "nothing"));
+  for (const mistake& m : all_mistakes) CUFAULT_OBSERVE_AS("check.arguments", "", check_of_layer(in, m));
+  CUFAULT_OBSERVE_AS("check.arguments", "", check_of_layer(in, none));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "layer", layer_by_sgemm(in, none));
 }
 
 void larger_leading_dimension(trial& t) {
@@ -212,6 +191,7 @@ failure_case shapes() {
   c.add("larger_leading_dimension", arm_kind::dead_end, "raise the leading dimension that is too small",
         larger_leading_dimension);
   c.in_tier = {"control", "breaks_a_bound", "breaks_no_bound", "by_cublaslt", "checked_shapes"};
+  c.share_process();
   return c;
 }
 

@@ -11,10 +11,11 @@
 //              strides are invalid, web pages that strideA must be m k at least. Reported: cumo#399, pytorch#17897, #31708, #73967,
 //              superbenchmark#497.
 // What helps   Recommended: a strideC of ldc n at least; strides computed in 64 bits; the functions with _64 behind their names.
-#include "harness/checked_product.hpp"
-#include "harness/elements.hpp"
-#include "harness/mapped_memory.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/checked_product.hpp"
+#include "harness/kit/elements.hpp"
+#include "harness/kit/mapped_memory.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -102,7 +103,7 @@ constexpr std::array broadcasts{mistake{"one A for all", {.a = 0}, {.a = 0}},
 /// Three products of matrices in the middle of arrays, so that wrong strides stay in them.
 class batch {
  public:
-  told_product by(cublasHandle_t handle, const steps& told, const steps& meant) {
+  product_with_facts by(cublasHandle_t handle, const steps& told, const steps& meant) {
     const auto in_a = small_numbers(a_.size(), fresh_seed()), in_b = small_numbers(b_.size(), fresh_seed());
     a_.put(in_a);
     b_.put(in_b);
@@ -112,9 +113,10 @@ class batch {
         told.b, &zero, first(c_), told.ldc, told.c, count);
     const product_result result = compared(status, c_, expected(in_a, in_b, meant));
     if (result.waited != cudaSuccess) return {result};
-    const std::size_t begin = c_.size() / all * in_front;
-    return {result, fmt::format("C is {} to {}; written: {}", begin, begin + count * m * n - 1,
-                                listed(c_.written()))};
+    const auto begin = static_cast<std::int64_t>(c_.size()) / all * in_front;
+    return {result,
+            {{"extent_of_c", std::vector<std::int64_t>{begin, begin + count * m * n - 1}},
+             {"elements_written", runs_of(c_.written())}}};
   }
 
  private:
@@ -139,10 +141,10 @@ class batch {
   guarded_array a_{CUDA_R_32F, all*m*k}, b_{CUDA_R_32F, all*k*n}, c_{CUDA_R_32F, all*m*n};
 };
 
-told_product observed(cublasHandle_t handle, const mistake& what) {
-  const std::string text = fmt::format("cublasSgemmStridedBatched, {}", what.words);
+product_with_facts observed(cublasHandle_t handle, const mistake& what) {
   batch b;
-  return observe_call(text.c_str(), [&] { return b.by(handle, what.told, what.meant); });
+  return observe_call({"cublasSgemmStridedBatched", variant_of(what.words)},
+                      [&] { return b.by(handle, what.told, what.meant); });
 }
 
 // ---- matrices and columns that are further apart than an int counts ----
@@ -174,7 +176,7 @@ class far_apart {
   }
   [[nodiscard]] std::vector<double> get(int i) const {
     std::vector<std::byte> bytes(size * sizeof(float));
-    require(cudaMemcpy(bytes.data(), array(i), bytes.size(), cudaMemcpyDefault));
+    CUFAULT_REQUIRE(cudaMemcpy(bytes.data(), array(i), bytes.size(), cudaMemcpyDefault));
     return decoded(CUDA_R_32F, bytes);
   }
   static constexpr int last = 1;
@@ -184,7 +186,7 @@ class far_apart {
   [[nodiscard]] float* array(int i) const { return begin_ + (i + 1) * distance_; }
   void put(int i, std::span<const double> numbers) const {
     const auto bytes = encoded(CUDA_R_32F, numbers);
-    require(cudaMemcpy(array(i), bytes.data(), bytes.size(), cudaMemcpyDefault));
+    CUFAULT_REQUIRE(cudaMemcpy(array(i), bytes.data(), bytes.size(), cudaMemcpyDefault));
   }
 
   int first_;
@@ -208,18 +210,18 @@ class far_batch {
         b_(device, two_to_31, memory_in_front),
         c_(device, two_to_31, memory_in_front) {}
 
-  told_product by(cublasHandle_t handle, const far_strides& told) {
+  product_with_facts by(cublasHandle_t handle, const far_strides& told) {
     a_.fill();
     b_.fill();
     c_.poison();
-    told_product seen;
+    product_with_facts seen;
     auto& [status, waited, right] = seen.result;
     status = cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), m, told.a,
                                        b_.data(), k, told.b, &zero, c_.data(), m, told.c, 2);
     waited = cudaDeviceSynchronize();
     if (waited != cudaSuccess) return seen;
     right = true;
-    std::vector<int> written;
+    std::vector<std::int64_t> written;
     const auto untouched = all_nan(far_apart::size);
     for (int i = c_.first(); i <= far_apart::last; ++i) {
       const auto found = c_.get(i);
@@ -228,7 +230,7 @@ class far_batch {
       right = right && differing(expected, found).empty();
       if (!differing(untouched, found).empty()) written.push_back(i);
     }
-    seen.detail = fmt::format("matrices of C written: {}", fmt::join(written, ", "));
+    seen.facts["matrices_written"] = written;
     return seen;
   }
 
@@ -236,9 +238,9 @@ class far_batch {
   far_apart a_, b_, c_;
 };
 
-told_product observed(cublasHandle_t handle, far_batch& b, const far_strides& told) {
-  const std::string text = fmt::format("cublasSgemmStridedBatched, {}", told.words);
-  return observe_call(text.c_str(), [&] { return b.by(handle, told); });
+product_with_facts observed(cublasHandle_t handle, far_batch& b, const far_strides& told) {
+  return observe_call({"cublasSgemmStridedBatched", variant_of(told.words)},
+                      [&] { return b.by(handle, told); });
 }
 
 /// A has two columns, a leading dimension of more than 31 bits from each other.
@@ -301,9 +303,9 @@ class wide_product {
     const auto in_a = small_numbers(a_.size(), fresh_seed()), in_b = small_numbers(in_piece, fresh_seed());
     a_.put(in_a);
     const auto as_bytes = encoded(CUDA_R_32F, in_b);
-    require(cudaMemcpy(b_, as_bytes.data(), piece, cudaMemcpyDefault));
+    CUFAULT_REQUIRE(cudaMemcpy(b_, as_bytes.data(), piece, cudaMemcpyDefault));
     const std::array ends{c_, c_ + (pieces - 1) * piece};
-    for (std::byte* at : ends) require(cudaMemset(at, 0xff, piece));
+    for (std::byte* at : ends) CUFAULT_REQUIRE(cudaMemset(at, 0xff, piece));
     auto p = described(two_to_31, rows);
     p.m = p.a.leading_dimension = p.c.leading_dimension = rows;
     p.a.data = a_.data(), p.b.data = b_;
@@ -314,7 +316,7 @@ class wide_product {
     const auto expected = multiplied(p, 1, in_a, in_b, 0, all_nan(in_piece));
     std::vector<std::byte> found(piece);
     result.right = std::all_of(ends.begin(), ends.end(), [&](const std::byte* at) {
-      require(cudaMemcpy(found.data(), at, piece, cudaMemcpyDefault));
+      CUFAULT_REQUIRE(cudaMemcpy(found.data(), at, piece, cudaMemcpyDefault));
       return differing(expected, decoded(CUDA_R_32F, found)).empty();
     });
     return result;
@@ -336,21 +338,12 @@ void control(trial& t) {
 
 // ---- faults ----
 
-/// S3-8 speaks of one status, and of every mistake.
-void conclude_invalid(trial& t, const char* what, const product_result& result) {
-  t.conclude("S3-8", result.status == CUBLAS_STATUS_INVALID_VALUE,
-             fmt::format("{}: {}", what, record_of(result).name));
-}
-
 /// Each until one leaves an error behind.
 void mistaken(trial& t, std::span<const mistake> all) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
-  for (const mistake& each : all) {
-    const product_result result = observed(handle, each).result;
-    conclude_invalid(t, each.words, result);
-    if (result.waited != cudaSuccess) return;
-  }
+  for (const mistake& each : all)
+    if (observed(handle, each).result.waited != cudaSuccess) return;
 }
 
 void broadcast(trial& t) {
@@ -364,11 +357,8 @@ void wrapped_stride(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
   far_batch b(t.device(), true);
-  for (const far_strides& told : {wrapped_a, wrapped_c}) {
-    const product_result result = observed(handle, b, told).result;
-    conclude_invalid(t, told.words, result);
-    if (result.waited != cudaSuccess) return;
-  }
+  for (const far_strides& told : {wrapped_a, wrapped_c})
+    if (observed(handle, b, told).result.waited != cudaSuccess) return;
 }
 
 void wrapped_stride_at_the_start(trial& t, const far_strides& told) {
@@ -387,9 +377,9 @@ void extents_in_int(trial& t) {
        {std::pair{"m", &product::m}, std::pair{"n", &product::n}, std::pair{"k", &product::k}}) {
     product p = small.described();
     p.*extent = as_int(two_to_31);
-    const std::string text = fmt::format("cublasSgemm, {} of 2^31 in an int", name);
-    observe_call(text.c_str(), [&] { return sgemm(handle, p, small.c.data()); });
-    if (observe(cudaDeviceSynchronize()) != cudaSuccess) return;
+    observe_call({"cublasSgemm", fmt::format("{}_of_2_31_in_an_int", name)},
+                 [&] { return sgemm(handle, p, small.c.data()); });
+    if (CUFAULT_OBSERVE(cudaDeviceSynchronize()) != cudaSuccess) return;
   }
 }
 
@@ -400,7 +390,7 @@ void leading_dimension_in_int(trial& t, std::int64_t leading_dimension) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
   far_columns columns(t.device(), leading_dimension);
-  observe(columns.sgemm_with_lda_in_int(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "lda_in_int", columns.sgemm_with_lda_in_int(handle));
 }
 
 // ---- remedies and dead ends ----
@@ -439,20 +429,20 @@ void wide_leading_dimension(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
   far_columns first(t.device(), turns_negative), second(t.device(), turns_small);
-  observe(first.sgemm_with_lda_in_int(handle));
-  observe(second.sgemm_with_lda_in_int(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "lda_of_2_31_in_int", first.sgemm_with_lda_in_int(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "lda_of_2_32_in_int", second.sgemm_with_lda_in_int(handle));
   t.apply("cublasSgemm_64");
-  observe(first.sgemm_64(handle));
-  observe(second.sgemm_64(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm_64", "lda_of_2_31", first.sgemm_64(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm_64", "lda_of_2_32", second.sgemm_64(handle));
 }
 
 void wide_extent(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
   wide_product wide(t.device());
-  observe(wide.sgemm_with_n_in_int(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "n_of_2_31_in_int", wide.sgemm_with_n_in_int(handle));
   t.apply("cublasSgemm_64");
-  observe(wide.sgemm_64(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm_64", "n_of_2_31", wide.sgemm_64(handle));
 }
 
 // ---- the case ----

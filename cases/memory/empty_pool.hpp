@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/trial/observe.hpp"
 
 namespace cufault {
 
@@ -11,7 +12,7 @@ namespace cufault {
 /// is free then.
 inline void empty_pool(stream_ordered_memory& pool) {
   const std::size_t before = free_device_memory();
-  observe(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
   pool.trim();
   if (free_device_memory() <= before) throw not_provoked("trimming the pool gave nothing back to the device");
 }

@@ -11,9 +11,11 @@
 // What helps   Recommended: run every routine once before the device is filled; CUDA_MODULE_LOADING=EAGER; free memory and try
 //              again, with the same handle or a new one. Faults are measured with lazy and with eager loading, remedies where
 //              something failed.
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
-#include "harness/twins.hpp"
+#include "harness/injection/counterparts.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <cuda_fp16.h>
 #include <fmt/format.h>
@@ -36,8 +38,8 @@ class ones {
  public:
   ones() {
     const std::vector<Element> filled(elements, Element(1.0F));
-    require(cudaMalloc(reinterpret_cast<void**>(&in_), 2 * bytes));
-    require(cudaMemcpy(in_, filled.data(), bytes, cudaMemcpyHostToDevice));
+    CUFAULT_REQUIRE(cudaMalloc(reinterpret_cast<void**>(&in_), 2 * bytes));
+    CUFAULT_REQUIRE(cudaMemcpy(in_, filled.data(), bytes, cudaMemcpyHostToDevice));
     out_ = in_ + elements;
   }
   ~ones() { cudaFree(in_); }
@@ -102,11 +104,11 @@ product_result gemm_strided_batched(cublasHandle_t handle, ones<float>& operands
 /// A program that has made its handles and taken its buffers, and has not computed anything yet.
 struct program {
   program() {
-    require(cublasCreate(&handle));
-    require(cublasLtCreate(&light));
+    CUFAULT_REQUIRE(cublasCreate(&handle));
+    CUFAULT_REQUIRE(cublasLtCreate(&lt));
   }
   cublasHandle_t handle = nullptr;
-  cublasLtHandle_t light = nullptr;
+  cublasLtHandle_t lt = nullptr;
   ones<float> singles;
   ones<__half> halves;
   large_product long_sums{{64, 48, 1 << 16}};
@@ -114,18 +116,18 @@ struct program {
 
 // sgemm, gemm_ex_half and cuBLASLt come last: each has an arm in which it is the first.
 void every_family(program& p) {
-  observe(gemv(p.handle, p.singles));
-  observe(trsm(p.handle, p.singles));
-  observe(gemm_strided_batched(p.handle, p.singles));
-  observe(p.long_sums.multiply(p.handle));
-  observe(gemm_ex_half(p.handle, p.halves));
-  observe(lt_product(p.light));
-  observe(product(p.handle));
+  CUFAULT_OBSERVE_AS("cublasSgemv", "", gemv(p.handle, p.singles));
+  CUFAULT_OBSERVE_AS("cublasStrsm", "", trsm(p.handle, p.singles));
+  CUFAULT_OBSERVE_AS("cublasSgemmStridedBatched", "", gemm_strided_batched(p.handle, p.singles));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", p.long_sums.multiply(p.handle));
+  CUFAULT_OBSERVE_AS("cublasGemmEx", "fp16", gemm_ex_half(p.handle, p.halves));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(p.lt));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(p.handle));
 }
 
 void every_family_with_new_handles(program& p) {
-  if (observe(cublasCreate(&p.handle)) == CUBLAS_STATUS_SUCCESS &&
-      observe(cublasLtCreate(&p.light)) == CUBLAS_STATUS_SUCCESS)
+  if (CUFAULT_OBSERVE(cublasCreate(&p.handle)) == CUBLAS_STATUS_SUCCESS &&
+      CUFAULT_OBSERVE(cublasLtCreate(&p.lt)) == CUBLAS_STATUS_SUCCESS)
     every_family(p);
 }
 
@@ -145,7 +147,7 @@ void fill_first(trial& t, void (*first_call)(program&)) {
   t.open_context();
   program p;
   const auto device = current_device_memory();
-  const squeeze held(*device, static_cast<std::uint64_t>(t.rung()) << 20);
+  const memory_pressure held(*device, static_cast<std::uint64_t>(t.level()) << 20);
   t.sample("squeezed");
   first_call(p);
   t.sample("called");
@@ -159,7 +161,7 @@ void warm_up(trial& t) {
   t.apply("call every family once before the device is filled");
   every_family(p);
   const auto device = current_device_memory();
-  const squeeze held(*device, 0);
+  const memory_pressure held(*device, 0);
   t.sample("squeezed");
   every_family(p);
 }
@@ -173,7 +175,7 @@ void new_process(trial& t) {
   }
   {
     const auto device = current_device_memory();
-    const squeeze held(*device, 0);
+    const memory_pressure held(*device, 0);
     t.sample("squeezed");
     every_family(p);
   }
@@ -186,46 +188,46 @@ void load_lazily(trial& t) {
   program p;
   t.apply("CUDA_MODULE_LOADING=LAZY from the start, with as little memory free");
   const auto device = current_device_memory();
-  const squeeze held(*device, 0);
+  const memory_pressure held(*device, 0);
   t.sample("squeezed");
   every_family(p);
 }
 
 // ---- remedies and dead ends that come after the failure ----
 
-void after_the_failure(trial& t, const char* applied, void (*then)(program&, squeeze&)) {
+void after_the_failure(trial& t, const char* applied, void (*then)(program&, memory_pressure&)) {
   t.open_context();
   program p;
   const auto device = current_device_memory();
-  squeeze held(*device, 0);
+  memory_pressure held(*device, 0);
   t.sample("squeezed");
   every_family(p);
   t.apply(applied);
   then(p, held);
 }
 
-void release_and_retry(program& p, squeeze& held) {
+void release_and_retry(program& p, memory_pressure& held) {
   held.release();
   every_family(p);
 }
 
-void release_and_create(program& p, squeeze& held) {
+void release_and_create(program& p, memory_pressure& held) {
   held.release();
   every_family_with_new_handles(p);
 }
 
-void retry_alone(program& p, squeeze&) {
+void retry_alone(program& p, memory_pressure&) {
   every_family(p);
 }
 
-void clear_the_last_error(program& p, squeeze&) {
+void clear_the_last_error(program& p, memory_pressure&) {
   cudaGetLastError();
   every_family(p);
 }
 
-void create_alone(program& p, squeeze&) {
-  observe(cublasDestroy(p.handle));
-  observe(cublasLtDestroy(p.light));
+void create_alone(program& p, memory_pressure&) {
+  CUFAULT_OBSERVE(cublasDestroy(p.handle));
+  CUFAULT_OBSERVE(cublasLtDestroy(p.lt));
   every_family_with_new_handles(p);
 }
 
@@ -237,40 +239,44 @@ failure_case first_product() {
   c.summary =
       "the first call of a kernel family on a device that was filled after the handles had been created";
   c.failures = {"F-MEM-02"};
-  const ladder little{"MiB asked to stay free", {0, 16, 64}, 0}, nothing{"MiB asked to stay free", {0}, 0};
+  const level_range little{"MiB asked to stay free", {0, 16, 64}, 0},
+      nothing{"MiB asked to stay free", {0}, 0};
 
   for (const bool eager : {false, true}) {
     const std::string mode = eager ? "eager" : "lazy";
     const auto add = [&](const std::string& name, arm_kind kind, const std::string& summary,
-                         std::function<void(trial&)> body, std::optional<ladder> rungs = {}) -> arm& {
+                         std::function<void(trial&)> body, std::optional<level_range> levels = {}) -> arm& {
       arm& a = c.add(name + "_" + mode, kind, summary + ", " + mode + " module loading", std::move(body));
       if (eager) a.environment["CUDA_MODULE_LOADING"] = "EAGER";
-      a.rungs = std::move(rungs);
+      a.levels = std::move(levels);
       return a;
     };
     add("control", arm_kind::control, "every family with the device empty", control);
 
     const auto fault = [&](const std::string& name, const std::string& summary, void (*call)(program&),
-                           const ladder& rungs) {
+                           const level_range& levels) {
       add(
-          name, arm_kind::fault, summary, [call](trial& t) { fill_first(t, call); }, rungs);
+          name, arm_kind::fault, summary, [call](trial& t) { fill_first(t, call); }, levels);
     };
     fault(
-        "sgemm", "cublasSgemm first", [](program& p) { observe(product(p.handle)); }, little);
+        "sgemm", "cublasSgemm first",
+        [](program& p) { CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(p.handle)); }, little);
     fault(
         "gemm_ex", "cublasGemmEx in half precision first",
-        [](program& p) { observe(gemm_ex_half(p.handle, p.halves)); }, nothing);
+        [](program& p) { CUFAULT_OBSERVE_AS("cublasGemmEx", "fp16", gemm_ex_half(p.handle, p.halves)); },
+        nothing);
     fault(
-        "lt", "cublasLtMatmul first, without a workspace", [](program& p) { observe(lt_product(p.light)); },
+        "lt", "cublasLtMatmul first, without a workspace",
+        [](program& p) { CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_product(p.lt)); },
         nothing);
     fault("every_family", "one family after the other", every_family, little);
-    for (const char* first : {"sgemm_", "gemm_ex_", "lt_", "every_family_"}) add_twin(c, first + mode);
+    for (const char* first : {"sgemm_", "gemm_ex_", "lt_", "every_family_"}) add_counterpart(c, first + mode);
     if (!eager) continue;  // where the families fail
 
     add("warm_up", arm_kind::remedy, "every family once before the device is filled", warm_up).against =
         "every_family_" + mode;
     const auto after = [&](const std::string& name, arm_kind kind, const char* applied,
-                           void (*then)(program&, squeeze&)) {
+                           void (*then)(program&, memory_pressure&)) {
       add(name, kind, applied, [=](trial& t) { after_the_failure(t, applied, then); });
     };
     after("release_and_retry", arm_kind::remedy, "free the memory, call again with the same handles",

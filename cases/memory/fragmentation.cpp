@@ -8,10 +8,12 @@
 //              that emptying the cache defragments memory and clears it (S2-8).
 // What helps   Recommended: empty the cache; take the large buffer first. Measured besides: freeing as much again, in one piece or
 //              scattered; emptying a cache in which every segment is still in use somewhere.
-#include "harness/lt_problem.hpp"
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
-#include "harness/twins.hpp"
+#include "harness/injection/counterparts.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,7 +66,7 @@ class many_blocks {
 };
 
 /// A caching allocator as frameworks have: it cuts segments of the device into blocks and keeps what is freed, joined with its free
-/// neighbours in the segment. When the device refuses it does not empty its cache by itself: that is the remedy. Emptying gives
+/// other processes in the segment. When the device refuses it does not empty its cache by itself: that is the remedy. Emptying gives
 /// unused segments back; it moves nothing, so that it defragments nothing.
 class caching_pool {
  public:
@@ -162,8 +164,8 @@ void release_all(caching_pool& pool, std::vector<char*>& blocks) {
 
 // ---- what is asked for then ----
 
-cublasStatus_t heuristic(cublasLtHandle_t light) {
-  return lt_problem().heuristic(light, 32_MiB);
+cublasStatus_t heuristic(cublasLtHandle_t lt) {
+  return lt_problem().heuristic(lt, 32_MiB);
 }
 
 cudaError_t allocate_and_free(std::uint64_t bytes) {
@@ -179,159 +181,128 @@ cudaError_t allocate_from_and_free(caching_pool& pool) {
   return cudaSuccess;
 }
 
-struct outcome_of_work {
-  std::string allocation;  ///< in words
-  std::uint64_t free;      ///< of the device, before the three calls
-  cudaError_t allocated;
-  cublasStatus_t found, created;
-};
-
-outcome_of_work work(cublasLtHandle_t light, std::uint64_t bytes = large) {
-  return {fmt::format("cudaMalloc of {} MiB", bytes >> 20), free_device_memory(),
-          observe(allocate_and_free(bytes)), observe(heuristic(light)), create_and_multiply()};
+void work(cublasLtHandle_t lt, std::uint64_t bytes = large) {
+  CUFAULT_OBSERVE_AS("cudaMalloc", "freed_at_once", allocate_and_free(bytes));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", heuristic(lt));
+  create_and_multiply();
 }
 
-outcome_of_work work(cublasLtHandle_t light, caching_pool& pool) {
-  return {fmt::format("{} MiB from the cache", large >> 20), free_device_memory(),
-          observe(allocate_from_and_free(pool)), observe(heuristic(light)), create_and_multiply()};
-}
-
-/// The claim is about the heuristic: whatever else failed is in the words.
-void conclude(trial& t, const std::string& fragmented, const outcome_of_work& seen) {
-  std::vector<std::string> failed, not_failed;
-  const auto add = [&](const std::string& what, const status_record& status) {
-    (status.value != 0 ? failed : not_failed).push_back(fmt::format("{} ({})", what, status.name));
-  };
-  add("cublasLtMatmulAlgoGetHeuristic", record_of(seen.found));
-  add(seen.allocation, record_of(seen.allocated));
-  add("cublasCreate", record_of(seen.created));
-  t.conclude("S2-3", seen.found != CUBLAS_STATUS_SUCCESS,
-             fmt::format("{}, {} MiB free: failed: {}; did not fail: {}", fragmented, seen.free >> 20,
-                         failed.empty() ? "nothing" : fmt::format("{}", fmt::join(failed, ", ")),
-                         not_failed.empty() ? "nothing" : fmt::format("{}", fmt::join(not_failed, ", "))));
+void work(cublasLtHandle_t lt, caching_pool& pool) {
+  CUFAULT_OBSERVE_AS("cudaMalloc", "by_caching_pool", allocate_from_and_free(pool));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", heuristic(lt));
+  create_and_multiply();
 }
 
 // ---- control ----
 
 void control(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   { const many_blocks blocks(*device, 256_KiB); }
-  work(light);
+  work(lt);
   caching_pool pool(*device);
-  observe(allocate_from_and_free(pool));
+  CUFAULT_OBSERVE_AS("cudaMalloc", "by_caching_pool", allocate_from_and_free(pool));
 }
 
 // ---- faults ----
 
 void checkerboard_in_the_room(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
-  many_blocks blocks(*device, static_cast<std::uint64_t>(t.rung()) << 10);
+  const memory_pressure held(*device, room);
+  many_blocks blocks(*device, static_cast<std::uint64_t>(t.level()) << 10);
   t.sample("filled");
   blocks.release_every_other();
   t.sample("every other block freed");
-  conclude(t, fmt::format("every other block of {} KiB freed", t.rung()), work(light));
+  work(lt);
 }
 
 void checkerboard_of_the_device(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
   many_blocks blocks(*device, 64_MiB);
   blocks.release_every_other();
   const std::uint64_t free = device->free_bytes();
   t.sample("every other block freed");
   if (free < 2_GiB) throw not_provoked("needs 4 GiB of free device memory");
-  conclude(t, "every other block of 64 MiB freed, on the whole device", work(light, free - 1_GiB));
+  work(lt, free - 1_GiB);
 }
 
 /// The pool holds all the room; `in_use`: a small block in each segment is.
 void cached(trial& t, bool in_use) {
   t.open_context();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   caching_pool pool(*device);
   contents of_pool(pool);
   release_all(pool, of_pool.big);
   if (!in_use) release_all(pool, of_pool.small);
   t.sample("cached");
   t.measure("free in the cache", static_cast<double>(pool.cached_bytes()), "bytes");
-  conclude(t, in_use ? "a cache with every segment in use somewhere" : "a cache of unused segments",
-           work(light, pool));
+  work(lt, pool);
 }
 
 // ---- remedies and dead ends ----
 
 void after_the_checkerboard(trial& t, const char* applied, void (many_blocks::*then)()) {
   t.open_context();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   many_blocks blocks(*device, 256_KiB);
   blocks.release_every_other();
   t.sample("every other block freed");
-  work(light);
+  work(lt);
   t.apply(applied);
   (blocks.*then)();
   t.sample("applied");
-  work(light);
+  work(lt);
 }
 
 enum class when_emptied { unused, in_use, released_first };
 
 void empty_the_cache(trial& t, const char* applied, when_emptied when) {
   t.open_context();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   caching_pool pool(*device);
   contents of_pool(pool);
   release_all(pool, of_pool.big);
   if (when == when_emptied::unused) release_all(pool, of_pool.small);
-  const outcome_of_work before = work(light, pool);
+  work(lt, pool);
   t.apply(applied);
   if (when == when_emptied::released_first) release_all(pool, of_pool.small);
   pool.empty_cache();
   t.sample("emptied");
   t.measure("free in the cache once emptied", static_cast<double>(pool.cached_bytes()), "bytes");
-  const outcome_of_work after = work(light, pool);
-  if (when == when_emptied::released_first) return;
-  const bool failed = before.allocated != cudaSuccess && before.created != CUBLAS_STATUS_SUCCESS,
-             cleared = after.allocated == cudaSuccess && after.created == CUBLAS_STATUS_SUCCESS;
-  t.conclude(
-      "S2-8", failed && cleared,
-      fmt::format("unused segments go back, nothing is moved: {} MiB free, then {}; {}: {}, then {}; "
-                  "cublasCreate: {}, then {}; the heuristic: {}, then {}",
-                  before.free >> 20, after.free >> 20, before.allocation, record_of(before.allocated).name,
-                  record_of(after.allocated).name, record_of(before.created).name,
-                  record_of(after.created).name, record_of(before.found).name, record_of(after.found).name));
+  work(lt, pool);
 }
 
 void large_first(trial& t) {
   t.open_context();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.apply("create the handle, and take the large buffer, before the pool fills the device");
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
-  observe(product(handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   caching_pool pool(*device);
   char* taken = pool.allocate(large);
   if (taken == nullptr) throw setup_failed("the pool has no room for the large buffer");
   contents of_pool(pool);
   release_all(pool, of_pool.big);
   pool.release(taken);
-  observe(allocate_from_and_free(pool));
-  observe(heuristic(light));
-  observe(product(handle));
-  require(cublasDestroy(handle));
+  CUFAULT_OBSERVE_AS("cudaMalloc", "by_caching_pool", allocate_from_and_free(pool));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", heuristic(lt));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
+  CUFAULT_REQUIRE(cublasDestroy(handle));
 }
 
 // ---- the case ----
@@ -344,7 +315,7 @@ failure_case fragmentation() {
 
   c.add("checkerboard", arm_kind::fault, "every other one of equal blocks freed", checkerboard_in_the_room,
         {"S2-3"})
-      .rungs = ladder{"KiB blocks", {256, 512, 1024, 2048, 65536}, 0};
+      .levels = level_range{"KiB blocks", {256, 512, 1024, 2048, 65536}, 0};
   c.add("checkerboard_device", arm_kind::fault, "every other block of 64 MiB freed, on the whole device",
         checkerboard_of_the_device, {"S2-3"});
   c.add("cache_unused", arm_kind::fault, "a cache full of free segments, each too small",
@@ -376,7 +347,7 @@ failure_case fragmentation() {
 
   after("free_scattered", arm_kind::dead_end, "free every other one of the remaining blocks",
         &many_blocks::release_every_other);
-  for (const char* squeezed : {"checkerboard", "cache_unused", "cache_in_use"}) add_twin(c, squeezed);
+  for (const char* squeezed : {"checkerboard", "cache_unused", "cache_in_use"}) add_counterpart(c, squeezed);
   return c;
 }
 

@@ -7,9 +7,11 @@
 //              One source document says that the leak ends in CUBLAS_STATUS_INTERNAL_ERROR (S0-10); measured: ALLOC_FAILED.
 // What helps   Destroying handles, one handle for all the work, an owner that destroys it when the work throws, a smaller
 //              workspace. Each remedy does as many rounds of work as would have failed twice over without it.
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
-#include "harness/twins.hpp"
+#include "harness/injection/counterparts.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <cublasLt.h>
 #include <fmt/format.h>
@@ -91,9 +93,10 @@ cublasStatus_t throw_often(released_by how, std::size_t rounds, std::size_t* thr
 /// The leak itself, measured: how many, how many bytes each on the device and on the host.
 std::vector<cublasHandle_t> leak(trial& t) {
   std::vector<cublasHandle_t> handles;
-  require(create_until_failure(handles, 1));  // the first handle of a process also loads code
+  CUFAULT_REQUIRE(create_until_failure(handles, 1));  // the first handle of a process also loads code
   const std::size_t device_before = free_device_memory(), host_before = resident_host_memory();
-  observe(create_until_failure(handles, more_than_any_device_holds));
+  CUFAULT_OBSERVE_AS("cublasCreate", "until_failure",
+                     create_until_failure(handles, more_than_any_device_holds));
   t.sample("leaked");
   t.measure("handles created", static_cast<double>(handles.size()), "handles");
   if (const auto further = static_cast<double>(handles.size() - 1); further > 0) {
@@ -109,11 +112,11 @@ std::vector<cublasHandle_t> leak(trial& t) {
 /// Rounds of work that would fill the room twice if each leaked a handle. Measured with one handle, given back.
 std::size_t rounds_that_would_fail(trial& t) {
   std::vector<cublasHandle_t> handles;
-  require(create_until_failure(handles, 1));
+  CUFAULT_REQUIRE(create_until_failure(handles, 1));
   const std::size_t before = free_device_memory();
-  require(create_until_failure(handles, 2));
+  CUFAULT_REQUIRE(create_until_failure(handles, 2));
   const std::size_t each = before - std::min(before, free_device_memory());
-  require(destroy_all(handles));
+  CUFAULT_REQUIRE(destroy_all(handles));
   if (each == 0)
     throw not_provoked("a handle takes no device memory of its own here: there is nothing to leak");
   const std::size_t rounds = 2 * free_device_memory() / each;
@@ -137,7 +140,7 @@ void control(trial& t) {
 void leak_in_a_corner(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   leak(t);
 }
@@ -147,47 +150,33 @@ void leak_the_whole_device(trial& t) {
   leak(t);
 }
 
-/// What else breaks once the leak has run its course: S0-11.
+/// What else breaks once the leak has run its course.
 void what_breaks_then(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   const auto handles = leak(t);
   void* memory = nullptr;
-  const std::size_t free = free_device_memory();
-  const cudaError_t allocated = observe(cudaMalloc(&memory, 64_MiB));
+  CUFAULT_OBSERVE(cudaMalloc(&memory, 64_MiB));
   cudaGetLastError();
-  cublasLtHandle_t light = nullptr;
-  const cublasStatus_t created = observe(cublasLtCreate(&light));
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
   const cublasHandle_t old_handle = handles.front();
-  const product_result multiplied = observe(product(old_handle));
-  t.conclude("S0-11", allocated != cudaSuccess,
-             fmt::format("cudaMalloc of 64 MiB with {} MiB free: {}", free >> 20, record_of(allocated).name));
-  t.conclude("S0-11", created != CUBLAS_STATUS_SUCCESS, "cublasLtCreate: " + record_of(created).name);
-  t.conclude("S0-11", !multiplied.ok(), "a product by an older handle: " + record_of(multiplied).name);
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(old_handle));
 }
 
 void thrown_past_the_destroy(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   std::size_t thrown = 0;
-  const std::size_t before = free_device_memory();
-  const cublasStatus_t status = observe(throw_often(released_by::the_end_of_the_try_block, rounds, &thrown));
-  const std::size_t after = free_device_memory();
+  CUFAULT_OBSERVE_AS("cublasCreate", "exceptions_thrown",
+                     throw_often(released_by::the_end_of_the_try_block, rounds, &thrown));
   t.sample("thrown");
   t.measure("exceptions thrown", static_cast<double>(thrown));
-  t.conclude(
-      "S0-13", status == CUBLAS_STATUS_SUCCESS,
-      fmt::format("of {} rounds planned, {} threw before the cublasDestroy at the end of the try block; "
-                  "device memory free: {} MiB before them, {} MiB after; {}",
-                  rounds, thrown, before >> 20, after >> 20,
-                  status == CUBLAS_STATUS_SUCCESS
-                      ? "no cublasCreate failed"
-                      : fmt::format("cublasCreate of round {}: {}", thrown + 1, record_of(status).name)));
 }
 
 // ---- remedies ----
@@ -195,11 +184,11 @@ void thrown_past_the_destroy(trial& t) {
 void destroy_all_then_create(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   auto handles = leak(t);
   t.apply("destroy the leaked handles, create again");
-  observe(destroy_all(handles));
+  CUFAULT_OBSERVE_AS("cublasDestroy", "all", destroy_all(handles));
   t.sample("destroyed");
   create_and_multiply();
 }
@@ -207,50 +196,51 @@ void destroy_all_then_create(trial& t) {
 void destroy_one_then_create(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   const auto handles = leak(t);
   t.apply("destroy one of the leaked handles, create again");
-  observe(cublasDestroy(handles.back()));
+  CUFAULT_OBSERVE(cublasDestroy(handles.back()));
   create_and_multiply();
 }
 
 void destroy_each(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("destroy each handle before the next is created");
-  observe(create_and_destroy_each(rounds));
+  CUFAULT_OBSERVE_AS("cublasCreate", "destroyed_each_time", create_and_destroy_each(rounds));
   create_and_multiply();
 }
 
 void one_cached_handle(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("one handle for all rounds of work");
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
   const std::size_t before = free_device_memory();
-  observe(multiply_often(handle, rounds));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_often", multiply_often(handle, rounds));
   t.measure("device memory taken by the products",
             static_cast<double>(before) - static_cast<double>(free_device_memory()), "bytes");
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
 }
 
 void owner_through_exceptions(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   const std::size_t rounds = rounds_that_would_fail(t);
   t.apply("an owner whose destructor destroys the handle");
   std::size_t thrown = 0;
-  observe(throw_often(released_by::an_owner, rounds, &thrown));
+  CUFAULT_OBSERVE_AS("cublasCreate", "exceptions_thrown_owner_destroys",
+                     throw_often(released_by::an_owner, rounds, &thrown));
   t.measure("exceptions thrown", static_cast<double>(thrown));
   create_and_multiply();
 }
@@ -262,11 +252,11 @@ void smaller_workspace(trial& t, const char* setting) {
   if (t.stage() == 0) {
     std::size_t leaked = 0;
     {
-      const squeeze held(*device, room);
+      const memory_pressure held(*device, room);
       t.sample("squeezed");
       auto handles = leak(t);
       leaked = handles.size();
-      require(destroy_all(handles));
+      CUFAULT_REQUIRE(destroy_all(handles));
     }
     t.apply(
         fmt::format("a new process with CUBLAS_WORKSPACE_CONFIG={}, half as many handles again", setting));
@@ -274,13 +264,13 @@ void smaller_workspace(trial& t, const char* setting) {
         {{"CUBLAS_WORKSPACE_CONFIG", setting}, {"CUFAULT_HANDLES", std::to_string(leaked + leaked / 2)}});
     return;
   }
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   std::vector<cublasHandle_t> handles;
-  require(create_until_failure(handles, 1));
+  CUFAULT_REQUIRE(create_until_failure(handles, 1));
   const std::size_t before = free_device_memory(),
                     wanted = std::strtoul(std::getenv("CUFAULT_HANDLES"), nullptr, 10);
-  observe(create_until_failure(handles, wanted));
+  CUFAULT_OBSERVE_AS("cublasCreate", "until_failure", create_until_failure(handles, wanted));
   t.measure("handles created", static_cast<double>(handles.size()), "handles");
   if (handles.size() > 1) {
     t.measure("device memory per handle with the setting",
@@ -295,7 +285,7 @@ void smaller_workspace(trial& t, const char* setting) {
 void keep_on_creating(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   leak(t);
   t.apply("create again, nothing destroyed");
@@ -338,7 +328,7 @@ failure_case handle_leak() {
 
   c.add("keep_on_creating", arm_kind::dead_end, "create again without destroying", keep_on_creating);
   for (const char* squeezed : {"leak_8_gib", "what_breaks_then", "thrown_past_destroy"})
-    add_twin(c, squeezed);
+    add_counterpart(c, squeezed);
   c.in_tier = {"control", "leak_8_gib", "destroy_each"};
   return c;
 }

@@ -11,9 +11,11 @@
 // What helps   Recommended: trim the pool; lower its threshold; allocate from the pool that has the memory. Measured too: waiting for
 //              the device alone. Freeing again and clearing the error are measured as dead ends.
 #include "cases/memory/empty_pool.hpp"
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
-#include "harness/twins.hpp"
+#include "harness/injection/counterparts.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 
@@ -22,14 +24,14 @@ namespace {
 
 /// Fills the device through the pool, and frees all of it, which is only ordered by that: nobody waits for it.
 void fill_and_free(trial& t, stream_ordered_memory& pool) {
-  { const squeeze in_the_pool(pool, 0); }
+  { const memory_pressure in_the_pool(pool, 0); }
   t.sample("freed to the pool");
   t.measure("kept by the pool", static_cast<double>(pool.reserved_bytes()), "bytes");
 }
 
 void allocate_and_free() {
   void* memory = nullptr;
-  if (observe(cudaMalloc(&memory, 1_GiB)) == cudaSuccess) require(cudaFree(memory));
+  if (CUFAULT_OBSERVE(cudaMalloc(&memory, 1_GiB)) == cudaSuccess) CUFAULT_REQUIRE(cudaFree(memory));
 }
 
 // What a stream-ordered allocation takes it leaves in the pool.
@@ -51,7 +53,7 @@ void control(trial& t) {
   stream_ordered_memory pool(t.device());
   pool.keep(0);
   fill_and_free(t, pool);
-  require(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
   work();
 }
 
@@ -68,31 +70,21 @@ void kept_and_waited_for(trial& t) {
   t.open_context();
   stream_ordered_memory pool(t.device());
   fill_and_free(t, pool);
-  require(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
   work();
 }
 
 // ---- remedies and dead ends ----
 
-/// `claim`: what it tests, or nullptr.
-void after_the_failure(trial& t, const char* applied, void (*then)(stream_ordered_memory&),
-                       const char* claim) {
+void after_the_failure(trial& t, const char* applied, void (*then)(stream_ordered_memory&)) {
   t.open_context();
   stream_ordered_memory pool(t.device());
   fill_and_free(t, pool);
-  const cublasStatus_t before = work();
+  work();
   t.apply(applied);
-  const std::size_t free_before = free_device_memory();
   then(pool);
   t.sample("applied");
-  const std::size_t free_after = free_device_memory();
-  const cublasStatus_t after = work();
-  if (claim == nullptr) return;
-  t.conclude(
-      claim, before != CUBLAS_STATUS_SUCCESS && after == CUBLAS_STATUS_SUCCESS,
-      fmt::format("{}, after cudaFreeAsync: {} MiB free before it, {} after it; cublasCreate: {}, then {}",
-                  applied, free_before >> 20, free_after >> 20, record_of(before).name,
-                  record_of(after).name));
+  work();
 }
 
 void trim(stream_ordered_memory& pool) {
@@ -101,21 +93,21 @@ void trim(stream_ordered_memory& pool) {
 
 void lower_the_threshold(stream_ordered_memory& pool) {
   pool.keep(0);
-  observe(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
 }
 
 void lower_the_threshold_and_free(stream_ordered_memory& pool) {
   pool.keep(0);
-  observe(allocate_and_free_in_the_pool());
-  observe(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE_AS("cudaMallocAsync", "freed_at_once", allocate_and_free_in_the_pool());
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
 }
 
 void synchronize(stream_ordered_memory&) {
-  observe(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
 }
 
 void free_again(stream_ordered_memory&) {
-  observe(allocate_and_free_in_the_pool());
+  CUFAULT_OBSERVE_AS("cudaMallocAsync", "freed_at_once", allocate_and_free_in_the_pool());
 }
 
 void clear_the_last_error(stream_ordered_memory&) {
@@ -126,14 +118,14 @@ void clear_the_last_error(stream_ordered_memory&) {
 void allocate_from_the_pool(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
-  require(product(handle));
+  CUFAULT_REQUIRE(product(handle));
   stream_ordered_memory pool(t.device());
   fill_and_free(t, pool);
   allocate_and_free();
   t.apply("cudaMallocAsync from the pool that keeps the memory");
-  observe(allocate_and_free_in_the_pool());
-  observe(product(handle));
-  require(cublasDestroy(handle));
+  CUFAULT_OBSERVE_AS("cudaMallocAsync", "freed_at_once", allocate_and_free_in_the_pool());
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
+  CUFAULT_REQUIRE(cublasDestroy(handle));
 }
 
 // ---- the case ----
@@ -145,7 +137,7 @@ failure_case pool_keeps_memory() {
   c.failures = {"F-MEM-03"};
   const auto after = [&](const std::string& name, arm_kind kind, const char* applied,
                          void (*then)(stream_ordered_memory&), const char* claim = nullptr) {
-    arm& a = c.add(name, kind, applied, [=](trial& t) { after_the_failure(t, applied, then, claim); });
+    arm& a = c.add(name, kind, applied, [=](trial& t) { after_the_failure(t, applied, then); });
     if (claim != nullptr) a.claims = {claim};
   };
   c.add("control", arm_kind::control, "a pool with the default release threshold, 0", control);
@@ -165,7 +157,7 @@ failure_case pool_keeps_memory() {
   after("synchronize", arm_kind::remedy, "cudaDeviceSynchronize()", synchronize);
   after("free_again", arm_kind::dead_end, "one more cudaFreeAsync", free_again);
   after("clear_last_error", arm_kind::dead_end, "cudaGetLastError()", clear_the_last_error);
-  add_twin(c, "kept");  // the other one is about what the driver itself takes back from the pool
+  add_counterpart(c, "kept");  // the other one is about what the driver itself takes back from the pool
   c.in_tier = {"control", "kept", "trim"};
   return c;
 }

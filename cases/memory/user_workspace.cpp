@@ -15,11 +15,12 @@
 //              Handed on to somebody who writes to it, or shared, products had not ended when each such arm was given up after 20 s, alone on the GPU.
 // What helps   Documented: 16 KiB or more, 32 MiB for speed; cublasSetWorkspace again after each cublasSetStream; a workspace for each
 //              stream. Memory that outlives the work in it. Or the library's own pool.
-#include "harness/driver_api.hpp"
-#include "harness/held_streams.hpp"
-#include "harness/mapped_memory.hpp"
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
+#include "harness/binding/driver_api.hpp"
+#include "harness/kit/held_streams.hpp"
+#include "harness/kit/mapped_memory.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
@@ -40,13 +41,13 @@ constexpr float one = 1, zero = 0;
 
 cudaStream_t new_stream() {
   cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   return stream;
 }
 
 char* new_memory(std::size_t bytes) {
   void* memory = nullptr;
-  require(cudaMalloc(&memory, bytes));
+  CUFAULT_REQUIRE(cudaMalloc(&memory, bytes));
   return static_cast<char*>(memory);
 }
 
@@ -73,13 +74,13 @@ struct bench {
 
   bench() {
     std::vector<float> values(elements, one);
-    require(cudaMemcpy(ones, values.data(), bytes, cudaMemcpyDefault));
+    CUFAULT_REQUIRE(cudaMemcpy(ones, values.data(), bytes, cudaMemcpyDefault));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % (n + 1) == 0 ? one : zero;
-    require(cudaMemcpy(identity, values.data(), bytes, cudaMemcpyDefault));
+    CUFAULT_REQUIRE(cudaMemcpy(identity, values.data(), bytes, cudaMemcpyDefault));
   }
   static float* new_floats() { return reinterpret_cast<float*>(new_memory(bytes)); }
-  void poison_result() const { require(cudaMemset(result, 0xff, bytes)); }
-  void fill_result() const { require(cudaMemcpy(result, ones, bytes, cudaMemcpyDefault)); }
+  void poison_result() const { CUFAULT_REQUIRE(cudaMemset(result, 0xff, bytes)); }
+  void fill_result() const { CUFAULT_REQUIRE(cudaMemcpy(result, ones, bytes, cudaMemcpyDefault)); }
 };
 
 /// What became of a routine whose result is `count` times `expected`.
@@ -145,21 +146,16 @@ product_result isamax(const bench& b) {
   return checked(status, &index, 1, 1);
 }
 
-struct routine {
-  const char* name;
-  product_result result;
-};
-
-std::vector<routine> every_routine(bench& b) {
-  return {{"sgemm", observe(sgemm(b))},
-          {"sgemv", observe(sgemv(b))},
-          {"ssymv", observe(ssymv(b))},
-          {"strsv", observe(strsv(b))},
-          {"strsm", observe(strsm(b))},
-          {"sdot", observe(sdot(b))},
-          {"snrm2", observe(snrm2(b))},
-          {"isamax", observe(isamax(b))},
-          {"a small sgemm", observe(product(b.handle))}};
+void every_routine(bench& b) {
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", sgemm(b));
+  CUFAULT_OBSERVE_AS("cublasSgemv", "", sgemv(b));
+  CUFAULT_OBSERVE_AS("cublasSsymv", "", ssymv(b));
+  CUFAULT_OBSERVE_AS("cublasStrsv", "", strsv(b));
+  CUFAULT_OBSERVE_AS("cublasStrsm", "", strsm(b));
+  CUFAULT_OBSERVE_AS("cublasSdot", "", sdot(b));
+  CUFAULT_OBSERVE_AS("cublasSnrm2", "", snrm2(b));
+  CUFAULT_OBSERVE_AS("cublasIsamax", "", isamax(b));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(b.handle));
 }
 
 // ---- everything else: long products on a stream ----
@@ -176,8 +172,8 @@ struct lane {
   large_product work{extents};
 
   void bind() const {
-    require(cublasSetStream(handle, stream));  // drops the workspace, so it comes first
-    if (workspace != nullptr) require(cublasSetWorkspace(handle, workspace, workspace_bytes));
+    CUFAULT_REQUIRE(cublasSetStream(handle, stream));  // drops the workspace, so it comes first
+    if (workspace != nullptr) CUFAULT_REQUIRE(cublasSetWorkspace(handle, workspace, workspace_bytes));
   }
   /// Its status is finish_product's to tell.
   void start() {
@@ -202,18 +198,18 @@ struct workspace_use {
 
 status_record record_of(const workspace_use& use) {
   if (!use.result.ok()) return record_of(use.result);
-  return use.bytes_written > 0 ? status_record{"WORKSPACE_AS_ASKED", 0}
-                               : status_record{"WORKSPACE_NOT_USED", -1};
+  const bool used = use.bytes_written > 0;
+  return {.ok = used, .numbers = numbers_found::right, .facts = {{"workspace_used", used}}};
 }
 
 workspace_use multiply_in_workspace(lane& l) {
   constexpr float untouched = -12345;
   std::vector<float> content(workspace_bytes / sizeof(float));
-  require(launch_fill(static_cast<float*>(l.workspace), content.size(), untouched, l.stream));
-  require(cudaStreamSynchronize(l.stream));
+  CUFAULT_REQUIRE(launch_fill(static_cast<float*>(l.workspace), content.size(), untouched, l.stream));
+  CUFAULT_REQUIRE(cudaStreamSynchronize(l.stream));
   workspace_use use{.result = long_product(l)};
   if (!use.result.ok()) return use;
-  require(cudaMemcpy(content.data(), l.workspace, workspace_bytes, cudaMemcpyDefault));
+  CUFAULT_REQUIRE(cudaMemcpy(content.data(), l.workspace, workspace_bytes, cudaMemcpyDefault));
   use.bytes_written =
       sizeof(float) * std::count_if(content.begin(), content.end(), [](float f) { return f != untouched; });
   return use;
@@ -223,19 +219,19 @@ workspace_use multiply_in_workspace(lane& l) {
 void warm_up(lane& l) {
   l.bind();
   if (l.workspace == nullptr) {
-    require(long_product(l));
+    CUFAULT_REQUIRE(long_product(l));
     return;
   }
   const workspace_use use = multiply_in_workspace(l);
-  require(use.result);
+  CUFAULT_REQUIRE(use.result);
   if (use.bytes_written == 0)
     throw not_provoked("cublasSgemm takes no workspace for this product: try other extents");
 }
 
 void set_workspace_then_stream(lane& l) {
-  observe(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
-  observe(cublasSetStream(l.handle, l.stream));
-  observe(multiply_in_workspace(l));
+  CUFAULT_OBSERVE(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
+  CUFAULT_OBSERVE(cublasSetStream(l.handle, l.stream));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k_in_workspace", multiply_in_workspace(l));
 }
 
 /// Products whose workspace is a pool's memory, freed on stream `freed_on` while the product is queued. The pool gives it to whoever
@@ -248,22 +244,22 @@ product_result multiply_while_handed_on(trial& t, lane& l, cudaStream_t freed_on
   product_result worst{.right = true};
   for (int i = 0; i < rounds; ++i) {
     void* next = nullptr;
-    require(cudaMallocAsync(&l.workspace, piece, l.stream));
-    require(launch_delay(l.stream, queued_ms));
+    CUFAULT_REQUIRE(cudaMallocAsync(&l.workspace, piece, l.stream));
+    CUFAULT_REQUIRE(launch_delay(l.stream, queued_ms));
     l.start();
-    require(cudaFreeAsync(l.workspace, freed_on));
-    require(cudaMallocAsync(&next, piece, theirs));
+    CUFAULT_REQUIRE(cudaFreeAsync(l.workspace, freed_on));
+    CUFAULT_REQUIRE(cudaMallocAsync(&next, piece, theirs));
     if (freed_on == theirs && next != l.workspace)
       throw not_provoked("the pool did not give out the freed memory again: nothing is overwritten");
-    require(launch_scribble(next, workspace_bytes, scribble_ms, theirs));
+    CUFAULT_REQUIRE(launch_scribble(next, workspace_bytes, scribble_ms, theirs));
     const product_result result = finish_product(l);
     if (!result.ok()) {
       ++wrong;
       worst = result;
     }
     if (result.waited != cudaSuccess) break;
-    require(cudaFreeAsync(next, theirs));
-    require(cudaStreamSynchronize(theirs));
+    CUFAULT_REQUIRE(cudaFreeAsync(next, theirs));
+    CUFAULT_REQUIRE(cudaStreamSynchronize(theirs));
   }
   t.measure("products that went wrong", wrong, fmt::format("of {}", rounds));
   return worst;
@@ -276,15 +272,15 @@ product_result multiply_in_both(trial& t, lane& first, lane& second, order how) 
   constexpr int rounds = 20;
   constexpr unsigned at_most_ms = 200;
   cudaEvent_t first_is_done = nullptr;
-  require(cudaEventCreateWithFlags(&first_is_done, cudaEventDisableTiming));
+  CUFAULT_REQUIRE(cudaEventCreateWithFlags(&first_is_done, cudaEventDisableTiming));
   int wrong = 0;
   product_result worst{.right = true};
   for (int i = 0; i < rounds && worst.waited == cudaSuccess; ++i) {
     held_streams both({first.stream, second.stream}, at_most_ms);
     first.start();
     if (how == order::one_after_the_other) {
-      require(cudaEventRecord(first_is_done, first.stream));
-      require(cudaStreamWaitEvent(second.stream, first_is_done, 0));
+      CUFAULT_REQUIRE(cudaEventRecord(first_is_done, first.stream));
+      CUFAULT_REQUIRE(cudaStreamWaitEvent(second.stream, first_is_done, 0));
     }
     second.start();
     both.let_go();
@@ -304,18 +300,14 @@ product_result multiply_in_both(trial& t, lane& first, lane& second, order how) 
 void control(trial& t) {
   t.open_context();
   bench b;
-  observe(cublasSetWorkspace(b.handle, b.workspace, recommended));
+  CUFAULT_OBSERVE(cublasSetWorkspace(b.handle, b.workspace, recommended));
   every_routine(b);
   lane l{b.handle, b.workspace + 256};
-  observe(cublasSetStream(l.handle, l.stream));
-  observe(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
-  const workspace_use use = observe(multiply_in_workspace(l));
-  t.conclude(
-      "S0-6", use.result.ok() && use.bytes_written > 0,
-      fmt::format(
-          "a cublasSgemm of {} x {} x {} writes to {} of the {} bytes of workspace that the caller gave "
-          "it in place of the library's own",
-          lane::extents.m, lane::extents.n, lane::extents.k, use.bytes_written, workspace_bytes));
+  CUFAULT_OBSERVE(cublasSetStream(l.handle, l.stream));
+  CUFAULT_OBSERVE(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
+  const workspace_use use =
+      CUFAULT_OBSERVE_AS("cublasSgemm", "long_k_in_workspace", multiply_in_workspace(l));
+  t.measure("workspace that the product wrote to", static_cast<double>(use.bytes_written), "bytes");
 }
 
 // ---- faults ----
@@ -323,31 +315,22 @@ void control(trial& t) {
 void too_small(trial& t) {
   t.open_context();
   bench b;
-  observe(cublasSetWorkspace(b.handle, b.workspace, static_cast<std::size_t>(t.rung())));
-  const auto routines = every_routine(b);
-  std::vector<std::string> failed;
-  for (const auto& [name, result] : routines) {
-    if (!result.ok()) failed.push_back(fmt::format("{} ({})", name, record_of(result).name));
-  }
-  if (t.rung() > 0) return;  // how little is enough is for the signatures to say
-  t.conclude(
-      "S0-6", !failed.empty(),
-      fmt::format("with a workspace of 0 bytes in place of the library's own {} of {} routines fail: {}",
-                  failed.size(), routines.size(), fmt::join(failed, ", ")));
+  CUFAULT_OBSERVE(cublasSetWorkspace(b.handle, b.workspace, static_cast<std::size_t>(t.level())));
+  every_routine(b);
 }
 
 void misaligned(trial& t) {
   t.open_context();
-  lane l{new_handle(), new_memory(workspace_bytes + 256) + t.rung()};
-  observe(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
-  observe(long_product(l));
+  lane l{new_handle(), new_memory(workspace_bytes + 256) + t.level()};
+  CUFAULT_OBSERVE(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", long_product(l));
 }
 
 void dropped_by_set_stream(trial& t) {
   t.open_context();
   lane l{new_handle(), new_memory(workspace_bytes)};
   warm_up(l);
-  require(cublasSetStream(l.handle, nullptr));
+  CUFAULT_REQUIRE(cublasSetStream(l.handle, nullptr));
   set_workspace_then_stream(l);  // another stream than before
   set_workspace_then_stream(l);  // the same stream again
 }
@@ -357,28 +340,28 @@ void unmapped_while_queued(trial& t) {
   std::byte* const memory = new_mapping(t.device(), workspace_bytes);
   lane l{new_handle(), memory};
   warm_up(l);
-  require(launch_delay(l.stream, 200));
+  CUFAULT_REQUIRE(launch_delay(l.stream, 200));
   l.start();
-  observe(driver::cuMemUnmap(reinterpret_cast<CUdeviceptr>(memory), workspace_bytes));
-  observe(finish_product(l));
+  CUFAULT_OBSERVE(driver::cuMemUnmap(reinterpret_cast<CUdeviceptr>(memory), workspace_bytes));
+  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", finish_product(l));
 }
 
 void cuda_free_while_queued(trial& t) {
   t.open_context();
   lane l{new_handle(), new_memory(workspace_bytes)};
   warm_up(l);
-  require(launch_delay(l.stream, 200));
+  CUFAULT_REQUIRE(launch_delay(l.stream, 200));
   l.start();
-  observe(cudaFree(l.workspace));
-  observe(finish_product(l));
+  CUFAULT_OBSERVE(cudaFree(l.workspace));
+  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", finish_product(l));
 }
 
 void used_after_cuda_free(trial& t) {
   t.open_context();
   lane l{new_handle(), new_memory(workspace_bytes)};
   warm_up(l);
-  observe(cudaFree(l.workspace));
-  observe(long_product(l));
+  CUFAULT_OBSERVE(cudaFree(l.workspace));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", long_product(l));
 }
 
 void handed_on_while_queued(trial& t) {
@@ -386,7 +369,7 @@ void handed_on_while_queued(trial& t) {
   lane l{new_handle(), new_memory(workspace_bytes)};
   warm_up(l);
   const cudaStream_t theirs = new_stream();
-  observe(multiply_while_handed_on(t, l, theirs, theirs));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "workspace_handed_on", multiply_while_handed_on(t, l, theirs, theirs));
 }
 
 // ---- remedies ----
@@ -395,20 +378,20 @@ void handed_on_while_queued(trial& t) {
 void a_larger_one(trial& t, std::size_t bytes, const char* words) {
   t.open_context();
   bench b;
-  observe(cublasSetWorkspace(b.handle, b.workspace, 0));
+  CUFAULT_OBSERVE_AS("cublasSetWorkspace", "of_0_bytes", cublasSetWorkspace(b.handle, b.workspace, 0));
   every_routine(b);
   t.apply(words);
-  observe(cublasSetWorkspace(b.handle, b.workspace, bytes));
+  CUFAULT_OBSERVE(cublasSetWorkspace(b.handle, b.workspace, bytes));
   every_routine(b);
 }
 
 void back_to_the_pool(trial& t) {
   t.open_context();
   bench b;
-  observe(cublasSetWorkspace(b.handle, b.workspace, 0));
+  CUFAULT_OBSERVE_AS("cublasSetWorkspace", "of_0_bytes", cublasSetWorkspace(b.handle, b.workspace, 0));
   every_routine(b);
   t.apply("cublasSetStream, which brings the library's own pool back");
-  observe(cublasSetStream(b.handle, nullptr));
+  CUFAULT_OBSERVE(cublasSetStream(b.handle, nullptr));
   every_routine(b);
 }
 
@@ -416,12 +399,13 @@ void align_it(trial& t) {
   t.open_context();
   char* const memory = new_memory(2 * workspace_bytes);
   lane l{new_handle(), memory};
-  observe(cublasSetWorkspace(l.handle, memory + 16, workspace_bytes));
-  observe(long_product(l));
+  CUFAULT_OBSERVE_AS("cublasSetWorkspace", "off_by_16_bytes",
+                     cublasSetWorkspace(l.handle, memory + 16, workspace_bytes));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", long_product(l));
   t.apply("a workspace aligned to 256 bytes");
-  observe(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
-  observe(multiply_in_workspace(l));
-  observe(product(l.handle));
+  CUFAULT_OBSERVE(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k_in_workspace", multiply_in_workspace(l));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(l.handle));
 }
 
 void set_it_again(trial& t) {
@@ -430,9 +414,9 @@ void set_it_again(trial& t) {
   warm_up(l);
   set_workspace_then_stream(l);
   t.apply("cublasSetWorkspace again, after cublasSetStream");
-  observe(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
-  observe(multiply_in_workspace(l));
-  observe(product(l.handle));
+  CUFAULT_OBSERVE(cublasSetWorkspace(l.handle, l.workspace, workspace_bytes));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k_in_workspace", multiply_in_workspace(l));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(l.handle));
 }
 
 void wait_then_unmap(trial& t) {
@@ -441,13 +425,13 @@ void wait_then_unmap(trial& t) {
   lane l{new_handle(), memory};
   warm_up(l);
   t.apply("wait for the stream before the workspace is unmapped");
-  require(launch_delay(l.stream, 200));
+  CUFAULT_REQUIRE(launch_delay(l.stream, 200));
   l.start();
-  observe(cudaStreamSynchronize(l.stream));
-  observe(driver::cuMemUnmap(reinterpret_cast<CUdeviceptr>(memory), workspace_bytes));
-  observe(finish_product(l));
-  observe(cublasSetStream(l.handle, l.stream));
-  observe(long_product(l));
+  CUFAULT_OBSERVE(cudaStreamSynchronize(l.stream));
+  CUFAULT_OBSERVE(driver::cuMemUnmap(reinterpret_cast<CUdeviceptr>(memory), workspace_bytes));
+  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", finish_product(l));
+  CUFAULT_OBSERVE(cublasSetStream(l.handle, l.stream));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", long_product(l));
 }
 
 void back_to_the_pool_then_free(trial& t) {
@@ -455,9 +439,9 @@ void back_to_the_pool_then_free(trial& t) {
   lane l{new_handle(), new_memory(workspace_bytes)};
   warm_up(l);
   t.apply("cublasSetStream, so that the handle lets go of the workspace, before cudaFree");
-  observe(cublasSetStream(l.handle, l.stream));
-  observe(cudaFree(l.workspace));
-  observe(long_product(l));
+  CUFAULT_OBSERVE(cublasSetStream(l.handle, l.stream));
+  CUFAULT_OBSERVE(cudaFree(l.workspace));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", long_product(l));
 }
 
 void free_in_order(trial& t) {
@@ -465,7 +449,8 @@ void free_in_order(trial& t) {
   lane l{new_handle(), new_memory(workspace_bytes)};
   warm_up(l);
   t.apply("cudaFreeAsync on the stream of the product");
-  observe(multiply_while_handed_on(t, l, l.stream, new_stream()));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "workspace_handed_on",
+                     multiply_while_handed_on(t, l, l.stream, new_stream()));
 }
 
 /// Control, fault and remedy of the work on two streams are the same but for these.
@@ -482,7 +467,7 @@ void two_streams(trial& t, handles by, workspaces in, order how, const char* rem
   warm_up(first);
   warm_up(second);
   if (remedy != nullptr) t.apply(remedy);
-  observe(multiply_in_both(t, first, second, how));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "on_two_streams", multiply_in_both(t, first, second, how));
 }
 
 // ---- dead ends ----
@@ -517,9 +502,9 @@ failure_case user_workspace() {
         on_two_streams(handles::two, workspaces::own));
 
   c.add("too_small", arm_kind::fault, "nine routines in a workspace of few bytes", too_small, {"S0-6"})
-      .rungs = ladder{"bytes of workspace", {0, 256, 4096, 15 * 1024, sufficient}};
-  c.add("misaligned", arm_kind::fault, "a workspace that is not aligned to 256 bytes", misaligned).rungs =
-      ladder{"bytes off", {16, 128}};
+      .levels = level_range{"bytes of workspace", {0, 256, 4096, 15 * 1024, sufficient}};
+  c.add("misaligned", arm_kind::fault, "a workspace that is not aligned to 256 bytes", misaligned).levels =
+      level_range{"bytes off", {16, 128}};
   c.add("dropped_by_set_stream", arm_kind::fault, "cublasSetStream after cublasSetWorkspace",
         dropped_by_set_stream);
   c.add("unmapped_while_queued", arm_kind::fault, "unmapped while a product is queued",

@@ -13,9 +13,11 @@
 //              whatever the variable says, and work with nothing left free.
 // What helps   Recommended: a smaller workspace by CUBLAS_WORKSPACE_CONFIG; fewer handles. Not one workspace of the caller's for all
 //              handles. As a dead end: trimming a pool, in which workspaces are not.
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
-#include "harness/twins.hpp"
+#include "harness/injection/counterparts.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
@@ -56,7 +58,8 @@ class meter {
 
 std::vector<cudaStream_t> new_streams(std::size_t count) {
   std::vector<cudaStream_t> streams(count);
-  for (cudaStream_t& stream : streams) require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  for (cudaStream_t& stream : streams)
+    CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   return streams;
 }
 
@@ -92,7 +95,7 @@ product_result multiply_at_once(cublasHandle_t handle, const std::vector<cudaStr
   constexpr unsigned queueing_ms = 100;
   product_result result{.right = true};
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    require(launch_delay(streams[i], queueing_ms));
+    CUFAULT_REQUIRE(launch_delay(streams[i], queueing_ms));
     if (const cublasStatus_t status = cublasSetStream(handle, streams[i]); status != CUBLAS_STATUS_SUCCESS)
       return {.status = status};
     works[i].start(handle);  // its status is finish's to tell
@@ -149,7 +152,8 @@ cublasStatus_t dismiss(std::vector<worker>& workers) {
 /// As many workers as the room holds.
 std::vector<worker> fill_the_room(trial& t, large_product& work) {
   std::vector<worker> workers;
-  observe(add_workers(workers, more_than_the_room_holds, work));
+  CUFAULT_OBSERVE_AS("cublasCreate", "stream_handle_and_product_each",
+                     add_workers(workers, more_than_the_room_holds, work));
   t.measure("handles created", static_cast<double>(workers.size()), "handles");
   return workers;
 }
@@ -161,53 +165,47 @@ std::size_t half_as_many_again(const std::vector<worker>& workers) {
 
 // ---- what everything takes ----
 
-/// The table for one setting. Observes the calls; returns the bytes of a further handle, 0 if there could be none.
-double footprint(trial& t) {
+/// The table for one setting. Observes the calls.
+void footprint(trial& t) {
   const auto streams = new_streams(streams_at_once);
   auto works = new_products(streams_at_once);
   void* workspace = nullptr;
-  require(cudaMalloc(&workspace, recommended));
+  CUFAULT_REQUIRE(cudaMalloc(&workspace, recommended));
   cublasHandle_t handle = nullptr, further = nullptr;
   large_product& work = works.front();
   meter m(t);
-  if (observe(cublasCreate(&handle)) != CUBLAS_STATUS_SUCCESS) return 0;
+  if (CUFAULT_OBSERVE(cublasCreate(&handle)) != CUBLAS_STATUS_SUCCESS) return;
   m.taken_by("the first handle");
-  observe(work.multiply(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", work.multiply(handle));
   m.taken_by("its first product");
-  if (observe(cublasCreate(&further)) != CUBLAS_STATUS_SUCCESS) return 0;
-  const double each = m.taken_by("a further handle");
-  observe(multiply_in_turn(handle, streams, work));
+  if (CUFAULT_OBSERVE(cublasCreate(&further)) != CUBLAS_STATUS_SUCCESS) return;
+  m.taken_by("a further handle");
+  CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_in_turn", multiply_in_turn(handle, streams, work));
   m.taken_by(fmt::format("{} streams of one handle, in turn", streams_at_once));
-  observe(multiply_at_once(handle, streams, works));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_at_once", multiply_at_once(handle, streams, works));
   m.taken_by(fmt::format("{} streams of one handle, at once", streams_at_once));
-  observe(cublasSetWorkspace(handle, workspace, recommended));
-  observe(work.multiply(handle));
+  CUFAULT_OBSERVE(cublasSetWorkspace(handle, workspace, recommended));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", work.multiply(handle));
   m.taken_by("giving a handle a workspace of the caller's");
-  observe(cublasSetStream(handle, streams.front()));
-  observe(work.multiply(handle));
+  CUFAULT_OBSERVE(cublasSetStream(handle, streams.front()));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "long_k", work.multiply(handle));
   m.taken_by("dropping that by cublasSetStream");
-  observe(cublasDestroy(further));
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cublasDestroy(further));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
   m.taken_by("destroying both handles");
-  for (cudaStream_t stream : streams) require(cudaStreamDestroy(stream));
-  require(cudaFree(workspace));
-  return each;
+  for (cudaStream_t stream : streams) CUFAULT_REQUIRE(cudaStreamDestroy(stream));
+  CUFAULT_REQUIRE(cudaFree(workspace));
 }
 
 // ---- control ----
 
 void control(trial& t) {
   t.open_context();
-  const double each = footprint(t);
-  t.conclude(
-      "S0-6", each > 0,
-      fmt::format(
-          "a further cublasCreate takes {} KiB of device memory, before any work; what for is not seen here",
-          each / 1024));
+  footprint(t);
   large_product work(long_k);
   std::vector<worker> workers;
-  observe(add_workers(workers, 4, work));
-  observe(dismiss(workers));
+  CUFAULT_OBSERVE_AS("cublasCreate", "stream_handle_and_product_each", add_workers(workers, 4, work));
+  CUFAULT_OBSERVE_AS("cublasDestroy", "all", dismiss(workers));
 }
 
 // ---- faults ----
@@ -216,23 +214,25 @@ void handle_for_each_stream(trial& t) {
   t.open_context();
   large_product work(long_k);
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   fill_the_room(t, work);
 }
 
 void streams_of_one_handle(trial& t) {
   t.open_context();
-  require(load_faults());
+  CUFAULT_REQUIRE(load_faults());
   const auto streams = new_streams(streams_at_once);
   auto works = new_products(streams_at_once);
   cublasHandle_t const handle = new_handle();
-  require(works.front().multiply(handle));
+  CUFAULT_REQUIRE(works.front().multiply(handle));
   const auto device = current_device_memory();
-  const squeeze held(*device, 0);
+  const memory_pressure held(*device, 0);
   t.sample("squeezed");
-  if (observe(multiply_in_turn(handle, streams, works.front())).ok())
-    observe(multiply_at_once(handle, streams, works));
+  if (CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_in_turn",
+                         multiply_in_turn(handle, streams, works.front()))
+          .ok())
+    CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_at_once", multiply_at_once(handle, streams, works));
 }
 
 void malformed_setting(trial& t) {
@@ -245,29 +245,25 @@ void malformed_setting(trial& t) {
 /// First with the default, then half as many handles again in a process with the setting.
 void smaller_workspace(trial& t, const char* setting) {
   t.open_context();
-  const double each = t.stage() == 1 ? footprint(t) : 0;
+  if (t.stage() == 1) footprint(t);
   large_product work(long_k);
   std::size_t wanted = 0;
   {
     const auto device = current_device_memory();
-    const squeeze held(*device, room);
+    const memory_pressure held(*device, room);
     t.sample("squeezed");
     if (t.stage() == 1) {
       std::vector<worker> workers;
       wanted = std::strtoul(std::getenv(wanted_variable), nullptr, 10);
-      const std::size_t free = free_device_memory();
-      const product_result last = observe(add_workers(workers, wanted, work));
+      CUFAULT_OBSERVE_AS("cublasCreate", "stream_handle_and_product_each",
+                         add_workers(workers, wanted, work));
+      t.measure("handles wanted", static_cast<double>(wanted), "handles");
       t.measure("handles created with the setting", static_cast<double>(workers.size()), "handles");
-      // What failed before is cublasCreate; nothing here asks a heuristic itself.
-      t.conclude("S2-12", workers.size() < wanted || !last.ok(),
-                 fmt::format("with {}, and {} MiB free, {} of {} handles were created, half as many again as "
-                             "without it, the last product {}; a further cublasCreate takes {} KiB",
-                             setting, free >> 20, workers.size(), wanted, record_of(last).name, each / 1024));
       return;
     }
     auto workers = fill_the_room(t, work);
     wanted = half_as_many_again(workers);
-    require(dismiss(workers));
+    CUFAULT_REQUIRE(dismiss(workers));
   }
   t.apply(fmt::format("a new process with CUBLAS_WORKSPACE_CONFIG={}, half as many handles again", setting));
   t.continue_in_new_process(
@@ -278,17 +274,18 @@ void one_workspace_for_all(trial& t) {
   t.open_context();
   large_product work(long_k);
   void* workspace = nullptr;
-  require(cudaMalloc(&workspace, recommended));
+  CUFAULT_REQUIRE(cudaMalloc(&workspace, recommended));
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   auto workers = fill_the_room(t, work);
   const std::size_t wanted = half_as_many_again(workers);
   t.apply("one workspace of the caller's for all handles, then half as many handles again");
   meter m(t);
-  observe(give_each(workers, workspace));
+  CUFAULT_OBSERVE_AS("cublasSetWorkspace", "each", give_each(workers, workspace));
   m.taken_by("cublasSetWorkspace on every handle");
-  observe(add_workers(workers, wanted, work, workspace));
+  CUFAULT_OBSERVE_AS("cublasCreate", "stream_handle_workspace_and_product_each",
+                     add_workers(workers, wanted, work, workspace));
   t.measure("handles created with it", static_cast<double>(workers.size()), "handles");
 }
 
@@ -296,17 +293,17 @@ void one_handle_for_all(trial& t) {
   t.open_context();
   large_product work(long_k);
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   auto workers = fill_the_room(t, work);
   const std::size_t wanted = half_as_many_again(workers);
   t.apply("one handle for all streams, and half as many streams again");
-  observe(dismiss(workers));
+  CUFAULT_OBSERVE_AS("cublasDestroy", "all", dismiss(workers));
   const auto streams = new_streams(wanted);
   cublasHandle_t handle = nullptr;
-  observe(cublasCreate(&handle));
+  CUFAULT_OBSERVE(cublasCreate(&handle));
   meter m(t);
-  observe(multiply_in_turn(handle, streams, work));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_in_turn", multiply_in_turn(handle, streams, work));
   m.taken_by("the products of one handle on all streams");
 }
 
@@ -316,19 +313,20 @@ void trim_the_pool(trial& t) {
   t.open_context();
   large_product work(long_k);
   const auto device = current_device_memory();
-  const squeeze held(*device, room);
+  const memory_pressure held(*device, room);
   t.sample("squeezed");
   auto workers = fill_the_room(t, work);
   t.apply("cudaMemPoolTrimTo(the device's default pool, 0), create again");
   cudaMemPool_t pool = nullptr;
-  require(cudaDeviceGetDefaultMemPool(&pool, t.device()));
+  CUFAULT_REQUIRE(cudaDeviceGetDefaultMemPool(&pool, t.device()));
   std::uint64_t reserved = 0;  // handles take nothing from it
-  require(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  CUFAULT_REQUIRE(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
   t.measure("kept by the pool", static_cast<double>(reserved), "bytes");
   meter m(t);
-  observe(cudaMemPoolTrimTo(pool, 0));
+  CUFAULT_OBSERVE(cudaMemPoolTrimTo(pool, 0));
   m.taken_by("trimming the pool");
-  observe(add_workers(workers, workers.size() + 1, work));
+  CUFAULT_OBSERVE_AS("cublasCreate", "stream_handle_and_product_each",
+                     add_workers(workers, workers.size() + 1, work));
 }
 
 // ---- the case ----
@@ -362,7 +360,8 @@ failure_case workspace_growth() {
   c.add("one_handle", arm_kind::remedy, "one handle for all streams", one_handle_for_all);
 
   c.add("trim_pool", arm_kind::dead_end, "trim the device's default pool, create again", trim_the_pool);
-  for (const char* squeezed : {"handle_for_each_stream", "streams_of_one_handle"}) add_twin(c, squeezed);
+  for (const char* squeezed : {"handle_for_each_stream", "streams_of_one_handle"})
+    add_counterpart(c, squeezed);
   return c;
 }
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/lt_problem.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <cublasLt.h>
 #include <fmt/format.h>
@@ -56,14 +57,23 @@ inline std::string description(const cublasLtMatmulAlgo_t& algorithm) {
                      configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
 }
 
+/// The same as a fact.
+inline fact_map facts_of(const cublasLtMatmulAlgo_t& algorithm) {
+  return {{"first_failing",
+           std::vector<std::int64_t>{
+               id_of(algorithm), configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
+               configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID), parts_of(algorithm),
+               configured<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME)}}};
+}
+
 /// A problem and what cuBLASLt can run of it, of itself or because it is told to.
 class configurations {
  public:
-  configurations(cublasLtHandle_t light, const argument_check::product& described)
-      : configurations(light, described, described.c.type) {}
+  configurations(cublasLtHandle_t lt, const argument_check::product& described)
+      : configurations(lt, described, described.c.type) {}
   /// D of another type than C, and so beside it.
-  configurations(cublasLtHandle_t light, const argument_check::product& described, cudaDataType d)
-      : light_(light), described_(described), d_type_(d), problem_(described), d_(problem_.c()) {
+  configurations(cublasLtHandle_t lt, const argument_check::product& described, cudaDataType d)
+      : lt_(lt), described_(described), d_type_(d), problem_(described), d_(problem_.c()) {
     if (d == described.c.type) return;
     d_ = problem_.own_d();
     set_attribute(d_, CUBLASLT_MATRIX_LAYOUT_TYPE, static_cast<std::uint32_t>(d));
@@ -76,7 +86,7 @@ class configurations {
     std::vector<int> ids(256);
     int found = 0;
     const auto& p = described_;
-    if (cublasLtMatmulAlgoGetIds(light_, p.compute, p.scalar, p.a.type, p.b.type, p.c.type, d_type_,
+    if (cublasLtMatmulAlgoGetIds(lt_, p.compute, p.scalar, p.a.type, p.b.type, p.c.type, d_type_,
                                  static_cast<int>(ids.size()), ids.data(), &found) != CUBLAS_STATUS_SUCCESS)
       return {};
     ids.resize(static_cast<std::size_t>(found));
@@ -93,7 +103,7 @@ class configurations {
       cublasLtMatmulHeuristicResult_t checked{};
       if (usable.size() < most && set(each, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, how.parts) &&
           set(each, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, static_cast<std::uint32_t>(how.scheme)) &&
-          cublasLtMatmulAlgoCheck(light_, problem_.operation(), problem_.a(), problem_.b(), problem_.c(), d_,
+          cublasLtMatmulAlgoCheck(lt_, problem_.operation(), problem_.a(), problem_.b(), problem_.c(), d_,
                                   &each, &checked) == CUBLAS_STATUS_SUCCESS &&
           checked.workspaceSize <= workbench::workspace_bytes)
         usable.push_back(each);
@@ -127,7 +137,7 @@ class configurations {
         bytes == 0)
       return {0};
     std::vector<std::uint32_t> all(bytes / sizeof(std::uint32_t));
-    require(cublasLtMatmulAlgoCapGetAttribute(&of, attribute, all.data(), bytes, &bytes));
+    CUFAULT_REQUIRE(cublasLtMatmulAlgoCapGetAttribute(&of, attribute, all.data(), bytes, &bytes));
     return all;
   }
 
@@ -135,7 +145,7 @@ class configurations {
     std::vector<cublasLtMatmulAlgo_t> all;
     cublasLtMatmulAlgo_t plain{};
     const auto& p = described_;
-    if (cublasLtMatmulAlgoInit(light_, p.compute, p.scalar, p.a.type, p.b.type, p.c.type, d_type_, algorithm,
+    if (cublasLtMatmulAlgoInit(lt_, p.compute, p.scalar, p.a.type, p.b.type, p.c.type, d_type_, algorithm,
                                &plain) != CUBLAS_STATUS_SUCCESS)
       return all;
     if (how.parts > 1 &&
@@ -143,7 +153,7 @@ class configurations {
          (capable<std::uint32_t>(plain, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK) & how.scheme) == 0))
       return all;
     // The heuristic's choices differ in more than these attributes.
-    if (problem_.heuristic(light_, workbench::workspace_bytes) == CUBLAS_STATUS_SUCCESS)
+    if (problem_.heuristic(lt_, workbench::workspace_bytes) == CUBLAS_STATUS_SUCCESS)
       for (const auto& proposed : problem_.results())
         if (proposed.state == CUBLAS_STATUS_SUCCESS && id_of(proposed.algo) == algorithm)
           all.push_back(proposed.algo);
@@ -157,7 +167,7 @@ class configurations {
     return all;
   }
 
-  cublasLtHandle_t light_;
+  cublasLtHandle_t lt_;
   argument_check::product described_;
   cudaDataType d_type_;
   lt_problem problem_;
@@ -167,12 +177,12 @@ class configurations {
 /// What became of many configurations, one after the other: the first that failed stands for all.
 struct survey {
   product_result first_failing{.right = true};
-  std::string what{};  ///< it was
+  fact_map facts{};  ///< which it was
   std::size_t failed = 0, tried = 0;
 
-  void add(const std::string& description, const product_result& result) {
+  void add(const fact_map& of, const product_result& result) {
     ++tried;
-    if (!result.ok() && ++failed == 1) first_failing = result, what = description;
+    if (!result.ok() && ++failed == 1) first_failing = result, facts = of;
   }
   /// Whether there is a context to go on in.
   [[nodiscard]] bool over() const { return first_failing.waited != cudaSuccess; }
@@ -180,7 +190,10 @@ struct survey {
 
 inline status_record record_of(const survey& s) {
   status_record record = record_of(s.first_failing);
-  if (s.failed > 0) record.detail = fmt::format("{} of {} fail, first {}", s.failed, s.tried, s.what);
+  if (s.failed == 0) return record;
+  record.facts = s.facts;
+  record.facts["failed"] = static_cast<std::int64_t>(s.failed);
+  record.facts["tried"] = static_cast<std::int64_t>(s.tried);
   return record;
 }
 
@@ -189,7 +202,7 @@ template <class Multiply>
 survey try_each(std::span<const cublasLtMatmulAlgo_t> all, Multiply&& multiply) {
   survey s;
   for (const cublasLtMatmulAlgo_t& each : all) {
-    s.add(description(each), multiply(each));
+    s.add(facts_of(each), multiply(each));
     if (s.over()) break;
   }
   return s;
@@ -198,7 +211,7 @@ survey try_each(std::span<const cublasLtMatmulAlgo_t> all, Multiply&& multiply) 
 /// The product by one configuration, with the workspace that every one may want.
 inline cublasStatus_t multiply_by(const workbench& on, const lt_problem& problem, const lt_operands& of,
                                   const cublasLtMatmulAlgo_t& algorithm) {
-  return problem.multiply(on.light, of, &algorithm, on.workspace, workbench::workspace_bytes);
+  return problem.multiply(on.lt, of, &algorithm, on.workspace, workbench::workspace_bytes);
 }
 
 }  // namespace cufault

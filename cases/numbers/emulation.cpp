@@ -18,6 +18,7 @@
 // CUBLAS_EMULATE_SINGLE_PRECISION is left alone: its numbers are not limited to fewer bits, so that they tell nothing (and it is documented
 // for compute capability 10.0 and 10.3 alone).
 #include "cases/numbers/fine_product.hpp"
+#include "harness/kit/products.hpp"
 
 #include <cublas_v2.h>
 #include <fmt/format.h>
@@ -67,10 +68,10 @@ void measure_settings(trial& t, cublasHandle_t handle, const std::string& whose)
   cublasEmulationStrategy_t strategy{};
   cudaEmulationMantissaControl control{};
   int bits = 0;
-  require(cublasGetMathMode(handle, &math_mode));
-  require(cublasGetEmulationStrategy(handle, &strategy));
-  require(cublasGetFixedPointEmulationMantissaControl(handle, &control));
-  require(cublasGetFixedPointEmulationMaxMantissaBitCount(handle, &bits));
+  CUFAULT_REQUIRE(cublasGetMathMode(handle, &math_mode));
+  CUFAULT_REQUIRE(cublasGetEmulationStrategy(handle, &strategy));
+  CUFAULT_REQUIRE(cublasGetFixedPointEmulationMantissaControl(handle, &control));
+  CUFAULT_REQUIRE(cublasGetFixedPointEmulationMaxMantissaBitCount(handle, &bits));
   t.measure("math mode of " + whose, math_mode);
   t.measure("strategy of " + whose, strategy);
   t.measure("mantissa control of " + whose, control);
@@ -100,7 +101,7 @@ struct emulation_result {
 
 status_record record_of(const emulation_result& result) {
   status_record r = record_of(result.product);
-  if (result.product.ok()) r.detail = result.limited ? "of limited bits" : "of all bits";
+  if (result.product.ok()) r.facts["bits_used"] = std::string(result.limited ? "limited" : "all");
   return r;
 }
 
@@ -138,13 +139,13 @@ constexpr int limited_bits = 15;  // fill two slices of eight bits, with the sig
 
 void require_emulation(fine_doubles& work) {
   const cublasHandle_t handle = new_handle();
-  require(set(handle, eager(limited_bits)));
+  CUFAULT_REQUIRE(set(handle, eager(limited_bits)));
   const emulation_result seen = by_dgemm(work, handle);
   if (!seen.product.ok() || !seen.limited)
     throw not_provoked(fmt::format(
-        "a handle that is told to emulate does not, a product comes to {} {}: take compute capability 8.x, "
+        "a handle that is told to emulate does not, a product comes to {}{}: take compute capability 8.x, "
         "9.0, 10.0, 11.0 or 12.x and cuBLAS 13.1 or later",
-        record_of(seen).name, record_of(seen).detail));
+        record_of(seen).text(), seen.product.ok() ? " of all bits" : ""));
 }
 
 void control(trial& t) {
@@ -153,10 +154,11 @@ void control(trial& t) {
     fine_doubles work(extents);
     require_emulation(work);
     const cublasHandle_t plain = new_handle(), told = new_handle();
-    observe(by_gemm_ex(work, plain, CUBLAS_COMPUTE_64F));
-    observe(set(told, eager(limited_bits)));
-    observe(by_gemm_ex(work, told, emulated_double));
-    observe(by_gemm_ex(work, told, CUBLAS_COMPUTE_64F));  // by the math mode
+    CUFAULT_OBSERVE_AS("cublasGemmEx", "fp64", by_gemm_ex(work, plain, CUBLAS_COMPUTE_64F));
+    CUFAULT_OBSERVE_AS("cublasSetMathMode", "and_emulation_settings", set(told, eager(limited_bits)));
+    CUFAULT_OBSERVE_AS("cublasGemmEx", "fp64_emulated_compute_type", by_gemm_ex(work, told, emulated_double));
+    CUFAULT_OBSERVE_AS("cublasGemmEx", "fp64_emulated_by_math_mode",
+                       by_gemm_ex(work, told, CUBLAS_COMPUTE_64F));  // by the math mode
   }
 }
 
@@ -172,7 +174,9 @@ status_record dgemm_of_limited_bits(fine_doubles& work, cublasHandle_t handle) {
   const emulation_result seen = by_dgemm(work, handle);
   if (!seen.product.ok() || seen.limited) return record_of(seen);
   require_emulation(work);
-  return {"ALL_BITS_KEPT", -1};
+  status_record kept = record_of(seen);
+  kept.ok = false;
+  return kept;
 }
 
 // Nobody tells these handles anything but the environment does.
@@ -182,21 +186,21 @@ void first_handles(trial& t) {
   fine_doubles work(usual);
   for (const char* whose : {"the first handle", "a second one beside it"}) {
     cublasHandle_t handle = nullptr;
-    observe(cublasCreate(&handle));
+    CUFAULT_OBSERVE(cublasCreate(&handle));
     measure_settings(t, handle, whose);
-    observe(dgemm_of_limited_bits(work, handle));
+    CUFAULT_OBSERVE_AS("cublasDgemm", "limited_bits", dgemm_of_limited_bits(work, handle));
   }
 }
 
 /// Returns the first answer that is not as the environment asks.
 status_record dgemm_by_handles_in_turn(trial& t, fine_doubles& work, int handles) {
-  status_record first{"RIGHT_NUMBERS", 0};
+  status_record first{.numbers = numbers_found::right};
   int others = 0;
   for (int i = 0; i < handles; ++i) {
     const cublasHandle_t handle = new_handle();
-    if (const status_record r = dgemm_of_limited_bits(work, handle); r.value != 0 && ++others == 1) first = r;
-    require(set(handle, unlike_the_environment));
-    require(cublasDestroy(handle));
+    if (const status_record r = dgemm_of_limited_bits(work, handle); !r.ok && ++others == 1) first = r;
+    CUFAULT_REQUIRE(set(handle, unlike_the_environment));
+    CUFAULT_REQUIRE(cublasDestroy(handle));
   }
   t.measure("handles", handles);
   t.measure("handles that do not do as the environment asks", others);
@@ -206,7 +210,7 @@ status_record dgemm_by_handles_in_turn(trial& t, fine_doubles& work, int handles
 void handles_in_turn(trial& t) {
   t.open_context();
   fine_doubles work(usual);
-  observe(dgemm_by_handles_in_turn(t, work, 16));
+  CUFAULT_OBSERVE_AS("cublasDgemm", "limited_bits_handles_in_turn", dgemm_by_handles_in_turn(t, work, 16));
 }
 
 /// Memory that malloc hands out meanwhile is full of this byte, but for small blocks that it keeps at hand.
@@ -228,9 +232,9 @@ void used_memory(trial& t) {
   fine_doubles work(usual);
   for (const int byte : {0x00, 0x01, 0x80}) {
     cublasHandle_t handle = nullptr;
-    observe(create_in_memory_of(byte, &handle));
+    CUFAULT_OBSERVE_AS("cublasCreate", "in_filled_memory", create_in_memory_of(byte, &handle));
     measure_settings(t, handle, fmt::format("a handle in memory of {:#04x}", byte));
-    observe_call(fmt::format("dgemm_of_limited_bits by a handle in memory of {:#04x}", byte).c_str(),
+    observe_call({"cublasDgemm", fmt::format("limited_bits_handle_in_memory_of_{:#04x}", byte)},
                  [&] { return dgemm_of_limited_bits(work, handle); });
   }
 }
@@ -239,17 +243,17 @@ void setters(trial& t) {
   t.open_context();
   fine_doubles work(usual);
   cublasHandle_t handle = nullptr;
-  observe(create_in_memory_of(0x01, &handle));
-  observe(dgemm_of_limited_bits(work, handle));
+  CUFAULT_OBSERVE_AS("cublasCreate", "in_filled_memory", create_in_memory_of(0x01, &handle));
+  CUFAULT_OBSERVE_AS("cublasDgemm", "limited_bits", dgemm_of_limited_bits(work, handle));
   t.apply("cublasSetMathMode, cublasSetEmulationStrategy and the mantissa's control and bits");
-  observe(set(handle, eager(limited_bits)));
-  observe(dgemm_of_limited_bits(work, handle));
+  CUFAULT_OBSERVE_AS("cublasSetMathMode", "and_emulation_settings", set(handle, eager(limited_bits)));
+  CUFAULT_OBSERVE_AS("cublasDgemm", "limited_bits", dgemm_of_limited_bits(work, handle));
 }
 
 // ---- RN-10: few bits, which may damage the context ----
 
 void multiply_in(trial& t, const std::vector<int>& bits) {
-  t.each_row(bits.size() * all_extents.size(), [&]() -> trial::row_function {
+  t.for_each_row(bits.size() * all_extents.size(), [&]() -> trial::row_function {
     t.open_context();
     fine_doubles probe(usual);
     require_emulation(probe);
@@ -257,8 +261,8 @@ void multiply_in(trial& t, const std::vector<int>& bits) {
       const product_extents& extents = all_extents.at(row % all_extents.size());
       const int kept = bits.at(row / all_extents.size());
       fine_doubles work(extents);
-      require(set(handle, eager(kept)));
-      observe_call(fmt::format("cublasGemmEx, {} bits, m = {}", kept, extents.m).c_str(),
+      CUFAULT_REQUIRE(set(handle, eager(kept)));
+      observe_call({"cublasGemmEx", variant_of(fmt::format("{} bits, m = {}", kept, extents.m))},
                    [&] { return by_gemm_ex(work, handle, emulated_double); });
     };
   });
@@ -285,7 +289,7 @@ void without_emulation(trial& t) {
   const cublasHandle_t handle = new_handle();
   for (const product_extents& extents : all_extents) {
     fine_doubles work(extents);
-    observe(by_gemm_ex(work, handle, CUBLAS_COMPUTE_64F));
+    CUFAULT_OBSERVE_AS("cublasGemmEx", "fp64", by_gemm_ex(work, handle, CUBLAS_COMPUTE_64F));
   }
 }
 

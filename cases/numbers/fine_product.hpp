@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/checked_product.hpp"
-#include "harness/elements.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/checked_product.hpp"
+#include "harness/kit/elements.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/trial.hpp"
 #include "kernels/compare.hpp"
 #include "kernels/product.hpp"
 

@@ -11,7 +11,7 @@
 //              scale counts for such a C (with 2 the numbers are right), and a beta of 0 helps. For a C of 8 bits there is no such
 //              algorithm.
 #include "cases/numbers/configurations.hpp"
-#include "harness/checked_product.hpp"
+#include "harness/kit/checked_product.hpp"
 
 #include <fmt/format.h>
 
@@ -86,7 +86,7 @@ class scaled_product {
 class bench {
  public:
   explicit bench(const output& types)
-      : work_(types), all_(on_.light, work_.described(), types.d), algorithms_(all_.of(algorithm_66)) {
+      : work_(types), all_(on_.lt, work_.described(), types.d), algorithms_(all_.of(algorithm_66)) {
     if (algorithms_.empty())
       throw not_provoked(
           "cuBLASLt has no algorithm 66 here for these types: it is documented for compute capability 9.0");
@@ -107,9 +107,10 @@ class bench {
   void observe_each(float beta) {
     for (const cublasLtMatmulAlgo_t& each : algorithms_) {
       const cublasStatus_t status =
-          observe_call(fmt::format("cublasLtMatmul by {}", description(each)).c_str(),
+          observe_call({"cublasLtMatmul", variant_of("by " + description(each))},
                        [&] { return work_.start(on_, all_.problem(), each, beta); });
-      const product_result ended = observe_call("waiting for it", [&] { return work_.finish(status, beta); });
+      const product_result ended =
+          CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", work_.finish(status, beta));
       if (ended.waited != cudaSuccess) return;
     }
   }
@@ -127,7 +128,7 @@ bench with_scale(const output& types) {
   b.scale_of_c(2);
   if (const survey tried = b.multiply(1); tried.failed > 0)
     throw not_provoked(fmt::format("a C of this type takes no scale here: {} with a scale of 2",
-                                   record_of(tried.first_failing).name));
+                                   record_of(tried.first_failing).text()));
   return b;
 }
 
@@ -144,7 +145,7 @@ survey multiply_with_scale_and_beta_of_zero(bench& b) {
 void control(trial& t) {
   t.open_context();
   bench b(outputs[0]);
-  observe(multiply_without_scale(b));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "algorithm_66_no_scale_of_c", multiply_without_scale(b));
 }
 
 void scale_of_zero(trial& t, const output& types) {
@@ -158,7 +159,8 @@ void beta_of_zero(trial& t, const output& types) {
   t.open_context();
   bench b = with_scale(types);
   t.apply("a beta of 0");
-  observe(multiply_with_scale_and_beta_of_zero(b));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "algorithm_66_scale_of_c_0_beta_0",
+                     multiply_with_scale_and_beta_of_zero(b));
 }
 
 failure_case hang() {

@@ -10,9 +10,11 @@
 // What helps   Nothing is recommended. Tried besides: the same matrix unpacked, and cublasXtSsymm.
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: 46341 rows give wrong numbers, 48000 a SIGSEGV, both for either triangle; unpacked
 //              it is right. The controls take 14 and 16 s, 10 and 13 of them in cublasXtSspmm with 46340 rows.
-#include "harness/cublas_binding.hpp"
-#include "harness/elements.hpp"
-#include "harness/trial.hpp"
+#include "harness/binding/cublas_binding.hpp"
+#include "harness/kit/elements.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <cublasXt.h>
 #include <fmt/format.h>
@@ -90,8 +92,8 @@ class symmetric_product {
     const auto symm = CUFAULT_XT(cublasXtSsymm);
     const float one = 1, zero = 0;
     cublasXtHandle_t handle = nullptr;
-    require(create(&handle));
-    require(select(handle, 1, &device));
+    CUFAULT_REQUIRE(create(&handle));
+    CUFAULT_REQUIRE(select(handle, 1, &device));
     const auto uplo = how_ == storage::packed_upper ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
     product_result result;
     result.status = how_ == storage::whole ? symm(handle, CUBLAS_SIDE_LEFT, uplo, m_, n, &one, a_.get(), m_,
@@ -130,14 +132,14 @@ class symmetric_product {
 
 void packed(trial& t, storage how, std::size_t m) {
   symmetric_product work(how, m);
-  observe_call("cublasXtSspmm", [&] { return work.multiply(t.device()); });
+  CUFAULT_OBSERVE_AS("cublasXtSspmm", "", work.multiply(t.device()));
 }
 
 void unpacked(trial& t) {
   t.open_context();
   t.apply("unpack the matrix for cublasXtSsymm");
   symmetric_product work(storage::whole, well_above);
-  observe_call("cublasXtSsymm", [&] { return work.multiply(t.device()); });
+  CUFAULT_OBSERVE_AS("cublasXtSsymm", "", work.multiply(t.device()));
 }
 
 failure_case packed_symmetric() {

@@ -13,7 +13,7 @@
 //              not by cublasGemmEx in the default mode, nor by what the heuristic proposes for these shapes: all of it splits k, and adds
 //              up in the compute type; asked for OUTPUT_TYPE alone, it splits nothing.
 #include "cases/numbers/configurations.hpp"
-#include "harness/checked_product.hpp"
+#include "harness/kit/checked_product.hpp"
 #include "kernels/compare.hpp"
 
 #include <fmt/format.h>
@@ -82,14 +82,13 @@ class cancelling_product {
     return compared(multiply_by(on, problem, operands, algorithm), c_, expected_);
   }
 
-  /// Of C as it is now: "2048 elements are not finite, 2048 others are wrong".
-  [[nodiscard]] std::string how_wrong() const {
+  /// Of C as it is now.
+  [[nodiscard]] fact_map how_wrong() const {
     const auto found = c_.get();
-    std::size_t not_finite = 0;
+    std::int64_t not_finite = 0;
     const auto wrong = differing(expected_, found);
     for (const std::size_t i : wrong) not_finite += std::isfinite(found[i]) ? 0 : 1;
-    return fmt::format("{} elements are not finite, {} others are wrong", not_finite,
-                       wrong.size() - not_finite);
+    return {{"not_finite_elements", not_finite}, {"other_wrong_elements", std::ssize(wrong) - not_finite}};
   }
 
  private:
@@ -105,25 +104,25 @@ constexpr std::array shapes{product_extents{64, 64, 4096}, product_extents{64, 6
 
 void gemm_ex_of_each_shape(cublasHandle_t handle, cudaDataType output = CUDA_R_16F) {
   for (const product_extents& shape : shapes)
-    observe_call(fmt::format("cublasGemmEx, k = {}", shape.k).c_str(), [&] {
+    observe_call({"cublasGemmEx", variant_of(fmt::format("k = {}", shape.k))}, [&] {
       cancelling_product p(shape, output);
-      told_product told{.result = p.by_gemm_ex(handle)};
-      if (record_of(told.result).name == "WRONG_NUMBERS") told.detail = p.how_wrong();
-      return told;
+      product_with_facts seen{.result = p.by_gemm_ex(handle)};
+      if (record_of(seen.result).numbers == numbers_found::wrong) seen.facts = p.how_wrong();
+      return seen;
     });
 }
 
 void add(survey& s, const cancelling_product& p, const cublasLtMatmulAlgo_t& algorithm,
          const product_result& result) {
-  const bool wrong = record_of(result).name == "WRONG_NUMBERS";
-  s.add(wrong ? fmt::format("{}: {}", description(algorithm), p.how_wrong()) : description(algorithm),
-        result);
+  fact_map facts = facts_of(algorithm);
+  if (record_of(result).numbers == numbers_found::wrong) facts.merge(p.how_wrong());
+  s.add(facts, result);
 }
 
 /// One configuration of every algorithm that can add up the parts in that way.
 survey multiply_by_each_algorithm(const workbench& on, const split& how) {
   cancelling_product p(shapes[1], CUDA_R_16F);
-  configurations all(on.light, p.described());
+  configurations all(on.lt, p.described());
   survey s;
   for (const int id : all.algorithms())
     for (const cublasLtMatmulAlgo_t& each : all.of(id, how, 1)) {
@@ -142,7 +141,7 @@ survey multiply_as_proposed(const workbench& on, const product_extents& shape, s
   lt_problem problem(p.described());
   set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, mask);
   survey s;
-  s.first_failing.status = problem.heuristic(on.light, workbench::workspace_bytes);
+  s.first_failing.status = problem.heuristic(on.lt, workbench::workspace_bytes);
   if (s.first_failing.status == CUBLAS_STATUS_SUCCESS && problem.results().empty())
     s.first_failing.status = CUBLAS_STATUS_NOT_SUPPORTED;
   int split = 0, in_half = 0;
@@ -165,12 +164,15 @@ survey multiply_as_proposed(const workbench& on, const product_extents& shape, s
 }
 
 void every_shape_as_proposed(const workbench& on, std::uint32_t mask) {
-  for (const product_extents& shape : shapes) observe(multiply_as_proposed(on, shape, mask));
+  for (const product_extents& shape : shapes)
+    CUFAULT_OBSERVE_AS("cublasLtMatmul", "each_proposal", multiply_as_proposed(on, shape, mask));
 }
 
 void split_k_in_two_and_four(const workbench& on, cublasLtReductionScheme_t scheme) {
-  observe(multiply_by_each_algorithm(on, {2, scheme}));
-  observe(multiply_by_each_algorithm(on, {4, scheme}));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "each_algorithm_in_2_parts",
+                     multiply_by_each_algorithm(on, {2, scheme}));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "each_algorithm_in_4_parts",
+                     multiply_by_each_algorithm(on, {4, scheme}));
 }
 
 // ---- control ----
@@ -179,7 +181,7 @@ void control(trial& t) {
   t.open_context();
   const workbench on;
   gemm_ex_of_each_shape(on.handle, CUDA_R_32F);
-  observe(multiply_by_each_algorithm(on, {}));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "each_algorithm_unsplit", multiply_by_each_algorithm(on, {}));
 }
 
 // ---- faults ----
@@ -206,7 +208,7 @@ void disallow(trial& t) {
   cublasHandle_t const handle = new_handle();
   gemm_ex_of_each_shape(handle);
   t.apply("cublasSetMathMode with CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION");
-  observe(cublasSetMathMode(handle, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+  CUFAULT_OBSERVE(cublasSetMathMode(handle, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
   gemm_ex_of_each_shape(handle);
 }
 
@@ -249,6 +251,7 @@ failure_case reduced_precision() {
   c.add("other_scheme_mask", arm_kind::remedy, "a mask in the preference, in place of one that asks for it",
         masked(CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE, "a mask of COMPUTE_TYPE instead of OUTPUT_TYPE"));
   c.in_tier = {"control", "output_type", "disallow", "compute_type"};
+  c.share_process();
   return c;
 }
 

@@ -10,11 +10,12 @@
 //              workspace of the caller's; CUBLAS_WORKSPACE_CONFIG=:16:8 or :4096:8.
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: in each of 20 runs 58 of 80 products have other bits than the one that ran
 //              alone, and all are right; with each of the remedies none.
-#include "harness/checked_product.hpp"
-#include "harness/elements.hpp"
-#include "harness/held_streams.hpp"
-#include "harness/lt_problem.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/checked_product.hpp"
+#include "harness/kit/elements.hpp"
+#include "harness/kit/held_streams.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/compare.hpp"
 
 #include <fmt/format.h>
@@ -79,13 +80,13 @@ class shared_operands {
 
 cudaStream_t new_stream() {
   cudaStream_t stream = nullptr;
-  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   return stream;
 }
 
 void* new_workspace() {
   void* memory = nullptr;
-  require(cudaMalloc(&memory, workspace_bytes));
+  CUFAULT_REQUIRE(cudaMalloc(&memory, workspace_bytes));
   return memory;
 }
 
@@ -94,7 +95,7 @@ struct lane {
   cublasHandle_t handle = nullptr;  ///< null: by cuBLASLt
   void* workspace = nullptr;        ///< null: the library's own
   const lt_problem* problem = nullptr;
-  cublasLtHandle_t light = nullptr;
+  cublasLtHandle_t lt = nullptr;
   cudaStream_t stream = new_stream();
   guarded_array c{CUDA_R_32F, std::size_t{shared_operands::m} * shared_operands::n};
 
@@ -103,7 +104,7 @@ struct lane {
     if (handle == nullptr) {
       const product_operands lt_takes{static_cast<const float*>(p.a.data),
                                       static_cast<const float*>(p.b.data), static_cast<float*>(c.data())};
-      return problem->multiply(light, lt_takes, workspace, workspace_bytes, stream);
+      return problem->multiply(lt, lt_takes, workspace, workspace_bytes, stream);
     }
     if (const cublasStatus_t status = cublasSetStream(handle, stream)) return status;
     if (workspace != nullptr)
@@ -119,8 +120,10 @@ struct agreement {
 };
 
 status_record record_of(const agreement& seen) {
-  if (seen.result.ok() && seen.other_bits) return {"OTHER_BITS", -1};
-  return record_of(seen.result);
+  status_record record = record_of(seen.result);
+  if (!seen.result.ok() || !seen.other_bits) return record;
+  record.ok = false;
+  return std::move(record).with("other_bits", true);
 }
 
 agreement multiply_in_every_lane(trial& t, const shared_operands& on, std::vector<lane>& lanes) {
@@ -134,7 +137,7 @@ agreement multiply_in_every_lane(trial& t, const shared_operands& on, std::vecto
     return seen.result.ok();
   };
   lanes.front().c.poison();
-  require(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
   start(lanes.front());
   if (!wait()) return seen;
   const auto alone = lanes.front().c.get();
@@ -145,7 +148,7 @@ agreement multiply_in_every_lane(trial& t, const shared_operands& on, std::vecto
   int others = 0;
   for (int round = 0; round < rounds && seen.result.ok(); ++round) {
     for (lane& l : lanes) l.c.poison();
-    require(cudaDeviceSynchronize());  // these streams do not wait for copies on the legacy one
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());  // these streams do not wait for copies on the legacy one
     {
       const held_streams until_all_are_queued(all, 100);
       for (lane& l : lanes) start(l);
@@ -180,27 +183,27 @@ void by_handles(trial& t, handles by, workspaces in, const char* remedy) {
   const shared_operands on;
   auto lanes = new_lanes(streams, by, in);
   if (remedy != nullptr) t.apply(remedy);
-  observe(multiply_in_every_lane(t, on, lanes));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_at_once", multiply_in_every_lane(t, on, lanes));
 }
 
 void control(trial& t) {
   t.open_context();
   const shared_operands on;
   auto lanes = new_lanes(1, handles::one, workspaces::the_librarys);
-  observe(multiply_in_every_lane(t, on, lanes));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "on_streams_at_once", multiply_in_every_lane(t, on, lanes));
 }
 
 void by_lt(trial& t) {
   t.open_context();
   const shared_operands on;
   lt_problem problem(on.described());
-  cublasLtHandle_t const light = new_lt_handle();
+  cublasLtHandle_t const lt = new_lt_handle();
   t.apply("cublasLtMatmul with one configuration, and a workspace for each stream");
-  observe(problem.heuristic(light, workspace_bytes));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", problem.heuristic(lt, workspace_bytes));
   std::vector<lane> lanes;
   for (int i = 0; i < streams; ++i)
-    lanes.push_back({.workspace = new_workspace(), .problem = &problem, .light = light});
-  observe(multiply_in_every_lane(t, on, lanes));
+    lanes.push_back({.workspace = new_workspace(), .problem = &problem, .lt = lt});
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "on_streams_at_once", multiply_in_every_lane(t, on, lanes));
 }
 
 failure_case shared_workspace() {

@@ -12,8 +12,8 @@
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: with an alpha of 0 an A of NaN makes every element that is written NaN, wherever
 //              alpha is, in all routines tried but cublasSgemm and cublasSgemv: host memory does not help. ReLU passes NaN on. With a K
 //              of 0 all is right.
-#include "harness/checked_product.hpp"
-#include "harness/lt_problem.hpp"
+#include "harness/kit/checked_product.hpp"
+#include "harness/kit/lt_problem.hpp"
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ enum class a_holds { numbers, a_row_of_nan, nan };
 /// Operands of one type, small whole numbers but for what is said of A; scalars in host and in device memory.
 struct bench {
   cublasHandle_t handle = new_handle();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   cudaDataType type;
   guarded_array a, b, c, device_scalars{CUDA_R_32F, 2};
   numbers of_a = small_numbers(elements, fresh_seed()), of_b = small_numbers(elements, fresh_seed()),
@@ -58,7 +58,7 @@ struct bench {
     host_scalars = {alpha, beta};
     device_scalars.put(numbers{alpha, beta});
     on_device = mode == CUBLAS_POINTER_MODE_DEVICE;
-    require(cublasSetPointerMode(handle, mode));
+    CUFAULT_REQUIRE(cublasSetPointerMode(handle, mode));
   }
   [[nodiscard]] const float* alpha() const {
     return on_device ? static_cast<const float*>(device_scalars.data()) : host_scalars.data();
@@ -66,20 +66,20 @@ struct bench {
   [[nodiscard]] const float* beta() const { return alpha() + 1; }
   [[nodiscard]] static float* floats(const guarded_array& of) { return static_cast<float*>(of.data()); }
 
-  /// `call` on C as it was, or poisoned where beta is 0. Wrong numbers are told: "1024 wrong, 1024 of them NaN".
+  /// `call` on C as it was, or poisoned where beta is 0. Of wrong numbers, facts say how many and how many of them are NaN.
   template <class Call>
-  told_product by(Call&& call, const numbers& expected) {
+  product_with_facts by(Call&& call, const numbers& expected) {
     if (host_scalars[1] == 0)
       c.poison();
     else
       c.put(of_c);
-    told_product told{.result = compared(call(), c, expected)};
-    if (record_of(told.result).name != "WRONG_NUMBERS") return told;
+    product_with_facts told{.result = compared(call(), c, expected)};
+    if (record_of(told.result).numbers != numbers_found::wrong) return told;
     const numbers found = c.get();
     const auto wrong = differing(expected, found);
     const auto nan =
         std::count_if(wrong.begin(), wrong.end(), [&](std::size_t i) { return std::isnan(found[i]); });
-    told.detail = fmt::format("{} wrong, {} of them NaN", wrong.size(), nan);
+    told.facts = {{"wrong_elements", std::ssize(wrong)}, {"nan_elements", nan}};
     return told;
   }
 
@@ -107,16 +107,16 @@ struct bench {
 
 // ---- products over k, of which 0 is one ----
 
-told_product by_gemm_ex(bench& b, int k, const numbers& expected) {
+product_with_facts by_gemm_ex(bench& b, int k, const numbers& expected) {
   return b.by([&] { return gemm_ex(b.handle, b.described(k), b.c.data()); }, expected);
 }
 
-told_product by_sgemm(bench& b, int k, const numbers& expected) {
+product_with_facts by_sgemm(bench& b, int k, const numbers& expected) {
   return b.by([&] { return sgemm(b.handle, b.described(k), b.c.data()); }, expected);
 }
 
 /// Two matrices of half as many columns.
-told_product sgemm_strided_batched(bench& b, int k, const numbers& expected) {
+product_with_facts sgemm_strided_batched(bench& b, int k, const numbers& expected) {
   return b.by(
       [&] {
         return cublasSgemmStridedBatched(b.handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n / 2, k, b.alpha(),
@@ -126,8 +126,8 @@ told_product sgemm_strided_batched(bench& b, int k, const numbers& expected) {
       expected);
 }
 
-told_product lt_matmul(bench& b, int k, const numbers& expected,
-                       std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT) {
+product_with_facts lt_matmul(bench& b, int k, const numbers& expected,
+                             std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT) {
   lt_problem problem(b.described(k));
   set_attribute(problem.operation(), CUBLASLT_MATMUL_DESC_POINTER_MODE,
                 std::int32_t{b.on_device ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST});
@@ -135,20 +135,20 @@ told_product lt_matmul(bench& b, int k, const numbers& expected,
   return b.by(
       [&] {
         return problem.multiply_by_first(
-            b.light, {b.alpha(), b.a.data(), b.b.data(), b.beta(), b.c.data(), b.c.data()});
+            b.lt, {b.alpha(), b.a.data(), b.b.data(), b.beta(), b.c.data(), b.c.data()});
       },
       expected);
 }
 
-using product_over_k = told_product (*)(bench&, int k, const numbers& expected);
+using product_over_k = product_with_facts (*)(bench&, int k, const numbers& expected);
 
-told_product lt_matmul_plain(bench& b, int k, const numbers& expected) {
+product_with_facts lt_matmul_plain(bench& b, int k, const numbers& expected) {
   return lt_matmul(b, k, expected);
 }
 
 // ---- alpha = 0: nothing of A and B may be read ----
 
-told_product sgemv(bench& b) {
+product_with_facts sgemv(bench& b) {
   const numbers first_column = b.scaled([](int, int column) { return column == 0; });
   return b.by(
       [&] {
@@ -158,7 +158,7 @@ told_product sgemv(bench& b) {
       first_column);
 }
 
-told_product ssymm(bench& b) {
+product_with_facts ssymm(bench& b) {
   return b.by(
       [&] {
         return cublasSsymm(b.handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, b.alpha(), b.floats(b.a),
@@ -167,7 +167,7 @@ told_product ssymm(bench& b) {
       b.scaled());
 }
 
-told_product ssyrk(bench& b) {
+product_with_facts ssyrk(bench& b) {
   const numbers lower = b.scaled([](int row, int column) { return row >= column; });
   return b.by(
       [&] {
@@ -178,7 +178,7 @@ told_product ssyrk(bench& b) {
 }
 
 /// C in place of a right-hand side: 0 is the solution whatever A is.
-told_product strsm(bench& b) {
+product_with_facts strsm(bench& b) {
   return b.by(
       [&] {
         return cublasStrsm(b.handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
@@ -187,7 +187,7 @@ told_product strsm(bench& b) {
       numbers(elements, 0));
 }
 
-told_product strmm(bench& b) {
+product_with_facts strmm(bench& b) {
   return b.by(
       [&] {
         return cublasStrmm(b.handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
@@ -205,15 +205,15 @@ struct bench_of_both {
 void every_routine_of_alpha_zero(bench_of_both& on, cublasPointerMode_t mode) {
   for (bench* b : {&on.single, &on.half}) b->scalars(0, 2, mode);
   bench &single = on.single, &half = on.half;
-  observe(by_sgemm(single, n, single.scaled()));
-  observe(by_gemm_ex(half, n, half.scaled()));
-  observe(lt_matmul(single, n, single.scaled()));
-  observe(lt_matmul(half, n, half.scaled()));
-  observe(sgemv(single));
-  observe(ssymm(single));
-  observe(ssyrk(single));
-  observe(strsm(single));
-  observe(strmm(single));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "", by_sgemm(single, n, single.scaled()));
+  CUFAULT_OBSERVE_AS("cublasGemmEx", "fp16", by_gemm_ex(half, n, half.scaled()));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_matmul(single, n, single.scaled()));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_first_algorithm", lt_matmul(half, n, half.scaled()));
+  CUFAULT_OBSERVE_AS("cublasSgemv", "", sgemv(single));
+  CUFAULT_OBSERVE_AS("cublasSsymm", "", ssymm(single));
+  CUFAULT_OBSERVE_AS("cublasSsyrk", "", ssyrk(single));
+  CUFAULT_OBSERVE_AS("cublasStrsm", "", strsm(single));
+  CUFAULT_OBSERVE_AS("cublasStrmm", "", strmm(single));
 }
 
 // ---- ReLU ----
@@ -232,15 +232,15 @@ numbers relu(numbers of) {
 }
 
 /// Where A has a row of NaN, C has one, and so has what ReLU makes of it.
-told_product multiply_with_relu(bench& b) {
+product_with_facts multiply_with_relu(bench& b) {
   b.scalars(1, 0);
   const numbers expected = relu(product_of(b));
-  told_product told = lt_matmul(b, n, expected, CUBLASLT_EPILOGUE_RELU);
+  product_with_facts told = lt_matmul(b, n, expected, CUBLASLT_EPILOGUE_RELU);
   if (told.result.status != CUBLAS_STATUS_SUCCESS || told.result.waited != cudaSuccess) return told;
   const numbers found = b.c.get();
-  int made_zero = 0;
+  std::int64_t made_zero = 0;
   for (std::size_t i = 0; i < elements; ++i) made_zero += std::isnan(expected[i]) && found[i] == 0 ? 1 : 0;
-  if (made_zero > 0) told.detail = fmt::format("{} of {} NaN became 0", made_zero, n);
+  if (made_zero > 0) told.facts = {{"nan_made_zero", made_zero}, {"nan_expected", std::int64_t{n}}};
   return told;
 }
 
@@ -260,8 +260,8 @@ void control(trial& t) {
   bench_of_both on(a_holds::numbers);
   every_routine_of_alpha_zero(on, CUBLAS_POINTER_MODE_HOST);
   every_routine_of_alpha_zero(on, CUBLAS_POINTER_MODE_DEVICE);
-  observe(multiply_with_relu(on.single));
-  observe(multiply_with_relu(on.half));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "epilogue_relu", multiply_with_relu(on.single));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_epilogue_relu", multiply_with_relu(on.half));
 }
 
 /// The same products over k, with one that is not 0, and NaN where nothing takes it away.
@@ -271,11 +271,11 @@ void control_of_products(trial& t) {
     bench_of_both on(what);
     for (bench* b : {&on.single, &on.half}) b->scalars(1, 0);
     bench &single = on.single, &half = on.half;
-    observe(by_sgemm(single, n, product_of(single)));
-    observe(sgemm_strided_batched(single, n, product_of(single)));
-    observe(by_gemm_ex(half, n, product_of(half)));
-    observe(lt_matmul(single, n, product_of(single)));
-    observe(lt_matmul(half, n, product_of(half)));
+    CUFAULT_OBSERVE_AS("cublasSgemm", "", by_sgemm(single, n, product_of(single)));
+    CUFAULT_OBSERVE_AS("cublasSgemmStridedBatched", "", sgemm_strided_batched(single, n, product_of(single)));
+    CUFAULT_OBSERVE_AS("cublasGemmEx", "fp16", by_gemm_ex(half, n, product_of(half)));
+    CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm", lt_matmul(single, n, product_of(single)));
+    CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_first_algorithm", lt_matmul(half, n, product_of(half)));
   }
 }
 
@@ -290,8 +290,8 @@ void alpha_zero(trial& t, cublasPointerMode_t mode) {
 void relu_of_nan(trial& t) {
   t.open_context();
   bench_of_both on(a_holds::a_row_of_nan);
-  observe(multiply_with_relu(on.single));
-  observe(multiply_with_relu(on.half));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "epilogue_relu", multiply_with_relu(on.single));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_epilogue_relu", multiply_with_relu(on.half));
 }
 
 struct product_over_nothing {
@@ -309,7 +309,7 @@ constexpr std::array over_nothing{
 /// Each in a process that a floating-point exception may end, with C to be doubled and with C to become 0.
 void k_zero(trial& t) {
   constexpr std::array betas{2.0F, 0.0F};
-  t.each_row(over_nothing.size() * betas.size(), [&]() -> trial::row_function {
+  t.for_each_row(over_nothing.size() * betas.size(), [&]() -> trial::row_function {
     t.open_context();
     const auto on = std::make_shared<bench_of_both>(a_holds::nan);
     return [=](std::size_t row) {
@@ -317,7 +317,7 @@ void k_zero(trial& t) {
       const float beta = betas.at(row % betas.size());
       bench& b = p.half ? on->half : on->single;
       b.scalars(1, beta);
-      observe_call(fmt::format("{}, K = 0, beta = {}", p.name, beta).c_str(),
+      observe_call(named_by_words(fmt::format("{}, K = 0, beta = {}", p.name, beta)),
                    [&] { return p.multiply(b, 0, b.scaled()); });
     };
   });
@@ -336,11 +336,11 @@ void host_mode(trial& t) {
 void relu_apart(trial& t) {
   t.open_context();
   bench_of_both on(a_holds::a_row_of_nan);
-  observe(multiply_with_relu(on.single));
-  observe(multiply_with_relu(on.half));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "epilogue_relu", multiply_with_relu(on.single));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_epilogue_relu", multiply_with_relu(on.half));
   t.apply("the product without an epilogue, then ReLU in a step of its own");
-  observe(multiply_then_relu(on.single));
-  observe(multiply_then_relu(on.half));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "relu_afterwards", multiply_then_relu(on.single));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_relu_afterwards", multiply_then_relu(on.half));
 }
 
 failure_case special_values() {
@@ -360,6 +360,7 @@ failure_case special_values() {
   c.add("host_mode", arm_kind::remedy, "alpha in host memory, in place of device memory", host_mode);
   c.add("relu_apart", arm_kind::remedy, "ReLU in a step of its own", relu_apart);
   c.in_tier = {"control", "alpha_zero_device", "relu_nan", "host_mode", "relu_apart"};
+  c.share_process({"k_zero"});
   return c;
 }
 

@@ -10,7 +10,7 @@
 //              are equal. Nobody gets there by the heuristic: of 556 proposals that split K unevenly none has parts that are a multiple
 //              of the stage size, and the 60 of them that were multiplied by are right.
 #include "cases/numbers/configurations.hpp"
-#include "harness/checked_product.hpp"
+#include "harness/kit/checked_product.hpp"
 
 #include <fmt/format.h>
 
@@ -74,12 +74,12 @@ void multiply_all(trial& t, std::int32_t uneven::*parts) {
   bool any = false;
   for (const uneven& u : all_uneven) {
     checked_product p(described(u.k));
-    configurations all(on.light, p.described());
+    configurations all(on.lt, p.described());
     const auto tried = in_parts(all, u.*parts);
     if (tried.empty()) continue;
     any = true;
-    const std::string text = fmt::format("algorithm 66, K = {} in {} parts", u.k, u.*parts);
-    const survey seen = observe_call(text.c_str(), [&] {
+    const step_name step{"cublasLtMatmul", fmt::format("algorithm_66_k_{}_in_{}_parts", u.k, u.*parts)};
+    const survey seen = observe_call(step, [&] {
       return try_each(tried,
                       [&](const cublasLtMatmulAlgo_t& each) { return multiply(on, p, all.problem(), each); });
     });
@@ -118,7 +118,7 @@ void proposed(trial& t) {
   const auto every_proposal = [&] {
     for (int k = 264; k <= 8192 && !s.over(); k += 8) {
       lt_problem problem(described(k));
-      if (problem.heuristic(on.light, workbench::workspace_bytes) != CUBLAS_STATUS_SUCCESS) continue;
+      if (problem.heuristic(on.lt, workbench::workspace_bytes) != CUBLAS_STATUS_SUCCESS) continue;
       for (const auto& result : problem.results()) {
         const std::int32_t parts = parts_of(result.algo);
         if (result.state != CUBLAS_STATUS_SUCCESS || id_of(result.algo) != algorithm_66 || parts < 2 ||
@@ -128,7 +128,9 @@ void proposed(trial& t) {
         const int stage = stage_size(result.algo);
         if (++(stage > 0 && k / parts % stage == 0 ? documented : others) > most) continue;
         checked_product p(described(k));
-        s.add(fmt::format("K = {}: {}", k, description(result.algo)), multiply(on, p, problem, result.algo));
+        fact_map facts = facts_of(result.algo);
+        facts["first_failing_k"] = std::int64_t{k};
+        s.add(facts, multiply(on, p, problem, result.algo));
         if (s.over()) break;
       }
     }
@@ -137,7 +139,7 @@ void proposed(trial& t) {
           "for none of the K tried, the heuristic proposes algorithm 66 with parts that do not divide it");
     return s;
   };
-  observe(every_proposal());
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "each_uneven_proposal_of_algorithm_66", every_proposal());
   t.measure("proposals that split K unevenly", uneven);
   t.measure("those whose parts are a multiple of the stage size", documented);
   t.measure("those multiplied by", static_cast<double>(s.tried));
@@ -158,6 +160,7 @@ failure_case split_k() {
   c.add("proposed", arm_kind::fault, "proposals of the heuristic whose parts do not divide K", proposed);
   c.add("dividing", arm_kind::remedy, "a number of parts that divides K", dividing).against = "told";
   c.in_tier = {"control", "told", "dividing"};
+  c.share_process();
   return c;
 }
 

@@ -10,7 +10,7 @@
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: each of these ways in and out; NVIDIA_TF32_OVERRIDE=1 is a way in, too, with
 //              CUBLAS_COMPUTE_32F as well.
 #include "cases/numbers/fine_product.hpp"
-#include "harness/lt_problem.hpp"
+#include "harness/kit/lt_problem.hpp"
 
 #include <functional>
 
@@ -21,7 +21,7 @@ struct bench {
   /// In single precision its sums are exact: 4 k is less than 2^11. In TF32 every element is off by its 2^-12th.
   fine_product<float, 12> work{product_extents{256, 192, 320}};
   cublasHandle_t handle = new_handle();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
 };
 
 bench open(trial& t) {
@@ -32,28 +32,27 @@ bench open(trial& t) {
 }
 
 void by_sgemm(bench& b) {
-  observe_call("cublasSgemm", [&] {
-    return b.work.whole(sgemm(b.handle, b.work.described(CUBLAS_COMPUTE_32F), b.work.poisoned_c()));
-  });
+  CUFAULT_OBSERVE_AS(
+      "cublasSgemm", "",
+      b.work.whole(sgemm(b.handle, b.work.described(CUBLAS_COMPUTE_32F), b.work.poisoned_c())));
 }
 
 void by_gemm_ex(bench& b, cublasComputeType_t compute) {
-  observe_call("cublasGemmEx", [&] {
-    return b.work.whole(gemm_ex(b.handle, b.work.described(compute), b.work.poisoned_c()));
-  });
+  CUFAULT_OBSERVE_AS("cublasGemmEx", "",
+                     b.work.whole(gemm_ex(b.handle, b.work.described(compute), b.work.poisoned_c())));
 }
 
 void by_lt(bench& b, cublasComputeType_t compute) {
-  observe_call("cublasLtMatmul", [&] {
+  observe_call({"cublasLtMatmul"}, [&] {
     const auto p = b.work.described(compute);
     void* const c = b.work.poisoned_c();
     lt_problem problem(p);
-    return b.work.whole(problem.multiply_by_first(b.light, {p.alpha, p.a.data, p.b.data, p.beta, c, c}));
+    return b.work.whole(problem.multiply_by_first(b.lt, {p.alpha, p.a.data, p.b.data, p.beta, c, c}));
   });
 }
 
 void with_math_mode(bench& b, cublasMath_t mode) {
-  observe(cublasSetMathMode(b.handle, mode));
+  CUFAULT_OBSERVE(cublasSetMathMode(b.handle, mode));
   by_sgemm(b);
   by_gemm_ex(b, CUBLAS_COMPUTE_32F);
 }
@@ -143,6 +142,7 @@ failure_case tf32() {
       ruled_out(compute_type), "0")
       .against = "compute_type";
   c.in_tier = {"control", "math_mode", "default_mode", "override_0"};
+  c.share_process();
   return c;
 }
 

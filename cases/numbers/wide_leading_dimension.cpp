@@ -9,9 +9,11 @@
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: an illegal access, for columns of each operand, by cublasGemmEx as well; both
 //              remedies help.
 #include "cases/numbers/configurations.hpp"
-#include "harness/checked_product.hpp"
-#include "harness/elements.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/checked_product.hpp"
+#include "harness/kit/elements.hpp"
+#include "harness/kit/memory_readings.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <fmt/format.h>
 
@@ -39,8 +41,8 @@ class spread_matrix {
       throw not_provoked(
           fmt::format("{} MiB of device memory and one GiB more are not free: free them", bytes >> 20));
     void* memory = nullptr;
-    require(cudaMalloc(&memory, bytes));
-    require(cudaMemset(memory, 0xff, bytes));  // NaN: what is read in the wrong place shows
+    CUFAULT_REQUIRE(cudaMalloc(&memory, bytes));
+    CUFAULT_REQUIRE(cudaMemset(memory, 0xff, bytes));  // NaN: what is read in the wrong place shows
     data_ = static_cast<std::byte*>(memory);
   }
   ~spread_matrix() { cudaFree(data_); }
@@ -54,16 +56,18 @@ class spread_matrix {
   void put(const std::vector<double>& numbers) const {
     const auto bytes = encoded(CUDA_R_16F, numbers);
     for (std::int64_t j = 0; j < columns_; ++j)
-      require(cudaMemcpy(column(j), &bytes[j * column_bytes()], column_bytes(), cudaMemcpyHostToDevice));
+      CUFAULT_REQUIRE(
+          cudaMemcpy(column(j), &bytes[j * column_bytes()], column_bytes(), cudaMemcpyHostToDevice));
   }
   [[nodiscard]] std::vector<double> get() const {
     std::vector<std::byte> bytes(size() * half_bytes);
     for (std::int64_t j = 0; j < columns_; ++j)
-      require(cudaMemcpy(&bytes[j * column_bytes()], column(j), column_bytes(), cudaMemcpyDeviceToHost));
+      CUFAULT_REQUIRE(
+          cudaMemcpy(&bytes[j * column_bytes()], column(j), column_bytes(), cudaMemcpyDeviceToHost));
     return decoded(CUDA_R_16F, bytes);
   }
   void poison() const {
-    for (std::int64_t j = 0; j < columns_; ++j) require(cudaMemset(column(j), 0xff, column_bytes()));
+    for (std::int64_t j = 0; j < columns_; ++j) CUFAULT_REQUIRE(cudaMemset(column(j), 0xff, column_bytes()));
   }
 
  private:
@@ -136,7 +140,7 @@ enum class which { algorithm_66_alone, all_others };
 class lt_bench {
  public:
   lt_bench(which algorithms, operand wide, std::int64_t leading_dimension)
-      : product_(wide, leading_dimension), all_(on_.light, product_.described()) {
+      : product_(wide, leading_dimension), all_(on_.lt, product_.described()) {
     for (const int id : all_.algorithms()) {
       const bool is_66 = id == algorithm_66;
       if (is_66 != (algorithms == which::algorithm_66_alone)) continue;
@@ -171,7 +175,7 @@ survey multiply_by_lt(lt_bench& b) {
 void observe_by_lt(which algorithms, operand wide, std::int64_t leading_dimension) {
   lt_bench b(algorithms, wide, leading_dimension);
   if (!b.has_some()) no_such_algorithm();
-  observe(multiply_by_lt(b));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "each_algorithm", multiply_by_lt(b));
 }
 
 product_result multiply_by_gemm_ex(operand wide, std::int64_t leading_dimension) {
@@ -187,14 +191,16 @@ void control(trial& t) {
     lt_bench b(which::algorithm_66_alone, wide, as_wide_as_fits);
     if (!b.has_some()) continue;  // then its arms say so
     any = true;
-    observe(multiply_by_lt(b));
+    CUFAULT_OBSERVE_AS("cublasLtMatmul", "each_algorithm", multiply_by_lt(b));
   }
   if (!any) no_such_algorithm();
 }
 
 void control_gemm_ex(trial& t) {
   t.open_context();
-  for (const operand wide : operands) observe(multiply_by_gemm_ex(wide, as_wide_as_fits));
+  for (const operand wide : operands)
+    CUFAULT_OBSERVE_AS("cublasGemmEx", "fp16_wide_leading_dimension",
+                       multiply_by_gemm_ex(wide, as_wide_as_fits));
 }
 
 void by_algorithm_66(trial& t, operand wide) {
@@ -204,7 +210,7 @@ void by_algorithm_66(trial& t, operand wide) {
 
 void by_gemm_ex(trial& t, operand wide) {
   t.open_context();
-  observe(multiply_by_gemm_ex(wide, too_wide));
+  CUFAULT_OBSERVE_AS("cublasGemmEx", "fp16_wide_leading_dimension", multiply_by_gemm_ex(wide, too_wide));
 }
 
 void smaller(trial& t, operand wide) {

@@ -11,9 +11,10 @@
 //              at, is not held against them: they copy right.
 // What helps   Recommended: a valid pointer; finding and repairing the earlier error. Tried besides, as what people try: the
 //              same copy again. Other wrong arguments: arguments.copies.
-#include "harness/elements.hpp"
-#include "harness/mapped_memory.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/elements.hpp"
+#include "harness/kit/mapped_memory.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
@@ -96,7 +97,7 @@ std::vector<transfer> all_transfers() {
 
 /// The work of every arm: the four copies as they should be.
 void observe_copies(std::vector<transfer> all) {
-  for (transfer& each : all) observe_call(each.how().function, [&] { return each.make(each.asked()); });
+  for (transfer& each : all) observe_call({each.how().function}, [&] { return each.make(each.asked()); });
 }
 
 // ---- wrong pointers ----
@@ -127,7 +128,7 @@ constexpr mistake on_the_host{"host memory for the device's", device_is_on_the_h
     swapped{"host and device pointer exchanged", exchanged};
 
 void observe_mistake(transfer& of, const mistake& by) {
-  observe_call(fmt::format("{} with {}", of.how().function, by.words).c_str(),
+  observe_call({of.how().function, variant_of(fmt::format("with {}", by.words))},
                [&] { return of.make(by.made(of.asked())); });
 }
 
@@ -141,7 +142,7 @@ void control(trial& t) {
 // ---- faults ----
 
 void wrong_pointers(trial& t, const std::vector<mistake>& mistakes) {
-  t.each_row(mistakes.size() * copies.size(), [&]() -> trial::row_function {
+  t.for_each_row(mistakes.size() * copies.size(), [&]() -> trial::row_function {
     t.open_context();
     return [&](std::size_t row) {
       transfer of(copies.at(row % copies.size()));
@@ -153,15 +154,15 @@ void wrong_pointers(trial& t, const std::vector<mistake>& mistakes) {
 /// As in a program that looks for errors of its kernels nowhere.
 void after_a_fault(trial& t) {
   t.open_context();
-  require(load_faults());
+  CUFAULT_REQUIRE(load_faults());
   auto ready = all_transfers();
-  require(launch_fault(device_fault::illegal_address));
+  CUFAULT_REQUIRE(launch_fault(device_fault::illegal_address));
   observe_copies(std::move(ready));
 }
 
 void after_a_refused_launch(trial& t) {
   t.open_context();
-  require(load_faults());
+  CUFAULT_REQUIRE(load_faults());
   auto ready = all_transfers();
   if (launch_with_bad_configuration() == cudaSuccess)
     throw not_provoked("the launch that was to be refused was not");
@@ -188,16 +189,16 @@ void right_order(trial& t) {
 cudaError_t launch_repaired_kernel() {
   constexpr std::size_t count = 1000;
   float* memory = nullptr;
-  require(cudaMalloc(&memory, count * sizeof(float)));
+  CUFAULT_REQUIRE(cudaMalloc(&memory, count * sizeof(float)));
   return launch_fill(memory, count, 1, nullptr);
 }
 
 void repair_the_kernel(trial& t) {
   t.open_context();
-  require(load_faults());
+  CUFAULT_REQUIRE(load_faults());
   t.apply("a kernel that stays within its memory, and a look at what it came to");
-  observe(launch_repaired_kernel());
-  observe(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "within_bounds", launch_repaired_kernel());
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
   observe_copies(all_transfers());
 }
 
@@ -205,9 +206,9 @@ void repair_the_kernel(trial& t) {
 
 void copy_again(trial& t) {
   t.open_context();
-  require(load_faults());
+  CUFAULT_REQUIRE(load_faults());
   auto ready = all_transfers(), again = all_transfers();
-  require(launch_fault(device_fault::illegal_address));
+  CUFAULT_REQUIRE(launch_fault(device_fault::illegal_address));
   observe_copies(std::move(ready));
   t.apply("cudaGetLastError, then the same again");
   cudaGetLastError();

@@ -9,7 +9,7 @@
 // Measured     The call returns SUCCESS, its kernel ends with an illegal address, and the context is lost.
 // What helps   Recommended: copy the array to the device; cublas<t>gemmStridedBatched, which takes no array. Tried besides,
 //              and it works: an array in pinned memory.
-#include "harness/checked_product.hpp"
+#include "harness/kit/checked_product.hpp"
 
 #include <fmt/format.h>
 
@@ -37,12 +37,12 @@ enum class memory { device, host, pinned };
 void* copied(const void* from, std::size_t bytes, memory to) {
   void* copy = nullptr;
   if (to == memory::device)
-    require(cudaMalloc(&copy, bytes));
+    CUFAULT_REQUIRE(cudaMalloc(&copy, bytes));
   else if (to == memory::pinned)
-    require(cudaHostAlloc(&copy, bytes, cudaHostAllocDefault));
+    CUFAULT_REQUIRE(cudaHostAlloc(&copy, bytes, cudaHostAllocDefault));
   else
     copy = std::malloc(bytes);
-  require(cudaMemcpy(copy, from, bytes, cudaMemcpyDefault));
+  CUFAULT_REQUIRE(cudaMemcpy(copy, from, bytes, cudaMemcpyDefault));
   return copy;
 }
 
@@ -104,13 +104,13 @@ cublasHandle_t open(trial& t) {
   t.open_context();
   const cublasHandle_t handle = new_handle();
   for (const function by : {function::sgemm_batched, function::gemm_batched_ex})
-    require(multiply_batch(handle, by, {}));
+    CUFAULT_REQUIRE(multiply_batch(handle, by, {}));
   return handle;
 }
 
 void observe_both(cublasHandle_t handle, const arrangement& how) {
-  observe_call("cublasSgemmBatched", [&] { return multiply_batch(handle, function::sgemm_batched, how); });
-  observe_call("cublasGemmBatchedEx", [&] { return multiply_batch(handle, function::gemm_batched_ex, how); });
+  CUFAULT_OBSERVE_AS("cublasSgemmBatched", "", multiply_batch(handle, function::sgemm_batched, how));
+  CUFAULT_OBSERVE_AS("cublasGemmBatchedEx", "", multiply_batch(handle, function::gemm_batched_ex, how));
 }
 
 // ---- control ----
@@ -130,10 +130,10 @@ void array_on_the_host(trial& t) {
                                    row{"cublasSgemmBatched", "B", function::sgemm_batched},
                                    row{"cublasSgemmBatched", "C", function::sgemm_batched},
                                    row{"cublasGemmBatchedEx", "ABC", function::gemm_batched_ex}};
-  t.each_row(rows.size(), [&]() -> trial::row_function {
+  t.for_each_row(rows.size(), [&]() -> trial::row_function {
     return [handle = open(t)](std::size_t i) {
       const auto& [name, operands, by] = rows.at(i);
-      observe_call(fmt::format("{} with pointers to {} in host memory", name, operands).c_str(),
+      observe_call({name, fmt::format("with_pointers_to_{}_in_host_memory", operands)},
                    [&, by = by, operands = operands] {
                      return multiply_batch(handle, by, {operands, memory::host});
                    });
@@ -143,9 +143,8 @@ void array_on_the_host(trial& t) {
 
 void host_addresses(trial& t) {
   const cublasHandle_t handle = open(t);
-  observe_call("cublasSgemmBatched with an array of host addresses", [&] {
-    return multiply_batch(handle, function::sgemm_batched, {.matrices_of_a = memory::host});
-  });
+  CUFAULT_OBSERVE_AS("cublasSgemmBatched", "with_an_array_of_host_addresses",
+                     multiply_batch(handle, function::sgemm_batched, {.matrices_of_a = memory::host}));
 }
 
 // ---- remedies ----
@@ -159,7 +158,7 @@ void cleared_by(trial& t, const char* words, const arrangement& how) {
 void without_array(trial& t) {
   const cublasHandle_t handle = open(t);
   t.apply("cublasSgemmStridedBatched instead");
-  observe(multiply_strided_batch(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemmStridedBatched", "", multiply_strided_batch(handle));
 }
 
 // ---- the case ----
@@ -186,6 +185,7 @@ failure_case pointer_array() {
   answer("strided", "array_on_host", "matrices at one distance, and no array", without_array);
   arranged("copy_matrices", "host_addresses", "copy the matrices to the device, too", {});
   c.in_tier = {"control", "host_addresses", "copy_matrices"};
+  c.share_process_of({"control"});
   return c;
 }
 

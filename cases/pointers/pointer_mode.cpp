@@ -13,7 +13,7 @@
 //              in host mode give right numbers, whatever the documentation says.
 // What helps   Recommended: set the mode before each use and restore it behind; a handle for each user. Tried besides, as what
 //              people try, and in vain: waiting for the device, aligned scalars.
-#include "harness/checked_product.hpp"
+#include "harness/kit/checked_product.hpp"
 
 #include <fmt/format.h>
 
@@ -53,10 +53,10 @@ scalars new_scalars(place where, std::size_t apart = 1) {
   if (where == place::host)
     memory = std::malloc(bytes);
   else if (where == place::device)
-    require(cudaMalloc(&memory, bytes));
+    CUFAULT_REQUIRE(cudaMalloc(&memory, bytes));
   else
-    require(cudaMallocManaged(&memory, bytes));
-  require(cudaMemcpy(memory, values.data(), bytes, cudaMemcpyDefault));
+    CUFAULT_REQUIRE(cudaMallocManaged(&memory, bytes));
+  CUFAULT_REQUIRE(cudaMemcpy(memory, values.data(), bytes, cudaMemcpyDefault));
   auto* const first = static_cast<float*>(memory);
   return {first, first + apart, first + 2 * apart};
 }
@@ -64,11 +64,11 @@ scalars new_scalars(place where, std::size_t apart = 1) {
 /// A user of cuBLAS, with operands of its own. Its handle and scalars are given back by the end of the process.
 struct user {
   cublasHandle_t handle = new_handle();
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   checked_product gemm{described(), {.alpha = alpha, .beta = beta}};
   guarded_array x{CUDA_R_32F, count}, y{CUDA_R_32F, count};
 
-  user() { require(product(handle)); }
+  user() { CUFAULT_REQUIRE(product(handle)); }
   static argument_check::product described() {
     argument_check::product p;
     p.m = 48, p.n = 40, p.k = 56;
@@ -103,12 +103,12 @@ product_result sscal(user& by, const scalars& with, cublasPointerMode_t /*mode*/
 product_result sdot(user& by, const scalars& with, cublasPointerMode_t /*mode*/) {
   const auto x = by.fill(by.x), y = by.fill(by.y);
   float found = NAN;
-  require(cudaMemcpy(with.result, &found, sizeof found, cudaMemcpyDefault));
+  CUFAULT_REQUIRE(cudaMemcpy(with.result, &found, sizeof found, cudaMemcpyDefault));
   product_result result{
       .status = cublasSdot(by.handle, count, by.first_of(by.x), 1, by.first_of(by.y), 1, with.result)};
   result.waited = cudaDeviceSynchronize();
   if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
-  require(cudaMemcpy(&found, with.result, sizeof found, cudaMemcpyDefault));
+  CUFAULT_REQUIRE(cudaMemcpy(&found, with.result, sizeof found, cudaMemcpyDefault));
   result.right = found == std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
   return result;
 }
@@ -117,12 +117,11 @@ product_result lt_matmul(user& by, const scalars& with, cublasPointerMode_t mode
   lt_problem problem(by.gemm.described());
   set_attribute(problem.operation(), CUBLASLT_MATMUL_DESC_POINTER_MODE,
                 static_cast<std::int32_t>(mode));  // cublasLtPointerMode_t has the same numbers
-  require(problem.heuristic(by.light));
+  CUFAULT_REQUIRE(problem.heuristic(by.lt));
   if (problem.results().empty()) throw not_provoked("cuBLASLt has no algorithm for this pointer mode");
   lt_operands on = by.gemm.operands();
   on.alpha = with.alpha, on.beta = with.beta;
-  return by.gemm.by(
-      [&] { return problem.multiply(by.light, on, &problem.results().front().algo, nullptr, 0); });
+  return by.gemm.by([&] { return problem.multiply(by.lt, on, &problem.results().front().algo, nullptr, 0); });
 }
 
 struct use {
@@ -138,18 +137,19 @@ constexpr std::array uses{use{"cublasSgemm with scalars", sgemm_with},
 void observe_use(user& by, const use& how, cublasPointerMode_t mode, place where) {
   const scalars usual = new_scalars(place_of(mode)), given = new_scalars(where);
   const scalars with = how.beta_alone ? scalars{usual.alpha, given.beta, usual.result} : given;
-  require(cublasSetPointerMode(by.handle, mode));
+  CUFAULT_REQUIRE(cublasSetPointerMode(by.handle, mode));
   const char* const memory = where == place::host     ? "host memory"
                              : where == place::device ? "device memory"
                                                       : "managed memory";
-  observe_call(fmt::format("{} in {}", how.words, memory).c_str(), [&] { return how.run(by, with, mode); });
+  observe_call(named_by_words(fmt::format("{} in {}", how.words, memory)),
+               [&] { return how.run(by, with, mode); });
 }
 
 // ---- two users of a handle ----
 
 /// Sets the mode that it wants, and leaves it.
 product_result dot_of_another_user(user& other, cublasPointerMode_t mode) {
-  require(cublasSetPointerMode(other.handle, mode));
+  CUFAULT_REQUIRE(cublasSetPointerMode(other.handle, mode));
   return sdot(other, new_scalars(place_of(mode)), mode);
 }
 
@@ -162,8 +162,8 @@ product_result own_product(user& by, cublasPointerMode_t mine, std::size_t apart
 class pointer_mode_guard {
  public:
   pointer_mode_guard(cublasHandle_t handle, cublasPointerMode_t mode) : handle_(handle) {
-    require(cublasGetPointerMode(handle, &before_));
-    require(cublasSetPointerMode(handle, mode));
+    CUFAULT_REQUIRE(cublasGetPointerMode(handle, &before_));
+    CUFAULT_REQUIRE(cublasSetPointerMode(handle, mode));
   }
   ~pointer_mode_guard() { cublasSetPointerMode(handle_, before_); }
   pointer_mode_guard(const pointer_mode_guard&) = delete;
@@ -186,7 +186,7 @@ void control(trial& t) {
 // ---- faults ----
 
 void misplaced(trial& t, cublasPointerMode_t mode, place where) {
-  t.each_row(uses.size(), [&]() -> trial::row_function {
+  t.for_each_row(uses.size(), [&]() -> trial::row_function {
     t.open_context();
     return
         [&, by = std::make_shared<user>()](std::size_t row) { observe_use(*by, uses.at(row), mode, where); };
@@ -197,9 +197,9 @@ void misplaced(trial& t, cublasPointerMode_t mode, place where) {
 void left_behind(trial& t, cublasPointerMode_t mine) {
   t.open_context();
   user by;
-  require(cublasSetPointerMode(by.handle, mine));
-  observe(dot_of_another_user(by, other_than(mine)));
-  observe(own_product(by, mine));
+  CUFAULT_REQUIRE(cublasSetPointerMode(by.handle, mine));
+  CUFAULT_OBSERVE_AS("cublasSdot", "by_another_user", dot_of_another_user(by, other_than(mine)));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "own_pointer_mode", own_product(by, mine));
 }
 
 // ---- remedies: for a user of host mode and one of device mode ----
@@ -209,7 +209,7 @@ void with_either_mode(trial& t, const char* remedy, void (*work)(user& by, cubla
   user by;
   t.apply(remedy);
   for (const auto mine : {CUBLAS_POINTER_MODE_HOST, CUBLAS_POINTER_MODE_DEVICE}) {
-    require(cublasSetPointerMode(by.handle, mine));
+    CUFAULT_REQUIRE(cublasSetPointerMode(by.handle, mine));
     work(by, mine);
   }
 }
@@ -217,21 +217,21 @@ void with_either_mode(trial& t, const char* remedy, void (*work)(user& by, cubla
 void the_other_restores(user& by, cublasPointerMode_t mine) {
   {
     const pointer_mode_guard restored_behind(by.handle, other_than(mine));
-    observe(dot_of_another_user(by, other_than(mine)));
+    CUFAULT_OBSERVE_AS("cublasSdot", "by_another_user", dot_of_another_user(by, other_than(mine)));
   }
-  observe(own_product(by, mine));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "own_pointer_mode", own_product(by, mine));
 }
 
 void set_for_each_use(user& by, cublasPointerMode_t mine) {
-  observe(dot_of_another_user(by, other_than(mine)));
+  CUFAULT_OBSERVE_AS("cublasSdot", "by_another_user", dot_of_another_user(by, other_than(mine)));
   const pointer_mode_guard set(by.handle, mine);
-  observe(own_product(by, mine));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "own_pointer_mode", own_product(by, mine));
 }
 
 void a_handle_each(user& by, cublasPointerMode_t mine) {
   user other;
-  observe(dot_of_another_user(other, other_than(mine)));
-  observe(own_product(by, mine));
+  CUFAULT_OBSERVE_AS("cublasSdot", "by_another_user", dot_of_another_user(other, other_than(mine)));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "own_pointer_mode", own_product(by, mine));
 }
 
 // ---- dead ends: for a user of host mode ----
@@ -240,17 +240,18 @@ void wait_first(trial& t) {
   t.open_context();
   user by;
   t.apply("cudaDeviceSynchronize before the product");
-  observe(dot_of_another_user(by, CUBLAS_POINTER_MODE_DEVICE));
-  observe(cudaDeviceSynchronize());
-  observe(own_product(by, CUBLAS_POINTER_MODE_HOST));
+  CUFAULT_OBSERVE_AS("cublasSdot", "by_another_user", dot_of_another_user(by, CUBLAS_POINTER_MODE_DEVICE));
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE_AS("cublasSgemm", "own_pointer_mode", own_product(by, CUBLAS_POINTER_MODE_HOST));
 }
 
 void align_scalars(trial& t) {
   t.open_context();
   user by;
   t.apply("each scalar in host memory at 16 bytes' alignment");
-  observe(dot_of_another_user(by, CUBLAS_POINTER_MODE_DEVICE));
-  observe(own_product(by, CUBLAS_POINTER_MODE_HOST, 16 / sizeof(float)));
+  CUFAULT_OBSERVE_AS("cublasSdot", "by_another_user", dot_of_another_user(by, CUBLAS_POINTER_MODE_DEVICE));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "own_pointer_mode_aligned_scalars",
+                     own_product(by, CUBLAS_POINTER_MODE_HOST, 16 / sizeof(float)));
 }
 
 // ---- the case ----
@@ -286,6 +287,7 @@ failure_case pointer_mode() {
   dead_end("wait_first", "wait for the device before the product", wait_first);
   dead_end("align_scalars", "scalars at 16 bytes' alignment", align_scalars);
   c.in_tier = {"control", "device_mode_left", "host_mode_left", "restore_behind"};
+  c.share_process_of({"control"});
   return c;
 }
 

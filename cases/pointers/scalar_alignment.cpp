@@ -9,7 +9,7 @@
 // Measured     On x86-64 two doubles on the host crash cublasZgeam and cublasZaxpy (SIGSEGV), not cublasZgemm; on the device they end
 //              the kernel of each with a misaligned address. Two floats on the host do no harm, and leave nothing to clear.
 // What helps   Recommended: alignas(16), or a cuDoubleComplex.
-#include "harness/checked_product.hpp"
+#include "harness/kit/checked_product.hpp"
 
 #include <fmt/format.h>
 
@@ -106,8 +106,8 @@ class scalars {
     by_a = put(of.type, alpha, alpha_off_by);
     by_b = put(of.type, beta, apart + beta_off_by);
     if (of.mode == CUBLAS_POINTER_MODE_HOST) return;
-    require(cudaMalloc(&device_, sizeof memory_));
-    require(cudaMemcpy(device_, memory_.data(), sizeof memory_, cudaMemcpyHostToDevice));
+    CUFAULT_REQUIRE(cudaMalloc(&device_, sizeof memory_));
+    CUFAULT_REQUIRE(cudaMemcpy(device_, memory_.data(), sizeof memory_, cudaMemcpyHostToDevice));
     by_a = static_cast<std::byte*>(device_) + alpha_off_by;
     by_b = static_cast<std::byte*>(device_) + apart + beta_off_by;
   }
@@ -140,14 +140,14 @@ product_result compute(operands& on, const use& how, const scalars& with) {
 
 std::shared_ptr<operands> new_operands(const subject& of) {
   const cublasHandle_t handle = new_handle();
-  require(cublasSetPointerMode(handle, of.mode));
+  CUFAULT_REQUIRE(cublasSetPointerMode(handle, of.mode));
   return std::make_shared<operands>(handle, of.type);
 }
 
 void observe_aligned(const subject& of) {
   const auto on = new_operands(of);
   for (const use& each : *of.rows)
-    observe_call(each.function, [&] { return compute(*on, each, scalars(of, 0, 0)); });
+    observe_call({each.function}, [&] { return compute(*on, each, scalars(of, 0, 0)); });
 }
 
 // ---- control ----
@@ -160,14 +160,14 @@ void control(trial& t) {
 // ---- faults ----
 
 void aligned_to_parts(trial& t, const subject& of) {
-  t.each_row(of.rows->size(), [&]() -> trial::row_function {
+  t.for_each_row(of.rows->size(), [&]() -> trial::row_function {
     t.open_context();
     return [&of, on = new_operands(of)](std::size_t row) {
       const use& how = of.rows->at(row);
       const bool is_alpha = how.misplaced == scalar::alpha;
-      const std::string text = fmt::format("{} with {} at {} mod {}", how.function,
-                                           is_alpha ? "alpha" : "beta", of.part, 2 * of.part);
-      observe_call(text.c_str(), [&] {
+      const step_name step{how.function, fmt::format("with_{}_at_{}_mod_{}", is_alpha ? "alpha" : "beta",
+                                                     of.part, 2 * of.part)};
+      observe_call(step, [&] {
         return compute(*on, how, scalars(of, is_alpha ? of.part : 0, is_alpha ? 0 : of.part));
       });
     };

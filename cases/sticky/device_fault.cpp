@@ -15,9 +15,10 @@
 //              check before cuBLAS, to find the culprit; catching and clearing the error, another handle,
 //              more memory, cudaDeviceReset.
 #include "cases/sticky/what_is_told.hpp"
-#include "harness/lt_problem.hpp"
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
@@ -47,49 +48,48 @@ enum class arrival { any_moment, later };
 /// What a program has in hand when one of its kernels breaks: handles that have worked, and operands.
 struct equipment {
   cublasHandle_t handle = nullptr;
-  cublasLtHandle_t light = nullptr;
+  cublasLtHandle_t lt = nullptr;
   lt_problem problem;
   product_operands operands;
 
   equipment() {
-    require(cublasCreate(&handle));
-    require(product(handle));
-    require(cublasLtCreate(&light));
-    require(problem.heuristic(light));
-    require(prepare_product(fresh_seed(), &operands));
-    require(problem.multiply(light, operands));
-    require(cudaDeviceSynchronize());
+    CUFAULT_REQUIRE(cublasCreate(&handle));
+    CUFAULT_REQUIRE(product(handle));
+    CUFAULT_REQUIRE(cublasLtCreate(&lt));
+    CUFAULT_REQUIRE(problem.heuristic(lt));
+    CUFAULT_REQUIRE(prepare_product(fresh_seed(), &operands));
+    CUFAULT_REQUIRE(problem.multiply(lt, operands));
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());
   }
 };
 
 cublasStatus_t lt_heuristic(equipment& ready) {
-  return ready.problem.heuristic(ready.light);
+  return ready.problem.heuristic(ready.lt);
 }
 
 cublasStatus_t lt_matmul(equipment& ready) {
-  return ready.problem.multiply(ready.light, ready.operands);
+  return ready.problem.multiply(ready.lt, ready.operands);
 }
 
-/// Calls that did nothing wrong. Returns what the product by cuBLAS returned.
-cublasStatus_t innocent_calls(equipment& ready) {
-  const cublasStatus_t multiplied = observe(sgemm(ready.handle, ready.operands));
-  observe(lt_matmul(ready));
-  observe(lt_heuristic(ready));
+/// Calls that did nothing wrong.
+void innocent_calls(equipment& ready) {
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(ready.handle, ready.operands));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm_unchecked", lt_matmul(ready));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", lt_heuristic(ready));
   cublasHandle_t further = nullptr;
-  observe(cublasCreate(&further));
+  CUFAULT_OBSERVE(cublasCreate(&further));
   void* memory = nullptr;
-  observe(cudaMalloc(&memory, 1_MiB));
-  observe(cudaDeviceSynchronize());
-  observe(cublasDestroy(ready.handle));
-  return multiplied;
+  CUFAULT_OBSERVE(cudaMalloc(&memory, 1_MiB));
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE(cublasDestroy(ready.handle));
 }
 
 /// What lies in its buffer after a request is the answer.
 class server {
  public:
   server() {
-    require(cublasCreate(&handle_));
-    require(cudaMalloc(&on_device_, 2 * sizeof(float)));
+    CUFAULT_REQUIRE(cublasCreate(&handle_));
+    CUFAULT_REQUIRE(cudaMalloc(&on_device_, 2 * sizeof(float)));
   }
   /// The square of the question, by cuBLAS. Returns the first status that was not success, for those who look.
   product_result answer(float question) {
@@ -133,16 +133,16 @@ product_result answer_until_one_fails(server& careful) {
 
 void open(trial& t) {
   t.open_context();
-  require(load_faults());
+  CUFAULT_REQUIRE(load_faults());
 }
 
 /// A kernel that stays inside of its table.
 void look_up_in_range() {
   constexpr std::size_t rows = 1000;
   float* table = nullptr;
-  require(cudaMalloc(&table, rows * sizeof(float)));
-  observe(launch_fill(table, rows, 1, nullptr));
-  observe(cudaDeviceSynchronize());
+  CUFAULT_REQUIRE(cudaMalloc(&table, rows * sizeof(float)));
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "fill", launch_fill(table, rows, 1, nullptr));
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
 }
 
 void control(trial& t) {
@@ -150,121 +150,98 @@ void control(trial& t) {
   equipment ready;
   server careless;
   look_up_in_range();
-  observe(answer_requests(careless));
-  observe(product(ready.handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "requests_status_ignored", answer_requests(careless));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(ready.handle));
   innocent_calls(ready);
 }
 
 // ---- faults ----
 
 /// The kernel breaks and the program looks, as a check before cuBLAS would.
-void break_and_look(trial& t, const damage& d) {
-  observe(launch_fault(d.which));
-  conclude_whether_listed(t, d.words, observe(cudaDeviceSynchronize()));
-}
-
-void index_gives_invalid_value(trial& t, const damage& d, const char* call, cublasStatus_t status) {
-  if (d.which != device_fault::assertion) return;
-  t.conclude("S3-7", status == CUBLAS_STATUS_INVALID_VALUE,
-             fmt::format("{} after the assertion on the index: {}", call, record_of(status).name));
+void break_and_look(const damage& d) {
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "fault", launch_fault(d.which));
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
 }
 
 void without_a_handle(trial& t, const damage& d) {
   open(t);
-  break_and_look(t, d);
+  break_and_look(d);
   cublasHandle_t handle = nullptr;
-  const cublasStatus_t created = observe(cublasCreate(&handle));
-  cublasLtHandle_t light = nullptr;
-  observe(cublasLtCreate(&light));
-  index_gives_invalid_value(t, d, "cublasCreate", created);
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+  cublasLtHandle_t lt = nullptr;
+  CUFAULT_OBSERVE(cublasLtCreate(&lt));
 }
 
 void with_a_handle(trial& t, const damage& d) {
   open(t);
   equipment ready;
-  break_and_look(t, d);
-  index_gives_invalid_value(t, d, "cublasSgemm", innocent_calls(ready));
-}
-
-/// S1-3: does the error name its source, by the launch's own status or by what is printed meanwhile?
-void conclude_whether_named(trial& t, cudaError_t launched, const std::string& statuses,
-                            const printed_text& printed) {
-  std::string told = printed.err.empty() ? "stderr is empty" : "stderr does not name the kernel";
-  const std::string place = place_named_in(printed.err);
-  if (!place.empty())
-    told = fmt::format("stderr names {}{}", place, launched == cudaSuccess ? "; no status does" : "");
-  t.conclude("S1-3", launched == cudaSuccess && place.empty(),
-             fmt::format("the launch: {}, {}; {}", record_of(launched).name, statuses, told));
+  break_and_look(d);
+  innocent_calls(ready);
 }
 
 /// The kernel breaks and nobody looks: `innocent` observes one call, and the wait after it brings the error.
 template <class Call>
-void unchecked(trial& t, const damage& d, arrival when, const char* call, Call&& innocent) {
+void unchecked(trial& t, const damage& d, arrival when, Call&& innocent) {
   constexpr unsigned after_any_call_ms = 1000;
-  cudaError_t launched = cudaSuccess, waited = cudaSuccess;
-  cublasStatus_t first = CUBLAS_STATUS_SUCCESS;
+  cudaError_t launched = cudaSuccess;
   const printed_text printed = printed_by([&] {
     // Not observed: telling it would give the kernel time.
     launched = launch_fault(d.which, nullptr, when == arrival::later ? after_any_call_ms : 0);
-    first = innocent();
-    waited = observe(cudaDeviceSynchronize());
+    innocent();
+    CUFAULT_OBSERVE(cudaDeviceSynchronize());
   });
-  if (first == CUBLAS_STATUS_SUCCESS && waited == cudaSuccess)
-    return;  // no error, so none that names anything
-  conclude_whether_named(
-      t, launched,
-      fmt::format("{}: {}, cudaDeviceSynchronize: {}", call, record_of(first).name, record_of(waited).name),
-      printed);
+  if (launched != cudaSuccess) t.measure("launches that returned an error", 1);
+  measure_places(t, printed);
 }
 
 void unchecked_create(trial& t, const damage& d, arrival when) {
   open(t);
-  unchecked(t, d, when, "cublasCreate", [] {
+  unchecked(t, d, when, [] {
     cublasHandle_t handle = nullptr;
-    return observe(cublasCreate(&handle));
+    return CUFAULT_OBSERVE(cublasCreate(&handle));
   });
 }
 
 void unchecked_lt_create(trial& t, const damage& d, arrival when) {
   open(t);
-  unchecked(t, d, when, "cublasLtCreate", [] {
-    cublasLtHandle_t light = nullptr;
-    return observe(cublasLtCreate(&light));
+  unchecked(t, d, when, [] {
+    cublasLtHandle_t lt = nullptr;
+    return CUFAULT_OBSERVE(cublasLtCreate(&lt));
   });
 }
 
 void unchecked_gemm(trial& t, const damage& d, arrival when) {
   open(t);
   equipment ready;
-  unchecked(t, d, when, "cublasSgemm", [&] { return observe(sgemm(ready.handle, ready.operands)); });
+  unchecked(t, d, when, [&] {
+    return CUFAULT_OBSERVE_AS("cublasSgemm", "split_k_unchecked", sgemm(ready.handle, ready.operands));
+  });
 }
 
 void unchecked_lt_matmul(trial& t, const damage& d, arrival when) {
   open(t);
   equipment ready;
-  unchecked(t, d, when, "cublasLtMatmul", [&] { return observe(lt_matmul(ready)); });
+  unchecked(t, d, when, [&] {
+    return CUFAULT_OBSERVE_AS("cublasLtMatmul", "first_algorithm_unchecked", lt_matmul(ready));
+  });
 }
 
 void with_blocking_launches(trial& t, const damage& d) {
   open(t);
-  cudaError_t launched = cudaSuccess;
-  cublasStatus_t created = CUBLAS_STATUS_SUCCESS;
   const printed_text printed = printed_by([&] {
-    launched = observe(launch_fault(d.which));
+    CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "fault", launch_fault(d.which));
     cublasHandle_t handle = nullptr;
-    created = observe(cublasCreate(&handle));
+    CUFAULT_OBSERVE(cublasCreate(&handle));
   });
-  if (launched == cudaSuccess && created == CUBLAS_STATUS_SUCCESS) return;
-  conclude_whether_named(
-      t, launched, fmt::format("with blocking launches; cublasCreate: {}", record_of(created).name), printed);
+  measure_places(t, printed);
 }
 
 void answers_from_a_dead_context(trial& t) {
   open(t);
   server careless;
-  observe(answer_requests(careless));
-  observe(launch_fault(device_fault::illegal_address));
-  observe(answer_requests(careless));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "requests_status_ignored", answer_requests(careless));
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "fault", launch_fault(device_fault::illegal_address));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "requests_status_ignored", answer_requests(careless));
 }
 
 // ---- remedies ----
@@ -272,12 +249,12 @@ void answers_from_a_dead_context(trial& t) {
 /// What the remedies and dead ends start with: a handle that has worked, and then nothing works.
 cublasHandle_t break_context(const damage& d) {
   cublasHandle_t handle = nullptr, further = nullptr;
-  require(load_faults());
-  require(cublasCreate(&handle));
-  require(product(handle));
-  observe(launch_fault(d.which));
-  observe(cudaDeviceSynchronize());
-  observe(cublasCreate(&further));
+  CUFAULT_REQUIRE(load_faults());
+  CUFAULT_REQUIRE(cublasCreate(&handle));
+  CUFAULT_REQUIRE(product(handle));
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "fault", launch_fault(d.which));
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE(cublasCreate(&further));
   return handle;
 }
 
@@ -299,7 +276,7 @@ enum class index_check { none, on_the_host };
 cudaError_t look_up(index_check check) {
   constexpr int rows = 1000;
   float* table = nullptr;
-  require(cudaMalloc(&table, rows * sizeof(float)));
+  CUFAULT_REQUIRE(cudaMalloc(&table, rows * sizeof(float)));
   for (const int index : {3, 7, 1'000'000}) {
     const bool in_range = index < rows;
     if (check == index_check::on_the_host && !in_range) continue;
@@ -315,8 +292,9 @@ cudaError_t look_up(index_check check) {
 void index_checked_on_the_host(trial& t) {
   open(t);
   const bool checked = t.stage() > 0;
-  observe(look_up(checked ? index_check::on_the_host : index_check::none));
-  observe(cudaDeviceSynchronize());
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "look_up",
+                     look_up(checked ? index_check::on_the_host : index_check::none));
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
   create_and_multiply();
   if (checked) return;
   t.apply("check each index on the host and skip what is out of range; in a new process");
@@ -326,10 +304,10 @@ void index_checked_on_the_host(trial& t) {
 void fail_fast(trial& t) {
   open(t);
   server careful;
-  observe(answer_until_one_fails(careful));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "requests_until_one_fails", answer_until_one_fails(careful));
   if (t.stage() > 0) return;
-  observe(launch_fault(device_fault::illegal_address));
-  observe(answer_until_one_fails(careful));
+  CUFAULT_OBSERVE_AS("cudaLaunchKernelExC", "fault", launch_fault(device_fault::illegal_address));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "requests_until_one_fails", answer_until_one_fails(careful));
   t.apply("end at that failing status, answer from a new process");
   t.continue_in_new_process();
 }
@@ -342,7 +320,7 @@ void carry_on(trial& t, const damage& d) {
   t.apply("cudaGetLastError() twice and carry on, as after catching an exception");
   cudaGetLastError();
   cudaGetLastError();
-  observe(product(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   create_and_multiply();
 }
 
@@ -350,7 +328,7 @@ void another_handle(trial& t, const damage& d) {
   t.open_context();
   const cublasHandle_t handle = break_context(d);
   t.apply("destroy the handle, create another");
-  observe(cublasDestroy(handle));
+  CUFAULT_OBSERVE(cublasDestroy(handle));
   create_and_multiply();
 }
 
@@ -358,17 +336,17 @@ void reset_the_device(trial& t, const damage& d) {
   t.open_context();
   break_context(d);
   t.apply("cudaDeviceReset() in this process, create again");
-  observe(cudaDeviceReset());
+  CUFAULT_OBSERVE(cudaDeviceReset());
   create_and_multiply();
 }
 
 void more_memory(trial& t, const damage& d) {
   t.open_context();
   void* cache = nullptr;
-  require(cudaMalloc(&cache, 256_MiB));
+  CUFAULT_REQUIRE(cudaMalloc(&cache, 256_MiB));
   break_context(d);
   t.apply("cudaFree of 256 MiB, create again");
-  observe(cudaFree(cache));
+  CUFAULT_OBSERVE(cudaFree(cache));
   create_and_multiply();
 }
 
@@ -399,10 +377,10 @@ failure_case device_fault_case() {
                    [body, d, when](trial& t) { body(t, d, when); }, {"S1-3"});
     };
 
-    std::vector<std::string> looked{"S1-2"};
-    if (d.which == device_fault::assertion) looked.emplace_back("S3-7");
-    add_for("no_handle", arm_kind::fault, "then handles are created", without_a_handle, looked);
-    add_for("with_handle", arm_kind::fault, "then handles are used", with_a_handle, looked);
+    std::vector<std::string> of_an_index;
+    if (d.which == device_fault::assertion) of_an_index = {"S3-7"};
+    add_for("no_handle", arm_kind::fault, "then handles are created", without_a_handle, of_an_index);
+    add_for("with_handle", arm_kind::fault, "then handles are used", with_a_handle, of_an_index);
 
     for (const auto& [call, body] : {std::pair{"create", &unchecked_create},
                                      {"lt_create", &unchecked_lt_create},

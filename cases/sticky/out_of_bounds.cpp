@@ -12,8 +12,9 @@
 //              far beyond what is mapped.
 // What helps   Recommended: the right k; comparing shapes on the host before the call. A memory checker
 //              (compute-sanitizer), to find it: not measured yet.
-#include "harness/squeeze.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/compare.hpp"
 
 #include <fmt/format.h>
@@ -36,20 +37,21 @@ class operands {
   /// `behind`: what the other data is.
   explicit operands(float behind) : a_(filled(m, behind)), b_(filled(n, behind)) {
     float* block = nullptr;
-    require(cudaMalloc(&block, bytes()));
+    CUFAULT_REQUIRE(cudaMalloc(&block, bytes()));
     a = block;
     b = a + a_.size();
     c = block + a_.size() + b_.size();
-    require(cudaMemcpy(block, a_.data(), a_.size() * sizeof(float), cudaMemcpyHostToDevice));
-    require(cudaMemcpy(block + a_.size(), b_.data(), b_.size() * sizeof(float), cudaMemcpyHostToDevice));
-    require(cudaMemset(c, 0xff, c_elements * sizeof(float)));  // NaN: what is not written is wrong
+    CUFAULT_REQUIRE(cudaMemcpy(block, a_.data(), a_.size() * sizeof(float), cudaMemcpyHostToDevice));
+    CUFAULT_REQUIRE(
+        cudaMemcpy(block + a_.size(), b_.data(), b_.size() * sizeof(float), cudaMemcpyHostToDevice));
+    CUFAULT_REQUIRE(cudaMemset(c, 0xff, c_elements * sizeof(float)));  // NaN: what is not written is wrong
   }
 
   [[nodiscard]] std::size_t bytes() const { return (a_.size() + b_.size() + c_elements) * sizeof(float); }
 
   [[nodiscard]] bool right() const {
     std::vector<float> computed(c_elements);
-    require(cudaMemcpy(computed.data(), c, c_elements * sizeof(float), cudaMemcpyDeviceToHost));
+    CUFAULT_REQUIRE(cudaMemcpy(computed.data(), c, c_elements * sizeof(float), cudaMemcpyDeviceToHost));
     for (int i = 0; i < c_elements; ++i) {
       double reference = 0, magnitudes = 0;
       for (int p = 0; p < k; ++p) {
@@ -102,41 +104,31 @@ cublasHandle_t open(trial& t) {
   return handle;
 }
 
-/// Who noticed: anybody (S1-7), and the CUDA runtime (S1-10)?
-void who_noticed(trial& t, int columns, cublasStatus_t status, cudaError_t waited,
-                 const status_record& then) {
-  const std::string seen = fmt::format("k is {} where the operands have {}; cublasSgemm: {}, then: {}",
-                                       columns, operands::k, record_of(status).name, then.name);
-  t.conclude("S1-7", status != CUBLAS_STATUS_SUCCESS || waited != cudaSuccess, seen);
-  t.conclude("S1-10", waited != cudaSuccess, seen);
-}
-
 // ---- control ----
 
 void control(trial& t) {
   const cublasHandle_t handle = open(t);
   const operands in(stale);
-  observe(multiply(handle, in, operands::k));
-  observe(numbers(in));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "b_transposed_unchecked", multiply(handle, in, operands::k));
+  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", numbers(in));
 }
 
 // ---- faults ----
 
-void too_long(trial& t, const operands& in, cublasHandle_t handle, int columns) {
-  const cublasStatus_t status = observe(multiply(handle, in, columns));
-  const product_result result = observe(numbers(in));
-  who_noticed(t, columns, status, result.waited, record_of(result));
+void too_long(const operands& in, cublasHandle_t handle, int columns) {
+  CUFAULT_OBSERVE_AS("cublasSgemm", "k_too_long_unchecked", multiply(handle, in, columns));
+  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", numbers(in));
 }
 
 void other_data_behind(trial& t) {
   const cublasHandle_t handle = open(t);
-  too_long(t, operands(stale), handle, too_many_columns);
+  too_long(operands(stale), handle, too_many_columns);
 }
 
 /// As in a test that starts with fresh, zeroed memory.
 void zeros_behind(trial& t) {
   const cublasHandle_t handle = open(t);
-  too_long(t, operands(0), handle, too_many_columns);
+  too_long(operands(0), handle, too_many_columns);
 }
 
 void past_the_allocation(trial& t) {
@@ -148,12 +140,12 @@ void past_the_allocation(trial& t) {
       reinterpret_cast<std::uintptr_t>(in.b + columns * operands::n) - reinterpret_cast<std::uintptr_t>(in.a);
   if (end <= in.bytes() || in_granule + end > 2_MiB)
     throw not_provoked("the block lies at the end of its granule: nothing mapped is behind it");
-  too_long(t, in, handle, columns);
+  too_long(in, handle, columns);
 }
 
 void far_beyond(trial& t) {
   const cublasHandle_t handle = open(t);
-  too_long(t, operands(stale), handle, columns_without_end);
+  too_long(operands(stale), handle, columns_without_end);
 }
 
 /// With B as it is stored untransposed, its leading dimension contradicts the k.
@@ -161,22 +153,17 @@ void contradicted(trial& t) {
   const cublasHandle_t handle = open(t);
   const operands in(stale);
   const float one = 1, zero = 0;
-  const cublasStatus_t status =
-      observe(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, in.m, in.n, too_many_columns, &one, in.a, in.m,
-                          in.b, in.k, &zero, in.c, in.m));
-  const cudaError_t waited = observe(cudaDeviceSynchronize());
-  who_noticed(t, too_many_columns, status, waited, record_of(waited));
+  CUFAULT_OBSERVE(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, in.m, in.n, too_many_columns, &one, in.a,
+                              in.m, in.b, in.k, &zero, in.c, in.m));
+  CUFAULT_OBSERVE(cudaDeviceSynchronize());
 }
 
 /// An index counted from one instead of zero.
 void index_one_too_high(trial& t) {
   const cublasHandle_t handle = open(t);
   const operands in(stale);
-  const cublasStatus_t status = observe(multiply(handle, in, operands::k, 1));
-  const product_result result = observe(numbers(in));
-  t.conclude("S3-7", status == CUBLAS_STATUS_INVALID_VALUE,
-             fmt::format("cublasSgemm from the second column of A on instead of the first: {}, then: {}",
-                         record_of(status).name, record_of(result).name));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "first_column_off_by_1_unchecked", multiply(handle, in, operands::k, 1));
+  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", numbers(in));
 }
 
 product_result multiply_10x10_by_10x5(cublasHandle_t handle) {
@@ -185,7 +172,7 @@ product_result multiply_10x10_by_10x5(cublasHandle_t handle) {
 
 void said_to_be_incompatible(trial& t) {
   const cublasHandle_t handle = open(t);
-  observe(multiply_10x10_by_10x5(handle));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "10x10_by_10x5", multiply_10x10_by_10x5(handle));
 }
 
 // ---- remedies ----
@@ -193,11 +180,11 @@ void said_to_be_incompatible(trial& t) {
 void right_k(trial& t) {
   const cublasHandle_t handle = open(t);
   const operands in(stale);
-  observe(multiply(handle, in, too_many_columns));
-  observe(numbers(in));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "k_too_long_unchecked", multiply(handle, in, too_many_columns));
+  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", numbers(in));
   t.apply("the k that the buffers hold");
-  observe(multiply(handle, in, operands::k));
-  observe(numbers(in));
+  CUFAULT_OBSERVE_AS("cublasSgemm", "b_transposed_unchecked", multiply(handle, in, operands::k));
+  CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", numbers(in));
 }
 
 /// The same two products twice: unchecked, then, since nothing works in that process any more, checked in a new one.
@@ -207,8 +194,8 @@ void checked_on_the_host(trial& t) {
   const bool check = t.stage() > 0;
   for (const int columns : {columns_without_end, operands::k}) {
     if (check && columns > operands::k) continue;
-    observe(multiply(handle, in, columns));
-    observe(numbers(in));
+    CUFAULT_OBSERVE_AS("cublasSgemm", "k_too_long_unchecked", multiply(handle, in, columns));
+    CUFAULT_OBSERVE_AS("cudaDeviceSynchronize", "numbers_of_product", numbers(in));
   }
   if (check) return;
   t.apply("on the host, skip a k that the buffers do not hold; in a new process");

@@ -17,6 +17,7 @@
 // What helps   Recommended: the same size for preference and call; cublasLtMatmulAlgoCheck before reuse, and a fresh query where it
 //              refuses; the same description for C and D, or an address of its own for a C that is not read; host pointer mode.
 #include "cases/types/lt_products.hpp"
+#include "harness/kit/lt_problem.hpp"
 
 #include <fmt/format.h>
 
@@ -38,24 +39,26 @@ struct given_workspace {
 };
 constexpr given_workspace no_workspace{nullptr, 0};
 
-product_result multiply(const char* words, long_sum& sum, cublasLtHandle_t light,
+product_result multiply(const char* words, long_sum& sum, cublasLtHandle_t lt,
                         const cublasLtMatmulHeuristicResult_t& chosen, const given_workspace& given) {
-  return observe_call(words, [&] { return sum.multiply(light, &chosen.algo, given.at, given.bytes); });
+  return observe_call(named_by_words(words),
+                      [&] { return sum.multiply(lt, &chosen.algo, given.at, given.bytes); });
 }
 
 product_result multiply_with_what_it_says(long_sum& sum, const workbench& on,
                                           const cublasLtMatmulHeuristicResult_t& chosen) {
-  return multiply("cublasLtMatmul with as much workspace as the algorithm says", sum, on.light, chosen,
+  return multiply("cublasLtMatmul with as much workspace as the algorithm says", sum, on.lt, chosen,
                   {on.workspace, chosen.workspaceSize});
 }
 
 /// Of algorithms that sum up in the compute type, outside of D.
-status_record query_for_sums_in_workspace(lt_problem& problem, cublasLtHandle_t light,
+status_record query_for_sums_in_workspace(lt_problem& problem, cublasLtHandle_t lt,
                                           std::size_t workspace_bytes) {
   set_attribute(problem.preference(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                 static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-  const cublasStatus_t status = problem.heuristic(light, workspace_bytes);
-  if (status == CUBLAS_STATUS_SUCCESS && problem.results().empty()) return {"NO_ALGORITHM", -1};
+  const cublasStatus_t status = problem.heuristic(lt, workspace_bytes);
+  if (status == CUBLAS_STATUS_SUCCESS && problem.results().empty())
+    return {.ok = false, .facts = {{"algorithms", std::int64_t{0}}}};
   return record_of(status);
 }
 
@@ -101,13 +104,13 @@ std::vector<use> other_uses() {
 
 /// An algorithm for FP16, without a workspace, for operands at 256 bytes' alignment.
 struct stale_algorithm {
-  cublasLtHandle_t light = new_lt_handle();
+  cublasLtHandle_t lt = new_lt_handle();
   cublasLtMatmulAlgo_t algorithm{};
 
   stale_algorithm() {
     const checked_product p(halves());
     lt_problem problem(p.described());
-    require(problem.heuristic(light, 0, nullptr, 1));
+    CUFAULT_REQUIRE(problem.heuristic(lt, 0, nullptr, 1));
     if (problem.results().empty())
       throw not_provoked("no algorithm without a workspace for a product of FP16");
     algorithm = problem.results().front().algo;
@@ -115,7 +118,7 @@ struct stale_algorithm {
 
   cublasStatus_t check(lt_problem& problem) const {
     cublasLtMatmulHeuristicResult_t unused{};
-    return cublasLtMatmulAlgoCheck(light, problem.operation(), problem.a(), problem.b(), problem.c(),
+    return cublasLtMatmulAlgoCheck(lt, problem.operation(), problem.a(), problem.b(), problem.c(),
                                    problem.c(), &algorithm, &unused);
   }
 };
@@ -125,10 +128,11 @@ void reuse(const stale_algorithm& stale, const use& u, bool ask) {
   checked_product p(u.described, u.how);
   lt_problem problem(p.described());
   if (ask) {
-    observe_call(("cublasLtMatmulAlgoCheck for " + u.words).c_str(), [&] { return stale.check(problem); });
+    observe_call({"cublasLtMatmulAlgoCheck", variant_of("for " + u.words)},
+                 [&] { return stale.check(problem); });
   } else {
-    observe_call(("cublasLtMatmul for " + u.words).c_str(), [&] {
-      return p.by([&] { return problem.multiply(stale.light, p.operands(), &stale.algorithm, nullptr, 0); });
+    observe_call({"cublasLtMatmul", variant_of("for " + u.words)}, [&] {
+      return p.by([&] { return problem.multiply(stale.lt, p.operands(), &stale.algorithm, nullptr, 0); });
     });
   }
 }
@@ -140,19 +144,19 @@ product_result multiply_after_check(const stale_algorithm& stale, const use& u) 
   const bool aligned = u.how.off_by == checked_product::options{}.off_by;
   return p.by([&] {
     if (aligned && stale.check(problem) == CUBLAS_STATUS_SUCCESS)
-      return problem.multiply(stale.light, p.operands(), &stale.algorithm, nullptr, 0);
+      return problem.multiply(stale.lt, p.operands(), &stale.algorithm, nullptr, 0);
     tell_alignment(problem, p.operands());
-    return problem.multiply_by_first(stale.light, p.operands());
+    return problem.multiply_by_first(stale.lt, p.operands());
   });
 }
 
 // ---- no algorithm ----
 
-product_result multiply_without_algorithm(cublasLtHandle_t light, const argument_check::product& described,
+product_result multiply_without_algorithm(cublasLtHandle_t lt, const argument_check::product& described,
                                           const given_workspace& given) {
   checked_product p(described);
   const lt_problem problem(p.described());
-  return p.by([&] { return problem.multiply(light, p.operands(), nullptr, given.at, given.bytes); });
+  return p.by([&] { return problem.multiply(lt, p.operands(), nullptr, given.at, given.bytes); });
 }
 
 // ---- in place ----
@@ -165,7 +169,7 @@ struct placement {
   bool elsewhere = false;  ///< C, which a beta of 0 leaves unread, has an address of its own
 };
 
-void multiply_placed(cublasLtHandle_t light, const placement& how) {
+void multiply_placed(cublasLtHandle_t lt, const placement& how) {
   argument_check::product described;
   described.m = 96, described.n = 80, described.k = 64;
   described.c.leading_dimension = described.m + 16;
@@ -186,14 +190,15 @@ void multiply_placed(cublasLtHandle_t light, const placement& how) {
     operands.alpha = scalars.data();
     operands.beta = static_cast<const float*>(scalars.data()) + 1;
   }
-  observe_call(how.words, [&] { return p.by([&] { return problem.multiply_by_first(light, operands); }); });
+  observe_call(product_named(how.words),
+               [&] { return p.by([&] { return problem.multiply_by_first(lt, operands); }); });
 }
 
-void multiply_in_place_as_other(cublasLtHandle_t light) {
-  multiply_placed(light, {.words = "D as C of another leading dimension"});
-  multiply_placed(light, {.words = "D as C of another leading dimension, beta 1", .beta = 1});
-  multiply_placed(light, {.words = "D as C of another leading dimension, scalars on the device",
-                          .scalars_on_device = true});
+void multiply_in_place_as_other(cublasLtHandle_t lt) {
+  multiply_placed(lt, {.words = "D as C of another leading dimension"});
+  multiply_placed(lt, {.words = "D as C of another leading dimension, beta 1", .beta = 1});
+  multiply_placed(
+      lt, {.words = "D as C of another leading dimension, scalars on the device", .scalars_on_device = true});
 }
 
 // ---- groups ----
@@ -209,7 +214,7 @@ product_result multiply_group(cublasHandle_t handle, cublasPointerMode_t mode) {
   const auto array_of = [&](int operand, float* first, std::int64_t stride) {
     const std::array<float*, 2> pointers{first, first + stride};
     float** const at = static_cast<float**>(addresses.data()) + 2 * operand;
-    require(cudaMemcpy(at, pointers.data(), sizeof pointers, cudaMemcpyDefault));
+    CUFAULT_REQUIRE(cudaMemcpy(at, pointers.data(), sizeof pointers, cudaMemcpyDefault));
     return at;
   };
   float* const* a = array_of(0, static_cast<float*>(p.a.data()), d.a.stride);
@@ -224,7 +229,7 @@ product_result multiply_group(cublasHandle_t handle, cublasPointerMode_t mode) {
   const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
   const int m = narrow(d.m), n = narrow(d.n), k = narrow(d.k), lda = narrow(d.a.leading_dimension),
             ldb = narrow(d.b.leading_dimension), ldc = narrow(d.c.leading_dimension), size = narrow(d.batch);
-  require(cublasSetPointerMode(handle, mode));
+  CUFAULT_REQUIRE(cublasSetPointerMode(handle, mode));
   return p.by([&] {
     return cublasSgemmGroupedBatched(handle, &d.a_op, &d.b_op, &m, &n, &k, alpha, a, &lda, b, &ldb, beta, c,
                                      &ldc, 1, &size);
@@ -241,14 +246,14 @@ product_result multiply_group(cublasHandle_t /*handle*/, cublasPointerMode_t /*m
 void control(trial& t) {
   const workbench on = new_workbench(t);
   long_sum sum;
-  require(sum.problem.heuristic(on.light, on.workspace_bytes));
+  CUFAULT_REQUIRE(sum.problem.heuristic(on.lt, on.workspace_bytes));
   if (sum.problem.results().empty()) throw not_provoked("the heuristic knows no algorithm for a long sum");
   const auto best = sum.problem.results().front();
   multiply_with_what_it_says(sum, on, best);
   checked_product p(halves());
-  observe_call("FP16 by its own algorithm", [&] { return p.by_lt(on.light); });
-  multiply_placed(on.light, {.words = "in place", .same_description = true});
-  multiply_placed(on.light, {.words = "in place, beta 1", .beta = 1, .same_description = true});
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "fp16_first_algorithm", p.by_lt(on.lt));
+  multiply_placed(on.lt, {.words = "in place", .same_description = true});
+  multiply_placed(on.lt, {.words = "in place, beta 1", .beta = 1, .same_description = true});
 }
 
 // ---- faults ----
@@ -256,20 +261,15 @@ void control(trial& t) {
 void smaller_workspace(trial& t) {
   const workbench on = new_workbench(t);
   long_sum sum;
-  const auto chosen = sum.one_with_workspace(on.light);
+  const auto chosen = sum.one_with_workspace(on.lt);
   t.measure("workspace of the algorithm", static_cast<double>(chosen.workspaceSize), "bytes");
-  came_to_by_kind came_to;
-  const auto try_with = [&](const char* words, const given_workspace& given) {
-    came_to[words].push_back(record_of(multiply(words, sum, on.light, chosen, given)).name);
-  };
-  try_with("cublasLtMatmul with no workspace", no_workspace);
-  try_with("cublasLtMatmul with a workspace of no bytes", {on.workspace, 0});
-  try_with("cublasLtMatmul with a byte less than the algorithm says",
+  multiply("cublasLtMatmul with no workspace", sum, on.lt, chosen, no_workspace);
+  multiply("cublasLtMatmul with a workspace of no bytes", sum, on.lt, chosen, {on.workspace, 0});
+  multiply("cublasLtMatmul with a byte less than the algorithm says", sum, on.lt, chosen,
            {on.workspace, chosen.workspaceSize - 1});
   // Last: it is the one that may write where nothing is.
-  try_with("cublasLtMatmul with the size that the algorithm says, but no pointer",
+  multiply("cublasLtMatmul with the size that the algorithm says, but no pointer", sum, on.lt, chosen,
            {nullptr, chosen.workspaceSize});
-  conclude_invalid_value(t, "S3-3", "less workspace than the algorithm says", came_to);
 }
 
 /// Whether the mask has kept algorithms out that do not split k.
@@ -277,24 +277,26 @@ void measure_parts(trial& t, const lt_problem& problem, const char* words) {
   if (problem.results().empty()) return;
   std::int32_t parts = 0;
   std::size_t size = 0;
-  require(cublasLtMatmulAlgoConfigGetAttribute(&problem.results().front().algo,
-                                               CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &size));
+  CUFAULT_REQUIRE(cublasLtMatmulAlgoConfigGetAttribute(
+      &problem.results().front().algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &size));
   t.measure(words, parts);
 }
 
 void tiny_preference(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_lt_handle();
+  const cublasLtHandle_t lt = new_lt_handle();
   long_sum sum;
-  observe(query_for_sums_in_workspace(sum.problem, light, 0));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "sums_in_workspace_of_0",
+                     query_for_sums_in_workspace(sum.problem, lt, 0));
   measure_parts(t, sum.problem, "parts of k, without a workspace");
-  observe(query_for_sums_in_workspace(sum.problem, light, 256));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "sums_in_workspace_of_256",
+                     query_for_sums_in_workspace(sum.problem, lt, 256));
   measure_parts(t, sum.problem, "parts of k, with 256 bytes");
 }
 
 void stale(trial& t) {
   const auto uses = other_uses();
-  t.each_row(2 * uses.size(), [&]() -> trial::row_function {
+  t.for_each_row(2 * uses.size(), [&]() -> trial::row_function {
     t.open_context();
     return [&uses, algorithm = std::make_shared<const stale_algorithm>()](std::size_t row) {
       reuse(*algorithm, uses.at(row / 2), row % 2 == 0);
@@ -308,12 +310,12 @@ void no_algorithm(trial& t) {
   floats.m = 96, floats.n = 80, floats.k = 64;
   long_sum sum;
   for (const given_workspace& given : {no_workspace, {on.workspace, on.workspace_bytes}}) {
-    const std::string without = " with no algorithm and " + std::string(given.at ? "a" : "no") + " workspace";
+    const std::string without = std::string(" no algorithm ") + (given.at ? "with" : "no") + " workspace";
     for (const use& u : {use{"FP32", floats}, use{"FP16", halves()}})
-      observe_call((u.words + without).c_str(),
-                   [&] { return multiply_without_algorithm(on.light, u.described, given); });
-    observe_call(("a long sum" + without).c_str(),
-                 [&] { return sum.multiply(on.light, nullptr, given.at, given.bytes); });
+      observe_call(product_named(u.words + without),
+                   [&] { return multiply_without_algorithm(on.lt, u.described, given); });
+    observe_call(product_named("long k" + without),
+                 [&] { return sum.multiply(on.lt, nullptr, given.at, given.bytes); });
   }
 }
 
@@ -325,7 +327,8 @@ void in_place_as_other(trial& t) {
 void group_with_device_scalars(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
-  observe(multiply_group(handle, CUBLAS_POINTER_MODE_DEVICE));
+  CUFAULT_OBSERVE_AS("cublasSgemmGroupedBatched", "scalars_on_device",
+                     multiply_group(handle, CUBLAS_POINTER_MODE_DEVICE));
 }
 
 // ---- remedies ----
@@ -333,32 +336,34 @@ void group_with_device_scalars(trial& t) {
 void size_it_says(trial& t) {
   const workbench on = new_workbench(t);
   long_sum sum;
-  const auto chosen = sum.one_with_workspace(on.light);
-  multiply("cublasLtMatmul with no workspace", sum, on.light, chosen, no_workspace);
+  const auto chosen = sum.one_with_workspace(on.lt);
+  multiply("cublasLtMatmul with no workspace", sum, on.lt, chosen, no_workspace);
   t.apply("as much workspace as the algorithm says");
   multiply_with_what_it_says(sum, on, chosen);
 }
 
 void ask_for_what_there_is(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_lt_handle();
+  const cublasLtHandle_t lt = new_lt_handle();
   long_sum sum;
-  const auto chosen = sum.one_with_workspace(light);
-  multiply("cublasLtMatmul with no workspace", sum, light, chosen, no_workspace);
+  const auto chosen = sum.one_with_workspace(lt);
+  multiply("cublasLtMatmul with no workspace", sum, lt, chosen, no_workspace);
   t.apply("a query for no workspace");
-  const auto ask = [&] { return sum.problem.heuristic(light, 0); };
-  if (observe_call("cublasLtMatmulAlgoGetHeuristic", ask) != CUBLAS_STATUS_SUCCESS) return;
+  const auto ask = [&] { return sum.problem.heuristic(lt, 0); };
+  if (CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "", ask()) != CUBLAS_STATUS_SUCCESS) return;
   if (sum.problem.results().empty()) return;  // nothing to multiply with: not cleared
   const auto fitting = sum.problem.results().front();
-  multiply("cublasLtMatmul with no workspace", sum, light, fitting, no_workspace);
+  multiply("cublasLtMatmul with no workspace", sum, lt, fitting, no_workspace);
 }
 
 void larger_preference(trial& t) {
   const workbench on = new_workbench(t);
   long_sum sum;
-  observe(query_for_sums_in_workspace(sum.problem, on.light, 0));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "sums_in_workspace_of_0",
+                     query_for_sums_in_workspace(sum.problem, on.lt, 0));
   t.apply("a query for 32 MiB");
-  observe(query_for_sums_in_workspace(sum.problem, on.light, on.workspace_bytes));
+  CUFAULT_OBSERVE_AS("cublasLtMatmulAlgoGetHeuristic", "sums_in_workspace_of_32_mib",
+                     query_for_sums_in_workspace(sum.problem, on.lt, on.workspace_bytes));
   if (sum.problem.results().empty()) return;
   const auto found = sum.problem.results().front();
   multiply_with_what_it_says(sum, on, found);
@@ -369,7 +374,7 @@ void check_first(trial& t) {
   const stale_algorithm algorithm;
   t.apply("cublasLtMatmulAlgoCheck, and a fresh query where it refuses or operands are less aligned");
   for (const use& u : other_uses()) {
-    const auto result = observe_call((u.words + " after a check").c_str(),
+    const auto result = observe_call(product_named(u.words + " after check"),
                                      [&] { return multiply_after_check(algorithm, u); });
     if (!result.ok()) return;  // it may have damaged the context
   }
@@ -377,32 +382,33 @@ void check_first(trial& t) {
 
 void same_description(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_lt_handle();
-  multiply_in_place_as_other(light);
+  const cublasLtHandle_t lt = new_lt_handle();
+  multiply_in_place_as_other(lt);
   t.apply("the same description for C and D");
-  multiply_placed(light, {.words = "in place", .same_description = true});
-  multiply_placed(light, {.words = "in place, beta 1", .beta = 1, .same_description = true});
+  multiply_placed(lt, {.words = "in place", .same_description = true});
+  multiply_placed(lt, {.words = "in place, beta 1", .beta = 1, .same_description = true});
   multiply_placed(
-      light,
-      {.words = "in place, scalars on the device", .scalars_on_device = true, .same_description = true});
+      lt, {.words = "in place, scalars on the device", .scalars_on_device = true, .same_description = true});
 }
 
 void c_elsewhere(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_lt_handle();
-  multiply_in_place_as_other(light);
+  const cublasLtHandle_t lt = new_lt_handle();
+  multiply_in_place_as_other(lt);
   t.apply("an address of its own for a C that is not read");
-  multiply_placed(light, {.words = "C elsewhere", .elsewhere = true});
+  multiply_placed(lt, {.words = "C elsewhere", .elsewhere = true});
   multiply_placed(
-      light, {.words = "C elsewhere, scalars on the device", .scalars_on_device = true, .elsewhere = true});
+      lt, {.words = "C elsewhere, scalars on the device", .scalars_on_device = true, .elsewhere = true});
 }
 
 void group_with_host_scalars(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
-  observe(multiply_group(handle, CUBLAS_POINTER_MODE_DEVICE));
+  CUFAULT_OBSERVE_AS("cublasSgemmGroupedBatched", "scalars_on_device",
+                     multiply_group(handle, CUBLAS_POINTER_MODE_DEVICE));
   t.apply("host pointer mode");
-  observe(multiply_group(handle, CUBLAS_POINTER_MODE_HOST));
+  CUFAULT_OBSERVE_AS("cublasSgemmGroupedBatched", "scalars_on_host",
+                     multiply_group(handle, CUBLAS_POINTER_MODE_HOST));
 }
 
 // ---- the case ----
@@ -438,6 +444,7 @@ failure_case algorithms() {
         group_with_host_scalars);
   c.in_tier = {"control",           "smaller_workspace", "no_algorithm",
                "in_place_as_other", "size_it_says",      "same_description"};
+  c.share_process({"stale"});
   return c;
 }
 

@@ -12,6 +12,7 @@
 //              fills a GPU, by every algorithm that the heuristic proposes. Counts that differ are INVALID_VALUE, from the heuristic.
 // What helps   Recommended: 65535 products at most at a time; the same count on every description; a C that is written out.
 #include "cases/types/lt_products.hpp"
+#include "harness/kit/lt_problem.hpp"
 
 #include <fmt/format.h>
 
@@ -51,7 +52,7 @@ class many {
     });
   }
   product_result by_gemm_ex(cublasHandle_t handle) { return p_.by_gemm_ex(handle); }
-  product_result by_lt(cublasLtHandle_t light) { return p_.by_lt(light); }
+  product_result by_lt(cublasLtHandle_t lt) { return p_.by_lt(lt); }
 
  private:
   static constexpr int m = 5, n = 3, k = 4;
@@ -72,8 +73,8 @@ class many {
     for (std::size_t i = 0; i < all.size(); ++i)
       all[i] = at(of) + static_cast<std::int64_t>(i) * strides.at(static_cast<std::size_t>(operand));
     void* on_device = nullptr;
-    require(cudaMalloc(&on_device, all.size() * sizeof(float*)));
-    require(cudaMemcpy(on_device, all.data(), all.size() * sizeof(float*), cudaMemcpyDefault));
+    CUFAULT_REQUIRE(cudaMalloc(&on_device, all.size() * sizeof(float*)));
+    CUFAULT_REQUIRE(cudaMemcpy(on_device, all.data(), all.size() * sizeof(float*), cudaMemcpyDefault));
     return static_cast<float**>(on_device);
   }
   template <class Part>
@@ -91,15 +92,15 @@ class many {
   float **a_, **b_, **c_;
 };
 
-void multiply_many(cublasHandle_t handle, cublasLtHandle_t light, std::int64_t count) {
+void multiply_many(cublasHandle_t handle, cublasLtHandle_t lt, std::int64_t count) {
   many products(count);
   const auto row = [&](const char* function, auto call) {
-    observe_call(fmt::format("{} products by {}", count, function).c_str(), call);
+    observe_call({function, fmt::format("{}_products", count)}, call);
   };
   row("cublasSgemmStridedBatched", [&] { return products.strided(handle, count); });
   row("cublasSgemmBatched", [&] { return products.by_pointers(handle, count); });
   row("cublasGemmStridedBatchedEx", [&] { return products.by_gemm_ex(handle); });
-  row("cublasLtMatmul", [&] { return products.by_lt(light); });
+  row("cublasLtMatmul", [&] { return products.by_lt(lt); });
 }
 
 constexpr std::array too_many{most_in_grid + 1, std::int64_t{70'000}};
@@ -117,7 +118,7 @@ constexpr std::array differing_counts{
     counts{"2 on B and C, 1 on A", 1, 2, 2}, counts{"2 on A and B, 1 on C", 2, 2, 1}};
 
 /// Two products are meant, and there is memory for both, whatever is said.
-void multiply_batch(cublasLtHandle_t light, const counts& said) {
+void multiply_batch(cublasLtHandle_t lt, const counts& said) {
   argument_check::product two;
   two.m = 96, two.n = 80, two.k = 64, two.batch = 2;
   checked_product p(two);
@@ -128,11 +129,12 @@ void multiply_batch(cublasLtHandle_t light, const counts& said) {
   count(problem.a(), said.a);
   count(problem.b(), said.b);
   count(problem.c(), said.c);
-  observe_call(said.words, [&] { return p.by_lt(light, nullptr, 0, &problem); });
+  observe_call(product_named(fmt::format("batch count {}", said.words)),
+               [&] { return p.by_lt(lt, nullptr, 0, &problem); });
 }
 
-void multiply_differing_counts(cublasLtHandle_t light) {
-  for (const counts& said : differing_counts) multiply_batch(light, said);
+void multiply_differing_counts(cublasLtHandle_t lt) {
+  for (const counts& said : differing_counts) multiply_batch(lt, said);
 }
 
 // ---- one column of C ----
@@ -149,22 +151,22 @@ enum class c_is { one_column, written_out };
 constexpr std::array broadcast_extents{extents{96, 80, 64}, extents{1024, 768, 64}};
 
 /// By each algorithm that the heuristic knows without a workspace, up to the first that fails.
-product_result by_every_algorithm(cublasLtHandle_t light, lt_problem& problem, chosen_product& sum,
+product_result by_every_algorithm(cublasLtHandle_t lt, lt_problem& problem, chosen_product& sum,
                                   const void* c) {
   product_result result;
-  result.status = problem.heuristic(light);
+  result.status = problem.heuristic(lt);
   if (result.status == CUBLAS_STATUS_SUCCESS && problem.results().empty())
     result.status = CUBLAS_STATUS_NOT_SUPPORTED;
   if (result.status != CUBLAS_STATUS_SUCCESS) return result;
   for (const auto& each : problem.results()) {
-    result = sum.by([&] { return problem.multiply(light, sum.with_c(c), &each.algo, nullptr, 0); });
+    result = sum.by([&] { return problem.multiply(lt, sum.with_c(c), &each.algo, nullptr, 0); });
     if (!result.ok()) break;
   }
   return result;
 }
 
 /// D = A B + the same column for each column of D.
-void multiply_and_add_column(cublasLtHandle_t light, const broadcast& of, const extents& size, c_is how) {
+void multiply_and_add_column(cublasLtHandle_t lt, const broadcast& of, const extents& size, c_is how) {
   argument_check::product described;
   auto& p = described;
   p.m = size.m, p.n = size.n, p.k = size.k;
@@ -190,29 +192,29 @@ void multiply_and_add_column(cublasLtHandle_t light, const broadcast& of, const 
   c.put(content);
   const std::string words = fmt::format("{} {} by {} with {} of C", of.type_name, size.m, size.n,
                                         how == c_is::one_column ? "one column" : "every column");
-  observe_call(words.c_str(), [&] { return by_every_algorithm(light, problem, sum, c.data()); });
+  observe_call(product_named(words), [&] { return by_every_algorithm(lt, problem, sum, c.data()); });
 }
 
-void multiply_and_add_columns(cublasLtHandle_t light, c_is how) {
+void multiply_and_add_columns(cublasLtHandle_t lt, c_is how) {
   for (const extents& size : broadcast_extents)
-    for (const broadcast& of : broadcasts) multiply_and_add_column(light, of, size, how);
+    for (const broadcast& of : broadcasts) multiply_and_add_column(lt, of, size, how);
 }
 
 // ---- arms ----
 
 void control(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_lt_handle();
-  multiply_many(new_handle(), light, most_in_grid);
-  multiply_batch(light, all_two);
-  multiply_and_add_columns(light, c_is::written_out);
+  const cublasLtHandle_t lt = new_lt_handle();
+  multiply_many(new_handle(), lt, most_in_grid);
+  multiply_batch(lt, all_two);
+  multiply_and_add_columns(lt, c_is::written_out);
 }
 
 void more_than_65535(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
-  const cublasLtHandle_t light = new_lt_handle();
-  for (const std::int64_t count : too_many) multiply_many(handle, light, count);
+  const cublasLtHandle_t lt = new_lt_handle();
+  for (const std::int64_t count : too_many) multiply_many(handle, lt, count);
 }
 
 void different_counts(trial& t) {
@@ -228,31 +230,30 @@ void one_column_of_c(trial& t) {
 void fewer_at_a_time(trial& t) {
   t.open_context();
   cublasHandle_t const handle = new_handle();
-  const cublasLtHandle_t light = new_lt_handle();
-  for (const std::int64_t count : too_many) multiply_many(handle, light, count);
+  const cublasLtHandle_t lt = new_lt_handle();
+  for (const std::int64_t count : too_many) multiply_many(handle, lt, count);
   t.apply("65535 products at most at a time");
   for (const std::int64_t count : too_many) {
     many products(count);
-    observe_call("cublasSgemmStridedBatched in parts",
-                 [&] { return products.strided(handle, most_in_grid); });
-    observe_call("cublasSgemmBatched in parts", [&] { return products.by_pointers(handle, most_in_grid); });
+    CUFAULT_OBSERVE_AS("cublasSgemmStridedBatched", "in_parts", products.strided(handle, most_in_grid));
+    CUFAULT_OBSERVE_AS("cublasSgemmBatched", "in_parts", products.by_pointers(handle, most_in_grid));
   }
 }
 
 void same_counts(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_lt_handle();
-  multiply_differing_counts(light);
+  const cublasLtHandle_t lt = new_lt_handle();
+  multiply_differing_counts(lt);
   t.apply("the count on every description");
-  multiply_batch(light, all_two);
+  multiply_batch(lt, all_two);
 }
 
 void write_c_out(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_lt_handle();
-  multiply_and_add_columns(light, c_is::one_column);
+  const cublasLtHandle_t lt = new_lt_handle();
+  multiply_and_add_columns(lt, c_is::one_column);
   t.apply("every column of C written out");
-  multiply_and_add_columns(light, c_is::written_out);
+  multiply_and_add_columns(lt, c_is::written_out);
 }
 
 failure_case batches() {
@@ -272,6 +273,7 @@ failure_case batches() {
   c.add("same_counts", arm_kind::remedy, "the same count on every description", same_counts);
   c.add("write_c_out", arm_kind::remedy, "every column of C written out", write_c_out);
   c.in_tier = {"control", "different_counts", "one_column_of_c", "same_counts", "write_c_out"};
+  c.share_process();
   return c;
 }
 

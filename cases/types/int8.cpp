@@ -13,6 +13,7 @@
 //              132.
 // What helps   Recommended: column order with TN; zeros up to multiples of 4, or of 16; fewer columns at a time; a product at a time.
 #include "cases/types/lt_products.hpp"
+#include "harness/kit/lt_problem.hpp"
 
 #include <fmt/format.h>
 
@@ -72,20 +73,23 @@ struct tiled_product {
 
 product_result igemmlt(const workbench& on, cublasLtOrder_t of_b) {
   tiled_product tiled(of_b);
-  return tiled.p.by(
-      [&] { return tiled.problem.multiply(on.light, tiled.p.in_place(), nullptr, nullptr, 0); });
+  return tiled.p.by([&] { return tiled.problem.multiply(on.lt, tiled.p.in_place(), nullptr, nullptr, 0); });
 }
 
 product_result igemmlt_by_heuristic(const workbench& on, cublasLtOrder_t of_b) {
   tiled_product tiled(of_b);
-  return tiled.p.by([&] { return tiled.problem.multiply_by_first(on.light, tiled.p.in_place()); });
+  return tiled.p.by([&] { return tiled.problem.multiply_by_first(on.lt, tiled.p.in_place()); });
 }
 
 void multiply_tiles(const workbench& on) {
-  observe(igemmlt(on, CUBLASLT_ORDER_COL4_4R2_8C));
-  observe(igemmlt_by_heuristic(on, CUBLASLT_ORDER_COL4_4R2_8C));
-  observe(igemmlt(on, CUBLASLT_ORDER_COL32_2R_4R4));
-  observe(igemmlt_by_heuristic(on, CUBLASLT_ORDER_COL32_2R_4R4));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "tiled_no_algorithm_col4_4r2_8c",
+                     igemmlt(on, CUBLASLT_ORDER_COL4_4R2_8C));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "tiled_first_algorithm_col4_4r2_8c",
+                     igemmlt_by_heuristic(on, CUBLASLT_ORDER_COL4_4R2_8C));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "tiled_no_algorithm_col32_2r_4r4",
+                     igemmlt(on, CUBLASLT_ORDER_COL32_2R_4R4));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "tiled_first_algorithm_col32_2r_4r4",
+                     igemmlt_by_heuristic(on, CUBLASLT_ORDER_COL32_2R_4R4));
 }
 
 // ---- extents ----
@@ -93,9 +97,8 @@ void multiply_tiles(const workbench& on) {
 void multiply_by_both(const workbench& on, const std::string& words,
                       const argument_check::product& described) {
   checked_product p(described);
-  observe_call((words + " by cublasGemmEx").c_str(), [&] { return p.by_gemm_ex(on.handle); });
-  observe_call((words + " by cublasLtMatmul").c_str(),
-               [&] { return p.by_lt(on.light, on.workspace, on.workspace_bytes); });
+  observe_call(product_named(words, "cublasGemmEx"), [&] { return p.by_gemm_ex(on.handle); });
+  observe_call(product_named(words), [&] { return p.by_lt(on.lt, on.workspace, on.workspace_bytes); });
 }
 
 void multiply_odd_extents(const workbench& on) {
@@ -109,16 +112,16 @@ std::string in_words(const extents& kept, const extents& to) {
 
 void multiply_padded_by_gemm_ex(const workbench& on, const extents& kept, const extents& to) {
   chosen_product p = padded(int8(CUBLAS_OP_N, to), kept);
-  observe_call((in_words(kept, to) + ", NN by cublasGemmEx").c_str(),
+  observe_call(product_named(in_words(kept, to) + ", NN", "cublasGemmEx"),
                [&] { return p.by([&] { return gemm_ex(on.handle, p.described(), p.d.data()); }); });
 }
 
 void multiply_padded_by_lt(const workbench& on, const extents& kept, const extents& to) {
   chosen_product p = padded(tn(to), kept);
   lt_problem problem(p.described());
-  observe_call((in_words(kept, to) + ", TN by cublasLtMatmul").c_str(), [&] {
+  observe_call(product_named(in_words(kept, to) + ", TN"), [&] {
     return p.by(
-        [&] { return problem.multiply_by_first(on.light, p.in_place(), on.workspace, on.workspace_bytes); });
+        [&] { return problem.multiply_by_first(on.lt, p.in_place(), on.workspace, on.workspace_bytes); });
   });
 }
 
@@ -160,7 +163,7 @@ cublasStatus_t multiply_columns(const workbench& on, const chosen_product& p, st
   operands.b = static_cast<const std::int8_t*>(operands.b) + first * side;
   operands.c = operands.d = static_cast<std::int32_t*>(operands.d) + first * side;
   lt_problem problem(part);
-  return problem.multiply_by_first(on.light, operands, on.workspace, on.workspace_bytes);
+  return problem.multiply_by_first(on.lt, operands, on.workspace, on.workspace_bytes);
 }
 
 product_result multiply_many_columns(const workbench& on, std::int64_t side) {
@@ -184,7 +187,7 @@ argument_check::product two_products(std::int64_t side) {
 
 product_result multiply_batch(const workbench& on, std::int64_t side) {
   checked_product p(two_products(side));
-  return p.by_lt(on.light, on.workspace, on.workspace_bytes);
+  return p.by_lt(on.lt, on.workspace, on.workspace_bytes);
 }
 
 product_result multiply_one_at_a_time(const workbench& on, std::int64_t side) {
@@ -197,7 +200,7 @@ product_result multiply_one_at_a_time(const workbench& on, std::int64_t side) {
     for (std::int64_t i = 0; i < p.described().batch && status == CUBLAS_STATUS_SUCCESS; ++i) {
       auto* const c = static_cast<std::int32_t*>(p.c.data()) + i * one.c.stride;
       status = problem.multiply_by_first(
-          on.light,
+          on.lt,
           {p.alpha(), static_cast<const std::int8_t*>(p.a.data()) + i * one.a.stride,
            static_cast<const std::int8_t*>(p.b.data()) + i * one.b.stride, p.beta(), c, c},
           on.workspace, on.workspace_bytes);
@@ -209,7 +212,7 @@ product_result multiply_one_at_a_time(const workbench& on, std::int64_t side) {
 void observe_sides(const char* words, const workbench& on,
                    product_result (*multiply)(const workbench&, std::int64_t)) {
   for (const std::int64_t side : sides)
-    observe_call(of_side(words, side).c_str(), [&] { return multiply(on, side); });
+    observe_call(product_named(of_side(words, side)), [&] { return multiply(on, side); });
 }
 
 // ---- arms ----
@@ -289,6 +292,7 @@ failure_case int8_products() {
   c.add("split_columns", arm_kind::remedy, "65536 columns at most at a time", split_columns);
   c.add("one_at_a_time", arm_kind::remedy, "a product at a time in place of a batch", one_at_a_time);
   c.in_tier = {"control", "tiled_orders", "batch", "pad_to_16", "one_at_a_time"};
+  c.share_process();
   return c;
 }
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/checked_product.hpp"
-#include "harness/elements.hpp"
-#include "harness/lt_problem.hpp"
-#include "harness/said_of_claim.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/checked_product.hpp"
+#include "harness/kit/elements.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 #include "kernels/product.hpp"
-#include "reports/observation.hpp"
+#include "reports/model/observation.hpp"
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -37,27 +37,26 @@ inline workbench new_workbench(trial& t) {
 /// A product with so long a k that cuBLASLt splits it, which takes a workspace. Given back by the end of the process.
 class long_sum {
  public:
-  long_sum() { require(cudaMalloc(&block_, product_bytes(summed))); }
+  long_sum() { CUFAULT_REQUIRE(cudaMalloc(&block_, product_bytes(summed))); }
 
   lt_problem problem{summed};
 
   /// The best algorithm of a query for `workspace_bytes` that wants some of them.
   cublasLtMatmulHeuristicResult_t one_with_workspace(
-      cublasLtHandle_t light, std::size_t workspace_bytes = workbench::workspace_bytes) {
-    require(problem.heuristic(light, workspace_bytes));
+      cublasLtHandle_t lt, std::size_t workspace_bytes = workbench::workspace_bytes) {
+    CUFAULT_REQUIRE(problem.heuristic(lt, workspace_bytes));
     for (const auto& each : problem.results())
       if (each.state == CUBLAS_STATUS_SUCCESS && each.workspaceSize > 0) return each;
     throw not_provoked("no algorithm for this product wants a workspace: try other extents");
   }
 
-  product_result multiply(cublasLtHandle_t light, const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+  product_result multiply(cublasLtHandle_t lt, const cublasLtMatmulAlgo_t* algorithm, void* workspace,
                           std::size_t bytes) {
     const float one = 1, zero = 0;
     product_operands on;
     product_result result;
     if ((result.waited = prepare_product(summed, block_, fresh_seed(), &on)) != cudaSuccess) return result;
-    result.status =
-        problem.multiply(light, {&one, on.a, on.b, &zero, on.c, on.c}, algorithm, workspace, bytes);
+    result.status = problem.multiply(lt, {&one, on.a, on.b, &zero, on.c, on.c}, algorithm, workspace, bytes);
     result.waited = cudaDeviceSynchronize();
     if (result.status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
     product_check check;
@@ -110,20 +109,12 @@ class chosen_product {
   std::vector<std::byte> alpha_, beta_;
 };
 
-/// What the calls say of a claim that speaks of CUBLAS_STATUS_INVALID_VALUE. Those that are right are no mistake.
-inline void conclude_invalid_value(trial& t, std::string_view claim, std::string_view what,
-                                   const came_to_by_kind& kinds) {
-  came_to_by_kind failing;
-  bool any = false;
-  for (const auto& [kind, statuses] : kinds) {
-    any = any || !statuses.empty();
-    std::copy_if(statuses.begin(), statuses.end(), std::back_inserter(failing[kind]),
-                 [](const std::string& each) { return !is_success(each); });
-  }
-  const auto found = gives_invalid_value(failing);
-  for (const said_of_claim& each : found)
-    t.conclude(claim, each.holds, fmt::format("{}: {}", what, each.why));
-  if (any && found.empty()) t.conclude(claim, false, fmt::format("{}: no call fails", what));
+/// The name of a product of a table: "E4M3 by E5M2" by cublasLtMatmul -> cublasLtMatmul e4m3_by_e5m2.
+inline step_name product_named(std::string_view words, std::string api = "cublasLtMatmul") {
+  std::string variant = variant_of(words);
+  for (char& c : variant)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return {std::move(api), std::move(variant)};
 }
 
 struct extents {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "cases/types/lt_products.hpp"
-#include "harness/argument_check.hpp"
-#include "harness/lt_problem.hpp"
-#include "harness/trial.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <cublas_v2.h>
 
@@ -15,6 +15,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "cufault/argument_check.hpp"
 
 /// Tables of products, of which any may damage the context: rows are made from data and run in processes that a trial forks.
 namespace cufault::product_table {
@@ -27,7 +29,7 @@ struct row {
 };
 
 inline void observe_row(const workbench& on, const row& r) {
-  observe_call(r.text.c_str(), [&] { return r.call(on); });
+  observe_call(named_by_words(r.text), [&] { return r.call(on); });
 }
 
 inline void observe_rows(const workbench& on, const std::vector<row>& rows) {
@@ -37,7 +39,7 @@ inline void observe_rows(const workbench& on, const std::vector<row>& rows) {
 /// Observes every row, and returns what they came to; nothing where some were not reached, so that there is nothing to conclude.
 /// This process must not have touched CUDA.
 inline std::vector<std::string> run(trial& t, const std::vector<row>& rows) {
-  auto came_to = t.each_row(rows.size(), [&]() -> trial::row_function {
+  auto came_to = t.for_each_row(rows.size(), [&]() -> trial::row_function {
     return [&, on = new_workbench(t)](std::size_t i) { observe_row(on, rows.at(i)); };
   });
   t.measure("rows", static_cast<double>(rows.size()));

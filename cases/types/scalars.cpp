@@ -14,8 +14,9 @@
 //              with a beta of 2 are accepted, and right. Null for alpha or beta, of which the documentation says INVALID_VALUE, ends
 //              the process: SIGSEGV.
 // What helps   Tried: scalars of the compute type, or a compute type for the scalars; a beta of exactly 0, or a cleared C; an alpha
-//              of 1. How many of the wrong types harness/argument_check.hpp finds before the call is counted.
+//              of 1. How many of the wrong types harness/include/cufault/argument_check.hpp finds before the call is counted.
 #include "cases/types/product_table.hpp"
+#include "harness/kit/lt_problem.hpp"
 
 #include <fmt/format.h>
 
@@ -56,11 +57,9 @@ argument_check::product as_passed(entry function, const element_types& types, cu
   return p;
 }
 
-/// "every element is zero", where a product was accepted and is wrong.
-std::string what_is_wrong(const checked_product& work) {
+bool is_all_zero(const checked_product& work) {
   const auto numbers = work.c.get();
-  const bool zeros = std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0; });
-  return zeros ? "every element is zero" : "";
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == 0; });
 }
 
 /// The types are what the library is told; behind alpha and beta, which it is not told of, is `passed`.
@@ -69,12 +68,12 @@ status_record multiply(const workbench& on, entry function, const element_types&
   product_result result;
   if (function == entry::cublas_lt) {
     lt_problem problem(turned_product(function, types));
-    result = work.by_lt(on.light, on.workspace, on.workspace_bytes, &problem);
+    result = work.by_lt(on.lt, on.workspace, on.workspace_bytes, &problem);
   } else {
     result = work.by_gemm_ex(on.handle);
   }
   status_record came_to = record_of(result);
-  if (came_to.name == "WRONG_NUMBERS") came_to.detail = what_is_wrong(work);
+  if (came_to.numbers == numbers_found::wrong && is_all_zero(work)) came_to.facts["all_zero"] = true;
   return came_to;
 }
 
@@ -146,7 +145,7 @@ status_record multiply_by_null(const workbench& on, entry function, const elemen
     lt_operands operands = work.operands();
     (null_alpha ? operands.alpha : operands.beta) = nullptr;
     return record_of(work.by(
-        [&] { return problem.multiply_by_first(on.light, operands, on.workspace, on.workspace_bytes); }));
+        [&] { return problem.multiply_by_first(on.lt, operands, on.workspace, on.workspace_bytes); }));
   }
   auto told = work.described();
   (null_alpha ? told.alpha : told.beta) = nullptr;
@@ -171,7 +170,7 @@ row integer_row(entry function, double alpha, double beta) {
   const auto call = [=](const workbench& on) {
     constexpr element_types int8 = mistakes.back().types;
     checked_product work(turned_product(function, int8), {.off_by = {}, .alpha = alpha, .beta = beta});
-    return record_of(function == entry::cublas_lt ? work.by_lt(on.light, on.workspace, on.workspace_bytes)
+    return record_of(function == entry::cublas_lt ? work.by_lt(on.lt, on.workspace, on.workspace_bytes)
                                                   : work.by_gemm_ex(on.handle));
   };
   return {fmt::format("{} COMPUTE_32I alpha {} beta {}", name_of(function), alpha, beta), call};
@@ -225,7 +224,7 @@ cublasStatus_t by_lt(const workbench& on, const checked_product& work, const sin
       by.where == CUBLAS_POINTER_MODE_DEVICE ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST);
   lt_operands operands = work.operands();
   operands.alpha = by.alpha, operands.beta = by.beta;
-  return problem.multiply_by_first(on.light, operands, on.workspace, on.workspace_bytes);
+  return problem.multiply_by_first(on.lt, operands, on.workspace, on.workspace_bytes);
 }
 
 struct route {
@@ -315,6 +314,7 @@ failure_case types_of_scalars() {
         cleared_result);
   c.add("integers_by_one", arm_kind::remedy, "8-bit integers by an alpha of 2, then of 1", integers_by_one);
   c.in_tier = {"control", "wrong_type", "integers", "scalars_of_compute_type", "zero_beta"};
+  c.share_process({"null"});
   return c;
 }
 

@@ -14,8 +14,10 @@
 //
 // Only what a gemv should touch is backed by memory: what it touches elsewhere is an illegal access at once.
 #include "cases/types/lt_products.hpp"
-#include "harness/mapped_memory.hpp"
-#include "harness/squeeze.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/mapped_memory.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/memory_readings.hpp"
 #include "kernels/faults.hpp"
 
 #include <fmt/format.h>
@@ -51,11 +53,11 @@ class half_and_half {
       throw not_provoked(fmt::format("{} GiB of device memory are free, {} are needed: free some", free >> 30,
                                      (bytes + 1_GiB) >> 30));
     void* memory = nullptr;
-    require(cudaMalloc(&memory, bytes));
+    CUFAULT_REQUIRE(cudaMalloc(&memory, bytes));
     matrix_ = static_cast<float*>(memory);
     const std::size_t floats_in_half = halves / 4;  // two elements each
-    require(launch_fill(matrix_, floats_in_half, std::bit_cast<float>(0x3c003c00U), nullptr));
-    require(
+    CUFAULT_REQUIRE(launch_fill(matrix_, floats_in_half, std::bit_cast<float>(0x3c003c00U), nullptr));
+    CUFAULT_REQUIRE(
         launch_fill(matrix_ + floats_in_half, floats_in_half, std::bit_cast<float>(0x40004000U), nullptr));
     vector_.put(std::vector<double>(vector_.size(), 1));
   }
@@ -65,20 +67,20 @@ class half_and_half {
   half_and_half& operator=(const half_and_half&) = delete;
 
   /// C = A b, with the matrix as A.
-  product_result times_column(cublasLtHandle_t light) const {
+  product_result times_column(cublasLtHandle_t lt) const {
     const double each = 1.5 * static_cast<double>(columns_);
-    return multiply(light, {rows_, 1, columns_}, matrix_, vector_.data(),
+    return multiply(lt, {rows_, 1, columns_}, matrix_, vector_.data(),
                     std::vector<double>(static_cast<std::size_t>(rows_), each));
   }
   /// C = a B, with the matrix as B.
-  product_result row_times(cublasLtHandle_t light) const {
+  product_result row_times(cublasLtHandle_t lt) const {
     std::vector<double> expected(static_cast<std::size_t>(columns_), static_cast<double>(rows_));
     std::fill(expected.begin() + columns_ / 2, expected.end(), 2 * static_cast<double>(rows_));
-    return multiply(light, {1, columns_, rows_}, vector_.data(), matrix_, expected);
+    return multiply(lt, {1, columns_, rows_}, vector_.data(), matrix_, expected);
   }
 
  private:
-  static product_result multiply(cublasLtHandle_t light, const extents& of, const void* a, const void* b,
+  static product_result multiply(cublasLtHandle_t lt, const extents& of, const void* a, const void* b,
                                  const std::vector<double>& expected) {
     argument_check::product p;
     p.m = of.m, p.n = of.n, p.k = of.k;
@@ -88,7 +90,7 @@ class half_and_half {
     lt_problem problem(p);
     const guarded_array d(CUDA_R_32F, expected.size());
     const float one = 1, zero = 0;
-    const auto status = problem.multiply_by_first(light, {&one, a, b, &zero, d.data(), d.data()});
+    const auto status = problem.multiply_by_first(lt, {&one, a, b, &zero, d.data(), d.data()});
     return compared(status, d, expected);
   }
 
@@ -114,21 +116,22 @@ class sparse_memory {
     for (std::size_t i = 0; i < granules; ++i) {
       starts_.push_back(base + i * apart);
       map_new_memory(starts_.back(), mapped_granule, device);
-      require(cudaMemset(starts_.back(), std::to_integer<int>(untouched), mapped_granule));
+      CUFAULT_REQUIRE(cudaMemset(starts_.back(), std::to_integer<int>(untouched), mapped_granule));
     }
   }
 
   [[nodiscard]] std::byte* data() const { return starts_.front(); }
   /// The bytes of piece `i` become these.
   void put(std::int64_t i, const std::vector<std::byte>& bytes) const {
-    require(cudaMemcpy(data() + static_cast<std::size_t>(i) * step_, bytes.data(), bytes.size(),
-                       cudaMemcpyHostToDevice));
+    CUFAULT_REQUIRE(cudaMemcpy(data() + static_cast<std::size_t>(i) * step_, bytes.data(), bytes.size(),
+                               cudaMemcpyHostToDevice));
   }
   /// Everything that has memory, one granule after the other.
   [[nodiscard]] std::vector<std::byte> get() const {
     std::vector<std::byte> all(starts_.size() * mapped_granule);
     for (std::size_t i = 0; i < starts_.size(); ++i)
-      require(cudaMemcpy(&all[i * mapped_granule], starts_[i], mapped_granule, cudaMemcpyDeviceToHost));
+      CUFAULT_REQUIRE(
+          cudaMemcpy(&all[i * mapped_granule], starts_[i], mapped_granule, cudaMemcpyDeviceToHost));
     return all;
   }
   /// Where in that piece `i` begins.
@@ -230,12 +233,12 @@ std::vector<gemv_row> rows_with_lda(int lda) {
 
 void multiply_vectors(trial& t, cublasHandle_t handle, const std::vector<gemv_row>& rows) {
   for (const gemv_row& r : rows)
-    observe_call(r.words.c_str(), [&] { return multiply_vector(t.device(), handle, r); });
+    observe_call(named_by_words(r.words), [&] { return multiply_vector(t.device(), handle, r); });
 }
 
 /// Each in a process that nothing before it has damaged.
 void multiply_vectors_apart(trial& t, const std::vector<gemv_row>& rows) {
-  t.each_row(rows.size(), [&]() -> trial::row_function {
+  t.for_each_row(rows.size(), [&]() -> trial::row_function {
     t.open_context();
     return [&, handle = new_handle()](std::size_t row) { multiply_vectors(t, handle, {rows.at(row)}); };
   });
@@ -245,25 +248,25 @@ void multiply_vectors_apart(trial& t, const std::vector<gemv_row>& rows) {
 
 void control(trial& t) {
   t.open_context();
-  const cublasLtHandle_t light = new_lt_handle();
+  const cublasLtHandle_t lt = new_lt_handle();
   const half_and_half smaller(fewer, short_side);
-  observe_call("cublasLtMatmul, a matrix by a column", [&] { return smaller.times_column(light); });
-  observe_call("cublasLtMatmul, a row by a matrix", [&] { return smaller.row_times(light); });
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "a_matrix_by_a_column", smaller.times_column(lt));
+  CUFAULT_OBSERVE_AS("cublasLtMatmul", "a_row_by_a_matrix", smaller.row_times(lt));
   cublasHandle_t const handle = new_handle();
   multiply_vectors(t, handle, rows_with_incy(apart));
   multiply_vectors(t, handle, rows_with_lda(apart));
 }
 
 void long_vectors(trial& t) {
-  t.each_row(2, [&]() -> trial::row_function {
+  t.for_each_row(2, [&]() -> trial::row_function {
     t.open_context();
-    return [light = new_lt_handle()](std::size_t row) {
+    return [lt = new_lt_handle()](std::size_t row) {
       if (row == 0) {
         const half_and_half high(long_side, short_side);
-        observe_call("cublasLtMatmul, a matrix by a column", [&] { return high.times_column(light); });
+        CUFAULT_OBSERVE_AS("cublasLtMatmul", "a_matrix_by_a_column", high.times_column(lt));
       } else {
         const half_and_half wide(short_side, long_side);
-        observe_call("cublasLtMatmul, a row by a matrix", [&] { return wide.row_times(light); });
+        CUFAULT_OBSERVE_AS("cublasLtMatmul", "a_row_by_a_matrix", wide.row_times(lt));
       }
     };
   });

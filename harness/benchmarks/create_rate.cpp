@@ -6,13 +6,13 @@
 //   further       cublasCreate in a process that has a handle; median of 10 in each process
 // Nothing is destroyed: the processes end at once, and the driver clears up within the time measured.
 #include "harness/benchmarks/measured.hpp"
+#include "harness/system/shared_memory.hpp"
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
 #include <dlfcn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,13 +150,10 @@ int main(int argc, char** argv) {
   try {
     add_stack_to_context();
     constexpr std::size_t most = 16;
-    void* pages =
-        mmap(nullptr, most * sizeof(creation), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
-    auto* const all = static_cast<creation*>(pages);
+    const shared_array<creation> all(most);  // shared with the processes that are timed
 
     for (const job& what : jobs)
-      benchmark::RegisterBenchmark(what.name, [&](benchmark::State& state) { measure(state, what, all); })
+      benchmark::RegisterBenchmark(what.name, [&](benchmark::State& state) { measure(state, what, &all[0]); })
           ->UseManualTime()
           ->Iterations(1)
           ->Repetitions(7)

@@ -5,8 +5,6 @@
 // --cupti counts every driver call through a CUPTI callback; --stand-in: the driver has no device. Says one line of JSON when it is
 // ready, {"unavailable": why} or what it has; then for each word that it reads, the name of a piece of work, a line with the calls
 // made in a slice of time, the nanoseconds they took, and how many driver calls for each of them the injector or CUPTI counted.
-#include "harness/injector/cufault_injector.h"
-
 #include <cublas_v2.h>
 #include <cuda.h>
 #include <fmt/format.h>
@@ -23,6 +21,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "cufault/cufault_injector.h"
 #if __has_include(<cupti.h>)
 #include <cupti.h>
 #define CUFAULT_HAVE_CUPTI_HEADER

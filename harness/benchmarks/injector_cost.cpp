@@ -9,9 +9,9 @@
 // Without a GPU the tests' fake driver stands in, where it was built: that shows the thunk's own cost, and has no CUPTI.
 //   injector_cost [--rounds N] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 #include "harness/benchmarks/measured.hpp"
-#include "harness/beside.hpp"
 #include "harness/injector/driver_functions.hpp"
-#include "harness/unique_fd.hpp"
+#include "harness/system/bundled_file.hpp"
+#include "harness/system/unique_fd.hpp"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -70,10 +70,10 @@ std::string hundred(const std::function<json(int)>& rule) {
 
 /// Of functions that neither driver_calls nor a product calls.
 std::string rules_elsewhere() {
-  std::vector<const char*> names;
+  std::vector<std::string_view> names;
   for (const auto& function : injector::driver_functions())
     for (const std::string_view group : {"cuGraph", "cuTexRef", "cuArray", "cuIpc", "cuSurf"})
-      if (std::string_view(function.name).starts_with(group)) names.push_back(function.name);
+      if (function.name.text.starts_with(group)) names.push_back(function.name.text);
   return hundred([&](int i) {
     return json{{"function", names[static_cast<std::size_t>(i) % names.size()]}};
   });
@@ -151,7 +151,7 @@ std::vector<std::string> environment_of(const setting& of, const std::string& st
   };
   if (!stand_in.empty()) variables["LD_LIBRARY_PATH"] = stand_in;
   if (of.injector) {
-    const fs::path library = beside_program("libcufault.so");
+    const fs::path library = bundled_file("libcufault.so");
     if (library.empty())
       throw std::runtime_error("libcufault.so does not lie in lib/cufault beside this program");
     add("LD_PRELOAD", library);

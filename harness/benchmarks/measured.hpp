@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/stack.hpp"
+#include "harness/run/stack.hpp"
 
 #include <benchmark/benchmark.h>
 #include <nlohmann/json.hpp>

@@ -3,10 +3,10 @@
 // own_cost: what a trial and a squeeze cost on this machine, against their bars. Exits 1 above a bar.
 //   trial    at most 1.15 times a bare process that makes the same calls; medians of 20, interleaved at
 //   random squeeze  all device memory but 2 MiB held in under 50 ms; median of 20, each in a fresh process
-#include "harness/process.hpp"
-#include "harness/runner.hpp"
-#include "harness/squeeze.hpp"
-#include "harness/stack.hpp"
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/run/runner.hpp"
+#include "harness/run/stack.hpp"
+#include "harness/system/process.hpp"
 
 #include <benchmark/benchmark.h>
 #include <cuda_runtime.h>
@@ -94,7 +94,7 @@ int squeeze_once() {
   cudaFree(nullptr);
   const auto device = current_device_memory();
   const auto start = std::chrono::steady_clock::now();
-  const squeeze held(*device, 2_MiB);
+  const memory_pressure held(*device, 2_MiB);
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
   std::printf("%f %f %f\n", taken.count(), static_cast<double>(held.held_bytes()),
               static_cast<double>(held.free_bytes()));

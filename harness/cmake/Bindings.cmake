@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 # Makes a trampoline for every function that cublas_api.h and cublasLt.h declare, so that code written against the ordinary
-# headers runs on whichever pair of libraries is bound at run time. See harness/cublas_binding.hpp.
+# headers runs on whichever pair of libraries is bound at run time. See harness/binding/cublas_binding.hpp.
 function(cufault_generate_bindings OUT_ASM OUT_TABLE)
   set(TABLE "")
-  set(ASM "#include \"harness/trampoline.h\"\n")
+  set(ASM "#include \"harness/binding/trampoline.h\"\n")
   set(INDEX 0)
   foreach(ITEM cublas_api.h:cublas cublasLt.h:cublaslt)
     string(REGEX REPLACE ":.*" "" HEADER ${ITEM})

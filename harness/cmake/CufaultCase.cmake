@@ -1,20 +1,41 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 #
-#   cufault_case(FAMILY/NAME TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N] [LAST])
+#   cufault_case(FAMILY/NAME TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N] [LAST] [NAMED])
+#   cufault_made_case(FAMILY.NAME and the same)
 #
-# Adds cases/FAMILY/NAME.cpp to the program and one CTest test, FAMILY.NAME.
+# The first adds cases/FAMILY/NAME.cpp to the program; the second is for a case that the program makes (register_cases in
+# harness/model/case.hpp), whose sources the caller adds. Each adds one CTest test, FAMILY.NAME.
 #   TIER    the first of `ctest --preset quick`, `full` and `nightly` that has it; so have those after it
 #   MEMORY  exclusive: fills the GPU, so nothing else of ours may use it meanwhile
 #   NEEDS   host: part of it runs without a GPU, so it is run everywhere
 #   TIMEOUT of the whole case, or of each of its parts; each trial has one of its own
 #   PARTS   for a long case: N tests, FAMILY.NAME.1 to .N, that can run side by side
 #   LAST    it may leave the GPU unusable: after every other case
+#   NAMED   no record has it yet: no CTest test, and `cufault run` takes it only where it or its family is named
+set(CUFAULT_JOBS 2 CACHE STRING "Arms that each of CTest's tests runs side by side")
+
 function(cufault_case PATH)
-  cmake_parse_arguments(PARSE_ARGV 1 CASE "LAST" "TIER;MEMORY;NEEDS;TIMEOUT;PARTS" "")
-  set(USAGE "cufault_case(${PATH} TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds [PARTS n] [LAST])")
+  cufault_add_case(cufault_case ${PATH} ${ARGN})
+  if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${PATH}.cpp)
+    message(FATAL_ERROR "cufault_case(${PATH}): there is no cases/${PATH}.cpp")
+  endif()
+  target_sources(cufault PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${PATH}.cpp)
+endfunction()
+
+function(cufault_made_case NAME)
+  if(NOT NAME MATCHES "^[a-z0-9_]+\\.[a-z0-9_]+$")
+    message(FATAL_ERROR "cufault_made_case(${NAME}): the name is not FAMILY.NAME of a-z, 0-9 and '_'")
+  endif()
+  cufault_add_case(cufault_made_case ${NAME} ${ARGN})
+endfunction()
+
+# What both do: `BY` is the function that was called, for its messages.
+function(cufault_add_case BY PATH)
+  cmake_parse_arguments(PARSE_ARGV 2 CASE "LAST;NAMED" "TIER;MEMORY;NEEDS;TIMEOUT;PARTS" "")
+  set(USAGE "${BY}(${PATH} TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds [PARTS n] [LAST] [NAMED])")
   if(CASE_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "cufault_case(${PATH}): unknown ${CASE_UNPARSED_ARGUMENTS}; usage: ${USAGE}")
+    message(FATAL_ERROR "${BY}(${PATH}): unknown ${CASE_UNPARSED_ARGUMENTS}; usage: ${USAGE}")
   endif()
   if(NOT DEFINED CASE_PARTS)
     set(CASE_PARTS 1)
@@ -23,17 +44,22 @@ function(cufault_case PATH)
     string(REGEX REPLACE "=.*" "" NAME "${WORD}")
     string(REGEX REPLACE "^[A-Z]+=" "" PATTERN "${WORD}")
     if(NOT "${CASE_${NAME}}" MATCHES "${PATTERN}")
-      message(FATAL_ERROR "cufault_case(${PATH}): ${NAME} is missing or wrong; usage: ${USAGE}")
+      message(FATAL_ERROR "${BY}(${PATH}): ${NAME} is missing or wrong; usage: ${USAGE}")
     endif()
   endforeach()
-  if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${PATH}.cpp)
-    message(FATAL_ERROR "cufault_case(${PATH}): there is no cases/${PATH}.cpp")
-  endif()
   string(REPLACE "/" "." TEST ${PATH})
-  string(REGEX REPLACE "/.*" "" FAMILY ${PATH})
-  target_sources(cufault PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${PATH}.cpp)
+  string(REGEX REPLACE "\\..*" "" FAMILY ${TEST})
+  foreach(FLAG LAST NAMED)
+    set(${FLAG} false)
+    if(CASE_${FLAG})
+      set(${FLAG} true)
+    endif()
+  endforeach()
   set_property(TARGET cufault APPEND_STRING PROPERTY CUFAULT_CASE_PROPERTIES
-    "{\"${TEST}\", \"${CASE_TIER}\", \"${CASE_NEEDS}\", memory_class::${CASE_MEMORY}, ${CASE_TIMEOUT}},\n")
+    "{\"${TEST}\", \"${CASE_TIER}\", \"${CASE_NEEDS}\", memory_class::${CASE_MEMORY}, ${CASE_TIMEOUT}, ${LAST}, ${NAMED}},\n")
+  if(CASE_NAMED)
+    return()
+  endif()
 
   if(CASE_TIER STREQUAL nightly)
     set(LABELS ${FAMILY} nightly ${CASE_NEEDS})
@@ -50,7 +76,7 @@ function(cufault_case PATH)
       set(WHICH --part ${PART} ${CASE_PARTS})
     endif()
     add_test(NAME ${NAME}
-      COMMAND cufault run ${TEST} ${WHICH} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait 60)
+      COMMAND cufault run ${TEST} ${WHICH} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait 60 --jobs ${CUFAULT_JOBS})
     # RESOURCE_GROUPS places cases on GPUs where CTest was given a resource spec file, and is ignored without one; RUN_SERIAL
     # keeps what needs a GPU to itself alone in a plain `ctest -j`; the harness's own lock on the GPU keeps order between suites.
     if(CASE_MEMORY STREQUAL exclusive)
@@ -63,8 +89,9 @@ function(cufault_case PATH)
       endif()
       set_tests_properties(${NAME} PROPERTIES RESOURCE_GROUPS "gpus:${SLOTS}")
     endif()
-    # COST: side by side, the longest begin first.
+    # COST: side by side, the longest begin first. The preflight has proved the GPU, and no test makes a context for that again.
     set_tests_properties(${NAME} PROPERTIES
+      PROCESSORS ${CUFAULT_JOBS} ENVIRONMENT CUFAULT_PREFLIGHT=passed
       LABELS "${LABELS}" TIMEOUT ${WITH_WAIT} COST ${CASE_TIMEOUT} SKIP_RETURN_CODE 77 FIXTURES_REQUIRED machine)
     if(CASE_LAST)
       set_property(DIRECTORY APPEND PROPERTY CUFAULT_LAST ${NAME})
@@ -80,7 +107,7 @@ function(cufault_finish_cases)
   endif()
   set(FILE ${CMAKE_CURRENT_BINARY_DIR}/case_properties.cpp)
   file(CONFIGURE OUTPUT ${FILE} CONTENT [[
-#include "harness/properties.hpp"
+#include "harness/model/properties.hpp"
 const std::vector<cufault::case_properties>& cufault::all_properties() {
   static const std::vector<case_properties> all{@PROPERTIES@};
   return all;

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-# Libraries that are not ours: the installed ones, or fetched where absent.
+# Libraries that are not ours: the installed ones, or fetched where absent, by hash: a tag can be moved. Not shallow, for Git
+# finds a commit by its hash in a whole history alone.
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)
 
@@ -9,21 +10,36 @@ FetchContent_Declare(nlohmann_json
   URL_HASH SHA256=d6c65aca6b1ed68e7a182f4757257b107ae403032760ed6ef121c9d55e81757d
   FIND_PACKAGE_ARGS 3.10)
 FetchContent_Declare(CLI11
-  GIT_REPOSITORY https://github.com/CLIUtils/CLI11 GIT_TAG v2.4.2 GIT_SHALLOW ON
+  GIT_REPOSITORY https://github.com/CLIUtils/CLI11 GIT_TAG 6c7b07a878ad834957b98d0f9ce1dbe0cb204fc9  # v2.4.2
   FIND_PACKAGE_ARGS 2.1)
 FetchContent_Declare(fmt
-  GIT_REPOSITORY https://github.com/fmtlib/fmt GIT_TAG 11.0.2 GIT_SHALLOW ON
+  GIT_REPOSITORY https://github.com/fmtlib/fmt GIT_TAG 0c9fce2ffefecfdce794e1859584e25877b7b592  # 11.0.2
   FIND_PACKAGE_ARGS 8)
 FetchContent_MakeAvailable(nlohmann_json fmt)
 if(CUFAULT_INJECTOR_ONLY)
   return()
 endif()
-FetchContent_MakeAvailable(CLI11)
+FetchContent_Declare(pugixml
+  GIT_REPOSITORY https://github.com/zeux/pugixml GIT_TAG db78afc2b7d8f043b4bc6b185635d949ea2ed2a8 # v1.14
+  FIND_PACKAGE_ARGS 1.11)
+FetchContent_Declare(SQLite3
+  URL https://www.sqlite.org/2024/sqlite-amalgamation-3460100.zip
+  URL_HASH SHA3_256=af6aae8d3eccc608857c63cf56efbadc70da48b5c719446b353ed88dded1e288
+  DOWNLOAD_EXTRACT_TIMESTAMP OFF
+  FIND_PACKAGE_ARGS 3.37)
+FetchContent_MakeAvailable(CLI11 pugixml SQLite3)
+if(NOT TARGET SQLite::SQLite3)  # fetched: sources without a build of their own
+  enable_language(C)
+  add_library(cufault_sqlite STATIC ${sqlite3_SOURCE_DIR}/sqlite3.c)
+  target_compile_definitions(cufault_sqlite PRIVATE SQLITE_OMIT_LOAD_EXTENSION SQLITE_THREADSAFE=0)
+  target_include_directories(cufault_sqlite SYSTEM PUBLIC ${sqlite3_SOURCE_DIR})
+  add_library(SQLite::SQLite3 ALIAS cufault_sqlite)
+endif()
 
 if(CUFAULT_TESTS)
   set(INSTALL_GTEST OFF)
   FetchContent_Declare(googletest
-    GIT_REPOSITORY https://github.com/google/googletest GIT_TAG v1.15.2 GIT_SHALLOW ON
+    GIT_REPOSITORY https://github.com/google/googletest GIT_TAG b514bdc898e2951020cbdca1304b75f5950d1f59  # v1.15.2
     FIND_PACKAGE_ARGS 1.11 NAMES GTest)
   FetchContent_MakeAvailable(googletest)
   include(GoogleTest)
@@ -32,7 +48,7 @@ if(CUFAULT_BENCHMARKS)
   set(BENCHMARK_ENABLE_TESTING OFF)
   set(BENCHMARK_ENABLE_INSTALL OFF)
   FetchContent_Declare(benchmark
-    GIT_REPOSITORY https://github.com/google/benchmark GIT_TAG v1.9.0 GIT_SHALLOW ON
+    GIT_REPOSITORY https://github.com/google/benchmark GIT_TAG 12235e24652fc7f809373e7c11a5f73c5763fc4c  # v1.9.0
     FIND_PACKAGE_ARGS 1.6)
   FetchContent_MakeAvailable(benchmark)
 endif()

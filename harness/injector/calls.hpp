@@ -3,6 +3,7 @@
 // The parts of libcufault.so among themselves. See calls.cpp for the way of a call.
 #pragma once
 
+#include "harness/injector/driver_functions.hpp"
 #include "harness/injector/rules.hpp"
 
 #include <atomic>
@@ -14,23 +15,30 @@
 
 #define CUFAULT_EXPORTED extern "C" __attribute__((visibility("default")))
 
+struct call_frame;
+
 namespace cufault::injector {
 
 /// A rule, and how often it held and acted.
 struct active_rule {
   rule what;
   unsigned number = 0;  ///< its place among the rules, from 0
+  bool here = true;     ///< it is for this process
   std::atomic<std::uint64_t> held{0};
+  std::atomic<std::uint64_t> drawn{0};  ///< by a rule of some probability: how often it was to act
   std::atomic<std::uint64_t> acted{0};
+  std::uint64_t held_by_parent = 0, acted_in_parent = 0;  ///< of a forked child: before it began
+  std::atomic<std::uint32_t> calls_in_flight{0};          ///< that will read it when the driver is done
 };
-/// Never freed: a call in another thread may still read what was replaced.
 struct active_rules {
   std::vector<std::unique_ptr<active_rule>> all;
   std::vector<active_rule*> host;  ///< those of functions of the host
   bool log_environment = false;
 };
-/// Null before anything here was made ready.
+/// Those now in effect: to be read with the state's mutex held, or while a reading_rules lives. Null before anything here was made ready.
 const active_rules* current_rules();
+/// Whether it acts on the n-th call that it holds for.
+bool acts_now(active_rule& r, std::uint64_t n);
 void count_injection(active_rule& r);
 /// In this process, so far.
 std::uint64_t all_injections();
@@ -38,7 +46,7 @@ enum class counts_of_rules : std::uint8_t {
   begin_anew,
   go_on
 };  ///< go_on: of those that held before, word by word
-/// Makes them hold.
+/// Makes them hold. Throws input_error where libcufault_host.so would have to be there for them.
 void replace_rules(const rule_set& rules, counts_of_rules counts);
 
 /// While it lives, this thread's own driver calls and allocations are left alone.
@@ -54,11 +62,59 @@ class left_alone {
   int errno_;
 };
 
+/// Of the program of this process; "" where the system does not say. Lasts.
+const char* program_path();
+/// The last part of a path.
+const char* file_name(const char* path);
+/// A loaded file, and how far behind its beginning an address in it is.
+struct module_place {
+  const char* path = nullptr;  ///< null: no file is loaded there; the program's own name for the program
+  std::uint64_t offset = 0;
+};
+module_place place_of(const void* address);
 /// "libcublasLt.so.13" of an address in it; the program's own name; "(unloaded)". Lasts.
 const char* library_at(const void* address);
 unsigned this_thread_number();
-/// The definition that a program would get were this library not there; null if there is none.
-void* next_definition(const char* name);
+
+// ---- calls.cpp: one call, before and after the driver ----
+
+enum class next_step : std::uint8_t {
+  answer,  ///< `result` is what the caller gets
+  jump,    ///< to `real`: nothing comes after
+  call     ///< `real`, and then end_call
+};
+/// In flight. Nothing in it needs a destructor: the thread may be cancelled inside of the driver.
+struct pending_call {
+  next_step next = next_step::jump;
+  std::int64_t result = 0;
+  void* real = nullptr;
+  std::uint32_t slot = 0;
+  call_facts facts{};
+  active_rule* behind = nullptr;  ///< it comes after the call
+  std::uint64_t ordinal = 0;      ///< of `behind`
+  active_rule* logged = nullptr;  ///< the call is told when it is over
+  std::uint64_t logged_ordinal = 0;
+  std::uint64_t began = 0;     ///< nanoseconds
+  std::uint64_t claim = 0;     ///< of a budget
+  std::uint64_t released = 0;  ///< the number of the allocation that it may free
+  bool look_up = false, accounted = false, passed_on = false;
+};
+void begin_call(pending_call& call, std::uint32_t slot, call_frame* frame, bool first);
+/// Returns what the caller gets.
+std::int64_t end_call(pending_call& call, call_frame* frame, std::int64_t result);
+
+// ---- counts.cpp ----
+
+void begin_counts();
+/// The file of counts begins now, if there is to be one.
+void begin_counts_of_process();
+void begin_thread();
+/// In a forked child, which has one thread.
+void begin_counts_of_child();
+void name_in_counts(std::uint32_t slot);
+void count_unseen();
+/// They are complete however the process ends, so that nothing need be said of them at the end.
+bool counts_are_in_a_file();
 
 // What was called so far is told without a lock or an allocation: _exit may be called by a signal handler, inside of malloc.
 
@@ -80,6 +136,7 @@ const unwrapped_name* unwrapped_names();
 bool counts_are_of_this_process();
 /// From now on each call is told when it comes (report_late_call).
 void tell_each_call();
+bool each_call_is_told();
 
 // ---- environment.cpp ----
 
@@ -87,9 +144,10 @@ void tell_each_call();
 const char* environment(const char* variable);
 /// What the environment asked for when the process began, whatever it does to environ later. Those that log_to() replaced last, too.
 struct settings {
-  std::string log;    ///< CUFAULT_LOG, absolute; empty: standard error
-  std::string rules;  ///< CUFAULT_RULES
-  std::string fail;   ///< CUFAULT_FAIL
+  std::string log;     ///< CUFAULT_LOG, absolute; empty: standard error
+  std::string rules;   ///< CUFAULT_RULES
+  std::string fail;    ///< CUFAULT_FAIL
+  std::string counts;  ///< CUFAULT_COUNTS, a folder: absolute; see counts.hpp
   bool strict = false;
 };
 const settings& asked_for();
@@ -100,10 +158,18 @@ void read_environment();
 /// gets no thread.
 void watch_rules();
 
-// ---- evidence.cpp: JSON lines to CUFAULT_LOG, or to standard error ----
+// ---- log.cpp: JSON lines to CUFAULT_LOG, or to standard error ----
 
-/// One line, in one write. `result` is what the driver really returned, for what acts after the call.
-void report_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, const int* result);
+/// The first line of a log: which process, program, version and rules, and what is not seen.
+void report_beginning();
+/// What the driver really returned, of what is told after the call.
+struct call_result {
+  int code;
+  std::uint64_t nanoseconds;
+};
+/// One line, in one write.
+void report_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
+                      const call_result* result = nullptr);
 /// A rule should have acted, and the driver did not let it: `code`.
 void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code);
 /// Once in a process. Neither locks nor allocates.
@@ -112,6 +178,13 @@ void report_late_call(std::uint32_t slot);
 void report_environment_look_up(const char* library, const char* variable);
 void say(std::string_view what);  ///< "cufault: …" to standard error
 
+// ---- host_rules.cpp ----
+
+/// Without libcufault_host.so no rule for a function of the host can act, and nobody is heard asking for variables.
+bool host_library_is_loaded();
+void want_host_calls(const active_rules& rules);
+void find_next_exit();
+
 // ---- memory.cpp: budgets ----
 
 /// Those that hold from now on. What earlier ones let through counts against those that hold for it.
@@ -119,21 +192,17 @@ void set_budgets(const std::vector<active_rule*>& budgets);
 /// Whether there ever was one: from then on releases are looked at.
 bool budgets_in_use();
 /// An allocation, as the budgets that hold for it see it. What they let through is taken at once.
-class budget_claim {
- public:
-  explicit budget_claim(const call_facts& call);
-  [[nodiscard]] active_rule* refused_by() const { return refused_by_; }  ///< null: let through
-  void succeeded(std::uint64_t address) const;
-  void failed() const;
-
- private:
-  std::uint64_t number_ = 0;
-  active_rule* refused_by_ = nullptr;
+struct budget_claim {
+  std::uint64_t number = 0;           ///< 0: no budget holds for it, or it is refused
+  active_rule* refused_by = nullptr;  ///< null: let through
 };
-/// The number of the allocation that begins there; 0 for none that a budget let through.
-std::uint64_t budgeted_at(std::uint64_t address);
-/// It is free, unless there is another one by now.
-void budget_release(std::uint64_t address, std::uint64_t number);
+budget_claim claim_of(const call_facts& call, memory_role how);
+/// What became of the allocation: `arguments` of its call.
+void settle_claim(std::uint64_t number, memory_role how, bool succeeded, const std::uint64_t* arguments);
+/// Before a call that may end an allocation: its number, for another one may begin at its address once it is over; 0 for none of a budget.
+std::uint64_t budget_before(memory_role how, const std::uint64_t* arguments);
+/// After it, where it succeeded.
+void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t number);
 /// What cuMemGetInfo is to say is free.
 std::uint64_t budget_left(const call_facts& asker, std::uint64_t really_free);
 void hold_budgets_for_fork();

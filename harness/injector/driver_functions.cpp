@@ -6,13 +6,14 @@
 #include <array>
 #include <charconv>
 #include <iterator>
+#include <unordered_map>
 #include <utility>
 
 namespace cufault::injector {
 namespace {
 
 #define CUFAULT_DRIVER_CODE(name, code)
-#define CUFAULT_DRIVER_FUNCTION(name, late, codes) driver_function{#name, (late) != 0, codes},
+#define CUFAULT_DRIVER_FUNCTION(name, late, codes) driver_function{function_name{#name}, (late) != 0, codes},
 constexpr driver_function functions[]{
 #include "driver_functions.inc"
 };
@@ -30,9 +31,15 @@ constexpr std::pair<std::string_view, int> codes[]{
 /// What asynchronous work leaves behind for later calls.
 constexpr std::array late_codes{214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
 
-/// Seen, and not in cuda.h: see cases/environment/ for cuInit.
-constexpr std::array<std::pair<std::string_view, int>, 6> undocumented{
-    {{"cuInit", 3}, {"cuInit", 34}, {"cuInit", 36}, {"cuInit", 100}, {"cuInit", 802}, {"cuInit", 999}}};
+struct seen_code {
+  std::string_view function;
+  int code;
+};
+#define CUFAULT_SEEN_CODE(function, code, source) {#function, code},
+constexpr seen_code seen_codes[]{
+#include "harness/injector/seen_codes.inc"
+};
+#undef CUFAULT_SEEN_CODE
 
 constexpr std::string_view code_prefix = "CUDA_ERROR_";
 
@@ -45,19 +52,25 @@ std::uint64_t rows_by_columns(const std::uint64_t* arguments) {
 }
 
 /// By their names without suffix.
-constexpr std::array<std::pair<std::string_view, memory_function>, 12> memory_functions{
-    {{"cuMemAlloc", {memory_role::allocates, size_in<1>}},
-     {"cuMemAllocPitch", {memory_role::allocates, rows_by_columns}},
-     {"cuMemAllocManaged", {memory_role::allocates, size_in<1>}},
-     {"cuMemAllocAsync", {memory_role::allocates, size_in<1>}},
-     {"cuMemAllocFromPoolAsync", {memory_role::allocates, size_in<1>}},
-     {"cuMemCreate", {memory_role::allocates, size_in<1>}},
-     {"cuMemAllocHost", {memory_role::allocates_host, size_in<1>}},
-     {"cuMemHostAlloc", {memory_role::allocates_host, size_in<1>}},
-     {"cuMemFree", {memory_role::releases, nullptr}},
-     {"cuMemFreeAsync", {memory_role::releases, nullptr}},
-     {"cuMemRelease", {memory_role::releases, nullptr}},
-     {"cuMemGetInfo", {memory_role::tells, nullptr}}}};
+constexpr std::pair<std::string_view, memory_function> memory_functions[]{
+    {"cuMemAlloc", {memory_role::allocates, size_in<1>}},
+    {"cuMemAllocPitch", {memory_role::allocates, rows_by_columns}},
+    {"cuMemAllocManaged", {memory_role::allocates, size_in<1>}},
+    {"cuMemAllocAsync", {memory_role::allocates, size_in<1>}},
+    {"cuMemAllocFromPoolAsync", {memory_role::allocates, size_in<1>}},
+    {"cuMemCreate", {memory_role::creates_handle, size_in<1>}},
+    {"cuMemAllocHost", {memory_role::allocates_host, size_in<1>}},
+    {"cuMemHostAlloc", {memory_role::allocates_host, size_in<1>}},
+    {"cuMemGetInfo", {memory_role::tells}},
+    {"cuMemFree", {memory_role::frees}},
+    {"cuMemFreeAsync", {memory_role::frees}},
+    {"cuMemRelease", {memory_role::releases_handle}},
+    {"cuMemRetainAllocationHandle", {memory_role::retains_handle}},
+    {"cuMemMap", {memory_role::maps}},
+    {"cuMemUnmap", {memory_role::unmaps}},
+    {"cuCtxDestroy", {memory_role::destroys_context}},
+    {"cuDevicePrimaryCtxReset", {memory_role::resets_device}},
+    {"cuDevicePrimaryCtxRelease", {memory_role::resets_device}}};
 
 bool lists(std::string_view numbers, int code) {
   while (!numbers.empty()) {
@@ -74,16 +87,6 @@ bool lists(std::string_view numbers, int code) {
 
 std::span<const driver_function> driver_functions() {
   return functions;
-}
-
-std::string_view without_suffix(std::string_view function) {
-  for (const std::string_view stream : {"_ptds", "_ptsz"})
-    if (function.ends_with(stream)) function.remove_suffix(stream.size());
-  const auto version = function.rfind("_v");
-  if (version == std::string_view::npos || version + 2 == function.size()) return function;
-  const auto digits = function.substr(version + 2);
-  const bool all = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return all ? function.substr(0, version) : function;
 }
 
 memory_function memory_function_of(std::string_view function) {
@@ -106,16 +109,21 @@ std::string driver_code_name(int code) {
   return "CUresult " + std::to_string(code);
 }
 
-bool can_return(std::string_view function, int code) {
-  const auto base = without_suffix(function);
-  for (const auto& [name, number] : undocumented)
-    if (base == name && code == number) return true;
-  const auto known = std::find_if(std::begin(functions), std::end(functions), [&](const driver_function& f) {
-    return f.name == function || without_suffix(f.name) == base;
-  });
-  if (known == std::end(functions) || *known->codes == '\0') return true;
-  if (lists(known->codes, code)) return true;
-  return known->may_be_late && std::find(late_codes.begin(), late_codes.end(), code) != late_codes.end();
+bool can_return(const function_name& function, int code) {
+  const auto base = function.base();
+  const auto is_this = [&](const seen_code& s) { return s.function == base && s.code == code; };
+  if (std::any_of(std::begin(seen_codes), std::end(seen_codes), is_this)) return true;
+  // All functions of one base name are documented in one place.
+  static const auto* const documented = [] {
+    auto* all = new std::unordered_map<std::string_view, const driver_function*>;
+    for (const driver_function& f : functions) all->try_emplace(f.name.base(), &f);
+    return all;
+  }();
+  const auto known = documented->find(base);
+  if (known == documented->end() || *known->second->codes == '\0') return true;
+  if (lists(known->second->codes, code)) return true;
+  return known->second->may_be_late &&
+         std::find(late_codes.begin(), late_codes.end(), code) != late_codes.end();
 }
 
 }  // namespace cufault::injector

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,9 @@
 #include <unistd.h>
 
 #include <exception>
+#include <map>
+#include <string>
+#include <utility>
 
 namespace cufault::injector {
 namespace {
@@ -50,13 +54,14 @@ const settings* read_settings() {
   };
   const std::string rules = text("CUFAULT_RULES"), strict = text("CUFAULT_STRICT");
   return new settings{absolute(text("CUFAULT_LOG")), rules.starts_with('{') ? rules : absolute(rules),
-                      text("CUFAULT_FAIL"), !strict.empty() && strict != "0"};
+                      text("CUFAULT_FAIL"), absolute(text("CUFAULT_COUNTS")),
+                      !strict.empty() && strict != "0"};
 }
 
 /// A file that is half written, or gone, changes nothing; what it says is taken once it can be read.
 void* watch(void*) {
   const char* file = asked_for().rules.c_str();
-  const left_alone alone_now;  // for good
+  const left_alone alone_now;  // persistently
   file_state before = rules_taken;
   for (;;) {
     const timespec pause{0, 50'000'000};
@@ -86,20 +91,40 @@ const char* environment(const char* variable) {
   return nullptr;
 }
 
+const char* program_path() {
+  static char path[PATH_MAX];
+  if (path[0] == '\0' && readlink("/proc/self/exe", path, sizeof path - 1) < 0) path[0] = '\0';
+  return path;
+}
+
 const settings& asked_for() {
   return *what_was_asked;
 }
 
 void log_to(const char* file) {
-  auto* changed = new settings(asked_for());
-  changed->log = absolute(file != nullptr ? file : "");
-  what_was_asked = changed;
+  // Never freed, for others may be reading: each name once.
+  static constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static auto* const known = new std::map<std::string, settings>;
+  std::string log = absolute(file != nullptr ? file : "");
+  pthread_mutex_lock(&mutex);
+  const auto [found, is_new] = known->try_emplace(log, asked_for());
+  if (is_new) found->second.log = std::move(log);
+  what_was_asked = &found->second;
+  pthread_mutex_unlock(&mutex);
 }
 
 void read_environment() {
-  static constinit std::atomic<bool> begun{false};
-  if (begun.exchange(true)) return;
+  static constinit std::atomic<bool> begun{false}, done{false};
+  if (done) return;
+  if (begun.exchange(true)) {
+    // This thread's own calls meanwhile are left alone; another thread waits.
+    while (!done && !left_alone::now()) sched_yield();
+    return;
+  }
   const left_alone alone_now;
+  struct at_end {
+    ~at_end() { done = true; }
+  } const end;
   what_was_asked = read_settings();
   const settings& asked = asked_for();
   try {
@@ -137,7 +162,11 @@ namespace {
 
 /// Looks nothing up: the driver may not even be there yet.
 __attribute__((constructor)) void begin() {
+  const cufault::injector::left_alone alone_now;
   cufault::injector::read_environment();
+  cufault::injector::begin_counts_of_process();
+  cufault::injector::report_beginning();
+  cufault::injector::find_next_exit();
 }
 
 }  // namespace

@@ -1,28 +1,27 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What libcufault.so does in front of the C library. Runs before main, before constructors, inside of malloc and beside other threads,
-// so nothing here allocates, locks or throws, but where a rule acts. free() needs no stand-in: what is let through goes to the definition
-// that the program would have had, another allocator's say, and with it the memory.
+// libcufault_host.so: stands in front of the C library's allocations, mmap and getenv. It is preloaded only where rules for them, a trace or a case
+// ask for it; without a rule that names one, a call costs a look at two flags. Runs before main, before constructors, inside of malloc and
+// beside other threads, so nothing here allocates, locks or throws, but where a rule acts, in libcufault.so. free() needs no stand-in: what
+// is let through goes to the definition that the program would have had, another allocator's say, and with it the memory.
 #include "harness/injector/host.hpp"
 
-#include "harness/injector/calls.hpp"
+#include "harness/injector/elf.hpp"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <new>
+#include <type_traits>
 
+#define CUFAULT_EXPORTED extern "C" __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
 // The names under which the C library offers its own functions to others that stand in front of them.
@@ -32,7 +31,6 @@ void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* memory, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
-void __libc_free(void* memory);
 // Where this library lies; the linker says so.
 extern const char __ehdr_start __attribute__((visibility("hidden")));
 extern const char _end __attribute__((visibility("hidden")));
@@ -40,8 +38,6 @@ extern const char _end __attribute__((visibility("hidden")));
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace {
-
-using namespace cufault::injector;
 
 // ---- getenv ----
 
@@ -78,12 +74,14 @@ void remember(const void* caller, const char* variable) {
   mine.complete.store(true, std::memory_order_release);
 }
 
+/// Null where libcufault.so is not there.
+bool wanted(std::uint8_t what) {
+  return &cufault_host_wanted != nullptr && (cufault_host_wanted.load(std::memory_order_relaxed) & what) != 0;
+}
+
 void tell_look_up(const void* caller, const char* variable) {
   remember(caller, variable);
-  const active_rules* rules = current_rules();
-  if (rules == nullptr || !rules->log_environment || left_alone::now()) return;
-  const left_alone alone;
-  report_environment_look_up(library_at(caller), variable);
+  if (wanted(cufault_wants_environment)) cufault_host_asks(caller, variable);
 }
 
 // ---- allocations ----
@@ -121,7 +119,7 @@ int add_code_of(dl_phdr_info* loaded, std::size_t, void*) {
   return 0;
 }
 
-/// This library's own allocations, and the one inside of strdup, are nobody's.
+/// The one inside of strdup is nobody's.
 bool is_nobodys(const void* caller) {
   return within_strdup || (caller >= &__ehdr_start && caller < &_end);
 }
@@ -136,29 +134,12 @@ bool must_fail(const void* caller) {
   return r.n != 0 && (r.counted == r.n || (r.counted > r.n && r.and_all_later));
 }
 
-/// Of the rules for functions of the host, the first that acts.
-bool a_rule_fails(const char* function, const void* caller, std::uint64_t bytes) {
-  const active_rules* rules = current_rules();
-  if (rules == nullptr || rules->host.empty() || left_alone::now()) return false;
-  const left_alone alone;
-  call_facts call{.function = function, .caller = "", .thread = this_thread_number()};
-  call.bytes = bytes;
-  for (active_rule* r : rules->host) {
-    if (r->what.function != function) continue;
-    if (!r->what.caller.empty()) call.caller = library_at(caller);
-    if (!holds_for(r->what, call)) continue;
-    const auto n = ++r->held;
-    if (!acts_on(r->what, n)) continue;
-    if (call.caller.empty()) call.caller = library_at(caller);
-    count_injection(*r);
-    report_injection(*r, call, n, nullptr);
-    return true;
-  }
-  return false;
-}
-
 bool fails(const char* function, const void* caller, std::uint64_t bytes) {
-  if (is_nobodys(caller) || (!must_fail(caller) && !a_rule_fails(function, caller, bytes))) return false;
+  if (!requested.active && !wanted(cufault_wants_calls)) return false;
+  if (is_nobodys(caller)) return false;
+  if (!must_fail(caller) &&
+      !(wanted(cufault_wants_calls) && cufault_host_rule_fails(function, caller, bytes)))
+    return false;
   errno = ENOMEM;
   return true;
 }
@@ -173,6 +154,9 @@ struct definitions {
   void* (*aligned_alloc)(size_t, size_t);
   int (*posix_memalign)(void**, size_t, size_t);
   char* (*strdup)(const char*);
+  void* (*mmap)(void*, size_t, int, int, int, off_t);
+  char* (*getenv)(const char*);
+  char* (*secure_getenv)(const char*);
 };
 
 int libc_posix_memalign(void** memory, size_t alignment, size_t size) {
@@ -185,9 +169,16 @@ char* libc_strdup(const char* text) {
   void* copy = __libc_malloc(size);
   return copy != nullptr ? static_cast<char*>(memcpy(copy, text, size)) : nullptr;
 }
-/// For what the loader allocates while it is asked for the others.
+char* libc_getenv(const char* variable) {
+  const std::size_t length = strlen(variable);
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    if (strncmp(*entry, variable, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
+  return nullptr;
+}
+/// For a call while the others are looked for.
 constexpr definitions of_libc{__libc_malloc,   __libc_calloc,       __libc_realloc, __libc_memalign,
-                              __libc_memalign, libc_posix_memalign, libc_strdup};
+                              __libc_memalign, libc_posix_memalign, libc_strdup,    nullptr,
+                              libc_getenv,     libc_getenv};
 
 /// Asked for at a process's first allocation, when it has one thread.
 const definitions& next() {
@@ -196,7 +187,7 @@ const definitions& next() {
   if (state.load(std::memory_order_acquire) == 2) return found;
   if (state.exchange(1) != 0) return of_libc;
   const auto take = [](auto& function, const char* name) {
-    if (void* at = next_definition(name); at != nullptr)
+    if (void* at = cufault::injector::next_definition(name); at != nullptr)
       function = reinterpret_cast<std::decay_t<decltype(function)>>(at);
   };
   definitions all = of_libc;
@@ -207,6 +198,9 @@ const definitions& next() {
   take(all.aligned_alloc, "aligned_alloc");
   take(all.posix_memalign, "posix_memalign");
   take(all.strdup, "strdup");
+  take(all.mmap, "mmap");
+  take(all.getenv, "getenv");
+  take(all.secure_getenv, "secure_getenv");
   found = all;
   state.store(2, std::memory_order_release);
   return found;
@@ -214,29 +208,16 @@ const definitions& next() {
 
 }  // namespace
 
-// What this library itself allocates is the C library's: an allocator of the program's may ask for memory by mmap while it holds its lock.
-void* operator new(std::size_t size) {
-  void* memory = __libc_malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory) noexcept {
-  __libc_free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  __libc_free(memory);
-}
-
 // ---- what stands in front ----
 
 CUFAULT_EXPORTED char* getenv(const char* variable) noexcept {
   tell_look_up(CALLER, variable);
-  return const_cast<char*>(environment(variable));
+  return next().getenv(variable);
 }
 
 CUFAULT_EXPORTED char* secure_getenv(const char* variable) noexcept {
   tell_look_up(CALLER, variable);
-  return getauxval(AT_SECURE) != 0 ? nullptr : const_cast<char*>(environment(variable));
+  return next().secure_getenv(variable);
 }
 
 CUFAULT_EXPORTED void* malloc(size_t size) noexcept {
@@ -280,22 +261,17 @@ CUFAULT_EXPORTED char* strdup(const char* text) noexcept {
 CUFAULT_EXPORTED void* mmap(void* address, size_t size, int protection, int flags, int file,
                             off_t offset) noexcept {
   // None of the allocations that host_faults counts: rules alone make it fail.
-  if (!is_nobodys(CALLER) && a_rule_fails("mmap", CALLER, size)) {
+  if (wanted(cufault_wants_calls) && !is_nobodys(CALLER) && cufault_host_rule_fails("mmap", CALLER, size)) {
     errno = ENOMEM;
     return MAP_FAILED;
   }
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the system's answer
-  return reinterpret_cast<void*>(syscall(SYS_mmap, address, size, protection, flags, file, offset));
+  auto* const real = next().mmap;
+  if (real != nullptr) return real(address, size, protection, flags, file, offset);
+  errno = ENOMEM;
+  return MAP_FAILED;
 }
 /// What mmap is in a program built with _FILE_OFFSET_BITS=64.
 CUFAULT_EXPORTED __attribute__((alias("mmap"))) void* mmap64(void*, size_t, int, int, int, off64_t) noexcept;
-
-/// Ends without destructors, as a forked child of a framework does. A signal handler may ask for it anywhere.
-CUFAULT_EXPORTED void _exit(int status) {
-  report_counts();
-  for (;;) syscall(SYS_exit_group, status);
-}
-CUFAULT_EXPORTED __attribute__((alias("_exit"))) void _Exit(int) noexcept;
 
 // ---- what host_faults.cpp asks ----
 

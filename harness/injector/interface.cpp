@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the process itself may ask for: cufault_injector.h.
 #include "harness/injector/calls.hpp"
-#include "harness/injector/cufault_injector.h"
 
 #include <exception>
+
+#include "cufault/cufault_injector.h"
 
 using namespace cufault;
 using namespace cufault::injector;
@@ -37,6 +38,7 @@ CUFAULT_EXPORTED void cufault_set_log(const char* file) {
   const left_alone alone_now;
   read_environment();
   log_to(file);
+  report_beginning();
 }
 
 CUFAULT_EXPORTED const char* cufault_rules_error() {
@@ -47,7 +49,8 @@ CUFAULT_EXPORTED unsigned long long cufault_calls(const char* function) {
   unsigned long long sum = 0;
   const left_alone alone_now;
   for (std::uint32_t slot = 0; slot < all_slots(); ++slot)
-    if (const auto one = count_of(slot); one.calls != 0 && matches_function(function, one.function))
+    if (const auto one = count_of(slot);
+        one.calls != 0 && matches_function(function, std::string_view{one.function}))
       sum += one.calls;
   return sum;
 }

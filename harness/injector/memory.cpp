@@ -1,13 +1,18 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Budgets: how much device memory calls may hold that a rule holds for.
+// Budgets: how much device memory calls may hold that a rule holds for. Memory of cuMemCreate is held until its handle has no reference and is
+// mapped nowhere, other memory until it is freed or its context ends (CUDA Driver API: cuMemRelease, cuCtxDestroy, cuDevicePrimaryCtxReset).
+// Addresses and handles come as whole numbers.
+// NOLINTBEGIN(performance-no-int-to-ptr)
 #include "harness/injector/calls.hpp"
-#include "harness/injector/cufault_injector.h"
 
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
+
+#include "cufault/cufault_injector.h"
 
 namespace cufault::injector {
 namespace {
@@ -19,13 +24,37 @@ struct budget {
   [[nodiscard]] std::uint64_t left() const { return rule->what.budget - std::min(rule->what.budget, taken); }
 };
 
+/// The context that memory goes with, unless it is a handle of cuMemCreate, which goes with none.
+struct owner {
+  const void* context = nullptr;
+  std::optional<int> primary_of{};  ///< the device whose primary context it is
+};
+
+struct allocation {
+  call_facts call;
+  owner of;
+  // Of a handle: it ends when nobody has it and it is mapped nowhere.
+  std::uint64_t references = 0;
+  std::uint64_t mappings = 0;
+};
+
+struct mapping {
+  std::uint64_t size;
+  std::uint64_t number;  ///< of the allocation
+};
+
+using numbers = std::unordered_map<std::uint64_t, std::uint64_t>;
+
 /// One for the process: memory outlives the rules under which it was taken.
 struct ledger {
   std::mutex mutex;
   std::vector<budget> budgets;
-  std::map<std::uint64_t, call_facts> allocations;  ///< those still held, and those being made
+  std::map<std::uint64_t, allocation> allocations;  ///< by number: those still held, and those being made
   std::uint64_t next_number = 1;
-  std::unordered_map<std::uint64_t, std::uint64_t> number_at;  ///< by address
+  numbers number_at;                        ///< by address
+  numbers number_of;                        ///< by handle
+  std::map<std::uint64_t, mapping> mapped;  ///< by address
+  std::map<const void*, owner> owners;      ///< by context
   std::uint64_t taken = 0;
 
   /// Those that hold for a call.
@@ -35,9 +64,40 @@ struct ledger {
   }
   void forget(std::uint64_t number) {
     const auto found = allocations.find(number);
-    taken -= *found->second.bytes;
-    each_of(found->second, [&](budget& b) { b.taken -= *found->second.bytes; });
+    const call_facts& call = found->second.call;
+    taken -= *call.bytes;
+    each_of(call, [&](budget& b) { b.taken -= *call.bytes; });
     allocations.erase(found);
+  }
+  void forget_where(const auto& holds) {
+    std::erase_if(number_at, [&](const auto& each) {
+      const bool gone = holds(allocations.at(each.second));
+      if (gone) forget(each.second);
+      return gone;
+    });
+  }
+  void forget_if_nobody_has(std::uint64_t number) {
+    const auto found = allocations.find(number);
+    if (found != allocations.end() && found->second.references == 0 && found->second.mappings == 0)
+      forget(number);
+  }
+  /// From now on it begins there.
+  void begin_at(numbers& where, std::uint64_t place, std::uint64_t number) {
+    const auto [at, is_new] = where.try_emplace(place, number);
+    if (is_new) return;
+    // The end of the one before was not seen.
+    if (const auto before = allocations.find(at->second); before != allocations.end()) {
+      before->second.references = 0;
+      forget_if_nobody_has(at->second);
+    }
+    at->second = number;
+  }
+  /// Of the allocation that is mapped there; 0 if there is none.
+  [[nodiscard]] std::uint64_t mapped_at(std::uint64_t address) const {
+    auto after = mapped.upper_bound(address);
+    if (after == mapped.begin()) return 0;
+    --after;
+    return address < after->first + after->second.size ? after->second.number : 0;
   }
 };
 ledger& the_ledger() {
@@ -56,6 +116,42 @@ class opened {
   std::lock_guard<std::mutex> lock_{the_ledger().mutex};
 };
 
+template <class Function>
+Function* driver(const char* name, const char* older = nullptr) {
+  void* found = driver_function_at(name);
+  if (found == nullptr && older != nullptr) found = driver_function_at(older);
+  return reinterpret_cast<Function*>(found);
+}
+
+bool primary_is_active(int device) {
+  auto* state = driver<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
+  unsigned flags = 0;
+  int active = 0;
+  return state != nullptr && state(device, &flags, &active) == 0 && active != 0;
+}
+
+/// Of the current context. A primary one has no name of its own: it is compared with what the driver gives for the device.
+owner current_owner(std::optional<int> device) {
+  auto* current = driver<int(const void**)>("cuCtxGetCurrent");
+  owner of;
+  if (current == nullptr || current(&of.context) != 0 || of.context == nullptr) return {};
+  {
+    opened l;
+    if (const auto known = l->owners.find(of.context); known != l->owners.end()) return known->second;
+  }
+  auto* retain = driver<int(const void**, int)>("cuDevicePrimaryCtxRetain");
+  auto* release = driver<int(int)>("cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease");
+  const void* primary = nullptr;
+  if (device && retain != nullptr && release != nullptr && primary_is_active(*device) &&
+      retain(&primary, *device) == 0) {
+    release(*device);
+    if (primary == of.context) of.primary_of = device;
+  }
+  opened l;
+  l->owners.emplace(of.context, of);
+  return of;
+}
+
 }  // namespace
 
 void set_budgets(const std::vector<active_rule*>& budgets) {
@@ -64,55 +160,104 @@ void set_budgets(const std::vector<active_rule*>& budgets) {
   opened l;
   l->budgets.clear();
   for (active_rule* r : budgets) l->budgets.push_back({r, 0});
-  for (const auto& [number, call] : l->allocations)
-    l->each_of(call, [&, bytes = *call.bytes](budget& b) { b.taken += bytes; });
+  for (const auto& [number, each] : l->allocations)
+    l->each_of(each.call, [&, bytes = *each.call.bytes](budget& b) { b.taken += bytes; });
 }
 
 bool budgets_in_use() {
   return used;
 }
 
-budget_claim::budget_claim(const call_facts& call) {
+budget_claim claim_of(const call_facts& call, memory_role how) {
+  const owner of = how == memory_role::allocates ? current_owner(call.device) : owner{};
   opened l;
+  budget_claim claim;
   bool some = false;
   l->each_of(call, [&](budget& b) {
     some = true;
-    if (*call.bytes > b.left() && refused_by_ == nullptr) refused_by_ = b.rule;
+    ++b.rule->held;
+    if (*call.bytes > b.left() && claim.refused_by == nullptr) claim.refused_by = b.rule;
   });
-  if (!some || refused_by_ != nullptr) return;
-  number_ = l->next_number++;
-  l->allocations.emplace(number_, call);
+  if (!some || claim.refused_by != nullptr) return claim;
+  claim.number = l->next_number++;
+  l->allocations.emplace(claim.number, allocation{call, of});
   l->taken += *call.bytes;
   l->each_of(call, [&](budget& b) { b.taken += *call.bytes; });
+  return claim;
 }
 
-void budget_claim::succeeded(std::uint64_t address) const {
-  if (number_ == 0) return;
+void settle_claim(std::uint64_t number, memory_role how, bool succeeded, const std::uint64_t* arguments) {
   opened l;
-  const auto [at, is_new] = l->number_at.try_emplace(address, number_);
-  if (is_new) return;
-  l->forget(at->second);  // its release was not seen: its context was destroyed, say
-  at->second = number_;
+  if (!succeeded) return l->forget(number);
+  const std::uint64_t place = *reinterpret_cast<const std::uint64_t*>(arguments[0]);
+  if (how == memory_role::creates_handle) l->allocations.at(number).references = 1;
+  l->begin_at(how == memory_role::creates_handle ? l->number_of : l->number_at, place, number);
 }
 
-void budget_claim::failed() const {
-  if (number_ == 0) return;
+std::uint64_t budget_before(memory_role how, const std::uint64_t* arguments) {
+  if (how != memory_role::frees && how != memory_role::releases_handle) return 0;
   opened l;
-  l->forget(number_);
+  const numbers& all = how == memory_role::frees ? l->number_at : l->number_of;
+  const auto found = all.find(arguments[0]);
+  return found != all.end() ? found->second : 0;
 }
 
-std::uint64_t budgeted_at(std::uint64_t address) {
+void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t number) {
+  const bool reset = how == memory_role::resets_device && !primary_is_active(static_cast<int>(arguments[0]));
   opened l;
-  const auto found = l->number_at.find(address);
-  return found != l->number_at.end() ? found->second : 0;
-}
-
-void budget_release(std::uint64_t address, std::uint64_t number) {
-  opened l;
-  const auto found = l->number_at.find(address);
-  if (found == l->number_at.end() || found->second != number) return;
-  l->forget(number);
-  l->number_at.erase(found);
+  switch (how) {
+    case memory_role::frees:
+      if (const auto at = l->number_at.find(arguments[0]); at != l->number_at.end() && at->second == number) {
+        l->forget(number);
+        l->number_at.erase(at);
+      }
+      break;
+    case memory_role::releases_handle:
+      if (const auto of = l->number_of.find(arguments[0]); of != l->number_of.end() && of->second == number) {
+        auto& references = l->allocations.at(number).references;
+        if (references != 0 && --references != 0) break;
+        l->number_of.erase(of);
+        l->forget_if_nobody_has(number);
+      }
+      break;
+    case memory_role::retains_handle: {
+      const std::uint64_t handle = *reinterpret_cast<const std::uint64_t*>(arguments[0]);
+      if (const auto mapped = l->mapped_at(arguments[1]); mapped != 0) {
+        l->number_of[handle] = mapped;
+        ++l->allocations.at(mapped).references;
+      }
+      break;
+    }
+    case memory_role::maps:
+      if (const auto of = l->number_of.find(arguments[3]); of != l->number_of.end()) {
+        l->mapped[arguments[0]] = {arguments[1], of->second};
+        ++l->allocations.at(of->second).mappings;
+      }
+      break;
+    case memory_role::unmaps:
+      std::erase_if(l->mapped, [&](const auto& each) {
+        if (each.first < arguments[0] || each.first >= arguments[0] + arguments[1]) return false;
+        --l->allocations.at(each.second.number).mappings;
+        l->forget_if_nobody_has(each.second.number);
+        return true;
+      });
+      break;
+    case memory_role::destroys_context: {
+      const auto* context = reinterpret_cast<const void*>(arguments[0]);
+      l->forget_where([&](const allocation& a) { return a.of.context == context; });
+      l->owners.erase(context);
+      break;
+    }
+    case memory_role::resets_device: {
+      if (!reset) break;
+      const auto is_of = [&](const owner& o) { return o.primary_of == static_cast<int>(arguments[0]); };
+      l->forget_where([&](const allocation& a) { return is_of(a.of); });
+      std::erase_if(l->owners, [&](const auto& each) { return is_of(each.second); });
+      break;
+    }
+    default:
+      break;
+  }
 }
 
 std::uint64_t budget_left(const call_facts& asker, std::uint64_t really_free) {
@@ -136,3 +281,4 @@ CUFAULT_EXPORTED unsigned long long cufault_bytes_held() {
   opened l;
   return l->taken;
 }
+// NOLINTEND(performance-no-int-to-ptr)

@@ -27,7 +27,28 @@ bool is_glob(std::string_view text) {
   return text.find_first_of("*?[") != std::string_view::npos;
 }
 
+/// Of a pattern of which only * and ? are special.
+bool simple_glob(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, behind_star = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      behind_star = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p, ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;  // the star takes one more
+      t = ++behind_star;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+/// As in a shell. Rules are compared with hundreds of names each time they are set, hence the simple form for itself.
 bool glob(std::string_view pattern, std::string_view text) {
+  if (pattern.find_first_of("[\\") == std::string_view::npos) return simple_glob(pattern, text);
   return fnmatch(std::string{pattern}.c_str(), std::string{text}.c_str(), 0) == 0;
 }
 
@@ -51,8 +72,8 @@ std::string refusal(const rule& r) {
     return matches_function(r.function, f.name) && can_return(f.name, r.code);
   });
   return some ? ""
-              : fmt::format("{} cannot return {}; \"force\": true does it all the same", r.function,
-                            driver_code_name(r.code));
+              : fmt::format("{} cannot return {}; in a file of rules, \"force\": true does it all the same",
+                            r.function, driver_code_name(r.code));
 }
 
 int code_of(std::string_view name, const auto& fail) {
@@ -67,7 +88,8 @@ int code_of(std::string_view name, const auto& fail) {
 
 void check_function(const rule& r, const auto& fail) {
   if (!r.force && !is_any_function(r.function))
-    fail(fmt::format("unknown function \"{}\"; \"force\": true takes it all the same", r.function));
+    fail(fmt::format("unknown function \"{}\"; in a file of rules, \"force\": true takes it all the same",
+                     r.function));
 }
 
 template <class Number>
@@ -85,7 +107,7 @@ Number at_least_one(const json_cursor& field) {
 }
 
 /// What a rule can hold, in the order in which people are told.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> rule_keys{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 22> rule_keys{
     {{"function",
       "a function of the driver, with or without its suffix, or a glob; or one of the host (see below)"},
      {"return", "it fails with this code: OUT_OF_MEMORY, ...; a host function with ENOMEM"},
@@ -99,6 +121,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> rule_key
      {"caller",
       "only calls by \"application\" (and a shared libcudart), \"cublas\", \"cublasLt\", \"other\", or a "
       "library's file name or glob"},
+     {"process", "only in programs of this file name or glob: \"python*\""},
+     {"environment", "only in processes with these variables: {\"LOCAL_RANK\": \"3\"}; values may be globs"},
      {"thread", "only of this thread, counted from 1 in the order of their first driver call"},
      {"device", "only while this device's context is current"},
      {"min_bytes", "only allocations of so much, or more"},
@@ -106,7 +130,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> rule_key
      {"skip", "let so many calls through first"},
      {"hits", "act so often (default: for good)"},
      {"every", "act on each N-th alone"},
-     {"probability", "act with this probability, from 0 to 1"},
+     {"probability", "act with this probability, up to 1; with hits: so often at most"},
      {"seed", "of the probability"},
      {"force", "true: also a code that the function cannot return, and a function that nobody knows"}}};
 
@@ -114,7 +138,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> rule_key
 void refuse_what_never_holds(const json_cursor& entry, const rule& r) {
   const bool host = is_host_function(r.function);
   if (host && r.device) entry.at("device").fail("a host function has no device");
-  if (r.sized && !host && !is_glob(r.function) && memory_function_of(r.function).bytes == nullptr)
+  const auto all = driver_functions();
+  const auto allocates = [&](const driver_function& f) {
+    return matches_function(r.function, f.name) && memory_function_of(f.name.text).bytes != nullptr;
+  };
+  if (r.sized && !host && std::none_of(all.begin(), all.end(), allocates))
     entry.at(entry.has("min_bytes") ? "min_bytes" : "max_bytes").fail(r.function + " allocates nothing");
 }
 
@@ -179,6 +207,10 @@ rule rule_from(const json_cursor& entry) {
       entry.at("when").fail("only a driver function's \"return\" can come after the call");
   }
   if (entry.has("caller")) r.caller = entry.at("caller").string();
+  if (entry.has("process")) r.process = entry.at("process").string();
+  if (entry.has("environment"))
+    for (const auto& name : entry.at("environment").keys())
+      r.environment.emplace_back(name, entry.at("environment").at(name).string());
   if (entry.has("thread")) r.thread = at_least_one<unsigned>(entry.at("thread"));
   if (entry.has("device")) r.device = number_within<int>(entry.at("device"));
   r.sized = entry.has("min_bytes") || entry.has("max_bytes");
@@ -191,11 +223,30 @@ rule rule_from(const json_cursor& entry) {
   if (entry.has("seed")) r.seed = entry.at("seed").unsigned_integer();
   if (entry.has("probability")) {
     r.probability = entry.at("probability").number();
-    if (!(r.probability >= 0 && r.probability <= 1)) entry.at("probability").fail("between 0 and 1");
+    if (!(r.probability > 0 && r.probability <= 1)) entry.at("probability").fail("above 0, and at most 1");
   }
   refuse_what_never_holds(entry, r);
   if (const auto why = refusal(r); !why.empty()) entry.at("return").fail(why);
   return r;
+}
+
+/// Whether it decides every call of its functions, so that no later rule is asked.
+bool decides_all(const rule& r) {
+  return r.does == effect::fail && r.caller.empty() && r.process.empty() && r.environment.empty() &&
+         !r.thread && !r.device && !r.sized && r.skip == 0 && r.every == 1 &&
+         r.hits == std::numeric_limits<std::uint64_t>::max() && r.probability >= 1;
+}
+
+void refuse_rules_behind_others(const rule_set& set) {
+  for (std::size_t i = 0; i < set.rules.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const rule &before = set.rules[j], &r = set.rules[i];
+      if (!decides_all(before) || before.function != r.function || r.does == effect::hide) continue;
+      if (is_glob(r.function) && !before.force && before.code != r.code)
+        continue;  // which may be another function's
+      throw input_error(fmt::format("rules[{}] can never act: rules[{}] fails every call of {}", i, j,
+                                    one_line(r.function)));
+    }
 }
 
 /// Even over 64 bits, and the same for the same seed and n (the finaliser of SplitMix64).
@@ -212,22 +263,43 @@ bool is_host_function(std::string_view name) {
   return std::find(host_functions.begin(), host_functions.end(), name) != host_functions.end();
 }
 
-bool matches_function(std::string_view pattern, std::string_view name) {
-  if (!is_glob(pattern)) return pattern == name || pattern == without_suffix(name);
-  return glob(pattern, name);
+bool needs_host_library(const rule_set& rules) {
+  return rules.log_environment || std::any_of(rules.rules.begin(), rules.rules.end(),
+                                              [](const rule& r) { return is_host_function(r.function); });
+}
+
+bool matches_function(std::string_view pattern, const function_name& name) {
+  if (!is_glob(pattern))
+    return pattern == name.text || pattern == name.base() || pattern == name.without_stream();
+  return glob(pattern, name.text) || (name.base_size != name.text.size() && glob(pattern, name.base())) ||
+         (name.without_stream_size != name.base_size && name.without_stream_size != name.text.size() &&
+          glob(pattern, name.without_stream()));
 }
 
 bool matches_caller(const rule& r, std::string_view library) {
-  const bool light = library.starts_with("libcublasLt.");
+  const bool lt = library.starts_with("libcublasLt.");
   const bool cublas = library.starts_with("libcublas.");
   const bool shared_object = library.find(".so") != std::string_view::npos;
   const bool application = !shared_object || library.starts_with("libcudart.");
   if (r.caller.empty()) return true;
-  if (r.caller == "cublasLt") return light;
+  if (r.caller == "cublasLt") return lt;
   if (r.caller == "cublas") return cublas;
   if (r.caller == "application") return application;
-  if (r.caller == "other") return !light && !cublas && !application;
+  if (r.caller == "other") return !lt && !cublas && !application;
   return is_glob(r.caller) ? glob(r.caller, library) : r.caller == library;
+}
+
+bool matches_process(const rule& r, std::initializer_list<std::string_view> programs,
+                     const char* (*variable)(const char* name)) {
+  const auto is_like = [](std::string_view pattern, std::string_view text) {
+    return is_glob(pattern) ? glob(pattern, text) : pattern == text;
+  };
+  const auto is_this = [&](std::string_view program) { return is_like(r.process, program); };
+  if (!r.process.empty() && std::none_of(programs.begin(), programs.end(), is_this)) return false;
+  return std::all_of(r.environment.begin(), r.environment.end(), [&](const auto& wanted) {
+    const char* value = variable(wanted.first.c_str());
+    return value != nullptr && is_like(wanted.second, value);
+  });
 }
 
 bool holds_for_any_caller(const rule& r, const call_facts& call) {
@@ -243,8 +315,8 @@ bool holds_for(const rule& r, const call_facts& call) {
 bool acts_on(const rule& r, std::uint64_t n) {
   if (n <= r.skip) return false;
   const auto later = n - r.skip;
-  if (later % r.every != 0 || later / r.every > r.hits) return false;
-  if (r.probability >= 1) return true;
+  if (later % r.every != 0) return false;
+  if (r.probability >= 1) return later / r.every <= r.hits;
   return static_cast<double>(scattered(r.seed ^ scattered(n)) >> 11) * 0x1p-53 < r.probability;
 }
 
@@ -253,6 +325,7 @@ rule_set rules_from(const json_cursor& top) {
   rule_set found;
   for (const auto& entry : top.at("rules").items()) found.rules.push_back(rule_from(entry));
   if (top.has("log_environment")) found.log_environment = top.at("log_environment").boolean();
+  refuse_rules_behind_others(found);
   return found;
 }
 
@@ -313,6 +386,7 @@ rule_set rules_of(const std::string& file_or_json, std::string_view texts) {
     if (end != 0) found.rules.push_back(rule_from_text(rest.substr(0, end)));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  refuse_rules_behind_others(found);
   return found;
 }
 

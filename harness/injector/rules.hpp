@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/json_input.hpp"
+#include "harness/injector/driver_functions.hpp"
+#include "reports/base/json_input.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cufault::injector {
@@ -33,6 +36,7 @@ struct call_facts {
   unsigned thread = 0;                   ///< counted from 1 in the order of their first driver call
   std::optional<int> device{};           ///< of the current context
   std::optional<std::uint64_t> bytes{};  ///< of a function that allocates
+  const void* address = nullptr;         ///< that the call returns to
 };
 
 struct rule {
@@ -46,6 +50,9 @@ struct rule {
 
   std::string
       caller;  ///< "" any, "application", "cublas", "cublasLt", "other", or a glob of the library's file name
+  std::string process;  ///< "" any, or a glob of the program's file name
+  std::vector<std::pair<std::string, std::string>>
+      environment;  ///< variables of the process, and globs of their values
   std::optional<unsigned> thread;
   std::optional<int> device;
   std::uint64_t min_bytes = 0;
@@ -79,17 +86,26 @@ rule rule_from_text(std::string_view text);
 /// parted by spaces. Either may be empty. Throws input_error.
 rule_set rules_of(const std::string& file_or_json, std::string_view texts);
 
-/// Whether `name` is, or without its suffix is, what `pattern` says.
-bool matches_function(std::string_view pattern, std::string_view name);
+/// Whether the name is what `pattern` says: as it is, without its stream suffix, or without version and stream suffix.
+bool matches_function(std::string_view pattern, const function_name& name);
+inline bool matches_function(std::string_view pattern, std::string_view name) {
+  return matches_function(pattern, function_name{name});
+}
 bool matches_caller(const rule& r, std::string_view library);
+/// Whether it is for a process of these programs (its file's name, and the name it was started by) and variables: null for none.
+bool matches_process(const rule& r, std::initializer_list<std::string_view> programs,
+                     const char* (*variable)(const char* name));
 /// Functions of the host that a rule can fail, beside those of the driver.
 bool is_host_function(std::string_view name);
+
+/// Whether they have to do with functions of the host, which libcufault_host.so stands in front of.
+bool needs_host_library(const rule_set& rules);
 
 /// Whether it holds for such a call; says nothing about how often.
 bool holds_for(const rule& r, const call_facts& call);
 /// The same, but that the caller may be any: it is not looked at.
 bool holds_for_any_caller(const rule& r, const call_facts& call);
-/// Whether it acts on the n-th call, counted from 1, that it holds for.
+/// Whether it acts on the n-th call, counted from 1, that it holds for. Of a rule of some probability: unless it acted `hits` times already.
 bool acts_on(const rule& r, std::uint64_t n);
 
 }  // namespace cufault::injector

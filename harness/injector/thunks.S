@@ -3,7 +3,8 @@
 /* What stands in front of driver functions. Thunk i knows no signature: it counts the call in this thread's counts[i] and jumps to
    entries[i], the driver's function, with every argument where it was. Where a rule may hold, or the function is not known yet,
    entries[i] is cufault_armed; a thread without counts goes to cufault_first_call. Both lay the argument registers down and ask
-   cufault_intercept, which can make the call with cufault_forward. The names that programs link against are thunks, too. */
+   cufault_intercept. Where nothing comes after the call they restore the registers and jump: no frame of this library is left, and the caller's
+   stack is not read. Otherwise cufault_intercept makes the call with cufault_forward. The names that programs link against are thunks, too. */
 #include "harness/injector/thunks.h"
 
 #if defined(__x86_64__)
@@ -11,6 +12,7 @@
         .globl cufault_thunks
         .hidden cufault_thunks
         .balign 64
+        .cfi_startproc                          /* over all thunks: none moves the stack */
 cufault_thunks:
         .set slot, 0
         .rept CUFAULT_SLOTS
@@ -25,18 +27,19 @@ cufault_thunks:
         .balign CUFAULT_THUNK_SIZE
         .set slot, slot + 1
         .endr
+        .cfi_endproc
 
         .globl cufault_armed
         .hidden cufault_armed
         .type cufault_armed, %function
+        .cfi_startproc
 cufault_first_call:
         movl $1, %r10d
         jmp 1f
 cufault_armed:
         endbr64
         xorl %r10d, %r10d
-1:      .cfi_startproc
-        pushq %rbp
+1:      pushq %rbp
         .cfi_def_cfa_offset 16
         .cfi_offset %rbp, -16
         movq %rsp, %rbp
@@ -64,13 +67,37 @@ cufault_armed:
         movq %rsp, %rsi
         movl %r10d, %edx
         call cufault_intercept
+        testq %rdx, %rdx
+        jnz 2f
+        leave
+        .cfi_remember_state
+        .cfi_def_cfa %rsp, 8
+        .cfi_restore %rbp
+        ret
+2:      .cfi_restore_state
+        movq %rdx, %r11
+        movq 0(%rsp), %rdi
+        movq 8(%rsp), %rsi
+        movq 16(%rsp), %rdx
+        movq 24(%rsp), %rcx
+        movq 32(%rsp), %r8
+        movq 40(%rsp), %r9
+        movaps 80(%rsp), %xmm0
+        movaps 96(%rsp), %xmm1
+        movaps 112(%rsp), %xmm2
+        movaps 128(%rsp), %xmm3
+        movaps 144(%rsp), %xmm4
+        movaps 160(%rsp), %xmm5
+        movaps 176(%rsp), %xmm6
+        movaps 192(%rsp), %xmm7
         leave
         .cfi_def_cfa %rsp, 8
-        ret
+        .cfi_restore %rbp
+        jmp *%r11
         .cfi_endproc
         .size cufault_armed, . - cufault_armed
 
-        /* long cufault_forward(function, frame): the call as it came, with so much of the caller's stack as arguments can take */
+        /* long cufault_forward(function, frame, on_stack) */
         .globl cufault_forward
         .hidden cufault_forward
         .type cufault_forward, %function
@@ -85,7 +112,7 @@ cufault_forward:
         subq $CUFAULT_STACK_COPIED, %rsp
         movq %rdi, %r11
         movq %rsi, %r10
-        movq 64(%r10), %rsi
+        movq %rdx, %rsi
         movq %rsp, %rdi
         movl $(CUFAULT_STACK_COPIED / 8), %ecx
         cld
@@ -116,6 +143,7 @@ cufault_forward:
         .globl cufault_thunks
         .hidden cufault_thunks
         .balign 64
+        .cfi_startproc                          /* over all thunks: none moves the stack */
 cufault_thunks:
         .set slot, 0
         .rept CUFAULT_SLOTS
@@ -137,18 +165,19 @@ cufault_thunks:
         .balign CUFAULT_THUNK_SIZE
         .set slot, slot + 1
         .endr
+        .cfi_endproc
 
         .globl cufault_armed
         .hidden cufault_armed
         .type cufault_armed, %function
+        .cfi_startproc
 cufault_first_call:
         mov w16, #1
         b 1f
 cufault_armed:
         hint #36                                /* bti j */
         mov w16, #0
-1:      .cfi_startproc
-        stp x29, x30, [sp, #-16]!
+1:      stp x29, x30, [sp, #-16]!
         .cfi_def_cfa_offset 16
         .cfi_offset 29, -16
         .cfi_offset 30, -8
@@ -169,10 +198,30 @@ cufault_armed:
         mov x1, sp
         mov w2, w16
         bl cufault_intercept
+        cbnz x1, 2f
+        mov sp, x29
+        ldp x29, x30, [sp], #16
+        .cfi_remember_state
+        .cfi_def_cfa 31, 0
+        .cfi_restore 29
+        .cfi_restore 30
+        ret
+2:      .cfi_restore_state
+        mov x16, x1
+        ldp x0, x1, [sp, #0]
+        ldp x2, x3, [sp, #16]
+        ldp x4, x5, [sp, #32]
+        ldp x6, x7, [sp, #48]
+        ldp q0, q1, [sp, #80]
+        ldp q2, q3, [sp, #112]
+        ldp q4, q5, [sp, #144]
+        ldp q6, q7, [sp, #176]
         mov sp, x29
         ldp x29, x30, [sp], #16
         .cfi_def_cfa 31, 0
-        ret
+        .cfi_restore 29
+        .cfi_restore 30
+        br x16
         .cfi_endproc
         .size cufault_armed, . - cufault_armed
 
@@ -191,7 +240,7 @@ cufault_forward:
         sub sp, sp, #CUFAULT_STACK_COPIED
         mov x16, x0
         mov x17, x1
-        ldr x9, [x17, #64]
+        mov x9, x2
         mov x10, sp
         mov w11, #(CUFAULT_STACK_COPIED / 16)
 3:      ldp x12, x13, [x9], #16

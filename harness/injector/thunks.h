@@ -9,7 +9,7 @@
 /* sizeof(call_frame) */
 #define CUFAULT_FRAME_SIZE 208
 /* No driver function takes more on the stack: cuIpcOpenMemHandle takes 64 bytes by value, cuLaunchKernel five words. */
-#define CUFAULT_STACK_COPIED 256
+#define CUFAULT_STACK_COPIED 96
 
 #ifndef __ASSEMBLER__
 #include <array>
@@ -29,6 +29,14 @@ struct call_frame {
 };
 static_assert(sizeof(call_frame) == CUFAULT_FRAME_SIZE && offsetof(call_frame, caller) == 72);
 
+/// What becomes of a call: in two registers.
+struct call_outcome {
+  std::int64_t result;  ///< what the caller gets, if there is no target
+  void* target;         ///< jumped to with the frame's arguments, as if this library were not there
+};
+
+using stack_copy = std::array<std::uint64_t, CUFAULT_STACK_COPIED / 8>;
+
 extern "C" {
 extern std::array<char[CUFAULT_THUNK_SIZE], CUFAULT_SLOTS> cufault_thunks;
 /// Where thunk i jumps to.
@@ -37,8 +45,9 @@ extern std::array<std::atomic<void*>, CUFAULT_SLOTS> cufault_entries;
 extern thread_local std::uint64_t* cufault_counts __attribute__((tls_model("initial-exec")));
 /// Makes thunk i's calls come to cufault_intercept.
 void cufault_armed();
-/// What the caller of thunk `slot` gets; `first` if its thread has no counts yet.
-std::int64_t cufault_intercept(std::uint32_t slot, call_frame* frame, bool first);
-std::int64_t cufault_forward(void* function, const call_frame* frame);
+/// `first` if the thread of thunk `slot`'s caller has no counts yet.
+call_outcome cufault_intercept(std::uint32_t slot, call_frame* frame, bool first);
+/// Makes the call with the frame's arguments in registers and these on the stack. Returns what it returned.
+std::int64_t cufault_forward(void* function, const call_frame* frame, const stack_copy* on_stack);
 }
 #endif

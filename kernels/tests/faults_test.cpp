@@ -72,6 +72,16 @@ class fault_kernels : public testing::Test {
     EXPECT_EQ(cudaEventElapsedTime(&elapsed, begin, end), cudaSuccess);
     return elapsed;
   }
+  /// Whether `holds` became true before a deadline that is far beyond what it takes.
+  template <class Query>
+  static bool becomes(const Query& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
 
   std::uint32_t* block = nullptr;
   cudaStream_t stream = nullptr;
@@ -92,17 +102,25 @@ TEST_F(fault_kernels, that_are_refused_damage_nothing) {
 
 TEST_F(fault_kernels, wait_until_they_are_told_to_go_on) {
   int* flag = nullptr;
+  cudaStream_t other = nullptr;
   ASSERT_EQ(cudaHostAlloc(&flag, sizeof *flag, cudaHostAllocDefault), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
   *flag = 0;
   constexpr unsigned at_most_ms = 20'000;
   const float waited = milliseconds([&] {
     const cudaError_t launched = launch_wait(flag, stream, at_most_ms);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_TRUE(becomes([&] { return cudaEventQuery(begin) == cudaSuccess; })) << "the stream never began";
+    // The device works for 50 ms on another stream, from beginning to end, and the kernel still waits.
+    EXPECT_EQ(launch_delay(other, 50), cudaSuccess);
+    EXPECT_TRUE(becomes([&] { return cudaStreamQuery(other) == cudaSuccess; }))
+        << "the other stream never ended";
     EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
     *static_cast<volatile int*>(flag) = 1;
     return launched;
   });
+  EXPECT_GE(waited, 50) << "the kernel did not wait while the other stream worked";
   EXPECT_LT(waited, at_most_ms);
+  cudaStreamDestroy(other);
   cudaFreeHost(flag);
 }
 
@@ -131,17 +149,26 @@ TEST_F(fault_kernels, fill_what_they_are_told_and_nothing_round_it) {
 
 TEST_F(fault_kernels, scribble_over_what_others_write_meanwhile) {
   cudaStream_t other = nullptr;
+  std::uint32_t* seen = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaHostAlloc(&seen, sizeof *seen, cudaHostAllocDefault), cudaSuccess);
+  const auto scribbled_on = [&] {
+    EXPECT_EQ(cudaMemcpyAsync(seen, block + 1, sizeof *seen, cudaMemcpyDeviceToHost, other), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(other), cudaSuccess);
+    return *seen == poison_bits;
+  };
   const float scribbled = milliseconds([&] {
     const cudaError_t launched = launch_scribble(block + 1, (words - 2) * sizeof(std::uint32_t), 500, stream);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_TRUE(becomes(scribbled_on)) << "the kernel never wrote";
     EXPECT_EQ(cudaMemsetAsync(block, 0, bytes, other), cudaSuccess);
     EXPECT_EQ(cudaStreamSynchronize(other), cudaSuccess);
-    EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady) << "nothing was written meanwhile";
+    EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady) << "the kernel ended before others wrote";
+    EXPECT_TRUE(becomes(scribbled_on)) << "what others wrote was not written over";
     return launched;
   });
   EXPECT_GE(scribbled, 500);
   EXPECT_TRUE(read() == only(poison_bits, 1, words - 1));
+  cudaFreeHost(seen);
   cudaStreamDestroy(other);
 }
 

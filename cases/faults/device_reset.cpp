@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Operations by handles, streams and memory that were there before cudaDeviceReset.
+// Why          It destroys the primary context with all that is in it.
+// Documented   CUDA Runtime API, cudaDeviceReset; cuBLAS documentation: handles must be destroyed before.
+#include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
+
+namespace cufault {
+namespace {
+
+const register_fault here{{.name = "device_reset",
+                           .summary = "cudaDeviceReset while the handle exists",
+                           .kind = "reset",
+                           .provoke = [](world&) { CUFAULT_REQUIRE(cudaDeviceReset()); }}};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Not measured yet with all operations. Operations after a cublasCreate that failed because the device was full, once there is memory again.
+// Why          What a first attempt could not make may stay unmade: the handle of the operation is made afterwards.
+// Documented   Nowhere.
+#include "cases/faults/full_device.hpp"
+#include "harness/matrix/world.hpp"
+
+#include <cublas_v2.h>
+
+namespace cufault {
+namespace {
+
+const register_fault here{
+    {.name = "failed_create",
+     .summary = "a cublasCreate failed for want of memory before, and now there is memory",
+     .kind = "failed_create",
+     .environment = {{"CUDA_MODULE_LOADING", "EAGER"}},
+     .cells = isolation::process,
+     .memory = memory_class::exclusive,
+     .before_operation = true,
+     .provoke = [](world&) {
+       const device_squeeze full(0);
+       cublasHandle_t handle = nullptr;
+       if (cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS)
+         throw not_provoked("cublasCreate succeeded on a full device");
+     }}};
+
+}  // namespace
+}  // namespace cufault

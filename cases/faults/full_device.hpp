@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/matrix/world.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+
+/// Device memory held by this process, so that so many MiB are left. An object of a world.
+class device_squeeze {
+ public:
+  explicit device_squeeze(std::uint64_t leave_free) : leave_free_(leave_free) { squeeze(); }
+  /// To the level again, whatever operations took or gave back meanwhile.
+  void squeeze() {
+    held_.reset();
+    held_ = std::make_unique<memory_pressure>(*device_, leave_free_);
+  }
+  void release() { held_.reset(); }
+
+ private:
+  std::uint64_t leave_free_;
+  std::unique_ptr<device_memory> device_ = current_device_memory();
+  std::unique_ptr<memory_pressure> held_;
+};
+
+/// Operations are ready, and then the device is full but for the level.
+inline fault_type full_device(std::string name, std::string summary,
+                              std::map<std::string, std::string> environment) {
+  const auto squeeze = std::make_shared<device_squeeze*>(nullptr);
+  fault_type f;
+  f.name = std::move(name);
+  f.summary = std::move(summary);
+  f.kind = "memory";
+  f.levels = {0, 64};
+  f.unit = "MiB free";
+  f.environment = std::move(environment);
+  f.cells = isolation::lasting;
+  f.memory = memory_class::exclusive;
+  f.provoke = [squeeze](world& w) {
+    *squeeze = &w.keep<device_squeeze>(static_cast<std::uint64_t>(w.level()) << 20);
+    w.undo_by([squeeze] { (*squeeze)->release(); });
+  };
+  f.renew = [squeeze](world&) { (*squeeze)->squeeze(); };
+  return f;
+}
+
+}  // namespace cufault

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   What needs device memory, while the program's own pool keeps all of it, though nothing of it is in use.
+// Why          A pool gives back what it keeps beyond its release threshold when the program waits, and this one keeps all.
+// Documented   CUDA Runtime API, cudaMemPoolAttrReleaseThreshold.
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/matrix/world.hpp"
+
+namespace cufault {
+namespace {
+
+const register_fault here{{.name = "full_pool",
+                           .summary = "the program's memory pool keeps all device memory",
+                           .kind = "pool",
+                           .cells = isolation::process,
+                           .memory = memory_class::exclusive,
+                           .provoke = [](world& w) {
+                             stream_ordered_memory& pool =
+                                 w.keep<stream_ordered_memory>(w.of_trial().device());
+                             { const memory_pressure in_the_pool(pool, 0); }
+                             w.undo_by([&pool] { pool.trim(); });
+                           }}};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Not measured yet here; memory.handle_leak has further handles until one fails.
+// Why          Each takes device memory, and host memory.
+// Documented   cuBLAS documentation, cublasCreate: it allocates.
+#include "harness/matrix/world.hpp"
+
+#include <cublas_v2.h>
+
+#include <vector>
+
+namespace cufault {
+namespace {
+
+const register_fault here{{.name = "leaked_handles",
+                           .summary = "the program leaked 256 handles",
+                           .kind = "handles",
+                           .cells = isolation::process,
+                           .memory = memory_class::exclusive,
+                           .provoke = [](world& w) {
+                             std::vector<cublasHandle_t>& leaked = w.keep<std::vector<cublasHandle_t>>();
+                             for (int i = 0; i < 256; ++i) {
+                               cublasHandle_t handle = nullptr;
+                               if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) break;
+                               leaked.push_back(handle);
+                             }
+                             w.of_trial().measure("handles leaked", static_cast<double>(leaked.size()),
+                                                  "handles");
+                             w.undo_by([&leaked] {
+                               for (cublasHandle_t each : leaked) cublasDestroy(each);
+                               leaked.clear();
+                             });
+                           }}};
+
+}  // namespace
+}  // namespace cufault

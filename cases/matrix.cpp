@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// A case matrix.FAULT of each fault: with every operation, and every remedy that answers it.
+#include "harness/matrix/cells.hpp"
+#include "harness/model/properties.hpp"
+
+#include <stdexcept>
+
+namespace cufault {
+namespace {
+
+std::vector<failure_case> matrix_of(std::string_view only) {
+  std::vector<failure_case> made;
+  for (const fault_type& each : all_faults()) {
+    if (!only.empty() && only != std::string(matrix_family) + each.name) continue;
+    made.push_back(case_of(each, {all_operations(), all_remedies()}));
+    if (properties_of(made.back()).memory != each.memory)
+      throw std::logic_error("cases/CMakeLists.txt reads another memory class of " + each.name);
+  }
+  return made;
+}
+
+const register_cases matrix{"matrix", matrix_of};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cases/operations/operations.hpp"
+
+#include <cuda_runtime.h>
+
+namespace cufault::operations {
+
+/// A stream, a graph of what was captured on it, and its executable. Ends whatever it has begun.
+class captured_stream {
+ public:
+  captured_stream() = default;
+  ~captured_stream() { end(); }
+  captured_stream(const captured_stream&) = delete;
+  captured_stream& operator=(const captured_stream&) = delete;
+
+  [[nodiscard]] cudaStream_t get() const { return stream_.get(); }
+  void begin() { CUFAULT_REQUIRE(cudaStreamBeginCapture(get(), cudaStreamCaptureModeThreadLocal)); }
+  void instantiate() {
+    CUFAULT_REQUIRE(cudaStreamEndCapture(get(), &graph_));
+    CUFAULT_REQUIRE(cudaGraphInstantiateWithFlags(&executable_, graph_, 0));
+  }
+  cudaError_t launch() { return cudaGraphLaunch(executable_, get()); }
+  cudaError_t wait() { return cudaStreamSynchronize(get()); }
+  /// Whatever a call that failed left half done.
+  void end() {
+    cudaStreamCaptureStatus now{};
+    if (cudaStreamIsCapturing(get(), &now) != cudaSuccess || now != cudaStreamCaptureStatusNone)
+      cudaStreamEndCapture(get(), &graph_);
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+    if (graph_ != nullptr) cudaGraphDestroy(graph_);
+    executable_ = nullptr;
+    graph_ = nullptr;
+    cudaGetLastError();  // of an invalidated capture: it is told by what was called
+  }
+
+ private:
+  owned_stream stream_ = new_stream();
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+}  // namespace cufault::operations

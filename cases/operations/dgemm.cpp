@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// cublasDgemm.
+#include "cases/operations/operations.hpp"
+
+namespace cufault::operations {
+namespace {
+
+argument_check::product described() {
+  argument_check::product p = usual_product(CUDA_R_64F, CUDA_R_64F);
+  p.scalar = CUDA_R_64F;
+  p.compute = CUBLAS_COMPUTE_64F;
+  return p;
+}
+
+cublasStatus_t by_dgemm(cublasHandle_t handle, checked_product& p) {
+  const argument_check::product& d = p.described();
+  const auto narrow = [](std::int64_t x) { return static_cast<int>(x); };
+  const auto doubles = [](const void* of) { return static_cast<const double*>(of); };
+  return cublasDgemm(handle, d.a_op, d.b_op, narrow(d.m), narrow(d.n), narrow(d.k), doubles(d.alpha),
+                     doubles(p.a.data()), narrow(d.a.leading_dimension), doubles(p.b.data()),
+                     narrow(d.b.leading_dimension), doubles(d.beta), static_cast<double*>(p.c.data()),
+                     narrow(d.c.leading_dimension));
+}
+
+const register_operation here{{.name = "dgemm",
+                               .step = {"cublasDgemm"},
+                               .summary = "cublasDgemm",
+                               .fresh = fresh_product(described(), by_dgemm)}};
+
+}  // namespace
+}  // namespace cufault::operations

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// cublasGemmEx in TF32: whole numbers from -2 to 2 are exact in it.
+#include "cases/operations/operations.hpp"
+
+namespace cufault::operations {
+namespace {
+
+argument_check::product described() {
+  argument_check::product p = usual_product();
+  p.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+  return p;
+}
+
+const register_operation here{{.name = "gemm_ex_tf32",
+                               .step = {"cublasGemmEx", "tf32"},
+                               .summary = "cublasGemmEx in TF32",
+                               .fresh = fresh_product(described(), by_gemm_ex)}};
+
+}  // namespace
+}  // namespace cufault::operations

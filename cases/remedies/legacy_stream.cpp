@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/remedy.hpp"
+#include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
+
+namespace cufault {
+namespace {
+
+const register_remedy here{
+    {.name = "legacy_stream",
+     .words = "cublasSetStream(handle, 0), then again",
+     .answers = {"stream"},
+     .after = [](world& w) { CUFAULT_OBSERVE(cublasSetStream(w.handle(), nullptr)); }}};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/kit/device_block.hpp"
+#include "harness/matrix/remedy.hpp"
+#include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
+
+#include <cstddef>
+
+namespace cufault {
+namespace {
+
+const register_remedy here{
+    {.name = "own_workspace",
+     .words = "a workspace of 32 MiB of the program's own, set before",
+     .answers = {"memory", "pool"},
+     .before = [](world& w) {
+       constexpr std::size_t bytes = 32 << 20;
+       CUFAULT_REQUIRE(cublasSetWorkspace(w.handle(), w.keep<device_block>(bytes).address(), bytes));
+     }}};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/remedy.hpp"
+#include "harness/matrix/world.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace cufault {
+namespace {
+
+const register_remedy here{
+    {.name = "retry_later",
+     .words = "again after 200 ms",
+     .answers = {"memory", "dead_context", "last_error"},
+     .after = [](world&) { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }}};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/remedy.hpp"
+
+namespace cufault {
+namespace {
+
+const register_remedy here{{.name = "workspace_8_1",
+                            .words = "CUBLAS_WORKSPACE_CONFIG=:8:1",
+                            .answers = {"memory", "capture"},
+                            .environment = {{"CUBLAS_WORKSPACE_CONFIG", ":8:1"}}}};
+
+}  // namespace
+}  // namespace cufault

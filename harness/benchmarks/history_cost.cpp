@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+//   history_cost [RUNS [ARMS]]
+//
+// What it costs to keep and read the history of many runs, against its bars: 1,000 runs of 1,000 arms unless told otherwise; made up, of
+// no GPU. Each run is a record's text, which is read as a file is. Bars: `add` of one run and `show` in 1 s each; the model of a report over
+// all runs in 10 s and 500 MB. Exits with 1 where a bar is missed.
+#include "reports/history/history.hpp"
+#include "reports/judge/merge.hpp"
+#include "reports/printers/history.hpp"
+#include "reports/printers/merge.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using namespace cufault;
+using clock_type = std::chrono::steady_clock;
+
+double seconds_since(clock_type::time_point begun) {
+  return std::chrono::duration<double>(clock_type::now() - begun).count();
+}
+
+double peak_megabytes() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_maxrss) / 1000;
+}
+
+call_record call(const char* api, const std::string& status, bool after_remedy = false) {
+  call_record c;
+  c.what.name.api = api;
+  c.what.status = status;
+  c.what.ok = status == "CUBLAS_STATUS_SUCCESS";
+  c.milliseconds = 0.25;
+  c.after_remedy = after_remedy;
+  return c;
+}
+
+double cpu_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto of = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return of(used.ru_utime) + of(used.ru_stime);
+}
+
+/// A run of four stacks in turn; one arm in ten races, one in fifty flakes, one in twenty changes with the stack.
+std::string record_of(int run, int arms) {
+  record r;
+  r.version = "0.1.0";
+  r.commit = "0123456789ab";
+  r.started = fmt::format("2026-{:02}-{:02}T{:02}:{:02}:00Z", 1 + run / 60 / 24 / 28 % 12,
+                          1 + run / 60 / 24 % 28, run / 60 % 24, run % 60);
+  r.seed = static_cast<std::uint64_t>(run);
+  const int stack = run % 4;
+  r.stack = {{"keys", {{"cublas", fmt::format("13.{}.0", stack)}, {"driver", "580.159.04"}}},
+             {"gpu", {{"name", "NVIDIA H200"}}}};
+  r.complete = true;
+  r.ended = r.started;
+  r.exit_code = 0;
+  for (int i = 0; i < arms; ++i) {
+    const int number = i / 10;
+    if (i % 10 == 0)
+      r.cases.push_back({.name = fmt::format("family{}.case{}", number % 12, number), .arms = {}});
+    arm_result a;
+    a.name = fmt::format("arm_{}", i % 10);
+    a.summary = "an arm of a benchmark";
+    a.kind = i % 10 == 0 ? arm_kind::control : i % 3 == 0 ? arm_kind::remedy : arm_kind::fault;
+    const bool races = i % 10 == 9, flakes = i % 50 == 1 && run % 17 == 0, changes = i % 20 == 2 && stack > 1;
+    if (races) a.races = "made up";
+    for (int trial = 0; trial < (races ? 5 : 1); ++trial) {
+      observation o;
+      o.ended = outcome::completed;
+      o.exit_code = 0;
+      o.milliseconds = 100 + run % 7;
+      const bool other = flakes || changes || (races && (trial + run) % 3 == 0);
+      const char* failure = other ? "CUBLAS_STATUS_INTERNAL_ERROR" : "CUBLAS_STATUS_ALLOC_FAILED";
+      o.calls.push_back(
+          call("cublasCreate", a.kind == arm_kind::control ? "CUBLAS_STATUS_SUCCESS" : failure));
+      if (a.kind == arm_kind::remedy) {
+        o.applied = "free memory";
+        o.calls.push_back(call("cublasCreate", "CUBLAS_STATUS_SUCCESS", true));
+        o.calls.push_back(call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true));
+        o.calls.back().what.numbers = numbers_found::right;
+      }
+      o.context = "usable";
+      o.memory = {{"before", 149437546496, 150109880320}};
+      a.trials.push_back(std::move(o));
+    }
+    r.cases.back().arms.push_back(std::move(a));
+  }
+  return record_text(r);
+}
+
+bool within(const char* what, double value, const char* unit, double bar) {
+  fmt::print("{}: {:.2f} {}; the bar is {} {}: {}\n", what, value, unit, bar, unit,
+             value <= bar ? "met" : "MISSED");
+  return value <= bar;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int runs = argc > 1 ? std::atoi(argv[1]) : 1000, arms = argc > 2 ? std::atoi(argv[2]) : 1000;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("cufault-history-cost-{}", getpid());
+  fs::create_directories(folder);
+  const fs::path file = folder / "history.db";
+  bool good = true;
+
+  std::vector<double> adds;
+  double add_cpu = 0;  // of the last one
+  double reading = 0;
+  for (int run = 0; run < runs; ++run) {
+    const std::string text = record_of(run, arms);
+    const auto begun = clock_type::now();
+    const double cpu = cpu_seconds();
+    const record r = record_from("run.jsonl", text);
+    reading += seconds_since(begun);
+    history(file, history::access::add).add(r);
+    adds.push_back(seconds_since(begun));
+    add_cpu = cpu_seconds() - cpu;
+  }
+  // The last ones: the file only grows.
+  const double slowest = *std::max_element(adds.end() - std::min<std::ptrdiff_t>(50, runs), adds.end());
+  std::sort(adds.begin(), adds.end());
+  fmt::print(
+      "{} runs of {} arms; {:.1f} MB in the file; add: median {:.3f} s, {:.3f} s of each to read the "
+      "record; the last {:.3f} s of CPU time\n",
+      runs, arms, static_cast<double>(fs::file_size(file)) / 1e6, adds[adds.size() / 2], reading / runs,
+      add_cpu);
+  good &= within("add, the slowest of the last 50", slowest, "s", 1);
+
+  const auto show = [&](const char* what, const std::vector<std::string>& patterns) {
+    const auto begun = clock_type::now();
+    const double cpu = cpu_seconds();
+    std::ostringstream out;
+    print_history(out, history(file, history::access::read).view(patterns), table_style::text,
+                  patterns.empty() ? history_extent::overview : history_extent::details);
+    const double took = seconds_since(begun);
+    fmt::print("{}: {:.2f} s of CPU time\n", what, cpu_seconds() - cpu);
+    good &= within(what, took, "s", 1);
+  };
+  show("show, all arms", {});
+  show("show, one arm", {"family0.case0/arm_9"});
+
+  double model = 0, model_cpu = 0;
+  {
+    const double before = peak_megabytes();
+    merging all;
+    for (int run = 0; run < runs; ++run) {
+      const std::string text = record_of(run, arms);
+      const auto begun = clock_type::now();
+      const double cpu = cpu_seconds();
+      all.add(fmt::format("run{}", run), record_from("run.jsonl", text));
+      model += seconds_since(begun);
+      model_cpu += cpu_seconds() - cpu;
+    }
+    const auto begun = clock_type::now();
+    std::ostringstream out;
+    print_merged(out, all.result(), table_style::markdown);
+    model += seconds_since(begun);
+    fmt::print("report model: {:.1f} s of CPU time in its records; peak memory before it {:.0f} MB\n",
+               model_cpu, before);
+  }
+  good &= within("report model over all records, read anew", model, "s", 10);
+  good &= within("peak memory", peak_megabytes(), "MB", 500);
+  fs::remove_all(folder);
+  return good ? 0 : 1;
+}

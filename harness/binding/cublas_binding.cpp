@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/binding/cublas_binding.hpp"
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <fmt/format.h>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+extern "C" {
+extern void* cufault_slots[];  // defined in assembler
+[[noreturn]] void cufault_missing(int index);
+}
+
+namespace cufault {
+namespace {
+
+enum class library { cublas, cublaslt };
+
+struct bound_function {
+  const char* name;
+  library from;
+};
+
+// A plain array: deducing a std::array of this many elements is more than some compilers will do.
+constexpr bound_function function_list[] = {
+#define CUFAULT_FUNCTION(name, from) bound_function{#name, library::from},
+#include "cublas_functions.inc"
+#undef CUFAULT_FUNCTION
+};
+constexpr std::span functions{function_list};
+
+bound_paths bound;  // one pair at a time, as the slots
+
+/// The loader itself refused, or found another library than it should be.
+class loader_error : public binding_error {
+ public:
+  using binding_error::binding_error;
+};
+
+std::string loader_words() {
+  const char* words = dlerror();
+  return words != nullptr ? words : "no reason given";
+}
+
+/// Libraries in a folder whose name is STEM.MAJOR, newest major first.
+std::vector<fs::path> versions_in(const fs::path& folder, const std::string& stem) {
+  std::vector<std::pair<int, fs::path>> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(stem + ".")) continue;
+    const std::string major = name.substr(stem.size() + 1);
+    if (!major.empty() && major.size() < 4 &&
+        std::all_of(major.begin(), major.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+      found.emplace_back(std::stoi(major), entry.path());
+    }
+  }
+  std::sort(found.rbegin(), found.rend());
+  std::vector<fs::path> paths;
+  paths.reserve(found.size());
+  for (auto& [major, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+/// The file to load for what the user named.
+std::string resolve(const fs::path& named, const std::string& stem) {
+  if (named.empty()) return fmt::format("{}.{}", stem, CUBLAS_VER_MAJOR);
+  if (!fs::is_directory(named)) {
+    if (!fs::exists(named))
+      throw binding_error(
+          fmt::format("{}: no such file or folder; give a {} or its folder", named.string(), stem));
+    return fs::absolute(named);
+  }
+  const auto found = versions_in(named, stem);
+  if (found.empty()) throw binding_error(fmt::format("{}: no {}.N in this folder", named.string(), stem));
+  return fs::absolute(found.front());
+}
+
+struct close_library {
+  void operator()(void* handle) const { dlclose(handle); }
+};
+using loaded = std::unique_ptr<void, close_library>;
+
+loaded load(const std::string& file, const char* proof, int when) {
+  loaded handle(dlopen(file.c_str(), when | RTLD_LOCAL));
+  if (!handle) throw loader_error(fmt::format("cannot load {}: {}", file, loader_words()));
+  if (dlsym(handle.get(), proof) == nullptr)
+    throw loader_error(fmt::format("{} is not the library it should be: {}", file, loader_words()));
+  return handle;
+}
+
+fs::path origin(void* symbol) {
+  Dl_info info{};
+  if (symbol == nullptr || dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code failed;
+  fs::path real = fs::canonical(info.dli_fname, failed);
+  return failed ? fs::path(info.dli_fname) : real;
+}
+
+/// `when`: RTLD_NOW or RTLD_LAZY.
+void bind(const cublas_paths& paths, int when) {
+  static const std::vector<void*> unbound(cufault_slots, cufault_slots + functions.size());
+
+  const cublas_paths files = files_of(paths);
+  loaded lt = files.cublaslt.empty() ? nullptr : load(files.cublaslt, "cublasLtCreate", when);
+  loaded cublas = load(files.cublas, "cublasCreate_v2", when);
+  // Bound for as long as the process lives: nobody knows what still runs in them at its end.
+  void* cublas_handle = cublas.release();
+  void* lt_handle = lt ? lt.release() : cublas_handle;  // or whatever cuBLAS brought along
+
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    void* found = dlsym(functions[i].from == library::cublas ? cublas_handle : lt_handle, functions[i].name);
+    cufault_slots[i] = found != nullptr ? found : unbound[i];
+  }
+  bound = {origin(dlsym(cublas_handle, "cublasCreate_v2")), origin(dlsym(lt_handle, "cublasLtCreate")),
+           origin(dlsym(cublas_handle, "cublasLtCreate"))};
+}
+
+}  // namespace
+
+cublas_paths files_of(const cublas_paths& named) {
+  const std::string stem = "libcublas.so", lt_stem = "libcublasLt.so";
+  cublas_paths files{resolve(named.cublas, stem), {}};
+  if (!named.cublaslt.empty() || named.cublas.empty()) {
+    files.cublaslt = resolve(named.cublaslt, lt_stem);
+  } else if (const std::string name = files.cublas.filename(); name.starts_with(stem)) {
+    const fs::path sibling = files.cublas.parent_path() / (lt_stem + name.substr(stem.size()));
+    if (fs::exists(sibling)) files.cublaslt = sibling;
+  }
+  return files;
+}
+
+void bind_cublas(const cublas_paths& paths) {
+  bind(paths, RTLD_NOW);
+}
+
+load_result load_cublas(const cublas_paths& paths, bool lazily) {
+  try {
+    bind(paths, lazily ? RTLD_LAZY : RTLD_NOW);
+    return {};
+  } catch (const loader_error& refused) {
+    return {refused.what()};
+  }
+}
+
+bound_paths bound_cublas() {
+  return bound;
+}
+
+}  // namespace cufault
+
+extern "C" void cufault_missing(int index) {
+  const auto& function = cufault::functions[static_cast<std::size_t>(index)];
+  const auto& path =
+      function.from == cufault::library::cublas ? cufault::bound.cublas : cufault::bound.cublaslt;
+  if (path.empty())
+    throw cufault::missing_symbol(fmt::format("{} was called before a cuBLAS was bound", function.name));
+  throw cufault::missing_symbol(
+      fmt::format("{} has no {}: it is older or newer than this case needs", path.string(), function.name));
+}

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// bless: files what a record shows, and expects it from now on.
+#include "harness/cli/cli.hpp"
+#include "harness/model/case.hpp"
+#include "reports/judge/judge.hpp"
+#include "reports/model/expectation.hpp"
+#include "reports/model/record.hpp"
+#include "reports/printers/atlas.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+/// What an arm's signature can depend on that tends to change it: the library's major version always, the
+/// GPU's architecture where the arm needs a GPU, the second pair's version where it takes one. Anything narrower is for a person to say with --when, once a
+/// difference was seen.
+conditions usual_conditions(const stack_keys& stack, const arm* here) {
+  conditions when;
+  const bool on_gpu = here == nullptr || here->needs == need::gpu;
+  if (const auto other = stack.find("other_cublas");
+      here != nullptr && here->other_cublas && other != stack.end())
+    when.by_key["other_cublas"] = other->second;
+  if (const auto cublas = stack.find("cublas"); cublas != stack.end()) {
+    const int major = std::atoi(cublas->second.c_str());
+    when.by_key["cublas"] = fmt::format(">={} <{}", major, major + 1);
+  }
+  if (const auto capability = stack.find("compute_capability"); on_gpu && capability != stack.end()) {
+    when.by_key["compute_capability"] = capability->second;
+  }
+  return when;
+}
+
+const arm* find_arm(const std::string& case_name, const std::string& arm_name) {
+  for (const failure_case& c : all_cases()) {
+    if (c.name != case_name) continue;
+    for (const arm& a : c.arms) {
+      if (a.name == arm_name) return &a;
+    }
+  }
+  return nullptr;
+}
+
+record to_bless(const fs::path& file) {
+  record r = load_record(file);
+  if (!r.complete)
+    throw usage_error(file.string() + " is of a run that did not come to its end; run it again");
+  if (r.dirty)
+    throw usage_error(
+        file.string() +
+        " was made by a cufault that differs from every commit; commit the case, build, run it again");
+  if (!keys_of(r).contains("cublas"))
+    throw usage_error(file.string() + " does not say which cuBLAS it was made on");
+  return r;
+}
+
+/// A second pair may be given or not: only arms that say so take it.
+stack_keys without_second_pair(stack_keys keys) {
+  keys.erase("other_cublas");
+  return keys;
+}
+
+/// Further records of the same stack, whose trials count for arms that race.
+std::vector<record> further_records(const bless_arguments& arguments, const stack_keys& stack) {
+  std::vector<record> others;
+  for (const fs::path& file : arguments.with) {
+    const bool twice = fs::equivalent(file, arguments.record) ||
+                       std::count_if(arguments.with.begin(), arguments.with.end(),
+                                     [&](const fs::path& other) { return fs::equivalent(file, other); }) > 1;
+    if (twice) throw usage_error(file.string() + " is named twice; its trials count once");
+    others.push_back(to_bless(file));
+    const auto here = without_second_pair(stack), there = without_second_pair(keys_of(others.back()));
+    for (const auto& [key, value] : here) {
+      const auto other = there.find(key);
+      if (other == there.end() || other->second != value)
+        throw usage_error(fmt::format(
+            "{} is of another stack than {}: {} is {}, not {}; give records of one stack", file.string(),
+            arguments.record.string(), key, other == there.end() ? "unknown" : other->second, value));
+    }
+  }
+  return others;
+}
+
+/// Adds the trials of the same arm. Returns whether there were any.
+bool add_trials(arm_result& to, const std::string& case_name, const std::vector<record>& others) {
+  const std::size_t before = to.trials.size();
+  for (const record& r : others)
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms) {
+        if (c.name != case_name || a.name != to.name || !observed(a)) continue;
+        to.trials.insert(to.trials.end(), a.trials.begin(), a.trials.end());
+        to.runs.insert(to.runs.end(), a.runs.begin(), a.runs.end());
+      }
+  return to.trials.size() > before;
+}
+
+conditions further_conditions(const bless_arguments& arguments, const stack_keys& stack) {
+  nlohmann::json said = nlohmann::json::object();
+  for (const std::string& text : arguments.when) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw usage_error("--when takes KEY=COMPARISONS, as in --when 'driver=>=580 <581'");
+    said[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  conditions extra = conditions::parse(json_cursor(parse_json("--when", said.dump())));
+  if (!extra.hold(stack))
+    throw usage_error(fmt::format("--when {} does not hold on the stack of {} itself", extra.text(),
+                                  arguments.record.string()));
+  return extra;
+}
+
+/// Expectations that point to what is replaced, and say another thing: they no longer have this stack.
+void drop_stack(expectation_set& expected, const expectation& now) {
+  for (expectation e : expected.all()) {
+    if (e.case_name != now.case_name || e.arm != now.arm || e.digest == now.digest) continue;
+    if (e.when.by_key == now.when.by_key) continue;  // replaced as a whole
+    if (std::erase(e.stacks, now.stacks.front()) > 0) expected.put(std::move(e));
+  }
+}
+
+}  // namespace
+
+int bless(const bless_arguments& arguments) {
+  record r = to_bless(arguments.record);
+  const stack_keys stack = keys_of(r);
+  const std::string folder = stack_folder(r.stack);
+  const fs::path recorded = recorded_beside(arguments.expectations);
+  const std::vector<record> others = further_records(arguments, stack);
+  const conditions extra = further_conditions(arguments, stack);
+  expectation_set expected = expectation_set::load(arguments.expectations, recorded);
+
+  const auto asked = [&](const std::string& name) {
+    return arguments.names.empty() ||
+           std::find(arguments.names.begin(), arguments.names.end(), name) != arguments.names.end();
+  };
+  for (const std::string& name : arguments.names) {
+    const bool met =
+        std::any_of(r.cases.begin(), r.cases.end(), [&](const case_result& c) { return c.name == name; });
+    if (!met) throw usage_error(fmt::format("{} has no case {}", arguments.record.string(), name));
+  }
+  int known = 0, left = 0;
+  std::string report;
+  record to_file = r;
+  to_file.cases.clear();
+  std::vector<expectation> blessed;
+  for (case_result& c : r.cases) {
+    if (!asked(c.name)) continue;
+    std::set<std::string> with_more;
+    for (arm_result& a : c.arms)
+      if (!a.races.empty() && add_trials(a, c.name, others)) with_more.insert(a.name);
+    judge(c, expected, stack);
+    for (const arm_result& a : c.arms) {
+      if (a.judged == verdict::unresolved || a.judged == verdict::not_provoked) {
+        report += fmt::format("left out: {} / {}: {}: {}\n", c.name, a.name, to_string(a.judged), a.why);
+        ++left;
+        continue;
+      }
+      if (std::any_of(a.trials.begin(), a.trials.end(), is_part)) {
+        report +=
+            fmt::format("left out: {} / {}: only part of its sweep; bless a whole one\n", c.name, a.name);
+        ++left;
+        continue;
+      }
+      if (extra.by_key.empty() && !with_more.contains(a.name) && as_expected(a.judged)) {
+        ++known;
+        continue;
+      }
+      auto when = usual_conditions(stack, find_arm(c.name, a.name));
+      for (const auto& [key, comparisons] : extra.by_key) when.by_key[key] = comparisons;
+      expectation e = expectation_of(c.name, a);
+      e.when = std::move(when);
+      e.stacks = {folder};
+      report += fmt::format("blessed: {} / {} when {}: {}\n", c.name, a.name, e.when.text(), describe(a));
+      drop_stack(expected, e);
+      expected.put(e);
+      static_cast<void>(expected.find(c.name, a.name, stack));  // throws on a tie, before anything is written
+      blessed.push_back(std::move(e));
+      case_in(to_file.cases, c.name).arms.push_back(a);
+    }
+  }
+  if (!blessed.empty()) {
+    file_in_stack(recorded, to_file);
+    expected.save(arguments.expectations);
+  }
+  fmt::print("{}{} blessed, {} already expected, {} left out; filed in {} and {}\n", report, blessed.size(),
+             known, left, (recorded / folder).string(), arguments.expectations.string());
+  return exit_gate;  // so that no job can bless by accident
+}
+
+}  // namespace cufault

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/model/properties.hpp"
+#include "harness/model/target.hpp"
+#include "harness/run/stack.hpp"
+#include "reports/model/record.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// What was asked for cannot be done. what() is the one line that the user reads; the exit code goes with it.
+class usage_error : public std::runtime_error {
+ public:
+  explicit usage_error(const std::string& line, int code = 2) : std::runtime_error(line), exit_code(code) {}
+  int exit_code;
+};
+
+/// Exit codes beside those of exit_code() in reports/judge/judge.hpp.
+inline constexpr int exit_gate = 1, exit_unresolved = 2, exit_no_answer = 4, exit_skipped = 77,
+                     exit_interrupted = 130;
+
+/// Arms side by side, where nothing else is asked for: more processes than that only wait for the driver.
+int default_jobs();
+
+struct run_arguments {
+  std::vector<std::string> names;  ///< cases, families, or CASE/ARM, where * is anything; all cases if empty
+  run_mode mode = run_mode::observe;
+  std::filesystem::path records = "records", expectations;
+  target where;
+  std::vector<int> devices;  ///< to run on side by side; empty: the first, or all of them
+  bool all_devices = false;
+  int jobs = default_jobs();                    ///< arms side by side
+  bool verbose = false;                         ///< tell of every arm
+  bool separate = false;                        ///< every trial in a process of its own
+  bool json = false;                            ///< the summary as JSON
+  std::filesystem::path junit, ctrf, markdown;  ///< where to write the run, too; empty: nowhere
+  std::optional<std::uint64_t> seed;
+  test_tier tier = test_tier::full;  ///< only what it has, and what is named itself
+  std::pair<int, int> part{1, 1};    ///< only the first-th of so many parts of each case; controls are in all
+  bool shuffle = false;              ///< cases, and arms within each, in an order drawn from the seed
+  int wait_seconds = 10;
+  int not_provoked_budget = 0;
+  std::vector<std::string> argv;  ///< for the record
+};
+
+struct sweep_arguments {
+  run_arguments run;  ///< `names` are operations: "sgemm", "cublasCreate", "cublas_create/first"
+  bool thin = false, grouped = false;
+  std::pair<int, int> shard{1, 1};
+  std::string row;  ///< "libcublas:cuMemAlloc_v2:3=OUT_OF_MEMORY"
+};
+
+struct bless_arguments {
+  std::filesystem::path record, expectations;
+  std::vector<std::string> names, when;     ///< when: "KEY=COMPARISONS"
+  std::vector<std::filesystem::path> with;  ///< further records, for the rates of arms that race
+};
+
+struct explain_arguments {
+  std::vector<std::string> words;  ///< a message, or files; none, or "-": standard input
+  std::vector<std::filesystem::path> records;
+  bool json = false;
+};
+
+struct gate_arguments {
+  std::vector<std::filesystem::path> baseline, candidate;  ///< each of one stack
+  std::filesystem::path allow;                             ///< empty: nothing is allowed
+  int at_least = 1;                                        ///< cases that must have been executed
+  std::string date;                                        ///< empty: today
+  bool json = false, markdown = false;
+  bool names = false;  ///< of arms only their names
+};
+
+struct history_arguments {
+  bool adds = false;
+  std::filesystem::path file;
+  std::vector<std::filesystem::path> records;  ///< to add
+  std::vector<std::string> arms;  ///< to show: "CASE/ARM", where * is anything; all where it is empty
+  bool json = false, markdown = false;
+};
+
+struct matrix_arguments {
+  std::vector<std::filesystem::path> records;
+  std::string fault, operation, remedy, stack;  ///< as matrix_filter; empty: all
+  std::vector<std::string> by;                  ///< keys of stacks: only what differs between them
+  std::string format = "text";                  ///< or "markdown", "csv", "json"
+};
+
+struct inject_arguments {
+  std::filesystem::path rules, log;
+  std::vector<std::string> fail;     ///< "cuMemAlloc_v2:3=OUT_OF_MEMORY"
+  bool lenient = false;              ///< the command runs although a rule is wrong
+  std::uint64_t require = 0;         ///< rules act so often at least
+  std::vector<std::string> command;  ///< never empty
+};
+
+int run_cases(const run_arguments& arguments);
+int sweep_operations(const sweep_arguments& arguments);
+int show_stack(const target& where, bool json);
+/// CASE, or FAMILY.
+bool names_case(const std::string& name, const failure_case& c);
+/// Throws usage_error for a name of nothing. `names`: empty for all.
+int list_cases(const std::vector<std::string>& names, bool json);
+int bless(const bless_arguments& arguments);
+int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
+int show_record(const std::filesystem::path& file, const std::vector<std::string>& names, bool markdown);
+int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
+int run_gate(const gate_arguments& arguments);
+int merge_records(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
+int add_to_history(const history_arguments& arguments);
+int show_history(const history_arguments& arguments);
+int show_counterparts(const std::vector<std::filesystem::path>& records, bool markdown);
+int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
+int show_matrix(const matrix_arguments& arguments);
+int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
+int explain_logs(const explain_arguments& arguments);
+int inject(const inject_arguments& arguments);               ///< becomes the command
+std::string inject_help();                                   ///< what rules can hold
+int trace_command(const std::vector<std::string>& command);  ///< returns its exit code
+/// The file by which a floor knows of the preflight before it.
+std::filesystem::path preflight_stamp(const std::filesystem::path& records);
+int preflight(const target& where, const std::filesystem::path& records);
+int check_floor(const std::filesystem::path& records, int at_least);
+
+/// Where this program lies, and its data: in the source tree, or beside an installed program.
+std::filesystem::path own_path();
+std::filesystem::path default_expectations();
+std::filesystem::path default_recorded();
+/// The records that the expectations in a folder point to: `recorded` beside it.
+std::filesystem::path recorded_beside(const std::filesystem::path& expectations);
+std::filesystem::path claims_file();
+std::filesystem::path failures_file();
+std::filesystem::path explain_folder();
+
+/// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself.
+std::vector<record> load_judged(const std::vector<std::filesystem::path>& named);
+
+/// True if CUFAULT_REQUIRE_GPU is set to 1: no GPU is then a failure.
+bool gpu_required();
+
+// What only a build with CUDA can do; without, each says so (harness/cli/gpu_commands_absent.cpp).
+struct trial_arguments {
+  std::string case_name, arm;
+  std::optional<std::int64_t> level;
+  std::uint64_t seed = 0;
+  int stage = 0;
+  target where;
+};
+int serve_trial(const trial_arguments& arguments);
+int serve_shared_trials(const target& where, bool gpu);
+int serve_other_process(int device, std::uint64_t leave_free);
+int serve_probe(const target& where);
+inline constexpr const char* build_it_with_cuda =
+    "this cufault was built without CUDA and has no cases; build it with a toolkit: ci/suite --cuda";
+
+}  // namespace cufault

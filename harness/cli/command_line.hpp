@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/cli/cli.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+
+inline constexpr const char* codes_of_reading = "Exit codes: 0; 2 bad input.";
+
+/// The commands, and what the one that was asked for does.
+struct command_line {
+  command_line(const char* about, std::vector<std::string> said)
+      : app(about, "cufault"), words(std::move(said)) {
+    app.require_subcommand(1);
+  }
+
+  CLI::App* command(const char* name, const char* what, const std::string& codes,
+                    std::function<int()> action) {
+    CLI::App* c = app.add_subcommand(name, what);
+    c->footer(codes);
+    c->preparse_callback([this, c](std::size_t) { take_variables(*c); });
+    c->parse_complete_callback([this, action = std::move(action)] { chosen = action; });
+    return c;
+  }
+
+  CLI::App app;
+  std::vector<std::string> words;   ///< all that was said
+  std::vector<std::string> behind;  ///< the command that inject and trace run
+  std::function<int()> chosen;
+
+ private:
+  /// An option that is not given is what its variable says. Of CLI11, some versions take no notice of a wrong
+  /// value, and others read the variables of every command.
+  void take_variables(CLI::App& command) const {
+    const auto asks_for_help = [](const std::string& word) { return word == "-h" || word == "--help"; };
+    if (std::any_of(words.begin(), words.end(), asks_for_help)) return;
+    for (CLI::Option* const o : command.get_options()) {
+      const char* value = o->get_envname().empty() ? nullptr : std::getenv(o->get_envname().c_str());
+      const bool given = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+        return word == o->get_name() || word.starts_with(o->get_name() + "=");
+      });
+      if (value == nullptr || *value == '\0' || given) continue;
+      try {
+        o->add_result(value);
+        o->run_callback();
+      } catch (const CLI::ParseError& e) {
+        throw usage_error(fmt::format("{}: {}", o->get_envname(), e.what()));
+      }
+    }
+  }
+};
+
+/// What a command that reads records was given.
+struct to_read {
+  std::vector<std::filesystem::path> records;
+  bool json = false, markdown = false;
+  [[nodiscard]] std::vector<std::filesystem::path> records_or_own() const {
+    return records.empty() ? std::vector{default_recorded()} : records;
+  }
+};
+
+inline void add_to_read(CLI::App* command, to_read& given) {
+  command
+      ->add_option("RECORD", given.records,
+                   "records or folders of records (default: those that come with cufault)")
+      ->check(CLI::ExistingPath);
+}
+
+inline void add_markdown(CLI::App* command, bool& markdown) {
+  command->add_flag("--markdown", markdown, "as Markdown");
+}
+
+inline std::string not_empty(const std::string& text) {
+  return text.find_first_not_of(' ') == std::string::npos ? "is empty" : "";
+}
+
+/// The commands that compare records: diff, gate, merge, history (harness/cli/compare_commands.cpp).
+void add_compare_commands(command_line& line);
+
+}  // namespace cufault

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The commands that compare records: diff, gate, merge, history.
+#include "harness/cli/cli.hpp"
+#include "reports/history/history.hpp"
+#include "reports/judge/gate.hpp"
+#include "reports/judge/merge.hpp"
+#include "reports/printers/comparison.hpp"
+#include "reports/printers/history.hpp"
+#include "reports/printers/merge.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <iostream>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+table_style style(bool markdown) {
+  return markdown ? table_style::markdown : table_style::text;
+}
+
+/// Says what could not be read, in one line each, and keeps it.
+class unread_files {
+ public:
+  std::function<void(const std::string&)> take() {
+    return [this](const std::string& why) {
+      lines.push_back(cell(why, table_style::text));
+      fmt::print(std::cerr, "cufault: {}\n", lines.back());
+    };
+  }
+  std::vector<std::string> lines;
+};
+
+/// Names are of paths: what is the same in all is left out, up to the last slash.
+void drop_common_folder(std::vector<merged_member>& members) {
+  if (members.size() < 2) return;
+  std::string common = members.front().name;
+  for (const auto& m : members)
+    common.resize(static_cast<std::size_t>(
+        std::mismatch(common.begin(), common.end(), m.name.begin(), m.name.end()).first - common.begin()));
+  const auto slash = common.rfind('/');
+  if (slash == std::string::npos) return;
+  for (auto& m : members) m.name.erase(0, slash + 1);
+}
+
+/// Records of one stack as one.
+record load_side(const std::vector<fs::path>& named, const char* option, unread_files& unread) {
+  std::optional<record> all;
+  std::set<std::string> stacks;
+  each_record(
+      named,
+      [&](const fs::path&, record r) {
+        stacks.insert(stack_label(r));
+        if (!all) {
+          all = std::move(r);
+          return;
+        }
+        for (case_result& c : r.cases)
+          for (arm_result& arm : c.arms) merge(case_in(all->cases, c.name), std::move(arm));
+      },
+      unread.take());
+  if (stacks.size() > 1)
+    throw usage_error(cell(fmt::format("{}: records of {} stacks ({}); name those of one", option,
+                                       stacks.size(), fmt::join(stacks, "; ")),
+                           table_style::text));
+  if (!all && unread.lines.empty()) throw usage_error(fmt::format("{}: there is no record in it", option));
+  return all ? *std::move(all) : record{};
+}
+
+}  // namespace
+
+int show_differences(const std::vector<fs::path>& files, bool by_stack, bool markdown) {
+  std::vector<record> loaded;
+  for (const fs::path& file : files) loaded.push_back(load_record(file));
+  int differing = 0;
+  if (by_stack) {
+    const auto stacks = merged_by_stack(loaded);
+    if (stacks.size() < 2)
+      throw usage_error(
+          "diff --by-stack: all these records are of one stack; leave --by-stack out to compare them");
+    differing = print_differences(std::cout, stacks, style(markdown), missing_arms::counted);
+  } else {
+    differing = print_differences(std::cout, loaded, style(markdown));
+  }
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    const auto& cases = loaded[i].cases;
+    const bool shows_something = std::any_of(cases.begin(), cases.end(), [](const case_result& c) {
+      return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) { return observed(a); });
+    });
+    if (!shows_something)
+      throw usage_error(fmt::format("{} shows no arm that could be compared", files[i].string()));
+  }
+  return differing == 0 ? 0 : exit_gate;
+}
+
+int run_gate(const gate_arguments& arguments) {
+  unread_files unread;
+  gate_terms terms{.at_least = static_cast<std::size_t>(arguments.at_least)};
+  terms.today =
+      arguments.date.empty() ? fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))) : arguments.date;
+  if (!arguments.allow.empty()) terms.allowances = load_allowances(arguments.allow);
+  record baseline = load_side(arguments.baseline, "--baseline", unread);
+  record candidate = load_side(arguments.candidate, "--candidate", unread);
+  gate_report report = compare(std::move(baseline), std::move(candidate), terms);
+  report.unread = unread.lines;
+  if (arguments.json)
+    std::cout << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  else
+    print_gate(std::cout, report, style(arguments.markdown),
+               arguments.names ? gate_extent::names : gate_extent::reasons);
+  return exit_code(report);
+}
+
+int merge_records(const std::vector<fs::path>& records, bool json, bool markdown) {
+  unread_files unread;
+  merging all;
+  each_record(
+      records,
+      [&](const fs::path& file, const record& r) {
+        const std::string name =
+            (file.extension() == ".jsonl" ? fs::path(file).replace_extension() : file).string();
+        if (!all.add(name, r))
+          fmt::print(std::cerr, "cufault: {}: this run is there already, and counts once\n",
+                     cell(file.string(), table_style::text));
+      },
+      unread.take());
+  merged_records merged = all.result();
+  drop_common_folder(merged.members);
+  if (json)
+    std::cout << to_json(merged).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  else
+    print_merged(std::cout, merged, style(markdown));
+  return unread.lines.empty() ? exit_code(merged) : exit_unresolved;
+}
+
+int add_to_history(const history_arguments& arguments) {
+  unread_files unread;
+  history kept(arguments.file, history::access::add);
+  history::added total;
+  each_record(
+      arguments.records,
+      [&](const fs::path& file, const record& r) {
+        try {
+          const auto more = kept.add(r);
+          total.runs += more.runs;
+          total.arms += more.arms;
+          total.known += more.known;
+        } catch (const input_error& e) {
+          throw input_error(fmt::format("{}: {}", file.string(), e.what()));
+        }
+      },
+      unread.take());
+  fmt::print(std::cout, "{}: added {} in {}; {} already there\n", arguments.file.string(),
+             plural(total.arms, "arm"), plural(total.runs, "run"), total.known);
+  return unread.lines.empty() ? 0 : exit_unresolved;
+}
+
+int show_history(const history_arguments& arguments) {
+  history kept(arguments.file, history::access::read);
+  const history_view view = kept.view(arguments.arms);
+  if (!arguments.arms.empty() && view.arms.empty())
+    throw usage_error(
+        fmt::format("{} has no arm {}", arguments.file.string(), fmt::join(arguments.arms, " or ")));
+  if (arguments.json)
+    std::cout << to_json(view).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  else
+    print_history(std::cout, view, style(arguments.markdown),
+                  arguments.arms.empty() ? history_extent::overview : history_extent::details);
+  return 0;
+}
+
+}  // namespace cufault

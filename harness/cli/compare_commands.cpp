@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The commands that compare records: their options. What they do is in compare.cpp.
+#include "harness/cli/command_line.hpp"
+#include "reports/judge/gate.hpp"
+
+#include <limits>
+#include <memory>
+
+namespace cufault {
+namespace {
+
+void add_json(CLI::App* command, bool& json) {
+  command->add_flag("--json", json, "as JSON");
+}
+
+void add_diff(command_line& line) {
+  struct given : to_read {
+    bool by_stack = false;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* diff =
+      line.command("diff", "Arms that differ between records: signatures, compared measurements, rates",
+                   "Exit codes: 0 none differ; 1 some do; 2 bad input.",
+                   [said] { return show_differences(said->records, said->by_stack, said->markdown); });
+  diff->add_option("RECORD", said->records, "two records or more, the oldest first")
+      ->required()
+      ->expected(-2)  // at least
+      ->check(CLI::ExistingPath);
+  diff->add_flag("--by-stack", said->by_stack,
+                 "records of one stack are one column; arms that not every stack has are only counted");
+  add_markdown(diff, said->markdown);
+}
+
+void add_gate(command_line& line) {
+  const auto said = std::make_shared<gate_arguments>();
+  CLI::App* gate = line.command(
+      "gate", "Compares a candidate with a baseline, and fails on changes that are not allowed",
+      "Arms are joined by name. Fail: changed, gone, worsened, remedy_broken, absent. Shown only: new.\n"
+      "Exit codes: 0 passed; 1 a change that no allowance covers, or too few cases executed; 2 unresolved, "
+      "nothing to compare, or bad input.",
+      [said] { return run_gate(*said); });
+  const std::string what =
+      "a record, a folder of records, or the folder of a stack; several of one stack are one";
+  gate->add_option("--baseline", said->baseline, what)
+      ->required()
+      ->type_name("RECORD")
+      ->check(CLI::ExistingPath);
+  gate->add_option("--candidate", said->candidate, what)
+      ->required()
+      ->type_name("RECORD")
+      ->check(CLI::ExistingPath);
+  gate->add_option("--allow", said->allow,
+                   "JSON file of changes that may pass, each with a reason and an expiry date "
+                   "(reports/schemas/allowances.schema.json)")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  gate->add_option("--at-least", said->at_least, "cases of the candidate that must have been executed")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->envname("CUFAULT_FLOOR")
+      ->capture_default_str();
+  gate->add_option("--date", said->date, "the day by which allowances expire (default: today, UTC)")
+      ->type_name("YYYY-MM-DD")
+      ->check([](const std::string& text) { return is_date(text) ? "" : "expected a date: YYYY-MM-DD"; });
+  gate->add_flag("--names", said->names, "print only the names of arms");
+  add_json(gate, said->json);
+  add_markdown(gate, said->markdown);
+}
+
+void add_merge(command_line& line) {
+  const auto said = std::make_shared<to_read>();
+  CLI::App* merge = line.command(
+      "merge", "Records of several GPUs or hosts as one: who differs from the majority, and pooled rates",
+      "A record does not know its host: name files or folders by it.\n"
+      "Exit codes: 0 all agree; 1 there are outliers, or arms without a majority; 2 bad input.",
+      [said] { return merge_records(said->records, said->json, said->markdown); });
+  merge->add_option("RECORD", said->records, "records, folders of records, or folders of stacks")
+      ->required()
+      ->check(CLI::ExistingPath);
+  add_json(merge, said->json);
+  add_markdown(merge, said->markdown);
+}
+
+void add_history(command_line& line) {
+  const auto said = std::make_shared<history_arguments>();
+  CLI::App* history = line.command(
+      "history",
+      "Keeps the result of each arm in an SQLite file; shows since which stack it holds and how often it "
+      "flakes",
+      "What is kept: what each arm came to in each run. Flakes are runs that differ from most runs of their "
+      "stack.\n"
+      "Exit codes: 0; 2 bad input, or a file that is no history, is damaged, or was made by a newer cufault.",
+      [said] { return said->adds ? add_to_history(*said) : show_history(*said); });
+  history->require_subcommand(1);
+  CLI::App* add = history->add_subcommand("add", "Add records; records already present are skipped");
+  add->add_option("DB", said->file, "the history; made where there is none")->required()->type_name("FILE");
+  add->add_option("RECORD", said->records, "records, folders of records, or folders of stacks")
+      ->required()
+      ->check(CLI::ExistingPath);
+  add->callback([said] { said->adds = true; });
+  CLI::App* show =
+      history->add_subcommand("show", "Show arms that changed or flake, or all arms that match ARM");
+  show->add_option("DB", said->file, "the history")->required()->type_name("FILE");
+  show->add_option("ARM", said->arms, "CASE/ARM, where * is anything");
+  add_json(show, said->json);
+  add_markdown(show, said->markdown);
+}
+
+}  // namespace
+
+void add_compare_commands(command_line& line) {
+  add_diff(line);
+  add_gate(line);
+  add_merge(line);
+  add_history(line);
+}
+
+}  // namespace cufault

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Stands in for gpu_commands.cpp in a build without CUDA.
+#include "harness/cli/cli.hpp"
+#include "harness/system/process.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+namespace cufault {
+
+int serve_trial(const trial_arguments&) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int serve_shared_trials(const target&, bool) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int serve_other_process(int, std::uint64_t) {
+  throw usage_error(build_it_with_cuda);
+}
+
+std::string inject_help() {
+  return std::string(build_it_with_cuda) + "\n";
+}
+
+int inject(const inject_arguments&) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int trace_command(const std::vector<std::string>&) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int sweep_operations(const sweep_arguments&) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int serve_probe(const target&) {
+  const std::string text =
+      nlohmann::json{{"gpu", nullptr}, {"no_gpu", build_it_with_cuda}, {"error", ""}}.dump();
+  return write(report_fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
+}
+
+}  // namespace cufault

@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// inject and trace: another program under libcufault.so.
+#include "harness/cli/cli.hpp"
+#include "harness/injector/counts_reader.hpp"
+#include "harness/injector/rules.hpp"
+#include "harness/system/bundled_file.hpp"
+#include "harness/system/temporary_folder.hpp"
+#include "harness/system/unique_fd.hpp"
+#include "reports/base/json_input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+constexpr int exit_too_few = 3;
+constexpr int exit_not_executable = 126, exit_not_found = 127;  // as a shell's
+
+void put(const char* variable, const std::string& value) {
+  if (setenv(variable, value.c_str(), 1) != 0)
+    throw usage_error(fmt::format("{}: {}", variable, std::strerror(errno)));
+}
+
+std::string from_environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+/// Behind what is preloaded already: a profiler's library, say.
+void preload_injector(bool host) {
+  std::string preload = from_environment("LD_PRELOAD");
+  for (const char* name : {"libcufault.so", "libcufault_host.so"}) {
+    if (!host && std::string_view(name) == "libcufault_host.so") continue;
+    const fs::path library = bundled_file(name);
+    if (library.empty())
+      throw usage_error(
+          fmt::format("{} does not lie in lib/cufault beside this program; build or install it whole", name));
+    if (library.string().find_first_of(": ") != std::string::npos)
+      throw usage_error(fmt::format(
+          "{}: the loader takes no path with ':' or a space in LD_PRELOAD; install cufault elsewhere",
+          library.string()));
+    preload += (preload.empty() ? "" : ":") + library.string();
+  }
+  put("LD_PRELOAD", preload);
+}
+
+/// Becomes the command. Returns only where that fails.
+[[noreturn]] void become(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  std::cout.flush();
+  execvp(words[0], words.data());
+  throw usage_error(fmt::format("{}: {}", command.front(), std::strerror(errno)),
+                    errno == ENOENT ? exit_not_found : exit_not_executable);
+}
+
+/// Keeps back what would end this process without its folder being removed.
+sigset_t hold_back_signals() {
+  sigset_t held, before;
+  sigemptyset(&held);
+  sigaddset(&held, SIGTERM);
+  sigaddset(&held, SIGHUP);
+  sigprocmask(SIG_BLOCK, &held, &before);
+  return before;
+}
+
+volatile std::sig_atomic_t running = 0;  // for a signal's handler
+
+/// Runs it to its end, whatever the terminal sends to both; what is meant to end this process goes to it. `before`: the signals
+/// that were blocked before these were held back.
+struct command_end {
+  int exit_code;
+  int signal;  // that ended it; 0: none
+  [[nodiscard]] int as_of_a_shell() const { return signal != 0 ? 128 + signal : exit_code; }
+};
+command_end run_to_its_end(const std::vector<std::string>& command, const sigset_t& before) {
+  std::cout.flush();
+  const pid_t child = fork();
+  if (child < 0) throw usage_error(fmt::format("cannot fork: {}", std::strerror(errno)));
+  if (child == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    try {
+      become(command);
+    } catch (const usage_error& error) {
+      fmt::print(stderr, "cufault: {}\n", error.what());
+      _exit(error.exit_code);
+    }
+  }
+  for (const int sent : {SIGINT, SIGQUIT}) std::signal(sent, SIG_IGN);  // the command's to act upon
+  running = child;
+  for (const int sent : {SIGTERM, SIGHUP}) std::signal(sent, [](int signal) { kill(running, signal); });
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  for (const int sent : {SIGTERM, SIGHUP}) std::signal(sent, SIG_IGN);  // what is left is soon done
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+}
+
+struct trace {
+  struct allocations {
+    std::uint64_t count = 0, bytes = 0, largest = 0;
+  };
+  std::map<std::string, allocations> memory;           // by calling library
+  std::map<std::string, std::set<std::string>> asked;  // environment variables by library
+  std::set<std::string> unwrapped;
+  int lines = 0, unread = 0;  // of the log
+};
+
+/// Throws input_error, and then has taken nothing of it.
+void take(trace& seen, const json_cursor& line) {
+  const auto event = line.at("event").string();
+  if (event == "unwrapped") seen.unwrapped.insert(line.at("function").string());
+  if (event == "getenv") {
+    const auto variable = line.at("variable").string();
+    seen.asked[line.at("caller").string()].insert(variable);
+  }
+  if (event == "call" && line.has("bytes")) {
+    const auto bytes = line.at("bytes").unsigned_integer();
+    auto& of = seen.memory[line.at("caller").string()];
+    ++of.count;
+    of.bytes += bytes;
+    of.largest = std::max(of.largest, bytes);
+  }
+}
+
+trace trace_from(const fs::path& log) {
+  trace seen;
+  std::ifstream in(log);
+  for (std::string text; std::getline(in, text);) {
+    try {
+      take(seen, json_cursor{parse_json(log.string(), text, ++seen.lines)});
+    } catch (const input_error&) {
+      ++seen.unread;
+    }
+  }
+  return seen;
+}
+
+void print(const trace& seen, const injector::counted& counts, int signal) {
+  const auto heading = [](const char* words) { fmt::print(stderr, "\n{}\n", words); };
+  heading("driver calls, by the library that resolved the function");
+  if (signal != 0)
+    fmt::print(stderr, "  until signal {} ({}) ended the command\n", signal, strsignal(signal));
+  if (counts.programs == 0)
+    fmt::print(
+        stderr,
+        "  unknown: no program of the command loaded the injector; is it statically linked or setuid?\n");
+  else if (counts.calls.empty())
+    fmt::print(stderr, "  none: the command called no function of the driver\n");
+  for (const auto& [library, functions] : counts.calls) {
+    fmt::print(stderr, "  {}\n", library);
+    for (const auto& [function, calls] : functions) fmt::print(stderr, "    {:>12} {}\n", calls, function);
+  }
+  if (!seen.memory.empty()) {
+    heading("allocations asked of the driver, by calling library");
+    for (const auto& [library, of] : seen.memory)
+      fmt::print(stderr, "  {}: {} allocations, {} bytes, the largest {}\n", library, of.count, of.bytes,
+                 of.largest);
+  }
+  if (!seen.asked.empty()) {
+    heading("environment variables asked for, by library");
+    for (const auto& [library, variables] : seen.asked)
+      fmt::print(stderr, "  {}: {}\n", library, fmt::join(variables, " "));
+  }
+  if (!seen.unwrapped.empty()) {
+    heading("functions of the driver that nothing stood in front of");
+    fmt::print(stderr, "  {}\n", fmt::join(seen.unwrapped, " "));
+  }
+  if (counts.unread > 0)
+    fmt::print(stderr, "\n{} files of counts could not be read and count for nothing\n", counts.unread);
+  if (seen.unread > 0)
+    fmt::print(stderr, "\n{} of {} lines of the log could not be read and count for nothing\n", seen.unread,
+               seen.lines);
+}
+
+}  // namespace
+
+std::string inject_help() {
+  return injector::rules_help();
+}
+
+int inject(const inject_arguments& arguments) {
+  // Both or none: rules of the environment are not mixed with others.
+  if (!arguments.rules.empty() || !arguments.fail.empty()) {
+    put("CUFAULT_RULES", arguments.rules.empty() ? "" : fs::absolute(arguments.rules).string());
+    put("CUFAULT_FAIL", fmt::format("{}", fmt::join(arguments.fail, " ")));
+  }
+  bool host = false;
+  try {
+    host = injector::needs_host_library(
+        injector::rules_of(from_environment("CUFAULT_RULES"), from_environment("CUFAULT_FAIL")));
+  } catch (const input_error& error) {
+    if (!arguments.lenient) throw usage_error(error.what());
+  }
+  put("CUFAULT_STRICT", arguments.lenient ? "" : "1");
+  if (!arguments.log.empty()) {
+    // Inside of the command it would be too late to refuse.
+    const unique_fd log(
+        open(arguments.log.c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0666));
+    if (!log) throw usage_error(fmt::format("{}: {}", arguments.log.string(), std::strerror(errno)));
+    put("CUFAULT_LOG", fs::absolute(arguments.log).string());
+  }
+  preload_injector(host);
+  if (arguments.require == 0) become(arguments.command);
+
+  const sigset_t before = hold_back_signals();
+  const temporary_folder counts("cufault-inject-");
+  put("CUFAULT_COUNTS", counts.path().string());
+  const command_end end = run_to_its_end(arguments.command, before);
+  const injector::counted counted = injector::counted_in(counts.path());
+  if (counted.injections >= arguments.require) return end.as_of_a_shell();
+  fmt::print(stderr, "cufault: rules acted {} times, and {} were required{}; the command ended with {}\n",
+             counted.injections, arguments.require,
+             counted.programs == 0 ? " (no program of the command loaded the injector)" : "",
+             end.as_of_a_shell());
+  return exit_too_few;
+}
+
+int trace_command(const std::vector<std::string>& command) {
+  const sigset_t before = hold_back_signals();
+  const temporary_folder folder("cufault-trace-");
+  const fs::path log = folder.path() / "log";
+  put("CUFAULT_RULES",
+      R"({"rules": [{"function": "cuMem*Alloc*", "log": true}, {"function": "cuMemCreate", "log": true}], "log_environment": true})");
+  put("CUFAULT_FAIL", "");
+  put("CUFAULT_LOG", log.string());
+  const fs::path counts = folder.path() / "counts";
+  fs::create_directory(counts);
+  put("CUFAULT_COUNTS", counts.string());
+  preload_injector(true);
+  const command_end end = run_to_its_end(command, before);
+  print(trace_from(log), injector::counted_in(counts), end.signal);
+  return end.as_of_a_shell();
+}
+
+}  // namespace cufault

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/cli.hpp"
+#include "harness/model/case.hpp"
+#include "harness/model/properties.hpp"
+#include "reports/model/cell_name.hpp"
+#include "reports/model/failures.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <string>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+
+bool names_case(const std::string& name, const failure_case& c) {
+  return name == c.name || c.name.starts_with(name + ".");
+}
+
+int list_cases(const std::vector<std::string>& names, bool json) {
+  for (const std::string& name : names)
+    if (std::ranges::none_of(all_cases(), [&](const failure_case& c) { return names_case(name, c); }))
+      throw usage_error(fmt::format("no case or family is called {}; `cufault list` names them", name));
+  const auto legend = load_failures(failures_file());
+  nlohmann::json all = nlohmann::json::array();
+  for (const failure_case& c : all_cases()) {
+    if (!names.empty() && std::ranges::none_of(names, [&](const std::string& n) { return names_case(n, c); }))
+      continue;
+    const case_properties& p = properties_of(c);
+    nlohmann::json failures = nlohmann::json::array();
+    for (const std::string& id : c.failures) {
+      const auto known =
+          std::find_if(legend.begin(), legend.end(), [&](const field_failure& f) { return f.id == id; });
+      // No text: a case that is wrong must not keep the others from being listed. The self-tests refuse it.
+      failures.push_back({{"id", id}, {"text", known != legend.end() ? known->text : ""}});
+    }
+    nlohmann::json arms = nlohmann::json::array();
+    const bool of_matrix = c.name.starts_with(matrix_family) && names.empty();
+    for (const arm& a : c.arms) {
+      if (of_matrix && cell_named(a.name)) continue;  // thousands
+      arms.push_back({{"name", a.name},
+                      {"kind", to_string(a.kind)},
+                      {"summary", a.summary},
+                      {"claims", a.claims},
+                      {"tier", to_string(tier_of(c, a))},
+                      {"races", a.races},
+                      {"counterpart_of", a.counterpart_of},
+                      {"other_cublas", a.other_cublas},
+                      {"needs", a.needs == need::gpu ? "gpu" : "host"}});
+    }
+    all.push_back({{"name", c.name},
+                   {"summary", c.summary},
+                   {"failures", failures},
+                   {"tier", p.tier},
+                   {"needs", p.needs},
+                   {"memory", p.memory == memory_class::exclusive ? "exclusive" : "shared"},
+                   {"cells", std::ranges::count_if(
+                                 c.arms, [](const arm& a) { return cell_named(a.name).has_value(); })},
+                   {"arms", arms}});
+  }
+  if (json) {
+    std::cout << all.dump(2) << '\n';
+    return 0;
+  }
+  if (all.empty()) fmt::print(stderr, "cufault: {}\n", build_it_with_cuda);
+  for (const auto& c : all) {
+    fmt::print("{}  [{}, {}, {}]\n  {}\n", c["name"].get<std::string>(), c["tier"].get<std::string>(),
+               c["needs"].get<std::string>(), c["memory"].get<std::string>(),
+               c["summary"].get<std::string>());
+    for (const auto& f : c["failures"]) {
+      const auto text = f["text"].get<std::string>();
+      fmt::print("    {:<9} {}\n", f["id"].get<std::string>(),
+                 text.empty() ? "unknown: not in cases/failures.json" : "reported: " + text);
+    }
+    const std::string case_name = c["name"].get<std::string>();
+    if (names.empty() && case_name.starts_with(matrix_family)) {
+      fmt::print("    a control and {} cells: `cufault list {}` lists them\n", c["cells"].get<std::size_t>(),
+                 case_name);
+      continue;
+    }
+    for (const auto& a : c["arms"]) {
+      std::string claims;
+      for (const auto& id : a["claims"]) claims += " " + id.get<std::string>();
+      std::string marks;
+      if (const auto tier = a["tier"].get<std::string>(); tier == "named")
+        marks += " (only when named)";
+      else if (tier != "quick")
+        marks += " (" + tier + " tier)";
+      if (!a["races"].get<std::string>().empty()) marks += " (races)";
+      if (a["other_cublas"].get<bool>()) marks += " (second cuBLAS)";
+      fmt::print("    {:<9} {:<34} {}{}{}{}\n", a["kind"].get<std::string>(), a["name"].get<std::string>(),
+                 a["summary"].get<std::string>(), marks, claims.empty() ? "" : "  --", claims);
+    }
+  }
+  return 0;
+}
+
+}  // namespace cufault

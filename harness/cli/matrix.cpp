@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// `cufault matrix`: the cells of the matrix, read from records.
+#include "reports/printers/matrix.hpp"
+
+#include "harness/cli/cli.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <set>
+#include <string_view>
+
+namespace cufault {
+namespace {
+
+/// Of the terminal, or what COLUMNS says; 100 where there is neither.
+std::size_t width_of_output() {
+  constexpr std::size_t least = 40, usual = 100;
+  std::size_t width = 0;
+  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
+    const std::string_view digits = text;
+    std::from_chars(digits.data(), digits.data() + digits.size(), width);
+  }
+  winsize size{};
+  if (width == 0 && isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+    width = size.ws_col;
+  return width == 0 ? usual : std::max(width, least);
+}
+
+/// What the filter could have named, where it holds for nothing.
+std::string names_in(const std::vector<stack_matrix>& all, const matrix_arguments& asked) {
+  std::set<std::string> faults, operations, remedies, stacks;
+  for (const stack_matrix& m : all) {
+    stacks.insert(m.stack);
+    for (const observed_cell& c : m.cells) {
+      faults.insert(c.fault);
+      operations.insert(c.at.operation);
+      if (!c.at.remedy.empty()) remedies.insert(c.at.remedy);
+    }
+  }
+  std::string text = "no cell in these records is one that was asked for";
+  const auto add = [&](const std::string& option, const char* what, const std::set<std::string>& names) {
+    if (!option.empty())
+      text +=
+          fmt::format("; {}: {}", what, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  };
+  add(asked.fault, "faults", faults);
+  add(asked.operation, "operations", operations);
+  add(asked.remedy, "remedies", remedies);
+  add(asked.stack, "stacks", stacks);
+  return text;
+}
+
+stack_comparison compared_by(const std::vector<stack_matrix>& cells, const std::vector<std::string>& keys) {
+  std::set<std::string> known;
+  for (const stack_matrix& m : cells)
+    for (const auto& [key, value] : m.keys) known.insert(key);
+  for (const std::string& key : keys)
+    if (!known.contains(key))
+      throw usage_error(
+          fmt::format("--by {}: no stack has it; their keys are {}", key, fmt::join(known, ", ")));
+  stack_comparison compared = compare_stacks(cells, keys);
+  if (compared.groups.size() < 2)
+    throw usage_error(fmt::format("--by {}: all these records are alike in that", fmt::join(keys, ",")));
+  return compared;
+}
+
+}  // namespace
+
+int show_matrix(const matrix_arguments& arguments) {
+  const std::vector<stack_matrix> all = matrix_of(load_judged(arguments.records));
+  if (all.empty())
+    throw usage_error("no record has a cell of the matrix: `cufault run matrix` makes them", exit_skipped);
+  std::vector<stack_matrix> cells =
+      filtered(all, {arguments.fault, arguments.operation, arguments.remedy, arguments.stack});
+  if (cells.empty()) throw usage_error(names_in(all, arguments));
+  const matrix_layout layout{
+      .style = arguments.format == "markdown" ? table_style::markdown : table_style::text,
+      .width = width_of_output(),
+      .along = !arguments.operation.empty() && arguments.fault.empty() ? axis::fault : axis::operation};
+  const bool for_people = arguments.format == "text" || arguments.format == "markdown";
+  if (!arguments.by.empty()) {
+    const stack_comparison compared = compared_by(cells, arguments.by);
+    if (for_people) {
+      print_comparison(std::cout, compared, layout);
+      return 0;
+    }
+    cells = differing_cells(cells, compared);
+  }
+  if (arguments.format == "csv")
+    print_matrix_csv(std::cout, cells);
+  else if (arguments.format == "json")
+    std::cout
+        << matrix_json(cells, layout.along).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
+        << '\n';
+  else
+    print_matrix(std::cout, cells, layout);
+  return 0;
+}
+
+}  // namespace cufault

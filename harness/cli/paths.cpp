@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Where this program and its data lie.
+#include "harness/cli/cli.hpp"
+
+#include <cstdlib>
+#include <string_view>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+fs::path data_folder(const char* installed, const char* in_source) {
+  const fs::path beside = own_path().parent_path().parent_path() / "share" / "cufault" / installed;
+  return fs::exists(beside) ? beside : fs::path(CUFAULT_SOURCE_DIR) / in_source;
+}
+
+}  // namespace
+
+fs::path own_path() {
+  static const fs::path path = fs::read_symlink("/proc/self/exe");
+  return path;
+}
+
+fs::path default_expectations() {
+  return data_folder("expectations", "reports/expectations");
+}
+fs::path default_recorded() {
+  return data_folder("recorded", "reports/recorded");
+}
+fs::path recorded_beside(const fs::path& expectations) {
+  const fs::path folder = expectations.has_filename() ? expectations : expectations.parent_path();
+  return folder.parent_path() / "recorded";
+}
+fs::path claims_file() {
+  return data_folder("claims.json", "cases/claims.json");
+}
+fs::path failures_file() {
+  return data_folder("failures.json", "cases/failures.json");
+}
+fs::path explain_folder() {
+  return data_folder("explain", "cases/explain");
+}
+
+bool gpu_required() {
+  const char* value = std::getenv("CUFAULT_REQUIRE_GPU");
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
+
+}  // namespace cufault

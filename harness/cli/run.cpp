@@ -1,0 +1,593 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// cufault run: select, lock, run each arm, judge, record, print.
+#include "harness/cli/cli.hpp"
+#include "harness/model/properties.hpp"
+#include "harness/run/gpu_lock.hpp"
+#include "harness/run/lanes.hpp"
+#include "harness/run/progress.hpp"
+#include "harness/run/runner.hpp"
+#include "harness/run/scheduler.hpp"
+#include "harness/run/shared_process.hpp"
+#include "harness/run/wire.hpp"
+#include "reports/base/files.hpp"
+#include "reports/judge/judge.hpp"
+#include "reports/model/expectation.hpp"
+#include "reports/model/record.hpp"
+#include "reports/printers/ctrf.hpp"
+#include "reports/printers/junit.hpp"
+#include "reports/printers/render.hpp"
+#include "reports/printers/summary.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <fnmatch.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <iostream>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "commit.hpp"
+
+namespace cufault {
+namespace {
+
+struct selected_case {
+  const failure_case* what;
+  std::vector<const arm*> arms;
+};
+
+/// One of so many parts of a case's arms: controls belong to each, every other arm to one, and what answers a
+/// fault to that of the fault. Where there are fewer than parts, the parts beyond have none: controls alone would prove nothing.
+std::vector<const arm*> part_of(const std::vector<const arm*>& arms, std::pair<int, int> part) {
+  std::map<std::string, int> dealt;
+  int next = 0;
+  for (const arm* a : arms)
+    if (a->kind != arm_kind::control && a->against.empty()) dealt[a->name] = next++ % part.second + 1;
+  std::vector<const arm*> mine;
+  for (const arm* a : arms) {
+    const auto to = dealt.find(a->against.empty() ? a->name : a->against);
+    if (a->kind == arm_kind::control || (to != dealt.end() && to->second == part.first)) mine.push_back(a);
+  }
+  const bool controls_alone = part.first > next && part.first > 1;
+  return controls_alone ? std::vector<const arm*>{} : mine;
+}
+
+/// CASE/ARM, with * for whatever there is: "*/*_injected" are all injected counterparts.
+bool names_arm(const std::string& name, const failure_case& c, const arm& a) {
+  return fnmatch(name.c_str(), (c.name + "/" + a.name).c_str(), 0) == 0;
+}
+
+/// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
+/// is proved).
+std::vector<selected_case> select(const std::vector<std::string>& names, test_tier tier) {
+  const auto& cases = all_cases();
+  if (cases.empty()) throw usage_error(build_it_with_cuda);
+  std::vector<selected_case> selected;
+  std::set<std::string> understood;
+  for (const failure_case& c : cases) {
+    selected_case s{&c, {}};
+    const bool by_tier = names.empty() && !properties_of(c).only_named;
+    for (const arm& a : c.arms) {
+      const bool in_tier = tier_of(c, a) <= tier;
+      bool asked = by_tier && in_tier;
+      for (const std::string& name : names) {
+        const bool whole = names_case(name, c);
+        const bool only_this = names_arm(name, c, a);
+        // Without a working control nothing is proved, nor by a remedy without the fault that it answers.
+        const bool control_of_it = a.kind == arm_kind::control &&
+                                   std::any_of(c.arms.begin(), c.arms.end(),
+                                               [&](const arm& other) { return names_arm(name, c, other); });
+        const bool answered_by_it = std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& other) {
+          return other.against == a.name && names_arm(name, c, other);
+        });
+        if (whole || only_this) understood.insert(name);
+        asked = asked || (whole && in_tier) || only_this || control_of_it || answered_by_it;
+      }
+      if (asked) s.arms.push_back(&a);
+    }
+    if (!s.arms.empty()) selected.push_back(std::move(s));
+  }
+  for (const std::string& name : names) {
+    if (!understood.contains(name))
+      throw usage_error(
+          fmt::format("no case, family or CASE/ARM is called {}; `cufault list` names them", name));
+  }
+  return selected;
+}
+
+/// Of each name, which was not enough to run anything: what would be.
+std::string how_to_run(const std::vector<std::string>& names) {
+  std::string lines;
+  for (const std::string& name : names) {
+    test_tier first = test_tier::named;
+    for (const failure_case& c : all_cases())
+      for (const arm& a : c.arms)
+        if (names_case(name, c)) first = std::min(first, tier_of(c, a));
+    lines += first == test_tier::named
+                 ? fmt::format("; the arms of {} run only when named, as CASE/ARM", name)
+                 : fmt::format("; --tier {} would run {}", to_string(first), name);
+  }
+  return lines;
+}
+
+bool registered(const std::string& case_name, const std::string& arm_name) {
+  const auto& cases = all_cases();
+  return std::any_of(cases.begin(), cases.end(), [&](const failure_case& c) {
+    return c.name == case_name &&
+           std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& a) { return a.name == arm_name; });
+  });
+}
+
+std::string utc_now(const char* format) {
+  return fmt::format(fmt::runtime(format), fmt::gmtime(std::time(nullptr)));
+}
+
+bool interrupt_came(int stop) {
+  pollfd asked{stop, POLLIN, 0};
+  return poll(&asked, 1, 0) > 0;
+}
+
+std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm& a,
+                            std::optional<std::int64_t> level, int repeat) {
+  std::uint64_t state = stable_hash(
+      fmt::format("{}/{} {} {} {}", c.name, a.name, seed, level ? std::to_string(*level) : "-", repeat));
+  return next_random(state);
+}
+
+/// The GPUs to run on, all alike: the record tells of one stack.
+class gpus {
+ public:
+  gpus(const run_arguments& arguments, int stop) {
+    const nvml management;  // closed before any process is forked from this one
+    target where = arguments.where;
+    std::vector<int> numbers = arguments.devices;
+    if (!numbers.empty()) where.device = numbers.front();
+    stack_ = read_stack(own_path(), where, management, stop);
+    if (const std::string why = stack_.value("error", std::string()); !why.empty()) throw usage_error(why);
+    if (!stack_["gpu"].is_object()) return;
+    if (numbers.empty() && !arguments.all_devices) numbers.push_back(where.device);
+    for (int i = 0; arguments.all_devices && i < stack_.value("devices", 1); ++i) numbers.push_back(i);
+    for (const int number : numbers) {
+      where.device = number;
+      const nlohmann::json other =
+          number == numbers.front() ? stack_ : read_stack(own_path(), where, management, stop);
+      if (const std::string why = other.value("error", std::string()); !why.empty()) throw usage_error(why);
+      if (!other["gpu"].is_object())
+        throw usage_error(fmt::format("--device {}: {}", number, other.value("no_gpu", "no GPU")));
+      const auto name = [](const nlohmann::json& s) { return s["gpu"].value("name", std::string()); };
+      if (for_record(other)["gpu"] != for_record(stack_)["gpu"])
+        throw usage_error(
+            fmt::format("--device: GPU {} ({}) and GPU {} ({}) differ; give GPUs that are alike",
+                        numbers.front(), name(stack_), number, name(other)));
+      all_.push_back({number, other["gpu"].value("uuid", std::string("unknown"))});
+    }
+  }
+
+  struct gpu {
+    int number = 0;
+    std::string uuid;
+  };
+  [[nodiscard]] const nlohmann::json& stack() const { return stack_; }
+  [[nodiscard]] const std::vector<gpu>& all() const { return all_; }
+
+ private:
+  nlohmann::json stack_;
+  std::vector<gpu> all_;
+};
+
+/// An arm to run, or all of a batch, and where they stand in what was selected.
+struct job {
+  std::size_t case_index = 0;
+  const failure_case* of = nullptr;
+  std::vector<std::pair<std::size_t, const arm*>> arms{};  ///< index in what was selected of the case
+  [[nodiscard]] std::string name() const {
+    const std::string first = of->name + "/" + arms.front().second->name;
+    return arms.size() == 1 ? first : fmt::format("{} and {} more", first, arms.size() - 1);
+  }
+};
+
+/// Of an arm that finds its batch's process ready, beside one that makes it.
+constexpr double weight_in_batch = 0.02;
+
+class run {
+ public:
+  run(const run_arguments& arguments, int stop) : arguments_(arguments), stop_(stop), gpus_(arguments, stop) {
+    expected_ = expectation_set::load(arguments_.expectations, recorded_beside(arguments_.expectations));
+    record_.version = CUFAULT_VERSION;
+    record_.commit = CUFAULT_COMMIT;
+    record_.dirty = CUFAULT_DIRTY;
+    record_.argv = arguments_.argv;
+    record_.mode = arguments_.mode;
+    record_.seed = arguments_.seed ? *arguments_.seed
+                                   : std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
+    record_.started = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
+    const nlohmann::json& stack = gpus_.stack();
+    options_.no_gpu =
+        stack["gpu"].is_object() ? std::string() : stack.value("no_gpu", std::string("unknown"));
+    if (!options_.no_gpu.empty() && gpu_required())
+      throw usage_error("CUFAULT_REQUIRE_GPU is set and there is no GPU: " + options_.no_gpu, exit_gate);
+    options_.other_cublas = stack.value("other_cublas", std::string("none")) != "none";
+    record_.stack = for_record(stack);
+  }
+
+  int all(const std::vector<selected_case>& selected) {
+    // What is wrong with the cases or their expectations is said before anything runs.
+    for (const expectation& e : expected_.all()) {
+      if (arguments_.names.empty() && !registered(e.case_name, e.arm))
+        throw usage_error(
+            fmt::format("{}: expects {}/{}, which this cufault does not have", e.source, e.case_name, e.arm));
+    }
+    for (const selected_case& s : selected) {
+      properties_of(*s.what);
+      for (const arm* a : s.arms) static_cast<void>(expected_.find(s.what->name, a->name, keys_of(record_)));
+    }
+    record_writer writer(
+        arguments_.records,
+        utc_now("{:%Y%m%dT%H%M%SZ}") + (selected.size() == 1 ? "-" + selected[0].what->name : ""), record_);
+    take_up(selected);
+    run_jobs(writer);
+    const bool complete = cut_short_.empty();
+    put_in_order();
+    record_.ended = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
+    record_.complete = complete;
+    record_.exit_code = complete ? exit_code(record_.cases, record_.mode, arguments_.not_provoked_budget)
+                                 : (cut_short_ == "interrupted" ? exit_interrupted : exit_unresolved);
+    const auto file = writer.finish(record_);
+    const run_report report = report_of(record_);
+    if (!arguments_.junit.empty()) write_whole(arguments_.junit, junit_xml(report));
+    if (!arguments_.ctrf.empty()) write_whole(arguments_.ctrf, ctrf_json(report));
+    if (!arguments_.markdown.empty())
+      write_whole(arguments_.markdown, summary_markdown(report, file.string()));
+    std::cerr << std::flush;
+    if (arguments_.json) {
+      std::cout << summary_json(report, file.string()).dump(2) << std::endl;
+    } else {
+      if (arguments_.verbose) {
+        print_verdicts(std::cout, record_, table_style::text);
+        std::cout << '\n';
+      }
+      print_summary(std::cout, report, file.string());
+      fmt::print(std::cout, "record: {}\nseed: {} (repeat with --seed {})\n", file.string(), record_.seed,
+                 record_.seed);
+      if (arguments_.verbose) print_cost();
+      std::cout << std::flush;
+    }
+    if (!complete) fmt::print(std::cerr, "cufault: {}; {}\n", cut_short_, lost_);
+    return record_.exit_code;
+  }
+
+ private:
+  struct pending {
+    case_result result;
+    std::vector<std::optional<arm_result>> arms;
+    std::size_t left = 0;
+  };
+
+  /// Makes a job of each arm that can run here; what cannot is over at once.
+  void take_up(const std::vector<selected_case>& selected) {
+    for (const selected_case& s : selected) {
+      const failure_case& c = *s.what;
+      pending p{{c.name, {}}, std::vector<std::optional<arm_result>>(s.arms.size()), 0};
+      const case_properties& properties = properties_of(c);
+      // Counterparts of squeezes take no memory; a control of squeezes is as alone as they are.
+      const bool squeezes = std::any_of(s.arms.begin(), s.arms.end(), [](const arm* a) {
+        return a->kind != arm_kind::control && a->counterpart_of.empty();
+      });
+      std::map<std::string, std::size_t> batches;
+      for (std::size_t i = 0; i < s.arms.size(); ++i) {
+        const arm& a = *s.arms[i];
+        if (!why_not_run(a, options_).empty()) {
+          p.arms[i] = run_arm(c, a, options_);
+          judge(*p.arms[i], expected_.find(c.name, a.name, keys_of(record_)));
+          continue;
+        }
+        ++p.left;
+        if (!a.batch.empty() && !arguments_.separate) {
+          const auto [there, fresh] = batches.try_emplace(a.batch, jobs_.size());
+          if (!fresh) {
+            jobs_[there->second].arms.emplace_back(i, &a);
+            items_[there->second].weight += weight_in_batch * weight_of(a);
+            continue;
+          }
+        }
+        jobs_.push_back({cases_.size(), &c, {{i, &a}}});
+        work_item item;
+        item.needs_gpu = a.needs == need::gpu;
+        item.exclusive = item.needs_gpu && squeezes && a.counterpart_of.empty() &&
+                         properties.memory == memory_class::exclusive;
+        item.last = properties.last;
+        item.weight = weight_of(a);
+        if (!arguments_.separate && !item.exclusive && a.batch.empty()) item.process = shared_process_key(a);
+        items_.push_back(std::move(item));
+      }
+      cases_.push_back(std::move(p));
+    }
+  }
+
+  /// In a lane. A request is the numbers of a job and of the GPU that it has, or none: end the process that trials share.
+  std::string serve(const std::string& request, int stop) {
+    std::istringstream words(request);
+    std::size_t number = 0;
+    int gpu = -1;
+    if (!(words >> number >> gpu)) {
+      shared_.retire();
+      return {};
+    }
+    const job& j = jobs_.at(number);
+    runner_options options = options_;
+    options.stop = stop;
+    // What stays of a GPU is found by ask_idle(): not while this lane is busy with another one.
+    if (gpu != gpu_of_lane_) shared_.retire();
+    gpu_of_lane_ = gpu;
+    const bool batch = !j.arms.front().second->batch.empty() && !arguments_.separate;
+    if (items_[number].exclusive && !batch) {  // a batch holds memory from one arm to the next
+      if (!management_) management_.emplace();
+      options.in_use = [&, uuid = gpus_.all().at(static_cast<std::size_t>(gpu)).uuid] {
+        return management_->used_bytes(uuid);
+      };
+    }
+    const int device = gpu < 0 ? first_device() : gpus_.all().at(static_cast<std::size_t>(gpu)).number;
+    const auto command = [&](std::vector<std::string> words_of_it) {
+      words_of_it.insert(words_of_it.begin(), own_path());
+      for (const std::string& more :
+           {std::string("--parent"), std::to_string(getpid()), std::string("--device"),
+            std::to_string(device), std::string("--cublas"), arguments_.where.cublas,
+            std::string("--cublaslt"), arguments_.where.cublaslt})
+        words_of_it.push_back(more);
+      return words_of_it;
+    };
+    options.command = [&](const failure_case& c, const arm& a, std::optional<std::int64_t> level,
+                          int repeat) {
+      std::vector<std::string> own{"trial",
+                                   c.name,
+                                   a.name,
+                                   "--stage",
+                                   "0",
+                                   "--seed",
+                                   std::to_string(seed_of_trial(record_.seed, c, a, level, repeat))};
+      if (level) {
+        own.emplace_back("--level");
+        own.push_back(std::to_string(*level));
+      }
+      return command(std::move(own));
+    };
+    options.shared = &shared_;
+    options.shared_command = [&] { return command({"trials"}); };
+    options.shared_request = [&](const failure_case& c, const arm& a, int repeat) {
+      return nlohmann::json{{"case", c.name},
+                            {"arm", a.name},
+                            {"seed", seed_of_trial(record_.seed, c, a, {}, repeat)},
+                            {"alone", arguments_.jobs == 1}}
+          .dump();
+    };
+    if (!batch && items_[number].process.empty()) {
+      shared_.make_way_for(*j.arms.front().second);
+      options.shared = nullptr;
+    }
+    lane_report report;
+    for (const auto& [index, a] : j.arms) report.arms.push_back(run_arm(*j.of, *a, options).trials);
+    if (batch) shared_.retire();
+    report.shared = shared_.take_counts();
+    return to_wire(report);
+  }
+
+  [[nodiscard]] int first_device() const {
+    return gpus_.all().empty() ? arguments_.where.device : gpus_.all().front().number;
+  }
+
+  /// Runs them all, or says why not and what was lost.
+  void run_jobs(record_writer& writer) {
+    const auto order = arguments_.shuffle ? shuffled(items_, record_.seed) : longest_first(items_);
+    scheduler plan(items_, order, gpus_.all().size());
+    double weight = 0;
+    for (const work_item& item : items_) weight += item.weight;
+    std::size_t arms = 0;
+    for (const job& j : jobs_) arms += j.arms.size();
+    progress shown(stderr, terminal_, arms, weight);
+    for (std::size_t i = 0; i < cases_.size(); ++i)
+      if (cases_[i].left == 0) finish_case(i);
+    if (jobs_.empty()) return;
+
+    begun_ = clock::now();
+    lanes workers(
+        std::min(static_cast<std::size_t>(arguments_.jobs), jobs_.size()),
+        [this](const std::string& request, int stop) { return serve(request, stop); },
+        [this] { shared_.retire(); });
+    lanes_ = workers.count();
+    std::vector<scheduler::start> given(workers.count());
+    std::vector<clock::time_point> asked(workers.count());
+    std::vector<std::optional<gpu_lock>> locks(gpus_.all().size());
+    try {
+      while (!plan.done()) {
+        for (auto lane = workers.idle(); lane; lane = workers.idle()) {
+          const auto start = plan.next();
+          if (!start) break;
+          if (start->device) lock(*start, locks[*start->device], workers);
+          given[*lane] = *start;
+          asked[*lane] = clock::now();
+          workers.ask(*lane, fmt::format("{} {}", start->item,
+                                         start->device ? static_cast<int>(*start->device) : -1));
+          const std::string name = jobs_[start->item].name();
+          if (arguments_.verbose) shown.line(name + " begins");
+          shown.began(name);
+        }
+        const auto answer = workers.next(stop_, 1000);
+        if (!answer) {
+          if (interrupt_came(stop_)) throw interrupted{};
+          shown.refresh();
+          continue;
+        }
+        const scheduler::start over = given[answer->lane];
+        busy_ += clock::now() - asked[answer->lane];
+        over_ = clock::now();
+        plan.over(over);
+        if (over.device && plan.idle(*over.device)) unlock(over, plan, locks[*over.device], workers);
+        take(jobs_[over.item], *answer, items_[over.item].weight, writer, shown);
+      }
+    } catch (const interrupted&) {
+      cut_short_ = "interrupted";
+    } catch (const gpu_busy& e) {
+      cut_short_ = e.what();
+    }
+    if (cut_short_.empty()) return;
+    workers.end();
+    std::vector<std::string> begun;
+    for (const std::size_t i : plan.running()) begun.push_back(jobs_[i].name());
+    const std::size_t over = shown.over();
+    lost_ = fmt::format("{} of {} arms had run, and are in the record{}{}", over, arms,
+                        begun.empty() ? "" : "; cut short: ", fmt::join(begun, ", "));
+  }
+
+  void lock(const scheduler::start& start, std::optional<gpu_lock>& held, lanes& workers) {
+    const bool exclusive = items_[start.item].exclusive;
+    if (held && !exclusive) return;
+    // Processes that trials shared hold memory of the GPU. A lane that is busy elsewhere has none.
+    if (exclusive) workers.ask_idle({});
+    held.reset();
+    try {
+      held.emplace(gpus_.all()[*start.device].uuid,
+                   exclusive ? memory_class::exclusive : memory_class::shared,
+                   std::chrono::seconds(arguments_.wait_seconds), stop_);
+    } catch (const gpu_busy&) {
+      if (interrupt_came(stop_)) throw interrupted{};
+      throw;
+    }
+  }
+
+  /// Shared, it is held as long as processes that trials share are there and arms to come.
+  void unlock(const scheduler::start& over, const scheduler& plan, std::optional<gpu_lock>& held,
+              lanes& workers) {
+    if (!items_[over.item].exclusive) {
+      if (plan.gpu_waiting()) return;
+      workers.ask_idle({});
+    }
+    held.reset();
+  }
+
+  void take(const job& j, const lane_answer& answer, double weight, record_writer& writer, progress& shown) {
+    lane_report report;
+    if (answer.died.empty()) {
+      report = report_from_wire(answer.text);
+      shared_counts_.trials += report.shared.trials;
+      shared_counts_.processes += report.shared.processes;
+      for (std::string& what : report.shared.damaged) shared_counts_.damaged.push_back(std::move(what));
+    } else {
+      observation lost;
+      lost.ended = outcome::harness_failed;
+      lost.why = fmt::format("the process that ran its trials {}", answer.died);
+      report.arms.assign(j.arms.size(), {lost});
+    }
+    pending& p = cases_[j.case_index];
+    for (std::size_t i = 0; i < j.arms.size(); ++i) {
+      const auto& [index, a] = j.arms[i];
+      arm_result r = result_of(*j.of, *a);
+      r.trials = std::move(report.arms.at(i));
+      judge(r, expected_.find(j.of->name, a->name, keys_of(record_)));
+      writer.add(j.of->name, r);
+      const std::string name = j.of->name + "/" + a->name;
+      if (arguments_.verbose) shown.line(fmt::format("{} {}", name, to_string(r.judged)));
+      shown.ended(i == 0 ? j.name() : name, weight / static_cast<double>(j.arms.size()),
+                  !as_expected(r.judged));
+      p.arms[index] = std::move(r);
+      --p.left;
+    }
+    if (p.left > 0) return;
+    finish_case(j.case_index);
+    if (!terminal_) shown.line(case_line(p.result));
+  }
+
+  void finish_case(std::size_t index) {
+    pending& p = cases_[index];
+    for (auto& a : p.arms)
+      if (a) p.result.arms.push_back(*std::move(a));
+    judge(p.result, expected_, keys_of(record_));
+  }
+
+  /// What the runner itself takes: the time of lanes beyond that of the trials that they ran, from start to reaped.
+  void print_cost() const {
+    double trials = 0;
+    for (const case_result& c : record_.cases)
+      for (const arm_result& a : c.arms)
+        for (const observation& o : a.trials) trials += o.milliseconds / 1000;
+    const double busy = busy_.count(), wall = std::chrono::duration<double>(over_ - begun_).count();
+    fmt::print(
+        std::cout,
+        "runner's own cost: {:.2f} s beyond {:.2f} s of trials ({:.1f} %); {:.2f} s in all on {} lanes, "
+        "busy {:.0f} % of it\n",
+        busy - trials, trials, trials > 0 ? 100 * (busy - trials) / trials : 0, wall, lanes_,
+        wall > 0 ? 100 * busy / (wall * static_cast<double>(lanes_)) : 0);
+    fmt::print(std::cout, "shared processes: {} trials in {}; damaged: {}\n", shared_counts_.trials,
+               shared_counts_.processes, shared_counts_.damaged.size());
+    for (const std::string& what : shared_counts_.damaged) fmt::print(std::cout, "  {}\n", what);
+  }
+
+  /// Results in the catalogue's order, whatever the one they came in. Of a case that was cut short, what there is.
+  void put_in_order() {
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      if (cases_[i].left > 0) finish_case(i);
+      if (!cases_[i].result.arms.empty()) record_.cases.push_back(std::move(cases_[i].result));
+    }
+  }
+
+  const run_arguments& arguments_;
+  int stop_;
+  gpus gpus_;
+  expectation_set expected_;
+  runner_options options_;
+  record record_;
+  std::vector<pending> cases_;
+  std::vector<job> jobs_;
+  std::vector<work_item> items_;
+  std::string cut_short_, lost_;
+  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  shared_process::counts shared_counts_;
+  using clock = std::chrono::steady_clock;
+  std::size_t lanes_ = 0;
+  clock::time_point begun_{}, over_{};
+  std::chrono::duration<double> busy_{0};
+  // Of a lane alone.
+  shared_process shared_;
+  std::optional<nvml> management_;
+  int gpu_of_lane_ = -1;
+};
+
+}  // namespace
+
+int default_jobs() {
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 12U));
+}
+
+int run_cases(const run_arguments& arguments) {
+  if (arguments.part.first < 1 || arguments.part.first > arguments.part.second)
+    throw usage_error(
+        fmt::format("--part {} {}: there is no such part", arguments.part.first, arguments.part.second));
+  auto selected = select(arguments.names, arguments.tier);
+  for (selected_case& s : selected) s.arms = part_of(s.arms, arguments.part);
+  std::erase_if(selected, [](const selected_case& s) { return s.arms.empty(); });
+  if (selected.empty()) {
+    if (arguments.part.second == 1)
+      fmt::print("nothing to run in the {} tier{}\n", to_string(arguments.tier), how_to_run(arguments.names));
+    else
+      fmt::print("nothing to run: there are fewer arms than parts, and part {} of {} has none\n",
+                 arguments.part.first, arguments.part.second);
+    return exit_skipped;
+  }
+  const interrupt_guard guard;
+  return run(arguments, guard.descriptor()).all(selected);
+}
+
+}  // namespace cufault

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The commands that read records and print: claims, show, causes, atlas, compare-injected.
+#include "harness/cli/cli.hpp"
+#include "harness/model/case.hpp"
+#include "reports/judge/judge.hpp"
+#include "reports/model/expectation.hpp"
+#include "reports/printers/atlas.hpp"
+#include "reports/printers/render.hpp"
+#include "reports/printers/table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <iostream>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+table_style style(bool markdown) {
+  return markdown ? table_style::markdown : table_style::text;
+}
+
+/// A status that a call in these records returned, by its name or by that without its library: INTERNAL_ERROR, LaunchFailure.
+std::string status_called(const std::string& asked, const std::vector<record>& records) {
+  std::set<std::string> statuses;
+  for (const record& r : records)
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms)
+        for (const observation& o : a.trials)
+          for (const call_record& call : o.calls) statuses.insert(call.what.status);
+  if (statuses.contains(asked)) return asked;
+  const auto lower = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::tolower(ch); });
+    return text;
+  };
+  std::vector<std::string> meant;
+  for (const std::string& status : statuses)
+    for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError", "cuda"})
+      if (status.starts_with(library) && lower(status.substr(std::strlen(library))) == lower(asked) &&
+          (meant.empty() || meant.back() != status))
+        meant.push_back(status);
+  if (meant.size() == 1) return meant.front();
+  if (meant.empty())
+    throw usage_error(
+        fmt::format("no call returned {} in {}; statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR, or "
+                    "INTERNAL_ERROR",
+                    asked, plural(records.size(), "record")));
+  throw usage_error(fmt::format("{} may be any of {}; say which", asked, fmt::join(meant, ", ")));
+}
+
+}  // namespace
+
+std::vector<record> load_judged(const std::vector<fs::path>& named) {
+  std::vector<record> loaded;
+  for (const fs::path& file : records_in(named)) {
+    loaded.push_back(load_record(file));
+    for (case_result& c : loaded.back().cases) judge(c, {}, keys_of(loaded.back()));
+  }
+  return loaded;
+}
+
+int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) {
+  const std::vector<record> loaded = load_judged(records);
+  const auto verdicts = judge_claims(load_claims(claims_file()), loaded);
+  if (json) {
+    std::cout << to_json(verdicts).dump(2) << '\n';
+  } else {
+    print_claims(std::cout, verdicts, style(markdown));
+  }
+  return 0;
+}
+
+int show_record(const fs::path& file, const std::vector<std::string>& names, bool markdown) {
+  const auto asked = [&](std::string_view case_name, std::string_view /*arm*/) {
+    return names.empty() || std::find(names.begin(), names.end(), case_name) != names.end();
+  };
+  record r = load_record(file, asked);
+  for (const std::string& name : names)
+    if (std::none_of(r.cases.begin(), r.cases.end(), [&](const case_result& c) { return c.name == name; }))
+      throw usage_error(fmt::format("{} has no case {}", file.string(), name));
+  const auto expected = expectation_set::load(default_expectations(), default_recorded());
+  for (case_result& c : r.cases) judge(c, expected, keys_of(r));
+  print_verdicts(std::cout, r, style(markdown));
+  return 0;
+}
+
+int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool markdown) {
+  const std::vector<record> loaded = load_judged(records);
+  print_causes(std::cout, status_called(asked, loaded), loaded, style(markdown));
+  return 0;
+}
+
+int show_atlas(const std::vector<fs::path>& records, bool overview, bool markdown) {
+  const std::vector<record> loaded = load_judged(records);
+  const auto extent = overview ? atlas_extent::overview : atlas_extent::all;
+  if (print_atlas(std::cout, loaded, style(markdown), extent) == 0)
+    throw usage_error("no sweep is among these records; `cufault sweep` makes them");
+  return 0;
+}
+
+int show_counterparts(const std::vector<fs::path>& records, bool markdown) {
+  std::vector<counterpart_pair> known;
+  for (const failure_case& c : all_cases())
+    for (const arm& a : c.arms)
+      if (!a.counterpart_of.empty()) known.push_back({c.name, a.counterpart_of, a.name});
+  print_counterparts(std::cout, compare_counterparts(load_judged(records), known), style(markdown));
+  return 0;
+}
+
+}  // namespace cufault

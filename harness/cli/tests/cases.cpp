@@ -1,0 +1,474 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Cases for the tests of the road, on the fake cuBLAS. What each arm meets is told by the environment:
+// ROAD_CONTROL, ROAD_FAULT, ROAD_REMEDY and ROAD_DEAD_END are orders to the fake (fake_cublas.cpp).
+#include "harness/injection/counterparts.hpp"
+#include "harness/injection/sweep.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/model/properties.hpp"
+#include "harness/trial/observe.hpp"
+
+#include <cuda_runtime.h>
+
+#include <dlfcn.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+const std::vector<cufault::case_properties>& cufault::all_properties() {
+  static const std::vector<case_properties> all{
+      {"road.create", "quick", "host", memory_class::shared, 60},
+      {"road.ladder", "quick", "host", memory_class::shared, 60},
+      {"road.limits", "quick", "host", memory_class::shared, 60},
+      {"road.set_up", "quick", "host", memory_class::shared, 60},
+      {"road.ends", "quick", "host", memory_class::shared, 60},
+      {"road.races", "quick", "host", memory_class::shared, 60},
+      {"road.rows", "quick", "host", memory_class::shared, 60},
+      {"road.shared", "quick", "host", memory_class::shared, 60},
+      {"road.twin", "quick", "host", memory_class::shared, 60},
+      {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60},
+      {"matrix.absent", "quick", "host", memory_class::shared, 60},
+      {"matrix.alone", "quick", "host", memory_class::shared, 60},
+      {"matrix.lasting", "quick", "host", memory_class::shared, 60},
+      {"sweep.road", "nightly", "host", memory_class::shared, 60}};
+  return all;
+}
+
+namespace cufault {
+namespace {
+
+std::map<std::string, std::string> order(const char* variable, const char* usual) {
+  const char* told = std::getenv(variable);
+  return {{"FAKE_CUBLAS_CREATE", told != nullptr ? told : usual}};
+}
+
+/// Where ROAD_TIMES names a file: the process of each trial, as it begins.
+void note_process() {
+  if (const char* file = std::getenv("ROAD_TIMES")) std::ofstream(file, std::ios::app) << getpid() << '\n';
+}
+
+void create(trial&) {
+  note_process();
+  cublasHandle_t handle = nullptr;
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+}
+
+void fail_then_apply(trial& t) {
+  cublasHandle_t handle = nullptr;
+  if (t.stage() == 0) {
+    setenv("FAKE_CUBLAS_CREATE", order("ROAD_FAULT", "3").begin()->second.c_str(), 1);
+    CUFAULT_OBSERVE(cublasCreate(&handle));
+    t.apply("the cure");
+    t.continue_in_new_process(order("ROAD_REMEDY", "0"));
+    return;
+  }
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+}
+
+void search(trial& t) {
+  setenv("FAKE_CUBLAS_CREATE", t.level() < 37 ? "3" : "0", 1);
+  create(t);
+}
+
+failure_case road_create() {
+  failure_case c;
+  c.name = "road.create";
+  c.summary = "a fake failure";
+  c.arms = {{.name = "control",
+             .kind = arm_kind::control,
+             .body = create,
+             .needs = need::host,
+             .environment = order("ROAD_CONTROL", "0"),
+             .shares_process = true},
+            {.name = "fault",
+             .kind = arm_kind::fault,
+             .claims = {"S0-5"},
+             .body = create,
+             .needs = need::host,
+             .environment = order("ROAD_FAULT", "3"),
+             .timeout = std::chrono::seconds(2),
+             .shares_process = true},
+            {.name = "remedy",
+             .kind = arm_kind::remedy,
+             .claims = {"S0-14"},
+             .body = fail_then_apply,
+             .needs = need::host,
+             .timeout = std::chrono::seconds(10)},
+            {.name = "dead_end",
+             .kind = arm_kind::dead_end,
+             .body = create,
+             .needs = need::host,
+             .environment = order("ROAD_DEAD_END", "3"),
+             .shares_process = true}};
+  return c;
+}
+
+failure_case road_levels() {
+  failure_case c;
+  c.name = "road.ladder";
+  c.summary = "an edge at 37";
+  c.arms = {{.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
+            {.name = "climb",
+             .kind = arm_kind::fault,
+             .body = search,
+             .needs = need::host,
+             .levels = level_range{"rungs", {0, 16, 64, 128}, 1}}};
+  return c;
+}
+
+void count_files(trial& t) {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  t.measure("files that may be open", static_cast<double>(files.rlim_cur));
+  create(t);
+}
+
+failure_case road_limits() {
+  failure_case c;
+  c.name = "road.limits";
+  c.summary = "a trial that limits itself";
+  c.arms = {{.name = "control", .kind = arm_kind::control, .body = count_files, .needs = need::host},
+            {.name = "limited",
+             .kind = arm_kind::fault,
+             .body = count_files,
+             .needs = need::host,
+             .limits = {.open_files = 64}}};
+  return c;
+}
+
+failure_case road_set_up() {
+  failure_case c;
+  c.name = "road.set_up";
+  c.summary = "set-up that fails";
+  c.arms = {{.name = "control",
+             .kind = arm_kind::control,
+             .body = [](trial&) { throw setup_failed("the table is not laid"); },
+             .needs = need::host},
+            {.name = "fault", .kind = arm_kind::fault, .body = create, .needs = need::host}};
+  return c;
+}
+
+cublasStatus_t crash() {
+  raise(SIGSEGV);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+void litter_and_crash(trial& t) {
+  std::filesystem::create_directories(t.scratch() / "closed" / "within");
+  std::ofstream(t.scratch() / "closed" / "file") << "litter";
+  std::filesystem::permissions(t.scratch() / "closed", std::filesystem::perms::none);
+  std::filesystem::permissions(t.scratch(), std::filesystem::perms::none);
+  CUFAULT_OBSERVE_AS("cublasSgemm", "crash", crash());
+}
+
+cublasHandle_t kept = nullptr;
+
+void destroy_at_exit(trial& t) {
+  CUFAULT_OBSERVE(cublasCreate(&kept));
+  std::atexit([] { CUFAULT_OBSERVE(cublasDestroy(kept)); });
+  t.end_through_exit();
+}
+
+void create_in_a_child(trial& t) {
+  t.in_forked_child([&] { create(t); });
+  create(t);
+}
+
+void crash_in_a_child(trial& t) {
+  create(t);
+  t.note("cudaGetErrorString", "no error");
+  t.in_forked_child([] { CUFAULT_OBSERVE_AS("cublasSgemm", "crash", crash()); });
+}
+
+void load_the_other_pair(trial& t) {
+  const cublas_paths other = trial::other_libraries();
+  CUFAULT_OBSERVE_AS("load.cublas", "", load_cublas({other.cublas.parent_path() / "text", {}}));
+  CUFAULT_OBSERVE_AS("load.cublas", "", load_cublas(other));
+  create(t);
+}
+
+void tell_rows(trial& t, const std::vector<std::string>& came_to) {
+  for (const std::string& each : came_to) t.measure("a row came to '" + each + "'", 1);
+}
+
+/// A table of calls: what each row does stands in its variant.
+status_record come_to(const std::string& what) {
+  if (what == "crashes") raise(SIGSEGV);
+  if (what == "exits") _exit(3);
+  while (what == "hangs") pause();
+  if (what == "fails") return record_of(CUBLAS_STATUS_INVALID_VALUE).with("blamed", std::int64_t{8});
+  return record_of(CUBLAS_STATUS_SUCCESS).with("written", std::vector<std::string>{"C"});
+}
+
+void rows(trial& t) {
+  static const std::vector<std::string> names{"returns", "crashes", "fails", "exits", "hangs", "returns"};
+  const auto set_up = []() -> trial::row_function {
+    const auto handle = std::make_shared<cublasHandle_t>();
+    CUFAULT_REQUIRE(cublasCreate(handle.get()));
+    return [handle](std::size_t row) {
+      observe_call({"cublasSgemm", names[row]}, [&] { return come_to(names[row]); });
+    };
+  };
+  tell_rows(t, t.for_each_row(names.size(), set_up, std::chrono::seconds(1)));
+}
+
+void rows_without_set_up(trial& t) {
+  t.for_each_row(2, []() -> trial::row_function { throw setup_failed("no table"); });
+}
+
+void crash_between_rows(trial& t) {
+  t.for_each_row(2, [] { return trial::row_function{[](std::size_t) { raise(SIGSEGV); }}; });
+}
+
+void row_without_its_function(trial& t) {
+  const auto came_to = t.for_each_row(3, [] {
+    return trial::row_function{[](std::size_t row) {
+      observe_call({"cublasSgemm", "row"}, [&]() -> status_record {
+        if (row == 1) throw missing_symbol("it has no cublasNew");
+        return record_of(CUBLAS_STATUS_SUCCESS);
+      });
+    }};
+  });
+  tell_rows(t, came_to);
+}
+
+void hear_the_library_log(trial& t) {
+  int errors = 0;
+  t.on_library_log([&](int level, std::string_view message) {
+    if (level == 1 && message == "refused") ++errors;
+  });
+  t.library_logged(1, "cublasLtMatmul", "refused");
+  t.library_logged(4, "cublasLtMatmul", "a hint");
+  t.on_library_log({});
+  t.library_logged(1, "cublasLtMatmul", "refused");
+  t.measure("errors heard", errors);
+  observe_call({"cublasLtMatmul"}, [] { return CUBLAS_STATUS_INVALID_VALUE; });
+}
+
+failure_case road_rows() {
+  failure_case c;
+  c.name = "road.rows";
+  c.summary = "tables of calls";
+  const auto add = [&](const char* name, arm_kind kind, void (*body)(trial&)) {
+    c.arms.push_back(arm{.name = name, .kind = kind, .body = body, .needs = need::host});
+  };
+  add("control", arm_kind::control, create);
+  add("rows", arm_kind::fault, rows);
+  add("rows_without_set_up", arm_kind::fault, rows_without_set_up);
+  add("crash_between_rows", arm_kind::fault, crash_between_rows);
+  add("row_without_its_function", arm_kind::fault, row_without_its_function);
+  add("hear_the_library_log", arm_kind::fault, hear_the_library_log);
+  return c;
+}
+
+failure_case road_ends() {
+  failure_case c;
+  c.name = "road.ends";
+  c.summary = "unusual ends and beginnings of trials";
+  const auto add = [&](const char* name, arm_kind kind, void (*body)(trial&)) -> arm& {
+    return c.arms.emplace_back(arm{.name = name, .kind = kind, .body = body, .needs = need::host});
+  };
+  add("control", arm_kind::control, create);
+  add("litter", arm_kind::fault, litter_and_crash);
+  add("at_exit", arm_kind::fault, destroy_at_exit);
+  add("fork", arm_kind::fault, create_in_a_child);
+  add("fork_crash", arm_kind::fault, crash_in_a_child).claims = {"S0-6"};
+  add("thorough", arm_kind::fault, create);
+  arm& mixed = add("other_pair", arm_kind::fault, load_the_other_pair);
+  mixed.other_cublas = mixed.binds_itself = true;
+  c.in_tier = {"control", "litter", "at_exit", "fork", "fork_crash", "other_pair"};
+  return c;
+}
+
+/// Fails every fourth time, told by a file that outlives the trial.
+void fail_now_and_then(trial& t) {
+  const std::string file = std::getenv("ROAD_COUNTER");
+  int count = 0;
+  std::ifstream(file) >> count;
+  std::ofstream(file) << count + 1;
+  setenv("FAKE_CUBLAS_CREATE", count % 4 == 3 ? "3" : "0", 1);
+  create(t);
+}
+
+failure_case road_races() {
+  failure_case c;
+  c.name = "road.races";
+  c.summary = "one in four fails";
+  c.failures = {"F-MEM-01", "F-NONE-01"};  // the second one is of no legend
+  c.arms = {{.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
+            {.name = "now_and_then",
+             .kind = arm_kind::fault,
+             .body = fail_now_and_then,
+             .needs = need::host,
+             .repeats = 20,
+             .races = "a counter"}};
+  return c;
+}
+
+status_record allocate(std::size_t bytes) {
+  void* memory = std::malloc(bytes);
+  const bool allocated = memory != nullptr;
+  std::free(memory);
+  return {.status = allocated ? "ALLOCATED" : "NO_HOST_MEMORY", .ok = allocated};
+}
+
+constexpr std::size_t refused_by_rule = 54321;
+
+void ask_for_too_much(trial&) {
+  std::size_t bytes = in_counterpart() ? refused_by_rule : SIZE_MAX / 2;
+  CUFAULT_OBSERVE_AS("cudaMalloc", "squeezed", allocate(bytes));
+  CUFAULT_OBSERVE_AS("cudaMalloc", "one_byte", allocate(1));
+}
+
+failure_case road_counterpart() {
+  failure_case c;
+  c.name = "road.twin";
+  c.summary = "more host memory than there is";
+  c.arms = {
+      {.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
+      {.name = "too_much", .kind = arm_kind::fault, .body = ask_for_too_much, .needs = need::host},
+      {.name = "too_much_twice", .kind = arm_kind::fault, .body = ask_for_too_much, .needs = need::host}};
+  const auto rule = [](const char* more) {
+    return R"({"rules": [{"function": "malloc", "min_bytes": )" + std::to_string(refused_by_rule) +
+           R"(, "max_bytes": )" + std::to_string(refused_by_rule) + R"(, "return": "ENOMEM")" + more + "}]}";
+  };
+  add_counterpart(c, "too_much", rule(""));
+  add_counterpart(c, "too_much_twice", rule(R"(, "skip": 1)"));
+  return c;
+}
+
+// ---- arms that share a process, and what each leaves in it ----
+
+void tell_process(trial& t) {
+  t.measure("process", getpid());
+  create(t);
+}
+
+void tell_and(trial& t, void (*leave)()) {
+  tell_process(t);
+  leave();
+}
+
+failure_case road_shared() {
+  failure_case c;
+  c.name = "road.shared";
+  c.summary = "trials one after another in a process";
+  const auto add = [&](const char* name, arm_kind kind, std::function<void(trial&)> body) -> arm& {
+    arm& a =
+        c.arms.emplace_back(arm{.name = name, .kind = kind, .body = std::move(body), .needs = need::host});
+    a.shares_process = true;
+    return a;
+  };
+  const auto leaving = [&](const char* name, void (*leave)()) -> arm& {
+    return add(name, arm_kind::fault, [leave](trial& t) { tell_and(t, leave); });
+  };
+  add("control", arm_kind::control, tell_process);
+  add("nothing", arm_kind::fault, tell_process);
+  add("nothing_again", arm_kind::fault, tell_process);
+  add("apart", arm_kind::fault, tell_process).shares_process = false;
+  add("elsewhere", arm_kind::fault, tell_process).environment = {{"FAKE_CUBLAS_CREATE", "3"}};
+  add("repeats", arm_kind::fault, tell_process).repeats = 3;
+  leaving("a_descriptor", [] { static_cast<void>(dup(STDERR_FILENO)); });
+  leaving("the_environment", [] { setenv("ROAD_LITTER", "1", 1); });
+  leaving("a_variable_less", [] { unsetenv("HOME"); });
+  leaving("a_folder", [] { std::filesystem::current_path("/"); });
+  leaving("a_last_error", [] { cudaGetErrorString(cudaSetDevice(99)); });
+  leaving("a_thread", [] {
+    std::thread([] {
+      while (true) pause();
+    }).detach();
+  });
+  leaving("a_child", [] {
+    if (fork() == 0)
+      while (true) pause();
+  });
+  add("set_up", arm_kind::fault, [](trial&) { throw not_provoked("nothing to share"); });
+  add("crash", arm_kind::fault, [](trial&) { CUFAULT_OBSERVE_AS("cublasSgemm", "crash", crash()); });
+  add("exit", arm_kind::fault, [](trial&) { _exit(5); });
+  add("hang", arm_kind::fault, [](trial&) {
+    observe_call({"cublasSgemm", "hang"}, []() -> status_record {
+      while (true) pause();
+    });
+  }).timeout = std::chrono::seconds(1);
+  add("fork", arm_kind::fault, create_in_a_child);
+  add("folder", arm_kind::fault, [](trial& t) {
+    static_cast<void>(t.scratch());
+    create(t);
+  });
+  return c;
+}
+
+failure_case road_on_a_gpu() {
+  failure_case c;
+  c.name = "road.on_a_gpu";
+  c.summary = "needs a GPU";
+  c.arms = {{.name = "control", .kind = arm_kind::control, .body = create},
+            {.name = "fault", .kind = arm_kind::fault, .body = create}};
+  return c;
+}
+
+/// Calls the driver in ROAD_DRIVER (injector/fake_driver.cpp), and answers each failure in a way of its own.
+class driver_calls final : public operation {
+ public:
+  ~driver_calls() override {
+    if (kept_ != 0) entry<int(std::uint64_t)>("cuMemFree_v2")(kept_);
+  }
+  status_record make() override {
+    static bool spoilt = false;
+    wrong_ = false;
+    int count = 0;
+    if (spoilt || entry<int(int*)>("cuDriverGetVersion")(&count) != 0) {
+      spoilt = true;  // persistently
+      return record_of(CUBLAS_STATUS_NOT_INITIALIZED);
+    }
+    const auto allocate = entry<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2");
+    std::uint64_t first = 0, second = 0;
+    if (allocate(&first, 1000) != 0) return record_of(CUBLAS_STATUS_ALLOC_FAILED);
+    if (allocate(&second, 24) != 0)
+      return record_of(CUBLAS_STATUS_ALLOC_FAILED);     // and leaves the first behind
+    entry<int(std::uint64_t)>("cuMemFree_v2")(second);  // swallows what it returns
+    for (int i = 0; i < 3; ++i) wrong_ = entry<int(int*)>("cuCtxGetDevice")(&count) != 0 || wrong_;
+    if (entry<int(unsigned)>("cuInit")(0) != 0) raise(SIGSEGV);
+    if (kept_ != 0) entry<int(std::uint64_t)>("cuMemFree_v2")(kept_);
+    kept_ = first;
+    return record_of(CUBLAS_STATUS_SUCCESS);
+  }
+  product_result check() override { return {.right = !wrong_}; }
+  product_result multiply() override { return {.right = true}; }
+
+ private:
+  template <class Function>
+  static Function* entry(const char* name) {
+    static void* const driver = dlopen(std::getenv("ROAD_DRIVER"), RTLD_LAZY);
+    if (driver == nullptr) throw setup_failed(dlerror());
+    return reinterpret_cast<Function*>(dlsym(driver, name));
+  }
+  std::uint64_t kept_ = 0;
+  bool wrong_ = false;
+};
+
+failure_case sweep_road() {
+  failure_case c = sweeping::sweep_case({.name = "road",
+                                         .step = {"cublasCreate"},
+                                         .summary = "calls of a driver",
+                                         .fresh = [] { return std::make_unique<driver_calls>(); },
+                                         .opens_context = false});
+  for (arm& a : c.arms) a.needs = need::host;
+  return c;
+}
+
+const register_case first{road_create()}, second{road_levels()}, third{road_set_up()},
+    fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()},
+    shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()}, tenth{road_counterpart()};
+
+}  // namespace
+}  // namespace cufault

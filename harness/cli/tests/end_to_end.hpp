@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/system/process.hpp"
+#include "harness/system/tests/plain_environment.hpp"
+#include "reports/model/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+
+namespace fs = std::filesystem;
+
+// What the build knows, in end_to_end_test.cpp.
+extern const char *const test_program, *const fake_cublas_folder;
+
+/// The command line on cases that need no GPU, in a folder of its own.
+class end_to_end : public testing::Test {
+ protected:
+  void SetUp() override {
+    forget_settings_of_cufault();
+    std::string pattern = (fs::temp_directory_path() / "cufault-road-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    fs::create_directories(folder / "temporary");
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  process_result cufault(std::vector<std::string> words,
+                         std::map<std::string, std::string> environment = {}) {
+    spawn_options options;
+    options.argv = {test_program};
+    options.argv.insert(options.argv.end(), words.begin(), words.end());
+    environment.try_emplace("TMPDIR", folder / "temporary");
+    environment.try_emplace("CUDA_VISIBLE_DEVICES", "-1");  // also where these tests meet a GPU
+    options.environment = std::move(environment);
+    options.keep_output = 4u << 20;
+    return run_process(options, {});
+  }
+
+  process_result run(std::vector<std::string> more,
+                     const std::map<std::string, std::string>& environment = {}) {
+    std::vector<std::string> words{"run",
+                                   "--records",
+                                   (folder / "records").string(),
+                                   "--expectations",
+                                   (folder / "expectations").string(),
+                                   "--cublas",
+                                   (fs::path(fake_cublas_folder) / "a").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return cufault(words, environment);
+  }
+
+  [[nodiscard]] std::vector<fs::path> files(const char* extension) const {
+    std::vector<fs::path> found;
+    if (!fs::exists(folder / "records")) return found;
+    for (const auto& entry : fs::directory_iterator(folder / "records")) {
+      if (entry.path().extension() == extension) found.push_back(entry.path());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  /// Blesses a record as a committed cufault makes it, whatever this build is of.
+  process_result bless(const fs::path& made, const std::vector<std::string>& more = {}) {
+    record r = load_record(made);
+    r.dirty = false;
+    for (auto& c : r.cases)
+      for (auto& a : c.arms)
+        for (auto& run : a.runs) run.dirty = false;
+    write(made, r);
+    std::vector<std::string> words{"bless", made, "--expectations", folder / "expectations"};
+    words.insert(words.end(), more.begin(), more.end());
+    return cufault(words);
+  }
+
+  /// In which they began.
+  static std::string order_of_arms(const process_result& seen) {
+    std::istringstream lines(seen.stderr_text);
+    std::string names;
+    for (std::string line; std::getline(lines, line);)
+      if (const auto end = line.find(" begins"); end != line.npos)
+        names += line.substr(line.find('/') + 1, end - line.find('/') - 1) + " ";
+    return names;
+  }
+
+  static const arm_result& arm_of(const record& r, const std::string& name) {
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms)
+        if (a.name == name) return a;
+    throw std::out_of_range(name);
+  }
+
+  void bless_what_is_seen() {
+    ASSERT_EQ(run({"road.create"}).exit_code, 0);
+    const auto blessed = bless(files(".jsonl").back());
+    ASSERT_EQ(blessed.exit_code, 1) << "bless never exits 0";
+    ASSERT_THAT(blessed.stdout_text, testing::HasSubstr("4 blessed"));
+  }
+
+  static void write(const fs::path& file, const record& r) { std::ofstream(file) << record_text(r); }
+
+  fs::path folder;
+};
+
+}  // namespace cufault

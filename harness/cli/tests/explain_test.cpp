@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// `cufault explain` from outside: where it takes its text from, exit codes, and what it says of input that is no log.
+#include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
+#include "harness/system/tests/plain_environment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class explain_command : public testing::Test {
+ protected:
+  void SetUp() override {
+    forget_settings_of_cufault();
+    std::string pattern = (fs::temp_directory_path() / "cufault-explain-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  static process_result run(std::vector<std::string> argv) {
+    spawn_options options;
+    options.argv = std::move(argv);
+    options.keep_output = 4U << 20;
+    return run_process(options, {});
+  }
+  static process_result explain(std::vector<std::string> words) {
+    words.insert(words.begin(), {TEST_PROGRAM, "explain"});
+    return run(std::move(words));
+  }
+  std::string file(const std::string& name, const std::string& text) {
+    std::ofstream(folder / name, std::ios::binary) << text;
+    return folder / name;
+  }
+  static std::size_t lines(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+  fs::path folder;
+};
+
+const char* const failure =
+    "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`";
+
+TEST_F(explain_command, takes_a_message_a_file_and_standard_input) {
+  const auto said = explain({failure});
+  EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
+  EXPECT_THAT(said.stdout_text, AllOf(StartsWith("This process"), HasSubstr("1. memory_exhausted.device")));
+  EXPECT_EQ(explain({"cublasCreate", "ALLOC_FAILED"}).exit_code, 0);
+
+  const std::string log = file("job", std::string(failure) + "\n");
+  EXPECT_EQ(explain({log}).stdout_text, said.stdout_text);
+  const std::string program = TEST_PROGRAM;
+  EXPECT_EQ(run({"/bin/sh", "-c", "'" + program + "' explain <'" + log + "'"}).stdout_text, said.stdout_text);
+  EXPECT_EQ(run({"/bin/sh", "-c", "'" + program + "' explain - <'" + log + "'"}).stdout_text,
+            said.stdout_text);
+}
+
+TEST_F(explain_command, has_an_exit_code_for_no_answer) {
+  const auto said = explain({"hello", "world"});
+  EXPECT_EQ(said.exit_code, 4);
+  EXPECT_THAT(said.stdout_text, StartsWith("Nothing of this is known"));
+  EXPECT_EQ(explain({file("empty", "")}).exit_code, 4);
+  EXPECT_EQ(explain({file("garbage", std::string("\x01\xff\x00\x80 \n\xfe", 6))}).exit_code, 4);
+}
+
+TEST_F(explain_command, prints_json_with_a_schema_number) {
+  const auto said = explain({"--json", failure});
+  EXPECT_EQ(said.exit_code, 0);
+  const auto json = nlohmann::json::parse(said.stdout_text);
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["causes"][0]["class"], "memory_exhausted");
+  EXPECT_EQ(json["failure"]["call"], "cublasCreate");
+  const auto none = explain({"--json", "hello"});
+  EXPECT_EQ(none.exit_code, 4);
+  EXPECT_TRUE(nlohmann::json::parse(none.stdout_text)["causes"].empty());
+}
+
+TEST_F(explain_command, says_in_one_line_what_is_wrong_with_a_file_and_goes_on_with_others) {
+  const std::string packed = file("job.gz", "\x1f\x8b\x08 rest"), good = file("good", failure);
+  const auto said = explain({packed, good});
+  EXPECT_EQ(said.exit_code, 2);
+  EXPECT_THAT(said.stderr_text, AllOf(HasSubstr(packed + ": byte 0: "), HasSubstr("zcat")));
+  EXPECT_EQ(lines(said.stderr_text), 1U);
+  EXPECT_THAT(said.stdout_text, HasSubstr("memory_exhausted"));
+
+  const auto missing = explain({"/nonexistent/job.log"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.stderr_text, HasSubstr("/nonexistent/job.log: byte 0: No such file"));
+  const auto is_folder = explain({folder});
+  EXPECT_EQ(is_folder.exit_code, 2);
+  EXPECT_THAT(is_folder.stderr_text, HasSubstr("Is a directory"));
+  EXPECT_EQ(lines(is_folder.stderr_text), 1U);
+}
+
+TEST_F(explain_command, gives_one_object_a_line_for_several_logs) {
+  const auto said = explain({"--json", file("a", failure), file("b", "nothing")});
+  EXPECT_EQ(said.exit_code, 4);
+  std::istringstream in(said.stdout_text);
+  std::vector<nlohmann::json> all;
+  for (std::string line; std::getline(in, line);) all.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_FALSE(all[0]["causes"].empty());
+  EXPECT_TRUE(all[1]["causes"].empty());
+}
+
+TEST_F(explain_command, ranks_by_the_records_that_it_is_given) {
+  fs::create_directories(folder / "none");
+  const auto said = explain({"--records", folder / "none", failure});
+  EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
+  EXPECT_THAT(said.stdout_text, HasSubstr("No record shows this failure"));
+  const auto wrong = explain({"--records", file("record.jsonl", "{\n"), failure});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_EQ(lines(wrong.stderr_text), 1U);
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A matrix of operations, faults and remedies that need no GPU: what a fault leaves is a word in this process.
+#include "harness/matrix/cells.hpp"
+#include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+enum class state { sound, broken } now = state::sound;
+int provoked = 0, made_since = 0;
+
+class fake_operation final : public operation {
+ public:
+  explicit fake_operation(bool crashes) : crashes_(crashes) {}
+  void prepare() override {
+    if (now == state::broken && prepared_) throw setup_failed("nothing can be written");
+    prepared_ = true;
+  }
+  status_record make() override {
+    if (now == state::sound) return record_of(CUBLAS_STATUS_SUCCESS);
+    trial::current().measure("faults of its process", provoked);
+    trial::current().measure("operations before it", made_since++);
+    trial::current().measure("process", getpid());
+    if (crashes_) raise(SIGSEGV);
+    return record_of(warm_ ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_INTERNAL_ERROR);
+  }
+  product_result check() override {
+    warm_ = true;
+    return {.right = true};
+  }
+  product_result multiply() override { return {.right = true}; }
+
+ private:
+  bool crashes_, prepared_ = false, warm_ = false;
+};
+
+const std::vector<operation_type> operations = [] {
+  std::vector<operation_type> all;
+  for (const char* name : {"crashing", "first", "second", "third"}) {
+    operation_type o;
+    o.name = name;
+    o.step = {"cublasSgemm", name};
+    o.summary = name;
+    o.fresh = [name] { return std::make_unique<fake_operation>(std::string(name) == "crashing"); };
+    o.opens_context = false;
+    o.representative = true;
+    all.push_back(std::move(o));
+  }
+  return all;
+}();
+
+const std::vector<remedy_type> remedies{
+    {.name = "new_process", .words = "again in a new process", .answers = {"broken"}, .new_process = true},
+    {.name = "release",
+     .words = "undo it, then again",
+     .answers = {"broken"},
+     .after = [](world& w) { w.undo(); }},
+    {.name = "retry", .words = "again at once", .answers = {"broken"}, .after = [](world&) {}}};
+
+fault_type broken(const char* name, isolation cells) {
+  return {.name = name,
+          .summary = "the process is broken",
+          .kind = "broken",
+          .cells = cells,
+          .provoke =
+              [](world& w) {
+                now = state::broken;
+                ++provoked;
+                w.undo_by([] { now = state::sound; });
+              },
+          .renew = cells == isolation::lasting ? [](world&) { now = state::broken; }
+                                               : std::function<void(world&)>()};
+}
+
+const fault_type alone = broken("alone", isolation::process), lasting = broken("lasting", isolation::lasting);
+const fault_type absent = [] {
+  fault_type f = broken("absent", isolation::lasting);
+  f.provoke = [](world&) { throw not_provoked("it cannot be brought about here"); };
+  return f;
+}();
+
+const register_cases here("matrix", [](std::string_view) {
+  std::vector<failure_case> all;
+  for (const fault_type* f : {&absent, &alone, &lasting}) {
+    failure_case c = case_of(*f, {operations, remedies});
+    for (arm& a : c.arms) {
+      a.needs = need::host;
+      a.tier = test_tier::named;
+    }
+    all.push_back(std::move(c));
+  }
+  return all;
+});
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/tests/end_to_end.hpp"
+#include "reports/model/observation.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <poll.h>
+
+#include <csignal>
+#include <set>
+
+namespace cufault {
+namespace {
+
+using testing::HasSubstr;
+
+// ---- side by side, and in shared processes ----
+
+class road_side_by_side : public end_to_end {
+ protected:
+  record made_by(const std::vector<std::string>& words) {
+    fs::remove_all(folder / "records");
+    const auto seen = run(words);
+    EXPECT_NE(seen.exit_code, 130) << seen.stderr_text;
+    EXPECT_EQ(files(".jsonl").size(), 1U) << seen.stderr_text;
+    return load_record(files(".jsonl").at(0));
+  }
+  /// All that is compared, by name: a record has its arms in the order in which they ended.
+  static std::vector<std::string> signatures(const record& r) {
+    std::vector<std::string> all;
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms)
+        all.push_back(c.name + "/" + a.name + ": " +
+                      (observed(a) ? describe(plateaus_of(a.trials)) : to_string(a.judged) + ": " + a.why));
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+  // Arms that say, and should not, that they share a process come out otherwise in one.
+  const std::vector<std::string> everything{
+      "road.create",   "road.ladder", "road.limits",        "road.rows", "road.set_up",
+      "road.on_a_gpu", "road.twin",   "road.shared/*[!kr]", "--seed",    "5"};
+  record all_with(std::vector<std::string> more) {
+    more.insert(more.begin(), everything.begin(), everything.end());
+    return made_by(more);
+  }
+};
+
+TEST_F(road_side_by_side, comes_to_the_same_with_one_job_and_with_twelve) {
+  const auto one = signatures(all_with({"--jobs", "1"}));
+  EXPECT_GT(one.size(), 30U);
+  EXPECT_EQ(signatures(all_with({"--jobs", "12"})), one);
+  EXPECT_EQ(signatures(all_with({"--jobs", "12", "--shuffle"})), one);
+}
+
+TEST_F(road_side_by_side, comes_to_the_same_in_shared_processes_and_in_separate_ones) {
+  const auto separate = signatures(all_with({"--separate"}));
+  EXPECT_EQ(signatures(all_with({"--jobs", "1"})), separate);
+  EXPECT_EQ(signatures(all_with({"--jobs", "1", "--shuffle"})), separate);
+  EXPECT_EQ(signatures(all_with({"--jobs", "3", "--shuffle"})), separate);
+}
+
+TEST_F(road_side_by_side, shares_a_process_until_it_is_damaged) {
+  const auto processes = [&](const std::vector<std::string>& words) {
+    std::map<std::string, double> of_arm;
+    const record made = made_by(words);
+    for (const arm_result& a : made.cases.at(0).arms)
+      for (const measurement& m : a.trials.back().measurements)
+        if (m.name == "process") of_arm[a.name] = m.value;
+    return of_arm;
+  };
+  const auto undamaged = processes({"road.shared/nothing*", "--jobs", "1"});
+  ASSERT_EQ(undamaged.size(), 3U);
+  EXPECT_EQ(undamaged.at("control"), undamaged.at("nothing"));
+  EXPECT_EQ(undamaged.at("control"), undamaged.at("nothing_again"));
+  const auto separate = processes({"road.shared/nothing*", "--jobs", "1", "--separate"});
+  EXPECT_NE(separate.at("control"), separate.at("nothing"));
+  const auto others = processes({"road.shared/apart", "road.shared/elsewhere", "--jobs", "1"});
+  EXPECT_NE(others.at("control"), others.at("apart"));
+  EXPECT_NE(others.at("control"), others.at("elsewhere"));
+}
+
+TEST_F(road_side_by_side, retires_a_process_for_whatever_a_trial_leaves_in_it) {
+  const auto seen = run({"road.shared/a_*", "road.shared/the_*", "--jobs", "1", "-v"});
+  for (const char* what :
+       {"a_descriptor: ", "descriptors where there were", "the_environment: the environment has ROAD_LITTER",
+        "a_variable_less: the environment lacks a variable", "a_folder: the working folder is /",
+        "a_thread: 2 threads where there were 1", "a_child: 1 child processes where there were 0"})
+    EXPECT_THAT(seen.stdout_text, HasSubstr(what));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("shared processes: 8 trials in 6; damaged: 6\n"));
+  EXPECT_EQ(seen.stragglers, 0);
+}
+
+TEST_F(road_side_by_side, refuses_what_needs_a_process_of_its_own_in_a_shared_one) {
+  const auto seen = run({"road.shared/fork", "road.shared/folder"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stdout_text, HasSubstr("says that it shares a process, but it forks"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("without a scratch folder"));
+}
+
+TEST_F(road_side_by_side, ends_all_of_them_when_told_and_records_what_had_run) {
+  spawn_options options;
+  options.argv = {TEST_PROGRAM,
+                  "run",
+                  "road.create",
+                  "road.shared/hang",
+                  "--jobs",
+                  "8",
+                  "-v",
+                  "--records",
+                  folder / "records",
+                  "--expectations",
+                  folder / "none",
+                  "--cublas",
+                  fs::path(FAKE_CUBLAS_DIR) / "a"};
+  options.environment = {{"ROAD_FAULT", "hang"},
+                         {"ROAD_TIMES", folder / "times"},
+                         {"TMPDIR", folder / "temporary"},
+                         {"CUDA_VISIBLE_DEVICES", "-1"}};
+  // Interrupted as soon as both hanging arms have begun.
+  const auto script = "\"$@\" 2>" + (folder / "said").string() +
+                      " & while ! { grep -q 'road.create/fault begins' " + (folder / "said").string() +
+                      " && grep -q 'road.shared/hang begins' " + (folder / "said").string() +
+                      "; } 2>/dev/null; do :; done; kill -TERM $!; wait $!";
+  std::vector<std::string> words{"/bin/bash", "-c", script, "bash"};
+  words.insert(words.end(), options.argv.begin(), options.argv.end());
+  options.argv = words;
+  const auto seen = run_process(options, {});
+  EXPECT_EQ(seen.exit_code, 130) << seen.stdout_text << seen.stderr_text;
+  EXPECT_EQ(seen.stragglers, 0);
+  EXPECT_TRUE(fs::is_empty(folder / "temporary"));
+  const record r = load_record(files(".jsonl").at(0));
+  EXPECT_FALSE(r.complete);
+  for (const case_result& c : r.cases)
+    for (const arm_result& a : c.arms) EXPECT_FALSE(a.trials.empty()) << a.name;
+  std::stringstream said;
+  said << std::ifstream(folder / "said").rdbuf();
+  EXPECT_THAT(said.str(), HasSubstr("cufault: interrupted; "));
+  EXPECT_THAT(said.str(), HasSubstr("cut short: "));
+}
+
+TEST_F(road_side_by_side, says_in_one_line_what_needs_a_gpu) {
+  const auto seen = run({"road.create", "road.on_a_gpu"});
+  EXPECT_THAT(seen.stdout_text, HasSubstr("2 arms of 1 case need a GPU and were not run: no GPU: "));
+  EXPECT_THAT(seen.stdout_text, testing::Not(HasSubstr("road.on_a_gpu")));
+  EXPECT_LT(std::count(seen.stdout_text.begin(), seen.stdout_text.end(), '\n'), 12);
+}
+
+TEST_F(road_side_by_side, writes_its_summary_for_programs) {
+  const auto seen = run({"road.create", "--json", "--junit", (folder / "run.xml").string()});
+  const auto j = nlohmann::json::parse(seen.stdout_text);
+  EXPECT_EQ(j["counts"]["UNCHARTED"], 4);
+  std::stringstream xml;
+  xml << std::ifstream(folder / "run.xml").rdbuf();
+  EXPECT_THAT(xml.str(), HasSubstr("<testsuite name=\"road.create\""));
+}
+
+TEST_F(road_side_by_side, names_devices_that_are_none) {
+  for (const char* devices : {"x", "0,0", ",", "0;1"}) {
+    const auto seen = run({"road.create", "--device", devices});
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_THAT(seen.stderr_text, HasSubstr("--device"));
+  }
+}
+
+// ---- a matrix ----
+
+class road_matrix : public road_side_by_side {
+ protected:
+  /// A measurement of the cells, by name.
+  std::map<std::string, double> measured(const std::vector<std::string>& words, const std::string& what) {
+    std::map<std::string, double> of_cell;
+    for (const case_result& c : made_by(words).cases)
+      for (const arm_result& a : c.arms)
+        for (const measurement& m : a.trials.back().measurements)
+          if (m.name == what) of_cell[a.name] = m.value;
+    return of_cell;
+  }
+  static std::string described(const record& r, const std::string& arm) {
+    return describe(plateaus_of(arm_of(r, arm).trials));
+  }
+};
+
+TEST_F(road_matrix, observes_an_operation_under_a_fault_and_after_each_remedy) {
+  const record r = made_by({"matrix.alone/*"});
+  EXPECT_EQ(described(r, "first.cold"), "cublasSgemm first: CUBLAS_STATUS_INTERNAL_ERROR; context none");
+  EXPECT_EQ(described(r, "first.warm"), "cublasSgemm first: CUBLAS_STATUS_EXECUTION_FAILED; context none");
+  EXPECT_EQ(described(r, "first.cold+release"),
+            "cublasSgemm first: CUBLAS_STATUS_INTERNAL_ERROR; then cublasSgemm first: CUBLAS_STATUS_SUCCESS, "
+            "numbers "
+            "right; context none; numbers right");
+  EXPECT_EQ(
+      described(r, "first.warm+new_process"),
+      "cublasSgemm first: CUBLAS_STATUS_EXECUTION_FAILED; then cublasSgemm first: CUBLAS_STATUS_SUCCESS, "
+      "numbers right; context none; numbers right");
+  EXPECT_EQ(described(r, "first.cold+retry"),
+            "cublasSgemm first: CUBLAS_STATUS_INTERNAL_ERROR; then check.preparation: FAILED; context none");
+#ifdef SANITIZED  // which ends the process with 1 where it crashes
+  EXPECT_THAT(described(r, "crashing.cold"), HasSubstr("crashed: exit 1 in cublasSgemm"));
+#else
+  EXPECT_THAT(described(r, "crashing.cold"), HasSubstr("crashed: SIGSEGV in cublasSgemm"));
+#endif
+  EXPECT_EQ(arm_of(r, "control").trials.at(0).calls.size(), 8U) << "each operation cold and warm";
+}
+
+TEST_F(road_matrix, brings_a_lasting_fault_about_once_for_cells_that_follow_one_another) {
+  const std::vector<std::string> cold{"matrix.lasting/first.cold", "matrix.lasting/second.cold",
+                                      "matrix.lasting/third.cold", "--jobs", "1"};
+  const auto process = measured(cold, "process");
+  ASSERT_EQ(process.size(), 3U);
+  EXPECT_EQ(process.at("first.cold"), process.at("second.cold"));
+  EXPECT_EQ(process.at("first.cold"), process.at("third.cold"));
+  EXPECT_EQ(measured(cold, "faults of its process").at("third.cold"), 1);
+  EXPECT_EQ(measured(cold, "operations before it").at("third.cold"), 2);
+
+  std::vector<std::string> separate = cold;
+  separate.emplace_back("--separate");
+  EXPECT_EQ(measured(separate, "operations before it").at("third.cold"), 0);
+}
+
+TEST_F(road_matrix, observes_nothing_where_a_lasting_fault_was_not_brought_about) {
+  const record r = made_by(
+      {"matrix.absent/first.cold", "matrix.absent/second.cold", "matrix.absent/third.cold", "--jobs", "1"});
+  for (const char* cell : {"first.cold", "second.cold", "third.cold"}) {
+    const observation& seen = arm_of(r, cell).trials.at(0);
+    EXPECT_EQ(seen.ended, outcome::not_provoked) << cell;
+    EXPECT_THAT(seen.why, HasSubstr("it cannot be brought about here")) << cell;
+    EXPECT_TRUE(seen.calls.empty()) << cell;
+  }
+}
+
+TEST_F(road_matrix, goes_on_in_a_new_process_behind_a_cell_that_crashed) {
+  const auto process = measured({"matrix.lasting/crashing.cold", "matrix.lasting/first.cold",
+                                 "matrix.lasting/second.cold", "--jobs", "1"},
+                                "process");
+  ASSERT_EQ(process.size(), 3U);
+  EXPECT_NE(process.at("crashing.cold"), process.at("first.cold"));
+  EXPECT_EQ(process.at("first.cold"), process.at("second.cold"));
+}
+
+#ifndef SANITIZED  // a sanitizer takes seconds to report a crash
+TEST_F(road_matrix, comes_to_the_same_whatever_shares_a_process_and_in_whatever_order) {
+  const auto separate =
+      signatures(made_by({"matrix.alone/*", "matrix.lasting/*", "--separate", "--jobs", "4"}));
+  EXPECT_GT(separate.size(), 40U);
+  EXPECT_EQ(signatures(made_by({"matrix.alone/*", "matrix.lasting/*", "--jobs", "1"})), separate);
+  EXPECT_EQ(signatures(made_by({"matrix.alone/*", "matrix.lasting/*", "--jobs", "4", "--shuffle"})),
+            separate);
+}
+#endif
+
+}  // namespace
+}  // namespace cufault

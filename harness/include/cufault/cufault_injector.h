@@ -1,0 +1,28 @@
+/* SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What libcufault.so, preloaded, offers to the process that it is in. Look the functions up with dlsym(RTLD_DEFAULT, …), so that the
+   program also runs without it. All may be called from any thread. */
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Replaces the rules (JSON; null or "": none) and resets their counts. Returns 0; -1 if the JSON is wrong or needs libcufault_host.so,
+    which is not preloaded: the old rules then stay in effect. Keeps nothing of replaced rules. */
+int cufault_set_rules(const char* json);
+/** From now on injections are told in this file, whose lines go behind those that are there; null or "" for standard error. In place of
+    CUFAULT_LOG, which is read once, when the process begins. */
+void cufault_set_log(const char* file);
+/** Why the last cufault_set_rules of this thread returned -1: one line. Lasts until its next one. */
+const char* cufault_rules_error(void);
+/** Driver calls of this process so far, of every function that the name, or glob, matches. */
+unsigned long long cufault_calls(const char* function);
+/** Calls that a rule acted on so far. */
+unsigned long long cufault_injections(void);
+/** Bytes that allocation functions of the driver gave while a budget rule held, and that were not given back. */
+unsigned long long cufault_bytes_held(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,554 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/injection/sweep.hpp"
+
+#include "harness/injection/preloaded.hpp"
+#include "harness/injector/driver_functions.hpp"
+#include "harness/system/shared_memory.hpp"
+#include "harness/trial/observe.hpp"
+#include "reports/base/json_input.hpp"
+#include "reports/model/sweep_names.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "cufault/cufault_injector.h"
+
+namespace cufault::sweeping {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::string_view returned = "returned";  // each_quiet_row's word
+
+// ---- rules for the process itself ----
+
+/// Fails nothing, and lets the injector account for device memory.
+const nlohmann::json account{{"budget_bytes", std::uint64_t{1} << 62}};
+const nlohmann::json log_all{{"function", "*"}, {"log", true}};
+
+void hold(const nlohmann::json& rule) {
+  auto rules = nlohmann::json::array({account});
+  if (!rule.is_null()) rules.insert(rules.begin(), rule);
+  set_rules(nlohmann::json{{"rules", rules}}.dump());
+}
+
+nlohmann::json rule_for(const driver_call& call, const planned_row& row) {
+  nlohmann::json rule{{"function", call.function},
+                      {"caller", call.caller == "application" ? call.caller : call.caller + ".so*"},
+                      {"return", row.code},
+                      {"skip", call.ordinal - 1},
+                      {"force", true}};
+  if (!row.persistent) rule["hits"] = 1;
+  return rule;
+}
+
+std::int64_t bytes_held() {
+  return static_cast<std::int64_t>(CUFAULT_PRELOADED(cufault_bytes_held)());
+}
+
+// ---- one process ----
+
+template <std::size_t n>
+void say(char (&where)[n], std::string_view what) {
+  where[what.copy(where, n - 1)] = '\0';
+}
+
+/// What became of it, in one word; of a machine that cannot even be prepared for it, too.
+template <class Work>
+std::string name_of(Work&& work) {
+  try {
+    return record_of(work()).text();
+  } catch (const setup_failed&) {
+    return "SETUP_FAILED";
+  } catch (const not_provoked&) {
+    return "SETUP_FAILED";
+  } catch (const missing_symbol&) {
+    return "SETUP_FAILED";
+  }
+}
+
+status_record made_and_checked(operation& o) {
+  o.prepare();
+  o.enter();
+  status_record made = o.make();
+  return made.ok ? record_of(o.check()) : made;
+}
+
+/// The operation without a fault. Throws setup_failed if that fails.
+void make_once(const make_operation& fresh) {
+  const auto o = fresh();
+  CUFAULT_REQUIRE(made_and_checked(*o));
+  CUFAULT_REQUIRE(o->multiply());
+}
+
+/// A process is given up when its rows have left so much behind that others could fall short of memory for real.
+constexpr std::int64_t most_left = 256 << 20;
+
+/// One row. `clean_bytes`: what one without a fault leaves behind. False where the process is no longer as it was.
+bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64_t clean_bytes,
+             row_result& seen) {
+  const std::int64_t held_before = bytes_held();
+  auto o = fresh();
+  o->prepare();
+  o->enter();
+  hold(rule);
+  const auto injections = CUFAULT_PRELOADED(cufault_injections);
+  const auto before = injections();
+  const auto start = clock::now();
+  say(seen.in, "the operation");
+  const status_record status = or_terminate([&] { return o->make(); });
+  seen.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
+  seen.reached = injections() != before;
+  hold(nullptr);
+  say(seen.status, status.text());
+  seen.ok = status.ok;
+  say(seen.in, "its check");
+  if (status.ok) say(seen.numbers, name_of([&] { return o->check(); }));
+  say(seen.in, "the same again");
+  say(seen.again, name_of([&] { return made_and_checked(*o); }));
+  say(seen.in, "a product");
+  say(seen.handle, name_of([&] { return o->multiply(); }));
+  if (!is_success_status(seen.again)) {
+    say(seen.in, "the same again");
+    say(seen.later, name_of([&] { return made_and_checked(*o); }));
+  }
+  say(seen.in, "giving back");
+  o.reset();
+  seen.left_bytes = bytes_held() - held_before - clean_bytes;
+  const bool as_before = is_success_status(seen.again) && is_success_status(seen.handle);
+  say(seen.in, "a new handle");
+  if (!as_before) say(seen.afresh, name_of([&] { return made_and_checked(*fresh()); }));
+  seen.over = true;
+  return as_before && bytes_held() < most_left;
+}
+
+// ---- planning ----
+
+std::string without_prefix(std::string_view code) {
+  constexpr std::string_view prefix = "CUDA_ERROR_";
+  return std::string(code.starts_with(prefix) ? code.substr(prefix.size()) : code);
+}
+
+planned_row row_from(const std::string& text, const std::vector<driver_call>& calls) {
+  const named_row row = row_named(text);
+  const auto found = std::find_if(calls.begin(), calls.end(), [&](const driver_call& c) {
+    return c.caller == row.caller && c.function == row.function && c.ordinal == row.ordinal;
+  });
+  if (found == calls.end()) throw setup_failed(fmt::format("{}: a clean run makes no such call", text));
+  return {static_cast<std::size_t>(found - calls.begin()), row.code, row.persistent};
+}
+
+std::vector<planned_row> asked_for(std::vector<planned_row> all, const std::vector<driver_call>& calls,
+                                   const request& asked) {
+  if (!asked.row.empty()) return {row_from(asked.row, calls)};
+  std::vector<planned_row> mine;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool nothing_fails = all[i].call >= calls.size();
+    if (nothing_fails ||
+        i % static_cast<std::size_t>(asked.shard.second) + 1 == static_cast<std::size_t>(asked.shard.first))
+      mine.push_back(all[i]);
+  }
+  return mine;
+}
+
+// ---- an arm ----
+
+bool is_whole(const request& asked) {
+  return asked.row.empty() && asked.shard.second == 1;
+}
+
+struct how {
+  bool first = false;  ///< the operation is the first of its kind in its process
+  depth deep = depth::thin;
+  std::chrono::seconds time{0};  ///< for all rows
+};
+
+/// Processes that run rows side by side where each row takes one. The driver makes contexts one after the other, but not all else.
+constexpr int lanes = 4;
+
+class sweep {
+ public:
+  sweep(trial& t, const operation_type& of, const how& way) : t_(t), of_(of), way_(way) {}
+
+  void run() {
+    const auto begun = clock::now();
+    if (!is_whole(asked_))  // said first, also of what does not get far
+      t_.measure(part_of_sweep, asked_.row.empty() ? asked_.shard.first : 0,
+                 fmt::format("of {}", asked_.shard.second));
+    const auto clean = clean_run();
+    if (!clean) return;  // why is told
+    const std::vector<driver_call>& calls = *clean;
+    const auto rows = asked_for(plan(calls, way_.deep), calls, asked_);
+    const shared_array<row_result> results(rows.size());  // shared with the processes that run rows
+    const int side_by_side = way_.first ? lanes : 1;
+    t_.in_forked_children(side_by_side, [&](int lane) {
+      std::vector<std::size_t> mine;
+      for (auto i = static_cast<std::size_t>(lane); i < rows.size();
+           i += static_cast<std::size_t>(side_by_side))
+        mine.push_back(i);
+      const auto set_up = [&] {
+        ready_process();
+        return [&](std::size_t i) {
+          if (clock::now() - begun > way_.time) return true;
+          const planned_row& row = rows[mine[i]];
+          const auto rule = row.call < calls.size() ? rule_for(calls[row.call], row) : nlohmann::json();
+          return run_row(of_.fresh, rule, clean_bytes_, results[mine[i]]) && !way_.first;
+        };
+      };
+      const auto ends = t_.for_each_unobserved_row(mine.size(), set_up);
+      for (std::size_t i = 0; i < mine.size(); ++i) say(results[mine[i]].end, ends[i]);
+    });
+    tell(calls, rows, results.all(), std::chrono::duration<double>(clock::now() - begun).count());
+  }
+
+ private:
+  void tell(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,
+            std::span<const row_result> results, double seconds) {
+    const auto done = grouped(calls, rows, results);
+    for (const grouped_row& g : done) t_.swept({of_.step.api}, g.status, g.milliseconds, g.calls);
+    t_.measure(clean_calls, static_cast<double>(calls.size()));
+    t_.measure("rows", static_cast<double>(rows.size()));
+    t_.measure("rows a second", static_cast<double>(rows.size()) / seconds);
+    const auto to_go = std::count_if(results.begin(), results.end(), [](const row_result& r) {
+      return std::string_view(r.end) == returned && !r.over;
+    });
+    if (to_go > 0)
+      throw setup_failed(
+          fmt::format("time ran out with {} of {} rows to go; split it with --shard", to_go, rows.size()));
+  }
+
+  /// So that a row finds what every other row finds.
+  void ready_process() {
+    hold(nullptr);
+    if (!way_.first || of_.opens_context) t_.open_context();
+    if (way_.first) return;
+    make_once(of_.fresh);
+    const std::int64_t before = bytes_held();
+    make_once(of_.fresh);  // the first one leaves behind what stays
+    clean_bytes_ = bytes_held() - before;
+  }
+
+  /// Which driver calls there are, and what stays held behind the first operation of a process.
+  std::optional<std::vector<driver_call>> clean_run() {
+    const std::string log = t_.scratch() / "driver_calls";
+    CUFAULT_PRELOADED(cufault_set_log)(log.c_str());
+    const shared_array<std::int64_t> held(1);
+    const auto set_up = [&] {
+      ready_process();
+      return [&](std::size_t) {
+        const std::int64_t before = bytes_held();
+        auto o = of_.fresh();
+        o->prepare();
+        o->enter();
+        hold(log_all);
+        const status_record status = o->make();
+        hold(nullptr);
+        CUFAULT_REQUIRE(status);
+        CUFAULT_REQUIRE(o->check());
+        CUFAULT_REQUIRE(o->multiply());
+        o.reset();
+        held[0] = bytes_held() - before;
+        return true;
+      };
+    };
+    const auto ends = t_.for_each_unobserved_row(1, set_up);
+    if (ends[0].empty()) return std::nullopt;
+    if (ends[0] != returned) throw setup_failed("the clean run did not end well: " + ends[0]);
+    if (way_.first) clean_bytes_ = held[0];
+    CUFAULT_PRELOADED(cufault_set_log)("/dev/null");
+    if (!std::filesystem::exists(log)) return std::vector<driver_call>{};
+    return calls_from("driver_calls", read_text(log));
+  }
+
+  trial& t_;
+  const operation_type& of_;
+  const how way_;
+  const request asked_ = request_from_environment();
+  std::int64_t clean_bytes_ = 0;
+};
+
+void nothing_fails(trial& t, const operation_type& of) {
+  if (of.opens_context) t.open_context();
+  const auto o = of.fresh();
+  observe_call(of.step, [&] { return made_and_checked(*o); });
+  observe_call(of.product, [&] { return o->multiply(); });
+}
+
+}  // namespace
+
+// ---- calls ----
+
+std::string library_name(std::string_view file_name) {
+  const auto end = file_name.find(".so");
+  return end == std::string_view::npos ? "application" : std::string(file_name.substr(0, end));
+}
+
+bool only_asks(std::string_view function) {
+  const auto base = injector::without_suffix(function);
+  for (const std::string_view word : {"Get", "Query", "Is", "Occupancy", "CanAccess"})
+    if (base.find(word) != std::string_view::npos) return true;
+  // What is current is put back by whoever changes it.
+  return base == "cuCtxPushCurrent" || base == "cuCtxPopCurrent" || base == "cuCtxSetCurrent";
+}
+
+std::vector<driver_call> calls_from(const std::string& log_name, std::string_view log) {
+  std::vector<driver_call> calls;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> ordinals;
+  std::map<std::string, int> changes;
+  std::string phase;
+  int number = 0;
+  while (!log.empty()) {
+    const auto end = std::min(log.find('\n'), log.size());
+    const json_cursor line{parse_json(log_name, log.substr(0, end), ++number)};
+    log.remove_prefix(std::min(end + 1, log.size()));
+    if (line.at("event").string() != "call") continue;
+    driver_call call;
+    call.function = line.at("function").string();
+    call.caller = library_name(line.at("caller").string());
+    call.ordinal = ++ordinals[{call.function, call.caller}];
+    call.phase = phase;
+    if (!only_asks(call.function)) {
+      // A run of the same calls is one phase: they are alike.
+      const bool goes_on = !calls.empty() && calls.back().function == call.function;
+      if (goes_on) call.phase = calls.back().phase;
+      const int n = goes_on ? changes[call.function] : ++changes[call.function];
+      phase = n == 1 ? "after " + call.function : fmt::format("after {} {}", call.function, n);
+    }
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+std::vector<std::string> codes_for(std::string_view function) {
+  std::vector<std::string> codes;
+  for (const char* code : {"OUT_OF_MEMORY", "INVALID_VALUE", "NOT_INITIALIZED", "LAUNCH_FAILED", "UNKNOWN"})
+    if (injector::can_return(function, *injector::driver_code(code))) codes.emplace_back(code);
+  if (codes.empty()) codes.emplace_back("UNKNOWN");
+  return codes;
+}
+
+std::vector<planned_row> plan(const std::vector<driver_call>& calls, depth deep) {
+  std::vector<planned_row> rows;
+  std::set<std::tuple<std::string, std::string, std::string>> groups;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const driver_call& c = calls[i];
+    if (deep != depth::every && !groups.insert({c.function, c.caller, c.phase}).second) continue;
+    for (const std::string& code : codes_for(c.function)) {
+      for (const bool persistent : {false, true}) {
+        if (deep != depth::thin || rows.empty() || rows.back().call != i)
+          rows.push_back({i, code, persistent});
+      }
+    }
+  }
+  rows.push_back({calls.size(), {}, false});
+  return rows;
+}
+
+// ---- grouping ----
+
+namespace {
+
+// All that a row came to, and what was failed: function, caller, phase. Not in the function below: GCC 13 cannot compare
+// tuples of local classes.
+struct fault {
+  std::string function, caller, phase;
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes part of what is generated for a 0
+  auto operator<=>(const fault&) const = default;
+};
+
+struct came_to {
+  std::string status, numbers, again, handle, later, afresh, ended, ended_in;
+  bool ok = true, reached = false;
+  std::int64_t left_bytes = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): likewise
+  auto operator<=>(const came_to&) const = default;
+};
+
+}  // namespace
+
+std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,
+                                 std::span<const row_result> results) {
+  struct rows_of {
+    std::set<std::size_t> calls;
+    double milliseconds = 0;
+    std::size_t count = 0;
+  };
+  std::map<std::tuple<fault, came_to, bool, std::string>, rows_of> by_code;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const planned_row& r = rows[i];
+    const row_result& seen = results[i];
+    const std::string_view end = seen.end;
+    if (end.empty() || (end == returned && !seen.over)) continue;
+    const bool any = r.call < calls.size();
+    const fault f =
+        any ? fault{calls[r.call].function, calls[r.call].caller, calls[r.call].phase} : fault{"*", "", ""};
+    const bool ended = end != returned;
+    const bool in_operation = ended && *seen.status == '\0';
+    came_to c{.status = in_operation ? std::string(end) : seen.status,
+              .numbers = seen.numbers,
+              .again = seen.again,
+              .handle = seen.handle,
+              .later = seen.later,
+              .afresh = seen.afresh,
+              .ended = ended ? std::string(end) : "",
+              .ended_in = ended ? seen.in : "",
+              .ok = seen.ok && !in_operation,
+              .reached = seen.reached || in_operation,
+              .left_bytes = seen.left_bytes};
+    rows_of& of = by_code[{f, c, r.persistent, r.code}];
+    of.calls.insert(r.call);
+    of.milliseconds += seen.milliseconds;
+    ++of.count;
+  }
+
+  // Codes of the same calls that came to the same, then once and persistently of the same calls and codes.
+  using call_set = std::set<std::size_t>;
+  struct row_data {
+    std::vector<std::string> codes;
+    double milliseconds = 0;
+    std::size_t count = 0;
+  };
+  std::map<std::tuple<fault, came_to, bool, call_set>, row_data> by_mode;
+  for (const auto& [key, of] : by_code) {
+    const auto& [f, c, persistent, code] = key;
+    row_data& row = by_mode[{f, c, persistent, of.calls}];
+    if (!code.empty()) row.codes.push_back(code);
+    row.milliseconds += of.milliseconds;
+    row.count += of.count;
+  }
+  struct modes {
+    bool once = false, persistent = false;
+    double milliseconds = 0;
+    std::size_t count = 0;
+  };
+  std::map<std::tuple<fault, came_to, call_set, std::vector<std::string>>, modes> merged;
+  for (const auto& [key, row] : by_mode) {
+    const auto& [f, c, persistent, of] = key;
+    modes& m = merged[{f, c, of, row.codes}];
+    (persistent ? m.persistent : m.once) = true;
+    m.milliseconds += row.milliseconds;
+    m.count += row.count;
+  }
+
+  std::vector<std::pair<std::size_t, grouped_row>> found;
+  for (const auto& [key, m] : merged) {
+    const auto& [f, c, of, codes] = key;
+    grouped_row g;
+    const bool nothing = f.function == "*";
+    g.calls = {.function = f.function,
+               .caller = f.caller,
+               .phase = f.phase,
+               .codes = codes,
+               .once = m.once && !nothing,
+               .persistent = m.persistent,
+               .calls = nothing ? 0 : of.size(),
+               .reached = nothing || c.reached,
+               .first = nothing ? 0 : calls[*of.begin()].ordinal,
+               .numbers = c.numbers,
+               .again = c.again,
+               .handle = c.handle,
+               .later = c.later,
+               .afresh = c.afresh,
+               .ended = c.ended,
+               .ended_in = c.ended_in,
+               .left_bytes = c.left_bytes};
+    g.status = !c.ended.empty() && c.status == c.ended ? end_of_process(c.ended)
+                                                       : status_record{.status = c.status, .ok = c.ok};
+    g.milliseconds = m.milliseconds / static_cast<double>(std::max<std::size_t>(1, m.count));
+    found.emplace_back(nothing ? calls.size() : *of.begin(), std::move(g));
+  }
+  // Of one call: by codes, and what failed persistently first.
+  const auto order = [](const auto& each) {
+    const swept_calls& c = each.second.calls;
+    const int modes = !c.once ? 0 : !c.persistent ? 1 : 2;
+    return std::pair(each.first, fmt::format("{} {}", fmt::join(c.codes, ", "), modes));
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  std::vector<grouped_row> in_order;
+  for (auto& [first, g] : found) in_order.push_back(std::move(g));
+  return in_order;
+}
+
+// ---- the case ----
+
+request request_from_environment() {
+  request asked;
+  if (const char* shard = std::getenv(shard_variable); shard != nullptr && *shard != '\0') {
+    const std::string text = shard;
+    const auto slash = text.find('/');
+    try {
+      asked.shard = {std::stoi(text), std::stoi(slash == std::string::npos ? "" : text.substr(slash + 1))};
+    } catch (const std::logic_error&) {
+      asked.shard = {0, 0};
+    }
+    if (asked.shard.first < 1 || asked.shard.first > asked.shard.second)
+      throw setup_failed(fmt::format("{}={}: expected I/N, as in 1/4", shard_variable, text));
+  }
+  if (const char* row = std::getenv(row_variable); row != nullptr) asked.row = row;
+  return asked;
+}
+
+named_row row_named(const std::string& text) {
+  const auto equals = text.rfind('='), colon = text.rfind(':', equals), first = text.find(':');
+  if (equals == std::string::npos || colon == std::string::npos || first == colon)
+    throw setup_failed(fmt::format("{}: expected LIBRARY:FUNCTION:N[+]=CODE", text));
+  named_row row{.caller = text.substr(0, first),
+                .function = text.substr(first + 1, colon - first - 1),
+                .code = text.substr(equals + 1)};
+  std::string number = text.substr(colon + 1, equals - colon - 1);
+  row.persistent = number.ends_with('+');
+  if (row.persistent) number.pop_back();
+  const auto [end, bad] = std::from_chars(number.data(), number.data() + number.size(), row.ordinal);
+  if (bad != std::errc{} || end != number.data() + number.size() || row.ordinal == 0)
+    throw setup_failed(fmt::format("{}: {} is no number of a call", text, number));
+  if (!injector::driver_code(row.code))
+    throw setup_failed(fmt::format("{}: {} is no code of the driver", text, row.code));
+  return row;
+}
+
+failure_case sweep_case(operation_type of) {
+  failure_case c{.name = std::string(sweep_family) + of.name,
+                 .summary = of.summary + ", each driver call failed",
+                 .in_tier = {"nothing_fails", every_sweep, std::string(first_of_process) + thin_sweep}};
+  const auto what = std::make_shared<const operation_type>(std::move(of));
+  c.add("nothing_fails", arm_kind::control, "the operation, and no driver call is made to fail",
+        [what](trial& t) { nothing_fails(t, *what); });
+  struct variant {
+    const char *name, *summary;
+    depth deep;
+    std::chrono::seconds further, first;  // for all rows
+  };
+  using std::chrono::seconds;
+  for (const variant& v :
+       {variant{thin_sweep, "one call of each group, once", depth::thin, seconds(100), seconds(280)},
+        variant{grouped_sweep, "one call of each group, by every code, once and for good", depth::grouped,
+                seconds(280), seconds(1000)},
+        variant{every_sweep, "every call, by every code, once and for good", depth::every, seconds(1700),
+                seconds(5000)}}) {
+    for (const bool first : {false, true}) {
+      const how way{first, v.deep, first ? v.first : v.further};
+      arm& a = c.add((first ? std::string(first_of_process) : "") + v.name, arm_kind::fault,
+                     first ? fmt::format("the first of its process: {}", v.summary) : v.summary,
+                     [what, way](trial& t) { sweep(t, *what, way).run(); }, what->claims);
+      under_injector(a);
+      a.timeout = way.time + seconds(60);
+    }
+  }
+  return c;
+}
+
+}  // namespace cufault::sweeping

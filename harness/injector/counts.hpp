@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// How often each thread called each slot. Where CUFAULT_COUNTS names a folder, the counts lie in a file there that is mapped shared: they are
+// complete however the process ends. `cufault trace` and `cufault inject --require` read it.
+#pragma once
+
+#include "harness/injector/thunks.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace cufault::injector {
+
+/// The beginning of such a file. The names of all slots follow, then a block of counts for each thread.
+struct counts_header {
+  static constexpr std::array<char, 8> expected_magic{'c', 'u', 'f', 'a', 'u', 'l', 't', '1'};
+  std::array<char, 8> magic;
+  std::uint32_t pid;
+  std::atomic<std::uint32_t> slots;   ///< that have a name
+  std::atomic<std::uint32_t> blocks;  ///< of counts
+  std::atomic<std::uint32_t> unseen;  ///< driver functions that nothing stands in front of, for want of slots
+  std::atomic<std::uint64_t> injections;  ///< calls that a rule acted on
+};
+struct counts_name {
+  std::array<char, 64> function;
+  std::array<char, 128> library;  ///< the one that resolved it
+};
+using counts_block = std::array<std::uint64_t, CUFAULT_SLOTS>;
+constexpr std::uint64_t counts_names_at = 65536;  // a whole page on every system
+constexpr std::uint64_t counts_blocks_at = counts_names_at + sizeof(counts_name) * CUFAULT_SLOTS;
+static_assert(sizeof(counts_header) <= counts_names_at && counts_blocks_at % counts_names_at == 0);
+
+}  // namespace cufault::injector

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Rules for functions of the host, which libcufault_host.so brings here. Runs inside of malloc.
+#include "harness/injector/calls.hpp"
+#include "harness/injector/elf.hpp"
+#include "harness/injector/host.hpp"
+#include "harness/injector/slots.hpp"
+
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <new>
+
+// The names under which the C library offers its own functions to others that stand in front of them.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" {
+void* __libc_malloc(size_t size);
+void __libc_free(void* memory);
+// Where this library lies; the linker says so.
+extern const char __ehdr_start __attribute__((visibility("hidden")));
+extern const char _end __attribute__((visibility("hidden")));
+}
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
+
+// What this library itself allocates is the C library's: an allocator of the program's may ask for memory by mmap while it holds its lock.
+void* operator new(std::size_t size) {
+  void* memory = __libc_malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  __libc_free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  __libc_free(memory);
+}
+
+__attribute__((visibility("default"))) constinit std::atomic<std::uint8_t> cufault_host_wanted{0};
+
+namespace cufault::injector {
+namespace {
+
+constexpr const char* in_host_library = "cufault_host_look_ups";
+
+/// The definition that a program would have had, found before it is needed: a signal handler may ask for it anywhere.
+constinit std::atomic<void (*)(int)> next_exit{nullptr};
+
+}  // namespace
+
+bool host_library_is_loaded() {
+  return next_definition(in_host_library) != nullptr ||
+         definition_beside(&cufault_host_wanted, side::before, in_host_library) != nullptr;
+}
+
+void want_host_calls(const active_rules& rules) {
+  cufault_host_wanted = static_cast<std::uint8_t>((rules.host.empty() ? 0 : cufault_wants_calls) |
+                                                  (rules.log_environment ? cufault_wants_environment : 0));
+}
+
+void find_next_exit() {
+  next_exit = reinterpret_cast<void (*)(int)>(next_definition("_exit"));
+}
+
+}  // namespace cufault::injector
+
+using namespace cufault::injector;
+
+/// The first that acts decides.
+CUFAULT_EXPORTED bool cufault_host_rule_fails(const char* function, const void* caller, std::uint64_t bytes) {
+  const bool own = caller >= &__ehdr_start && caller < &_end;
+  if (own || left_alone::now()) return false;
+  const left_alone alone;
+  const reading_rules reading;
+  const active_rules* rules = current_rules();
+  if (rules == nullptr) return false;
+  call_facts call{.function = function, .caller = "", .thread = this_thread_number()};
+  call.bytes = bytes;
+  call.address = caller;
+  for (active_rule* r : rules->host) {
+    if (r->what.function != function) continue;
+    if (!r->what.caller.empty()) call.caller = library_at(caller);
+    if (!holds_for(r->what, call)) continue;
+    const auto n = ++r->held;
+    if (!acts_now(*r, n)) continue;
+    if (call.caller.empty()) call.caller = library_at(caller);
+    count_injection(*r);
+    report_injection(*r, call, n);
+    return true;
+  }
+  return false;
+}
+
+CUFAULT_EXPORTED void cufault_host_asks(const void* caller, const char* variable) {
+  if (left_alone::now()) return;
+  const left_alone alone;
+  report_environment_look_up(library_at(caller), variable);
+}
+
+/// Ends without destructors, as a forked child of a framework does: what is told at the end is told here.
+CUFAULT_EXPORTED void _exit(int status) {
+  report_counts();
+  if (auto* const real = next_exit.load()) real(status);
+  for (;;) syscall(SYS_exit_group, status);
+}
+CUFAULT_EXPORTED __attribute__((alias("_exit"))) void _Exit(int) noexcept;

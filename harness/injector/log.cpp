@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Every line is one write to a file opened for it, so that lines of threads and of forked processes stay whole, and a program that
+// closes descriptors it did not open loses nothing. What is told at the end neither locks nor allocates.
+#include "harness/injector/calls.hpp"
+#include "harness/injector/driver_functions.hpp"
+#include "harness/injector/slots.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <initializer_list>
+
+namespace cufault::injector {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// While it lives, a pipe that nobody reads is an error of this thread's writes, and no signal.
+class no_broken_pipe {
+ public:
+  no_broken_pipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    already_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~no_broken_pipe() {
+    const timespec at_once{};
+    if (!already_)
+      while (sigtimedwait(&pipe_, nullptr, &at_once) >= 0) {
+      }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  no_broken_pipe(const no_broken_pipe&) = delete;
+  no_broken_pipe& operator=(const no_broken_pipe&) = delete;
+
+ private:
+  sigset_t pipe_{}, before_{};
+  bool already_ = false;
+};
+
+/// In one write, whole or not. False where it fails.
+bool write_parts(int file, std::initializer_list<std::string_view> parts) {
+  std::array<iovec, 10> pieces{};
+  std::size_t count = 0, bytes = 0;
+  for (const std::string_view part : parts) {
+    pieces[count++] = {const_cast<char*>(part.data()), part.size()};
+    bytes += part.size();
+  }
+  const no_broken_pipe guard;
+  return writev(file, pieces.data(), static_cast<int>(count)) == static_cast<ssize_t>(bytes);
+}
+
+/// Opened for each line. False where it cannot be written.
+bool write_to_log(std::initializer_list<std::string_view> parts) {
+  const char* name = asked_for().log.c_str();
+  // A pipe without a reader is refused rather than waited for.
+  const int file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+  const bool written = file >= 0 && write_parts(file, parts);
+  const int error = errno;
+  if (file >= 0) close(file);
+  errno = error;
+  return written;
+}
+
+std::string line_of(const json& event) {
+  return event.dump(-1, ' ', true, json::error_handler_t::replace) + '\n';
+}
+
+/// What may be lost with its log: who came by, and asked for what.
+void write_line(const json& event) {
+  const std::string text = line_of(event);
+  if (asked_for().log.empty())
+    write_parts(STDERR_FILENO, {text});
+  else
+    write_to_log({text});
+}
+
+/// What may not: none reported means that none happened.
+void write_injection(const json& event) {
+  const std::string text = line_of(event);
+  const std::string& log = asked_for().log;
+  if (!log.empty() && write_to_log({text})) return;
+  static constinit std::atomic<bool> said{false};
+  if (!log.empty() && !said.exchange(true))
+    say(fmt::format("{}: {}; injections are told here instead, and no counts", log, strerrordesc_np(errno)));
+  write_parts(STDERR_FILENO, {text});
+}
+
+/// Decimal digits, without a lock or an allocation.
+class digits {
+ public:
+  explicit digits(std::uint64_t number)
+      : end_(std::to_chars(text_.data(), text_.data() + text_.size(), number).ptr) {}
+  operator std::string_view() const { return {text_.data(), static_cast<std::size_t>(end_ - text_.data())}; }
+
+ private:
+  std::array<char, 20> text_{};
+  char* end_;
+};
+
+bool write_count(const call_count& one, std::uint64_t calls) {
+  return write_to_log({R"({"event":"calls","function":)", one.function_json, R"(,"resolved_by":)",
+                       one.resolver_json, R"(,"calls":)", digits(calls), R"(,"pid":)",
+                       digits(static_cast<std::uint64_t>(getpid())), "}\n"});
+}
+
+/// Of each rule, in this process. False where the log cannot be written.
+bool write_totals() {
+  const reading_rules reading;
+  for (const auto& r : current_rules()->all)
+    if (!write_to_log({R"({"event":"rule","rule":)", digits(r->number), R"(,"held":)",
+                       digits(r->held - r->held_by_parent), R"(,"acted":)",
+                       digits(r->acted - r->acted_in_parent), R"(,"pid":)",
+                       digits(static_cast<std::uint64_t>(getpid())), "}\n"}))
+      return false;
+  return true;
+}
+
+double now() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+json what_it_did(const rule& r) {
+  switch (r.does) {
+    case effect::fail:
+      return is_host_function(r.function) ? json("ENOMEM") : json(driver_code_name(r.code));
+    case effect::delay:
+      return {{"delay_ms", r.delay.count()}};
+    case effect::trap:
+      return "trap";
+    case effect::device_assert:
+      return "assert";
+    case effect::driver_version:
+      return {{"driver_version", r.driver_version}};
+    case effect::hide:
+      return "hidden";
+    case effect::budget:
+      return "CUDA_ERROR_OUT_OF_MEMORY";
+    case effect::log:
+      return "none";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void report_beginning() {
+  if (asked_for().log.empty()) return;
+  const left_alone alone;
+  json line{{"event", "began"},
+            {"program", program_path()},
+            {"version", CUFAULT_VERSION},
+            {"rules", json::array()}};
+  {
+    const reading_rules reading;
+    for (const auto& r : current_rules()->all) {
+      json each{{"function", r->what.function}, {"does", what_it_did(r->what)}};
+      if (!r->here) each["here"] = false;
+      line["rules"].push_back(each);
+    }
+  }
+  line["not_seen"] = {"functions of export tables", "other namespaces of dlmopen",
+                      "libraries opened with RTLD_DEEPBIND", "statically linked programs"};
+  line["pid"] = getpid();
+  line["time"] = now();
+  write_line(line);
+}
+
+void report_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
+                      const call_result* result) {
+  const left_alone alone;
+  const module_place from = place_of(call.address);
+  json line{{"event", r.what.does == effect::log ? "call" : "injected"},
+            {"function", call.function},
+            {"ordinal", ordinal},
+            {"caller", call.caller}};
+  if (from.path != nullptr) line["offset"] = fmt::format("{:#x}", from.offset);
+  line["thread"] = call.thread;
+  line["rule"] = r.number;
+  if (r.what.does != effect::log) line["did"] = what_it_did(r.what);
+  if (call.bytes) line["bytes"] = *call.bytes;
+  if (result != nullptr) {
+    line[r.what.does == effect::log ? "result" : "really"] = driver_code_name(result->code);
+    line["microseconds"] = static_cast<double>(result->nanoseconds) / 1e3;
+  }
+  line["pid"] = getpid();
+  line["time"] = now();
+  if (r.what.does == effect::log)
+    write_line(line);
+  else
+    write_injection(line);
+}
+
+void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code) {
+  const left_alone alone;
+  write_injection({{"event", "not injected"},
+                   {"function", call.function},
+                   {"ordinal", ordinal},
+                   {"rule", r.number},
+                   {"because", driver_code_name(code)},
+                   {"pid", getpid()}});
+}
+
+void report_counts() {
+  static constinit std::atomic<bool> told{false};
+  if (!counts_are_of_this_process() || asked_for().log.empty() || told.exchange(true)) return;
+  const left_alone alone;
+  if (!write_totals() || counts_are_in_a_file()) return;
+  for (std::uint32_t slot = 0; slot < all_slots(); ++slot) {
+    const call_count one = count_of(slot);
+    if (one.calls != 0 && !write_count(one, one.calls)) return;
+  }
+  for (const auto* each = unwrapped_names(); each != nullptr; each = each->next)
+    if (!write_to_log({R"({"event":"unwrapped","function":)", each->json, R"(,"pid":)",
+                       digits(static_cast<std::uint64_t>(getpid())), "}\n"}))
+      return;
+}
+
+void report_late_call(std::uint32_t slot) {
+  const left_alone alone;
+  if (!asked_for().log.empty()) write_count(count_of(slot), 1);
+}
+
+void report_environment_look_up(const char* library, const char* variable) {
+  const left_alone alone;
+  write_line({{"event", "getenv"}, {"caller", library}, {"variable", variable}, {"pid", getpid()}});
+}
+
+void say(std::string_view what) {
+  const left_alone alone;
+  write_parts(STDERR_FILENO, {fmt::format("cufault: {}\n", what)});
+}
+
+}  // namespace cufault::injector
+
+namespace {
+
+/// Destructors of other libraries come later, and may still call the driver.
+__attribute__((destructor)) void end() {
+  cufault::injector::report_counts();
+  if (cufault::injector::counts_are_of_this_process() && !cufault::injector::counts_are_in_a_file())
+    cufault::injector::tell_each_call();
+}
+
+}  // namespace

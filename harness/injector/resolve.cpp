@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// How a library comes to a thunk instead of the driver's function. Other preloaded libraries may stand in front of dlsym too: what they
+// define stays in effect, in whichever order they were preloaded.
+#include "harness/injector/elf.hpp"
+#include "harness/injector/slots.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+namespace cufault::injector {
+namespace {
+
+// Must not throw: callers jump to it.
+using dlsym_function = void*(void* library, const char* name) noexcept;
+
+/// The definition that the program would call without this library.
+dlsym_function* next_dlsym() {
+  static constinit std::atomic<void*> known{nullptr};
+  if (known == nullptr) known = next_definition("dlsym");
+  return reinterpret_cast<dlsym_function*>(known.load());
+}
+
+/// The C library's.
+dlsym_function* libc_dlsym() {
+  static constinit std::atomic<void*> known{nullptr};
+#if defined(__x86_64__)
+  constexpr const char* version = "GLIBC_2.2.5";
+#else
+  constexpr const char* version = "GLIBC_2.17";
+#endif
+  if (known == nullptr) known = dlvsym(RTLD_NEXT, "dlsym", version);
+  return reinterpret_cast<dlsym_function*>(known.load());
+}
+
+bool is_driver(const char* path) {
+  return strncmp(file_name(path), "libcuda.so", 10) == 0;
+}
+
+/// A library behind this one that stands in front of dlsym too, by its first address; null if there is none.
+const void* other_resolver() {
+  static constinit std::atomic<int> known{0};
+  static constinit std::atomic<const void*> base{nullptr};
+  if (known == 0) {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(next_dlsym()), &info) != 0) {
+      const char* name = file_name(info.dli_fname);
+      const bool system = strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libdl.so", 8) == 0 ||
+                          strncmp(name, "libc-", 5) == 0 || strncmp(name, "libdl-", 6) == 0;
+      if (!system) base = info.dli_fbase;
+    }
+    known = 1;
+  }
+  return base;
+}
+
+bool is_driver_function(const char* name) {
+  for (const driver_function& f : driver_functions())
+    if (f.name.text == name) return true;
+  return false;
+}
+
+/// A driver that functions were resolved from stays loaded after the program closes it: thunks lead to where it is, and another library there would
+/// be taken for it.
+void keep_loaded(const Dl_info& driver) {
+  static constinit std::atomic<void*> kept{nullptr};  // the last one: hardly any process has two
+  if (kept.exchange(driver.dli_fbase) == driver.dli_fbase) return;
+  const left_alone alone_now;
+  dlopen(driver.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/// What RTLD_DEFAULT would find for a library without this one: after it in the global scope, or in what that library needs itself.
+void* default_definition(const char* name, const void* caller) {
+  if (void* found = libc_dlsym()(RTLD_NEXT, name); found != nullptr) return found;
+  Dl_info info{};
+  if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr || *info.dli_fname == '\0') return nullptr;
+  const left_alone alone_now;
+  void* scope = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (scope == nullptr) return nullptr;
+  void* found = libc_dlsym()(scope, name);
+  dlclose(scope);
+  return is_thunk(found) ? nullptr : found;
+}
+
+/// Sets what dlerror() tells where nothing was found.
+void* not_found(const char* name) {
+  const left_alone alone_now;
+  static constinit std::atomic<void*> libc{nullptr};  // never closed
+  if (libc == nullptr) libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (libc != nullptr) libc_dlsym()(libc, name);
+  return nullptr;
+}
+
+void* resolved(void* library, const char* name, const void* caller) {
+  read_environment();
+  void* real = nullptr;
+  if (library == RTLD_NEXT) {
+    if ((real = definition_beside(caller, side::after, name)) == nullptr) return not_found(name);
+  } else if (is_thunk(real = next_dlsym()(library, name))) {
+    // The name that programs link against is this library's, whether there is a driver or not.
+    if ((real = default_definition(name, caller)) == nullptr) return not_found(name);
+  }
+  Dl_info info{};
+  if (real == nullptr || is_thunk(real) || dladdr(real, &info) == 0 || info.dli_fname == nullptr) return real;
+  const bool others =
+      other_resolver() != nullptr && info.dli_fbase == other_resolver() && is_driver_function(name);
+  if (!is_driver(info.dli_fname) && !others) return real;
+  return wrapped(real, name, library_at(caller));
+}
+
+}  // namespace
+
+const char* file_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+module_place place_of(const void* address) {
+  // dladdr looks at every symbol of the library for the nearest one; a C library that can do without is asked so.
+#if __GLIBC_PREREQ(2, 35)
+  dl_find_object found{};
+  if (_dl_find_object(const_cast<void*>(address), &found) != 0) return {};
+  const char* path = found.dlfo_link_map->l_name;
+  const auto* base = reinterpret_cast<const char*>(found.dlfo_map_start);
+#else
+  Dl_info info{};
+  if (dladdr(address, &info) == 0) return {};
+  const char* path = info.dli_fname;
+  const auto* base = static_cast<const char*>(info.dli_fbase);
+#endif
+  // The program itself has an empty name, or the one that it was started by.
+  return {*path != '\0' ? path : program_invocation_name,
+          static_cast<std::uint64_t>(static_cast<const char*>(address) - base)};
+}
+
+void* wrapped(void* real, const char* asked, const char* library) {
+  if (real == nullptr || is_thunk(real)) return real;
+  Dl_info info{};
+  const bool found = dladdr(real, &info) != 0;
+  const bool exact = found && info.dli_sname != nullptr && info.dli_saddr == real;
+  if (found) keep_loaded(info);
+  locked w;
+  const auto [known, is_new] = w->slot_of.try_emplace({real, library}, all_slots());
+  if (is_new) {
+    const std::uint32_t index = all_slots();
+    if (index == slots.size()) {
+      w->slot_of.erase(known);
+      add_unwrapped(*w, asked);
+      return real;
+    }
+    slots[index].real = real;
+    slots[index].in_front_of_driver = found && !is_driver(info.dli_fname);
+    name_slot(*w, exact ? info.dli_sname : asked, library);
+    update_slot(*w, index);
+  }
+  return &cufault_thunks[known->second];
+}
+
+/// The loader is asked before the mutex is taken: a thread inside of the loader may be waiting for that.
+void* resolve_linked(std::uint32_t index) {
+  slot& s = slots[index];
+  const left_alone alone_now;
+  void* next = libc_dlsym()(RTLD_NEXT, s.function.text.data());
+  if (next == nullptr) next = driver_function_at(s.function.text.data());
+  Dl_info info{};
+  const bool found = next != nullptr && dladdr(next, &info) != 0;
+  if (found) keep_loaded(info);
+  locked w;
+  if (s.real == nullptr) {
+    s.in_front_of_driver = found && !is_driver(info.dli_fname);
+    s.real = next;
+    update_slot(*w, index);
+  }
+  return s.real;
+}
+
+void* driver_function_at(const char* name) {
+  // The one that is loaded already, by whatever path, before the one that the loader would take.
+  static constinit std::atomic<void*> driver{nullptr};
+  const left_alone alone_now;
+  if (driver == nullptr) driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) driver = dlopen("libcuda.so.1", RTLD_LAZY);
+  return driver != nullptr ? libc_dlsym()(driver, name) : nullptr;
+}
+
+}  // namespace cufault::injector
+
+using namespace cufault::injector;
+
+namespace {
+
+/// Out of sight of the declaration in dlfcn.h, by which a name is never null.
+bool is_driver_name(const char* name) {
+  return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+}
+
+}  // namespace
+
+// A driver's name is looked up here. For any other the last call must be a jump: the real one looks at its caller's address to know
+// what RTLD_NEXT means. Under both versions of the C library's, as others ask for one of them.
+CUFAULT_EXPORTED void* cufault_dlsym(void* library, const char* name) noexcept {
+  if (is_driver_name(name) && !left_alone::now()) return resolved(library, name, __builtin_return_address(0));
+  return next_dlsym()(library, name);
+}
+CUFAULT_EXPORTED __attribute__((alias("cufault_dlsym"))) void* cufault_dlsym_of_old(void*,
+                                                                                    const char*) noexcept;
+__asm__(".symver cufault_dlsym, dlsym@@GLIBC_2.34");
+#if defined(__x86_64__)
+__asm__(".symver cufault_dlsym_of_old, dlsym@GLIBC_2.2.5");
+#else
+__asm__(".symver cufault_dlsym_of_old, dlsym@GLIBC_2.17");
+#endif

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/injector/slots.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace cufault::injector {
+
+constinit std::array<slot, CUFAULT_SLOTS> slots{};
+
+namespace {
+
+constinit pthread_mutex_t state_mutex = PTHREAD_MUTEX_INITIALIZER;
+constinit std::atomic<state*> the_state{nullptr};
+constinit std::atomic<const active_rules*> rules_now{nullptr};
+constinit std::atomic<std::uint32_t> used{0};  // slots that have a name
+constinit std::atomic<const unwrapped_name*> unwrapped{nullptr};
+constinit std::atomic<bool> each_call_told{false};
+constinit std::atomic<std::uint64_t> readers{0};  // of rules
+constinit thread_local int alone __attribute__((tls_model("initial-exec"))) = 0;
+
+std::string quoted(const char* text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+/// Handlers of others come behind this one, and are left alone while the mutex is held.
+void before_fork() {
+  pthread_mutex_lock(&state_mutex);
+  ++alone;
+  hold_budgets_for_fork();
+}
+void after_fork_in_parent() {
+  go_on_with_budgets();
+  --alone;
+  pthread_mutex_unlock(&state_mutex);
+}
+/// The child counts its own calls, and has this thread alone, which begins anew: its rules are to be watched too.
+void after_fork_in_child() {
+  begin_counts_of_child();
+  readers = 0;
+  for (const auto& r : current_rules()->all) {
+    r->held_by_parent = r->held;
+    r->acted_in_parent = r->acted;
+  }
+  go_on_with_budgets();
+  --alone;
+  pthread_mutex_unlock(&state_mutex);
+}
+
+void begin() {
+  auto* w = new state;
+  w->current = std::make_unique<state::rule_generation>();
+  rules_now = &w->current->rules;
+  for (const driver_function& f : driver_functions()) name_slot(*w, f.name.text.data(), "(linked)");
+  the_state = w;
+  begin_counts();
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  at_quick_exit(report_counts);
+}
+
+/// Whether the rule can act on a call of this function.
+bool concerns(const active_rule& r, const slot& s) {
+  const rule& what = r.what;
+  if (!r.here) return false;
+  if (what.does == effect::hide) return false;  // looked for by name, in look_up
+  if (what.does == effect::budget) return is_allocation(s.memory.role) || s.memory.role == memory_role::tells;
+  if (what.sized && s.memory.bytes == nullptr) return false;
+  if (!matches_function(what.function, s.function)) return false;
+  return what.does != effect::fail || what.force || can_return(s.function, what.code);
+}
+
+/// What calls in flight cannot reach any more.
+void free_replaced(state& w) {
+  const auto in_use = [](const active_rule* r) { return r->calls_in_flight != 0; };
+  if (readers != 0) return;
+  std::erase_if(w.replaced, [&](const auto& g) {
+    return std::none_of(g->rules.all.begin(), g->rules.all.end(),
+                        [&](const auto& r) { return in_use(r.get()); });
+  });
+}
+
+}  // namespace
+
+rules_of_slot::rules_of_slot(std::vector<active_rule*> rules)
+    : all(std::move(rules)), by_caller(std::any_of(all.begin(), all.end(), [](const active_rule* r) {
+        return !r->what.caller.empty();
+      })) {}
+rules_of_slot::~rules_of_slot() {
+  for (const auto* each = callers.load(); each != nullptr;) delete std::exchange(each, each->next);
+}
+
+locked::locked() {
+  pthread_mutex_lock(&state_mutex);
+  if (the_state == nullptr) begin();
+}
+locked::~locked() {
+  pthread_mutex_unlock(&state_mutex);
+}
+state* locked::operator->() {
+  return the_state;
+}
+state& locked::operator*() {
+  return *the_state;
+}
+
+reading_rules::reading_rules() {
+  ++readers;
+}
+reading_rules::~reading_rules() {
+  --readers;
+}
+
+bool is_thunk(const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto begin = reinterpret_cast<std::uintptr_t>(&cufault_thunks);
+  return at >= begin && at < begin + sizeof cufault_thunks;
+}
+
+void name_slot(state& w, const char* function, const char* library) {
+  const auto kept = [&](std::string text) { return w.names.insert(std::move(text)).first->c_str(); };
+  const std::uint32_t index = used;
+  slot& s = slots[index];
+  s.function = function_name{kept(function)};
+  s.library = library;
+  s.function_json = kept(quoted(function));
+  s.resolver_json = kept(quoted(library));
+  s.memory = memory_function_of(s.function.base());
+  if (s.function.base() == "cuGetProcAddress") s.is = role::look_up;
+  used = index + 1;
+  name_in_counts(index);
+}
+
+void update_slot(state& w, std::uint32_t index) {
+  slot& s = slots[index];
+  std::vector<active_rule*>& concerned = w.scratch;
+  concerned.clear();
+  for (const auto& r : current_rules()->all)
+    if (concerns(*r, s)) concerned.push_back(r.get());
+  auto& made = w.current->of_slots;
+  // Most functions that a rule concerns are concerned by the same rules as the one before.
+  if (!concerned.empty() && (made.empty() || made.back()->all != concerned))
+    made.push_back(std::make_unique<rules_of_slot>(concerned));
+  s.rules.store(concerned.empty() ? nullptr : made.back().get());
+  void* real = s.real;
+  const bool accounted = is_accounted(s.memory.role) && budgets_in_use();
+  const bool direct =
+      s.rules == nullptr && s.is == role::ordinary && real != nullptr && !accounted && !each_call_told;
+  cufault_entries[index].store(direct ? real : reinterpret_cast<void*>(cufault_armed),
+                               std::memory_order_release);
+}
+
+void add_unwrapped(state& w, const char* function) {
+  const std::string name = quoted(function);
+  for (const auto& known : w.unwrapped)
+    if (known.json == name) return;
+  unwrapped = &w.unwrapped.emplace_back(unwrapped_name{name, unwrapped});
+  count_unseen();
+}
+
+const active_rules* current_rules() {
+  return rules_now.load();
+}
+
+void replace_rules(const rule_set& rules, counts_of_rules counting) {
+  if (needs_host_library(rules) && !host_library_is_loaded())
+    throw input_error(
+        "rules for functions of the host, and log_environment, need libcufault_host.so, which is not "
+        "preloaded behind libcufault.so; "
+        "`cufault inject` does that");
+  const char* program = program_path();
+  locked w;
+  std::vector<const active_rule*> before;
+  if (counting == counts_of_rules::go_on)
+    for (const auto& r : current_rules()->all) before.push_back(r.get());
+  auto next = std::make_unique<state::rule_generation>();
+  active_rules& now = next->rules;
+  std::vector<active_rule*> budgets;
+  for (const rule& r : rules.rules) {
+    auto& added = now.all.emplace_back(std::make_unique<active_rule>());
+    added->what = r;
+    added->number = static_cast<unsigned>(now.all.size() - 1);
+    const auto same = std::find_if(before.begin(), before.end(), [&](const auto* b) { return b->what == r; });
+    if (same != before.end()) {
+      added->held = (*same)->held.load();
+      added->acted = (*same)->acted.load();
+      added->drawn = (*same)->drawn.load();
+      before.erase(same);
+    }
+    added->here = matches_process(r, {file_name(program), file_name(program_invocation_name)}, environment);
+    if (!added->here) continue;
+    if (is_host_function(r.function)) now.host.push_back(added.get());
+    if (r.does == effect::budget) budgets.push_back(added.get());
+  }
+  now.log_environment = rules.log_environment;
+  set_budgets(budgets);
+  w->replaced.push_back(std::exchange(w->current, std::move(next)));
+  rules_now.store(&now);
+  want_host_calls(now);
+  for (std::uint32_t i = 0; i < used; ++i) update_slot(*w, i);
+  free_replaced(*w);
+}
+
+bool acts_now(active_rule& r, std::uint64_t n) {
+  return acts_on(r.what, n) && (r.what.probability >= 1 || r.drawn++ < r.what.hits);
+}
+
+left_alone::left_alone() : errno_(errno) {
+  ++alone;
+}
+left_alone::~left_alone() {
+  --alone;
+  errno = errno_;
+}
+bool left_alone::now() {
+  return alone != 0;
+}
+
+const char* library_at(const void* address) {
+  static constinit thread_local const char* last __attribute__((tls_model("initial-exec"))) = nullptr;
+  const char* path = place_of(address).path;
+  if (path == nullptr) return "(unloaded)";
+  const char* name = file_name(path);
+  if (last != nullptr && strcmp(last, name) == 0) return last;
+  locked w;
+  return last = w->names.insert(name).first->c_str();
+}
+
+std::uint32_t all_slots() {
+  return used;
+}
+
+const unwrapped_name* unwrapped_names() {
+  return unwrapped;
+}
+
+void tell_each_call() {
+  locked w;
+  each_call_told = true;
+  for (std::uint32_t i = 0; i < used; ++i) update_slot(*w, i);
+}
+
+bool each_call_is_told() {
+  return each_call_told;
+}
+
+}  // namespace cufault::injector

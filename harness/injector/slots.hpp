@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The slots: what is behind each thunk, and the rules that may hold for it. Shared by calls.cpp, resolve.cpp and slots.cpp.
+#pragma once
+
+#include "harness/injector/calls.hpp"
+#include "harness/injector/driver_functions.hpp"
+#include "harness/injector/thunks.h"
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault::injector {
+
+/// Shared by slots of which they are the same.
+struct rules_of_slot {
+  std::vector<active_rule*> all;
+  bool by_caller;
+  /// Those that calls from one library can meet, found at the first of them.
+  struct of_caller {
+    const char* library;
+    std::vector<active_rule*> rules;
+    const of_caller* next;
+  };
+  mutable std::atomic<const of_caller*> callers{nullptr};
+
+  explicit rules_of_slot(std::vector<active_rule*> rules);
+  ~rules_of_slot();
+  rules_of_slot(const rules_of_slot&) = delete;
+  rules_of_slot& operator=(const rules_of_slot&) = delete;
+};
+
+enum class role : std::uint8_t { ordinary, look_up };
+
+struct slot {
+  std::atomic<void*> real{nullptr};
+  function_name function;
+  const char* library = nullptr;  ///< the one that resolved it
+  const char *function_json = nullptr, *resolver_json = nullptr;
+  role is = role::ordinary;
+  /// Its function is not the driver's but that of a library in front of it, which will call the driver's.
+  bool in_front_of_driver = false;
+  memory_function memory;
+  std::atomic<const rules_of_slot*> rules{nullptr};
+};
+extern constinit std::array<slot, CUFAULT_SLOTS> slots;
+
+/// Everything that allocates. Made when first needed, never destroyed: other threads outlive exit().
+struct state {
+  std::map<std::pair<const void*, const char*>, std::uint32_t>
+      slot_of;                  ///< the function's address and the library
+  std::set<std::string> names;  ///< what slots point to
+  /// A set of rules and what slots have of it.
+  struct rule_generation {
+    active_rules rules;
+    std::vector<std::unique_ptr<const rules_of_slot>> of_slots;
+  };
+  std::unique_ptr<rule_generation> current;
+  std::vector<std::unique_ptr<rule_generation>> replaced;  ///< calls may still read them
+  std::vector<active_rule*> scratch;
+  std::deque<unwrapped_name> unwrapped;
+};
+
+/// The state's mutex, and this thread left alone.
+class locked {
+ public:
+  locked();
+  ~locked();
+  locked(const locked&) = delete;
+  locked& operator=(const locked&) = delete;
+  state* operator->();
+  state& operator*();
+
+ private:
+  left_alone alone_;
+};
+
+/// While it lives, no rule that this thread can reach is freed.
+class reading_rules {
+ public:
+  reading_rules();
+  ~reading_rules();
+  reading_rules(const reading_rules&) = delete;
+  reading_rules& operator=(const reading_rules&) = delete;
+};
+
+/// Names the next slot. The caller looks whether one is left.
+void name_slot(state& w, const char* function, const char* library);
+/// What rules now in effect make of calls through it.
+void update_slot(state& w, std::uint32_t index);
+void add_unwrapped(state& w, const char* function);
+bool is_thunk(const void* address);
+
+// ---- resolve.cpp ----
+
+/// The function that a program linked against: what would be found were this library not there, or else the driver's. Null if there is none.
+void* resolve_linked(std::uint32_t index);
+/// What a library gets instead of the driver's function.
+void* wrapped(void* real, const char* asked, const char* library);
+
+}  // namespace cufault::injector

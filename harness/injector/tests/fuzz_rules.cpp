@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Whatever somebody writes as a rule, it is refused in one line, or it is one that can act as it says.
+#include "harness/injector/driver_functions.hpp"
+#include "harness/injector/rules.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace cufault;
+using namespace cufault::injector;
+
+constexpr auto unlimited = std::numeric_limits<std::uint64_t>::max();
+
+template <typename Read>
+void tolerate(Read read) {
+  try {
+    read();
+  } catch (const input_error& e) {
+    if (std::string_view{e.what()}.find('\n') != std::string_view::npos) std::abort();
+  }
+}
+
+void use(const rule& r) {
+  if (r.function.empty() || r.every == 0 || r.hits == 0) std::abort();
+  const auto functions = driver_functions();
+  const auto stands_in_front = [&](const driver_function& f) {
+    return matches_function(r.function, f.name) &&
+           (r.does != effect::fail || r.force || can_return(f.name, r.code));
+  };
+  if (!r.force && !is_host_function(r.function) &&
+      std::none_of(functions.begin(), functions.end(), stands_in_front))
+    std::abort();
+
+  call_facts call{.function = functions.front().name.text, .caller = "libcublas.so.13", .thread = 1};
+  static_cast<void>(holds_for(r, call));
+  call.device = 0;
+  call.bytes = unlimited;
+  static_cast<void>(holds_for(r, call));
+
+  for (const std::uint64_t begin : std::array{std::uint64_t{1}, r.skip, unlimited - 100}) {
+    std::uint64_t acted = 0;
+    for (std::uint64_t i = 0, n = begin; i < 100 && n != 0; ++i, ++n)
+      if (acts_on(r, n) && (n <= r.skip || ++acted > r.hits)) std::abort();
+  }
+}
+
+/// What a text says, JSON can say too.
+void use_text(const rule& r) {
+  use(r);
+  if (std::any_of(r.function.begin(), r.function.end(), [](char c) { return c < ' ' || c > '~'; })) return;
+  const std::string code = is_host_function(r.function) ? "ENOMEM" : driver_code_name(r.code);
+  nlohmann::json entry{{"function", r.function}, {"return", code}, {"skip", r.skip}};
+  if (r.hits != unlimited) entry["hits"] = r.hits;
+  try {
+    if (rules_from(json_cursor{parse_json("again", nlohmann::json{{"rules", {entry}}}.dump())}).rules.at(0) !=
+        r)
+      std::abort();
+  } catch (const input_error&) {
+    std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text{reinterpret_cast<const char*>(data), size};
+  tolerate([&] {
+    for (const rule& r : rules_from(json_cursor{parse_json("rules", text)}).rules) use(r);
+  });
+  tolerate([&] {
+    for (const rule& r : rules_of("", text).rules) use_text(r);
+  });
+  return 0;
+}

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The injector does no harm: beside other libraries that stand in front of the driver, on unusual stacks, in threads that are cancelled.
+#include "harness/injector/tests/injector_fixture.hpp"
+
+namespace cufault {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+using testing::StartsWith;
+
+const std::string process_probe = tree + "/bin/injector_process_probe",
+                  closing_probe = tree + "/bin/injector_closing_probe",
+                  shim = driver_folder + "/libinjector_shim.so",
+                  limiter = driver_folder + "/libinjector_limiter.so";
+
+const std::string no_memory = rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"})");
+
+class harmless : public injector {
+ protected:
+  std::vector<std::string> said(const std::string& what, const std::string& rules = "",
+                                const std::string& more = "") {
+    return lines_of(process_probe + " " + what, rules, more);
+  }
+  std::vector<std::string> said_beside(const std::string& preload, const std::string& what,
+                                       const std::string& rules = "") {
+    return run("CUFAULT_LOG=" + log().string() + (rules.empty() ? "" : " CUFAULT_RULES='" + rules + "'"),
+               preload, process_probe + " " + what);
+  }
+};
+
+TEST_F(harmless, finds_the_next_definition_for_a_program_and_for_a_shim) {
+  const auto bare = run("", "", process_probe + " ways 100");
+  EXPECT_THAT(bare,
+              ElementsAre("linked: 0", "dlsym: 0", "next: 0", "looked up: 0", "nothing: 0", "told why: 1"));
+  EXPECT_EQ(said("ways 100"), bare);
+  const auto by_shim = run("", shim, process_probe + " ways 100");
+  EXPECT_THAT(by_shim, Contains("linked: shim 0"));
+  for (const std::string& preload : {shim + ":" + library, library + ":" + shim}) {
+    EXPECT_EQ(said_beside(preload, "ways 100"), by_shim) << preload;
+    fs::remove(log());
+    EXPECT_THAT(said_beside(preload, "ways 100", no_memory),
+                ElementsAre(HasSubstr("linked: "), "dlsym: 2", HasSubstr("next: "), "looked up: 2",
+                            "nothing: 0", "told why: 1"));
+    EXPECT_THAT(events("injected"), SizeIs(4)) << "once for each call: " << preload;
+  }
+}
+
+TEST_F(harmless, works_beside_another_library_in_front_of_dlsym_in_either_order) {
+  const auto bare = run("", limiter, process_probe + " ways 100");
+  EXPECT_THAT(bare, Contains("looked up: limiter 0"));
+  const auto bare_large = run("", limiter, process_probe + " ways 2000");
+  EXPECT_THAT(bare_large, Contains("looked up: limiter 2"));
+  for (const std::string& preload : {limiter + ":" + library, library + ":" + limiter}) {
+    EXPECT_EQ(said_beside(preload, "ways 100"), bare) << preload;
+    EXPECT_EQ(said_beside(preload, "ways 2000"), bare_large) << preload;
+    fs::remove(log());
+    EXPECT_THAT(
+        said_beside(preload, "ways 100", no_memory),
+        ElementsAre(AllOf(StartsWith("linked: "), EndsWith("2")), AllOf(StartsWith("dlsym: "), EndsWith("2")),
+                    AllOf(StartsWith("next: "), EndsWith("2")),
+                    AllOf(StartsWith("looked up: "), EndsWith("2")), "nothing: 0", "told why: 1"))
+        << preload;
+    EXPECT_THAT(events("injected"), SizeIs(4)) << "once for each call: " << preload;
+  }
+}
+
+TEST_F(harmless, has_no_driver_where_there_is_none) {
+  const auto bare = run("", "", closing_probe + " absent");
+  EXPECT_THAT(bare, ElementsAre("none 0 0 0 0, with an error", "local 0 0 0 0, with an error",
+                                "global 1 0 1 0, with an error"));
+  EXPECT_EQ(lines_of(closing_probe + " absent"), bare);
+}
+
+TEST_F(harmless, calls_from_a_stack_that_ends_at_a_guard_page) {
+  EXPECT_THAT(said("fiber"), ElementsAre("0"));
+  EXPECT_THAT(said("fiber", rules(R"({"function": "cuMemAlloc", "delay_ms": 0})")), ElementsAre("0"));
+  EXPECT_THAT(said("fiber", no_memory), ElementsAre("2"));
+  if (emulated)
+    GTEST_SKIP() << "what comes after a call reads the stack by process_vm_readv, which qemu lacks";
+  EXPECT_THAT(
+      said("fiber", rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "when": "after"})")),
+      ElementsAre("2"));
+}
+
+TEST_F(harmless, lets_threads_be_cancelled) {
+  EXPECT_THAT(said("cancelled_in_delay", rules(R"({"function": "cuMemAlloc", "delay_ms": 50})")),
+              ElementsAre("cancelled"));
+  EXPECT_THAT(said("cancelled_in_driver"), ElementsAre("cancelled"));
+  EXPECT_THAT(said("cancelled_in_driver", rules(R"({"function": "cuCtxSynchronize", "delay_ms": 0})")),
+              ElementsAre("cancelled"));
+  EXPECT_THAT(said("cancelled_in_driver",
+                   rules(R"({"function": "cuCtxSynchronize", "return": "LAUNCH_FAILED", "when": "after"})")),
+              ElementsAre("cancelled"));
+}
+
+TEST_F(harmless, budgets_agree_with_what_the_driver_holds) {
+  const std::string budget = rules(R"({"budget_bytes": 1000})");
+  EXPECT_THAT(said("budgets mapped", budget), ElementsAre(" 0 0 0 0 0 0 free 200 2 0 free 1000"));
+  EXPECT_THAT(said("budgets retained", budget), ElementsAre(" 0 0 0 0 0 free 600 0 free 1000"));
+  EXPECT_THAT(said("budgets reset", budget), ElementsAre(" 0 0 free 1000 0"));
+  EXPECT_THAT(said("budgets released", budget), ElementsAre(" 0 0 free 1000 0"));
+  EXPECT_THAT(said("budgets destroyed", budget), ElementsAre(" 0 0 0 0 0 0 0 free 900"));
+  EXPECT_THAT(said("budgets pool", budget), ElementsAre(" 0 0 0 free 400 0 free 1000"));
+}
+
+TEST_F(harmless, leaves_functions_of_the_host_to_who_defined_them) {
+  const std::string own = driver_folder + "/libinjector_own_host.so";
+  const auto bare = run("", own, process_probe + " host");
+  EXPECT_THAT(bare, ElementsAre("own getenv", "own mmap", "own _exit"));
+  for (const std::string& preload : {library + ":" + own, library + ":" + host_library + ":" + own})
+    EXPECT_EQ(run("CUFAULT_LOG=" + log().string(), preload, process_probe + " host"), bare) << preload;
+}
+
+TEST_F(harmless, copies_no_counts_in_a_forked_child) {
+  EXPECT_THAT(said("fork_beside_threads 64"), ElementsAre("few pages 13000"));
+}
+
+TEST_F(harmless, leaves_nothing_of_rules_that_were_replaced) {
+  EXPECT_THAT(said("rules_often", "", "CUFAULT_LOG=/dev/null"), ElementsAre("nothing"));
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// A libcuda.so.1 for injector_test.cpp: no device behind it, but memory that is accounted for (fake_memory.cpp), arguments that are looked
+// at, and the driver's ways to its functions. probe.cpp asks it what arrived.
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#define DRIVER extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+struct ipc_handle {
+  char bytes[64];
+};
+
+}  // namespace
+
+DRIVER int cuInit(unsigned) {
+  return 0;
+}
+DRIVER int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+DRIVER int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return 0;
+}
+/// Waits for ever, where a signal or a cancellation may end the wait.
+DRIVER int cuCtxSynchronize() {
+  for (;;) pause();
+}
+// fake_memory.cpp
+DRIVER int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes);
+DRIVER int cuMemAllocAsync(std::uint64_t* address, std::size_t bytes, void*);
+DRIVER int cuMemFree_v2(std::uint64_t address);
+DRIVER int cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes);
+
+namespace {
+constexpr int started = 0, no_binary_for_gpu = 209;
+const char kernel = 0;
+}  // namespace
+DRIVER int cuModuleLoadData(void**, const void*) {
+  return std::getenv("FAKE_NO_KERNELS") != nullptr ? no_binary_for_gpu : 0;
+}
+DRIVER int cuModuleGetFunction(const void** function, void*, const char*) {
+  *function = &kernel;
+  return 0;
+}
+
+/// Its eleven arguments, as digits of a number. Five of them lie on the stack of x86-64, three of aarch64.
+DRIVER int cuLaunchKernel(void* f, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned g,
+                          unsigned h, void* i, void** j, void** k) {
+  if (f == &kernel) return started;
+  const auto digit = [](void* p) { return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p)); };
+  unsigned number = 0;
+  for (const unsigned each : {digit(f), a, b, c, d, e, g, h, digit(i)}) number = 10 * number + each;
+  return static_cast<int>(number + digit(j) + digit(k));
+}
+/// A float, and one by value that is larger than registers.
+DRIVER int cuTexRefSetMipmapLevelBias(void*, float bias) {
+  return static_cast<int>(bias * 100);
+}
+DRIVER int cuIpcOpenMemHandle_v2(std::uint64_t* address, ipc_handle handle, unsigned flags) {
+  *address = static_cast<std::uint64_t>(handle.bytes[0] + handle.bytes[63]);
+  return static_cast<int>(flags);
+}
+/// Not in any cuda.h.
+DRIVER int cuOfALaterDriver(int number) {
+  return number + 1;
+}
+DRIVER int cuGetExportTable(const void** table, const void*) {
+  static const int one = 1;
+  *table = &one;
+  return 0;
+}
+
+namespace {
+
+struct entry {
+  const char* symbol;
+  int since;
+  void* at;
+};
+
+int find(const char* symbol, void** found, int version);
+
+int proc_address_v1(const char* symbol, void** found, int version, std::uint64_t) {
+  return find(symbol, found, version);
+}
+
+}  // namespace
+
+DRIVER int cuGetProcAddress(const char* symbol, void** found, int version, std::uint64_t flags) {
+  return proc_address_v1(symbol, found, version, flags);
+}
+DRIVER int cuGetProcAddress_v2(const char* symbol, void** found, int version, std::uint64_t, int* status) {
+  const int result = find(symbol, found, version);
+  if (status != nullptr) *status = result == 0 ? 0 : 1;
+  return result;
+}
+
+namespace {
+
+int find(const char* symbol, void** found, int version) {
+#define ENTRY(symbol, since, function)               \
+  entry {                                            \
+    symbol, since, reinterpret_cast<void*>(function) \
+  }
+  static const entry entries[]{ENTRY("cuInit", 2000, cuInit),
+                               ENTRY("cuDriverGetVersion", 2020, cuDriverGetVersion),
+                               ENTRY("cuMemAlloc", 3020, cuMemAlloc_v2),
+                               ENTRY("cuMemAllocAsync", 11020, cuMemAllocAsync),
+                               ENTRY("cuMemFree", 3020, cuMemFree_v2),
+                               ENTRY("cuMemGetInfo", 3020, cuMemGetInfo_v2),
+                               ENTRY("cuLaunchKernel", 4000, cuLaunchKernel),
+                               ENTRY("cuOfALaterDriver", 13000, cuOfALaterDriver),
+                               ENTRY("cuGetProcAddress", 12000, cuGetProcAddress_v2),
+                               ENTRY("cuGetProcAddress", 11030, cuGetProcAddress)};
+  if (*symbol == '\0') return 1;
+  for (const entry& each : entries) {
+    if (std::strcmp(each.symbol, symbol) != 0 || version < each.since) continue;
+    if (found != nullptr) *found = each.at;
+    return 0;
+  }
+  if (found != nullptr) *found = nullptr;
+  return 500;
+}
+
+}  // namespace

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What harmless_test.cpp runs: processes in which another library, a stack, a thread or an end is unusual.
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cufault/cufault_injector.h"
+
+extern "C" {
+int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes);
+int cuCtxSynchronize();
+int cuDriverGetVersion(int* version);
+}
+
+namespace {
+
+using alloc = int(std::uint64_t*, std::size_t);
+
+template <class Function>
+Function* as(void* address) {
+  return reinterpret_cast<Function*>(address);
+}
+
+std::uint64_t address = 0;
+
+void* looked_up(const char* symbol) {
+  void* found = nullptr;
+  int status = 0;
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
+  as<int(const char*, void**, int, std::uint64_t, int*)>(dlsym(driver, "cuGetProcAddress_v2"))(
+      symbol, &found, 13000, 0, &status);
+  return found;
+}
+
+/// Each allocation, by each way to the function.
+void ways(std::size_t bytes) {
+  const auto say = [&](const char* way, alloc* function) {
+    std::printf("%s: ", way);
+    std::printf("%d\n", function != nullptr ? function(&address, bytes) : -1);
+  };
+  say("linked", cuMemAlloc_v2);
+  say("dlsym", as<alloc>(dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuMemAlloc_v2")));
+  say("next", as<alloc>(dlsym(RTLD_NEXT, "cuMemAlloc_v2")));
+  say("looked up", as<alloc>(looked_up("cuMemAlloc")));
+  std::printf("nothing: %d\n", dlsym(RTLD_NEXT, "cuNothing") != nullptr);
+  std::printf("told why: %d\n", dlerror() != nullptr);
+}
+
+ucontext_t outside, fiber;
+int fiber_result = 0;
+
+void in_fiber() {
+  fiber_result = cuMemAlloc_v2(&address, 1);
+}
+
+/// A first call from a stack that ends at a page without access.
+void guarded_fiber() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t size = 16 * page;
+  auto* stack = static_cast<char*>(
+      mmap(nullptr, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  mprotect(stack + size, page, PROT_NONE);
+  getcontext(&fiber);
+  fiber.uc_stack.ss_sp = stack;
+  fiber.uc_stack.ss_size = size;
+  fiber.uc_link = &outside;
+  makecontext(&fiber, in_fiber, 0);
+  swapcontext(&outside, &fiber);
+  std::printf("%d\n", fiber_result);
+}
+
+/// Cancelled where it waits first: in the injector, or in the driver.
+void cancelled_in(void* (*work)(void*)) {
+  pthread_t thread{};
+  pthread_create(&thread, nullptr, work, nullptr);
+  pthread_cancel(thread);
+  void* result = nullptr;
+  pthread_join(thread, &result);
+  std::printf("%s\n", result == PTHREAD_CANCELED ? "cancelled" : "ended");
+}
+
+void* allocates(void*) {
+  cuMemAlloc_v2(&address, 1);
+  pthread_testcancel();
+  return nullptr;
+}
+void* waits_in_driver(void*) {
+  cuCtxSynchronize();  // for ever
+  return nullptr;
+}
+
+/// Pages that a forked child had to copy, beside so many threads that called the driver.
+void fork_beside_threads(int count) {
+  pthread_barrier_t called, over;
+  pthread_barrier_init(&called, nullptr, static_cast<unsigned>(count) + 1);
+  pthread_barrier_init(&over, nullptr, static_cast<unsigned>(count) + 1);
+  std::vector<std::thread> all;
+  for (int i = 0; i < count; ++i)
+    all.emplace_back([&] {
+      int version = 0;
+      cuDriverGetVersion(&version);
+      pthread_barrier_wait(&called);
+      pthread_barrier_wait(&over);
+    });
+  pthread_barrier_wait(&called);
+  if (const pid_t child = fork(); child == 0) {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    int version = 0;
+    cuDriverGetVersion(&version);
+    std::printf("%s %d\n", used.ru_minflt < 10L * count ? "few pages" : "many pages", version);
+    std::exit(0);
+  } else {
+    waitpid(child, nullptr, 0);
+  }
+  pthread_barrier_wait(&over);
+  for (auto& each : all) each.join();
+}
+
+/// What 10,000 sets of rules, each with a call in between, leave behind.
+void rules_often() {
+  auto* set = as<decltype(cufault_set_rules)>(dlsym(RTLD_DEFAULT, "cufault_set_rules"));
+  const auto some = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      set((R"({"rules": [{"function": "cuMem*Alloc*", "caller": "application", "return": "OUT_OF_MEMORY", "seed": )" +
+           std::to_string(i % 7) + "}]}")
+              .c_str());
+      cuMemAlloc_v2(&address, 0);
+      set("");
+    }
+  };
+  some(1000);
+  const std::size_t before = mallinfo2().uordblks;
+  some(10'000);
+  const std::size_t after = mallinfo2().uordblks;
+  std::printf("%s\n", after < before + 65536 ? "nothing" : std::to_string(after - before).c_str());
+}
+
+void budgets(const std::string& what) {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
+  const auto call = [&](const char* name, auto... arguments) {
+    const int result = as<int(decltype(arguments)...)>(dlsym(driver, name))(arguments...);
+    std::printf(" %d", result);
+  };
+  const auto allocate = [&](std::size_t bytes) { call("cuMemAlloc_v2", &address, bytes); };
+  const auto free_bytes = [&] {
+    std::size_t left = 0, total = 0;
+    as<int(std::size_t*, std::size_t*)>(dlsym(driver, "cuMemGetInfo_v2"))(&left, &total);
+    std::printf(" free %zu", left);
+  };
+  std::uint64_t handle = 0, again = 0;
+  constexpr std::uint64_t place = 0x100000, size = 0x1000;
+  constexpr unsigned long long no_flags = 0;
+  const auto create_and_map = [&](std::uint64_t at) {
+    call("cuMemCreate", &handle, std::size_t{400}, static_cast<const void*>(nullptr), no_flags);
+    call("cuMemMap", at, std::size_t{size}, std::size_t{0}, handle, no_flags);
+    call("cuMemRelease", handle);  // as the samples do: the mapping keeps the memory
+  };
+  if (what == "mapped") {
+    create_and_map(place);
+    create_and_map(place + size);
+    free_bytes();
+    call("cuMemCreate", &handle, std::size_t{400}, static_cast<const void*>(nullptr), no_flags);
+    call("cuMemUnmap", place, std::size_t{2 * size});
+    free_bytes();
+  }
+  if (what == "retained") {
+    create_and_map(place);
+    call("cuMemRetainAllocationHandle", &again, place);
+    call("cuMemUnmap", place, std::size_t{size});
+    free_bytes();
+    call("cuMemRelease", again);
+    free_bytes();
+  }
+  if (what == "reset" || what == "released") {
+    allocate(600);
+    call(what == "reset" ? "cuDevicePrimaryCtxReset_v2" : "cuDevicePrimaryCtxRelease_v2", 3);
+    free_bytes();
+    allocate(600);
+  }
+  if (what == "destroyed") {
+    allocate(100);
+    const void* context = nullptr;
+    call("cuCtxCreate_v2", &context, 0U, 3);
+    allocate(600);
+    call("cuDevicePrimaryCtxRetain", &context, 3);
+    call("cuDevicePrimaryCtxRelease_v2", 3);  // others still have it
+    const void* current = nullptr;
+    call("cuCtxGetCurrent", &current);
+    call("cuCtxDestroy_v2", current);
+    free_bytes();
+  }
+  if (what == "pool") {
+    void* pool = nullptr;
+    call("cuMemPoolCreate", &pool, static_cast<const void*>(nullptr));
+    call("cuMemAllocFromPoolAsync", &address, std::size_t{600}, pool, static_cast<void*>(nullptr));
+    call("cuMemPoolDestroy", pool);
+    free_bytes();
+    call("cuMemFreeAsync", address, static_cast<void*>(nullptr));
+    free_bytes();
+  }
+  std::printf("\n");
+}
+
+void host() {
+  std::printf("%s\n", std::getenv("ASKED_OF_THE_LIBRARY"));
+  std::fflush(stdout);
+  static_cast<void>(mmap(nullptr, 12345, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  _exit(0);
+}
+
+/// Three calls here and two in another thread, and an end.
+void ends(const std::string& how, char** words) {
+  int version = 0;
+  for (int i = 0; i < 3; ++i) cuDriverGetVersion(&version);
+  std::thread([&] {
+    for (int i = 0; i < 2; ++i) cuDriverGetVersion(&version);
+  }).join();
+  std::fflush(stdout);
+  if (how == "segv") std::raise(SIGSEGV);
+  if (how == "abort") std::abort();
+  if (how == "kill") std::raise(SIGKILL);
+  if (how == "_exit") _exit(0);
+  if (how == "exec") execvp(words[0], words);
+  if (how == "fork" && fork() == 0) {
+    cuDriverGetVersion(&version);
+    std::raise(SIGKILL);
+  }
+  while (wait(nullptr) > 0) {
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string what = count > 1 ? words[1] : "";
+  if (what == "ways") ways(static_cast<std::size_t>(std::atoi(words[2])));
+  if (what == "fiber") guarded_fiber();
+  if (what == "cancelled_in_delay") cancelled_in(allocates);
+  if (what == "cancelled_in_driver") cancelled_in(waits_in_driver);
+  if (what == "fork_beside_threads") fork_beside_threads(std::atoi(words[2]));
+  if (what == "rules_often") rules_often();
+  if (what == "budgets") budgets(words[2]);
+  if (what == "host") host();
+  if (what == "ends") ends(words[2], words + 3);
+  return 0;
+}

@@ -1,0 +1,395 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/kit/products.hpp"
+#include "harness/model/case.hpp"
+#include "harness/trial/trial.hpp"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cufault/argument_check.hpp"
+
+/// The argument table: from one valid call of a function, every call in which exactly one argument is changed. What came of it
+/// (status, the parameter that was blamed, which operands were written, what the wait said) is recorded, not presumed.
+namespace cufault::argument_table {
+
+/// What an argument is, and so in which ways it is changed.
+enum class role {
+  handle,             ///< null
+  enumeration,        ///< values that the header does not have
+  algorithm,          ///< of cublasGemmEx: documented as without effect from compute capability 8.0 on
+  size,               ///< negative, zero, huge
+  count,              ///< the same, where zero is documented as wrong too
+  leading_dimension,  ///< one below the smallest, zero, negative
+  stride,             ///< zero, negative, one, huge: elements between the matrices of a batch
+  output_stride,      ///< the same, of a result, whose matrices must not overlap
+  increment,          ///< zero, negative, which is legal
+  spacing,            ///< the same, where negative is documented as wrong
+  any_increment,      ///< the same, where both are legal
+  element_size,       ///< negative, zero, three bytes
+  bytes,              ///< of a value that has `least`: zero, one fewer, one more
+  scalar,             ///< null, in device memory, not aligned to 16 bytes
+  input,              ///< null, host memory, off by 1, 2, 4 and 8 bytes, freed, each other operand's
+  output,             ///< the same
+  pointer_array,  ///< the same of the array; of null, of host addresses, of addresses off by 1, 2, 4 and 8
+  host_array,     ///< null, in device memory
+  host_output,    ///< null
+  kept            ///< as it is
+};
+
+struct argument {
+  std::string name;
+  role what = role::kept;
+  std::int64_t least = 0;  ///< the smallest legal value of a leading dimension; the only one of bytes
+  /// Which of the operands an input, output or pointer array is: 0, 1 or 2. The memory of the others is tried in its place.
+  int operand = none;
+  static constexpr int none = -1;
+};
+
+/// What the pointers of an array in device memory are.
+enum class pointing { at_matrices, at_null, at_host_memory, off_by_1, off_by_2, off_by_4, off_by_8 };
+
+/// What a row wrote: these, added.
+struct written_where {
+  static constexpr unsigned a = 1, b = 2, c = 4, outside = 8, host = 16;
+};
+/// {}, {"C"}, {"A", "C", "outside"}, {"host"}.
+std::vector<std::string> names_of_written(unsigned where);
+
+/// Buffers for all rows of a process: device memory with an image of what it should hold, host memory, and freed memory.
+class buffers {
+ public:
+  static constexpr std::size_t bytes_each =
+      16 << 10;  ///< of one operand; a quarter of it is guard on either side
+  buffers();     ///< throws setup_failed
+  struct without_memory {};
+  explicit buffers(without_memory /*unused*/);  ///< null everywhere: enough to make rows and count them
+  ~buffers();
+  buffers(const buffers&) = delete;
+  buffers& operator=(const buffers&) = delete;
+
+  /// Device operand 0, 1 or 2 (A, B, C): a 16-by-16 matrix of any type has room, at 256 bytes' alignment.
+  [[nodiscard]] std::byte* device(int operand) const;
+  [[nodiscard]] std::byte* host() const { return host_.get(); }  ///< 16-byte aligned, zeros
+  [[nodiscard]] std::byte* freed() const { return freed_; }
+  [[nodiscard]] std::byte* device_scalar() const;
+  /// Pointers to `batch` matrices of an operand, matrix_bytes apart, in device memory; and the right ones in host memory.
+  static constexpr int batch = 2;
+  static constexpr std::size_t matrix_bytes = bytes_each / 4;
+  [[nodiscard]] std::byte* pointers(int operand, pointing where = pointing::at_matrices) const;
+  [[nodiscard]] std::byte* host_pointers(int operand) const;
+
+  /// Everything as it was before any call. A row that wrote something costs a copy.
+  void restore();
+  /// What differs now, as written_where. The device must be idle.
+  unsigned written();
+
+ private:
+  std::byte* device_ = nullptr;
+  std::byte* freed_ = nullptr;
+  std::unique_ptr<std::byte[]> host_;
+  std::unique_ptr<std::byte[]> host_pointers_;
+  std::vector<std::byte> image_, now_;
+  bool dirty_ = true;
+};
+
+/// What a row's call came to: a status, and facts: which of several calls returned it, where there are several.
+struct answer {
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  fact_map facts{};
+  answer(cublasStatus_t what, fact_map seen = {})  // not explicit: most have nothing to add
+      : status(what), facts(std::move(seen)) {}
+};
+
+/// One row: what is changed, and the call with it.
+struct row {
+  std::string function;  ///< "cublasSgemm"
+  std::string argument;  ///< "lda"; empty for the valid call
+  std::string change;    ///< "one too small"
+  std::function<answer()> call;
+  role what = role::kept;
+  bool wrong = false;  ///< contradicts what the documentation says of that argument
+  /// The call as argument_check sees it, where what is changed is among what that looks at.
+  std::optional<argument_check::product> described{};
+  [[nodiscard]] std::string text() const {
+    return argument.empty() ? function : function + " " + argument + " " + change;
+  }
+};
+
+/// Which changes a table makes: those that may reach memory cost a process where they damage the context.
+enum class depth { checked_on_the_host, everything };
+
+/// Rows are made once in each process, when handle and buffers exist, and once without, where nothing may be called.
+using row_maker = std::function<std::vector<row>(cublasHandle_t, const buffers&, depth)>;
+
+/// What argument_check::check says of a call, by its gravest problem.
+enum class prediction : unsigned char { not_asked, nothing, caution, silent, unsupported, refused };
+prediction forecast_of(const std::optional<argument_check::product>& described);
+
+/// How a row ended, as its process told the one that waits for it.
+struct row_end {
+  bool returned = false;  ///< or the process crashed or hung in the call
+  prediction predicted = prediction::not_asked;
+  bool due = false;   ///< the product that is described has elements
+  bool lost = false;  ///< matrices of its result lie on each other: they cannot all be right
+  int status = 0;     ///< cublasStatus_t
+  int waited = 0;     ///< cudaError_t
+  unsigned written = 0;
+  double milliseconds = 0;  ///< with all that is done before and after the call
+};
+struct row_seen {
+  row what;  ///< without memory: not to be called
+  row_end end;
+  std::string status;  ///< by name; "crashed: SIGSEGV", "timed out" where it did not return
+};
+
+/// Whether what check() says came true: nothing, and as it should; refused, and CUBLAS_STATUS_INVALID_VALUE; unsupported, and
+/// CUBLAS_STATUS_NOT_SUPPORTED; silent, and accepted with something wrong or a crash after it. None where it says neither.
+std::optional<bool> foretold_rightly(const row_end& end);
+
+/// What rows came to whose value contradicts the documentation, and how many did, by kind of argument:
+/// {"leading dimension: CUBLAS_STATUS_INVALID_VALUE", 18}.
+std::map<std::string, int> came_to_by_kind(std::span<const row_seen> rows);
+
+struct found_count {
+  int all = 0;    ///< calls
+  int found = 0;  ///< those of which check() finds something
+  friend bool operator==(const found_count&, const found_count&) = default;
+};
+/// Of the calls that do not do as they should, how many a look beforehand finds, by kind of argument; and of those that do, under "".
+/// Only sizes, leading dimensions, strides, counts and enumerations count, where described.
+std::map<std::string, found_count> found_beforehand(std::span<const row_seen> rows);
+
+/// Observes and measures every row of what `makers` make. Rows are numbered alike in every process. Returns none where not all were reached.
+std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth how_deep);
+
+/// One arm of a table.
+struct part {
+  std::string name, summary;
+  std::vector<row_maker> makers;
+  depth how_deep = depth::checked_on_the_host;
+  std::vector<std::string> claims{};
+};
+/// A case with an arm for each part, and a control arm of the valid calls of all.
+failure_case table_case(std::string name, std::string summary, const std::vector<part>& parts);
+/// A further arm, for functions that are newer than others: where they are missing, nothing but this arm is.
+arm& add_part(failure_case& c, const part& p);
+
+/// A value for an argument.
+template <class A>
+struct change {
+  std::string what;
+  A value;
+  bool wrong = false;  ///< contradicts the documentation
+};
+
+/// Changes of one argument out of `all` of its function.
+template <class A>
+std::vector<change<A>> changes_of(const argument& about, A valid, const buffers& b, depth how_deep,
+                                  const std::vector<argument>& all = {}) {
+  const role what = about.what;
+  std::vector<change<A>> made;
+  const auto add = [&](std::string words, A value, bool wrong) {
+    made.push_back({std::move(words), value, wrong});
+  };
+  if constexpr (std::is_enum_v<A>) {
+    if (what == role::enumeration) {
+      add("of 99", static_cast<A>(99), true);
+      add("of -1", static_cast<A>(-1), true);
+    }
+    if (what == role::algorithm) {
+      add("of 77", static_cast<A>(77), false);
+      add("of -2", static_cast<A>(-2), false);
+    }
+  } else if constexpr (std::is_integral_v<A>) {
+    const A least = static_cast<A>(about.least), minus_one = static_cast<A>(-1);
+    const bool strided = what == role::stride || what == role::output_stride;
+    switch (what) {
+      case role::size:
+      case role::count:
+        add("of -1", minus_one, true);
+        add("of 0", 0, what == role::count);
+        break;
+      case role::leading_dimension:
+        add("one too small", least - 1, true);
+        add("of 0", 0, true);
+        add("of -1", minus_one, true);
+        break;
+      case role::stride:
+      case role::output_stride:
+        for (const int by : {0, 1, -1})
+          add(fmt::format("of {}", by), static_cast<A>(by), what == role::output_stride);
+        break;
+      case role::increment:
+      case role::spacing:
+      case role::any_increment:
+        add("of 0", 0, what != role::any_increment);
+        add("of -1", minus_one, what == role::spacing);
+        break;
+      case role::element_size:
+        add("of -1", minus_one, true);
+        add("of 0", 0, true);
+        add("of 3", 3, false);
+        break;
+      case role::bytes:
+        add("of 0", 0, true);
+        add("one too small", least - 1, true);
+        add("one too large", least + 1, true);
+        break;
+      default:
+        break;
+    }
+    if (how_deep == depth::everything) {
+      // One more than an int holds, where there is room. The operands are too small for it.
+      constexpr A huge = sizeof(A) > sizeof(int) ? static_cast<A>(std::int64_t{1} << 31) : A{0x7fffffff};
+      if (what == role::size || strided) add("huge", huge, true);
+      if (what == role::count) add("huge", huge, false);
+    }
+  } else if constexpr (std::is_pointer_v<A>) {
+    // NOLINTBEGIN(performance-no-int-to-ptr): the table passes any address as any operand
+    const auto at = [](const std::byte* p, std::uintptr_t off = 0) {
+      return reinterpret_cast<A>(reinterpret_cast<std::uintptr_t>(p) + off);
+    };
+    // NOLINTEND(performance-no-int-to-ptr)
+    const auto off_by = [&](const char* words, const std::byte* p) {
+      for (const unsigned by : {1U, 2U, 4U, 8U}) add(fmt::format(fmt::runtime(words), by), at(p, by), false);
+    };
+    const bool operand = what == role::input || what == role::output, array = what == role::pointer_array;
+    const bool deep = how_deep == depth::everything;
+    // An array of pointers is read by a kernel: nothing of it is checked on the host for sure.
+    if (what != role::kept && (!array || deep)) add("null", nullptr, true);
+    if (what == role::scalar) {
+      off_by("zero at {} mod 16", b.host());
+      if (deep) add("in device memory", at(b.device_scalar()), true);
+    }
+    if ((operand || array) && deep) {
+      off_by("off by {}", reinterpret_cast<const std::byte*>(valid));
+      add("in host memory", array ? at(b.host_pointers(about.operand)) : at(b.host() + 256), true);
+      add("freed", at(b.freed()), true);
+      std::set<int> others;
+      for (const argument& each : all)
+        if (about.operand != argument::none && each.operand != argument::none &&
+            each.operand != about.operand)
+          others.insert(each.operand);
+      for (const int other : others)
+        add(fmt::format("that of {}", "ABC"[other]), array ? at(b.pointers(other)) : at(b.device(other)),
+            false);
+    }
+    if (array && deep) {
+      add("the matrix itself", at(b.device(about.operand)), true);
+      add("of null", at(b.pointers(about.operand, pointing::at_null)), true);
+      add("of host addresses", at(b.pointers(about.operand, pointing::at_host_memory)), true);
+      add("of addresses off by 1", at(b.pointers(about.operand, pointing::off_by_1)), false);
+      add("of addresses off by 2", at(b.pointers(about.operand, pointing::off_by_2)), false);
+      add("of addresses off by 4", at(b.pointers(about.operand, pointing::off_by_4)), false);
+      add("of addresses off by 8", at(b.pointers(about.operand, pointing::off_by_8)), false);
+    }
+    if (what == role::host_array && deep) add("in device memory", at(b.device(1)), true);
+  }
+  return made;
+}
+
+/// Puts an argument where argument_check looks for it, by its name in the documentation of cublas<t>gemm and its relatives; false
+/// if it does not look at it.
+template <class A>
+bool put(argument_check::product& p, std::string_view name, const A& value) {
+  const auto into = [&]<class T>(std::initializer_list<std::pair<std::string_view, T*>> places) {
+    for (const auto& [at, place] : places)
+      if (at == name) {
+        *place = static_cast<T>(value);
+        return true;
+      }
+    return false;
+  };
+  if constexpr (std::is_same_v<A, cublasOperation_t>)
+    return into.template operator()<cublasOperation_t>({{"transa", &p.a_op}, {"transb", &p.b_op}});
+  else if constexpr (std::is_same_v<A, cudaDataType>)
+    return into.template operator()<cudaDataType>(
+        {{"Atype", &p.a.type}, {"Btype", &p.b.type}, {"Ctype", &p.c.type}});
+  else if constexpr (std::is_same_v<A, cublasComputeType_t>)
+    return into.template operator()<cublasComputeType_t>({{"computeType", &p.compute}});
+  else if constexpr (std::is_integral_v<A>)
+    return into.template operator()<std::int64_t>({{"m", &p.m},
+                                                   {"n", &p.n},
+                                                   {"k", &p.k},
+                                                   {"lda", &p.a.leading_dimension},
+                                                   {"ldb", &p.b.leading_dimension},
+                                                   {"ldc", &p.c.leading_dimension},
+                                                   {"strideA", &p.a.stride},
+                                                   {"strideB", &p.b.stride},
+                                                   {"strideC", &p.c.stride},
+                                                   {"batchCount", &p.batch}});
+  else if constexpr (std::is_convertible_v<A, const void*>)
+    return into.template operator()<const void*>(
+        {{"alpha", &p.alpha}, {"A", &p.a.data}, {"B", &p.b.data}, {"beta", &p.beta}, {"C", &p.c.data}});
+  else
+    return false;
+}
+
+/// Rows of one function: the valid call, then every change of every argument, in the order of its parameters. `of` is what
+/// argument_check cannot know from the arguments: which function it is, and the types where no argument says them.
+template <class... A, class... V>
+std::vector<row> described_rows_of(const std::optional<argument_check::product>& of,
+                                   const std::string& function, cublasStatus_t (*f)(A...),
+                                   const std::vector<argument>& names, const buffers& b, depth how_deep,
+                                   V... valid) {
+  static_assert(sizeof...(A) == sizeof...(V));
+  using arguments = std::tuple<A...>;
+  const arguments usual{(A)(valid)...};  // NOLINT: values of the table become what the function takes
+  const auto described = [&](const arguments& changed, std::size_t which) {
+    auto p = of;
+    if (!p) return p;
+    std::vector<bool> seen;
+    std::apply([&](const auto&... each) { (seen.push_back(put(*p, names.at(seen.size()).name, each)), ...); },
+               changed);
+    return which < seen.size() && !seen[which] ? std::nullopt : p;
+  };
+  std::vector<row> rows;
+  rows.push_back({.function = function,
+                  .argument = {},
+                  .change = {},
+                  .call = [f, usual] { return std::apply(f, usual); },
+                  .described = described(usual, names.size())});
+  const auto change_each = [&]<std::size_t I>(std::integral_constant<std::size_t, I> /*which*/) {
+    for (const auto& [words, value, wrong] :
+         changes_of(names.at(I), std::get<I>(usual), b, how_deep, names)) {
+      auto changed = usual;
+      std::get<I>(changed) = value;
+      rows.push_back({function, names.at(I).name, words, [f, changed] { return std::apply(f, changed); },
+                      names.at(I).what, wrong, described(changed, I)});
+    }
+  };
+  const auto all = [&]<std::size_t... I>(std::index_sequence<I...> /*which*/) {
+    (change_each(std::integral_constant<std::size_t, I>{}), ...);
+  };
+  all(std::make_index_sequence<sizeof...(A)>{});
+  return rows;
+}
+
+/// The same of a function that argument_check knows nothing of.
+template <class F, class... V>
+std::vector<row> rows_of(const std::string& function, F f, const std::vector<argument>& names,
+                         const buffers& b, depth how_deep, V... valid) {
+  return described_rows_of(std::nullopt, function, f, names, b, how_deep, valid...);
+}
+
+}  // namespace cufault::argument_table

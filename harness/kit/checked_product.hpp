@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/kit/elements.hpp"
+#include "harness/kit/lt_problem.hpp"
+#include "harness/kit/products.hpp"
+#include "harness/trial/trial.hpp"
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "cufault/argument_check.hpp"
+
+namespace cufault {
+
+/// cublasGemmEx as described, or cublasGemmStridedBatchedEx for a batch, of 64-bit extents where entry::cublas_64 is said. The result
+/// goes to `c`, whatever `described` says of it; numbers that an int cannot hold are cut.
+cublasStatus_t gemm_ex(cublasHandle_t handle, const argument_check::product& described, void* c);
+/// cublasSgemm likewise: types and batch are not looked at.
+cublasStatus_t sgemm(cublasHandle_t handle, const argument_check::product& described, void* c);
+
+/// Waits, and compares an array with what it should hold.
+product_result compared(cublasStatus_t status, const guarded_array& array, std::span<const double> expected);
+
+/// A product of any types, shapes, strides and alignment, as argument_check describes it, with operands of its own: small whole
+/// numbers, so that the result is exact whatever the order of its sums, and C poisoned and guarded. Right means: every element of C
+/// exactly right, nothing else written.
+class checked_product {
+ public:
+  struct options {
+    std::array<std::size_t, 3> off_by{};  ///< bytes that A, B and C lie off 256 bytes' alignment
+    double alpha = 1, beta = 0;           ///< with a beta of 0, C is NaN before
+  };
+  /// Pointers of `described` are filled in; a leading dimension of 0 becomes the least legal one, a stride of 0 in a batch the least
+  /// at which matrices do not overlap. Operands are as large as extents, leading dimensions and strides ask for. Throws setup_failed.
+  explicit checked_product(argument_check::product described) : checked_product(described, options{}) {}
+  checked_product(argument_check::product described, const options& how);
+  ~checked_product() = default;
+  checked_product(const checked_product&) = delete;  // described() points into it
+  checked_product& operator=(const checked_product&) = delete;
+
+  /// With data, alpha and beta: what a check before the call would get to see.
+  [[nodiscard]] const argument_check::product& described() const { return described_; }
+
+  product_result by_gemm_ex(cublasHandle_t handle);
+  /// cublasLtMatmul with the heuristic's first algorithm for the workspace, which the caller owns. The status is the heuristic's where
+  /// it fails; NOT_SUPPORTED where it finds nothing. `problem`: made from described() and changed; null: made here.
+  product_result by_lt(cublasLtHandle_t lt, void* workspace = nullptr, std::size_t workspace_bytes = 0,
+                       lt_problem* problem = nullptr);
+  /// Any other call that computes the product, on the legacy stream.
+  template <class Call>
+  product_result by(Call&& call) {
+    reset();
+    return finish(call());
+  }
+
+  guarded_array a, b, c;
+  /// In place.
+  [[nodiscard]] lt_operands operands() const {
+    return {alpha(), a.data(), b.data(), beta(), c.data(), c.data()};
+  }
+  /// Alpha and beta in the scalar type that is described, 16-byte aligned, in host memory.
+  [[nodiscard]] const void* alpha() const { return alpha_.data(); }
+  [[nodiscard]] const void* beta() const { return beta_.data(); }
+
+  /// Fresh numbers in A and B, C as it was at first.
+  void reset();
+  /// Waits, and compares C with the exact result; `wrong()` has the elements afterwards.
+  product_result finish(cublasStatus_t status);
+  [[nodiscard]] const std::vector<std::size_t>& wrong() const { return wrong_; }
+
+ private:
+  struct sized;  // described, completed, and how large its operands are
+  checked_product(const sized& all, const options& how);
+  argument_check::product described_;
+  double alpha_number_, beta_number_;
+  alignas(16) std::array<std::byte, 16> alpha_{}, beta_{};
+  std::vector<double> expected_;
+  std::vector<std::size_t> wrong_;
+};
+
+}  // namespace cufault

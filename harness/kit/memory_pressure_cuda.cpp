@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The part that needs a GPU: real device memory, and the other process process.
+#include "harness/kit/memory_pressure.hpp"
+#include "harness/system/child.hpp"
+#include "harness/trial/observe.hpp"
+
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+memory_budget installed_budget;
+
+bool set_budget(std::uint64_t bytes) {
+  if (installed_budget) installed_budget(bytes);
+  return static_cast<bool>(installed_budget);
+}
+
+void lift_budget() {
+  if (installed_budget) installed_budget(std::nullopt);
+}
+
+class cuda_device_memory final : public device_memory {
+ public:
+  std::uint64_t free_bytes() override {
+    std::size_t free = 0, total = 0;
+    if (const cudaError_t e = cudaMemGetInfo(&free, &total); e != cudaSuccess) {
+      throw std::runtime_error(fmt::format("cudaMemGetInfo returned {}", cudaGetErrorName(e)));
+    }
+    return free;
+  }
+  void* allocate(std::uint64_t bytes) override {
+    void* p = nullptr;
+    if (cudaMalloc(&p, bytes) == cudaSuccess) return p;
+    cudaGetLastError();
+    return nullptr;
+  }
+  void release(void* p) override { cudaFree(p); }
+  bool limit_to(std::uint64_t bytes) override { return set_budget(bytes); }
+  void lift_limit() override { lift_budget(); }
+};
+
+std::string read_line(int fd) {
+  std::string line;
+  for (char c = 0;;) {
+    const ssize_t n = read(fd, &c, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0 || c == '\n') return line;
+    line += c;
+  }
+}
+
+}  // namespace
+
+void replace_pressure_by(memory_budget budget) {
+  installed_budget = std::move(budget);
+}
+
+std::unique_ptr<device_memory> current_device_memory() {
+  return std::make_unique<cuda_device_memory>();
+}
+
+stream_ordered_memory::stream_ordered_memory(int device) {
+  CUFAULT_REQUIRE(cudaDeviceGetDefaultMemPool(&pool_, device));
+  keep(UINT64_MAX);
+}
+
+std::uint64_t stream_ordered_memory::free_bytes() {
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
+  std::size_t free = 0, total = 0;
+  CUFAULT_REQUIRE(cudaMemGetInfo(&free, &total));
+  return free;
+}
+
+void* stream_ordered_memory::allocate(std::uint64_t bytes) {
+  void* p = nullptr;
+  if (cudaMallocAsync(&p, bytes, nullptr) == cudaSuccess) return p;
+  cudaGetLastError();
+  return nullptr;
+}
+
+void stream_ordered_memory::release(void* p) {
+  cudaFreeAsync(p, nullptr);
+}
+
+bool stream_ordered_memory::limit_to(std::uint64_t bytes) {
+  return set_budget(bytes);
+}
+
+void stream_ordered_memory::keep(std::uint64_t bytes) {
+  CUFAULT_REQUIRE(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &bytes));
+}
+
+void stream_ordered_memory::trim() {
+  CUFAULT_REQUIRE(cudaMemPoolTrimTo(pool_, 0));
+}
+
+std::uint64_t stream_ordered_memory::reserved_bytes() const {
+  std::uint64_t bytes = 0;
+  CUFAULT_REQUIRE(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &bytes));
+  return bytes;
+}
+
+other_process::other_process(int device, std::uint64_t leave_free) {
+  if (set_budget(leave_free)) {
+    free_ = leave_free;
+    return;
+  }
+  std::array<int, 2> to{}, from{};
+  if (pipe2(to.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  if (pipe2(from.data(), O_CLOEXEC) != 0) {
+    close(to[0]);
+    close(to[1]);
+    throw std::system_error(errno, std::generic_category(), "pipe");
+  }
+  const std::vector<std::string> words{"cufault",      "other-process",
+                                       "--device",     std::to_string(device),
+                                       "--leave-free", std::to_string(leave_free),
+                                       "--parent",     std::to_string(getpid())};
+  std::string said;
+  try {
+    process_ = start_self(words, {{STDIN_FILENO, to[0]}, {STDOUT_FILENO, from[1]}});
+  } catch (const std::system_error& error) {
+    said = error.what();
+  }
+  close(to[0]);
+  close(from[1]);
+  hold_ = to[1];
+  if (process_ > 0) said = read_line(from[0]);
+  close(from[0]);
+  unsigned long long held = 0, free = 0;
+  if (std::sscanf(said.c_str(), "held %llu free %llu", &held, &free) != 2) {
+    release();
+    throw not_provoked(fmt::format("the other process could not take device memory: {}", said));
+  }
+  held_ = held;
+  free_ = free;
+}
+
+other_process::~other_process() {
+  release();
+}
+
+void other_process::release() {
+  lift_budget();
+  if (hold_ >= 0) close(hold_);
+  hold_ = -1;
+  if (process_ > 0) {
+    wait_for(process_);
+  }
+  process_ = -1;
+}
+
+int other_process::serve(int device, std::uint64_t leave_free) {
+  try {
+    if (const cudaError_t e = cudaSetDevice(device); e != cudaSuccess)
+      throw std::runtime_error(cudaGetErrorString(e));
+    const auto memory = current_device_memory();
+    const memory_pressure held(*memory, leave_free);
+    std::printf("held %llu free %llu\n", static_cast<unsigned long long>(held.held_bytes()),
+                static_cast<unsigned long long>(held.free_bytes()));
+    std::fflush(stdout);
+    char ignored = 0;
+    while (read(STDIN_FILENO, &ignored, 1) > 0 || errno == EINTR) errno = 0;
+    return 0;
+  } catch (const std::exception& e) {
+    std::printf("%s\n", e.what());
+    return 1;
+  }
+}
+
+}  // namespace cufault

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/kit/products.hpp"
+#include "harness/trial/status_record.hpp"
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// Something a program does that can fail, with all that it needs: handle, operands, reference. One list of operations serves the matrix
+/// (harness/matrix) and the sweeps (harness/injection). Its end gives everything back.
+class operation {
+ public:
+  operation() = default;
+  virtual ~operation() = default;
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+
+  virtual void prepare() {}  ///< before each make(): fresh numbers, on the device. Throws setup_failed
+  /// Directly before make(), with the fault there: what may not be open before, as the capture of a stream. Throws setup_failed.
+  virtual void enter() {}
+  virtual status_record make() = 0;    ///< the operation, and nothing else. Does not wait for the device
+  virtual product_result check() = 0;  ///< after a make() that succeeded: waits, and proves what it computed
+  virtual product_result multiply() = 0;  ///< a product by its handle, or, where it has none, by a new one
+
+  /// What faults act on; null where the operation has none of its own.
+  [[nodiscard]] virtual cublasHandle_t handle() const { return nullptr; }
+  [[nodiscard]] virtual cublasLtHandle_t lt() const { return nullptr; }
+};
+
+/// Makes one, in a context that computes. May throw setup_failed; not_provoked where the device or the headers have no such operation.
+using make_operation = std::function<std::unique_ptr<operation>()>;
+
+struct operation_type {
+  std::string name{};     ///< unique: a-z, 0-9, '_'; cells and the sweep are called by it: "sgemm_split_k"
+  step_name step{};       ///< its identity in records: "cublasSgemm", "split_k"
+  std::string summary{};  ///< a few words: "cublasSgemm that splits k"
+  make_operation fresh{};
+  bool opens_context = true;    ///< false: needs no context before it; the first one of a process makes it
+  bool representative = false;  ///< remedies are tried with it in the full tier
+  bool own_stream = false;      ///< it runs on a stream of its own, whatever the stream of its handle
+  std::vector<std::string> claims{};                           ///< that its sweep tests
+  step_name product{"cublasSgemm", "split_k_by_same_handle"};  ///< operation::multiply() as a step
+};
+
+/// All operations linked into this program, by name.
+const std::vector<operation_type>& all_operations();
+/// nullptr where there is none of that name.
+const operation_type* find_operation(const std::string& name);
+/// Why it cannot be registered; empty if it can.
+std::string defect_of(const operation_type& o);
+
+/// Adds an operation at program start. A malformed one ends the program with a line that says why.
+struct register_operation {
+  explicit register_operation(operation_type o);
+};
+
+}  // namespace cufault

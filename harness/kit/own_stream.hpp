@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/trial/observe.hpp"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+namespace cufault {
+
+/// A stream that does not wait for the legacy one. Throws setup_failed.
+class own_stream {
+ public:
+  own_stream() { CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~own_stream() { cudaStreamDestroy(stream_); }
+  own_stream(const own_stream&) = delete;
+  own_stream& operator=(const own_stream&) = delete;
+  [[nodiscard]] cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Gives a handle back the legacy stream and its own workspace at its end, before those that it had are gone.
+class stream_given_back {
+ public:
+  explicit stream_given_back(cublasHandle_t handle) : handle_(handle) {}
+  ~stream_given_back() { cublasSetStream(handle_, nullptr); }
+  stream_given_back(const stream_given_back&) = delete;
+  stream_given_back& operator=(const stream_given_back&) = delete;
+
+ private:
+  cublasHandle_t handle_;
+};
+
+}  // namespace cufault

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace cufault {
+namespace {
+
+/// Trials of a cell whose operation races with its fault.
+constexpr int racing_trials = 10;
+
+std::vector<timing> timings_of(const fault_type& f) {
+  return f.timings.empty() ? std::vector{timing::none} : f.timings;
+}
+
+std::vector<std::optional<std::int64_t>> levels_of(const fault_type& f) {
+  if (f.levels.empty()) return {std::nullopt};
+  return {f.levels.begin(), f.levels.end()};
+}
+
+/// Cells of an operation without a remedy, in the order in which the quick tier takes them by turns.
+std::vector<cell> plain_cells_of(const fault_type& f, const operation_type& o) {
+  std::vector<cell> all;
+  for (const timing when : timings_of(f)) {
+    if (when == timing::racing && !o.representative) continue;  // many trials each
+    for (const auto& level : levels_of(f))
+      for (const handle_state state : {handle_state::cold, handle_state::warm}) {
+        // Nothing was made before what is there first.
+        if (state == handle_state::warm && (f.before_context || f.before_operation)) continue;
+        all.push_back({&f, &o, state, when, level, nullptr});
+      }
+  }
+  return all;
+}
+
+bool same_but_for_the_remedy(const cell& a, const cell& b) {
+  return a.fault == b.fault && a.operation == b.operation && a.state == b.state && a.when == b.when &&
+         a.level == b.level;
+}
+
+/// What cells that follow one another in a process have in common; empty for a cell that does not.
+std::string batch_of(const cell& c) {
+  if (c.fault->cells != isolation::lasting || c.when == timing::racing) return {};
+  if (c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process)) return {};
+  cell_name common = name_of(c);
+  common.operation = c.fault->name;
+  return to_string(common);
+}
+
+std::string words_of(const cell& c) {
+  std::string text = fmt::format("{}; {}, {}", c.fault->summary, c.operation->summary, to_string(c.state));
+  if (c.when != timing::none) text += ", " + to_string(c.when);
+  if (c.level) text += fmt::format(", {} {}", *c.level, c.fault->unit);
+  if (c.remedy != nullptr) text += fmt::format("; {}", c.remedy->words);
+  return text;
+}
+
+arm& add(failure_case& to, const cell& c, const vocabulary& v) {
+  const cell_name name = name_of(c);
+  arm& a = to.add(to_string(name), c.remedy == nullptr ? arm_kind::fault : arm_kind::remedy, words_of(c),
+                  [c, &all = v.operations](trial& t) { run_cell(t, c, all); });
+  for (const auto& [variable, value] : c.fault->environment) a.environment[variable] = value;
+  if (c.remedy != nullptr) {
+    for (const auto& [variable, value] : c.remedy->environment) a.environment[variable] = value;
+    if (c.remedy->in_place()) {
+      cell_name without = name;
+      without.remedy.clear();
+      a.against = to_string(without);
+    }
+  }
+  if (c.when == timing::racing) {
+    a.repeats = racing_trials;
+    a.races = "the kernel breaks while the operation is made";
+  }
+  a.batch = batch_of(c);
+  const bool alone = c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process);
+  a.shares_process = !alone && (!a.batch.empty() || c.fault->cells == isolation::undone);
+  a.tier = tier_of(c, v.operations);
+  return a;
+}
+
+}  // namespace
+
+cell_name name_of(const cell& c) {
+  return {c.operation->name, to_string(c.state), to_string(c.when), c.level,
+          c.remedy == nullptr ? std::string() : c.remedy->name};
+}
+
+std::string why_not(const fault_type& f, const operation_type& o) {
+  if (f.before_context && o.opens_context) return "it needs a context before it";
+  return f.no_sense_with ? f.no_sense_with(o) : std::string();
+}
+
+std::vector<cell> cells_of(const fault_type& f, const vocabulary& v) {
+  std::vector<cell> all;
+  for (const operation_type& o : v.operations)
+    if (why_not(f, o).empty()) std::ranges::copy(plain_cells_of(f, o), std::back_inserter(all));
+  const std::vector<cell> plain = all;
+  for (const remedy_type& r : v.remedies) {
+    if (!answers(r, f)) continue;
+    for (cell c : plain) {
+      if (c.when == timing::racing)
+        continue;  // nothing to compare with: what it came to differs from trial to trial
+      c.remedy = &r;
+      all.push_back(c);
+    }
+  }
+  return all;
+}
+
+test_tier tier_of(const cell& c, const std::vector<operation_type>& operations) {
+  if (c.remedy != nullptr) return c.operation->representative ? test_tier::full : test_tier::nightly;
+  if (c.when == timing::racing) return test_tier::nightly;
+  std::vector<cell> turns = plain_cells_of(*c.fault, *c.operation);
+  std::erase_if(turns, [](const cell& one) { return one.when == timing::racing; });
+  const auto number =
+      std::ranges::find(operations, c.operation->name, &operation_type::name) - operations.begin();
+  const cell& its_turn = turns[static_cast<std::size_t>(number) % turns.size()];
+  return same_but_for_the_remedy(c, its_turn) ? test_tier::quick : test_tier::full;
+}
+
+failure_case case_of(const fault_type& f, const vocabulary& v) {
+  failure_case c;
+  c.name = std::string(matrix_family) + f.name;
+  c.summary = f.summary;
+  c.made_up = f.made_up;
+  arm& control = c.add("control", arm_kind::control, "every operation, cold and then warm, and no fault",
+                       [&f, &all = v.operations](trial& t) { run_control(t, f, all); });
+  if (f.provoke || f.around)  // else the variables are the fault
+    for (const auto& [variable, value] : f.environment) control.environment[variable] = value;
+  control.tier = test_tier::quick;
+  control.shares_process = true;
+  for (const cell& one : cells_of(f, v)) add(c, one, v);
+  return c;
+}
+
+}  // namespace cufault

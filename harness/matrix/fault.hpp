@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/kit/operation.hpp"
+#include "harness/model/case.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+class world;
+
+/// When an asynchronous error is there: while the operation is made; before it, though nobody looked; before it, and the program waited
+/// for the device.
+enum class timing { none, racing, arrived, synchronised };
+std::string to_string(timing t);  ///< empty for none
+
+/// What the operation had done before the fault: nothing beyond its construction (a handle, operands), or itself once.
+enum class handle_state { cold, warm };
+std::string to_string(handle_state s);
+
+/// Which cells of a fault may share a process.
+enum class isolation {
+  process,  ///< none
+  undone,   ///< the fault is undone behind each cell, so that the usual health check decides
+  lasting  ///< the fault outlives operations: it is brought about once, with all operations ready, and cells follow one another
+};
+
+/// A state that is brought about on purpose, of the process, the device or the environment. It meets every operation and every remedy that
+/// answers it: a file of cases/faults registers it, and nothing else names it.
+struct fault_type {
+  std::string name{};             ///< unique: a-z, 0-9, '_'; its case is matrix.NAME
+  std::string summary{};          ///< one line
+  std::string kind{};             ///< of remedies that answer it: "memory", "dead_context", "capture", ...
+  std::vector<timing> timings{};  ///< empty: it has none
+  std::vector<std::int64_t> levels{};                ///< one cell for each; empty: it has none
+  std::string unit{};                                ///< of levels: "MiB free"
+  std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets
+  isolation cells = isolation::process;
+  memory_class memory = memory_class::shared;
+  bool before_context =
+      false;  ///< brought about before there is a context: only operations that need none are tried
+  bool before_operation = false;  ///< brought about before the operation's handle and operands are there
+  bool made_up = false;           ///< an injected failure or a stand-in: it says nothing of nature
+  /// Why it makes no sense with an operation; empty where it does. May be absent.
+  std::function<std::string(const operation_type&)> no_sense_with{};
+  /// Brings it about. May throw not_provoked, and say how to undo it (world::undo_by).
+  std::function<void(world&)> provoke{};
+  /// Where the operation has to be made: in a forked child, another thread, a capture. Absent: here.
+  std::function<void(world&, const std::function<void()>& operate)> around{};
+  /// Where nothing may be proved while the fault is there, as in a capture: between the operation and its proof. Its own calls are steps. The
+  /// proof is one, too; false: there is nothing to prove. Absent: the operation and its proof are one step.
+  std::function<bool(world&, bool succeeded)> before_proof{};
+  /// Of a lasting fault, before each operation but the first: brings back what operations may have changed, as how much memory is left.
+  std::function<void(world&)> renew{};
+};
+
+const std::vector<fault_type>& all_faults();  ///< by name
+std::string defect_of(const fault_type& f);   ///< empty if it is well formed
+
+/// Adds a fault at program start. A malformed one ends the program with a line that says why.
+struct register_fault {
+  explicit register_fault(fault_type f);
+};
+
+}  // namespace cufault

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/matrix/fault.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// What somebody recommends against a fault. It is tried with every fault that it answers, whether it helps or not: that is what is
+/// observed.
+struct remedy_type {
+  std::string name{};   ///< unique: a-z, 0-9, '_'
+  std::string words{};  ///< as a program's author would do it: "cudaGetLastError(), then again"
+  std::vector<std::string> answers{};  ///< kinds of faults
+  // In place from the start, so that the fault meets it:
+  std::map<std::string, std::string> environment{};
+  std::function<void(world&)>
+      before{};  ///< to each operation, once it is ready and before the fault; in a context
+  // Or done after the operation was made under the fault:
+  std::function<void(world&)> after{};
+  bool new_operation = false;  ///< then the operation is made by a new handle and operands
+  bool new_process = false;    ///< then the operation is made in a new process
+  /// What it does outlives the cell and would be seen by others that share its process (cudaDeviceReset).
+  bool own_process = false;
+
+  [[nodiscard]] bool in_place() const { return !environment.empty() || before; }
+};
+
+const std::vector<remedy_type>& all_remedies();  ///< by name
+std::string defect_of(const remedy_type& r);     ///< empty if it is well formed
+bool answers(const remedy_type& r, const fault_type& f);
+
+/// Adds a remedy at program start. A malformed one ends the program with a line that says why.
+struct register_remedy {
+  explicit register_remedy(remedy_type r);
+};
+
+}  // namespace cufault

@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The trial of a cell: make the operation, warm it, bring the fault about, make the operation; with a remedy, apply it and make the
+// operation again.
+#include "harness/matrix/cells.hpp"
+#include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+/// An operation that was made ready, or why it was not.
+struct ready_operation {
+  std::unique_ptr<operation> made;
+  std::string why_not;
+};
+
+/// What ended a proof before it got as far as numbers, as a step of its own.
+void observe_stopped(const operation_type& type, const product_result& proof) {
+  if (proof.status != CUBLAS_STATUS_SUCCESS)
+    observe_call(type.product, [&] { return proof.status; });
+  else
+    observe_call({"cudaDeviceSynchronize", "after_operation"}, [&] { return proof.waited; });
+}
+
+bool was_stopped(const product_result& proof) {
+  return proof.status != CUBLAS_STATUS_SUCCESS || proof.waited != cudaSuccess;
+}
+
+/// Of the operation's own preparation, which many faults do not let through.
+void observe_failed_preparation(const setup_failed& e) {
+  trial::current().note("why it could not be prepared", e.what());
+  observe_call({"check.preparation"}, [] { return status_record{.status = "FAILED", .ok = false}; });
+}
+
+/// False where it cannot be entered with the fault there.
+bool entered(operation& o) {
+  try {
+    o.enter();
+    return true;
+  } catch (const setup_failed& e) {
+    observe_failed_preparation(e);
+    return false;
+  }
+}
+
+/// The operation and its proof as one step: its own status, and whether its numbers are right.
+void attempt(const operation_type& type, operation& o) {
+  if (!entered(o)) return;
+  std::optional<product_result> stopped;
+  observe_call(type.step, [&] {
+    status_record s = o.make();
+    if (!s.ok) return s;
+    const product_result proof = o.check();
+    if (was_stopped(proof)) {
+      stopped = proof;
+      return s;
+    }
+    const status_record numbers = record_of(proof);
+    s.ok = numbers.ok;
+    s.numbers = numbers.numbers;
+    return s;
+  });
+  if (stopped) observe_stopped(type, *stopped);
+}
+
+/// The same in steps of their own, with what the fault does between them.
+void attempt_in_steps(const cell& c, world& w, operation& o) {
+  if (!entered(o)) return;
+  const status_record made = observe_call(c.operation->step, [&] { return o.make(); });
+  if (!c.fault->before_proof(w, made.ok) || !made.ok) return;
+  std::optional<product_result> proof;
+  observe_call({"check.numbers"}, [&] {
+    proof = o.check();
+    return was_stopped(*proof) ? status_record{.status = "STOPPED", .ok = false} : record_of(*proof);
+  });
+  if (was_stopped(*proof)) observe_stopped(*c.operation, *proof);
+}
+
+/// Made, and warm if it is to be. Throws setup_failed where it does not work without a fault, not_provoked where there is no such operation.
+std::unique_ptr<operation> made_ready(const operation_type& type, handle_state state) {
+  auto o = type.fresh();
+  if (state == handle_state::warm) {
+    o->prepare();
+    o->enter();
+    CUFAULT_REQUIRE(o->make());
+    CUFAULT_REQUIRE(o->check());
+  }
+  o->prepare();
+  return o;
+}
+
+/// Tests have operations that need no GPU.
+void open_context(trial& t) {
+  if (t.needs_gpu()) t.open_context();
+}
+
+void bring_about(const cell& c, world& w) {
+  if (c.fault->provoke) c.fault->provoke(w);
+}
+
+/// The operation after the remedy. What it needs first may fail, too: under many faults no memory can be written.
+void attempt_again(const cell& c, operation& o) {
+  try {
+    o.prepare();
+  } catch (const setup_failed& e) {
+    observe_failed_preparation(e);
+    return;
+  }
+  attempt(*c.operation, o);
+}
+
+void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>& o) {
+  const remedy_type& r = *c.remedy;
+  t.apply(r.words);
+  if (r.new_process) {
+    t.continue_in_new_process();
+    return;
+  }
+  if (r.after) r.after(w);
+  if (r.new_operation) {
+    w.set_operation(nullptr);
+    if (c.fault->cells == isolation::undone) {
+      w.let_go();
+      o.reset();
+    } else {
+      static_cast<void>(o.release());  // not destroyed: what it holds may be gone already
+    }
+    try {
+      o = c.operation->fresh();
+    } catch (const setup_failed& e) {
+      observe_failed_preparation(e);
+      return;
+    }
+    w.set_operation(o.get());
+  }
+  attempt_again(c, *o);
+}
+
+void observe_cell(trial& t, const cell& c, world& w, std::unique_ptr<operation>& o) {
+  const auto operate = [&] {
+    if (c.fault->before_proof)
+      attempt_in_steps(c, w, *o);
+    else
+      attempt(*c.operation, *o);
+  };
+  if (c.fault->around) {
+    c.fault->around(w, operate);
+  } else {
+    operate();
+  }
+  if (c.remedy != nullptr && !c.remedy->in_place()) apply_remedy(t, c, w, o);
+}
+
+// ---- a fault that lasts ----
+
+/// A process in which the fault is there, and operations that were ready before. Never destroyed: what they hold cannot be given back.
+struct lasting_fault {
+  lasting_fault(std::string of, const cell& c) : batch(std::move(of)), w(c.when, c.level) {}
+  std::string batch;
+  world w;
+  std::map<std::string, ready_operation> ready{};
+  bool first = true;
+};
+
+/// With what a remedy in place from the start does. One that cannot be made ready keeps no other from it.
+ready_operation ready_or_why(const cell& c, const operation_type& type, world& w) {
+  ready_operation ready;
+  try {
+    ready.made = made_ready(type, c.state);
+    w.set_operation(ready.made.get());
+    if (c.remedy != nullptr && c.remedy->before) c.remedy->before(w);
+  } catch (const not_provoked& e) {
+    ready = {nullptr, e.what()};
+  } catch (const setup_failed& e) {
+    ready = {nullptr, e.what()};
+  }
+  w.set_operation(nullptr);
+  return ready;
+}
+
+/// Everything ready, and the fault brought about.
+std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
+                                                   const std::vector<operation_type>& all,
+                                                   const std::string& batch) {
+  open_context(t);
+  auto there = std::make_unique<lasting_fault>(batch, c);
+  for (const operation_type& type : all) {
+    // Alone in its process, a cell has no other operation beside it.
+    const bool wanted = t.shares_process() ? why_not(*c.fault, type).empty() : type.name == c.operation->name;
+    if (wanted) there->ready[type.name] = ready_or_why(c, type, there->w);
+  }
+  if (t.needs_gpu()) CUFAULT_REQUIRE(cudaDeviceSynchronize());
+  try {
+    bring_about(c, there->w);
+  } catch (...) {
+    static_cast<void>(there.release());  // operations beside a fault that is half there are not destroyed
+    throw;
+  }
+  return there;
+}
+
+void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all) {
+  static lasting_fault* there = nullptr;
+  static std::string failed;  // without the fault no cell of the process is one
+  if (!failed.empty()) throw not_provoked(failed);
+  cell_name common = name_of(c);
+  common.operation = c.fault->name;
+  const std::string batch = to_string(common);
+  if (there == nullptr) {
+    try {
+      there = bring_about_lasting(t, c, all, batch).release();  // never destroyed
+    } catch (const std::exception& e) {
+      failed = std::string("the fault was not brought about: ") + e.what();
+      throw;
+    }
+  }
+  if (there->batch != batch) throw setup_failed("the process has the fault of " + there->batch);
+  ready_operation& of_this = there->ready.at(c.operation->name);
+  if (of_this.made == nullptr)
+    throw not_provoked(of_this.why_not.empty() ? "a cell made it before" : of_this.why_not);
+  if (!std::exchange(there->first, false) && c.fault->renew) c.fault->renew(there->w);
+  std::unique_ptr<operation> o = std::move(of_this.made);
+  observe_cell(t, c, there->w, o);
+  static_cast<void>(o.release());
+}
+
+}  // namespace
+
+void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
+  if (t.stage() > 0) {  // of a remedy that goes on in a new process
+    if (!c.fault->before_context) open_context(t);
+    const auto o = c.operation->fresh();
+    o->prepare();
+    attempt(*c.operation, *o);
+    return;
+  }
+  if (c.fault->cells == isolation::lasting) return run_lasting(t, c, all);
+  std::unique_ptr<operation> o;  // outlives what the world keeps for it
+  world w(c.when, c.level);
+  const bool early = c.fault->before_context || c.fault->before_operation;
+  if (!c.fault->before_context) open_context(t);
+  if (early) bring_about(c, w);
+  try {
+    o = made_ready(*c.operation, c.state);
+  } catch (const setup_failed& e) {
+    if (!early) throw;
+    observe_failed_preparation(e);
+    return;
+  }
+  w.set_operation(o.get());
+  if (c.remedy != nullptr && c.remedy->before) c.remedy->before(w);
+  if (!early) bring_about(c, w);
+  observe_cell(t, c, w, o);
+  if (c.fault->cells != isolation::undone)
+    static_cast<void>(o.release());  // the fault may have taken what its end would give back
+}
+
+void run_control(trial& t, const fault_type& f, const std::vector<operation_type>& all) {
+  open_context(t);
+  for (const operation_type& type : all) {
+    if (!why_not(f, type).empty()) continue;
+    std::unique_ptr<operation> o;
+    try {
+      o = type.fresh();
+    } catch (const not_provoked& e) {
+      t.note(type.name, e.what());
+      continue;
+    }
+    for (int i = 0; i < 2; ++i) {
+      o->prepare();
+      attempt(type, *o);
+    }
+  }
+}
+
+}  // namespace cufault

@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/cells.hpp"
+
+#include "harness/matrix/world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace cufault {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+operation_type operation_called(const std::string& name, bool representative, bool opens_context = true) {
+  operation_type o;
+  o.name = name;
+  o.step = {"cublasSgemm", name};
+  o.summary = "a product";
+  o.fresh = []() -> std::unique_ptr<operation> { return nullptr; };
+  o.opens_context = opens_context;
+  o.representative = representative;
+  return o;
+}
+
+struct words {
+  std::vector<operation_type> operations{operation_called("alone", false, false),
+                                         operation_called("first", true), operation_called("second", false)};
+  std::vector<remedy_type> remedies{
+      {.name = "again", .words = "again", .answers = {"trap"}, .after = [](world&) {}},
+      {.name = "blocking", .words = "blocking launches", .answers = {"trap"}, .environment = {{"A", "1"}}},
+      {.name = "free", .words = "free", .answers = {"memory"}, .after = [](world& w) { w.undo(); }}};
+  [[nodiscard]] vocabulary all() const { return {operations, remedies}; }
+};
+
+fault_type trap() {
+  return {.name = "trap",
+          .summary = "a kernel traps",
+          .kind = "trap",
+          .timings = {timing::arrived, timing::synchronised},
+          .cells = isolation::lasting,
+          .provoke = [](world&) {}};
+}
+
+std::vector<std::string> names_of(const std::vector<cell>& cells) {
+  std::vector<std::string> names;
+  for (const cell& c : cells) names.push_back(to_string(name_of(c)));
+  return names;
+}
+
+const arm& arm_of(const failure_case& c, const std::string& name) {
+  return *std::ranges::find(c.arms, name, &arm::name);
+}
+
+TEST(cells, are_every_operation_state_timing_and_level) {
+  const words w;
+  fault_type f = trap();
+  f.kind = "nothing answers it";
+  EXPECT_EQ(cells_of(f, w.all()).size(), 3U * 2 * 2);
+  f.timings.clear();
+  f.levels = {0, 64};
+  f.unit = "MiB free";
+  EXPECT_THAT(names_of(cells_of(f, w.all())),
+              IsSupersetOf({"alone.cold.0", "alone.warm.64", "second.cold.64", "first.warm.0"}));
+  EXPECT_EQ(cells_of(f, w.all()).size(), 3U * 2 * 2);
+}
+
+TEST(cells, have_each_remedy_that_answers_the_kind_of_the_fault) {
+  const words w;
+  const auto names = names_of(cells_of(trap(), w.all()));
+  EXPECT_EQ(names.size(), 12U * 3);
+  EXPECT_THAT(names, Contains("first.cold.arrived+again"));
+  EXPECT_THAT(names, Contains("first.cold.arrived+blocking"));
+  EXPECT_THAT(names, Not(Contains(HasSubstr("+free"))));
+}
+
+TEST(cells, are_not_made_of_what_makes_no_sense) {
+  const words w;
+  fault_type f = trap();
+  f.cells = isolation::process;
+  f.before_context = true;
+  for (const cell& c : cells_of(f, w.all())) EXPECT_EQ(c.operation->name, "alone");
+  EXPECT_EQ(why_not(f, w.operations[1]), "it needs a context before it");
+  f.before_context = false;
+  f.no_sense_with = [](const operation_type& o) { return o.name == "first" ? "no such thing" : ""; };
+  EXPECT_EQ(why_not(f, w.operations[1]), "no such thing");
+  for (const cell& c : cells_of(f, w.all())) EXPECT_NE(c.operation->name, "first");
+}
+
+TEST(cells, that_race_are_of_representative_operations_and_have_no_remedies) {
+  const words w;
+  fault_type f = trap();
+  f.timings = {timing::racing};
+  EXPECT_THAT(names_of(cells_of(f, w.all())), ElementsAre("first.cold.racing", "first.warm.racing"));
+  const failure_case c = case_of(f, w.all());
+  EXPECT_GT(arm_of(c, "first.cold.racing").repeats, 1);
+  EXPECT_NE(arm_of(c, "first.cold.racing").races, "");
+  EXPECT_EQ(arm_of(c, "first.cold.racing").batch, "") << "each trial needs the fault anew";
+  EXPECT_EQ(defect_of(c), "");
+}
+
+TEST(cells, in_the_quick_tier_have_each_operation_once_and_go_round_the_rest) {
+  const words w;
+  const fault_type f = trap();
+  std::map<std::string, int> of_operation;
+  std::set<std::pair<std::string, std::string>> turns;
+  for (const cell& c : cells_of(f, w.all())) {
+    if (tier_of(c, w.operations) != test_tier::quick) continue;
+    ++of_operation[c.operation->name];
+    turns.insert({to_string(c.state), to_string(c.when)});
+  }
+  EXPECT_THAT(of_operation, UnorderedElementsAre(testing::Pair("alone", 1), testing::Pair("first", 1),
+                                                 testing::Pair("second", 1)));
+  EXPECT_EQ(turns.size(), 3U);
+}
+
+TEST(cells, in_the_full_tier_have_remedies_with_representative_operations) {
+  const words w;
+  const fault_type f = trap();
+  for (const cell& c : cells_of(f, w.all())) {
+    const test_tier t = tier_of(c, w.operations);
+    if (c.remedy != nullptr)
+      EXPECT_EQ(t, c.operation->representative ? test_tier::full : test_tier::nightly);
+    else
+      EXPECT_LE(t, test_tier::full);
+  }
+}
+
+TEST(matrix_case, is_well_formed_and_names_what_a_remedy_in_place_answers) {
+  const words w;
+  const fault_type f = trap();
+  const failure_case c = case_of(f, w.all());
+  EXPECT_EQ(defect_of(c), "");
+  EXPECT_EQ(c.name, "matrix.trap");
+  EXPECT_EQ(arm_of(c, "first.warm.arrived+blocking").against, "first.warm.arrived");
+  EXPECT_EQ(arm_of(c, "first.warm.arrived+blocking").environment.at("A"), "1");
+  EXPECT_EQ(arm_of(c, "first.warm.arrived+again").against, "");
+}
+
+TEST(matrix_case, has_no_fault_in_its_control) {
+  const words w;
+  fault_type f = trap();
+  f.environment = {{"A", "spoilt"}};
+  EXPECT_EQ(arm_of(case_of(f, w.all()), "control").environment.at("A"), "spoilt")
+      << "the fault is what is provoked";
+  f.provoke = {};
+  f.cells = isolation::undone;
+  EXPECT_FALSE(arm_of(case_of(f, w.all()), "control").environment.contains("A"))
+      << "the variable is the fault";
+  EXPECT_EQ(arm_of(case_of(f, w.all()), "first.cold.arrived").environment.at("A"), "spoilt");
+}
+
+TEST(cells, are_cold_where_the_fault_comes_before_the_operation) {
+  const words w;
+  fault_type f = trap();
+  f.cells = isolation::process;
+  f.before_operation = true;
+  for (const cell& c : cells_of(f, w.all())) EXPECT_EQ(c.state, handle_state::cold);
+}
+
+TEST(remedies, answer_only_where_they_change_something) {
+  fault_type f = trap();
+  remedy_type r{.name = "eager",
+                .words = "eager",
+                .answers = {"trap"},
+                .environment = {{"CUDA_MODULE_LOADING", "EAGER"}}};
+  EXPECT_TRUE(answers(r, f));
+  f.environment = {{"CUDA_MODULE_LOADING", "EAGER"}};
+  EXPECT_FALSE(answers(r, f));
+  r.environment = {{"CUDA_MODULE_LOADING", "LAZY"}};
+  EXPECT_TRUE(answers(r, f));
+  f.environment.clear();
+  EXPECT_FALSE(answers(r, f)) << "as every arm has it";
+  r.environment = {{"SPOILT", ""}};
+  EXPECT_FALSE(answers(r, f)) << "it is not set";
+  f.environment = {{"SPOILT", "1"}};
+  EXPECT_TRUE(answers(r, f));
+  f.kind = "memory";
+  EXPECT_FALSE(answers(r, f));
+}
+
+TEST(matrix_case, runs_what_a_lasting_fault_leaves_in_one_process) {
+  const words w;
+  fault_type f = trap();
+  const failure_case lasting = case_of(f, w.all());
+  const auto batch = [&](const char* name) { return arm_of(lasting, name).batch; };
+  EXPECT_EQ(batch("first.warm.arrived"), batch("second.warm.arrived"));
+  EXPECT_NE(batch("first.warm.arrived"), batch("first.cold.arrived"));
+  EXPECT_NE(batch("first.warm.arrived"), batch("first.warm.synchronised"));
+  EXPECT_NE(batch("first.warm.arrived"), batch("first.warm.arrived+again"));
+  f.cells = isolation::process;
+  const failure_case alone = case_of(f, w.all());
+  EXPECT_EQ(arm_of(alone, "first.warm.arrived").batch, "");
+  EXPECT_FALSE(arm_of(alone, "first.warm.arrived").shares_process);
+}
+
+TEST(matrix_case, gives_a_remedy_a_process_of_its_own_where_others_would_see_it) {
+  words w;
+  w.remedies[0].own_process = true;
+  const fault_type f = trap();
+  const failure_case c = case_of(f, w.all());
+  EXPECT_EQ(arm_of(c, "first.warm.arrived+again").batch, "");
+  EXPECT_FALSE(arm_of(c, "first.warm.arrived+again").shares_process);
+}
+
+TEST(vocabulary, refuses_faults_and_remedies_that_are_malformed) {
+  EXPECT_EQ(defect_of(trap()), "");
+  fault_type f = trap();
+  f.provoke = {};
+  EXPECT_EQ(defect_of(f), "nothing brings it about");
+  f = trap();
+  f.name = "Trap";
+  EXPECT_THAT(defect_of(f), HasSubstr("its name"));
+  f = trap();
+  f.around = [](world&, const std::function<void()>&) {};
+  EXPECT_THAT(defect_of(f), HasSubstr("lasting"));
+  f = trap();
+  f.levels = {64, 0};
+  f.unit = "MiB free";
+  EXPECT_EQ(defect_of(f), "its levels do not ascend");
+  f.levels = {0};
+  f.unit = "";
+  EXPECT_EQ(defect_of(f), "its levels have no unit, or its unit no levels");
+
+  remedy_type r = words().remedies[0];
+  EXPECT_EQ(defect_of(r), "");
+  r.environment = {{"A", "1"}};
+  EXPECT_EQ(defect_of(r), "it must be in place from the start, or done afterwards, and not both");
+  r.environment.clear();
+  r.answers.clear();
+  EXPECT_EQ(defect_of(r), "it answers no kind of fault");
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/fault.hpp"
+#include "harness/matrix/remedy.hpp"
+#include "harness/matrix/world.hpp"
+#include "harness/model/errors.hpp"
+#include "harness/model/registry.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cufault {
+
+std::string to_string(timing t) {
+  switch (t) {
+    case timing::none:
+      break;
+    case timing::racing:
+      return "racing";
+    case timing::arrived:
+      return "arrived";
+    case timing::synchronised:
+      return "synchronised";
+  }
+  return {};
+}
+
+std::string to_string(handle_state s) {
+  return s == handle_state::cold ? "cold" : "warm";
+}
+
+// ---- faults ----
+
+const std::vector<fault_type>& all_faults() {
+  return registry<fault_type>::all();
+}
+
+std::string defect_of(const fault_type& f) {
+  if (!is_word(f.name)) return "its name is not of a-z, 0-9 and '_'";
+  if (!is_word(f.kind)) return "its kind is not of a-z, 0-9 and '_'";
+  if (!f.provoke && !f.around && f.environment.empty()) return "nothing brings it about";
+  if (f.cells == isolation::lasting && (f.around || f.before_context || f.before_operation))
+    return "it is lasting, and has no operation at hand to be round or before";
+  if (f.cells != isolation::lasting && f.renew) return "it is renewed, and not lasting";
+  if (std::adjacent_find(f.levels.begin(), f.levels.end(), std::greater_equal<>()) != f.levels.end())
+    return "its levels do not ascend";
+  if (!f.levels.empty() && f.levels.front() < 0) return "a level of it is negative";
+  if (f.levels.empty() != f.unit.empty()) return "its levels have no unit, or its unit no levels";
+  return {};
+}
+
+register_fault::register_fault(fault_type f) {
+  registry<fault_type>::add("fault", std::move(f));
+}
+
+// ---- remedies ----
+
+const std::vector<remedy_type>& all_remedies() {
+  return registry<remedy_type>::all();
+}
+
+std::string defect_of(const remedy_type& r) {
+  if (!is_word(r.name)) return "its name is not of a-z, 0-9 and '_'";
+  if (r.words.empty()) return "it is not said in words";
+  if (r.answers.empty()) return "it answers no kind of fault";
+  const bool afterwards = r.after || r.new_operation || r.new_process;
+  if (r.in_place() == afterwards)
+    return "it must be in place from the start, or done afterwards, and not both";
+  return {};
+}
+
+bool answers(const remedy_type& r, const fault_type& f) {
+  if (std::ranges::find(r.answers, f.kind) == r.answers.end()) return false;
+  if (r.before && f.before_context) return false;  // there is no operation to do it to
+  if (r.environment.empty()) return true;
+  // One that sets what is set already would be a cell without a remedy.
+  arm usual = failure_case().add("", arm_kind::control, "", {});
+  for (const auto& [name, value] : f.environment) usual.environment[name] = value;
+  return std::ranges::any_of(r.environment,
+                             [&](const auto& set) { return usual.environment[set.first] != set.second; });
+}
+
+register_remedy::register_remedy(remedy_type r) {
+  registry<remedy_type>::add("remedy", std::move(r));
+}
+
+// ---- the world ----
+
+std::int64_t world::level() const {
+  if (!level_) throw setup_failed("the fault has no levels, and asks for one");
+  return *level_;
+}
+
+operation& world::of_cell() const {
+  if (operation_ == nullptr) throw setup_failed("the fault is lasting, and asks for the operation of a cell");
+  return *operation_;
+}
+
+cublasHandle_t world::handle() const {
+  cublasHandle_t const handle = of_cell().handle();
+  if (handle == nullptr) throw not_provoked("the operation has no cuBLAS handle of its own");
+  return handle;
+}
+
+void world::undo() {
+  if (!undo_) throw not_provoked("this fault cannot be undone");
+  undo_();
+}
+
+void world::let_go() {
+  while (!kept_.empty()) kept_.pop_back();
+  undo_ = {};
+}
+
+}  // namespace cufault

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/kit/operation.hpp"
+#include "harness/matrix/fault.hpp"
+#include "harness/trial/trial.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace cufault {
+
+/// What faults and remedies of a cell see and act on.
+class world {
+ public:
+  world(timing when, std::optional<std::int64_t> level) : when_(when), level_(level) {}
+  ~world() { let_go(); }
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+
+  [[nodiscard]] trial& of_trial() const { return trial::current(); }
+  [[nodiscard]] timing when() const { return when_; }
+  [[nodiscard]] std::int64_t level() const;  ///< throws setup_failed where the fault has none
+
+  /// The operation of the cell. Throws setup_failed for a lasting fault, which has many (isolation::lasting).
+  [[nodiscard]] operation& of_cell() const;
+  /// Its handle. Throws not_provoked where it has none.
+  [[nodiscard]] cublasHandle_t handle() const;
+
+  /// An object that lives until the fault is undone, or to the end of the cell.
+  template <class Object, class... Arguments>
+  Object& keep(Arguments&&... arguments) {
+    auto made = std::make_shared<Object>(std::forward<Arguments>(arguments)...);
+    kept_.push_back(made);
+    return *made;
+  }
+  /// How remedies undo the fault, where that can be done: "free the memory".
+  void undo_by(std::function<void()> undo) { undo_ = std::move(undo); }
+  /// Throws not_provoked where it cannot be undone.
+  void undo();
+
+  void set_operation(operation* o) { operation_ = o; }  ///< the engine's
+  void let_go();  ///< the engine's: gives back what is kept, the latest first
+
+ private:
+  timing when_;
+  std::optional<std::int64_t> level_;
+  operation* operation_ = nullptr;
+  std::vector<std::shared_ptr<void>> kept_;
+  std::function<void()> undo_;
+};
+
+}  // namespace cufault

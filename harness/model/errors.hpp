@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+
+namespace cufault {
+
+/// A precondition of a trial cannot be reached here, or another process disturbed it: the trial is inconclusive.
+class not_provoked : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Set-up of a trial failed: nothing can be concluded from it.
+class setup_failed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Thrown when the run was interrupted by a signal; what ran before is in the caller's hands.
+struct interrupted {};
+
+}  // namespace cufault

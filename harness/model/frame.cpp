@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/frame.hpp"
+
+#include "reports/base/json_input.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+
+namespace cufault {
+namespace {
+
+constexpr std::string_view magic = "CF1 ";
+constexpr std::size_t most_digits = 7;  // of 1 MiB
+
+// Why a frame cannot be taken. Never leaves this file.
+struct bad_frame {
+  std::string why;
+};
+
+struct header {
+  std::size_t size = 0;     // of the header itself
+  std::size_t payload = 0;  // announced length
+};
+
+// Empty while the header is unfinished. Throws at the first byte that no header can have there, so that what
+// is found wrong does not depend on how many bytes came at once.
+std::optional<header> parse_header(std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = bytes[i];
+    if (i < magic.size()) {
+      if (byte != magic[i]) {
+        throw bad_frame{fmt::format("byte {} of a frame is 0x{:02x}, not that of \"CF1 \"", i,
+                                    static_cast<unsigned char>(byte))};
+      }
+      continue;
+    }
+    const auto digits = i - magic.size();
+    if (byte == '\n' && digits > 0) {
+      std::size_t length = 0;
+      std::from_chars(bytes.data() + magic.size(), bytes.data() + i, length);
+      if (length > frame_reader::largest_frame) {
+        throw bad_frame{
+            fmt::format("a frame of {} bytes, longer than {}", length, frame_reader::largest_frame)};
+      }
+      return header{i + 1, length};
+    }
+    const char lowest = digits == 0 ? '1' : '0';  // no payload is empty, and no length has two spellings
+    if (byte < lowest || byte > '9') {
+      throw bad_frame{fmt::format("0x{:02x} in the length of a frame", static_cast<unsigned char>(byte))};
+    }
+    if (digits == most_digits) throw bad_frame{fmt::format("a frame of more than {} digits", most_digits)};
+  }
+  return std::nullopt;
+}
+
+// Text of the trial's own, fit for one line.
+std::string in_quotes(std::string_view text) {
+  std::string shown(text.substr(0, 20));
+  std::replace_if(
+      shown.begin(), shown.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+  return "'" + shown + "'";
+}
+
+/// A member that must be there and say something.
+std::string some_text(const json_cursor& at, std::string_view key) {
+  auto text = at.at(key).string();
+  if (text.empty()) at.at(key).fail("is empty");
+  return text;
+}
+
+double finite(const json_cursor& at) {
+  const auto value = at.number();
+  if (!std::isfinite(value)) at.fail("is not finite");
+  return value;
+}
+
+step_name name_from(const json_cursor& at) {
+  step_name name{some_text(at, "api"), at.at("variant").string()};
+  if (const auto defect = defect_of(name); !defect.empty()) at.at("api").fail(defect);
+  return name;
+}
+
+/// What a call came to.
+void complete(call_record& call, const json_cursor& at) {
+  call.what.status = some_text(at, "status");
+  call.what.ok = at.at("ok").boolean();
+  call.what.numbers = read_json_value<numbers_found>(at.at("numbers"));
+  if (at.has("facts")) call.what.facts = facts_from(at.at("facts"));
+  call.milliseconds = finite(at.at("ms"));
+}
+
+}  // namespace
+
+std::string encode_frame(const nlohmann::json& frame) {
+  // Calls and log lines may hold any bytes; a message that says less is better than none.
+  const auto payload = frame.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (payload.size() > frame_reader::largest_frame) {
+    throw std::length_error(fmt::format("a frame of {} bytes cannot be sent", payload.size()));
+  }
+  return fmt::format("CF1 {}\n{}\n", payload.size(), payload);
+}
+
+void frame_reader::feed(std::string_view bytes) {
+  if (!garbled_.empty()) return;
+  pending_.append(bytes);
+  std::string_view left = pending_;
+  try {
+    while (true) {
+      if (done_ && !left.empty()) throw bad_frame{"something after 'done'"};
+      const auto next = parse_header(left);
+      if (!next) break;
+      // Counted when a header is complete: the same however the bytes were cut.
+      const auto size = next->size + next->payload + 1;
+      if (frames_ == most_frames) throw bad_frame{fmt::format("too much: over {} frames", most_frames)};
+      if (size > most_bytes - bytes_) throw bad_frame{fmt::format("too much: over {} bytes", most_bytes)};
+      if (left.size() < size) break;
+      if (left[size - 1] != '\n') throw bad_frame{"a frame does not end where it said"};
+      take(left.substr(next->size, next->payload));
+      left.remove_prefix(size);
+      ++frames_;
+      bytes_ += size;
+    }
+    pending_.erase(0, pending_.size() - left.size());
+  } catch (const bad_frame& bad) {
+    garbled_ = bad.why;
+    pending_.clear();
+  }
+}
+
+void frame_reader::take(std::string_view payload) {
+  auto document = std::make_shared<json_document>();
+  document->root = nlohmann::json::parse(payload, nullptr, /*allow_exceptions=*/false);
+  if (document->root.is_discarded()) throw bad_frame{"a frame holds no JSON"};
+  if (!document->root.is_object()) throw bad_frame{"a frame is no JSON object"};
+  document->name = "frame";
+  try {
+    take(json_cursor{document});
+  } catch (const input_error& bad) {
+    throw bad_frame{bad.what()};
+  }
+}
+
+void frame_reader::take(const json_cursor& in) {
+  const auto type = in.at("t").string();
+  const bool in_call = call_in_flight(seen_) != nullptr;
+
+  if (type == "begin") {
+    if (in_call) throw bad_frame{"frame 'begin' inside a call"};
+    // Recorded at once, without a status, and completed by 'end': whatever happens next, it is known.
+    call_record call;
+    call.what.name = name_from(in);
+    call.after_remedy = !seen_.applied.empty();
+    seen_.calls.push_back(std::move(call));
+  } else if (type == "end") {
+    if (!in_call) throw bad_frame{"frame 'end' outside a call"};
+    call_record call = seen_.calls.back();
+    complete(call, in);
+    call.last_error = in.at("last_error").string();
+    seen_.calls.back() = std::move(call);
+  } else if (type == "swept") {
+    if (in_call) throw bad_frame{"frame 'swept' inside a call"};
+    call_record call;
+    call.what.name = name_from(in);
+    complete(call, in);
+    call.swept = read_json_value<swept_calls>(in.at("swept"));
+    seen_.calls.push_back(std::move(call));
+  } else if (type == "apply") {
+    auto text = some_text(in, "text");
+    seen_.applied += seen_.applied.empty() ? text : "; " + text;
+  } else if (type == "memory") {
+    seen_.memory.push_back(
+        {in.at("at").string(), in.at("free").unsigned_integer(), in.at("total").unsigned_integer()});
+  } else if (type == "measure") {
+    seen_.measurements.push_back({in.at("name").string(), finite(in.at("value")), in.at("unit").string()});
+  } else if (type == "note") {
+    seen_.notes.push_back({in.at("name").string(), in.at("text").string()});
+  } else if (type == "log") {
+    seen_.library_log.push_back(in.at("line").string());
+  } else if (type == "context") {
+    auto state = in.at("state").string();
+    if (state != "usable" && state != "damaged" && state != "unchecked" && state != "none") {
+      throw bad_frame{fmt::format("frame 'context': unknown state {}", in_quotes(state))};
+    }
+    seen_.context = std::move(state);
+  } else if (type == "not_provoked" || type == "harness_failed") {
+    auto why = in.at("why").string();
+    const auto ended = type == "not_provoked" ? outcome::not_provoked : outcome::harness_failed;
+    // The first reason stands, unless set-up turns out to be broken after all: that is worse than not
+    // provoked.
+    if (!stopped_ || (seen_.ended == outcome::not_provoked && ended == outcome::harness_failed)) {
+      seen_.ended = ended;
+      seen_.why = std::move(why);
+    }
+    stopped_ = true;
+  } else if (type == "done") {
+    if (in_call && !stopped_) throw bad_frame{"frame 'done' inside a call"};
+    done_ = true;
+  } else {
+    throw bad_frame{fmt::format("unknown frame {}", in_quotes(type))};
+  }
+}
+
+}  // namespace cufault

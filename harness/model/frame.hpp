@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/model/observation.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cufault {
+
+/// How an observation travels from a trial to its parent: frames on a pipe, each written with one write(2) as
+/// soon as it is known, so that a trial that dies has still told everything up to the call that killed it. A
+/// frame is "CF1 LENGTH\n", LENGTH bytes of JSON, "\n". LENGTH is decimal, at most 1 MiB.
+///
+/// Frames, by member "t":
+///   begin    {api, variant}                          a call is about to be made (step_name)
+///   end      {status, ok, numbers, facts?, last_error, ms}   it returned (step)
+///   swept    {api, variant, status, ok, numbers, facts?, ms, swept}   a row of a sweep, complete (swept_calls)
+///   apply    {text}                                  the remedy or dead end is applied from here on
+///   memory   {at, free, total}
+///   measure  {name, value, unit}
+///   note     {name, text}                            a text that the case was told or read
+///   log      {line}                                  the library logged a line
+///   context  {state}                                 "usable", "damaged", "unchecked", "none"
+///   not_provoked {why}   harness_failed {why}
+///   done     {}                                      the body ran to its end; always the last frame
+/// All members of a frame are required; further ones are ignored. `api` is a
+/// function of a header or work of our own, facts have their types, and `status` and `text` are never empty. Bytes that are no UTF-8 are sent as U+FFFD. Throws std::length_error if the frame is
+/// longer than 1 MiB.
+std::string encode_frame(const nlohmann::json& frame);
+
+/// Takes bytes as they come and fills an observation. Never throws on bad input: the first bad byte makes it
+/// garbled and everything after it is ignored; what was understood before stays. How the bytes are cut makes
+/// no difference. A call that has begun is in so_far() at once: in `calls` without a status, and in
+/// `in_flight` until it ends. `ended` and `why` are set by not_provoked and harness_failed only; how the
+/// process ended is for the runner to add.
+class frame_reader {
+ public:
+  static constexpr std::size_t largest_frame = 1 << 20;
+  static constexpr std::size_t most_frames = 100'000;   ///< of one trial: more is garbled
+  static constexpr std::size_t most_bytes = 64u << 20;  ///< likewise
+
+  void feed(std::string_view bytes);
+  [[nodiscard]] const observation& so_far() const { return seen_; }
+  [[nodiscard]] bool done() const { return done_; }                      ///< a `done` frame came
+  [[nodiscard]] const std::string& garbled() const { return garbled_; }  ///< what was wrong; empty if nothing
+  /// The trial said not_provoked or harness_failed.
+  [[nodiscard]] bool stopped() const { return stopped_; }
+  [[nodiscard]] bool mid_frame() const {
+    return !pending_.empty();
+  }  ///< bytes of an unfinished frame are held
+
+ private:
+  void take(std::string_view payload);
+  void take(const json_cursor& frame);
+  std::string pending_;
+  observation seen_;
+  std::size_t frames_ = 0, bytes_ = 0;  // taken
+  bool done_ = false;
+  bool stopped_ = false;
+  std::string garbled_;
+};
+
+}  // namespace cufault

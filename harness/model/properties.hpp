@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/model/case.hpp"
+
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+/// What a case's line in cases/CMakeLists.txt says of it: stated once, there, for CTest and for the runner.
+struct case_properties {
+  std::string_view name;
+  std::string_view tier;   ///< "quick", "full" or "nightly"
+  std::string_view needs;  ///< "gpu", or "host" if part of it runs without one
+  memory_class memory = memory_class::shared;
+  int timeout_seconds = 0;  ///< of the whole case under CTest
+  bool last = false;        ///< it may leave the GPU unusable: after every other case
+  bool only_named =
+      false;  ///< it runs only where it or its family is named: no record has it yet, so that a gate could not judge it
+};
+
+const std::vector<case_properties>& all_properties();
+
+/// Throws std::logic_error for a case that has no line.
+const case_properties& properties_of(const failure_case& c);
+
+std::string_view to_string(test_tier tier);
+/// The first tier that has the arm (failure_case::in_tier). A counterpart shows what its natural arm shows: once a night is enough.
+test_tier tier_of(const failure_case& c, const arm& a);
+
+}  // namespace cufault

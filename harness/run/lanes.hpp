@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/system/unique_fd.hpp"
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// What a lane does with a request, in its own process. `stop` becomes readable when it is to end what it does and throw interrupted.
+using lane_work = std::function<std::string(const std::string& request, int stop)>;
+
+struct lane_answer {
+  std::size_t lane = 0;
+  std::string text;
+  std::string
+      died;  ///< how the lane ended, if it ended instead of answering: "died of SIGKILL"; a new one stands in its place
+};
+
+/// Processes forked from this one that work side by side, each on one request at a time. run_process() is not for concurrent use: every
+/// lane has it to itself, and reaps only what is its own. A lane ends when this object does, or when this process dies, however that
+/// comes about, and ends what it started first. Lanes ignore SIGINT, SIGTERM and SIGHUP: this process is told, and tells them.
+/// This process must have no second thread, and marks itself as a child subreaper, so that it can end what a dead lane leaves.
+class lanes {
+ public:
+  /// `at_end`: what a lane does before it ends, unless it is killed.
+  lanes(std::size_t count, lane_work work, std::function<void()> at_end = {});
+  ~lanes();
+  lanes(const lanes&) = delete;
+  lanes& operator=(const lanes&) = delete;
+
+  [[nodiscard]] std::size_t count() const { return all_.size(); }
+  [[nodiscard]] std::optional<std::size_t> idle()
+      const;  ///< a lane without a request; the one that was idle last
+  void ask(std::size_t lane, const std::string& request);  ///< precondition: it is idle
+  [[nodiscard]] bool busy() const;
+  /// Waits for the next answer; empty if `stop` (-1 for none) became readable first. Precondition: busy().
+  std::optional<lane_answer> next(int stop, int patience_milliseconds = -1);
+  /// Asks every idle lane, and waits for their answers, which nobody gets; those of others wait.
+  void ask_idle(const std::string& request);
+  /// Ends all lanes and what they do. Returns when none of them is left.
+  void end();
+
+ private:
+  struct lane {
+    pid_t pid = -1;
+    unique_fd channel;
+    std::string received;
+    bool busy = false;
+    std::size_t since = 0;  // when it became idle
+  };
+  void start(lane& l);
+  std::string bury(lane& l);
+  std::optional<lane_answer> next_of(const std::vector<std::size_t>& which, int stop, int patience);
+  lane_work work_;
+  std::function<void()> at_end_;
+  std::vector<lane> all_;
+  std::size_t answers_ = 0;
+};
+
+}  // namespace cufault

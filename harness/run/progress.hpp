@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// What people see while arms run. On a terminal: one line, written again and again, of how many arms are over, what runs, and about how
+/// long it takes yet. Elsewhere that line is not written. Lines that are told to line() stay, in both.
+class progress {
+ public:
+  progress(std::FILE* out, bool terminal, std::size_t arms, double weight);
+  ~progress();
+  progress(const progress&) = delete;
+  progress& operator=(const progress&) = delete;
+
+  void began(const std::string& what);
+  void ended(const std::string& what, double weight, bool unexpected);
+  void line(const std::string& text);
+  void refresh();                                           ///< so that times go on while nothing happens
+  [[nodiscard]] std::size_t over() const { return over_; }  ///< arms
+
+  /// "[ 12/810] 1 unexpected; 3 running: types.int8/refused 4 s; about 1 min left", cut to `columns`.
+  [[nodiscard]] std::string text(std::chrono::steady_clock::time_point now, std::size_t columns) const;
+
+ private:
+  struct running {
+    std::string what;
+    std::chrono::steady_clock::time_point since;
+  };
+  void wipe();
+  std::FILE* out_;
+  bool terminal_, shown_ = false;
+  std::size_t arms_, over_ = 0, unexpected_ = 0;
+  double weight_, weight_over_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<running> running_;  // the longest first
+};
+
+/// "45 s", "3 min", "2 h".
+std::string rounded_time(double seconds);
+
+}  // namespace cufault

@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/runner.hpp"
+
+#include "harness/model/frame.hpp"
+#include "harness/run/scratch_folder.hpp"
+#include "harness/run/shared_process.hpp"
+
+#include <fmt/format.h>
+
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <system_error>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds between_samples{20};
+
+// "exited with 3", "died of SIGSEGV", "hung until the watchdog ended it"
+std::string ending_text(const process_result& p) {
+  if (p.how == ending::exited) return fmt::format("exited with {}", p.exit_code);
+  if (p.how == ending::signalled) return fmt::format("died of {}", signal_name(p.signal));
+  return "hung until the watchdog ended it";
+}
+
+void fail(observation& o, std::string why) {
+  o.ended = outcome::harness_failed;
+  o.why = std::move(why);
+}
+
+// The table in runner.hpp. What makes the channel untrustworthy comes first: without it nothing can be
+// concluded from the rest.
+void decide_ending(observation& o, const frame_reader& reader, const process_result& p) {
+  const bool finished = p.how == ending::exited && p.exit_code == 0 && reader.done();
+  if (!reader.garbled().empty()) {
+    fail(o, fmt::format("garbled report: {}; the trial {}", reader.garbled(), ending_text(p)));
+  } else if (reader.mid_frame()) {
+    fail(o, fmt::format("its last report was cut short; the trial {}", ending_text(p)));
+  } else if (reader.stopped()) {
+    // It has said what it has to say; but if it then did not end properly, even that is in doubt.
+    if (!finished) {
+      fail(o, fmt::format("{}; then the trial {}{}", o.why, ending_text(p),
+                          reader.done() ? "" : " before it was done"));
+    } else if (p.stragglers > 0) {
+      fail(o, fmt::format("{}; and the trial left {} processes running", o.why, p.stragglers));
+    }
+  } else if (p.how == ending::timed_out) {
+    o.ended = outcome::timed_out;
+  } else if (p.how == ending::signalled) {
+    o.ended = outcome::crashed;
+    o.why = signal_name(p.signal);
+    if (p.signal == SIGKILL || p.signal == SIGTERM || p.signal == SIGINT || p.signal == SIGHUP) {
+      // No library kills its process so; the kernel does where the host has no memory left, and people do.
+      fail(o, fmt::format("the trial {}, from outside", ending_text(p)));
+    } else if (!reader.done() && call_in_flight(o) == nullptr) {
+      fail(o, fmt::format("the trial {} outside an observed call", ending_text(p)));
+    }
+  } else if (call_in_flight(o) != nullptr) {
+    o.ended = outcome::crashed;
+    o.why = fmt::format("exit {}", p.exit_code);
+  } else if (!finished) {
+    fail(o, fmt::format("the trial {} {} it was done", ending_text(p), reader.done() ? "though" : "before"));
+  } else if (p.stragglers > 0) {
+    fail(o, fmt::format("the trial left {} processes running", p.stragglers));
+  } else {
+    o.ended = outcome::completed;
+  }
+}
+
+std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : b - a;
+}
+
+void wait_a_little(int stop) {
+  pollfd waiting{stop, POLLIN, 0};
+  if (poll(&waiting, 1, static_cast<int>(between_samples.count())) > 0) throw interrupted{};
+}
+
+// What moved the device's memory although the trial is over; empty if nothing did. A driver may take its time
+// to give a dead process's memory back, so this waits for it.
+std::string memory_moved(std::uint64_t before, const runner_options& options) {
+  const auto deadline = clock::now() + options.memory_settle;
+  while (true) {
+    const auto after = options.in_use();
+    if (!after) return "device memory in use could be read before the trial, but not after it";
+    if (distance(before, *after) <= options.memory_slack_bytes) return {};
+    if (clock::now() >= deadline) {
+      return fmt::format(
+          "device memory in use by everybody {} by {} bytes over the trial: another process moved it",
+          *after > before ? "grew" : "shrank", distance(before, *after));
+    }
+    wait_a_little(options.stop);
+  }
+}
+
+enum class level_state { fails, succeeds, inconclusive };
+
+level_state state_of(std::span<const observation> repeats) {
+  auto state = level_state::succeeds;
+  for (const auto& o : repeats) {
+    if (!comparable(o)) return level_state::inconclusive;
+    if (failed(signature_of(o))) state = level_state::fails;  // one failure of a race is a failure
+  }
+  return state;
+}
+
+struct edge {
+  std::int64_t failing = 0, succeeding = 0;
+};
+
+// Runs a level range's levels and refines its edge.
+class level_search {
+ public:
+  level_search(const failure_case& c, const arm& a, const runner_options& options)
+      : case_(c), arm_(a), options_(options) {}
+
+  std::vector<observation> search(const level_range& l) {
+    // The edge is where the highest failing level has a succeeding one above it.
+    std::optional<edge> at;
+    std::optional<std::int64_t> failing;
+    for (const auto value : l.values) {
+      const auto state = try_level(value);
+      if (state == level_state::fails) {
+        failing = value;
+        at.reset();
+      } else {
+        if (failing && state == level_state::succeeds) at = edge{*failing, value};
+        failing.reset();
+      }
+    }
+    if (at && l.refine_to > 0) refine(*at, static_cast<std::uint64_t>(l.refine_to));
+    std::stable_sort(seen_.begin(), seen_.end(),
+                     [](const observation& x, const observation& y) { return *x.level < *y.level; });
+    if (at) {
+      auto& told = seen_.front().measurements;
+      told.push_back({"largest failing", static_cast<double>(at->failing), l.unit});
+      told.push_back({"smallest succeeding", static_cast<double>(at->succeeding), l.unit});
+    }
+    return std::move(seen_);
+  }
+
+ private:
+  void refine(edge& at, std::uint64_t width) {
+    // Unsigned, so that levels of any two signs have a gap that fits.
+    const auto gap = [&] {
+      return static_cast<std::uint64_t>(at.succeeding) - static_cast<std::uint64_t>(at.failing);
+    };
+    while (gap() > width) {
+      const auto middle = at.failing + static_cast<std::int64_t>(gap() / 2);
+      const auto first = seen_.size();
+      const auto state = try_level(middle);
+      for (auto& o : std::span(seen_).subspan(first)) o.refined = true;
+      if (state == level_state::inconclusive) return;
+      (state == level_state::fails ? at.failing : at.succeeding) = middle;
+    }
+  }
+
+  level_state try_level(std::int64_t value) {
+    const auto first = seen_.size();
+    for (int repeat = 0; repeat < arm_.repeats; ++repeat) {
+      seen_.push_back(run_trial(case_, arm_, value, repeat, options_));
+    }
+    return state_of(std::span(seen_).subspan(first));
+  }
+
+  const failure_case& case_;
+  const arm& arm_;
+  const runner_options& options_;
+  std::vector<observation> seen_;
+};
+
+}  // namespace
+
+observation run_trial(const failure_case& c, const arm& a, std::optional<std::int64_t> level, int repeat,
+                      const runner_options& options) {
+  const bool shares = options.shared != nullptr && !shared_process_key(a).empty();
+  if (options.shared != nullptr && !shares) options.shared->make_way_for(a);
+  std::optional<std::uint64_t> before;
+  if (a.needs == need::gpu && options.in_use) before = options.in_use();
+
+  frame_reader reader;
+  const auto on_report = [&](std::string_view bytes) { reader.feed(bytes); };
+  process_result process;
+  try {
+    if (shares) {
+      process = options.shared->run(a, options.shared_command(), options.shared_request(c, a, repeat),
+                                    on_report, options.stop);
+    } else {
+      const scratch_folder scratch;
+      spawn_options spawned;
+      spawned.argv = options.command(c, a, level, repeat);
+      // Code that the driver compiles is neither kept from one trial to the next nor left in the home folder.
+      spawned.environment = {{"CUFAULT_SCRATCH", scratch.path().string()},
+                             {"CUDA_CACHE_PATH", scratch.path().string() + "/cache"}};
+      for (const auto& [name, value] : a.environment) spawned.environment[name] = value;
+      spawned.preload = a.preload;
+      spawned.timeout = a.timeout;
+      process = run_process(spawned, on_report, options.stop);
+    }
+  } catch (const std::system_error& error) {  // no folder, not started, or not to be ended
+    auto seen = reader.so_far();
+    seen.level = level;
+    fail(seen, error.what());
+    return seen;
+  }
+  if (process.how == ending::interrupted) throw interrupted{};
+
+  auto seen = reader.so_far();
+  seen.level = level;
+  if (process.how == ending::exited) seen.exit_code = process.exit_code;
+  if (process.how == ending::signalled) seen.signal = process.signal;
+  seen.milliseconds = process.milliseconds;
+  seen.stdout_text = std::move(process.stdout_text);
+  seen.stderr_text = std::move(process.stderr_text);
+  decide_ending(seen, reader, process);
+
+  // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
+  if (before) {
+    if (auto moved = memory_moved(*before, options); !moved.empty()) {
+      if (seen.ended != outcome::harness_failed) seen.ended = outcome::not_provoked;
+      seen.why = seen.why.empty() ? std::move(moved) : seen.why + "; " + moved;
+    }
+  }
+  return seen;
+}
+
+arm_result result_of(const failure_case& c, const arm& a) {
+  arm_result result;
+  result.name = a.name;
+  result.kind = a.kind;
+  result.claims = a.claims;
+  result.against = a.against;
+  result.counterpart_of = a.counterpart_of;
+  result.made_up = a.kind != arm_kind::control && c.made_up;
+  result.races = a.races;
+  result.summary = a.summary;
+  return result;
+}
+
+std::string why_not_run(const arm& a, const runner_options& options) {
+  if (a.needs == need::gpu && !options.no_gpu.empty()) return "no GPU: " + options.no_gpu;
+  if (a.other_cublas && !options.other_cublas)
+    return "needs a second cuBLAS: ci/fetch-cublas VERSION FOLDER, then CUFAULT_OTHER_CUBLAS=FOLDER";
+  return {};
+}
+
+arm_result run_arm(const failure_case& c, const arm& a, const runner_options& options) {
+  arm_result result = result_of(c, a);
+  if (std::string why = why_not_run(a, options); !why.empty()) {
+    observation absent;
+    absent.ended = outcome::not_provoked;
+    absent.why = std::move(why);
+    result.trials.push_back(std::move(absent));
+  } else if (a.levels) {
+    result.trials = level_search(c, a, options).search(*a.levels);
+  } else {
+    for (int repeat = 0; repeat < a.repeats; ++repeat) {
+      result.trials.push_back(run_trial(c, a, std::nullopt, repeat, options));
+    }
+  }
+  return result;
+}
+
+}  // namespace cufault

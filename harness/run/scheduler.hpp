@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/model/case.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+/// An arm, as far as it matters to when it runs.
+struct work_item {
+  bool needs_gpu = false;
+  bool exclusive = false;  ///< alone on its GPU
+  bool last = false;       ///< may leave its GPU unusable: after everything that is not
+  double weight = 0;       ///< how long it may take, relative to others
+  std::string process{};   ///< arms of one key can share a process; empty: it shares none
+};
+
+/// How long an arm may take, relative to others, by what it says of itself: its number of trials and its timeout.
+double weight_of(const arm& a);
+
+/// Indices of the items in the order in which they are to begin: on a GPU that is shared, then alone, then without a GPU, where lanes
+/// are free for it; the longest first, and side by side those that can share a process.
+std::vector<std::size_t> longest_first(const std::vector<work_item>& items);
+/// Drawn from the seed; the same with every standard library. Those that are to be last stay so.
+std::vector<std::size_t> shuffled(const std::vector<work_item>& items, std::uint64_t seed);
+
+/// FNV-1a, 64 bits: the same on every machine.
+std::uint64_t stable_hash(std::string_view text);
+/// The next number of a sequence (splitmix64), likewise.
+std::uint64_t next_random(std::uint64_t& state);
+
+/// Says what can begin now. Keeps exclusive items alone on their GPU; those that need no GPU run beside anything.
+/// On one lane items begin in the order given; on several, an exclusive one waits until its GPU is idle, and others pass it meanwhile.
+class scheduler {
+ public:
+  scheduler(std::vector<work_item> items, std::vector<std::size_t> order, std::size_t devices);
+
+  struct start {
+    std::size_t item = 0;
+    std::optional<std::size_t> device{};  ///< empty for an item that needs no GPU
+  };
+  /// The next item, which begins with that; empty if none can begin before another is over.
+  std::optional<start> next();
+  void over(const start& ended);
+
+  [[nodiscard]] bool done() const { return waiting_.empty() && running_.empty(); }
+  [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+  [[nodiscard]] const std::set<std::size_t>& running() const { return running_; }
+  [[nodiscard]] bool gpu_waiting() const;  ///< whether an item that needs a GPU has not begun
+  [[nodiscard]] bool idle(std::size_t device) const { return devices_[device].running == 0; }
+
+ private:
+  struct device {
+    std::size_t running = 0;
+    bool exclusive = false;
+  };
+  [[nodiscard]] std::optional<std::size_t> device_for(const work_item& item) const;
+  std::vector<work_item> items_;
+  std::vector<std::size_t> waiting_;
+  std::vector<device> devices_;
+  std::set<std::size_t> running_;
+};
+
+}  // namespace cufault

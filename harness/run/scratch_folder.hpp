@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/system/temporary_folder.hpp"
+
+#include <string_view>
+
+namespace cufault {
+
+/// Names of the trials' folders: this, the process ID of who runs the trial, and more.
+inline constexpr std::string_view scratch_prefix = "cufault-trial-";
+
+/// A folder for a trial. Throws std::system_error, which names TMPDIR, if none can be made.
+class scratch_folder : public temporary_folder {
+ public:
+  scratch_folder();
+};
+
+}  // namespace cufault

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The half that needs no CUDA: asking the child, completing, printing.
+#include "harness/run/stack.hpp"
+
+#include "harness/model/errors.hpp"
+#include "harness/system/process.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <nlohmann/json.hpp>
+
+#include <gnu/libc-version.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string_view>
+#include <thread>
+
+namespace cufault {
+namespace {
+
+nlohmann::json host() {
+  std::string system = "unknown";
+  std::ifstream release("/etc/os-release");
+  for (std::string line; std::getline(release, line);) {
+    if (line.starts_with("PRETTY_NAME=")) system = line.substr(12);
+  }
+  std::erase(system, '"');
+  utsname names{};
+  uname(&names);
+  return {{"system", system},
+          {"kernel", names.release},
+          {"processor", names.machine},
+          {"processors", std::thread::hardware_concurrency()},
+          {"libc", gnu_get_libc_version()}};
+}
+
+/// Variables that change what the driver, the runtime, cuBLAS or the loader do.
+nlohmann::json relevant_environment() {
+  constexpr std::array<std::string_view, 6> prefixes{"CUDA_", "CUBLAS",   "NVIDIA_TF32",
+                                                     "LD_",   "CUFAULT_", "NVIDIA_VISIBLE"};
+  nlohmann::json found = nlohmann::json::object();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    if (std::any_of(prefixes.begin(), prefixes.end(),
+                    [&](std::string_view p) { return text.starts_with(p); })) {
+      found[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+    }
+  }
+  return found;
+}
+
+std::string text_at(const nlohmann::json& j, const char* object, const char* member) {
+  return j.contains(object) && j[object].is_object() ? j[object].value(member, std::string()) : std::string();
+}
+
+/// What the kernel says of itself where NVML is not there.
+std::string kernel_driver_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  while (file >> word) {
+    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos)
+      return word;
+  }
+  return {};
+}
+
+}  // namespace
+
+nlohmann::json read_stack(const std::filesystem::path& self, const target& where, const nvml& management,
+                          int stop) {
+  spawn_options options;
+  options.argv = {
+      self,         "probe-stack",  "--device", std::to_string(where.device), "--cublas", where.cublas,
+      "--cublaslt", where.cublaslt, "--parent", std::to_string(getpid())};
+  std::string said;
+  const process_result ended = run_process(
+      options, [&](std::string_view bytes) { said += bytes; }, stop);
+  if (ended.how == ending::interrupted) throw interrupted{};
+  nlohmann::json stack = nlohmann::json::parse(said, nullptr, false);
+  if (!stack.is_object()) {
+    std::string how = fmt::format("exit code {}", ended.exit_code);
+    if (ended.how == ending::signalled) how = fmt::format("signal {}", ended.signal);
+    if (ended.how == ending::timed_out) how = "no answer in 60 s";
+    stack = {
+        {"gpu", nullptr},
+        {"error",
+         fmt::format("the process that looks at the stack did not end well ({}): something that it loads "
+                     "breaks at start; {}",
+                     how, ended.stderr_text)}};
+  }
+  stack["memory_watch"] = management.driver_version() ? "nvml" : "none";
+  stack["host"] = host();
+  stack["environment"] = relevant_environment();
+  if (const auto version = management.driver_version()) {
+    stack["driver"]["version"] = *version;
+  } else if (const std::string version = kernel_driver_version(); !version.empty()) {
+    stack["driver"]["version"] = version;
+  }
+  nlohmann::json keys = nlohmann::json::object();
+  const auto key = [&](const char* name, const std::string& value) {
+    if (!value.empty()) keys[name] = value;
+  };
+  key("cublas", text_at(stack, "cublas", "version"));
+  key("cublaslt", text_at(stack, "cublaslt", "version"));
+  key("other_cublas", stack.value("other_cublas", std::string()));
+  key("driver", text_at(stack, "driver", "version"));
+  key("runtime", text_at(stack, "runtime", "version"));
+  key("compute_capability", text_at(stack, "gpu", "compute_capability"));
+  key("module_loading", stack["environment"].value("CUDA_MODULE_LOADING", std::string()));
+  stack["keys"] = keys;
+  return stack;
+}
+
+void print_stack(std::ostream& out, const nlohmann::json& stack) {
+  const auto line = [&](const char* name, const std::string& value) {
+    if (!value.empty()) fmt::print(out, "{:<20}{}\n", name, value);
+  };
+  if (stack.contains("gpu") && stack["gpu"].is_object()) {
+    const auto& gpu = stack["gpu"];
+    line("GPU", fmt::format("{}, {:.1f} GiB, {} multiprocessors", gpu.value("name", ""),
+                            static_cast<double>(gpu.value("memory_bytes", std::uint64_t{0})) / (1 << 30),
+                            gpu.value("multiprocessors", 0)));
+    line("compute capability", gpu.value("compute_capability", ""));
+  } else {
+    line("GPU", "none: " + stack.value("no_gpu", std::string("unknown")));
+  }
+  line("driver", text_at(stack, "driver", "version"));
+  line("driver's CUDA", text_at(stack, "driver", "cuda"));
+  line("driver library", text_at(stack, "driver", "library"));
+  line("CUDA runtime", text_at(stack, "runtime", "version"));
+  for (const char* name : {"cublas", "cublaslt"}) {
+    const std::string version = text_at(stack, name, "version");
+    if (!version.empty())
+      line(name == std::string_view("cublas") ? "cuBLAS" : "cuBLASLt",
+           version + "  " + text_at(stack, name, "path"));
+  }
+  const std::string own = text_at(stack, "cublaslt", "called_by_cublas");
+  if (own != text_at(stack, "cublaslt", "path")) line("cuBLAS calls", own);
+  line("error", stack.value("error", std::string()));
+  if (stack.contains("host")) {
+    const auto& h = stack["host"];
+    line("host", fmt::format("{}, kernel {}, {} x {}, libc {}", h.value("system", ""), h.value("kernel", ""),
+                             h.value("processors", 0), h.value("processor", ""), h.value("libc", "")));
+  }
+  const nlohmann::json environment = stack.value("environment", nlohmann::json::object());
+  for (const auto& [name, value] : environment.items()) {
+    line("environment", name + "=" + value.get<std::string>());
+  }
+}
+
+nlohmann::json for_record(nlohmann::json stack) {
+  if (stack.contains("gpu") && stack["gpu"].is_object()) stack["gpu"].erase("uuid");
+  stack.erase("devices");
+  return stack;
+}
+
+}  // namespace cufault

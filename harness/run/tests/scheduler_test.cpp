@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/scheduler.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace cufault {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+
+work_item shared(double weight = 1) {
+  return {.needs_gpu = true, .weight = weight};
+}
+work_item alone(double weight = 1) {
+  return {.needs_gpu = true, .exclusive = true, .weight = weight};
+}
+work_item host(double weight = 1) {
+  return {.weight = weight};
+}
+work_item hanging() {
+  return {.needs_gpu = true, .exclusive = true, .last = true, .weight = 1000};
+}
+
+std::vector<std::size_t> as_given(std::size_t count) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < count; ++i) order.push_back(i);
+  return order;
+}
+
+TEST(order_of_arms, begins_with_the_longest_and_leaves_what_may_hang_for_the_end) {
+  const std::vector<work_item> items{hanging(), host(), alone(), shared(1), shared(3), host(9), alone(2)};
+  EXPECT_THAT(longest_first(items), ElementsAre(4, 3, 6, 2, 5, 1, 0));
+}
+
+TEST(order_of_arms, puts_those_together_that_can_share_a_process) {
+  std::vector<work_item> items(4, shared());
+  items[1].process = items[3].process = "A";
+  EXPECT_THAT(longest_first(items), ElementsAre(0, 2, 1, 3));
+}
+
+TEST(order_of_arms, is_drawn_from_the_seed_alone) {
+  std::vector<work_item> items(8, shared());
+  items[2].last = true;
+  // Written down: every machine and standard library is to draw the same.
+  EXPECT_THAT(shuffled(items, 1), ElementsAreArray(shuffled(items, 1)));
+  EXPECT_NE(shuffled(items, 1), shuffled(items, 2));
+  auto sorted = shuffled(items, 3);
+  EXPECT_EQ(sorted.back(), 2U) << "may leave the GPU unusable";
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_THAT(sorted, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+TEST(stable_hash, is_fnv_1a) {
+  EXPECT_EQ(stable_hash(""), 0xcbf29ce484222325U);
+  EXPECT_EQ(stable_hash("a"), 0xaf63dc4c8601ec8cU);
+  EXPECT_EQ(stable_hash("foobar"), 0x85944171f73967e8U);
+}
+
+TEST(next_random, is_splitmix64) {
+  std::uint64_t state = 1234567;
+  EXPECT_EQ(next_random(state), 6457827717110365317U);
+  EXPECT_EQ(next_random(state), 3203168211198807973U);
+}
+
+TEST(scheduler, keeps_exclusive_items_alone_and_lets_others_pass_them) {
+  scheduler plan({shared(), alone(), shared(), host()}, as_given(4), 1);
+  const auto first = plan.next();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->item, 0U);
+  const auto second = plan.next();
+  EXPECT_EQ(second->item, 2U) << "the exclusive one cannot begin";
+  EXPECT_EQ(plan.next()->item, 3U) << "it needs no GPU";
+  EXPECT_FALSE(plan.next());
+  plan.over(*first);
+  EXPECT_FALSE(plan.next());
+  plan.over(*second);
+  const auto exclusive = plan.next();
+  ASSERT_TRUE(exclusive);
+  EXPECT_EQ(exclusive->item, 1U);
+}
+
+TEST(scheduler, starts_nothing_beside_an_exclusive_item_but_what_needs_no_gpu) {
+  scheduler plan({alone(), shared(), alone(), host()}, as_given(4), 1);
+  const auto exclusive = plan.next();
+  EXPECT_EQ(exclusive->item, 0U);
+  EXPECT_EQ(plan.next()->item, 3U);
+  EXPECT_FALSE(plan.next());
+  plan.over(*exclusive);
+  EXPECT_EQ(plan.next()->item, 1U);
+  EXPECT_FALSE(plan.next());
+}
+
+TEST(scheduler, spreads_over_gpus_and_is_exclusive_on_each) {
+  scheduler plan({shared(), shared(), alone(), alone()}, as_given(4), 2);
+  const auto a = plan.next(), b = plan.next();
+  EXPECT_NE(a->device, b->device);
+  EXPECT_FALSE(plan.next());
+  plan.over(*a);
+  const auto exclusive = plan.next();
+  ASSERT_TRUE(exclusive);
+  EXPECT_EQ(exclusive->device, a->device);
+  EXPECT_FALSE(plan.idle(*exclusive->device));
+  EXPECT_FALSE(plan.next());
+  plan.over(*b);
+  EXPECT_EQ(plan.next()->device, b->device);
+}
+
+TEST(scheduler, starts_what_may_hang_the_gpu_after_all_others_are_over) {
+  scheduler plan({hanging(), host(), hanging()}, longest_first({hanging(), host(), hanging()}), 1);
+  const auto first = plan.next();
+  EXPECT_EQ(first->item, 1U);
+  EXPECT_FALSE(plan.next());
+  plan.over(*first);
+  const auto second = plan.next();
+  EXPECT_EQ(second->item, 0U);
+  plan.over(*second);
+  const auto third = plan.next();
+  ASSERT_TRUE(third);
+  EXPECT_FALSE(plan.done());
+  plan.over(*third);
+  EXPECT_TRUE(plan.done());
+}
+
+// Whatever order is drawn: each item begins once, exclusive ones alone.
+TEST(scheduler, runs_everything_once_in_any_order) {
+  std::vector<work_item> items;
+  for (int i = 0; i < 40; ++i) items.push_back(i % 4 == 0 ? alone() : i % 7 == 0 ? host() : shared());
+  items.push_back(hanging());
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    scheduler plan(items, shuffled(items, seed), 2);
+    std::vector<scheduler::start> running;
+    std::vector<int> begun(items.size());
+    std::uint64_t state = seed;
+    while (!plan.done()) {
+      while (running.size() < 5) {
+        const auto s = plan.next();
+        if (!s) break;
+        ++begun[s->item];
+        running.push_back(*s);
+      }
+      ASSERT_FALSE(running.empty()) << "stuck";
+      for (const auto& one : running) {
+        if (!one.device || !items[one.item].exclusive) continue;
+        EXPECT_EQ(std::count_if(running.begin(), running.end(),
+                                [&](const auto& other) { return other.device == one.device; }),
+                  1);
+      }
+      const auto ended = running.begin() + static_cast<std::ptrdiff_t>(next_random(state) % running.size());
+      plan.over(*ended);
+      running.erase(ended);
+    }
+    EXPECT_THAT(begun, testing::Each(1));
+  }
+}
+
+}  // namespace
+}  // namespace cufault

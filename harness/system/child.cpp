@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/system/child.hpp"
+
+#include "harness/system/process.hpp"
+
+#include <fmt/format.h>
+
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+namespace cufault {
+
+pid_t fork_child(const std::function<void()>& work) {
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "cannot fork");
+  if (child > 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(125);  // it is gone already
+  work();
+  _exit(0);
+}
+
+pid_t start_self(const std::vector<std::string>& words, const std::map<int, int>& descriptors) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // Also from a number to itself: that clears close-on-exec in the child only.
+  for (const auto& [theirs, ours] : descriptors) posix_spawn_file_actions_adddup2(&actions, ours, theirs);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0)
+    throw std::system_error(failed, std::generic_category(), "cannot start this program again");
+  return child;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+std::string ending_of(int status) {
+  if (WIFSIGNALED(status)) return "crashed: " + signal_name(WTERMSIG(status));
+  return fmt::format("exit {}", WEXITSTATUS(status));
+}
+
+}  // namespace cufault

@@ -1,0 +1,567 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/system/process.hpp"
+
+#include "harness/system/children.hpp"
+#include "harness/system/unique_fd.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// A killed process is gone in no time, unless it is stuck in the kernel: in a driver, say. Freeing hundreds
+// of GiB of pinned memory takes seconds.
+constexpr milliseconds patience_with_killed{60'000};
+// How often to look where the kernel cannot tell of a process's end by itself (pidfd_open(2) is Linux 5.3).
+constexpr milliseconds look_again{10};
+
+[[noreturn]] void fail(int error, const std::string& what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+int milliseconds_until(clock::time_point deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - clock::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000));
+}
+
+// Ours must be out of the way of 0 to report_fd: a parent that was started without stdin gets low numbers,
+// which the child's descriptors would then overwrite before they are copied.
+unique_fd raised(int fd) {
+  const unique_fd low(fd);
+  unique_fd high(fcntl(fd, F_DUPFD_CLOEXEC, report_fd + 1));
+  if (!high) fail(errno, "cannot duplicate a descriptor");
+  return high;
+}
+
+struct pipe_ends {
+  unique_fd read, write;
+};
+
+// The child's end blocks as any program expects; ours does not.
+pipe_ends make_pipe() {
+  std::array<int, 2> fds{};
+  if (pipe2(fds.data(), O_CLOEXEC) != 0) fail(errno, "cannot make a pipe");
+  unique_fd write_guard(fds[1]);
+  unique_fd read = raised(fds[0]);
+  unique_fd write = raised(write_guard.release());
+  if (fcntl(read.get(), F_SETFL, O_NONBLOCK) != 0) fail(errno, "cannot make a pipe non-blocking");
+  return {std::move(read), std::move(write)};
+}
+
+// The beginning and the end of an output of any length.
+class kept_output {
+ public:
+  explicit kept_output(std::size_t keep) : first_(keep / 2), last_(keep - keep / 2) {}
+
+  void add(std::string_view bytes) {
+    const auto to_head = std::min(bytes.size(), first_ - head_.size());
+    head_.append(bytes.substr(0, to_head));
+    bytes.remove_prefix(to_head);
+    tail_.append(bytes);
+    beyond_head_ += bytes.size();
+    if (tail_.size() > 2 * last_) tail_.erase(0, tail_.size() - last_);  // now and then, not for every read
+  }
+
+  [[nodiscard]] std::string text() const {
+    if (beyond_head_ <= last_) return head_ + tail_;
+    return fmt::format("{}\n... {} bytes left out ...\n{}", head_, beyond_head_ - last_,
+                       std::string_view(tail_).substr(tail_.size() - last_));
+  }
+
+ private:
+  std::size_t first_, last_;
+  std::string head_, tail_;
+  std::size_t beyond_head_ = 0;
+};
+
+// Our end of a pipe, and what becomes of the bytes.
+class stream {
+ public:
+  stream(unique_fd fd, std::function<void(std::string_view)> sink)
+      : fd_(std::move(fd)), sink_(std::move(sink)) {}
+
+  [[nodiscard]] int descriptor() const { return fd_.get(); }  // -1 (which poll ignores) at the end of file
+
+  /// Takes what is there now, up to one buffer. Returns the number of bytes taken.
+  std::size_t take() {
+    std::array<char, 65536> buffer;
+    while (fd_) {
+      const auto n = read(fd_.get(), buffer.data(), buffer.size());
+      if (n > 0) {
+        sink_({buffer.data(), static_cast<std::size_t>(n)});
+        return static_cast<std::size_t>(n);
+      }
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return 0;
+      fd_.reset();
+    }
+    return 0;
+  }
+
+  /// Takes all that the ended processes left behind. Never more than the pipe holds: a process that is none
+  /// of ours may have been handed the other end, and may write for ever.
+  void drain() {
+    if (!fd_) return;
+    auto left = static_cast<long>(fcntl(fd_.get(), F_GETPIPE_SZ));
+    while (left > 0) {
+      const auto n = take();
+      if (n == 0) return;
+      left -= static_cast<long>(n);
+    }
+  }
+
+ private:
+  unique_fd fd_;
+  std::function<void(std::string_view)> sink_;
+};
+
+// Arrays of C strings for exec, out of strings that this keeps alive.
+class c_strings {
+ public:
+  explicit c_strings(std::vector<std::string> strings) : strings_(std::move(strings)) {
+    for (auto& s : strings_) pointers_.push_back(s.data());
+    pointers_.push_back(nullptr);
+  }
+  [[nodiscard]] char* const* get() const { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> strings_;
+  std::vector<char*> pointers_;
+};
+
+c_strings environment_for(const spawn_options& options) {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals == text.npos) continue;
+    all.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  for (const auto& [name, value] : options.environment) {
+    if (value.empty()) {
+      all.erase(name);
+    } else {
+      all[name] = value;
+    }
+  }
+  if (!options.preload.empty()) {
+    auto& libraries = all["LD_PRELOAD"];
+    const auto before = libraries.empty() ? "" : ":" + libraries;
+    libraries = fmt::format("{}{}", fmt::join(options.preload, ":"), before);
+  }
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : all) entries.push_back(name + "=" + value);
+  return c_strings(std::move(entries));
+}
+
+class spawn_setup {
+ public:
+  spawn_setup() {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+  }
+  ~spawn_setup() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  spawn_setup(const spawn_setup&) = delete;
+  spawn_setup& operator=(const spawn_setup&) = delete;
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+pid_t spawn(const spawn_options& options, int in, int out, int err, int report) {
+  if (options.argv.empty()) throw std::invalid_argument("run_process: no program");
+  spawn_setup setup;
+  // These fail for want of memory only, and then posix_spawn does as well.
+  if (in >= 0)
+    posix_spawn_file_actions_adddup2(&setup.actions, in, STDIN_FILENO);
+  else
+    posix_spawn_file_actions_addopen(&setup.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&setup.actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&setup.actions, err, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&setup.actions, report, report_fd);
+  // Whatever we were started with ourselves is none of a trial's business: a descriptor of ctest's, kept open
+  // by a hung trial, would hang ctest.
+  posix_spawn_file_actions_addclosefrom_np(&setup.actions, report_fd + 1);
+
+  sigset_t all, none;
+  sigfillset(&all);
+  sigemptyset(&none);
+  posix_spawnattr_setsigdefault(&setup.attributes, &all);
+  posix_spawnattr_setsigmask(&setup.attributes, &none);
+  posix_spawnattr_setpgroup(&setup.attributes, 0);
+  posix_spawnattr_setflags(&setup.attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+
+  const c_strings argv(options.argv);
+  const auto environment = environment_for(options);
+  pid_t pid = -1;
+  const int error = posix_spawn(&pid, options.argv[0].c_str(), &setup.actions, &setup.attributes, argv.get(),
+                                environment.get());
+  if (error != 0) fail(error, "cannot start " + options.argv[0]);
+  return pid;
+}
+
+unique_fd open_pidfd(pid_t pid) {
+  return unique_fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));  // close-on-exec by itself
+}
+
+// Whether a child of ours has ended. Leaves it as a zombie, so that its number stays its own.
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0) {
+    if (errno == ECHILD) return true;  // it has, and somebody else has reaped it
+    if (errno != EINTR) fail(errno, fmt::format("cannot wait for process {}", pid));
+  }
+  return info.si_pid == pid;
+}
+
+// Reaps a child that has been killed. Throws if it does not end by the deadline.
+siginfo_t reap(pid_t pid, clock::time_point deadline) {
+  const auto pidfd = open_pidfd(pid);
+  while (!has_ended(pid)) {
+    if (clock::now() >= deadline) {
+      fail(ETIMEDOUT, fmt::format("process {} was killed but does not end; it is stuck in the kernel", pid));
+    }
+    pollfd waiting{pidfd.get(), POLLIN, 0};
+    const int wait = milliseconds_until(deadline);
+    poll(&waiting, 1, pidfd ? wait : std::min(wait, static_cast<int>(look_again.count())));
+  }
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | __WALL) != 0 && errno == EINTR) {
+  }
+  return info;
+}
+
+// While SIGCHLD is ignored (a service manager or a shell may start us so) the kernel reaps children by
+// itself, and how they ended is lost.
+class waitable_children {
+ public:
+  waitable_children() {
+    sigaction(SIGCHLD, nullptr, &before_);
+    if (before_.sa_handler != SIG_IGN && (before_.sa_flags & SA_NOCLDWAIT) == 0) return;
+    struct sigaction normal {};
+    normal.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &normal, nullptr);
+    changed_ = true;
+  }
+  ~waitable_children() {
+    if (changed_) sigaction(SIGCHLD, &before_, nullptr);
+  }
+  waitable_children(const waitable_children&) = delete;
+  waitable_children& operator=(const waitable_children&) = delete;
+
+ private:
+  struct sigaction before_ {};
+  bool changed_ = false;
+};
+
+// A started program and everything that comes of it. None of it outlives this.
+class process_tree {
+ public:
+  process_tree(pid_t leader, std::set<pid_t> strangers) : leader_(leader), strangers_(std::move(strangers)) {}
+  ~process_tree() {
+    try {
+      end();
+    } catch (...) {  // only on the way out with another exception, which says what really happened
+    }
+  }
+  process_tree(const process_tree&) = delete;
+  process_tree& operator=(const process_tree&) = delete;
+
+  /// Kills and reaps all of it. Returns how the leader ended.
+  siginfo_t end() {
+    if (ended_) return how_;
+    ended_ = true;
+    const auto deadline = clock::now() + patience_with_killed;
+    // Before the leader is reaped: from then on the number of its group may be somebody else's.
+    kill(-leader_, SIGKILL);
+    kill(leader_, SIGKILL);  // it may have left its group for another one
+    how_ = reap(leader_, deadline);
+    // What it leaves behind is ours now, as we are its subreaper, and what that leaves behind once it is
+    // gone. A child stays on our list until we reap it, so when a round finds none there is none.
+    while (true) {
+      const auto children = children_of_this_process();
+      bool found = false;
+      for (const auto pid : children) {
+        if (strangers_.contains(pid)) continue;
+        found = true;
+        kill(pid, SIGKILL);
+        const auto how = reap(pid, deadline);
+        if (how.si_code != CLD_EXITED && how.si_status == SIGKILL) ++stragglers_;
+      }
+      if (!found) return how_;
+      if (clock::now() >= deadline)
+        fail(ETIMEDOUT, "a trial's descendants start others faster than they can be ended");
+    }
+  }
+
+  [[nodiscard]] int stragglers() const { return stragglers_; }
+
+  /// Orphans that it has left to us so far. They are ended with it.
+  [[nodiscard]] int others() const {
+    const auto children = children_of_this_process();
+    return static_cast<int>(std::count_if(children.begin(), children.end(), [&](pid_t pid) {
+      return pid != leader_ && !strangers_.contains(pid);
+    }));
+  }
+
+ private:
+  pid_t leader_;
+  std::set<pid_t> strangers_;  // children that we had before it
+  bool ended_ = false;
+  siginfo_t how_{};
+  int stragglers_ = 0;
+};
+
+// Reads the streams until the process ends (exited, if it did so by itself), the deadline passes, stop is readable, or enough has been
+// read, if ever (empty).
+std::optional<ending> watch(pid_t pid, const std::vector<stream*>& streams, clock::time_point deadline,
+                            int stop, const std::function<bool()>& enough = {}) {
+  const auto pidfd = open_pidfd(pid);
+  while (!enough || !enough()) {
+    std::vector<pollfd> waiting;
+    for (const stream* s : streams) waiting.push_back({s->descriptor(), POLLIN, 0});
+    const std::size_t ends = waiting.size(), stops = ends + 1;
+    waiting.push_back({pidfd.get(), POLLIN, 0});
+    waiting.push_back({stop, POLLIN, 0});
+    int wait = milliseconds_until(deadline);
+    if (!pidfd) wait = std::min(wait, static_cast<int>(look_again.count()));
+    if (poll(waiting.data(), waiting.size(), wait) < 0) {
+      if (errno == EINTR) continue;
+      fail(errno, "cannot wait for a process");
+    }
+    if ((waiting[ends].revents != 0 || !pidfd) && has_ended(pid)) return ending::exited;
+    if (waiting[stops].revents != 0) return ending::interrupted;
+    if (clock::now() >= deadline) return ending::timed_out;
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      if (waiting[i].revents != 0) streams[i]->take();
+    }
+  }
+  return {};
+}
+
+// How a process ended, unless it was ended.
+void set_ending(process_result& result, const siginfo_t& how) {
+  if (result.how != ending::exited) return;
+  if (how.si_code == CLD_EXITED) {
+    result.exit_code = how.si_status;
+  } else {
+    result.how = ending::signalled;
+    result.signal = how.si_status;
+  }
+}
+
+// What interrupt_guard's handler may touch.
+std::atomic<int> interrupt_pipe{-1};
+std::atomic<int> interrupt_signal{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+constexpr std::array interrupting{SIGINT, SIGTERM, SIGHUP};
+std::array<struct sigaction, interrupting.size()> before_guard;
+unique_fd guard_read_end;
+
+void note_interrupt(int signal) {
+  const int saved = errno;
+  int none = 0;
+  interrupt_signal.compare_exchange_strong(none, signal);  // the first one is the reason
+  // A full pipe is readable all the same.
+  [[maybe_unused]] const auto written = write(interrupt_pipe, "", 1);
+  errno = saved;
+}
+
+}  // namespace
+
+process_result run_process(const spawn_options& options,
+                           const std::function<void(std::string_view)>& on_report, int stop) {
+  // Whatever loses its parent among our descendants becomes a child of ours, rather than init's.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const waitable_children waitable;
+  auto strangers = children_of_this_process();
+
+  kept_output out(options.keep_output), err(options.keep_output);
+  auto out_pipe = make_pipe(), err_pipe = make_pipe(), report_pipe = make_pipe();
+
+  const auto start = clock::now();
+  const pid_t pid = spawn(options, -1, out_pipe.write.get(), err_pipe.write.get(), report_pipe.write.get());
+  process_tree tree(pid, std::move(strangers));
+  for (auto* ends : {&out_pipe, &err_pipe, &report_pipe}) ends->write.reset();
+
+  stream out_stream(std::move(out_pipe.read), [&](std::string_view bytes) { out.add(bytes); });
+  stream err_stream(std::move(err_pipe.read), [&](std::string_view bytes) { err.add(bytes); });
+  stream report_stream(std::move(report_pipe.read), [&](std::string_view bytes) {
+    if (on_report) on_report(bytes);
+  });
+
+  process_result result;
+  result.how = watch(pid, {&out_stream, &err_stream, &report_stream}, start + options.timeout, stop).value();
+  const auto how = tree.end();
+  result.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
+  result.stragglers = tree.stragglers();
+  // Now that nobody of them writes any more, what is in the pipes is all.
+  for (auto* s : {&out_stream, &err_stream, &report_stream}) s->drain();
+
+  if (how.si_pid != pid) fail(ECHILD, "somebody else has reaped " + options.argv[0]);
+  set_ending(result, how);
+  result.stdout_text = out.text();
+  result.stderr_text = err.text();
+  return result;
+}
+
+struct resident_process::state {
+  std::string program;
+  std::size_t keep_output = 0;
+  waitable_children waitable;
+  std::optional<process_tree> tree;
+  pid_t pid = -1;
+  std::string said;  // on the channel, since the last request
+  std::optional<kept_output> out, err;
+  const std::function<void(std::string_view)>* on_report = nullptr;
+  std::optional<stream> out_stream, err_stream, report_stream, channel;
+};
+
+resident_process::resident_process(const spawn_options& options) : state_(std::make_unique<state>()) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  state& s = *state_;
+  s.program = options.argv.empty() ? std::string() : options.argv[0];
+  s.keep_output = options.keep_output;
+  auto strangers = children_of_this_process();
+  auto out_pipe = make_pipe(), err_pipe = make_pipe(), report_pipe = make_pipe();
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    fail(errno, "cannot make a channel");
+  unique_fd theirs = raised(ends[1]);
+  unique_fd ours = raised(ends[0]);
+  if (fcntl(ours.get(), F_SETFL, O_NONBLOCK) != 0) fail(errno, "cannot make a channel non-blocking");
+  s.pid = spawn(options, theirs.get(), out_pipe.write.get(), err_pipe.write.get(), report_pipe.write.get());
+  s.tree.emplace(s.pid, std::move(strangers));
+  s.out_stream.emplace(std::move(out_pipe.read), [&s](std::string_view bytes) { s.out->add(bytes); });
+  s.err_stream.emplace(std::move(err_pipe.read), [&s](std::string_view bytes) { s.err->add(bytes); });
+  s.report_stream.emplace(std::move(report_pipe.read), [&s](std::string_view bytes) {
+    if (s.on_report != nullptr && *s.on_report) (*s.on_report)(bytes);
+  });
+  s.channel.emplace(std::move(ours), [&s](std::string_view bytes) { s.said += bytes; });
+}
+
+resident_process::~resident_process() = default;
+
+int resident_process::end() {
+  if (!state_->tree) return 0;
+  state_->tree->end();
+  const int left = state_->tree->stragglers();
+  state_->tree.reset();
+  return left;
+}
+
+resident_process::answer resident_process::ask(std::string_view request, std::chrono::milliseconds timeout,
+                                               const std::function<void(std::string_view)>& on_report,
+                                               int stop) {
+  state& s = *state_;
+  if (!s.tree) throw std::logic_error("a request to a process that has ended");
+  const auto start = clock::now();
+  s.said.clear();
+  s.out.emplace(s.keep_output);
+  s.err.emplace(s.keep_output);
+  s.on_report = &on_report;
+  const std::string line = std::string(request) + "\n";
+  // It reads nothing else meanwhile: a request fits into the channel. If it is gone, watch() sees it.
+  static_cast<void>(send(s.channel->descriptor(), line.data(), line.size(), MSG_NOSIGNAL));
+
+  const std::vector<stream*> streams{&*s.out_stream, &*s.err_stream, &*s.report_stream, &*s.channel};
+  const auto how = watch(s.pid, streams, start + timeout, stop, [&] { return s.said.ends_with('\n'); });
+  answer a;
+  a.answered = !how;
+  siginfo_t ended{};
+  if (how) {
+    a.process.how = *how;
+    ended = s.tree->end();
+    a.process.stragglers = s.tree->stragglers();
+  } else {
+    // What it started and left lives on beside it: then it is ended, too.
+    a.process.stragglers = s.tree->others();
+  }
+  a.process.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
+  for (auto* each : streams) each->drain();
+  s.on_report = nullptr;
+  a.process.stdout_text = s.out->text();
+  a.process.stderr_text = s.err->text();
+  if (how) {
+    if (ended.si_pid != s.pid) fail(ECHILD, "somebody else has reaped " + s.program);
+    set_ending(a.process, ended);
+    s.tree.reset();
+  } else {
+    a.text = s.said.substr(0, s.said.size() - 1);
+  }
+  return a;
+}
+
+void tie_to_parent(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // It may have died before the line above; nobody reads what we would find then.
+  if (getppid() != parent) _exit(125);
+  fcntl(report_fd, F_SETFD, FD_CLOEXEC);  // fails harmlessly where nobody listens
+}
+
+interrupt_guard::interrupt_guard() {
+  if (guard_read_end) throw std::logic_error("interrupt_guard: there is one already");
+  auto ends = make_pipe();
+  if (fcntl(ends.write.get(), F_SETFL, O_NONBLOCK) != 0) fail(errno, "cannot make a pipe non-blocking");
+  guard_read_end = std::move(ends.read);
+  interrupt_signal = 0;
+  interrupt_pipe = ends.write.release();
+  // A handler, not signalfd(2), which needs the signals blocked in every thread of every library.
+  struct sigaction noting {};
+  noting.sa_handler = note_interrupt;
+  noting.sa_flags = SA_RESTART;
+  for (std::size_t i = 0; i < interrupting.size(); ++i) {
+    sigaction(interrupting[i], nullptr, &before_guard[i]);
+    // Under nohup, or in the background of a shell, a signal is ignored on purpose.
+    if (before_guard[i].sa_handler != SIG_IGN) sigaction(interrupting[i], &noting, nullptr);
+  }
+}
+
+interrupt_guard::~interrupt_guard() {
+  for (std::size_t i = 0; i < interrupting.size(); ++i) sigaction(interrupting[i], &before_guard[i], nullptr);
+  const unique_fd write_end(interrupt_pipe.exchange(-1));
+  guard_read_end.reset();
+}
+
+int interrupt_guard::descriptor() const {
+  return guard_read_end.get();
+}
+
+int interrupt_guard::signal() const {
+  return interrupt_signal;
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+}  // namespace cufault

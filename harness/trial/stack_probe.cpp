@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The half of the stack that only a process with CUDA can see. Runs in a child of its own.
+#include "harness/trial/stack_probe.hpp"
+
+#include "harness/binding/cublas_binding.hpp"
+#include "harness/system/child.hpp"
+#include "harness/system/process.hpp"
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace cufault {
+namespace {
+
+/// CUDA and cuBLASLt count versions as major * 1000 (or 10000) + ...
+std::string cuda_version(int v) {
+  return fmt::format("{}.{}", v / 1000, v % 1000 / 10);
+}
+
+std::string library_version(cublasStatus_t (*property)(libraryPropertyType, int*)) {
+  int major = 0, minor = 0, patch = 0;
+  property(MAJOR_VERSION, &major);
+  property(MINOR_VERSION, &minor);
+  property(PATCH_LEVEL, &patch);
+  return fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+std::string driver_library() {
+  void* handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void* symbol = handle != nullptr ? dlsym(handle, "cuInit") : nullptr;
+  Dl_info info{};
+  std::error_code failed;
+  if (symbol == nullptr || dladdr(symbol, &info) == 0) return {};
+  const auto real = std::filesystem::canonical(info.dli_fname, failed);
+  return failed ? info.dli_fname : real.string();
+}
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+/// Of the second pair, read in a process forked for it: two pairs in one process may share a half.
+std::string other_version() {
+  const char* folder = std::getenv("CUFAULT_OTHER_CUBLAS");
+  if (folder == nullptr || *folder == '\0') return "none";
+  const auto unread = [&](const std::string& why) {
+    return fmt::format("CUFAULT_OTHER_CUBLAS: {}: {}", folder, why);
+  };
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) return unread(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  const pid_t child = fork_child([&] {
+    std::string said;
+    try {
+      bind_cublas({folder, folder});
+      said = library_version(cublasGetProperty);
+    } catch (const std::exception& e) {
+      said = fmt::format("CUFAULT_OTHER_CUBLAS: {}", e.what());
+    }
+    if (write(ends[1], said.data(), said.size()) != static_cast<ssize_t>(said.size())) _exit(1);
+  });
+  close(ends[1]);
+  std::string said;
+  std::array<char, 512> piece{};
+  for (ssize_t n = 0; (n = read(ends[0], piece.data(), piece.size())) > 0;)
+    said.append(piece.data(), static_cast<std::size_t>(n));
+  close(ends[0]);
+  if (const std::string ended = ending_of(wait_for(child)); said.empty() || ended != "exit 0")
+    return unread(fmt::format("a process that loads it ended: {}", ended));
+  return said;
+}
+
+}  // namespace
+
+int probe_stack(const target& where) {
+  nlohmann::json stack = {{"gpu", nullptr}, {"no_gpu", ""}, {"error", ""}};
+  const std::string other = other_version();
+  stack["other_cublas"] = other;
+  if (other.starts_with("CUFAULT_")) stack["error"] = other;
+  try {
+    bind_cublas({where.cublas, where.cublaslt});
+    const bound_paths paths = bound_cublas();
+    stack["cublas"] = {{"version", library_version(cublasGetProperty)}, {"path", paths.cublas.string()}};
+    stack["cublaslt"] = {{"version", library_version(cublasLtGetProperty)},
+                         {"path", paths.cublaslt.string()},
+                         {"called_by_cublas", paths.cublaslt_of_cublas.string()}};
+  } catch (const std::exception& e) {
+    stack["error"] = e.what();
+  }
+  int runtime = 0, driver = 0, devices = 0;
+  cudaRuntimeGetVersion(&runtime);
+  cudaDriverGetVersion(&driver);
+  stack["runtime"] = {{"version", cuda_version(runtime)}};
+  stack["driver"] = {{"cuda", driver == 0 ? "" : cuda_version(driver)}, {"library", driver_library()}};
+  const cudaError_t count = cudaGetDeviceCount(&devices);
+  stack["devices"] = devices;
+  if (count != cudaSuccess) {
+    stack["no_gpu"] = fmt::format("{}: {}", cudaGetErrorName(count), cudaGetErrorString(count));
+  } else if (devices == 0) {
+    stack["no_gpu"] = "the driver shows none";
+  } else if (where.device >= devices) {
+    // A wrong number is not a machine without a GPU: nothing is to be skipped for it.
+    stack["error"] = fmt::format("--device {}: there are devices 0 to {} here", where.device, devices - 1);
+  } else {
+    cudaDeviceProp p{};
+    const cudaError_t known = cudaGetDeviceProperties(&p, where.device);
+    // That takes a context. Under CTest the preflight has made one, and every test need not again.
+    const char* preflight = std::getenv("CUFAULT_PREFLIGHT");
+    const bool proved = preflight != nullptr && std::string_view(preflight) == "passed";
+    const cudaError_t usable = known == cudaSuccess && !proved ? cudaSetDevice(where.device) : known;
+    // A device without room for a context is a GPU all the same.
+    if (usable != cudaSuccess && usable != cudaErrorMemoryAllocation) {
+      stack["no_gpu"] = fmt::format("device {}: {}: {}", where.device, cudaGetErrorName(usable),
+                                    cudaGetErrorString(usable));
+    } else {
+      stack["gpu"] = {{"name", p.name},
+                      {"compute_capability", fmt::format("{}.{}", p.major, p.minor)},
+                      {"memory_bytes", p.totalGlobalMem},
+                      {"multiprocessors", p.multiProcessorCount},
+                      {"uuid", uuid_text(p.uuid)}};
+    }
+  }
+  const std::string text = stack.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t n = write(report_fd, text.data() + sent, text.size() - sent);
+    if (n <= 0) return 1;
+    sent += static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
+}  // namespace cufault

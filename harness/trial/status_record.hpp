@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/binding/cublas_binding.hpp"
+#include "reports/model/step.hpp"
+
+#include <cublas_v2.h>
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <string>
+#include <utility>
+
+namespace cufault {
+
+/// What a step came to, as it is recorded: a step without its name.
+struct status_record {
+  std::string status{};  ///< the library's name; empty: the success of the step's own API
+  bool ok = true;
+  numbers_found numbers = numbers_found::unchecked;
+  fact_map facts{};
+
+  /// In one word: RIGHT_NUMBERS, WRONG_NUMBERS, or the status.
+  [[nodiscard]] std::string text() const;
+  /// The same with one more fact.
+  [[nodiscard]] status_record with(const std::string& name, fact value) const&;
+  [[nodiscard]] status_record with(const std::string& name, fact value) &&;
+};
+inline const status_record& record_of(const status_record& r) {
+  return r;
+}
+status_record record_of(cublasStatus_t status);
+status_record record_of(cudaError_t status);
+status_record record_of(CUresult status);            ///< "CUDA_ERROR_NO_BINARY_FOR_GPU"
+status_record record_of(const load_result& result);  ///< LOADED, or LOADER_ERROR
+
+/// Of a call in which its process ended: "crashed: SIGSEGV", "timed out", "exit 3".
+status_record end_of_process(const std::string& ended);
+
+}  // namespace cufault

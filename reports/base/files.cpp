@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/base/files.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace cufault {
+
+void throw_errno(const std::filesystem::path& path, std::string_view doing) {
+  throw std::system_error(errno, std::generic_category(), fmt::format("{}: cannot {}", path.string(), doing));
+}
+
+descriptor::~descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const auto wrote = ::write(fd, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return true;
+}
+
+void sync_directory_of(const std::filesystem::path& file) {
+  const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path{"."};
+  const descriptor fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (fd.get() >= 0) ::fsync(fd.get());
+}
+
+std::string dump_json(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void write_whole(const std::filesystem::path& file, std::string_view text) {
+  auto beside = file;
+  beside += fmt::format(".tmp-{}", ::getpid());
+  const auto give_up = [&](const std::filesystem::path& path, std::string_view doing) {
+    const auto error = errno;
+    ::unlink(beside.c_str());
+    errno = error;
+    throw_errno(path, doing);
+  };
+  {
+    const descriptor fd{::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+    if (fd.get() < 0) throw_errno(beside, "create");
+    if (!write_all(fd.get(), text)) give_up(beside, "write");
+    if (::fsync(fd.get()) != 0) give_up(beside, "sync");
+  }
+  if (::rename(beside.c_str(), file.c_str()) != 0) give_up(file, "replace");
+  sync_directory_of(file);
+}
+
+}  // namespace cufault

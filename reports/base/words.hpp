@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace cufault {
+
+/// Of a-z, 0-9 and '_', and not empty: what cases, arms, operations, faults and remedies are called.
+constexpr bool is_word(std::string_view s) {
+  return !s.empty() && s.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == s.npos;
+}
+
+}  // namespace cufault

@@ -1,0 +1,380 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/explain/events.hpp"
+
+#include "reports/base/json_input.hpp"
+#include "reports/model/api_functions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+constexpr std::size_t most_events = 400, most_values = 8, longest_words = 200;
+/// A call that stands up to so many lines before or behind a status is the one that returned it.
+constexpr std::uint64_t lines_apart = 3;
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// The beginnings of names that libraries give to errors and functions.
+const std::vector<std::string>& beginnings() {
+  static const std::vector<std::string> all{"cublas", "cuda", "cu"};
+  return all;
+}
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// "12.8" of "12.8.1": what distinguishes toolkits.
+std::string minor_version(std::string_view version) {
+  const auto dot = version.find('.');
+  if (dot == std::string_view::npos) return std::string(version);
+  const auto second = version.find('.', dot + 1);
+  return std::string(version.substr(0, second));
+}
+
+/// 1208 of "12.8"; nothing for what is no version.
+std::optional<std::int64_t> version_number(std::string_view version) {
+  const auto dot = version.find('.');
+  const auto major = number_in(version.substr(0, dot));
+  if (!major || *major > 10000) return std::nullopt;
+  if (dot == std::string_view::npos) return *major * 100;
+  const auto second = version.find('.', dot + 1);
+  const auto minor =
+      number_in(version.substr(dot + 1, second == std::string_view::npos ? second : second - dot - 1));
+  if (!minor || *minor > 99) return std::nullopt;
+  return *major * 100 + *minor;
+}
+
+bool is_success(std::string_view name) {
+  return name == "CUBLAS_STATUS_SUCCESS" || name == "cudaSuccess" || name == "CUDA_SUCCESS";
+}
+
+bool is_status(std::string_view word) {
+  return word.starts_with("CUBLAS_STATUS_") || word.starts_with("cudaError") ||
+         word.starts_with("CUDA_ERROR_");
+}
+
+/// "a == cudaErrorCudartUnloading" is a condition in a program's source, not what a call returned.
+bool is_compared(std::string_view text, std::size_t begin, std::size_t end) {
+  std::size_t before = begin;
+  while (before > 0 && text[before - 1] == ' ') --before;
+  if (before > 1 && text[before - 1] == '=' && (text[before - 2] == '=' || text[before - 2] == '!'))
+    return true;
+  const auto after = text.find_first_not_of(' ', end);
+  return after != std::string_view::npos && after + 1 < text.size() && text[after + 1] == '=' &&
+         (text[after] == '=' || text[after] == '!');
+}
+
+const toolkit* toolkit_of(const lexicon& known, std::string_view version) {
+  const auto asked = version_number(version);
+  const toolkit* found = nullptr;
+  for (const toolkit& t : known.toolkits)
+    if (asked && version_number(t.version) <= asked) found = &t;
+  return found;
+}
+
+}  // namespace
+
+std::string function_called(std::string_view word) {
+  const auto known = [](std::string_view name) { return !library_of(name).empty(); };
+  if (known(word)) return std::string(word);
+  if (word.size() > 3 && word[word.size() - 3] == '_' && word[word.size() - 2] == 'v')
+    if (known(word.substr(0, word.size() - 3))) return std::string(word.substr(0, word.size() - 3));
+  return {};
+}
+
+event_finder::event_finder(const lexicon& known)
+    : known_(known),
+      words_(std::span<const std::string>{}),
+      lines_([this](const log_line& l) { look_at(l); }) {
+  for (const error_name& e : known.errors) {
+    if (!e.texts.empty())
+      made_.push_back(
+          {.id = "error." + e.name, .role = event_role::failure, .match = e.texts, .status = e.name});
+    if (e.short_texts.empty()) continue;
+    event_pattern behind{.id = "error." + e.name, .role = event_role::failure, .match = {}, .status = e.name};
+    for (const std::string& text : e.short_texts)
+      for (const char* const before :
+           {"cuda error: ", "cuda error in ", "cuda runtime error ({code:n}) : ", "cuda failure*: ",
+            "cudaError*: ", "cuda*failed: ", "cuda*failed with error ",
+            "cuda: ", "cublas error: ", "CUDA ERROR*, "})
+        behind.match.push_back(before + text);
+    made_.push_back(std::move(behind));
+  }
+  for (const gpu_model& g : known.gpus)
+    made_.push_back({.id = "gpu." + g.family,
+                     .role = event_role::condition,
+                     .match = g.match,
+                     .fact = fmt::format("capability={}", g.capability)});
+  std::vector<std::string> words = beginnings();
+  of_word_.resize(words.size());
+  std::map<std::string, std::size_t> index;
+  const auto add = [&](const event_pattern& e) {
+    for (const std::string& text : e.match) {
+      text_pattern pattern(text);
+      const auto [at, is_new] = index.try_emplace(pattern.literal(), words.size());
+      if (is_new) {
+        words.push_back(pattern.literal());
+        of_word_.emplace_back();
+      }
+      of_word_[at->second].push_back(static_cast<std::uint32_t>(patterns_.size()));
+      const bool once = e.role == event_role::condition && pattern.names().empty() && !e.last;
+      patterns_.push_back({.event = &e, .pattern = std::move(pattern), .once = once});
+    }
+  };
+  for (const event_pattern& e : known.events) add(e);
+  for (const event_pattern& e : made_) add(e);
+  words_ = word_finder(words);
+}
+
+void event_finder::add_fact(const std::string& name, const std::string& value) {
+  auto& values = all_.facts[name];
+  if (values.size() < most_values && std::find(values.begin(), values.end(), value) == values.end())
+    values.push_back(one_line(value));
+}
+
+void event_finder::keep(log_event e) {
+  const auto same = std::find_if(all_.events.begin(), all_.events.end(), [&](const log_event& other) {
+    return other.id == e.id && other.status == e.status && other.call == e.call;
+  });
+  if (same != all_.events.end()) {
+    ++same->times;
+  } else if (all_.events.size() < most_events) {
+    all_.events.push_back(std::move(e));
+  } else {
+    ++all_.dropped;
+  }
+}
+
+/// Names of errors and functions, wherever they stand.
+void event_finder::look_for_names(const log_line& line, std::vector<log_event>& found) {
+  const std::string_view text = line.text;
+  struct named {
+    std::size_t at;
+    std::string name;
+  };
+  std::vector<named> calls;
+  std::vector<named> statuses;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_word(text[at])) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    if (is_status(word)) {
+      if (!is_success(word) && word != "cudaError" && word != "cudaError_t" && word != "cudaError_enum" &&
+          !is_compared(text, at, end))
+        statuses.push_back({at, known_.canonical(word)});
+    } else if (word.starts_with("cu")) {
+      if (std::string call = function_called(word); !call.empty()) calls.push_back({at, std::move(call)});
+    }
+    at = end;
+  }
+  for (const named& s : statuses) {
+    const bool there =
+        std::any_of(found.begin(), found.end(), [&](const log_event& e) { return e.status == s.name; });
+    if (there || s.name.size() > 80) continue;
+    found.push_back({.id = "error." + s.name,
+                     .role = event_role::failure,
+                     .status = s.name,
+                     .words = s.name,
+                     .line = line.number});
+  }
+  for (log_event& e : found) {
+    if (e.role != event_role::failure || !e.call.empty()) continue;
+    if (!calls.empty())
+      e.call = calls.front().name;
+    else if (!last_call_.empty() && line.number - last_call_line_ <= lines_apart)
+      e.call = last_call_;
+  }
+  if (calls.empty()) return;
+  last_call_ = calls.back().name;
+  last_call_line_ = line.number;
+  // A failure whose call stands below it.
+  if (!found.empty() || all_.events.empty()) return;
+  for (auto e = all_.events.rbegin(); e != all_.events.rend() && line.number - e->line <= lines_apart; ++e)
+    if (e->role == event_role::failure && e->call.empty() && e->times == 1) e->call = calls.front().name;
+}
+
+void event_finder::look_at(const log_line& line) {
+  hits_.clear();
+  words_.find(line.text, hits_);
+  if (hits_.empty()) return;
+  lower_case(line.text, lower_);
+  std::vector<log_event> found;
+  std::vector<std::pair<std::size_t, std::size_t>> order;  // where it begins, index in found
+  std::vector<std::pair<std::string, std::string>> facts;
+  bool names = false;
+  std::size_t echo = line.text.size();
+  std::vector<std::uint32_t> matched;  // patterns
+  std::string call_of_line;
+  for (const std::uint32_t word : hits_) {
+    names = names || word < beginnings().size();
+    for (const std::uint32_t index : of_word_[word]) {
+      if (patterns_[index].done) continue;
+      const event_pattern& e = *patterns_[index].event;
+      const auto m = patterns_[index].pattern.find(line.text, lower_);
+      if (!m) continue;
+      if (e.role == event_role::noise) return;
+      if (m->begin < echo) matched.push_back(index);
+      if (e.last) echo = std::min(echo, m->end);
+      log_event event{
+          .id = e.id,
+          .role = e.role,
+          .source = e.source,
+          .status = e.status,
+          .call = e.call,
+          .words = one_line(line.text.substr(m->begin, std::min(m->end - m->begin, longest_words))),
+          .line = line.number,
+          .anywhere = e.anywhere};
+      bool is_known = true;
+      for (const auto& [name, value] : m->values) {
+        if (name == "status") {
+          event.status = known_.canonical(value);
+          is_known = is_known && is_status(event.status);
+        } else if (name == "call") {
+          event.call = function_called(value);
+        } else if (name == "code" || name == "cublas_code") {
+          const auto code = number_in(value);
+          const error_name* error =
+              code ? known_.by_code(name == "code" ? "cudaError" : "CUBLAS_STATUS_", *code) : nullptr;
+          is_known = is_known && error != nullptr;
+          if (error != nullptr) event.status = error->name;
+        } else if (name == "xid") {
+          event.status = "Xid " + value;
+        } else {
+          facts.emplace_back(name, value);
+        }
+      }
+      if (e.id.starts_with("gpu.")) facts.emplace_back("gpu", event.words);
+      if (!e.fact.empty())
+        if (const auto equals = e.fact.find('='); equals != std::string::npos)
+          facts.emplace_back(e.fact.substr(0, equals), e.fact.substr(equals + 1));
+      if (e.role == event_role::failure && !event.call.empty() && (!is_known || event.status.empty()))
+        call_of_line = event.call;  // another pattern knows the status
+      if (!is_known || (e.role == event_role::failure && (event.status.empty() || is_success(event.status))))
+        continue;
+      const auto same = std::find_if(found.begin(), found.end(), [&](const log_event& other) {
+        return other.id == event.id || (event.role == event_role::failure && other.role == event.role &&
+                                        other.status == event.status);
+      });
+      if (same == found.end()) {
+        order.emplace_back(m->begin, found.size());
+        found.push_back(std::move(event));
+      } else if (same->call.empty()) {
+        same->call = event.call;
+      }
+    }
+  }
+  for (const auto& [name, value] : facts) {
+    if (name == "cutag" && value.size() >= 3)
+      add_fact("built_for_cuda", value.substr(0, value.size() - 1) + "." + value.back());
+    else
+      add_fact(name, value);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<log_event> in_order;
+  for (const auto& [begin, index] : order) {
+    if (begin >= echo && found[index].role == event_role::condition) continue;
+    in_order.push_back(std::move(found[index]));
+  }
+  for (const std::uint32_t index : matched) patterns_[index].done = patterns_[index].once;
+  for (log_event& e : in_order)
+    if (e.role == event_role::failure && e.call.empty()) e.call = call_of_line;
+  if (names) look_for_names(line, in_order);
+  for (log_event& e : in_order) keep(std::move(e));
+}
+
+/// What follows from facts that stand in different lines.
+void event_finder::conclude() {
+  const auto first = [&](const char* name) -> std::string {
+    const auto at = all_.facts.find(name);
+    return at == all_.facts.end() ? std::string{} : at->second.front();
+  };
+  const auto conclude_that = [&](const char* id, std::string words) {
+    all_.events.push_back(
+        {.id = id, .role = event_role::condition, .words = std::move(words), .anywhere = true});
+  };
+  std::set<std::string> versions;
+  for (const char* name : {"built_for_cuda", "cuda"})
+    if (const auto at = all_.facts.find(name); at != all_.facts.end())
+      for (const std::string& value : at->second)
+        if (version_number(value) && value.find('.') != std::string::npos)
+          versions.insert(minor_version(value));
+  if (versions.size() > 1)
+    conclude_that("log.two_cuda_versions",
+                  fmt::format("CUDA {} and {}", *versions.begin(), *versions.rbegin()));
+
+  const auto frameworks = all_.facts.find("framework");
+  if (frameworks == all_.facts.end() || frameworks->second == std::vector<std::string>{"native"})
+    conclude_that("log.plain_program", "no framework is named");
+
+  const std::string cuda = first("built_for_cuda").empty() ? first("cuda") : first("built_for_cuda");
+  const toolkit* built = toolkit_of(known_, cuda);
+  std::string capability = first("capability");
+  if (const auto version = version_number(first("compute_capability")); capability.empty() && version)
+    capability = std::to_string(*version / 100 * 10 + *version % 100);
+  if (const auto value = number_in(capability); value && built != nullptr) {
+    if (*value > built->to)
+      conclude_that("log.gpu_newer_than_toolkit",
+                    fmt::format("compute capability {}.{}, and CUDA {}", *value / 10, *value % 10, cuda));
+    if (*value < built->from)
+      conclude_that("log.gpu_older_than_toolkit",
+                    fmt::format("compute capability {}.{}, and CUDA {}", *value / 10, *value % 10, cuda));
+  }
+  const std::string driver = first("driver");
+  if (const auto branch = number_in(std::string_view(driver).substr(0, driver.find('.')));
+      branch && *branch > 100 && built != nullptr && *branch < built->driver)
+    conclude_that("log.driver_older_than_toolkit", fmt::format("driver {}, and CUDA {}", driver, cuda));
+
+  const auto used = number_in(first("used_mib"));
+  const auto total = number_in(first("total_mib"));
+  if (used && total && *total > 0 && static_cast<double>(*used) > 0.95 * static_cast<double>(*total))
+    conclude_that("log.memory_nearly_full", fmt::format("{} of {} MiB in use", *used, *total));
+
+  const auto m = number_in(first("m"));
+  const auto n = number_in(first("n"));
+  const auto k = number_in(first("k"));
+  if (m && n && k) {
+    const double largest = std::max({static_cast<double>(*m) * static_cast<double>(*n),
+                                     static_cast<double>(*m) * static_cast<double>(*k),
+                                     static_cast<double>(*n) * static_cast<double>(*k)});
+    if (largest >= 2147483648.0)
+      conclude_that("log.extents_over_32_bits", fmt::format("m {}, n {}, k {}", *m, *n, *k));
+  }
+}
+
+log_findings event_finder::finish() {
+  lines_.end();
+  all_.lines = lines_.lines();
+  all_.bytes = lines_.bytes();
+  all_.cut_lines = lines_.cut();
+  std::stable_sort(all_.events.begin(), all_.events.end(),
+                   [](const log_event& a, const log_event& b) { return a.line < b.line; });
+  conclude();
+  log_findings found = std::move(all_);
+  all_ = {};
+  for (prepared& p : patterns_) p.done = false;
+  lines_ = line_cutter([this](const log_line& l) { look_at(l); });
+  last_call_.clear();
+  last_call_line_ = 0;
+  return found;
+}
+
+}  // namespace cufault

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/explain/lexicon.hpp"
+#include "reports/explain/log_lines.hpp"
+#include "reports/explain/text_pattern.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+/// Something that a log says. The same again is counted, not kept.
+struct log_event {
+  std::string id;  ///< of its pattern; "log.…" where it follows from several facts
+  event_role role = event_role::condition;
+  std::string source{};     ///< "PyTorch"; empty for what any program prints
+  std::string status{};     ///< of a failure, as records name it
+  std::string call{};       ///< of a failure, as records name it; empty where the log does not say
+  std::string words{};      ///< that matched, printable
+  std::uint64_t line = 0;   ///< from 1; 0: follows from several
+  std::uint64_t times = 1;  ///< lines; of a circumstance without a value always 1
+  bool anywhere = false;
+};
+
+/// All that was found in a log. At most 400 different events are kept, in the order of their lines, and 8 values of a fact.
+struct log_findings {
+  std::vector<log_event> events;
+  std::map<std::string, std::vector<std::string>> facts;  ///< "gpu" -> "H200"; in order of appearance
+  std::uint64_t lines = 0, bytes = 0, cut_lines = 0;
+  std::uint64_t dropped = 0;  ///< different events beyond those kept
+};
+
+/// Finds events in a log of any length, in bounded memory. Not for several threads.
+class event_finder {
+ public:
+  explicit event_finder(
+      const lexicon& known);  ///< `known` must outlive it; throws input_error for a wrong pattern
+  ~event_finder() = default;
+  event_finder(const event_finder&) = delete;
+  event_finder& operator=(const event_finder&) = delete;
+  void add(std::string_view bytes) { lines_.add(bytes); }
+  log_findings finish();  ///< what comes next is another log
+
+ private:
+  struct prepared {
+    const event_pattern* event = nullptr;
+    text_pattern pattern;
+    bool once = false;  ///< a circumstance without a value: found again, it says nothing more
+    bool done = false;
+  };
+  void look_at(const log_line& line);
+  void look_for_names(const log_line& line, std::vector<log_event>& found);
+  void keep(log_event e);
+  void add_fact(const std::string& name, const std::string& value);
+  void conclude();
+
+  const lexicon& known_;
+  std::vector<event_pattern> made_;  ///< of the texts of errors and the names of GPUs
+  std::vector<prepared> patterns_;
+  std::vector<std::vector<std::uint32_t>> of_word_;  ///< index into patterns_, by word of words_
+  word_finder words_;
+  line_cutter lines_;
+  log_findings all_;
+  std::vector<std::uint32_t> hits_;
+  std::string lower_;
+  std::string last_call_{};  ///< named last, and where
+  std::uint64_t last_call_line_ = 0;
+};
+
+/// "cublasGemmEx" of cublasGemmEx_64 or cublasCreate_v2, if there is such a function.
+std::string function_called(std::string_view word);
+
+}  // namespace cufault

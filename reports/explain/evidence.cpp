@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/explain/evidence.hpp"
+
+#include "reports/judge/claims.hpp"
+#include "reports/model/api_functions.hpp"
+
+#include <fmt/format.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace cufault {
+namespace {
+
+bool matches(const std::string& pattern, const std::string& text) {
+  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+}
+
+std::optional<std::size_t> cause_of(const lexicon& known, const std::string& arm) {
+  std::optional<std::size_t> found;
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < known.causes.size(); ++i)
+    for (const std::string& pattern : known.causes[i].arms)
+      if (pattern.size() > longest && matches(pattern, arm)) {
+        found = i;
+        longest = pattern.size();
+      }
+  return found;
+}
+
+std::string status_of(const call_record& call, const lexicon& known) {
+  const step& s = call.what;
+  if (s.ok) return {};
+  if (is_success_status(s.status)) return s.numbers == numbers_found::wrong ? status_wrong_numbers : "";
+  if (s.status == status_crashed) return "SIGSEGV";
+  if (s.status == status_timed_out) return status_hang;
+  return known.canonical(s.status);
+}
+
+bool is_runtime_call(const std::string& api) {
+  return api.starts_with("cuda");
+}
+
+/// What checks would have said directly behind the step.
+std::map<std::string, std::string> checks_behind(const observation& o, std::size_t index) {
+  std::map<std::string, std::string> said;
+  const call_record& call = o.calls[index];
+  said["last_error"] = call.last_error.empty() ? "cudaSuccess" : call.last_error;
+  if (o.context == "usable") said["context"] = "it works";
+  if (o.context == "damaged") said["context"] = "it fails";
+  for (std::size_t i = 0; i < index; ++i) {
+    const step& before = o.calls[i].what;
+    if (!is_runtime_call(before.name.api)) continue;
+    if (!before.ok && before.numbers != numbers_found::wrong)
+      said["error_before"] = "an error";
+    else if (before.name.api == "cudaDeviceSynchronize" && !said.contains("error_before"))
+      said["error_before"] = "no error";
+  }
+  for (const memory_sample& sample : o.memory) {
+    if (sample.total_bytes == 0) continue;
+    const bool little = sample.free_bytes < sample.total_bytes / 50;
+    if (little || !said.contains("free_memory"))
+      said["free_memory"] =
+          little ? "less than 2 % of the memory is free" : "more than 2 % of the memory is free";
+  }
+  return said;
+}
+
+recorded_failure& failure_in(evidence& all, std::size_t cause, const failure_seen& seen, bool natural) {
+  const auto same = std::find_if(all.failures.begin(), all.failures.end(), [&](const recorded_failure& f) {
+    return f.cause == cause && f.natural == natural && f.status == seen.status && f.call == seen.call;
+  });
+  if (same != all.failures.end()) return *same;
+  return all.failures.emplace_back(
+      recorded_failure{.cause = cause, .call = seen.call, .status = seen.status, .natural = natural});
+}
+
+void add_fault(evidence& all, const lexicon& known, const std::string& stack, const std::string& case_name,
+               const arm_result& arm) {
+  const std::string name = case_name + "/" + arm.name;
+  const bool natural = arm.counterpart_of.empty();
+  const auto cause = cause_of(known, natural ? name : case_name + "/" + arm.counterpart_of);
+  bool fails = false;
+  for (const observation& o : arm.trials) {
+    if (!comparable(o)) continue;
+    std::set<std::pair<std::string, std::string>> counted;
+    for (std::size_t i = 0; i < o.calls.size(); ++i) {
+      std::string status = status_of(o.calls[i], known);
+      if (&o.calls[i] == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
+      if (status.empty() || o.calls[i].swept) continue;
+      fails = true;
+      if (!cause || !counted.emplace(o.calls[i].what.name.api, status).second) continue;
+      recorded_failure& f = failure_in(all, *cause, {status, o.calls[i].what.name.api}, natural);
+      f.arms.insert(name);
+      f.stacks.insert(stack);
+      ++f.trials;
+      for (const auto& [check, said] : checks_behind(o, i)) ++f.observed[check][said];
+    }
+  }
+  if (fails && !cause) all.unassigned.push_back(name);
+}
+
+void add_sweep(evidence& all, const lexicon& known, const std::string& stack, const std::string& case_name,
+               const arm_result& arm) {
+  for (const observation& o : arm.trials) {
+    if (!comparable(o)) continue;
+    for (const call_record& row : o.calls) {
+      if (!row.swept || row.what.ok || row.what.status.empty()) continue;
+      for (std::size_t i = 0; i < known.causes.size(); ++i) {
+        const auto& codes = known.causes[i].driver_codes;
+        const bool meant =
+            std::any_of(row.swept->codes.begin(), row.swept->codes.end(), [&](const std::string& code) {
+              return std::find(codes.begin(), codes.end(), code) != codes.end();
+            });
+        if (!meant) continue;
+        recorded_failure& f =
+            failure_in(all, i, {known.canonical(row.what.status), row.what.name.api}, false);
+        f.arms.insert(case_name + "/" + arm.name);
+        f.stacks.insert(stack);
+        f.trials += row.swept->calls;
+      }
+    }
+  }
+}
+
+void add_remedy(evidence& all, const lexicon& known, const std::string& stack, const case_result& c,
+                const arm_result& arm) {
+  if (!arm.counterpart_of.empty()) return;
+  const std::string name = c.name + "/" + arm.name;
+  bool cleared = true, compared = false;
+  std::vector<failure_seen> before;
+  for (const observation& o : arm.trials) {
+    if (!comparable(o)) continue;
+    compared = true;
+    cleared = cleared && !failed(signature_of(o));
+    for (const call_record& call : o.calls)
+      if (const std::string status = status_of(call, known);
+          !status.empty() && !call.after_remedy && !o.applied.empty())
+        before.push_back({status, call.what.name.api});
+  }
+  if (!compared || (before.empty() && arm.against.empty())) return;
+  auto same = std::find_if(all.remedies.begin(), all.remedies.end(),
+                           [&](const recorded_remedy& r) { return r.arm == name; });
+  if (same == all.remedies.end()) {
+    std::string words = arm.summary;
+    for (const observation& o : arm.trials)
+      if (!o.applied.empty()) words = o.applied;
+    same = all.remedies.insert(all.remedies.end(), recorded_remedy{.arm = name, .words = std::move(words)});
+  }
+  if (!arm.against.empty()) same->answers.insert(c.name + "/" + arm.against);
+  same->failures.insert(same->failures.end(), before.begin(), before.end());
+  (cleared ? same->cleared_on : same->failed_on).insert(stack);
+}
+
+/// Calls of which a failure of one says much of another: "create", "product", "destroy"; empty for others.
+std::string_view family_of(std::string_view call) {
+  const auto has = [&](std::string_view part) { return call.find(part) != std::string_view::npos; };
+  if (!call.starts_with("cublas")) return call.starts_with("cudaMalloc") ? "allocate" : std::string_view{};
+  if (has("Destroy")) return "destroy";
+  if (call == "cublasCreate" || call == "cublasLtCreate" || call == "cublasXtCreate") return "create";
+  if (has("Heuristic")) return "heuristic";
+  if (has("gemm") || has("Gemm") || has("Matmul") || has("gemv") || has("trsm") || has("syrk") || has("symm"))
+    return has("Desc") || has("Preference") ? std::string_view{} : "product";
+  return {};
+}
+
+}  // namespace
+
+std::vector<failure_seen> failures_in(const observation& o, const lexicon& known) {
+  std::vector<failure_seen> all;
+  for (const call_record& call : o.calls) {
+    if (call.swept) continue;
+    std::string status = status_of(call, known);
+    if (&call == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
+    if (!status.empty())
+      all.push_back({status, call.what.name.api, call.last_error == "cudaSuccess" ? "" : call.last_error});
+  }
+  return all;
+}
+
+evidence evidence_in(std::span<const record> records, const lexicon& known) {
+  evidence all;
+  for (const record& r : records) {
+    const std::string stack = stack_label(r);
+    for (const case_result& c : r.cases) {
+      if (control_unresolved(c)) continue;
+      for (const arm_result& arm : c.arms) {
+        if (c.name.starts_with("sweep."))
+          add_sweep(all, known, stack, c.name, arm);
+        else if (arm.kind == arm_kind::fault)
+          add_fault(all, known, stack, c.name, arm);
+        else if (arm.kind != arm_kind::control)
+          add_remedy(all, known, stack, c, arm);
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<std::size_t> reports_of_causes(const std::vector<field_failure>& catalogue,
+                                           const lexicon& known) {
+  std::vector<std::size_t> counts;
+  for (const known_cause& cause : known.causes) {
+    std::set<std::string> sources;
+    for (const field_failure& f : catalogue)
+      if (std::find(cause.failures.begin(), cause.failures.end(), f.id) != cause.failures.end())
+        for (const std::string& source : f.sources)
+          if (source.find('#') != std::string::npos) sources.insert(source);
+    counts.push_back(sources.size());
+  }
+  return counts;
+}
+
+int fit(const failure_seen& of_log, std::string_view status, std::string_view call) {
+  if (of_log.status != status) return 0;
+  if (of_log.call.empty()) return 2;
+  if (of_log.call == call || of_log.call == std::string(call) + "_64" || of_log.call + "_64" == call)
+    return 3;
+  const std::string_view family = family_of(call);
+  return !family.empty() && family == family_of(of_log.call) ? 3 : 1;
+}
+
+int fit(const failure_seen& of_log, const failure_pattern& pattern) {
+  const auto any = [](const std::vector<std::string>& patterns, const std::string& text) {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&](const std::string& p) { return matches(p, text); });
+  };
+  if (!any(pattern.status, of_log.status)) return 0;
+  if (pattern.call.empty() || of_log.call.empty()) return 2;
+  return any(pattern.call, of_log.call) ? 3 : 0;
+}
+
+}  // namespace cufault

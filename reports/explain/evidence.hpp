@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/explain/lexicon.hpp"
+#include "reports/model/failures.hpp"
+#include "reports/model/record.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+/// Statuses of what is no status of a library, as records and logs are compared by them.
+inline constexpr const char *status_wrong_numbers = "WRONG_NUMBERS", *status_hang = "HANG";
+
+/// A failure as a log tells it: a status, and the call that returned it where that is known.
+struct failure_seen {
+  std::string status, call;
+  std::string last_error{};  ///< of a record, where the trial looked and there was one
+};
+
+/// That a cause made a call return a status: all trials of all stacks that show it.
+struct recorded_failure {
+  std::size_t cause = 0;  ///< index into lexicon::causes
+  std::string call, status;
+  bool natural = true;             ///< false: by injection, or by a driver call that a sweep made fail
+  std::set<std::string> arms{};    ///< CASE/ARM; of a sweep its operation
+  std::set<std::string> stacks{};  ///< stack_label()
+  std::uint64_t trials = 0;
+  /// What a check would have come out as, and in how many trials: "last_error" -> "cudaErrorAssert" -> 12.
+  std::map<std::string, std::map<std::string, std::uint64_t>> observed{};
+};
+
+/// A remedy or dead end, and what came of it.
+struct recorded_remedy {
+  std::string arm;    ///< CASE/ARM
+  std::string words;  ///< what was done
+  std::set<std::string>
+      answers{};  ///< arms of its case that show the same failure, or the one that it is against
+  std::vector<failure_seen> failures{};             ///< that were there before it
+  std::set<std::string> cleared_on{}, failed_on{};  ///< stack_label()
+};
+
+/// All that records say to `explain`. Arms that observed nothing say nothing, nor do those of a case whose control is unresolved.
+struct evidence {
+  std::vector<recorded_failure> failures;
+  std::vector<recorded_remedy> remedies;
+  std::vector<std::string>
+      unassigned;  ///< fault arms that fail and belong to no cause: the tables are not complete
+};
+
+/// Precondition: the records are judged.
+evidence evidence_in(std::span<const record> records, const lexicon& known);
+
+/// How many different sources the catalogue of field failures names for each cause, in the order of lexicon::causes.
+std::vector<std::size_t> reports_of_causes(const std::vector<field_failure>& catalogue, const lexicon& known);
+
+/// The first failures of a trial first: what a program that looks at every status would print.
+std::vector<failure_seen> failures_in(const observation& o, const lexicon& known);
+
+/// How well a recorded or documented failure fits one of a log: 0 not at all, 1 the status alone, 2 where the log or the document
+/// names no call, 3 the status and the call, or another one of its family: a product, the creation of a handle.
+int fit(const failure_seen& of_log, std::string_view status, std::string_view call);
+int fit(const failure_seen& of_log, const failure_pattern& pattern);
+
+}  // namespace cufault

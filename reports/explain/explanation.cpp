@@ -1,0 +1,341 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/explain/explanation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+/// Words so many lines behind a failure can still name its cause: programs print what they know of it below.
+constexpr std::uint64_t lines_behind = 12;
+
+bool matches_any(const std::vector<std::string>& patterns, const std::string& text) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& p) { return fnmatch(p.c_str(), text.c_str(), 0) == 0; });
+}
+
+bool is_of(const std::vector<std::string>& patterns, const log_event& e) {
+  return matches_any(patterns, e.id) || (!e.status.empty() && matches_any(patterns, "error." + e.status));
+}
+
+struct candidate {
+  ranked_cause cause;
+  std::size_t index = 0;
+  std::uint64_t named_at = ~std::uint64_t{0};  ///< line
+  int speaks = 0;                              ///< circumstances for it, less those against it
+  [[nodiscard]] auto key() const {
+    const int seen = cause.natural_trials > 0 ? 2 : cause.injected_trials > 0 ? 1 : 0;
+    // Smaller is better.
+    return std::tuple{
+        cause.sure != confidence::named,           named_at, -cause.points, -speaks, -cause.fits, -seen,
+        -static_cast<std::int64_t>(cause.reports), index};
+  }
+};
+
+void weigh_words(candidate& c, const log_findings& log, const std::optional<log_event>& failure) {
+  const known_cause& what = *c.cause.what;
+  std::set<std::string> spoken;
+  for (const log_event& e : log.events) {
+    if (e.role == event_role::noise) continue;
+    const bool in_time = !failure || e.anywhere || e.line <= failure->line + lines_behind;
+    if (is_of(what.named_by, e) && in_time) {
+      c.cause.sure = confidence::named;
+      c.named_at = std::min(c.named_at, e.line);
+      c.cause.words.insert(c.cause.words.begin(), e);
+      continue;
+    }
+    // Several events of one entry are one circumstance.
+    for (const auto* list : {&what.supported_by, &what.named_by, &what.against})
+      for (const std::string& pattern : *list) {
+        // The failure itself does not speak for what may be behind it.
+        if (failure && e.role == event_role::failure && e.status == failure->status) continue;
+        if (!is_of({pattern}, e) || !spoken.insert(pattern).second) continue;
+        c.speaks += list == &what.against ? -1 : 1;
+        if (list != &what.against) c.cause.words.push_back(e);
+      }
+  }
+  if (c.cause.sure != confidence::named && c.speaks > 0) c.cause.sure = confidence::supported;
+}
+
+/// Whether one arm shows them all.
+bool shows_all(const candidate& c, const std::vector<failure_seen>& failures, const knowledge& known) {
+  if (failures.size() < 2) return false;
+  std::set<std::string> arms;
+  bool is_first = true;
+  for (const failure_seen& failure : failures) {
+    std::set<std::string> these;
+    for (const recorded_failure& f : known.records.failures)
+      if (f.cause == c.index && f.natural && fit(failure, f.status, f.call) >= 2)
+        these.insert(f.arms.begin(), f.arms.end());
+    if (is_first) {
+      arms = std::move(these);
+      is_first = false;
+    } else {
+      std::erase_if(arms, [&](const std::string& arm) { return !these.contains(arm); });
+    }
+  }
+  return !arms.empty();
+}
+
+void weigh_records(candidate& c, const failure_seen& failure, const log_findings& log,
+                   const knowledge& known) {
+  ranked_cause& cause = c.cause;
+  for (const failure_pattern& look : cause.what->looks) {
+    const bool holds =
+        look.when.empty() || std::any_of(log.events.begin(), log.events.end(),
+                                         [&](const log_event& e) { return is_of(look.when, e); });
+    const int fits = holds ? fit(failure, look) : 0;
+    if (fits == 0) continue;
+    cause.fits = std::max(cause.fits, fits);
+    // Where the log names no call, it may have been another one than the look is about.
+    const bool surely = look.call.empty() || !failure.call.empty();
+    cause.often = std::max(cause.often, std::max(1, static_cast<int>(look.how) - (surely ? 0 : 1)));
+  }
+  for (const recorded_failure& f : known.records.failures) {
+    if (f.cause != c.index) continue;
+    const int fits = fit(failure, f.status, f.call);
+    if (f.natural) cause.fits = std::max(cause.fits, fits);
+    if (fits < 2) continue;
+    cause.stacks.insert(f.stacks.begin(), f.stacks.end());
+    if (f.natural) {
+      cause.natural_arms.insert(f.arms.begin(), f.arms.end());
+      cause.natural_trials += f.trials;
+    } else {
+      cause.injected_trials += f.trials;
+    }
+  }
+}
+
+struct check_outcome {
+  std::string says;        ///< empty: not known, or not always the same
+  std::size_t trials = 0;  ///< that show it
+  bool own = false;        ///< not what is said of all causes that the check is not about
+};
+
+/// What a check comes out as under a cause: by its records, else by the table.
+check_outcome outcome_of(const known_check& check, const candidate& c, const failure_seen& failure,
+                         const knowledge& known) {
+  std::map<std::string, std::uint64_t> seen;
+  if (!check.observes.empty())
+    for (const recorded_failure& f : known.records.failures)
+      if (f.cause == c.index && f.natural && fit(failure, f.status, f.call) >= 2)
+        if (const auto at = f.observed.find(check.observes); at != f.observed.end())
+          for (const auto& [says, trials] : at->second) seen[says] += trials;
+  if (seen.size() == 1)
+    return {seen.begin()->first, seen.begin()->second, seen.begin()->first != check.otherwise};
+  if (seen.size() > 1) return {};
+  for (const check_answer& a : check.answers)
+    if (matches_any(a.causes, c.cause.what->id)) return {a.says, 0, true};
+  return {check.otherwise, 0, false};
+}
+
+std::string filled_in(std::string text, const failure_seen& failure) {
+  const std::string place = "{call}";
+  for (auto at = text.find(place); at != std::string::npos; at = text.find(place))
+    text.replace(at, place.size(), failure.call.empty() ? "the call" : failure.call);
+  return text;
+}
+
+/// The check that costs least for each other candidate that it tells this one from, if it can come out for this one; else any that tells.
+void choose_check(candidate& c, const std::vector<candidate>& all, const failure_seen& failure,
+                  const knowledge& known) {
+  double best = 0;
+  bool best_is_own = false;
+  for (const known_check& check : known.words.checks) {
+    const check_outcome here = outcome_of(check, c, failure, known);
+    if (here.says.empty() || (all.size() == 1 && !here.own)) continue;
+    std::vector<std::string> others;
+    for (const candidate& other : all) {
+      if (other.index == c.index) continue;
+      const std::string there = outcome_of(check, other, failure, known).says;
+      if (!there.empty() && there != here.says) others.push_back(other.cause.what->id);
+    }
+    if (others.empty() && all.size() > 1) continue;
+    const double cost = check.seconds / static_cast<double>(std::max<std::size_t>(1, others.size()));
+    if (c.cause.next && (best_is_own > here.own || (best_is_own == here.own && cost >= best))) continue;
+    best = cost;
+    best_is_own = here.own;
+    c.cause.next = next_check{.text = filled_in(check.text, failure),
+                              .seconds = check.seconds,
+                              .says = here.says,
+                              .others = std::move(others),
+                              .of_records = here.trials};
+  }
+}
+
+void add_remedies(ranked_cause& cause, const failure_seen& failure, const knowledge& known) {
+  for (const recorded_remedy& r : known.records.remedies) {
+    const bool against = std::any_of(r.answers.begin(), r.answers.end(), [&](const std::string& arm) {
+      return cause.natural_arms.contains(arm);
+    });
+    const bool same_cause = std::any_of(
+        cause.what->arms.begin(), cause.what->arms.end(),
+        [&](const std::string& p) { return p.substr(0, p.find('/')) == r.arm.substr(0, r.arm.find('/')); });
+    const bool same_failure = std::any_of(r.failures.begin(), r.failures.end(), [&](const failure_seen& f) {
+      return fit(failure, f.status, f.call) >= 2;
+    });
+    const std::string case_name = r.arm.substr(0, r.arm.find('/'));
+    const bool of_case =
+        std::any_of(cause.natural_arms.begin(), cause.natural_arms.end(),
+                    [&](const std::string& arm) { return arm.substr(0, arm.find('/')) == case_name; });
+    if (!against && !(same_cause && same_failure && of_case)) continue;
+    const bool cleared = !r.cleared_on.empty() && r.failed_on.empty();
+    auto& list = cleared ? cause.clears : cause.does_not_clear;
+    const auto same =
+        std::find_if(list.begin(), list.end(), [&](const tried_remedy& t) { return t.words == r.words; });
+    if (same == list.end())
+      list.push_back({r.words, r.arm, r.cleared_on.size(), r.failed_on.size()});
+    else
+      same->cleared = std::max(same->cleared, r.cleared_on.size());
+  }
+  for (auto* list : {&cause.clears, &cause.does_not_clear})
+    std::stable_sort(list->begin(), list->end(), [](const tried_remedy& a, const tried_remedy& b) {
+      return a.cleared + a.failed > b.cleared + b.failed;
+    });
+}
+
+void add_arm(ranked_cause& cause, const failure_seen& failure, const knowledge& known) {
+  const recorded_failure* best = nullptr;
+  int best_fit = 3;  // another status or call is no repetition
+  for (const recorded_failure& f : known.records.failures) {
+    if (!f.natural || &known.words.causes[f.cause] != cause.what) continue;
+    const int fits = fit(failure, f.status, f.call) * 2 + (f.call == failure.call ? 1 : 0);
+    if (fits > best_fit) {
+      best = &f;
+      best_fit = fits;
+    }
+  }
+  if (best != nullptr) cause.reproduce = "cufault run " + *best->arms.begin();
+}
+
+/// Afterwards, under one cause: from its records, else from those of the status, else by documents.
+process_state state_under(const known_cause& cause, const failure_seen& failure, const knowledge& known) {
+  process_state state;
+  const auto count = [&](auto counts) {
+    for (const recorded_failure& f : known.records.failures) {
+      if (!f.natural || !counts(f)) continue;
+      const auto at = f.observed.find("context");
+      if (at == f.observed.end()) continue;
+      for (const auto& [says, trials] : at->second)
+        (says == "it fails" ? state.damaged : state.usable) += trials;
+    }
+  };
+  count([&](const recorded_failure& f) {
+    return &known.words.causes[f.cause] == &cause && fit(failure, f.status, f.call) >= 2;
+  });
+  const auto total = state.damaged + state.usable;
+  if (total > 0 && (state.damaged == 0 || state.usable == 0)) {
+    state.state = state.usable == 0 ? "lost" : "usable";
+    state.why = fmt::format("in {} of {} recorded trials", total, total);
+  } else if (total > 0) {
+    state.why = fmt::format("in {} of {} recorded trials it was lost", state.damaged, total);
+  } else if (!cause.process.empty()) {
+    state.state = cause.process;
+    state.why = "by documents and reports; no record shows it";
+  }
+  return state;
+}
+
+/// Afterwards, as far as the causes agree: a cause that the log names, or that is ahead by two points, decides alone.
+process_state state_after(const explanation& e, const failure_seen& failure, const knowledge& known) {
+  for (const log_event& event : e.log.events)
+    if (event.id.starts_with("end."))
+      return {.state = "ended", .why = fmt::format("line {}: {}", event.line, event.words)};
+  if (e.causes.empty()) return {};
+  process_state first = state_under(*e.causes.front().what, failure, known);
+  const bool clearly = e.causes.size() == 1 || e.causes[0].points >= e.causes[1].points + 2;
+  if (clearly || e.causes.front().sure == confidence::named) return first;
+  std::map<std::string, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < e.causes.size(); ++i)
+    places[state_under(*e.causes[i].what, failure, known).state].push_back(i + 1);
+  if (places.size() == 1) return first;
+  std::vector<std::string> parts;
+  for (const auto& [state, causes] : places)
+    parts.push_back(fmt::format("{} under {}",
+                                state == "lost"     ? "lost"
+                                : state == "usable" ? "it can go on"
+                                                    : "not known",
+                                fmt::join(causes, " and ")));
+  return {.why = fmt::format("{}", fmt::join(parts, ", "))};
+}
+
+std::vector<candidate> candidates_for(const log_findings& log, const std::optional<log_event>& failure,
+                                      const knowledge& known) {
+  const failure_seen seen = failure ? failure_seen{failure->status, failure->call} : failure_seen{};
+  std::vector<failure_seen> failures;
+  for (const log_event& e : log.events)
+    if (e.role == event_role::failure && !e.call.empty() &&
+        std::none_of(failures.begin(), failures.end(),
+                     [&](const failure_seen& f) { return f.status == e.status && f.call == e.call; }))
+      failures.push_back({e.status, e.call});
+  std::vector<candidate> all;
+  for (std::size_t i = 0; i < known.words.causes.size(); ++i) {
+    candidate c;
+    c.index = i;
+    c.cause.what = &known.words.causes[i];
+    c.cause.reports = known.reports[i];
+    weigh_words(c, log, failure);
+    if (failure) {
+      weigh_records(c, seen, log, known);
+      c.cause.shows_all = shows_all(c, failures, known);
+    }
+    c.cause.points = c.speaks + c.cause.often + (c.cause.shows_all ? 1 : 0);
+    const bool named = c.cause.sure == confidence::named;
+    if (named || (failure ? c.cause.fits > 0 : c.speaks > 0)) all.push_back(std::move(c));
+  }
+  std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.key() < b.key(); });
+  return all;
+}
+
+}  // namespace
+
+std::string to_string(confidence c) {
+  return c == confidence::named ? "named" : c == confidence::supported ? "supported" : "possible";
+}
+
+explanation explain(log_findings log, const knowledge& known, std::size_t at_most) {
+  explanation result{.failure = {}, .process = {}, .causes = {}, .log = std::move(log)};
+  std::vector<candidate> all;
+  // The first failure of which anything is known: what stands behind it follows from it.
+  for (const log_event& e : result.log.events) {
+    if (e.role != event_role::failure) continue;
+    if (!result.failure) result.failure = e;
+    all = candidates_for(result.log, e, known);
+    if (std::any_of(all.begin(), all.end(), [](const candidate& c) { return c.cause.fits > 0; })) {
+      result.failure = e;
+      break;
+    }
+  }
+  if (all.empty()) all = candidates_for(result.log, result.failure, known);
+
+  std::vector<candidate> chosen;
+  std::set<std::string> classes;
+  for (candidate& c : all) {
+    if (chosen.size() == at_most) break;
+    if (classes.insert(c.cause.what->cause_class()).second) chosen.push_back(std::move(c));
+  }
+  const failure_seen seen =
+      result.failure ? failure_seen{result.failure->status, result.failure->call} : failure_seen{};
+  for (candidate& c : chosen) {
+    choose_check(c, chosen, seen, known);
+    add_remedies(c.cause, seen, known);
+    add_arm(c.cause, seen, known);
+  }
+  for (candidate& c : chosen) {
+    result.from_records = result.from_records || c.cause.natural_trials > 0;
+    result.causes.push_back(std::move(c.cause));
+  }
+  result.process = state_after(result, seen, known);
+  return result;
+}
+
+}  // namespace cufault

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/explain/events.hpp"
+#include "reports/explain/evidence.hpp"
+#include "reports/explain/lexicon.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// Version of the rules by which causes are found and ranked, so that answers can be compared.
+inline constexpr int explain_rules = 1;
+
+/// How much the log itself says for a cause.
+enum class confidence {
+  possible,   ///< it can look like this
+  supported,  ///< it can, and the log has a circumstance that speaks for it
+  named,      ///< the log has words that leave hardly another cause
+};
+std::string to_string(confidence c);
+
+struct next_check {
+  std::string text;  ///< what to do
+  double seconds = 0;
+  std::string says;                 ///< what comes of it under this cause
+  std::vector<std::string> others;  ///< ids of the causes under which it comes out otherwise
+  std::size_t of_records = 0;       ///< trials that show what it says; 0: documents and reports
+};
+
+/// What was done against it, and on how many stacks that cleared it or did not.
+struct tried_remedy {
+  std::string words, arm;
+  std::size_t cleared = 0, failed = 0;
+};
+
+struct ranked_cause {
+  const known_cause* what = nullptr;
+  confidence sure = confidence::possible;
+  std::vector<log_event> words;  ///< that speak for it, the strongest first
+  int fits = 0;                  ///< as fit() says, of the failure in the log
+  int often = 0;           ///< frequency of the cause behind such a failure; 0: no document or report says
+  int points = 0;          ///< by which causes that the log does not name are ranked
+  bool shows_all = false;  ///< an arm of it shows all failures of the log, of which there are several
+  std::set<std::string> natural_arms, stacks;
+  std::uint64_t natural_trials = 0, injected_trials = 0;
+  std::size_t reports = 0;  ///< sources that the catalogue of field failures names: reports, not measurements
+  std::optional<next_check> next;
+  std::vector<tried_remedy> clears, does_not_clear;
+  std::string reproduce;  ///< "cufault run CASE/ARM"; empty where no arm shows it
+};
+
+struct process_state {
+  std::string state = "unknown";  ///< "lost", "usable", "ended" or "unknown"
+  std::uint64_t damaged = 0,
+                usable = 0;  ///< recorded trials of the first cause, by how its context was afterwards
+  std::string why{};
+};
+
+struct explanation {
+  std::optional<log_event> failure;  ///< the first one that can be causal
+  process_state process;
+  std::vector<ranked_cause> causes;  ///< at most three, of different classes; empty: no answer
+  bool from_records = false;         ///< whether records show any of them
+  log_findings log;
+};
+
+/// What `explain` looks things up in.
+struct knowledge {
+  const lexicon& words;
+  const evidence& records;
+  const std::vector<std::size_t>& reports;  ///< reports_of_causes()
+};
+
+/// Ranks what can have caused the first failure of a log. Causes that words of the log name come first, in their order. Of the others
+/// those come first that are often behind such a failure and for which circumstances in the log speak: a point for each circumstance, one
+/// to three for the frequency, one where an arm shows all failures of the log; then what fits best, what was seen before what was
+/// injected, and what more sources report.
+explanation explain(log_findings log, const knowledge& known, std::size_t at_most = 3);
+
+}  // namespace cufault

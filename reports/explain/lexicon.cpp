@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/explain/lexicon.hpp"
+
+#include "reports/explain/text_pattern.hpp"
+
+#include <fmt/format.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+
+std::span<const enum_name<event_role>> names_of(event_role) {
+  static constexpr std::array all{enum_name<event_role>{event_role::failure, "failure"},
+                                  enum_name<event_role>{event_role::cause, "cause"},
+                                  enum_name<event_role>{event_role::condition, "condition"},
+                                  enum_name<event_role>{event_role::noise, "noise"}};
+  return all;
+}
+
+std::span<const enum_name<frequency>> names_of(frequency) {
+  static constexpr std::array all{enum_name<frequency>{frequency::rare, "rare"},
+                                  enum_name<frequency>{frequency::occasional, "occasional"},
+                                  enum_name<frequency>{frequency::usual, "usual"}};
+  return all;
+}
+
+template <class Fields>
+void describe_fields(event_pattern& e, Fields& f) {
+  f.required("id", e.id);
+  f.required("role", e.role);
+  f.required("match", e.match);
+  f("status", e.status);
+  f("call", e.call);
+  f("fact", e.fact);
+  f("anywhere", e.anywhere);
+  f("last", e.last);
+}
+template <class Fields>
+void describe_fields(error_name& e, Fields& f) {
+  f.required("name", e.name);
+  f.required("code", e.code);
+  f("also", e.also);
+  f("texts", e.texts);
+  f("short_texts", e.short_texts);
+}
+template <class Fields>
+void describe_fields(failure_pattern& p, Fields& f) {
+  f.required("status", p.status);
+  f("call", p.call);
+  f("how", p.how, frequency::occasional);
+  f("when", p.when);
+}
+template <class Fields>
+void describe_fields(known_cause& c, Fields& f) {
+  f.required("id", c.id);
+  f.required("text", c.text);
+  f("arms", c.arms);
+  f("failures", c.failures);
+  f("looks", c.looks);
+  f("named_by", c.named_by);
+  f("supported_by", c.supported_by);
+  f("against", c.against);
+  f("driver_codes", c.driver_codes);
+  f("process", c.process);
+  f("said_to_clear", c.said_to_clear);
+}
+template <class Fields>
+void describe_fields(check_answer& a, Fields& f) {
+  f.required("causes", a.causes);
+  f.required("says", a.says);
+}
+template <class Fields>
+void describe_fields(known_check& c, Fields& f) {
+  f.required("id", c.id);
+  f.required("text", c.text);
+  f.required("seconds", c.seconds);
+  f("observes", c.observes);
+  f("answers", c.answers);
+  f("otherwise", c.otherwise);
+}
+template <class Fields>
+void describe_fields(gpu_model& g, Fields& f) {
+  f.required("match", g.match);
+  f.required("family", g.family);
+  f.required("capability", g.capability);
+}
+template <class Fields>
+void describe_fields(toolkit& t, Fields& f) {
+  f.required("version", t.version);
+  f.required("from", t.from);
+  f.required("to", t.to);
+  f.required("driver", t.driver);
+  f.required("own_driver", t.own_driver);
+}
+
+namespace {
+
+/// A file of one list, or of two.
+json_cursor top_of(const fs::path& file, std::initializer_list<std::string_view> keys) {
+  const json_cursor top{read_json(file)};
+  top.only(keys);
+  if (top.at("schema").integer() != 1) top.at("schema").fail("this version of cufault reads schema 1");
+  return top;
+}
+
+template <class T>
+std::vector<T> list_of(const json_cursor& top, std::string_view key) {
+  return read_json_value<std::vector<T>>(top.at(key));
+}
+
+bool any_fits(const std::string& pattern, const std::set<std::string>& ids) {
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](const std::string& id) { return fnmatch(pattern.c_str(), id.c_str(), 0) == 0; });
+}
+
+/// A word that is spelt wrong in a table would never be found out.
+void check_names(const lexicon& known, const fs::path& folder) {
+  const auto refuse = [&](const std::string& what) {
+    throw input_error(fmt::format("{}: {}", folder.string(), what));
+  };
+  std::set<std::string> events{
+      "log.gpu_newer_than_toolkit", "log.gpu_older_than_toolkit", "log.driver_older_than_toolkit",
+      "log.two_cuda_versions",      "log.memory_nearly_full",     "log.extents_over_32_bits",
+      "log.plain_program"};
+  for (const error_name& e : known.errors) events.insert("error." + e.name);
+  for (const gpu_model& g : known.gpus) events.insert("gpu." + g.family);
+  for (const char* xid : {"13", "31", "48", "61", "62", "63", "64", "74", "79", "92", "94", "95", "119"})
+    events.insert(fmt::format("error.Xid {}", xid));
+  for (const event_pattern& e : known.events)
+    if (!events.insert(e.id).second) refuse("the event " + e.id + " is there twice");
+  std::set<std::string> causes;
+  for (const known_cause& c : known.causes) {
+    if (!causes.insert(c.id).second) refuse("the cause " + c.id + " is there twice");
+    std::vector<const std::vector<std::string>*> lists{&c.named_by, &c.supported_by, &c.against};
+    for (const failure_pattern& look : c.looks) lists.push_back(&look.when);
+    for (const auto* list : lists)
+      for (const std::string& pattern : *list)
+        if (!any_fits(pattern, events)) refuse(c.id + " names the event " + pattern + ", which is not there");
+  }
+  static const std::set<std::string> observed{"", "last_error", "context", "error_before", "free_memory"};
+  for (const known_check& c : known.checks) {
+    if (!observed.contains(c.observes)) refuse("the check " + c.id + " observes " + c.observes);
+    for (const check_answer& a : c.answers)
+      for (const std::string& pattern : a.causes)
+        if (!any_fits(pattern, causes)) refuse(c.id + " names the cause " + pattern + ", which is not there");
+  }
+}
+
+}  // namespace
+
+std::string lexicon::canonical(std::string_view status) const {
+  for (const error_name& e : errors) {
+    if (e.name == status || std::find(e.also.begin(), e.also.end(), status) != e.also.end()) return e.name;
+    if (e.name.starts_with("CUBLAS_STATUS_") && e.name.substr(14) == status) return e.name;
+  }
+  return std::string(status);
+}
+
+const error_name* lexicon::by_code(std::string_view library, std::int64_t code) const {
+  for (const error_name& e : errors)
+    if (e.code == code && e.name.starts_with(library)) return &e;
+  return nullptr;
+}
+
+lexicon load_lexicon(const fs::path& folder) {
+  lexicon known;
+  std::vector<fs::path> tables;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder / "events", none))
+    if (entry.path().extension() == ".json") tables.push_back(entry.path());
+  if (tables.empty())
+    throw input_error(fmt::format("{}: there is no table of events", (folder / "events").string()));
+  std::sort(tables.begin(), tables.end());
+  for (const fs::path& file : tables) {
+    const json_cursor top = top_of(file, {"schema", "source", "events"});
+    for (event_pattern& e : list_of<event_pattern>(top, "events")) {
+      e.source = top.at("source").string();
+      known.events.push_back(std::move(e));
+    }
+  }
+  known.errors = list_of<error_name>(top_of(folder / "errors.json", {"schema", "errors"}), "errors");
+  known.causes = list_of<known_cause>(top_of(folder / "causes.json", {"schema", "causes"}), "causes");
+  known.checks = list_of<known_check>(top_of(folder / "checks.json", {"schema", "checks"}), "checks");
+  const json_cursor hardware = top_of(folder / "hardware.json", {"schema", "gpus", "toolkits"});
+  known.gpus = list_of<gpu_model>(hardware, "gpus");
+  known.toolkits = list_of<toolkit>(hardware, "toolkits");
+  check_names(known, folder);
+  return known;
+}
+
+}  // namespace cufault

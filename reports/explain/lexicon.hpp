@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/base/json_fields.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What `explain` knows beside records: how programs print failures, what causes there are and what each looks like, checks that tell
+/// causes apart. Data, in cases/explain; this reads it.
+namespace cufault {
+
+/// What an event is good for.
+enum class event_role {
+  failure,    ///< something failed: it has a status, and perhaps a call
+  cause,      ///< names a cause by itself
+  condition,  ///< a circumstance: a framework, a version, a word that speaks for a cause
+  noise,      ///< known and harmless: nothing else is looked for in its line
+};
+std::span<const enum_name<event_role>> names_of(event_role);
+
+/// events/SOURCE.json: {"schema": 1, "source": "PyTorch", "events": [...]}. Each of `match` is a text_pattern. Places named status, call,
+/// code, cublas_code and xid make up the failure; all others are facts of the log ("gpu", "driver", "cuda").
+struct event_pattern {
+  std::string id;  ///< "pytorch.cublas_call"
+  event_role role = event_role::condition;
+  std::vector<std::string> match;
+  std::string status{};  ///< where the text does not say it
+  std::string call{};    ///< likewise
+  std::string fact{};    ///< "framework=PyTorch": a fact that it stands for
+  bool anywhere =
+      false;  ///< of a cause: also after the failure that it explains, since another process or the GPU writes it
+  bool last =
+      false;  ///< what follows it in its line is an echo of source: circumstances are not looked for in it
+  std::string source{};  ///< of its table
+};
+
+/// errors.json: an error with all of its names.
+struct error_name {
+  std::string name;  ///< that of records: "cudaErrorIllegalAddress", "CUBLAS_STATUS_ALLOC_FAILED", "Xid 79"
+  std::vector<std::string> also{};  ///< "CUDA_ERROR_ILLEGAL_ADDRESS"
+  std::int64_t code = 0;
+  std::vector<std::string> texts{};  ///< what its library says of it; each found wherever it stands
+  std::vector<std::string>
+      short_texts{};  ///< likewise, but only after "CUDA error" or the like, since they are common words
+};
+
+/// How often a cause is behind a failure that looks so, by documents and reports: a judgement, no measurement.
+enum class frequency { rare = 1, occasional = 2, usual = 3 };
+std::span<const enum_name<frequency>> names_of(frequency);
+
+/// What a failure looks like. Patterns of fnmatch(3).
+struct failure_pattern {
+  std::vector<std::string> status;
+  std::vector<std::string> call{};  ///< any where it is empty
+  frequency how = frequency::occasional;
+  std::vector<std::string> when{};  ///< events, of which the log must have one; empty: always
+  friend bool operator==(const failure_pattern&, const failure_pattern&) = default;
+};
+
+/// causes.json. Lists of events are patterns of their ids.
+struct known_cause {
+  std::string id;    ///< "memory_exhausted.device_full": its class, and which of these
+  std::string text;  ///< one line
+  std::vector<std::string>
+      arms{};  ///< CASE/ARM that show it, patterns; of an arm the cause with the longest pattern
+  std::vector<std::string> failures{};  ///< of the catalogue of field failures
+  std::vector<failure_pattern>
+      looks{};  ///< what it looks like by documents and reports, beside what records show
+  std::vector<std::string> named_by{};      ///< events that leave hardly another cause
+  std::vector<std::string> supported_by{};  ///< events that speak for it
+  std::vector<std::string> against{};       ///< events that speak against it
+  std::vector<std::string>
+      driver_codes{};  ///< with which a driver call fails that this cause makes fail: evidence by injection
+  std::string process{};                     ///< "usable" or "lost" afterwards, where no record says
+  std::vector<std::string> said_to_clear{};  ///< by documents and reports, where no record says
+  [[nodiscard]] std::string cause_class() const { return id.substr(0, id.find('.')); }
+};
+
+struct check_answer {
+  std::vector<std::string> causes;  ///< patterns of ids
+  std::string says;                 ///< "an error"
+};
+
+/// checks.json: something to look at, which comes out one way under one cause and another way under another.
+struct known_check {
+  std::string id;
+  std::string text;     ///< what to do; {call} is the call that failed
+  double seconds = 60;  ///< of a person's and the machine's time, a rough figure
+  std::string
+      observes{};  ///< what a record holds of it: "last_error", "context", "error_before", "free_memory"; empty: only answers
+  std::vector<check_answer> answers{};
+  std::string otherwise{};  ///< what it says under all other causes
+};
+
+/// hardware.json: which toolkit has code for which GPU, and which driver it needs.
+struct gpu_model {
+  std::vector<std::string> match;  ///< text_patterns of its name
+  std::string family{};            ///< "hopper": its event is gpu.hopper
+  std::int64_t capability = 0;     ///< 90: 9.0
+};
+struct toolkit {
+  std::string version;            ///< "12.8": from here on, up to the next one
+  std::int64_t from = 0, to = 0;  ///< compute capabilities that it compiles for
+  std::int64_t driver = 0;        ///< branch of the oldest driver, within its major version
+  std::int64_t own_driver = 0;    ///< branch that came with it: what its PTX needs
+};
+
+struct lexicon {
+  std::vector<event_pattern> events;
+  std::vector<error_name> errors;
+  std::vector<known_cause> causes;
+  std::vector<known_check> checks;
+  std::vector<gpu_model> gpus;
+  std::vector<toolkit> toolkits;
+
+  /// The name that records use for an error, or the text itself: CUDA_ERROR_OUT_OF_MEMORY, OUT_OF_MEMORY.
+  [[nodiscard]] std::string canonical(std::string_view status) const;
+  /// nullptr where there is none; `library`: how its name begins.
+  [[nodiscard]] const error_name* by_code(std::string_view library, std::int64_t code) const;
+};
+
+/// Reads the folder. Throws input_error, also where the tables contradict each other: an id twice, an event that is named and is not there.
+lexicon load_lexicon(const std::filesystem::path& folder);
+
+}  // namespace cufault

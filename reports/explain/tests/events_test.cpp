@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What is found in what programs print. By the tables of cases/explain: they are what is tested.
+#include "reports/explain/events.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace cufault {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::IsEmpty;
+using testing::Not;
+
+const lexicon& known() {
+  static const lexicon all = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
+  return all;
+}
+
+log_findings findings(std::string_view text) {
+  static event_finder finder(known());
+  finder.add(text);
+  return finder.finish();
+}
+
+/// "cublasCreate CUBLAS_STATUS_ALLOC_FAILED", of each failure.
+std::vector<std::string> failures(std::string_view text) {
+  std::vector<std::string> all;
+  for (const log_event& e : findings(text).events)
+    if (e.role == event_role::failure) all.push_back(e.call + " " + e.status);
+  return all;
+}
+
+std::vector<std::string> ids(std::string_view text) {
+  std::vector<std::string> all;
+  for (const log_event& e : findings(text).events) all.push_back(e.id);
+  return all;
+}
+
+TEST(event_finder, finds_status_and_call_in_what_frameworks_print) {
+  EXPECT_THAT(
+      failures("RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+      ElementsAre("cublasCreate CUBLAS_STATUS_ALLOC_FAILED"));
+  EXPECT_THAT(failures("cuBLAS error 13 at ggml-cuda.cu:1: the function failed to launch on the GPU"),
+              ElementsAre(" CUBLAS_STATUS_EXECUTION_FAILED"));
+  EXPECT_THAT(
+      failures("E0000 cuda_blas.cc:1] failed to create cublas handle: the resource allocation failed"),
+      Contains("cublasCreate CUBLAS_STATUS_ALLOC_FAILED"));
+  EXPECT_THAT(failures("CUDARuntimeError: cudaErrorIllegalAddress: an illegal memory access was encountered"),
+              ElementsAre(" cudaErrorIllegalAddress"));
+  EXPECT_THAT(failures("CUBLASError: a message (code 14, CUBLAS_STATUS_INTERNAL_ERROR)"),
+              ElementsAre(" CUBLAS_STATUS_INTERNAL_ERROR"));
+  EXPECT_THAT(failures("CUBLAS failure 7: CUBLAS_STATUS_INVALID_VALUE ; GPU=0 ; expr=cublasGemmEx(a, b)"),
+              ElementsAre("cublasGemmEx CUBLAS_STATUS_INVALID_VALUE"));
+  EXPECT_THAT(failures("NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus."),
+              ElementsAre(" Xid 79"));
+}
+
+TEST(event_finder, takes_the_short_name_of_a_status_that_a_person_types) {
+  EXPECT_THAT(failures("cublasCreate INTERNAL_ERROR"),
+              ElementsAre("cublasCreate CUBLAS_STATUS_INTERNAL_ERROR"));
+  EXPECT_THAT(failures("cublasCreate_v2 returned CUDA_ERROR_OUT_OF_MEMORY"),
+              ElementsAre("cublasCreate cudaErrorMemoryAllocation"));
+}
+
+TEST(event_finder, takes_the_call_from_a_line_nearby) {
+  EXPECT_THAT(failures("CUDA error: out of memory\n  in function f\n  cudaMalloc(&p, n)\n"),
+              ElementsAre("cudaMalloc cudaErrorMemoryAllocation"));
+  EXPECT_THAT(failures("cublasSgemm_v2(handle)\nstatus CUBLAS_STATUS_NOT_SUPPORTED\n"),
+              ElementsAre("cublasSgemm CUBLAS_STATUS_NOT_SUPPORTED"));
+  EXPECT_THAT(failures("cublasSgemm(handle)\n\n\n\n\nCUBLAS_STATUS_NOT_SUPPORTED\n"),
+              ElementsAre(" CUBLAS_STATUS_NOT_SUPPORTED"));
+}
+
+TEST(event_finder, takes_no_success_and_no_comparison_for_a_failure) {
+  EXPECT_THAT(failures("cublasCreate: CUBLAS_STATUS_SUCCESS, cudaSuccess, CUDA_SUCCESS"), IsEmpty());
+  EXPECT_THAT(failures("Check failed: e == cudaErrorCudartUnloading || cudaErrorNoDevice != e"), IsEmpty());
+  EXPECT_THAT(failures("CUDA error 0 at a.cu:1"), IsEmpty());
+}
+
+TEST(event_finder, keeps_the_first_of_equal_events_and_counts_them) {
+  const auto found = findings("\n\nout of memory\nfine\nout of memory\n");
+  ASSERT_EQ(found.events.size(), 2U);  // the other one: that no framework is named
+  EXPECT_EQ(found.events[0].line, 3U);
+  EXPECT_EQ(found.events[0].times, 2U);
+  EXPECT_EQ(found.lines, 5U);
+}
+
+TEST(event_finder, leaves_out_lines_that_are_known_to_be_harmless) {
+  EXPECT_THAT(failures("Unable to register cuBLAS factory: Attempting to register factory for plugin cuBLAS "
+                       "when one has already "
+                       "been registered, CUBLAS_STATUS_INTERNAL_ERROR"),
+              IsEmpty());
+  EXPECT_THAT(failures("Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."), IsEmpty());
+}
+
+TEST(event_finder, takes_no_circumstance_from_the_source_that_a_message_repeats) {
+  EXPECT_THAT(ids("CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx( handle, m, lda, ldb, "
+                  "workspace)`"),
+              Not(Contains("sizes.strides")));
+  EXPECT_THAT(ids("lda and ldb"), Contains("sizes.strides"));
+}
+
+TEST(event_finder, concludes_from_versions_that_stand_apart) {
+  EXPECT_THAT(ids("torch 2.1.2+cu121\nNVIDIA GeForce RTX 5090\n"), Contains("log.gpu_newer_than_toolkit"));
+  EXPECT_THAT(ids("torch 2.7.0+cu128\nNVIDIA GeForce RTX 5090\n"),
+              Not(Contains("log.gpu_newer_than_toolkit")));
+  EXPECT_THAT(ids("CUDA 13.0\nTesla V100\n"), Contains("log.gpu_older_than_toolkit"));
+  EXPECT_THAT(ids("CUDA 13.0\nDriver Version: 535.104.05\n"), Contains("log.driver_older_than_toolkit"));
+  EXPECT_THAT(ids("CUDA 12.4\nDriver Version: 535.104.05\n"), Not(Contains("log.driver_older_than_toolkit")));
+  EXPECT_THAT(ids("torch 2.1.2+cu121\nnvidia/cuda:12.9.1\n"), Contains("log.two_cuda_versions"));
+  EXPECT_THAT(ids("torch 2.1.2+cu121\nCUDA 12.1.105\n"), Not(Contains("log.two_cuda_versions")));
+  EXPECT_THAT(ids("23900MiB / 24576MiB"), Contains("log.memory_nearly_full"));
+  EXPECT_THAT(ids("900MiB / 24576MiB"), Not(Contains("log.memory_nearly_full")));
+  EXPECT_THAT(ids("cublasLtMatmul"), Contains("log.plain_program"));
+  EXPECT_THAT(ids("import torch"), Not(Contains("log.plain_program")));
+}
+
+TEST(event_finder, reads_colour_codes_half_utf_8_and_other_languages) {
+  EXPECT_THAT(failures("\x1b[31mCUBLAS_STATUS_\x1b[0mALLOC_FAILED"),
+              ElementsAre(" CUBLAS_STATUS_ALLOC_FAILED"));
+  EXPECT_THAT(failures("\xc3 Fehler \xff: out of memory \xe2\x82"),
+              ElementsAre(" cudaErrorMemoryAllocation"));
+  EXPECT_THAT(failures("\xe9\x94\x99\xe8\xaf\xaf: CUBLAS_STATUS_NOT_INITIALIZED"),
+              ElementsAre(" CUBLAS_STATUS_NOT_INITIALIZED"));
+}
+
+TEST(event_finder, does_not_depend_on_how_the_log_comes) {
+  const std::string text =
+      "torch 2.1.2+cu121\nCUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\nXid "
+      "79\n";
+  const log_findings whole = findings(text);
+  for (const std::size_t at_once : {1U, 5U, 64U}) {
+    event_finder finder(known());
+    for (std::size_t at = 0; at < text.size(); at += at_once)
+      finder.add(std::string_view(text).substr(at, at_once));
+    const log_findings parts = finder.finish();
+    ASSERT_EQ(parts.events.size(), whole.events.size());
+    for (std::size_t i = 0; i < whole.events.size(); ++i) {
+      EXPECT_EQ(parts.events[i].id, whole.events[i].id);
+      EXPECT_EQ(parts.events[i].line, whole.events[i].line);
+    }
+    EXPECT_EQ(parts.facts, whole.facts);
+  }
+}
+
+TEST(event_finder, keeps_a_bounded_number_of_events) {
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "cublasCreate: CUBLAS_STATUS_X" + std::to_string(i) + "\n";
+  text += "GPU ";
+  for (int i = 0; i < 100; ++i) text += "CUDA 1" + std::to_string(i) + ".1\n";
+  const auto found = findings(text);
+  EXPECT_LE(found.events.size(), 410U);
+  EXPECT_GT(found.dropped, 2000U);
+  EXPECT_LE(found.facts.at("cuda").size(), 8U);
+}
+
+}  // namespace
+}  // namespace cufault

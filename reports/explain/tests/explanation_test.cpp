@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/explain/explanation.hpp"
+
+#include "reports/explain/tests/examples.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const lexicon& known() {
+  static const lexicon all = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
+  return all;
+}
+
+struct knowing {
+  explicit knowing(const std::vector<record>& records)
+      : seen(evidence_in(records, known())),
+        reports(reports_of_causes(load_failures(CUFAULT_FAILURES_FILE), known())) {}
+  [[nodiscard]] explanation of(std::string_view text) const {
+    event_finder finder(known());
+    finder.add(text);
+    return explain(finder.finish(), {known(), seen, reports});
+  }
+  evidence seen;
+  std::vector<std::size_t> reports;
+};
+
+std::vector<std::string> classes(const explanation& e) {
+  std::vector<std::string> all;
+  for (const ranked_cause& c : e.causes) all.push_back(c.what->cause_class());
+  return all;
+}
+
+const std::vector<record>& records() {
+  static const std::vector<record> all{example_stack("13.1.0"), example_stack("12.0.1")};
+  return all;
+}
+
+TEST(explain, takes_the_first_event_that_can_be_causal) {
+  const knowing all(records());
+  const auto e = all.of(
+      "a.cu:1: f: block: [0,0,0], thread: [1,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\n"
+      "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n");
+  ASSERT_FALSE(e.causes.empty());
+  EXPECT_EQ(e.causes[0].what->id, "index_out_of_range.assertion");
+  EXPECT_EQ(e.causes[0].sure, confidence::named);
+  EXPECT_EQ(e.causes[0].words.at(0).line, 1U);
+}
+
+TEST(explain, takes_a_line_of_the_kernel_log_wherever_it_stands) {
+  const auto e = knowing({}).of("cublasSgemm: CUBLAS_STATUS_EXECUTION_FAILED\n" + std::string(100, '\n') +
+                                "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n");
+  ASSERT_FALSE(e.causes.empty());
+  EXPECT_EQ(e.causes[0].what->cause_class(), "hardware");
+}
+
+TEST(explain, gives_at_most_three_causes_of_different_classes) {
+  const auto e = knowing(records()).of("cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED");
+  EXPECT_THAT(e.causes, SizeIs(3));
+  auto names = classes(e);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::unique(names.begin(), names.end()), names.end());
+}
+
+TEST(explain, says_what_records_show_and_counts_it) {
+  const auto e = knowing(records()).of("cublasCreate: CUBLAS_STATUS_ALLOC_FAILED");
+  ASSERT_FALSE(e.causes.empty());
+  const ranked_cause& c = e.causes[0];
+  EXPECT_EQ(c.what->id, "memory_exhausted.device");
+  EXPECT_EQ(c.natural_trials, 2U);  // one on each stack
+  EXPECT_THAT(c.natural_arms, ElementsAre("memory.create_under_pressure/held_here_lazy"));
+  EXPECT_THAT(c.stacks, SizeIs(2));
+  EXPECT_EQ(c.injected_trials, 2U);
+  EXPECT_TRUE(e.from_records);
+  EXPECT_EQ(c.reproduce, "cufault run memory.create_under_pressure/held_here_lazy");
+  ASSERT_THAT(c.clears, SizeIs(1));
+  EXPECT_EQ(c.clears[0].words, "free the memory");
+  EXPECT_EQ(c.clears[0].cleared, 2U);
+  ASSERT_THAT(c.does_not_clear, SizeIs(1));
+  EXPECT_EQ(c.does_not_clear[0].words, "clear the last error");
+  EXPECT_EQ(e.process.state, "usable");
+  EXPECT_EQ(e.process.usable, 2U);
+}
+
+TEST(explain, says_that_the_process_is_lost_where_records_show_it) {
+  const auto e = knowing(records()).of("cudaDeviceSynchronize: device-side assert triggered");
+  EXPECT_EQ(e.process.state, "lost");
+  EXPECT_EQ(e.process.damaged, 2U);
+}
+
+TEST(explain, ranks_by_reports_where_records_know_nothing_and_says_so) {
+  const auto e = knowing({}).of("cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED");
+  EXPECT_FALSE(e.from_records);
+  EXPECT_FALSE(e.causes.empty());
+  for (const ranked_cause& c : e.causes) {
+    EXPECT_EQ(c.natural_trials, 0U);
+    EXPECT_EQ(c.reproduce, "");
+  }
+}
+
+TEST(explain, counts_injected_failures_apart_from_natural_ones) {
+  auto injected = records();
+  for (record& r : injected)
+    for (case_result& c : r.cases)
+      std::erase_if(
+          c.arms, [](const arm_result& a) { return a.kind == arm_kind::fault && a.counterpart_of.empty(); });
+  const auto e = knowing(injected).of("cublasCreate: CUBLAS_STATUS_ALLOC_FAILED");
+  ASSERT_FALSE(e.causes.empty());
+  EXPECT_EQ(e.causes[0].natural_trials, 0U);
+  EXPECT_EQ(e.causes[0].injected_trials, 2U);
+  EXPECT_FALSE(e.from_records);
+}
+
+TEST(explain, has_no_answer_for_what_it_does_not_know) {
+  for (const char* text : {"", "hello, world", "\xff\xff\0\1\2", "Error: file not found: a.json"})
+    EXPECT_THAT(knowing(records()).of(text).causes, IsEmpty()) << text;
+}
+
+TEST(explain, names_the_check_that_costs_least_for_what_it_tells) {
+  const auto e = knowing(records()).of("cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED");
+  for (const ranked_cause& c : e.causes) {
+    ASSERT_TRUE(c.next) << c.what->id;
+    EXPECT_FALSE(c.next->others.empty());
+    EXPECT_EQ(c.next->text.find("{call}"), std::string::npos);
+    for (const std::string& other : c.next->others) EXPECT_NE(other, c.what->id);
+  }
+}
+
+/// All that is said, in a form that can be compared.
+std::string said(const explanation& e) {
+  std::string all = e.process.state + e.process.why;
+  for (const ranked_cause& c : e.causes) {
+    all += "\n" + c.what->id + " " + to_string(c.sure) + " " + std::to_string(c.natural_trials) + " " +
+           std::to_string(c.injected_trials) + " " + c.reproduce +
+           (c.next ? c.next->text + c.next->says : "");
+    for (const tried_remedy& t : c.clears) all += t.words + std::to_string(t.cleared);
+  }
+  return all;
+}
+
+TEST(explain, does_not_depend_on_the_order_of_records) {
+  auto shuffled = records();
+  std::mt19937 random(1);
+  for (int i = 0; i < 10; ++i) {
+    std::shuffle(shuffled.begin(), shuffled.end(), random);
+    for (record& r : shuffled) {
+      std::shuffle(r.cases.begin(), r.cases.end(), random);
+      for (case_result& c : r.cases) std::shuffle(c.arms.begin(), c.arms.end(), random);
+    }
+    for (const char* text : {"cublasCreate: CUBLAS_STATUS_ALLOC_FAILED",
+                             "cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED", "cudaErrorAssert"})
+      EXPECT_EQ(said(knowing(shuffled).of(text)), said(knowing(records()).of(text))) << text;
+  }
+}
+
+TEST(explain, ranks_the_same_by_a_subset_of_stacks) {
+  for (const char* text : {"cublasCreate: CUBLAS_STATUS_ALLOC_FAILED", "cudaErrorAssert"})
+    EXPECT_EQ(classes(knowing({records()[0]}).of(text)), classes(knowing(records()).of(text))) << text;
+}
+
+TEST(fit, tells_a_call_its_family_and_another_call_apart) {
+  const failure_seen create{"S", "cublasCreate"};
+  EXPECT_EQ(fit(create, "S", "cublasCreate"), 3);
+  EXPECT_EQ(fit(create, "S", "cublasLtCreate"), 3);
+  EXPECT_EQ(fit(create, "S", "cublasSgemm"), 1);
+  EXPECT_EQ(fit(create, "T", "cublasCreate"), 0);
+  EXPECT_EQ(fit({"S", ""}, "S", "cublasCreate"), 2);
+  EXPECT_EQ(fit({"S", "cublasSgemm_64"}, "S", "cublasSgemm"), 3);
+  EXPECT_EQ(fit(create, failure_pattern{.status = {"S"}}), 2);
+  EXPECT_EQ(fit(create, failure_pattern{.status = {"S"}, .call = {"cublas*Create"}}), 3);
+  EXPECT_EQ(fit(create, failure_pattern{.status = {"S"}, .call = {"cublasSgemm"}}), 0);
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The tables of cases/explain are complete and agree with the records, the catalogue and each other.
+#include "reports/explain/lexicon.hpp"
+
+#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
+#include "reports/explain/evidence.hpp"
+#include "reports/explain/explanation.hpp"
+#include "reports/judge/judge.hpp"
+#include "reports/model/expectation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(tables, give_each_fault_arm_of_the_records_a_cause) {
+  const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
+  std::vector<record> records;
+  for (const auto& path : records_in({CUFAULT_RECORDED})) {
+    records.push_back(load_record(path));
+    for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
+  }
+  ASSERT_FALSE(records.empty());
+  const evidence all = evidence_in(records, known);
+  EXPECT_THAT(all.unassigned, IsEmpty());
+  EXPECT_GT(all.failures.size(), 100U);
+  EXPECT_GT(all.remedies.size(), 50U);
+}
+
+TEST(tables, name_failures_that_are_in_the_catalogue) {
+  std::set<std::string> catalogue;
+  for (const field_failure& f : load_failures(CUFAULT_FAILURES_FILE)) catalogue.insert(f.id);
+  std::set<std::string> used;
+  for (const known_cause& c : load_lexicon(CUFAULT_EXPLAIN_FOLDER).causes)
+    for (const std::string& id : c.failures) {
+      EXPECT_TRUE(catalogue.contains(id)) << c.id << " " << id;
+      used.insert(id);
+    }
+  EXPECT_GT(used.size(), 60U);
+}
+
+TEST(tables, cover_the_classes_of_the_public_reports) {
+  std::set<std::string> classes;
+  for (const known_cause& c : load_lexicon(CUFAULT_EXPLAIN_FOLDER).causes) classes.insert(c.cause_class());
+  for (const json_cursor& r : json_cursor{read_json(CUFAULT_PUBLIC_REPORTS)}.at("reports").items())
+    EXPECT_TRUE(classes.contains(r.at("cause_class").string())) << r.at("id").string();
+}
+
+TEST(tables, hold_no_address_and_no_name_of_a_report) {
+  std::vector<std::string> names;
+  for (const json_cursor& r : json_cursor{read_json(CUFAULT_PUBLIC_REPORTS)}.at("reports").items())
+    names.push_back(r.at("id").string());
+  for (const auto& entry : fs::recursive_directory_iterator(CUFAULT_EXPLAIN_FOLDER)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string text = read_text(entry.path());
+    EXPECT_EQ(text.find("://"), std::string::npos) << entry.path();
+    for (const std::string& name : names)
+      EXPECT_EQ(text.find(name), std::string::npos) << entry.path() << name;
+  }
+}
+
+TEST(tables, name_errors_by_every_name_and_number) {
+  const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
+  EXPECT_EQ(known.canonical("CUDA_ERROR_OUT_OF_MEMORY"), "cudaErrorMemoryAllocation");
+  EXPECT_EQ(known.canonical("ALLOC_FAILED"), "CUBLAS_STATUS_ALLOC_FAILED");
+  EXPECT_EQ(known.canonical("something else"), "something else");
+  ASSERT_NE(known.by_code("cudaError", 700), nullptr);
+  EXPECT_EQ(known.by_code("cudaError", 700)->name, "cudaErrorIllegalAddress");
+  EXPECT_EQ(known.by_code("CUBLAS_STATUS_", 14)->name, "CUBLAS_STATUS_INTERNAL_ERROR");
+  EXPECT_EQ(known.by_code("cudaError", 123456), nullptr);
+}
+
+/// The tables, with one text replaced in one file.
+class changed_tables : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(folder_);
+    fs::copy(CUFAULT_EXPLAIN_FOLDER, folder_,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string refused(const std::string& file, const std::string& from, const std::string& to) {
+    std::string text = read_text(folder_ / file);
+    const auto at = text.find(from);
+    if (at == std::string::npos) return from + " is not in it";
+    write_whole(folder_ / file, text.replace(at, from.size(), to));
+    try {
+      static_cast<void>(load_lexicon(folder_));
+    } catch (const input_error& e) {
+      return e.what();
+    }
+    return "nothing";
+  }
+  fs::path folder_ = fs::path(testing::TempDir()) / ("tables." + std::to_string(getpid()));
+};
+
+TEST_F(changed_tables, are_refused_where_a_word_is_wrong) {
+  EXPECT_THAT(refused("causes.json", "\"schema\": 1", "\"schema\": 2"), HasSubstr("causes.json:2"));
+}
+TEST_F(changed_tables, are_refused_where_an_event_is_not_there) {
+  EXPECT_THAT(refused("causes.json", "\"cuda.assertion\"", "\"cuda.asertion\""), HasSubstr("cuda.asertion"));
+}
+TEST_F(changed_tables, are_refused_where_a_cause_is_not_there) {
+  EXPECT_THAT(refused("checks.json", "\"index_out_of_range.*\"", "\"index_out_of_rnge.*\""),
+              HasSubstr("index_out_of_rnge"));
+}
+TEST_F(changed_tables, are_refused_where_an_event_is_there_twice) {
+  EXPECT_THAT(refused("events/cublas.json", "\"cublas.bare_alloc\"", "\"cublas.bare\""),
+              HasSubstr("cublas.bare is there twice"));
+}
+TEST_F(changed_tables, are_refused_where_a_key_is_unknown) {
+  EXPECT_THAT(refused("events/cublas.json", "\"role\"", "\"rule\""), HasSubstr("cublas.json"));
+}
+TEST_F(changed_tables, are_read_where_nothing_is_wrong) {
+  EXPECT_EQ(refused("causes.json", "\"schema\": 1", "\"schema\": 1"), "nothing");
+}
+
+TEST(tables, are_missed_by_name) {
+  EXPECT_THROW(static_cast<void>(load_lexicon("/nonexistent")), input_error);
+}
+
+}  // namespace
+}  // namespace cufault

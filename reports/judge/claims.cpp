@@ -1,0 +1,282 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/judge/claims.hpp"
+
+#include "reports/base/json_fields.hpp"
+#include "reports/judge/judge.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+constexpr int claims_schema = 2;
+
+constexpr std::array claim_kinds{enum_name<claim_kind>{claim_kind::failure, "failure"},
+                                 enum_name<claim_kind>{claim_kind::remedy, "remedy"},
+                                 enum_name<claim_kind>{claim_kind::dead_end, "dead_end"},
+                                 enum_name<claim_kind>{claim_kind::statement, "statement"}};
+
+using word = std::pair<std::string, std::string>;  // what an arm says, and why
+
+claim claim_from(const json_cursor& at, const std::string& document) {
+  at.only({"id", "kind", "text", "status", "call", "untestable", "awaits", "rules"});
+  claim c;
+  c.id = at.at("id").string();
+  if (!c.id.starts_with(document + "-")) at.at("id").fail(fmt::format("not in document {}", document));
+  c.kind = read_json_value<claim_kind>(at.at("kind"));
+  c.text = at.at("text").string();
+  for (const auto& [key, member] : {std::pair{"status", &c.status}, std::pair{"call", &c.call},
+                                    std::pair{"untestable", &c.untestable}, std::pair{"awaits", &c.awaits}}) {
+    if (!at.has(key)) continue;
+    *member = at.at(key).string();
+    if (member->empty()) at.at(key).fail("must not be empty; leave it out");
+    if (c.kind != claim_kind::failure && (member == &c.status || member == &c.call))
+      at.at(key).fail("belongs to claims of kind failure");
+  }
+  if (!c.untestable.empty() && !c.awaits.empty()) at.at("awaits").fail("an untestable claim awaits nothing");
+  if (at.has("rules")) {
+    if (!c.untestable.empty()) at.at("rules").fail("nothing judges an untestable claim");
+    for (const auto& rule : at.at("rules").items()) c.rules.push_back(claim_rule_from(rule));
+  }
+  return c;
+}
+
+bool fails(const step& s) {
+  return !s.ok;
+}
+
+/// Headers rename some functions: cublasCreate is cublasCreate_v2.
+std::string_view without_version(std::string_view call) {
+  if (call.ends_with("_v2")) call.remove_suffix(3);
+  return call;
+}
+
+/// Does it fail as the document says? Where the document names a call, the first failure of that call counts, whatever
+/// failed before it; else the first failure of all.
+bool as_documented(const claim& what, const signature& s) {
+  for (const auto* part : {&s.fault, &s.after})
+    for (const auto& step : *part) {
+      if (!fails(step) || (!what.call.empty() && step.name.api != without_version(what.call))) continue;
+      return what.status.empty() || step.status == what.status;
+    }
+  return what.status.empty() && what.call.empty();
+}
+
+bool fault_part_failed(const signature& s) {
+  return std::any_of(s.fault.begin(), s.fault.end(), fails);
+}
+
+/// What the trials of an arm say by the claim's rules.
+struct arm_statements {
+  std::vector<claim_statement> all;
+  bool cut_off = false;  ///< a trial crashed or hung before it could make one
+};
+
+arm_statements statements_of(const claim& what, const case_result& c, const arm_result& arm) {
+  arm_statements said;
+  for (const observation& o : arm.trials) {
+    const std::size_t before = said.all.size();
+    for (const claim_rule& rule : what.rules) {
+      if (!is_about(rule, c.name, arm.name)) continue;
+      const auto more = statements_of(rule, o);
+      said.all.insert(said.all.end(), more.begin(), more.end());
+    }
+    const bool lost = o.ended == outcome::crashed || o.ended == outcome::timed_out;
+    said.cut_off = said.cut_off || (lost && said.all.size() == before);
+  }
+  return said;
+}
+
+word by_statements(const std::vector<claim_statement>& all) {
+  const auto holding =
+      std::count_if(all.begin(), all.end(), [](const claim_statement& s) { return s.holds; });
+  std::vector<std::string> reasons;
+  for (const claim_statement& s : all)
+    if (std::find(reasons.begin(), reasons.end(), s.why) == reasons.end()) reasons.push_back(s.why);
+  const auto* says = holding == std::ssize(all) ? "confirmed" : holding == 0 ? "refuted" : "partly";
+  constexpr std::size_t enough = 3;  // a level range says much the same on every level
+  const auto more =
+      reasons.size() > enough ? fmt::format("; and {} more", reasons.size() - enough) : std::string{};
+  reasons.resize(std::min(reasons.size(), enough));
+  return word{says, fmt::format("{}{}", fmt::join(reasons, "; "), more)};
+}
+
+word by_failure(const claim& what, const std::vector<plateau>& plateaus) {
+  int failing = 0;
+  int documented = 0;
+  for (const auto& p : plateaus) {
+    const signature& s = p.seen;
+    if (!failed(s)) continue;
+    ++failing;
+    documented += as_documented(what, s) ? 1 : 0;
+  }
+  const auto* says = failing == 0            ? "refuted"
+                     : documented == failing ? "confirmed"
+                     : documented == 0       ? "other status"
+                                             : "partly";
+  return {says, describe(plateaus)};
+}
+
+/// Was there anything to clear, on every level? A remedy in place from the start answers a fault arm of its case.
+bool provoked(const case_result& c, const arm_result& arm, const std::vector<plateau>& plateaus) {
+  if (arm.against.empty())
+    return std::all_of(plateaus.begin(), plateaus.end(),
+                       [](const plateau& p) { return fault_part_failed(p.seen); });
+  return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& other) {
+    if (other.name != arm.against || !observed(other)) return false;
+    const auto faults = arm_plateaus(other);
+    return std::any_of(faults.begin(), faults.end(), [](const plateau& p) { return failed(p.seen); });
+  });
+}
+
+bool is_sweep(const arm_result& arm) {
+  return std::any_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
+    return std::any_of(o.calls.begin(), o.calls.end(),
+                       [](const call_record& c) { return c.swept.has_value(); });
+  });
+}
+
+std::optional<word> says_of(const claim& what, const case_result& c, const arm_result& arm) {
+  if (!observed(arm) || arm.judged == verdict::not_provoked) return std::nullopt;
+  const bool named = std::find(arm.claims.begin(), arm.claims.end(), what.id) != arm.claims.end();
+  const bool ruled = std::any_of(what.rules.begin(), what.rules.end(),
+                                 [&](const claim_rule& r) { return is_about(r, c.name, arm.name); });
+  if (!named && !ruled) return std::nullopt;
+  const auto said = statements_of(what, c, arm);
+  if (said.cut_off && (!said.all.empty() || what.kind == claim_kind::statement))
+    return word{"cut off", describe(arm_plateaus(arm))};
+  if (!said.all.empty()) return by_statements(said.all);
+  if (!named || is_sweep(arm)) return std::nullopt;
+  const auto plateaus = arm_plateaus(arm);
+  if (what.kind == claim_kind::failure && arm.kind == arm_kind::fault) return by_failure(what, plateaus);
+  const bool treated = arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
+  if ((what.kind != claim_kind::remedy && what.kind != claim_kind::dead_end) || !treated ||
+      !provoked(c, arm, plateaus))
+    return std::nullopt;
+  const auto failing =
+      std::count_if(plateaus.begin(), plateaus.end(), [](const plateau& p) { return failed(p.seen); });
+  if (failing != 0 && failing != std::ssize(plateaus)) return word{"partly", describe(plateaus)};
+  return word{(failing == 0) == (what.kind == claim_kind::remedy) ? "confirmed" : "refuted",
+              describe(plateaus)};
+}
+
+std::string verdict_of(const claim& what, const std::vector<claim_evidence>& evidence) {
+  if (!what.untestable.empty()) return "untestable";
+  if (!what.awaits.empty()) return "awaits " + what.awaits;
+  std::set<std::string_view> said;
+  for (const claim_evidence& e : evidence) said.insert(e.says);
+  if (said.empty() || said == std::set<std::string_view>{"cut off"}) return "not measured yet";
+  // Where it never fails as documented, and fails otherwise somewhere, that is what there is to say.
+  if (said == std::set<std::string_view>{"other status", "refuted"}) return "other status";
+  return said.size() == 1 ? std::string{*said.begin()} : "partly";
+}
+
+/// Such a case shares its GPU with other processes, whatever it measures.
+bool controls_and_twins_only(const case_result& c) {
+  return std::all_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+    return arm.kind == arm_kind::control || !arm.counterpart_of.empty();
+  });
+}
+
+}  // namespace
+
+std::span<const enum_name<claim_kind>> names_of(claim_kind) {
+  return claim_kinds;
+}
+
+std::string to_string(claim_kind k) {
+  return name_of(k);
+}
+
+std::vector<claim> claims_from(const json_cursor& top) {
+  if (const auto schema = top.at("schema").integer(); schema != claims_schema)
+    top.at("schema").fail(fmt::format("schema {}, but this build reads {} only", schema, claims_schema));
+  top.only({"schema", "documents"});
+  std::vector<claim> claims;
+  for (const auto& document : top.at("documents").items()) {
+    document.only({"id", "title", "source", "claims"});
+    const auto id = document.at("id").string();
+    if (id.empty()) document.at("id").fail("must not be empty");
+    static_cast<void>(document.at("title").string());
+    const auto source = document.has("source") ? document.at("source").string() : std::string{};
+    for (const auto& at : document.at("claims").items()) {
+      auto c = claim_from(at, id);
+      if (std::any_of(claims.begin(), claims.end(), [&](const claim& other) { return other.id == c.id; }))
+        at.at("id").fail(fmt::format("\"{}\" twice", c.id));
+      c.source = source;
+      claims.push_back(std::move(c));
+    }
+  }
+  return claims;
+}
+
+std::vector<claim> load_claims(const std::filesystem::path& file) {
+  return claims_from(json_cursor{read_json(file)});
+}
+
+bool control_unresolved(const case_result& c) {
+  return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+    return arm.kind == arm_kind::control && arm.judged == verdict::unresolved;
+  });
+}
+
+std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records) {
+  std::vector<claim_verdict> verdicts;
+  for (const auto& what : claims) {
+    claim_verdict v{.what = what, .verdict = {}, .evidence = {}};
+    for (const auto& r : records)
+      for (const auto& c : r.cases) {
+        if (control_unresolved(c) || controls_and_twins_only(c)) continue;
+        if (!what.untestable.empty()) continue;
+        for (const auto& arm : c.arms) {
+          if (!arm.counterpart_of.empty()) continue;  // what is made up proves nothing
+          if (auto said = says_of(what, c, arm)) {
+            claim_evidence e{.case_name = c.name,
+                             .arm = arm.name,
+                             .stack = stack_label(r),
+                             .says = std::move(said->first),
+                             .why = std::move(said->second)};
+            // The same stack recorded twice says a thing once.
+            if (std::find(v.evidence.begin(), v.evidence.end(), e) == v.evidence.end())
+              v.evidence.push_back(std::move(e));
+          }
+        }
+      }
+    v.verdict = verdict_of(what, v.evidence);
+    verdicts.push_back(std::move(v));
+  }
+  return verdicts;
+}
+
+nlohmann::json to_json(const std::vector<claim_verdict>& verdicts) {
+  auto list = nlohmann::json::array();
+  for (const auto& v : verdicts) {
+    auto evidence = nlohmann::json::array();
+    for (const auto& e : v.evidence)
+      evidence.push_back(
+          {{"case", e.case_name}, {"arm", e.arm}, {"stack", e.stack}, {"says", e.says}, {"why", e.why}});
+    nlohmann::json j{{"id", v.what.id},
+                     {"kind", to_string(v.what.kind)},
+                     {"text", v.what.text},
+                     {"verdict", v.verdict},
+                     {"evidence", std::move(evidence)}};
+    for (const auto& [key, text] : {std::pair{"status", &v.what.status}, std::pair{"call", &v.what.call},
+                                    std::pair{"untestable", &v.what.untestable},
+                                    std::pair{"awaits", &v.what.awaits}, std::pair{"source", &v.what.source}})
+      if (!text->empty()) j[key] = *text;
+    list.push_back(std::move(j));
+  }
+  return {{"schema", claims_schema}, {"claims", std::move(list)}};
+}
+
+}  // namespace cufault

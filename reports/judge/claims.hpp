@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/judge/claim_rules.hpp"
+#include "reports/model/record.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// What sort of statement a claim is, which decides how arms speak to it.
+enum class claim_kind { failure, remedy, dead_end, statement };
+std::span<const enum_name<claim_kind>> names_of(claim_kind);
+std::string to_string(claim_kind k);
+
+/// A statement of a source document (cases/claims.json).
+struct claim {
+  std::string id;  ///< "S0-5"; never changes
+  claim_kind kind = claim_kind::failure;
+  std::string text;
+  std::string status{};      ///< of a failure: the documented status; empty where the document names none
+  std::string call{};        ///< of a failure: the documented call; empty likewise
+  std::string untestable{};  ///< why nothing in it can be run; empty if testable
+  std::string awaits{};      ///< "a framework": who alone can tell; empty if the raw arms can
+  std::string source{};      ///< where its document is from; empty where that is not known
+  std::vector<claim_rule> rules{};
+};
+
+/// {"schema": 2, "documents": [{"id": "S0", "title":…, "source":…, "claims": [{"id":…, "kind":…, "text":…, …, "rules": […]}]}]}
+std::vector<claim> load_claims(const std::filesystem::path& file);  ///< throws input_error
+std::vector<claim> claims_from(const json_cursor& top);             ///< likewise
+
+/// What one arm says about a claim.
+struct claim_evidence {
+  std::string case_name, arm, stack;  ///< stack: "cuBLAS 13.1.0, NVIDIA H200, driver 580.159.04"
+  std::string says;                   ///< "confirmed", "other status", "refuted", "partly" or "cut off"
+  std::string why;                    ///< signature, or what decided a rule, in one line
+  friend bool operator==(const claim_evidence&, const claim_evidence&) = default;
+};
+
+struct claim_verdict {
+  claim what;
+  /// "confirmed", "other status", "refuted", "partly", "untestable", "awaits a framework", "not measured yet"
+  std::string verdict;
+  std::vector<claim_evidence> evidence;
+};
+
+/// Judges each claim from the arms of the given records: by the claim's rules where they are about the arm and its trials make
+/// statements (all hold: confirmed, none: refuted, some: partly; but nothing at all where another of its trials crashed or hung before it
+/// could make one), else, if the arm names the claim, by the claim's kind:
+/// - failure, fault arms only. Of its trials that fail, all fail with the documented status from the documented call
+///   (confirmed), none (other status), or some (partly); no trial fails (refuted). Where the claim names no
+///   call, the first failing one counts; where it names no status, any will do.
+/// - remedy, remedy and dead-end arms only: it clears, which is that no trial fails in the end (confirmed), or not
+///   (refuted). Dead end, likewise: it does not clear (confirmed) or clears (refuted). Both only where there was
+///   something to clear: a failure before the remedy in every trial, or, for an arm that is against a fault arm,
+///   a failure of that one.
+/// - statement: only by rules.
+/// Sweeps speak by rules alone: what is failed in them is failed on purpose. Arms that were not provoked say
+/// nothing, nor do injected counterparts, nor those of a case whose control is unresolved or that may have shared its GPU. Arms
+/// that agree give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so, and
+/// one that awaits somebody too, beside what the arms already show.
+std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
+
+/// Whether a control arm of it is unresolved: then nothing that its other arms saw proves anything.
+bool control_unresolved(const case_result& c);
+
+nlohmann::json to_json(const std::vector<claim_verdict>& verdicts);
+
+}  // namespace cufault

@@ -1,0 +1,408 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/judge/judge.hpp"
+
+#include "reports/base/json_input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+/// A stated rate is given up only when chance would do as badly once in a thousand runs.
+constexpr double least_tail = 0.001;
+
+struct judgement {
+  verdict v = verdict::unresolved;
+  std::string why;
+};
+
+using plateaus = std::vector<plateau>;
+
+bool any_failed(const plateaus& all) {
+  return std::any_of(all.begin(), all.end(), [](const plateau& p) { return failed(p.seen); });
+}
+
+int worst(const plateaus& all) {
+  int most = 0;
+  for (const auto& p : all) most = std::max(most, severity(p.seen));
+  return most;
+}
+
+bool any_applied(const plateaus& all) {
+  return std::any_of(all.begin(), all.end(), [](const plateau& p) { return p.seen.applied; });
+}
+
+/// What happened before the remedy, plateau by plateau.
+std::vector<std::vector<step>> fault_parts(const plateaus& all) {
+  std::vector<std::vector<step>> parts;
+  for (const auto& p : all)
+    if (parts.empty() || parts.back() != p.seen.fault) parts.push_back(p.seen.fault);
+  return parts;
+}
+
+bool any_failing_step(const std::vector<std::vector<step>>& parts) {
+  return std::any_of(parts.begin(), parts.end(), [](const auto& steps) {
+    return std::any_of(steps.begin(), steps.end(), [](const step& s) { return !s.ok; });
+  });
+}
+
+std::string level_text(const observation& o) {
+  return o.level ? fmt::format("at level {}: ", *o.level) : std::string{};
+}
+
+std::string reason_of(const observation& o) {
+  return level_text(o) + (o.why.empty() ? std::string{"no reason was given"} : o.why);
+}
+
+/// How they differ. Of a long list of calls, those that do.
+std::string difference(const plateaus& expected, const plateaus& seen) {
+  if (expected.size() == 1 && seen.size() == 1 &&
+      expected[0].seen.fault.size() + expected[0].seen.after.size() > 8) {
+    const auto steps = differing_steps(expected[0].seen, seen[0].seen);
+    constexpr std::size_t enough = 5;
+    if (!steps.empty())
+      return fmt::format(
+          "{}{}",
+          fmt::join(steps.begin(),
+                    steps.begin() + static_cast<std::ptrdiff_t>(std::min(steps.size(), enough)), "; "),
+          steps.size() > enough ? fmt::format("; and {} more", steps.size() - enough) : "");
+  }
+  if (auto why = disagreement(expected, seen); !why.empty()) return why;
+  return fmt::format("expected {}; seen {}", describe(expected), describe(seen));
+}
+
+/// The values of measurements by name, of those that are compared.
+std::map<std::string, std::pair<double, double>> ranges_of(const std::vector<observation>& trials,
+                                                           const char* names) {
+  std::map<std::string, std::pair<double, double>> ranges;
+  for (const auto& o : trials)
+    for (const auto& m : o.measurements) {
+      if (fnmatch(names, m.name.c_str(), 0) != 0) continue;
+      auto& [least, greatest] = ranges.try_emplace(m.name, m.value, m.value).first->second;
+      least = std::min(least, m.value);
+      greatest = std::max(greatest, m.value);
+    }
+  return ranges;
+}
+
+std::string text_of(const std::pair<double, double>& range) {
+  return range.first == range.second ? fmt::format("{}", range.first)
+                                     : fmt::format("{} to {}", range.first, range.second);
+}
+
+/// Why measurements that are compared are out of their band; empty where none is.
+std::string out_of_band(const std::vector<observation>& expected, const std::vector<observation>& seen) {
+  for (const auto& c : compared_measurements()) {
+    const auto was = ranges_of(expected, c.names), is = ranges_of(seen, c.names);
+    for (const auto& [name, range] : is)
+      if (!was.contains(name)) return fmt::format("measured, and not expected: {}: {}", name, text_of(range));
+    for (const auto& [name, range] : was) {
+      const auto now = is.find(name);
+      if (now == is.end()) return fmt::format("expected, and not measured: {}: {}", name, text_of(range));
+      const double from = range.first - std::abs(range.first) * c.band - c.slack,
+                   to = range.second + std::abs(range.second) * c.band + c.slack;
+      if (now->second.first < from || now->second.second > to)
+        return fmt::format("{}: expected {}{}, seen {}", name, text_of(range),
+                           c.band + c.slack > 0 ? fmt::format(" (band {} to {})", from, to) : "",
+                           text_of(now->second));
+    }
+  }
+  return {};
+}
+
+double log_choose(int n, int k) {
+  return std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0);
+}
+
+/// Probability of a count at least as far out as `hits` among `trials`, twice the smaller tail.
+double two_sided_tail(int hits, int trials, double rate) {
+  double below = 0;
+  double above = 0;
+  for (int k = 0; k <= trials; ++k) {
+    double p = 0;
+    if (rate <= 0 || rate >= 1) {
+      p = k == (rate <= 0 ? 0 : trials) ? 1 : 0;
+    } else {
+      p = std::exp(log_choose(trials, k) + k * std::log(rate) + (trials - k) * std::log1p(-rate));
+    }
+    if (k <= hits) below += p;
+    if (k >= hits) above += p;
+  }
+  return std::min(1.0, 2 * std::min(below, above));
+}
+
+judgement judge_rates(const std::vector<observation>& trials, const expectation& e) {
+  std::vector<int> hits(e.seen.size(), 0);
+  std::optional<signature> stranger;  // the worst that the race does not explain
+  int counted = 0;
+  for (const auto& o : trials) {
+    auto seen = signature_of(o);
+    ++counted;
+    const auto known =
+        std::find_if(e.seen.begin(), e.seen.end(), [&](const plateau& p) { return p.seen == seen; });
+    if (known != e.seen.end())
+      ++hits[static_cast<std::size_t>(known - e.seen.begin())];
+    else if (!stranger || severity(seen) > severity(*stranger))
+      stranger = std::move(seen);
+  }
+  if (stranger)
+    return {severity(*stranger) == 2 && worst(e.seen) < 2 ? verdict::worsened : verdict::changed,
+            difference(e.seen, {{.seen = *stranger}})};
+  std::string counts;
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    const auto rate = e.flaky->rates[i];
+    const auto line = fmt::format("{} of {} trials where {:g} was stated: {}", hits[i], counted, rate,
+                                  describe(e.seen[i].seen));
+    if (two_sided_tail(hits[i], counted, rate) < least_tail) return {verdict::changed, "rate moved: " + line};
+    counts += (counts.empty() ? "" : " | ") + line;
+  }
+  return {verdict::flaky, fmt::format("{} ({})", counts, e.flaky->reason)};
+}
+
+judgement judge_as_expected(arm_kind kind, const plateaus& seen) {
+  switch (kind) {
+    case arm_kind::control:
+      return {verdict::ok, {}};
+    case arm_kind::fault:
+      return {any_failed(seen) ? verdict::reproduced : verdict::ok, {}};
+    case arm_kind::remedy:
+    case arm_kind::dead_end:
+      break;
+  }
+  return {any_failed(seen) ? verdict::still_fails : verdict::cleared, {}};
+}
+
+verdict judge_difference(arm_kind kind, const plateaus& expected, const plateaus& seen) {
+  if (worst(seen) == 2 && worst(expected) < 2) return verdict::worsened;
+  if (kind == arm_kind::control) return verdict::changed;
+
+  const bool failed_before = any_failed(expected);
+  const bool fails_now = any_failed(seen);
+  if (failed_before && !fails_now) return verdict::gone;
+  if (kind == arm_kind::fault) return verdict::changed;
+
+  // A remedy that is in place from the start (an environment variable, say) applies nothing on the way: all
+  // its steps are the work that it ought to save, and there is no fault part to compare.
+  const bool has_fault_part = any_applied(expected) || any_applied(seen);
+  const auto expected_fault = has_fault_part ? fault_parts(expected) : decltype(fault_parts(expected)){};
+  const auto seen_fault = has_fault_part ? fault_parts(seen) : decltype(fault_parts(seen)){};
+  if (any_failing_step(expected_fault) && !any_failing_step(seen_fault)) return verdict::gone;
+  if (kind == arm_kind::remedy && !failed_before && fails_now && expected_fault == seen_fault)
+    return verdict::remedy_broken;
+  return verdict::changed;
+}
+
+/// Of an arm that races, against the trials of another record. Both are samples: a signature that only one of them has may be rare. They
+/// are the same unless they share no signature, or a rate differs by more than chance explains.
+judgement judge_counts(const arm_result& arm, const expectation& e) {
+  const auto seen = distinct_signatures(arm.trials);
+  const int trials = static_cast<int>(arm.trials.size()), expected_trials = static_cast<int>(e.trials.size());
+  const auto expected_of = [&](const signature& s) {
+    const auto known =
+        std::find_if(e.seen.begin(), e.seen.end(), [&](const plateau& p) { return p.seen == s; });
+    return known == e.seen.end() ? 0 : e.flaky->counts[static_cast<std::size_t>(known - e.seen.begin())];
+  };
+  if (std::none_of(seen.begin(), seen.end(), [&](const auto& s) { return expected_of(s.seen) > 0; }))
+    return {judge_difference(arm.kind, e.seen, arm_plateaus(arm)), difference(e.seen, arm_plateaus(arm))};
+  for (const auto& s : seen)
+    if (severity(s.seen) == 2 && worst(e.seen) < 2)
+      return {verdict::worsened, difference(e.seen, {{.seen = s.seen}})};
+  const auto moved = [&](const signature& s, int now) {
+    return chance_of_difference(now, trials, expected_of(s), expected_trials) < least_tail;
+  };
+  const auto text = [&](const signature& s, int now) {
+    return fmt::format("{} of {} trials where it was {} of {}: {}", now, trials, expected_of(s),
+                       expected_trials, describe(s));
+  };
+  for (const auto& s : seen)
+    if (moved(s.seen, s.trials)) return {verdict::changed, "rate moved: " + text(s.seen, s.trials)};
+  for (const auto& p : e.seen) {
+    const bool still = std::any_of(seen.begin(), seen.end(), [&](const auto& s) { return s.seen == p.seen; });
+    if (!still && moved(p.seen, 0)) return {verdict::changed, "rate moved: " + text(p.seen, 0)};
+  }
+  return {verdict::flaky, text(seen.front().seen, seen.front().trials)};
+}
+
+/// A remedy or dead end before which nothing failed.
+bool nothing_to_clear(const arm_result& arm, const plateaus& seen) {
+  if (arm.kind != arm_kind::remedy && arm.kind != arm_kind::dead_end) return false;
+  return std::any_of(seen.begin(), seen.end(), [](const plateau& p) {
+    return p.seen.applied && !p.seen.fault.empty() && !any_failing_step({p.seen.fault});
+  });
+}
+
+judgement judgement_of(const arm_result& arm, const expectation* expected) {
+  if (arm.trials.empty()) return {verdict::unresolved, "no trial was recorded"};
+  for (const auto& o : arm.trials)
+    if (o.ended == outcome::harness_failed) return {verdict::unresolved, "harness failed: " + reason_of(o)};
+  for (const auto& o : arm.trials)
+    if (ran_out_of_time(o)) return {verdict::unresolved, level_text(o) + why_not_comparable(o)};
+  for (const auto& o : arm.trials) {
+    if (o.ended != outcome::not_provoked) continue;
+    // What the other trials saw is not lost: a crash is a crash.
+    if (expected != nullptr && worst(expected->seen) < 2)
+      for (const auto& other : arm.trials)
+        if (comparable(other) && severity(signature_of(other)) == 2)
+          return {verdict::worsened, difference(expected->seen, {{.seen = signature_of(other)}})};
+    return {verdict::not_provoked, reason_of(o)};
+  }
+
+  if (arm.kind == arm_kind::control)
+    for (const auto& o : arm.trials)
+      if (const auto s = signature_of(o); failed(s) || s.numbers == "wrong")
+        return {verdict::unresolved, fmt::format("control failed: {}{}", level_text(o), describe(s))};
+
+  const auto seen = arm_plateaus(arm);
+  const bool agrees = expected != nullptr && disagreement(expected->seen, seen).empty();
+  if (nothing_to_clear(arm, seen) && (expected == nullptr || agrees))
+    return {verdict::not_provoked,
+            "nothing failed before the remedy, so there was nothing to clear: " + describe(seen)};
+  if (expected == nullptr) return {verdict::uncharted, "no expectation covers this stack"};
+  if (expected->flaky)
+    return expected->flaky->counts.empty() ? judge_rates(arm.trials, *expected)
+                                           : judge_counts(arm, *expected);
+  if (!agrees) return {judge_difference(arm.kind, expected->seen, seen), difference(expected->seen, seen)};
+  if (auto why = out_of_band(expected->trials, arm.trials); !why.empty())
+    return {verdict::changed, std::move(why)};
+  return judge_as_expected(arm.kind, seen);
+}
+
+bool had_context(const arm_result& arm) {
+  return std::any_of(arm.trials.begin(), arm.trials.end(),
+                     [](const observation& o) { return o.context != "none"; });
+}
+
+bool failed_here(const case_result& c, const std::string& arm_name) {
+  return std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& arm) {
+    return arm.name == arm_name &&
+           std::any_of(arm.trials.begin(), arm.trials.end(),
+                       [](const observation& o) { return comparable(o) && failed(signature_of(o)); });
+  });
+}
+
+void not_provoked(arm_result& arm, std::string why) {
+  arm.judged = verdict::not_provoked;
+  arm.why = std::move(why);
+}
+
+}  // namespace
+
+std::span<const compared_measurement> compared_measurements() {
+  // Exact: what the library decides. Device memory is taken in pieces of 2 MiB, of which a measurement may see one more or less.
+  constexpr double piece = 2 << 20;
+  static constexpr std::array all{
+      compared_measurement{"device memory per handle*", 0.02, piece},
+      compared_measurement{"device memory taken by a further *", 0.02, piece},
+      compared_measurement{"device memory taken by 16 streams of one handle*", 0.02, piece},
+      compared_measurement{"device memory not given back by cublasDestroy", 0, piece},
+      compared_measurement{"taken by graphs in the caller's workspace", 0, piece},
+      compared_measurement{"bytes that the allocation nodes ask for", 0, 0},
+      compared_measurement{"memory * nodes", 0, 0},
+      compared_measurement{"workspace of the first algorithm*", 0, 0},
+      compared_measurement{"workspace that the first algorithm wants", 0, 0},
+      compared_measurement{"algorithms found*", 0, 0},
+      compared_measurement{"cuBLASLt calls in a *", 0, 0},
+      compared_measurement{"libcublas* asks for *", 0, 0},
+  };
+  return all;
+}
+
+void judge(arm_result& arm, const expectation* expected) {
+  auto [v, why] = judgement_of(arm, expected);
+  arm.judged = v;
+  arm.why = std::move(why);
+  arm.covered = expected != nullptr;
+  arm.expectation = expected == nullptr ? std::string{} : expected->source;
+}
+
+void judge(case_result& c, const expectation_set& expected, const stack_keys& stack) {
+  for (auto& arm : c.arms) {
+    judge(arm, expected.find(c.name, arm.name, stack));
+    // A stack that lost its GPU does not know its own capability, and must not be let off for that.
+    if (!arm.covered && arm.judged == verdict::not_provoked)
+      arm.covered = expected.may_cover(c.name, arm.name, stack);
+  }
+
+  const auto absent = std::find_if(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+    return arm.kind == arm_kind::control && arm.judged == verdict::not_provoked;
+  });
+  for (auto& arm : c.arms) {
+    if (arm.judged == verdict::unresolved || arm.judged == verdict::not_provoked) continue;
+    if (absent != c.arms.end() && had_context(arm))
+      not_provoked(arm, fmt::format("control {} could not run", absent->name));
+    else if (!arm.against.empty() && !failed_here(c, arm.against))
+      not_provoked(arm, fmt::format("{}, which it answers, did not fail in this run", arm.against));
+  }
+
+  const auto broken = std::find_if(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+    return arm.kind == arm_kind::control && arm.judged == verdict::unresolved;
+  });
+  if (broken == c.arms.end()) return;
+  const auto why =
+      fmt::format("control {} failed: without a working control a failure proves nothing", broken->name);
+  for (auto& arm : c.arms) {
+    if (arm.judged == verdict::unresolved) continue;  // it has a reason of its own
+    arm.judged = verdict::unresolved;
+    arm.why = why;
+  }
+}
+
+int exit_code(std::span<const case_result> cases, run_mode mode, int not_provoked_budget) {
+  int arms = 0;
+  int not_provoked = 0;
+  int missed = 0;  // not provoked although an expectation says that it can be
+  bool any_unexpected = false;
+  for (const auto& c : cases)
+    for (const auto& arm : c.arms) {
+      if (arm.judged == verdict::unresolved) return 2;
+      ++arms;
+      if (arm.judged == verdict::not_provoked) {
+        ++not_provoked;
+        missed += arm.covered ? 1 : 0;
+      } else {
+        any_unexpected = any_unexpected || !as_expected(arm.judged);
+      }
+    }
+  if (arms == 0) return 2;
+  if (mode == run_mode::gate && (any_unexpected || missed > not_provoked_budget)) return 1;
+  return not_provoked == arms ? 77 : 0;
+}
+
+double chance_of_difference(int hits, int trials, int other_hits, int other_trials) {
+  const int all_hits = hits + other_hits, all = trials + other_trials;
+  const auto probability = [&](int k) {
+    return std::exp(log_choose(all_hits, k) + log_choose(all - all_hits, trials - k) -
+                    log_choose(all, trials));
+  };
+  const double observed_one = probability(hits) * (1 + 1e-9);
+  double sum = 0;
+  for (int k = std::max(0, trials - (all - all_hits)); k <= std::min(trials, all_hits); ++k)
+    if (const double p = probability(k); p <= observed_one) sum += p;
+  return sum;
+}
+
+std::set<std::string> executed_cases(std::span<const case_result> cases, bool on_gpu) {
+  const auto ran = [&](const arm_result& a) {
+    return observed(a) && std::all_of(a.trials.begin(), a.trials.end(),
+                                      [&](const observation& o) { return !on_gpu || o.context != "none"; });
+  };
+  std::set<std::string> executed;
+  for (const case_result& c : cases)
+    if (std::any_of(c.arms.begin(), c.arms.end(), ran)) executed.insert(c.name);
+  return executed;
+}
+
+}  // namespace cufault

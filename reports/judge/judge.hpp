@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/model/expectation.hpp"
+#include "reports/model/results.hpp"
+
+#include <set>
+#include <span>
+#include <string>
+
+namespace cufault {
+
+/// Measurements that a gate compares, because a claim or a remedy rests on them. The others are kept and shown.
+struct compared_measurement {
+  const char* names;  ///< pattern of fnmatch(3)
+  double
+      band;  ///< how far below the least expected value, or above the greatest, it may be: by this part of it ...
+  double slack;  ///< ... and by so much more, in its unit
+};
+std::span<const compared_measurement> compared_measurements();
+
+/// Judges one arm against an expectation (nullptr: none covers this stack). Fills judged, why, expectation,
+/// covered. Controls are judged by what they are: a control that fails is unresolved, expectation or not. A remedy
+/// or dead end before which nothing failed was not provoked: there was nothing to clear.
+void judge(arm_result& arm, const expectation* expected);
+
+/// Judges every arm of a case. When a control arm is unresolved, so is every arm of the case: without a working
+/// control a failure proves nothing. Where a control could not be provoked, neither were the arms that had a context.
+/// An arm against a fault arm that did not fail in this run was not provoked.
+void judge(case_result& c, const expectation_set& expected, const stack_keys& stack);
+
+/// Worst first: 2 if any arm is unresolved, 1 in gate mode for any other unexpected verdict or for more than
+/// `not_provoked_budget` arms that an expectation covers and that were not provoked, 77 if no arm was
+/// provoked, else 0. No arm at all is 2: a run in which nothing ran is not green.
+int exit_code(std::span<const case_result> cases, run_mode mode, int not_provoked_budget);
+
+/// Fisher's exact test, two-sided: the probability that two samples of one rate differ by so much or more.
+double chance_of_difference(int hits, int trials, int other_hits, int other_trials);
+
+/// The cases of which an arm ran and can be compared; where there is a GPU, only if it did something there.
+std::set<std::string> executed_cases(std::span<const case_result> cases, bool on_gpu);
+
+}  // namespace cufault

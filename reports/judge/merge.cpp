@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/judge/merge.hpp"
+
+#include "reports/base/files.hpp"
+#include "reports/judge/comparison.hpp"
+#include "reports/judge/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+bool is_compared(const measurement& m) {
+  const auto all = compared_measurements();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const auto& c) { return fnmatch(c.names, m.name.c_str(), 0) == 0; });
+}
+
+/// What comparing needs of an arm.
+arm_result example_of(const arm_result& arm) {
+  arm_result a;
+  a.kind = arm.kind;
+  a.races = arm.races;
+  for (observation o : arm.trials) {
+    o.memory.clear();
+    o.notes.clear();
+    o.library_log.clear();
+    o.stdout_text.clear();
+    o.stderr_text.clear();
+    std::erase_if(o.measurements, [](const measurement& m) { return !is_compared(m); });
+    a.trials.push_back(std::move(o));
+  }
+  return a;
+}
+
+/// Equal where two arms are compared by the same.
+std::string exact_text(const arm_result& arm) {
+  std::string text = canonical(arm_plateaus(arm));
+  for (const auto& o : arm.trials)
+    for (const auto& m : o.measurements)
+      if (is_compared(m)) text += fmt::format("\n{} {}", m.name, m.value);
+  return text;
+}
+
+struct exact_result {
+  arm_result example{};
+  std::vector<std::size_t> members{};
+};
+
+/// Of an arm that races.
+struct rate {
+  signature seen{};
+  std::map<std::size_t, int> trials_of{};  // by member
+};
+
+struct kept_arm {
+  std::string case_name, arm;
+  std::map<std::string, exact_result> exact{};  // by exact_text()
+  std::map<std::string, rate> rates{};          // by canonical()
+  std::map<std::size_t, int> trials_of{};       // by member
+};
+
+void find_outliers_of_rates(merged_arm& arm, const kept_arm& kept, std::size_t members) {
+  // So that of many members one is called an outlier by chance once in a thousand merges.
+  const double least = 0.001 / static_cast<double>(std::max<std::size_t>(members, 1));
+  const int all = static_cast<int>(arm.trials);
+  for (const auto& [member, trials] : kept.trials_of) {
+    if (kept.trials_of.size() < 2) return;
+    bool shared = false, moved = false;
+    for (const auto& [text, r] : kept.rates) {
+      const auto found = r.trials_of.find(member);
+      const int mine = found == r.trials_of.end() ? 0 : found->second;
+      const int everyone = std::accumulate(r.trials_of.begin(), r.trials_of.end(), 0,
+                                           [](int sum, const auto& of) { return sum + of.second; });
+      shared = shared || (mine > 0 && everyone > mine);
+      moved = moved || chance_of_difference(mine, trials, everyone - mine, all - trials) < least;
+    }
+    if (!shared || moved) arm.outliers.push_back(member);
+  }
+  // Of two that share nothing neither is the majority.
+  if (arm.outliers.size() * 2 >= kept.trials_of.size() && !arm.outliers.empty()) {
+    arm.outliers.clear();
+    arm.no_majority = true;
+  }
+}
+
+merged_arm merged(const kept_arm& kept) {
+  merged_arm arm{.case_name = kept.case_name, .arm = kept.arm, .races = !kept.rates.empty()};
+  arm.observed = kept.trials_of.size();
+  for (const auto& [member, trials] : kept.trials_of) arm.trials += static_cast<std::size_t>(trials);
+  const auto largest_first = [](const auto& a, const auto& b) {
+    return std::tuple(b.members.size(), b.trials, a.seen) < std::tuple(a.members.size(), a.trials, b.seen);
+  };
+  if (arm.races) {
+    for (const auto& [text, r] : kept.rates) {
+      merged_group group{.seen = describe(r.seen)};
+      for (const auto& [member, trials] : r.trials_of) {
+        group.members.push_back(member);
+        group.trials += static_cast<std::size_t>(trials);
+      }
+      arm.groups.push_back(std::move(group));
+    }
+    std::sort(arm.groups.begin(), arm.groups.end(), largest_first);
+    find_outliers_of_rates(arm, kept, arm.observed);
+    return arm;
+  }
+  // What differs by an edge or a measurement within its band is one group: that of the most common example.
+  std::vector<std::pair<const std::string*, const exact_result*>> each;
+  for (const auto& [text, result] : kept.exact) each.emplace_back(&text, &result);
+  std::stable_sort(each.begin(), each.end(), [](const auto& a, const auto& b) {
+    return a.second->members.size() > b.second->members.size();
+  });
+  std::vector<const arm_result*> examples;  // of groups
+  for (const auto& [text, result] : each) {
+    const auto same = std::find_if(examples.begin(), examples.end(), [&, of = result](const arm_result* e) {
+      return compare_arms(e, &of->example).what == change::unchanged;
+    });
+    const auto at = static_cast<std::size_t>(same - examples.begin());
+    if (same == examples.end()) {
+      examples.push_back(&result->example);
+      arm.groups.push_back({.seen = describe(result->example)});
+    }
+    auto& members = arm.groups[at].members;
+    members.insert(members.end(), result->members.begin(), result->members.end());
+  }
+  for (auto& group : arm.groups) {
+    std::sort(group.members.begin(), group.members.end());
+    for (const auto member : group.members)
+      group.trials += static_cast<std::size_t>(kept.trials_of.at(member));
+  }
+  std::sort(arm.groups.begin(), arm.groups.end(), largest_first);
+  arm.no_majority = arm.groups.size() > 1 && arm.groups.front().members.size() * 2 <= arm.observed;
+  if (!arm.no_majority)
+    for (std::size_t i = 1; i < arm.groups.size(); ++i)
+      arm.outliers.insert(arm.outliers.end(), arm.groups[i].members.begin(), arm.groups[i].members.end());
+  std::sort(arm.outliers.begin(), arm.outliers.end());
+  return arm;
+}
+
+/// `renamed` maps an index to that after sorting.
+void renumber(std::vector<std::size_t>& members, const std::vector<std::size_t>& renamed) {
+  for (auto& member : members) member = renamed[member];
+  std::sort(members.begin(), members.end());
+}
+
+}  // namespace
+
+struct merging::state {
+  std::vector<merged_member> members;
+  std::vector<stack_keys> keys;
+  std::set<std::tuple<std::string, std::string, std::uint64_t, std::string>> runs;
+  std::map<std::string, kept_arm> arms;  // by join_key()
+};
+
+merging::merging() : state_(std::make_unique<state>()) {}
+merging::~merging() = default;
+
+bool merging::add(const std::string& name, const record& r) {
+  if (!state_->runs.emplace(dump_json(r.stack), r.started, r.seed, r.commit).second) return false;
+  const std::size_t member = state_->members.size();
+  state_->members.push_back({.name = name, .stack = stack_label(r)});
+  state_->keys.push_back(keys_of(r));
+  for (const case_result& c : r.cases) {
+    // Without a working control nothing is proved.
+    const bool broken = std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+      arm_result control = arm;
+      if (arm.kind == arm_kind::control) judge(control, nullptr);
+      return arm.kind == arm_kind::control && control.judged == verdict::unresolved;
+    });
+    for (const arm_result& arm : c.arms) {
+      if (broken || !observed(arm)) continue;
+      ++state_->members[member].observed;
+      kept_arm& kept = state_->arms[join_key(c.name, arm.name)];
+      kept.case_name = c.name;
+      kept.arm = arm.name;
+      kept.trials_of[member] = static_cast<int>(arm.trials.size());
+      if (arm.races.empty()) {
+        exact_result& result = kept.exact[exact_text(arm)];
+        if (result.members.empty()) result.example = example_of(arm);
+        result.members.push_back(member);
+        continue;
+      }
+      for (auto& counted : distinct_signatures(arm.trials)) {
+        rate& of = kept.rates[canonical({{.seen = counted.seen}})];
+        of.seen = std::move(counted.seen);
+        of.trials_of[member] = counted.trials;
+      }
+    }
+  }
+  return true;
+}
+
+merged_records merging::result() const {
+  merged_records all;
+  std::vector<std::size_t> order(state_->members.size()), renamed(state_->members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return state_->members[a].name < state_->members[b].name;
+  });
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    renamed[order[i]] = i;
+    all.members.push_back(state_->members[order[i]]);
+  }
+  std::set<std::string> keys;
+  for (const auto& of : state_->keys)
+    for (const auto& [key, value] : of) keys.insert(key);
+  for (const auto& key : keys) {
+    std::map<std::string, std::vector<std::size_t>> values;
+    for (std::size_t i = 0; i < state_->keys.size(); ++i) {
+      const auto found = state_->keys[i].find(key);
+      values[found == state_->keys[i].end() ? "unknown" : found->second].push_back(renamed[i]);
+    }
+    if (values.size() < 2) continue;
+    for (auto& [value, members] : values) std::sort(members.begin(), members.end());
+    all.stacks[key] = std::move(values);
+  }
+  for (const auto& [key, kept] : state_->arms) {
+    merged_arm arm = merged(kept);
+    for (auto& group : arm.groups) renumber(group.members, renamed);
+    renumber(arm.outliers, renamed);
+    for (const auto member : arm.outliers) ++all.members[member].outlying;
+    all.arms.push_back(std::move(arm));
+  }
+  return all;
+}
+
+int exit_code(const merged_records& m) {
+  if (m.arms.empty()) return 2;
+  return std::any_of(m.arms.begin(), m.arms.end(),
+                     [](const merged_arm& a) { return a.no_majority || !a.outliers.empty(); })
+             ? 1
+             : 0;
+}
+
+}  // namespace cufault

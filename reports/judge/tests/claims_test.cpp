@@ -1,0 +1,431 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/judge/claims.hpp"
+
+#include "reports/judge/judge.hpp"
+#include "reports/model/tests/examples.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+
+/// What saying() says.
+std::vector<claim_rule> rules() {
+  return {claim_rule_from(cursor(
+      R"({"arms": ["*/*"], "holds": {"measurement": "holds", "op": "=", "value": 1}, "why": ["figure"]})"))};
+}
+
+claim failure_claim() {
+  return {.id = "S0-5",
+          .kind = claim_kind::failure,
+          .text = "too little memory",
+          .status = internal,
+          .call = "cublasCreate",
+          .rules = rules()};
+}
+
+claim claim_of(claim_kind kind) {
+  return {.id = "S0-5", .kind = kind, .text = "text", .rules = rules()};
+}
+
+arm_result testing(arm_kind kind, std::vector<observation> trials, std::string name = "arm") {
+  auto a = arm(kind, std::move(trials), std::move(name));
+  a.claims = {"S0-5"};
+  a.judged = verdict::uncharted;  // a control is unresolved unless somebody judged it
+  return a;
+}
+
+record with(std::vector<arm_result> arms, const std::string& cublas = "13.1.0") {
+  record r;
+  r.stack = {{"keys", {{"cublas", cublas}}}};
+  r.cases = {{.name = "memory.leak", .arms = std::move(arms)}};
+  return r;
+}
+
+std::string verdict_on(const claim& what, const std::vector<record>& records) {
+  return judge_claims({what}, records).at(0).verdict;
+}
+
+std::string verdict_on(const claim& what, std::vector<arm_result> arms) {
+  return verdict_on(what, std::vector{with(std::move(arms))});
+}
+
+/// A trial that says by rules() whether the claim holds.
+observation saying(bool holds, observation o, double figure = 0) {
+  o.measurements.push_back({"holds", holds ? 1.0 : 0.0, ""});
+  if (figure != 0) o.measurements.push_back({"figure", figure, "MiB"});
+  return o;
+}
+
+TEST(claims, without_an_arm_are_not_measured_yet) {
+  EXPECT_EQ(verdict_on(failure_claim(), std::vector<record>{}), "not measured yet");
+  auto other = arm(arm_kind::fault, {trial({internal})});
+  other.claims = {"S0-50"};
+  EXPECT_EQ(verdict_on(failure_claim(), {other}), "not measured yet");
+}
+
+TEST(claims, that_are_untestable_stay_so) {
+  auto what = claim_of(claim_kind::statement);
+  what.untestable = "the address of a page";
+  EXPECT_EQ(verdict_on(what, std::vector<record>{}), "untestable");
+}
+
+TEST(claims, of_a_failure_are_confirmed_by_the_documented_status_from_the_documented_call) {
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {trial({internal})})}), "confirmed");
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {trial({internal}), trial({success})})}),
+            "confirmed");
+}
+
+TEST(claims, of_a_failure_may_name_a_call_by_its_versioned_name) {
+  auto versioned = failure_claim();
+  versioned.call = "cublasCreate_v2";
+  EXPECT_EQ(verdict_on(versioned, {testing(arm_kind::fault, {trial({internal})})}), "confirmed");
+  EXPECT_EQ(verdict_on(versioned, {testing(arm_kind::fault, {trial({no_memory})})}), "other status");
+}
+
+TEST(claims, of_a_failure_hold_for_every_variant_of_the_call) {
+  auto o = trial({internal});
+  o.calls[0].what.name.variant = "second";
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {o})}), "confirmed");
+}
+
+TEST(claims, of_a_failure_are_tested_by_what_a_step_came_to_and_not_by_the_word_for_it) {
+  auto o = trial({internal});
+  o.calls[0].what.ok = true;  // it was to be refused
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {o})}), "refuted");
+}
+
+TEST(claims, of_a_failure_are_tested_by_refined_levels_too) {
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {at_level(602, trial({no_memory})),
+                                                                   refined_at(603, trial({internal})),
+                                                                   at_level(604, trial({success}))})}),
+            "partly");
+}
+
+TEST(claims, of_a_failure_have_another_status_where_status_or_call_differ) {
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {trial({no_memory})})}), "other status");
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {crash({})})}), "other status");
+  auto elsewhere = trial({success});
+  elsewhere.calls.push_back(call("cublasSgemm", internal));
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {elsewhere})}), "other status");
+  auto later = trial({no_memory, internal});  // the first failure is the one that a caller meets
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {later})}), "other status");
+}
+
+TEST(claims, of_a_failure_are_refuted_where_nothing_fails) {
+  EXPECT_EQ(
+      verdict_on(failure_claim(), {testing(arm_kind::fault, {trial({success}), trial({success, right})})}),
+      "refuted");
+}
+
+TEST(claims, of_a_failure_hold_partly_where_levels_fail_in_two_ways) {
+  EXPECT_EQ(verdict_on(failure_claim(),
+                       {testing(arm_kind::fault, {trial({no_memory}), trial({internal}), trial({success})})}),
+            "partly");
+}
+
+TEST(claims, that_name_no_status_or_call_are_content_with_any) {
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::failure), {testing(arm_kind::fault, {crash({})})}), "confirmed");
+  auto call_only = failure_claim();
+  call_only.status.clear();
+  EXPECT_EQ(verdict_on(call_only, {testing(arm_kind::fault, {trial({no_memory})})}), "confirmed");
+  EXPECT_EQ(verdict_on(call_only, {testing(arm_kind::fault, {crash({})})}), "other status");
+  auto status_only = failure_claim();
+  status_only.call.clear();
+  auto elsewhere = trial({});
+  elsewhere.calls.push_back(call("cublasSgemm", internal));
+  EXPECT_EQ(verdict_on(status_only, {testing(arm_kind::fault, {elsewhere})}), "confirmed");
+}
+
+TEST(claims, of_a_failure_are_not_tested_by_controls_and_remedies) {
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::control, {trial({success})}),
+                                         testing(arm_kind::remedy, {trial({internal}, {success, right})})}),
+            "not measured yet");
+}
+
+TEST(claims, are_tested_by_sweeps_through_rules_alone) {
+  auto swept = trial({internal});
+  swept.calls[0].swept = swept_calls{};
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {swept})}), "not measured yet");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::failure), {testing(arm_kind::fault, {saying(false, swept)})}),
+            "refuted");
+}
+
+TEST(claims, of_a_remedy_are_confirmed_where_it_clears_and_refuted_where_not) {
+  for (const auto kind : {arm_kind::remedy, arm_kind::dead_end}) {
+    EXPECT_EQ(
+        verdict_on(claim_of(claim_kind::remedy), {testing(kind, {trial({no_memory}, {success, right})})}),
+        "confirmed");
+    EXPECT_EQ(verdict_on(claim_of(claim_kind::remedy), {testing(kind, {trial({no_memory}, {no_memory})})}),
+              "refuted");
+    EXPECT_EQ(
+        verdict_on(claim_of(claim_kind::remedy), {testing(kind, {trial({no_memory}, {success, wrong})})}),
+        "refuted");
+    EXPECT_EQ(
+        verdict_on(claim_of(claim_kind::remedy),
+                   {testing(kind, {trial({no_memory}, {success, right}), trial({no_memory}, {no_memory})})}),
+        "partly")
+        << "it clears on some levels";
+  }
+}
+
+TEST(claims, of_a_dead_end_are_confirmed_where_it_does_not_clear) {
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::dead_end),
+                       {testing(arm_kind::dead_end, {trial({no_memory}, {no_memory})})}),
+            "confirmed");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::dead_end),
+                       {testing(arm_kind::dead_end, {trial({no_memory}, {success, right})})}),
+            "refuted");
+}
+
+TEST(claims, of_a_remedy_say_nothing_where_there_was_nothing_to_clear) {
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::remedy),
+                       {testing(arm_kind::remedy, {trial({success}, {success, right})})}),
+            "not measured yet");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::remedy), {testing(arm_kind::remedy, {trial({success, right})})}),
+            "not measured yet");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::remedy), {testing(arm_kind::remedy, {trial({success, right})}),
+                                                      arm(arm_kind::fault, {trial({success})}, "fault")}),
+            "not measured yet");
+}
+
+TEST(claims, of_a_remedy_in_place_from_the_start_count_against_the_fault_arm_it_answers) {
+  auto saves = testing(arm_kind::remedy, {trial({}, {success, right})});
+  auto does_not = testing(arm_kind::remedy, {trial({}, {no_memory})});
+  for (auto* a : {&saves, &does_not}) a->against = "fault";
+  const auto fault = arm(arm_kind::fault, {trial({no_memory})}, "fault");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::remedy), {saves, fault}), "confirmed");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::remedy), {does_not, fault}), "refuted");
+  saves.against = "another";
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::remedy),
+                       {saves, fault, arm(arm_kind::fault, {trial({success})}, "another")}),
+            "not measured yet");
+}
+
+TEST(claims, of_a_failure_look_at_the_documented_call_whatever_failed_before_it) {
+  auto what = failure_claim();
+  what.call = "cublasCreate";
+  const auto calls = [](const char* status) {
+    auto o = trial({});
+    o.calls = {call("cudaGetDeviceCount", "cudaErrorInsufficientDriver"), call("cublasCreate", status)};
+    return o;
+  };
+  EXPECT_EQ(verdict_on(what, {testing(arm_kind::fault, {calls(internal)})}), "confirmed");
+  EXPECT_EQ(verdict_on(what, {testing(arm_kind::fault, {calls(no_memory)})}), "other status");
+  EXPECT_EQ(verdict_on(what, {testing(arm_kind::fault, {calls(success)})}), "other status");
+}
+
+TEST(claims, of_fact_are_judged_by_rules_alone) {
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::statement), {testing(arm_kind::fault, {trial({internal})})}),
+            "not measured yet");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::statement),
+                       {testing(arm_kind::fault, {saying(true, trial({internal}))})}),
+            "confirmed");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::statement),
+                       {testing(arm_kind::fault, {saying(false, trial({internal}))})}),
+            "refuted");
+}
+
+TEST(claims, are_judged_by_a_rule_before_anything_else) {
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {saying(false, trial({internal}))})}),
+            "refuted");
+  auto control = testing(arm_kind::control, {saying(true, trial({success}))});
+  const auto fault = arm(arm_kind::fault, {trial({internal})}, "fault");
+  EXPECT_EQ(verdict_on(failure_claim(), {control, fault}), "confirmed");
+  control.claims.clear();
+  EXPECT_EQ(verdict_on(failure_claim(), {control, fault}), "confirmed") << "rules name arms themselves";
+}
+
+TEST(claims, are_not_judged_by_controls_that_ran_with_injected_counterparts_alone) {
+  const auto control = testing(arm_kind::control, {saying(true, trial({success}))}, "control");
+  auto counterpart = testing(arm_kind::fault, {trial({internal})}, "full_injected");
+  counterpart.counterpart_of = "full";
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::statement), {control, counterpart}), "not measured yet");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::statement), {control}), "not measured yet");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::statement),
+                       {control, counterpart, arm(arm_kind::fault, {trial({internal})}, "full")}),
+            "confirmed");
+  const auto alone = with({control, arm(arm_kind::fault, {trial({internal})}, "full")});
+  const auto beside_others =
+      with({testing(arm_kind::control, {saying(false, trial({success}))}, "control"), counterpart});
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::statement), {alone, beside_others}), "confirmed");
+}
+
+TEST(claims, hold_partly_where_trials_of_one_arm_disagree) {
+  const auto v = judge_claims(
+      {claim_of(claim_kind::statement)},
+      std::vector{with({testing(arm_kind::fault, {saying(true, trial({}), 8), saying(true, trial({}), 8),
+                                                  saying(false, trial({}), 0)})})});
+  EXPECT_EQ(v[0].verdict, "partly");
+  EXPECT_EQ(v[0].evidence.at(0).why, "holds: 1; figure: 8 MiB; holds: 0");
+}
+
+TEST(claims, are_not_judged_by_the_trials_that_survived) {
+  auto hung = crash({});
+  hung.ended = outcome::timed_out;
+  const auto survived = saying(false, trial({success}));
+  for (const auto& lost : {crash({}), hung}) {
+    EXPECT_EQ(verdict_on(claim_of(claim_kind::statement), {testing(arm_kind::fault, {survived, lost})}),
+              "not measured yet");
+    EXPECT_EQ(verdict_on(claim_of(claim_kind::failure), {testing(arm_kind::fault, {survived, lost})}),
+              "not measured yet");
+    EXPECT_EQ(verdict_on(claim_of(claim_kind::statement),
+                         {testing(arm_kind::fault, {survived, saying(true, lost)})}),
+              "partly")
+        << "what it found before it ended counts";
+  }
+  EXPECT_EQ(
+      verdict_on(claim_of(claim_kind::failure), {testing(arm_kind::fault, {trial({success}), crash({})})}),
+      "confirmed")
+      << "an arm of which no rule says anything is judged by its failures";
+}
+
+TEST(claims, of_fact_show_an_arm_that_ended_before_it_could_tell) {
+  const auto cut_off = testing(arm_kind::fault, {crash({})}, "one");
+  const auto v = judge_claims({claim_of(claim_kind::statement)}, std::vector{with({cut_off})});
+  EXPECT_EQ(v[0].verdict, "not measured yet");
+  EXPECT_EQ(v[0].evidence.at(0).says, "cut off");
+  EXPECT_EQ(verdict_on(claim_of(claim_kind::statement),
+                       {cut_off, testing(arm_kind::fault, {saying(false, trial({success}))}, "two")}),
+            "partly")
+      << "the others do not speak for it";
+}
+
+TEST(claims, of_a_failure_have_another_status_if_nowhere_the_documented_one) {
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {trial({no_memory})}, "one"),
+                                         testing(arm_kind::fault, {trial({success})}, "two")}),
+            "other status");
+}
+
+TEST(claims, hold_partly_where_arms_or_stacks_disagree) {
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {trial({internal})}, "one"),
+                                         testing(arm_kind::fault, {trial({success})}, "two")}),
+            "partly");
+  EXPECT_EQ(verdict_on(failure_claim(),
+                       std::vector{with({testing(arm_kind::fault, {trial({internal})})}, "12.9"),
+                                   with({testing(arm_kind::fault, {trial({no_memory})})}, "13.1")}),
+            "partly");
+  EXPECT_EQ(
+      verdict_on(failure_claim(), std::vector{with({testing(arm_kind::fault, {trial({internal})})}, "12.9"),
+                                              with({testing(arm_kind::fault, {trial({internal})})}, "13.1")}),
+      "confirmed");
+}
+
+TEST(claims, are_not_judged_by_arms_that_were_not_observed) {
+  EXPECT_EQ(
+      verdict_on(failure_claim(), {testing(arm_kind::fault, {trial({internal}), not_provoked("no GPU")})}),
+      "not measured yet");
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {harness_failed("garbled")})}),
+            "not measured yet");
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {})}), "not measured yet");
+}
+
+TEST(claims, are_not_judged_by_a_case_whose_control_is_unresolved) {
+  auto control = arm(arm_kind::control, {trial({no_memory})}, "control");
+  control.judged = verdict::unresolved;
+  EXPECT_EQ(verdict_on(failure_claim(), {control, testing(arm_kind::fault, {trial({internal})})}),
+            "not measured yet");
+  control.judged = verdict::uncharted;
+  EXPECT_EQ(verdict_on(failure_claim(), {control, testing(arm_kind::fault, {trial({internal})})}),
+            "confirmed");
+}
+
+TEST(claims, name_the_evidence) {
+  const auto v = judge_claims({failure_claim()},
+                              std::vector{with({testing(arm_kind::fault, {trial({no_memory})}, "lazy")})});
+  ASSERT_EQ(v.size(), 1U);
+  ASSERT_EQ(v[0].evidence.size(), 1U);
+  const auto& e = v[0].evidence[0];
+  EXPECT_EQ(e.case_name, "memory.leak");
+  EXPECT_EQ(e.arm, "lazy");
+  EXPECT_EQ(e.stack, "cuBLAS 13.1.0");
+  EXPECT_EQ(e.says, "other status");
+  EXPECT_EQ(e.why, "cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable");
+
+  const auto j = to_json(v);
+  EXPECT_EQ(j["schema"], 2);
+  EXPECT_EQ(j["claims"][0]["id"], "S0-5");
+  EXPECT_EQ(j["claims"][0]["verdict"], "other status");
+  EXPECT_EQ(j["claims"][0]["evidence"][0]["arm"], "lazy");
+  EXPECT_FALSE(j["claims"][0].contains("untestable"));
+}
+
+std::string told(std::string_view claims) {
+  const auto text = fmt::format(
+      "{{\"schema\": 2, \"documents\": [{{\"id\": \"S0\", \"title\": \"t\", \"claims\": [\n{}]}}]}}", claims);
+  return refusal([&] { return claims_from(cursor(text)); });
+}
+
+TEST(claims_file, that_is_malformed_is_refused_by_line_and_field) {
+  constexpr auto where = "x.json:2: documents[0].claims[0]";
+  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "failure", "text": "t"})"), "(nothing was refused)");
+  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "failure"})"), fmt::format("{}: \"text\" is missing", where));
+  EXPECT_EQ(told(R"({"id": "S1-1", "kind": "failure", "text": "t"})"),
+            fmt::format("{}.id: not in document S0", where));
+  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "Q", "text": "t"})"),
+            fmt::format("{}.kind: expected one of failure, remedy, dead_end, statement", where));
+  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "", "text": "t"})"),
+            fmt::format("{}.kind: expected one of failure, remedy, dead_end, statement", where));
+  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "remedy", "text": "t", "status": "s"})"),
+            fmt::format("{}.status: belongs to claims of kind failure", where));
+  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "failure", "text": "t", "call": ""})"),
+            fmt::format("{}.call: must not be empty; leave it out", where));
+  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "failure", "text": "t", "note": ""})"),
+            fmt::format("{}.note: unknown key", where));
+  EXPECT_EQ(told("{\"id\": \"S0-1\", \"kind\": \"failure\", \"text\": \"t\"},\n{\"id\": \"S0-1\", \"kind\": "
+                 "\"statement\", "
+                 "\"text\": \"t\"}"),
+            "x.json:3: documents[0].claims[1].id: \"S0-1\" twice");
+  EXPECT_EQ(refusal([] { return claims_from(cursor("{\"schema\": 9}")); }),
+            "x.json:1: schema: schema 9, but this build reads 2 only");
+}
+
+TEST(claims_file, of_this_project_holds_the_whole_ledger) {
+  const auto claims = load_claims(CUFAULT_CLAIMS_FILE);
+  std::map<std::string, int> of_document;
+  std::map<std::string, claim> by_id;
+  for (const auto& c : claims) {
+    ++of_document[c.id.substr(0, 2)];
+    by_id[c.id] = c;
+    EXPECT_FALSE(c.text.empty()) << c.id;
+  }
+  EXPECT_EQ(of_document, (std::map<std::string, int>{{"S0", 17}, {"S1", 16}, {"S2", 14}, {"S3", 17}}));
+  EXPECT_EQ(by_id["S0-1"].status, "CUBLAS_STATUS_INTERNAL_ERROR");
+  EXPECT_EQ(by_id["S2-1"].call, "cublasLtMatmulAlgoGetHeuristic");
+  const auto untestable =
+      std::count_if(claims.begin(), claims.end(), [](const claim& c) { return !c.untestable.empty(); });
+  EXPECT_EQ(untestable, 5);
+  for (const auto* id : {"S0-15", "S0-17", "S1-2", "S2-5", "S2-6"})
+    EXPECT_FALSE(by_id[id].untestable.empty()) << id;
+}
+
+TEST(claim_verdict, awaits_a_framework_beside_what_the_raw_arms_show) {
+  const auto read = claims_from(cursor(R"({"schema": 2, "documents": [{"id": "S0", "title": "t", "claims":
+    [{"id": "S0-5", "kind": "failure", "text": "t", "awaits": "a framework"}]}]})"));
+  record r;
+  r.cases = {{.name = "memory.leak", .arms = {arm(arm_kind::fault, {trial({no_memory})})}}};
+  r.cases[0].arms[0].claims = {"S0-5"};
+  const auto verdicts = judge_claims(read, std::array{r});
+  ASSERT_EQ(verdicts.size(), 1U);
+  EXPECT_EQ(verdicts[0].verdict, "awaits a framework");
+  EXPECT_EQ(verdicts[0].evidence.size(), 1U);
+}
+
+TEST(claims_file, may_not_call_a_claim_untestable_and_let_it_await_somebody) {
+  EXPECT_THROW(claims_from(cursor(R"({"schema": 2, "documents": [{"id": "S0", "title": "t", "claims":
+    [{"id": "S0-5", "kind": "failure", "text": "t", "untestable": "u", "awaits": "a"}]}]})")),
+               input_error);
+}
+
+}  // namespace
+}  // namespace cufault

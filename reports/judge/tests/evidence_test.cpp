@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What is committed must be evidence: no expectation without the record that shows it.
+#include "reports/judge/claims.hpp"
+#include "reports/judge/judge.hpp"
+#include "reports/model/expectation.hpp"
+#include "reports/model/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// By the name of its folder.
+const std::map<std::string, record>& stacks() {
+  static const std::map<std::string, record> all = [] {
+    std::map<std::string, record> read;
+    for (const auto& path : records_in({CUFAULT_RECORDED})) read[path.filename()] = load_record(path);
+    return read;
+  }();
+  return all;
+}
+
+const expectation_set& expectations() {
+  static const auto all = expectation_set::load(CUFAULT_EXPECTATIONS, CUFAULT_RECORDED);
+  return all;
+}
+
+const arm_result* find(const record& r, const std::string& case_name, const std::string& arm_name) {
+  for (const auto& c : r.cases)
+    for (const auto& a : c.arms)
+      if (c.name == case_name && a.name == arm_name) return &a;
+  return nullptr;
+}
+
+template <class Look>
+void each_recorded_arm(Look look) {
+  for (const auto& [stack, r] : stacks())
+    for (const auto& c : r.cases)
+      for (const auto& a : c.arms) look(stack, c, a);
+}
+
+TEST(every_expectation, is_what_the_records_that_it_points_to_show) {
+  ASSERT_FALSE(expectations().all().empty());
+  for (expectation e : expectations().all()) {
+    try {
+      expectations().resolve(e);
+    } catch (const input_error& error) {
+      ADD_FAILURE() << error.what();
+      continue;
+    }
+    EXPECT_FALSE(e.seen.empty()) << e.source;
+    EXPECT_FALSE(e.trials.empty()) << e.source;
+  }
+}
+
+TEST(every_expectation, states_the_rates_that_its_records_show) {
+  int racing = 0;
+  for (expectation e : expectations().all()) {
+    if (!e.flaky) continue;
+    ++racing;
+    expectations().resolve(e);
+    ASSERT_EQ(e.flaky->rates.size(), e.seen.size()) << e.source;
+    for (std::size_t i = 0; i < e.seen.size(); ++i) {
+      const auto hits = std::count_if(e.trials.begin(), e.trials.end(), [&](const observation& o) {
+        return signature_of(o) == e.seen[i].seen;
+      });
+      EXPECT_DOUBLE_EQ(e.flaky->rates[i], static_cast<double>(hits) / static_cast<double>(e.trials.size()))
+          << e.source << ": " << describe(e.seen[i].seen);
+    }
+    for (const auto& stack : e.stacks) {
+      const auto* const shown = find(stacks().at(stack), e.case_name, e.arm);
+      ASSERT_NE(shown, nullptr) << e.source;
+      EXPECT_EQ(e.flaky->reason, shown->races) << e.source;
+    }
+  }
+  EXPECT_GT(racing, 0);
+}
+
+TEST(every_expectation, is_the_one_that_is_found_on_its_own_stacks) {
+  for (const expectation& e : expectations().all())
+    for (const auto& stack : e.stacks) {
+      ASSERT_TRUE(stacks().contains(stack)) << e.source;
+      const auto* const found = expectations().find(e.case_name, e.arm, keys_of(stacks().at(stack)));
+      ASSERT_NE(found, nullptr) << e.source << " does not hold on " << stack;
+      EXPECT_EQ(found->digest, e.digest) << e.source << ": " << found->source << " is found instead";
+    }
+}
+
+TEST(every_recorded_arm, was_made_by_a_committed_cufault) {
+  int read = 0;
+  each_recorded_arm([&](const std::string& stack, const case_result& c, const arm_result& a) {
+    const auto where = stack + ": " + c.name + "/" + a.name;
+    ++read;
+    EXPECT_FALSE(a.runs.empty()) << where;
+    EXPECT_FALSE(a.trials.empty()) << where;
+    for (const auto& run : a.runs) {
+      EXPECT_FALSE(run.dirty) << where << " was made by a tree that differs from every commit";
+      EXPECT_NE(run.commit, "unknown") << where;
+      EXPECT_FALSE(run.commit.empty()) << where;
+      EXPECT_FALSE(run.started.empty()) << where;
+    }
+  });
+  EXPECT_GT(read, 0);
+}
+
+TEST(every_stack, lies_in_the_folder_that_it_is_filed_in) {
+  ASSERT_FALSE(stacks().empty());
+  for (const auto& [folder, r] : stacks()) EXPECT_EQ(stack_folder(r.stack), folder);
+}
+
+TEST(every_recorded_case, has_a_control_that_would_fail_if_wrong_numbers_were_taken_for_right_ones) {
+  std::set<std::string> cases, proved;
+  each_recorded_arm([&](const std::string& stack, const case_result& c, const arm_result& a) {
+    if (keys_of(stacks().at(stack))["cublas"] != "13.1.0") return;
+    cases.insert(c.name);
+    if (a.kind != arm_kind::control) return;
+    for (const auto& o : a.trials)
+      for (const auto& call : o.calls)
+        if (call.what.numbers == numbers_found::right) proved.insert(c.name);
+  });
+  std::set<std::string> unproved;
+  std::set_difference(cases.begin(), cases.end(), proved.begin(), proved.end(),
+                      std::inserter(unproved, unproved.begin()));
+  // Their controls look at where something was written, or at memory. With numbers they are not measured yet.
+  EXPECT_EQ(unproved,
+            (std::set<std::string>{"arguments.copies", "arguments.gemm", "arguments.lt", "arguments.routines",
+                                   "arguments.settings", "capture.memory_growth"}));
+}
+
+TEST(every_claim_of_a_recorded_arm, is_in_the_ledger) {
+  std::set<std::string> known;
+  for (const claim& c : load_claims(CUFAULT_CLAIMS_FILE)) known.insert(c.id);
+  int named = 0;
+  const auto check = [&](const std::string& id, const std::string& where) {
+    ++named;
+    EXPECT_TRUE(known.contains(id)) << where << " names " << id;
+  };
+  each_recorded_arm([&](const std::string& stack, const case_result& c, const arm_result& a) {
+    const auto where = stack + ": " + c.name + "/" + a.name;
+    for (const auto& id : a.claims) check(id, where);
+  });
+  EXPECT_GT(named, 0);
+}
+
+// A rule about an arm that is no more, or is spelt otherwise, would never speak.
+TEST(every_rule_of_a_claim, is_about_arms_that_are_recorded) {
+  std::set<std::pair<std::string, std::string>> arms;
+  each_recorded_arm(
+      [&](const std::string&, const case_result& c, const arm_result& a) { arms.emplace(c.name, a.name); });
+  int rules = 0;
+  for (const claim& c : load_claims(CUFAULT_CLAIMS_FILE))
+    for (const claim_rule& each : c.rules)
+      for (const std::string& glob : each.arms) {
+        const claim_rule rule{.arms = {glob}};
+        ++rules;
+        EXPECT_TRUE(std::any_of(arms.begin(), arms.end(),
+                                [&](const auto& arm) { return is_about(rule, arm.first, arm.second); }))
+            << c.id << ": " << glob;
+      }
+  EXPECT_GT(rules, 0);
+}
+
+TEST(every_claim, is_judged_alike_by_the_same_observation_of_each_stack) {
+  std::set<std::string> words;
+  for (const auto& [folder, loaded] : stacks()) {
+    record r = loaded;
+    for (case_result& c : r.cases) judge(c, {}, keys_of(r));
+    for (const claim_verdict& v : judge_claims(load_claims(CUFAULT_CLAIMS_FILE), std::vector{r}))
+      for (const claim_evidence& e : v.evidence)
+        if (v.what.id == "S2-4" && e.arm == "no_room_for_workspace") words.insert(e.says);
+  }
+  EXPECT_EQ(words, std::set<std::string>{"partly"}) << "the query succeeds, the caller's allocation fails";
+}
+
+TEST(committed_data, are_less_than_5_mb) {
+  std::uintmax_t bytes = 0;
+  for (const auto* folder : {CUFAULT_RECORDED, CUFAULT_EXPECTATIONS})
+    for (const auto& entry : fs::recursive_directory_iterator(folder))
+      if (entry.is_regular_file()) bytes += entry.file_size();
+  EXPECT_GT(bytes, 0U);
+  EXPECT_LT(bytes, 5'000'000U);
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/judge/gate.hpp"
+
+#include "reports/model/tests/examples.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const gate_terms plain{.today = "2026-11-22"};
+
+record of(std::vector<arm_result> arms) {
+  record r;
+  r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
+  r.cases = {{.name = "memory.leak", .arms = std::move(arms)}};
+  return r;
+}
+
+arm_result named(std::string name, std::vector<observation> trials, arm_kind kind = arm_kind::fault) {
+  return arm(kind, std::move(trials), std::move(name));
+}
+
+const record base = of({named("control", {trial({success})}, arm_kind::control),
+                        named("fault", {trial({no_memory})}), named("other", {trial({no_memory})})});
+
+int code(const record& before, const record& after, const gate_terms& terms = plain) {
+  return exit_code(compare(before, after, terms));
+}
+
+record changed_to(observation fault) {
+  record r = base;
+  r.cases[0].arms[1].trials = {std::move(fault)};
+  return r;
+}
+
+TEST(gate, passes_where_nothing_changed_and_where_an_arm_is_new) {
+  EXPECT_EQ(code(base, base), 0);
+  record more = base;
+  more.cases[0].arms.push_back(named("more", {trial({internal})}));
+  EXPECT_EQ(code(base, more), 0);
+  EXPECT_EQ(compare(base, more, plain).arms.at(2).found.what, change::added);
+}
+
+TEST(gate, fails_on_each_change) {
+  EXPECT_EQ(code(base, changed_to(trial({internal}))), 1);
+  EXPECT_EQ(code(base, changed_to(trial({success}))), 1);
+  EXPECT_EQ(code(base, changed_to(crash({}))), 1);
+  EXPECT_EQ(code(base, changed_to(not_provoked("no memory"))), 1);
+  record fewer = base;
+  fewer.cases[0].arms.pop_back();
+  EXPECT_EQ(code(base, fewer), 1);
+}
+
+TEST(gate, is_unresolved_where_nothing_is_proved) {
+  EXPECT_EQ(code(base, changed_to(harness_failed("no pipe"))), 2);
+  record broken = base;
+  broken.cases[0].arms[0].trials = {trial({internal})};
+  EXPECT_EQ(code(base, broken), 2);
+  EXPECT_THAT(compare(base, broken, plain).arms.at(1).found.why, HasSubstr("a control failed"));
+  EXPECT_EQ(code(base, {}), 2);
+  EXPECT_EQ(code({}, {}), 2);
+  gate_report unread = compare(base, base, plain);
+  unread.unread = {"a.jsonl:1: no record"};
+  EXPECT_EQ(exit_code(unread), 2);
+}
+
+TEST(gate, takes_a_baseline_whose_control_failed_for_none) {
+  record broken = base;
+  broken.cases[0].arms[0].trials = {trial({internal})};
+  const auto report = compare(broken, base, plain);
+  for (const auto& a : report.arms) EXPECT_EQ(a.found.what, change::added);
+  EXPECT_EQ(exit_code(report), 2);  // nothing is compared
+}
+
+TEST(gate, fails_where_fewer_cases_were_executed_than_must_be) {
+  EXPECT_EQ(code(base, base, {.today = "2026-11-22", .at_least = 1}), 0);
+  EXPECT_EQ(code(base, base, {.today = "2026-11-22", .at_least = 2}), 1);
+}
+
+TEST(gate, lets_pass_what_an_allowance_covers_until_it_expires) {
+  const auto now = changed_to(trial({internal}));
+  const auto allowing = [](change what, std::string arm) {
+    return gate_terms{.allowances = {{std::move(arm), what, "known", "2026-11-22"}}, .today = "2026-11-22"};
+  };
+  auto terms = allowing(change::changed, "memory.leak/fault");
+  EXPECT_EQ(code(base, now, terms), 0);
+  EXPECT_EQ(code(base, now, allowing(change::changed, "memory.*/f*")), 0);
+  EXPECT_EQ(code(base, now, allowing(change::gone, "memory.leak/fault")), 1);
+  EXPECT_EQ(code(base, now, allowing(change::changed, "memory.leak/other")), 1);
+  EXPECT_TRUE(compare(base, now, terms).unused.empty());
+  terms.today = "2026-11-23";
+  EXPECT_EQ(code(base, now, terms), 1);
+  EXPECT_EQ(compare(base, now, terms).expired.size(), 1U);
+  terms.today = "2026-11-22";
+  EXPECT_EQ(compare(base, base, terms).unused.size(), 1U);
+  EXPECT_EQ(code(base, base, terms), 0);
+}
+
+TEST(allowances, need_a_reason_a_day_and_a_change_that_can_be_allowed) {
+  const auto error_of = [](const std::string& entry) {
+    try {
+      allowances_from(json_cursor{parse_json("a.json", R"({"schema": 1, "allowances": [)" + entry + "]}")});
+    } catch (const input_error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const auto entry = [](const char* change, const char* reason, const char* expires,
+                        const char* arm = "a.b/c") {
+    return nlohmann::json{{"arm", arm}, {"change", change}, {"reason", reason}, {"expires", expires}}.dump();
+  };
+  EXPECT_EQ(error_of(entry("gone", "known", "2026-12-31")), "");
+  EXPECT_EQ(error_of(entry("gone", " ", "2026-12-31")), "a.json:1: allowances[0].reason: is empty; say why");
+  EXPECT_THAT(error_of(entry("gone", "known", "2026-02-30")), HasSubstr("expected a date: YYYY-MM-DD"));
+  EXPECT_THAT(error_of(entry("gone", "known", "2026-12-3a")), HasSubstr("expected a date"));
+  EXPECT_THAT(error_of(entry("gone", "known", "")), HasSubstr("expected a date"));
+  EXPECT_THAT(error_of(entry("new", "known", "2026-12-31")), HasSubstr("only changed, gone"));
+  EXPECT_THAT(error_of(entry("unresolved", "known", "2026-12-31")), HasSubstr("only changed, gone"));
+  EXPECT_THAT(error_of(entry("better", "known", "2026-12-31")), HasSubstr("expected one of"));
+  EXPECT_THAT(error_of(entry("gone", "known", "2026-12-31", "a.b")), HasSubstr("expected CASE/ARM"));
+  EXPECT_THAT(error_of(R"({"arm": "a/b", "change": "gone", "reason": "known"})"), HasSubstr("expires"));
+  EXPECT_THROW(allowances_from(json_cursor{parse_json("a.json", R"({"schema": 2, "allowances": []})")}),
+               input_error);
+  EXPECT_THROW(allowances_from(json_cursor{parse_json("a.json", R"({"allowances": []})")}), input_error);
+}
+
+std::vector<std::string> lines_of(const gate_report& report, const std::string& family) {
+  std::vector<std::string> lines;
+  for (const auto& a : report.arms)
+    if (a.case_name.starts_with(family))
+      lines.push_back(a.case_name + "/" + a.arm + " " + to_string(a.found.what) + " " + a.found.why);
+  return lines;
+}
+
+// Neither the order of cases and arms nor what else is in the records makes a difference.
+TEST(gate, of_committed_records_depends_on_no_order_and_on_no_other_family) {
+  const std::filesystem::path recorded{CUFAULT_RECORDED};
+  record before = load_record(recorded / "h200-580.159.04-cublas-12.0.1-other-13.10.0");
+  record after = load_record(recorded / "h200-580.159.04-cublas-13.10.0-other-12.0.1");
+  const auto straight = compare(before, after, plain);
+  EXPECT_EQ(exit_code(straight), 1);
+  EXPECT_EQ(exit_code(compare(before, before, plain)), 0);
+  std::mt19937 random(7);
+  for (record* r : {&before, &after}) {
+    std::shuffle(r->cases.begin(), r->cases.end(), random);
+    for (case_result& c : r->cases) std::shuffle(c.arms.begin(), c.arms.end(), random);
+  }
+  EXPECT_EQ(lines_of(compare(before, after, plain), ""), lines_of(straight, ""));
+  for (record* r : {&before, &after})
+    std::erase_if(r->cases, [](const case_result& c) { return !c.name.starts_with("memory."); });
+  EXPECT_EQ(lines_of(compare(before, after, plain), ""), lines_of(straight, "memory."));
+  EXPECT_FALSE(lines_of(straight, "memory.").empty());
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,445 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/matrix/observed_cells.hpp"
+
+#include "reports/judge/claims.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+constexpr const char *succeeded = "SUCCESS", *unchecked = "SUCCESS, numbers unchecked",
+                     *wrong_numbers = "WRONG_NUMBERS", *then = ", then ";
+constexpr const char* preparation = "check.preparation";
+
+// ---- what a trial of a cell came to ----
+
+/// What ended the process, or the child in which a step was made.
+std::string end_of(const step& s) {
+  const auto signal = s.facts.find("signal");
+  if (signal != s.facts.end())
+    if (const auto* name = std::get_if<std::string>(&signal->second)) return *name;
+  return s.status;
+}
+/// Of the trial's process; empty where it came to its end.
+std::string end_of(const observation& o) {
+  if (o.ended == outcome::completed) return {};
+  if (o.ended == outcome::timed_out) return status_timed_out;
+  if (!o.signal && o.exit_code) return fmt::format("exit {}", *o.exit_code);
+  return o.why.empty() ? fmt::format("signal {}", o.signal.value_or(0)) : o.why;
+}
+
+bool says_success(const step& s) {
+  return is_success_status(s.status);
+}
+
+/// In a word. `steps`: those before a remedy, or those behind it. `name`: of the operation, where that is known; else the first step is it.
+/// `end`: what ended the process in them or behind; empty where nothing did.
+std::string word_of(const std::string& end, std::span<const step* const> steps, const step_name& name) {
+  const auto is_operation = [&](const step* s) { return name.api.empty() || s->name == name; };
+  const auto first = std::find_if(steps.begin(), steps.end(), is_operation);
+  if (first == steps.end()) {
+    // A call of the remedy failed, or nothing was made.
+    const auto failing = std::find_if(steps.begin(), steps.end(), [](const step* s) { return !s->ok; });
+    if (failing == steps.end() || (*failing)->status.empty())
+      return end.empty() ? "nothing was made" : end + " before the operation";
+    if ((*failing)->name.api == preparation) return "could not be prepared";
+    return fmt::format("{} of {}", short_status((*failing)->status), (*failing)->name.api);
+  }
+  const step& made = **first;
+  if (made.status.empty()) return end;  // the process ended in it
+  std::string word(says_success(made) ? succeeded : short_status(end_of(made)));
+  if (says_success(made)) {
+    const auto behind = std::span(first, steps.end());
+    const auto any = [&](numbers_found n) {
+      return std::any_of(behind.begin(), behind.end(), [&](const step* s) { return s->numbers == n; });
+    };
+    // A proof that was stopped is told by the step behind it.
+    const auto failing = std::find_if(behind.begin() + 1, behind.end(), [](const step* s) {
+      return !s->ok && s->status != "STOPPED" && !s->status.empty() && !says_success(*s);
+    });
+    if (any(numbers_found::wrong)) return wrong_numbers;
+    if (failing != behind.end())
+      word += then + std::string(short_status(end_of(**failing)));
+    else if (!made.ok)
+      word += ", not done";
+    else if (end.empty() && !any(numbers_found::right))
+      return unchecked;
+  }
+  return end.empty() ? word : word + then + end;
+}
+
+/// The steps of a trial, before a remedy and behind it.
+struct parts {
+  std::vector<const step*> before, behind;
+  bool applied = false;
+};
+parts parts_of(const observation& o) {
+  parts p;
+  p.applied = !o.applied.empty();
+  for (const call_record& c : o.calls) {
+    (c.after_remedy ? p.behind : p.before).push_back(&c.what);
+    p.applied = p.applied || c.after_remedy;
+  }
+  return p;
+}
+
+/// 0: it succeeded; 1: a status said otherwise; 2: wrong numbers, a crash or a hang.
+int severity_of(std::string_view word) {
+  if (word == succeeded || word == unchecked) return 0;
+  const auto says = [&](std::string_view text) { return word.find(text) != word.npos; };
+  const bool severe = word == wrong_numbers || says("SIG") || says("exit ") || says("signal ") ||
+                      says(status_timed_out) || says(status_crashed) || says(status_exited);
+  return severe ? 2 : 1;
+}
+
+int severity_of(const outcome_counts& o) {
+  int most = 0;
+  for (const auto& [word, times] : o) most = std::max(most, severity_of(word));
+  return most;
+}
+
+bool damaged(const observed_cell& c) {
+  return c.context.find("damaged") != c.context.npos;
+}
+
+remedy_result result_of(const outcome_counts& without, const outcome_counts& with, bool damaged_without,
+                        bool damaged_with) {
+  if (without.empty() || with.empty()) return remedy_result::unknown;
+  const int before = severity_of(without), behind = severity_of(with);
+  const bool failed = before > 0 || damaged_without;
+  const bool worse = behind > std::max(1, before) || (damaged_with && !damaged_without);
+  if (worse || (!failed && behind > 0)) return remedy_result::made_worse;
+  if (!failed) return remedy_result::nothing_to_clear;
+  const bool right = with.size() == 1 && with.contains(succeeded) && !damaged_with;
+  return right ? remedy_result::cleared : remedy_result::still_fails;
+}
+
+// ---- cells of a stack ----
+
+/// Facts of operations in a handle state, from controls: each makes every operation cold and then warm.
+using facts_of_operations = std::map<std::tuple<std::string, std::string, std::string>, fact_map>;
+
+void add_facts(facts_of_operations& facts, const case_result& c) {
+  for (const arm_result& a : c.arms) {
+    if (a.kind != arm_kind::control) continue;
+    for (const observation& o : a.trials) {
+      std::map<std::pair<std::string, std::string>, int> times;
+      for (const call_record& call : o.calls) {
+        const step_name& name = call.what.name;
+        const int time = times[{name.api, name.variant}]++;
+        if (time > 1 || !call.what.ok) continue;
+        facts.try_emplace({name.api, name.variant, time == 0 ? "cold" : "warm"}, call.what.facts);
+      }
+    }
+  }
+}
+
+observed_cell cell_from(const std::string& fault, const cell_name& name, const arm_result& a) {
+  observed_cell c{.fault = fault, .at = name, .summary = a.summary, .made_up = a.made_up, .source = a.source};
+  if (!a.runs.empty()) {
+    const auto latest =
+        std::max_element(a.runs.begin(), a.runs.end(),
+                         [](const auto& one, const auto& other) { return one.started < other.started; });
+    c.run = fmt::format("{} {}{}", latest->started, latest->commit, latest->dirty ? ", modified" : "");
+  }
+  bool applied = false;
+  std::set<std::string> contexts;
+  for (const observation& o : a.trials) {
+    if (!comparable(o)) {
+      c.why_not = fmt::format("{}: {}", o.ended == outcome::not_provoked ? "not provoked" : "unresolved",
+                              why_not_comparable(o));
+      continue;
+    }
+    const parts p = parts_of(o);
+    if (p.before.empty() && o.ended == outcome::completed) {
+      c.why_not = "unresolved: no step was recorded";
+      continue;
+    }
+    if (!p.before.empty()) c.operation = p.before.front()->name;
+    ++c.outcome[word_of(p.applied ? std::string() : end_of(o), p.before, c.operation)];
+    contexts.insert(o.context);
+    applied = applied || p.applied;
+    if (p.applied) ++c.after[word_of(end_of(o), p.behind, c.operation)];
+  }
+  if (!c.outcome.empty()) c.why_not.clear();
+  if (c.outcome.empty() && c.why_not.empty()) c.why_not = "unresolved: no trial was recorded";
+  c.context = fmt::format("{}", fmt::join(contexts, " or "));
+  if (name.remedy.empty() || !a.against.empty()) return c;
+  // Of the context only its state in the end is known, which is the remedy's doing or that of the fault.
+  c.result = applied             ? result_of(c.outcome, c.after, false, false)
+             : c.outcome.empty() ? remedy_result::unknown
+                                 : remedy_result::not_reached;
+  if (c.result == remedy_result::cleared && damaged(c)) c.result = remedy_result::still_fails;
+  return c;
+}
+
+/// An arm of a case whose control is unresolved proves nothing, whatever it saw.
+void silence(case_result& c) {
+  for (arm_result& a : c.arms) {
+    if (a.kind == arm_kind::control) continue;
+    observation nothing;
+    nothing.why = "the control of its case failed";
+    a.trials.assign(1, nothing);
+    a.runs.clear();
+  }
+}
+
+void take_cells(stack_matrix& m, const case_result& c) {
+  const std::string fault = c.name.substr(matrix_family.size());
+  std::map<std::string, const observed_cell*> by_arm;
+  std::vector<observed_cell> cells;
+  std::vector<std::string> against;
+  for (const arm_result& a : c.arms) {
+    if (a.kind == arm_kind::control) continue;
+    const auto name = cell_named(a.name);
+    if (!name) continue;
+    cells.push_back(cell_from(fault, *name, a));
+    against.push_back(a.against);
+  }
+  for (const observed_cell& one : cells) by_arm[to_string(one.at)] = &one;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (against[i].empty()) continue;
+    const auto without = by_arm.find(against[i]);
+    cells[i].result = remedy_result::unknown;
+    if (without == by_arm.end()) continue;
+    cells[i].without = without->second->outcome;
+    cells[i].result =
+        result_of(cells[i].without, cells[i].outcome, damaged(*without->second), damaged(cells[i]));
+  }
+  m.cells.insert(m.cells.end(), std::move_iterator(cells.begin()), std::move_iterator(cells.end()));
+}
+
+/// A cell that was not observed has its operation's identity from another one.
+void complete_names(stack_matrix& m) {
+  std::map<std::string, step_name> names;
+  for (const observed_cell& c : m.cells) {
+    if (c.operation.api.empty()) continue;
+    const auto [known, fresh] = names.try_emplace(c.at.operation, c.operation);
+    if (!fresh &&
+        std::tie(c.operation.api, c.operation.variant) < std::tie(known->second.api, known->second.variant))
+      known->second = c.operation;
+  }
+  for (observed_cell& c : m.cells)
+    if (c.operation.api.empty()) c.operation = names[c.at.operation];
+}
+
+auto order_of(const observed_cell& c) {
+  return std::tie(c.fault, c.at.operation, c.at.remedy, c.at.level, c.at.timing, c.at.state);
+}
+
+bool like(const std::string& pattern, const std::string& text) {
+  return pattern.empty() || fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+}
+
+// ---- conditions ----
+
+example example_of(const observed_cell& c, axis along) {
+  example e{.name = along == axis::operation ? to_string(c.at) : name_of(c)};
+  e.properties["state"] = c.at.state;
+  if (!c.at.timing.empty()) e.properties["timing"] = c.at.timing;
+  // Levels of two faults have two units.
+  if (c.at.level) e.properties[along == axis::operation ? "level" : "level of " + c.fault] = *c.at.level;
+  if (along == axis::fault) {
+    e.properties["fault"] = c.fault;
+    return e;
+  }
+  e.properties["operation"] = c.at.operation;
+  if (!c.operation.api.empty()) e.properties["api"] = c.operation.api;
+  if (!c.operation.variant.empty()) e.properties["variant"] = c.operation.variant;
+  for (const auto& [name, value] : c.facts) {
+    if (const auto* yes = std::get_if<bool>(&value)) e.properties[name] = std::string(*yes ? "yes" : "no");
+    if (const auto* number = std::get_if<std::int64_t>(&value)) e.properties[name] = *number;
+    if (const auto* word = std::get_if<std::string>(&value)) e.properties[name] = *word;
+  }
+  return e;
+}
+
+std::vector<rule> rules_of(const std::vector<observed_cell>& cells, axis along,
+                           const std::function<std::string(const observed_cell&)>& word) {
+  std::vector<example> examples;
+  std::set<std::string> facts;
+  for (const observed_cell& c : cells) {
+    if (!was_observed(c)) continue;
+    examples.push_back(example_of(c, along));
+    examples.back().outcome = word(c);
+    for (const auto& [name, value] : c.facts) facts.insert(name);
+  }
+  std::vector<std::string_view> preferred{"state", "timing", "level"};
+  preferred.insert(preferred.end(), facts.begin(), facts.end());
+  preferred.insert(preferred.end(), {"api", "variant", "operation", "fault"});
+  return rules_for(std::move(examples), {.preferred = preferred});
+}
+
+/// What it came to in the end: of a remedy what it did.
+std::string word_of(const observed_cell& c) {
+  return c.result == remedy_result::none ? describe(c.outcome) : to_string(c.result);
+}
+
+}  // namespace
+
+std::string_view short_status(std::string_view status) {
+  constexpr std::string_view prefix = "CUBLAS_STATUS_";
+  return status.starts_with(prefix) ? status.substr(prefix.size()) : status;
+}
+
+std::string describe(const outcome_counts& o) {
+  std::vector<std::string> words;
+  for (const auto& [word, times] : o) words.push_back(word);
+  return fmt::format("{}", fmt::join(words, " or "));
+}
+
+std::string with_rates(const outcome_counts& o) {
+  if (o.size() < 2) return describe(o);
+  int all = 0;
+  for (const auto& [word, times] : o) all += times;
+  std::vector<std::string> words;
+  for (const auto& [word, times] : o) words.push_back(fmt::format("{} {} of {}", word, times, all));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string to_string(remedy_result r) {
+  switch (r) {
+    case remedy_result::none:
+      break;
+    case remedy_result::cleared:
+      return "cleared";
+    case remedy_result::nothing_to_clear:
+      return "nothing to clear";
+    case remedy_result::still_fails:
+      return "still fails";
+    case remedy_result::made_worse:
+      return "made worse";
+    case remedy_result::not_reached:
+      return "not reached";
+    case remedy_result::unknown:
+      return "unknown";
+  }
+  return {};
+}
+
+bool was_observed(const observed_cell& c) {
+  return !c.outcome.empty();
+}
+
+std::string shown_outcome(const observed_cell& c) {
+  if (!was_observed(c)) return {};
+  if (c.result == remedy_result::none) return with_rates(c.outcome);
+  std::string word = to_string(c.result);
+  const bool says_all = c.result == remedy_result::cleared || c.result == remedy_result::nothing_to_clear ||
+                        c.result == remedy_result::unknown;
+  if (says_all) return word;
+  return fmt::format("{}: {}", word, with_rates(c.after.empty() ? c.outcome : c.after));
+}
+
+std::string name_of(const observed_cell& c) {
+  return fmt::format("{}/{}", c.fault, to_string(c.at));
+}
+
+std::string repeats(const observed_cell& c) {
+  return fmt::format("cufault run '{}{}'", matrix_family, name_of(c));
+}
+
+std::vector<stack_matrix> matrix_of(std::span<const record> all_records) {
+  std::vector<record> records;
+  for (const record& r : all_records) {
+    records.push_back({.started = r.started, .stack = r.stack});
+    for (const case_result& c : r.cases) {
+      if (!c.name.starts_with(matrix_family)) continue;
+      records.back().cases.push_back(c);
+      if (control_unresolved(c)) silence(records.back().cases.back());
+    }
+  }
+  // By time, so that the order in which they were named does not matter.
+  std::stable_sort(records.begin(), records.end(), [](const record& a, const record& b) {
+    return std::tuple{stack_label(a), a.started} < std::tuple{stack_label(b), b.started};
+  });
+  std::vector<stack_matrix> all;
+  for (record& r : merged_by_stack(std::move(records))) {
+    stack_matrix m{.stack = stack_label(r), .keys = keys_of(r)};
+    const nlohmann::json::json_pointer gpu{"/gpu/name"};
+    if (r.stack.is_object() && r.stack.contains(gpu) && r.stack.at(gpu).is_string())
+      m.keys["gpu"] = r.stack.at(gpu).get<std::string>();
+    std::sort(r.cases.begin(), r.cases.end(),
+              [](const case_result& a, const case_result& b) { return a.name < b.name; });
+    facts_of_operations facts;
+    for (const case_result& c : r.cases) add_facts(facts, c);
+    for (const case_result& c : r.cases) take_cells(m, c);
+    complete_names(m);
+    for (observed_cell& c : m.cells)
+      if (const auto f = facts.find({c.operation.api, c.operation.variant, c.at.state}); f != facts.end())
+        c.facts = f->second;
+    std::sort(m.cells.begin(), m.cells.end(),
+              [](const observed_cell& a, const observed_cell& b) { return order_of(a) < order_of(b); });
+    if (!m.cells.empty()) all.push_back(std::move(m));
+  }
+  return all;
+}
+
+std::vector<stack_matrix> filtered(const std::vector<stack_matrix>& all, const matrix_filter& filter) {
+  std::vector<stack_matrix> some;
+  for (const stack_matrix& m : all) {
+    if (m.stack.find(filter.stack) == m.stack.npos) continue;
+    stack_matrix part{.stack = m.stack, .keys = m.keys};
+    for (const observed_cell& c : m.cells) {
+      const bool named = like(filter.operation, c.at.operation) || like(filter.operation, c.operation.api);
+      const bool with_remedy =
+          filter.remedy.empty() || (!c.at.remedy.empty() && like(filter.remedy, c.at.remedy));
+      if (like(filter.fault, c.fault) && named && with_remedy) part.cells.push_back(c);
+    }
+    if (!part.cells.empty()) some.push_back(std::move(part));
+  }
+  return some;
+}
+
+std::vector<matrix_section> sections_of(const stack_matrix& m, axis along) {
+  std::map<std::pair<std::string, std::string>, matrix_section> sections;
+  for (const observed_cell& c : m.cells) {
+    const std::string& name = along == axis::operation ? c.fault : c.at.operation;
+    matrix_section& s = sections[{name, c.at.remedy}];
+    s.name = name;
+    s.remedy = c.at.remedy;
+    s.cells.push_back(c);
+  }
+  std::vector<matrix_section> all;
+  for (auto& [key, section] : sections) all.push_back(std::move(section));
+  return all;
+}
+
+bool came_to(const observed_cell& c, std::string_view status) {
+  const std::string_view wanted = short_status(status);
+  return std::any_of(c.outcome.begin(), c.outcome.end(), [&](const auto& o) {
+    std::string_view rest = o.first;
+    while (true) {
+      const auto end = rest.find(then);
+      if (rest.substr(0, end) == wanted) return true;
+      if (end == rest.npos) return false;
+      rest.remove_prefix(end + std::string_view(then).size());
+    }
+  });
+}
+
+std::vector<rule> conditions_of(const std::vector<observed_cell>& cells, axis along) {
+  return rules_of(cells, along, [](const observed_cell& c) { return word_of(c); });
+}
+
+std::vector<rule> conditions_of(const std::vector<observed_cell>& cells, axis along,
+                                std::string_view status) {
+  const std::string wanted(short_status(status));
+  return rules_of(cells, along,
+                  [&](const observed_cell& c) { return came_to(c, status) ? wanted : "another outcome"; });
+}
+
+}  // namespace cufault

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/matrix/conditions.hpp"
+#include "reports/model/cell_name.hpp"
+#include "reports/model/record.hpp"
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The cells of the matrix (harness/matrix) as records have them: what each came to, and what that depends on.
+namespace cufault {
+
+/// What an operation came to, in a word, and in how many trials: INTERNAL_ERROR; SUCCESS, which is with right numbers; WRONG_NUMBERS;
+/// "SUCCESS, then cudaErrorIllegalAddress"; SIGSEGV; TIMED_OUT.
+using outcome_counts = std::map<std::string, int>;
+/// "SUCCESS", "INTERNAL_ERROR or SUCCESS"; empty where nothing was observed.
+std::string describe(const outcome_counts& o);
+/// The same, with how often where there are several: "INTERNAL_ERROR 7 of 10, SUCCESS 3 of 10".
+std::string with_rates(const outcome_counts& o);
+
+/// What a remedy did about what the fault alone does.
+enum class remedy_result {
+  none,              ///< there is no remedy
+  cleared,           ///< it fails without, and gives right numbers with it
+  nothing_to_clear,  ///< it does not fail without it
+  still_fails,
+  made_worse,  ///< it fails where it did not, or by a crash, a hang, wrong numbers or a damaged context where there was none
+  not_reached,  ///< the process ended before it could be applied
+  unknown       ///< one of the two was not observed
+};
+std::string to_string(remedy_result r);  ///< "cleared", "nothing to clear", ...; empty for none
+
+/// A cell, on one stack.
+struct observed_cell {
+  std::string fault{};  ///< "kernel_trap"
+  cell_name at{};
+  std::string summary{};
+  bool made_up = false;   ///< its fault is injected or a stand-in
+  step_name operation{};  ///< its identity; empty where no cell of the stack made it
+  outcome_counts
+      outcome{};  ///< of the operation: without a remedy, with one in place, or before one that is applied afterwards
+  outcome_counts after{};    ///< of the operation behind a remedy that is applied afterwards
+  outcome_counts without{};  ///< of the cell without the remedy, where one is in place from the start
+  std::string why_not{};     ///< where nothing was observed
+  std::string
+      context{};  ///< afterwards: "usable", "damaged", "none", "unchecked"; several are joined by " or "
+  remedy_result result = remedy_result::none;
+  fact_map facts{};      ///< of the operation where there is no fault, in this handle state: from a control
+  std::string run{};     ///< the latest that observed it: when it started, and its commit
+  std::string source{};  ///< "FILE:LINE" of the record
+};
+bool was_observed(const observed_cell& c);
+/// In the table: what the operation came to; with a remedy what that did, "still fails: INTERNAL_ERROR". Empty where nothing was observed.
+std::string shown_outcome(const observed_cell& c);
+/// "kernel_trap/sgemm_64.cold.arrived", which is unique on a stack.
+std::string name_of(const observed_cell& c);
+/// "cufault run 'matrix.kernel_trap/sgemm_64.cold.arrived'"
+std::string repeats(const observed_cell& c);
+
+struct stack_matrix {
+  std::string stack{};                 ///< stack_label()
+  stack_keys keys{};                   ///< and "gpu"
+  std::vector<observed_cell> cells{};  ///< by fault, operation, remedy, level, timing and state
+};
+
+/// Patterns, in which * is anything; empty: all. An operation may be named by its function, too. Of a stack its label must hold the text.
+struct matrix_filter {
+  std::string fault{}, operation{}, remedy{}, stack{};
+};
+
+/// The cells of records that were judged; records of one stack are one. A cell of a case whose control is unresolved was not observed.
+/// Stacks without a cell are left out.
+std::vector<stack_matrix> matrix_of(std::span<const record> records);
+/// Those that the filter holds for; with a remedy, only cells that have it. Stacks without any are left out.
+std::vector<stack_matrix> filtered(const std::vector<stack_matrix>& all, const matrix_filter& filter);
+
+/// Cells that belong together: of a fault or of an operation, without a remedy or with one. `along`: what they differ by, beside state, timing
+/// and level.
+enum class axis { operation, fault };
+struct matrix_section {
+  std::string name{};    ///< the fault; along faults, the operation
+  std::string remedy{};  ///< empty: none
+  std::vector<observed_cell> cells{};
+};
+/// By name, without a remedy first.
+std::vector<matrix_section> sections_of(const stack_matrix& m, axis along);
+
+/// What the outcomes of these cells depend on (with a remedy: what it did).
+std::vector<rule> conditions_of(const std::vector<observed_cell>& cells, axis along);
+/// What it depends on whether they came to the status; all other outcomes are "another outcome".
+std::vector<rule> conditions_of(const std::vector<observed_cell>& cells, axis along, std::string_view status);
+/// Whether the cell came to it, at least once: as a word of its outcome, without the prefix of a library.
+bool came_to(const observed_cell& c, std::string_view status);
+
+/// "INTERNAL_ERROR" of CUBLAS_STATUS_INTERNAL_ERROR; other names are as they are.
+std::string_view short_status(std::string_view status);
+
+}  // namespace cufault

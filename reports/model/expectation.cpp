@@ -1,0 +1,365 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/expectation.hpp"
+
+#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+constexpr std::array<std::string_view, 7> condition_keys{
+    "cublas", "cublaslt", "driver", "runtime", "compute_capability", "module_loading", "other_cublas"};
+
+enum class relation { equal, at_least, above, at_most, below };
+
+struct comparison {
+  relation how = relation::equal;
+  std::string_view than;
+};
+
+using version = std::vector<std::uint64_t>;
+
+std::optional<version> version_from(std::string_view text) {
+  version parts;
+  while (true) {
+    std::uint64_t part = 0;
+    const auto* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, part);
+    if (error != std::errc{}) return std::nullopt;
+    parts.push_back(part);
+    if (stop == end) break;
+    if (*stop != '.') return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(stop - text.data()) + 1);
+  }
+  // 13.1 and 13.1.0 are one version.
+  while (!parts.empty() && parts.back() == 0) parts.pop_back();
+  return parts;
+}
+
+/// The comparisons of one alternative; an empty list where the text is malformed.
+std::vector<comparison> comparisons_of(std::string_view text) {
+  std::vector<comparison> list;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    if (text.empty()) return list;
+    auto word = text.substr(0, text.find(' '));
+    text.remove_prefix(word.size());
+
+    comparison c;
+    for (const auto& [sign, how] : {std::pair{">=", relation::at_least}, std::pair{"<=", relation::at_most},
+                                    std::pair{">", relation::above}, std::pair{"<", relation::below},
+                                    std::pair{"=", relation::equal}}) {
+      if (!word.starts_with(sign)) continue;
+      word.remove_prefix(std::string_view{sign}.size());
+      c.how = how;
+      break;
+    }
+    if (word.empty() || word.find_first_of("<>=|") != std::string_view::npos) return {};
+    if (c.how != relation::equal && !version_from(word)) return {};
+    c.than = word;
+    list.push_back(c);
+  }
+}
+
+/// The alternatives of a condition; an empty list where the text is malformed.
+std::vector<std::vector<comparison>> alternatives_of(std::string_view text) {
+  constexpr std::string_view separator = " || ";
+  std::vector<std::vector<comparison>> all;
+  while (true) {
+    const auto end = text.find(separator);
+    all.push_back(comparisons_of(text.substr(0, end)));
+    if (all.back().empty()) return {};
+    if (end == std::string_view::npos) return all;
+    text.remove_prefix(end + separator.size());
+  }
+}
+
+bool holds(const comparison& c, std::string_view seen) {
+  const auto left = version_from(seen);
+  const auto right = version_from(c.than);
+  if (!left || !right) return c.how == relation::equal && seen == c.than;
+  switch (c.how) {
+    case relation::equal:
+      return *left == *right;
+    case relation::at_least:
+      return *left >= *right;
+    case relation::above:
+      return *left > *right;
+    case relation::at_most:
+      return *left <= *right;
+    case relation::below:
+      return *left < *right;
+  }
+  return false;
+}
+
+std::string not_empty(const json_cursor& at) {
+  auto text = at.string();
+  if (text.empty()) at.fail("must not be empty");
+  return text;
+}
+
+stated_rate rate_from(const json_cursor& at) {
+  stated_rate stated;
+  double sum = 0;
+  for (const auto& item : at.at("rates").items()) {
+    const auto rate = item.number();
+    if (rate < 0 || rate > 1) item.fail("a rate is from 0 to 1");
+    stated.rates.push_back(rate);
+    sum += rate;
+  }
+  if (std::abs(sum - 1) > 1e-6) at.at("rates").fail(fmt::format("add up to {}, not to 1", sum));
+  stated.reason = not_empty(at.at("reason"));
+  return stated;
+}
+
+std::string family_of(const std::string& case_name) {
+  return case_name.substr(0, case_name.find('.'));
+}
+
+bool same_place(const expectation& a, const expectation& b) {
+  return a.case_name == b.case_name && a.arm == b.arm && a.when.by_key == b.when.by_key;
+}
+
+std::string place_of(const expectation& e) {
+  return e.source.empty() ? e.case_name + "/" + e.arm : e.source;
+}
+
+}  // namespace
+
+conditions conditions::parse(const json_cursor& at) {
+  conditions parsed;
+  for (const auto& key : at.keys()) {
+    const auto place = at.at(key);
+    if (std::find(condition_keys.begin(), condition_keys.end(), key) == condition_keys.end())
+      place.fail(fmt::format("unknown condition; known are {}", fmt::join(condition_keys, ", ")));
+    const auto text = place.string();
+    if (alternatives_of(text).empty())
+      place.fail(
+          R"(expected comparisons joined by spaces, such as ">=13.1 <13.2" or "9.0", and alternatives by " || ")");
+    parsed.by_key[key] = text;
+  }
+  return parsed;
+}
+
+bool conditions::hold(const stack_keys& stack) const {
+  return may_hold(stack) && std::all_of(by_key.begin(), by_key.end(), [&](const auto& condition) {
+           return stack.contains(condition.first);
+         });
+}
+
+bool conditions::may_hold(const stack_keys& stack) const {
+  return std::all_of(by_key.begin(), by_key.end(), [&](const auto& condition) {
+    const auto seen = stack.find(condition.first);
+    const auto any = alternatives_of(condition.second);
+    if (any.empty() || seen == stack.end()) return !any.empty();
+    return std::any_of(any.begin(), any.end(), [&](const auto& all) {
+      return std::all_of(all.begin(), all.end(), [&](const comparison& c) { return holds(c, seen->second); });
+    });
+  });
+}
+
+int conditions::specificity() const {
+  int count = 0;
+  for (const auto& [key, text] : by_key) {
+    int least = std::numeric_limits<int>::max();
+    for (const auto& all : alternatives_of(text)) {
+      int of_one = 0;
+      for (const auto& c : all) of_one += c.how == relation::equal ? 2 : 1;
+      least = std::min(least, of_one);
+    }
+    count += least;
+  }
+  return count;
+}
+
+std::string conditions::text() const {
+  std::string text;
+  for (const auto& [key, comparisons] : by_key)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, comparisons);
+  return text.empty() ? "any stack" : text;
+}
+
+expectation expectation_of(const std::string& case_name, const arm_result& arm) {
+  expectation e{.case_name = case_name,
+                .arm = arm.name,
+                .digest = digest_of(arm),
+                .seen = arm_plateaus(arm),
+                .trials = arm.trials};
+  if (!arm.races.empty() && e.seen.size() > 1) {
+    e.flaky.emplace().reason = arm.races;
+    for (const counted_signature& seen : distinct_signatures(arm.trials))
+      e.flaky->rates.push_back(static_cast<double>(seen.trials) / static_cast<double>(arm.trials.size()));
+  }
+  return e;
+}
+
+expectation expectation_from(const json_cursor& at) {
+  at.only({"case", "arm", "when", "stacks", "rates", "reason", "digest"});
+  expectation e{.case_name = not_empty(at.at("case")),
+                .arm = not_empty(at.at("arm")),
+                .when = conditions::parse(at.at("when")),
+                .digest = not_empty(at.at("digest")),
+                .source = at.place()};
+  for (const auto& item : at.at("stacks").items()) e.stacks.push_back(not_empty(item));
+  if (e.stacks.empty()) at.at("stacks").fail("must not be empty: an expectation points to what was seen");
+  if (at.has("rates"))
+    e.flaky = rate_from(at);
+  else if (at.has("reason"))
+    at.at("reason").fail("belongs to rates, and there are none");
+  return e;
+}
+
+nlohmann::ordered_json to_json(const expectation& e) {
+  nlohmann::ordered_json j{
+      {"case", e.case_name}, {"arm", e.arm}, {"when", e.when.by_key}, {"stacks", e.stacks}};
+  if (e.flaky) {
+    j["rates"] = e.flaky->rates;
+    j["reason"] = e.flaky->reason;
+  }
+  j["digest"] = e.digest;
+  return j;
+}
+
+expectation_set expectation_set::load(const std::filesystem::path& directory,
+                                      std::filesystem::path recorded) {
+  expectation_set set;
+  set.recorded_ = std::move(recorded);
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error) && !error) return set;
+  std::vector<std::filesystem::path> files;
+  const std::filesystem::directory_iterator listing{directory, error};
+  if (error) throw input_error(fmt::format("{}: cannot be read: {}", directory.string(), error.message()));
+  for (const auto& entry : listing) {
+    if (entry.path().extension() == ".json")
+      throw input_error(
+          fmt::format("{}:1: made by an older cufault: schema 1, and this one reads {}; bless it again",
+                      entry.path().string(), record_schema));
+    if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    const auto text = read_text(file);
+    int number = 0;
+    for (std::string_view rest = text; !rest.empty();) {
+      const auto end = std::min(rest.find('\n'), rest.size());
+      const json_cursor at{parse_json(file.string(), rest.substr(0, end), ++number)};
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      auto e = expectation_from(at);
+      if (family_of(e.case_name) != file.stem().string())
+        at.at("case").fail(
+            fmt::format("\"{}\" in the file of the family {}", e.case_name, file.stem().string()));
+      for (const auto& other : set.all_)
+        if (same_place(other, e)) at.fail(fmt::format("same arm and conditions as {}", other.source));
+      set.all_.push_back(std::move(e));
+    }
+  }
+  return set;
+}
+
+void expectation_set::resolve(expectation& e) const {
+  for (const std::string& stack : e.stacks) {
+    const auto key = std::pair{stack, e.case_name};
+    if (!records_.contains(key)) {
+      const auto folder = recorded_ / stack;
+      if (!is_stack_folder(folder))
+        throw input_error(fmt::format("{}: stacks: {} is gone; restore it, or bless {}/{} again", place_of(e),
+                                      folder.string(), e.case_name, e.arm));
+      records_[key] = load_record(folder, [&](std::string_view case_name, std::string_view /*arm*/) {
+        return case_name == e.case_name;
+      });
+    }
+    const record& r = records_.at(key);
+    const arm_result* shown = nullptr;
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms)
+        if (c.name == e.case_name && a.name == e.arm) shown = &a;
+    if (shown == nullptr)
+      throw input_error(fmt::format("{}: stacks: {} has no {}/{}; restore it, or bless the arm again",
+                                    place_of(e), (recorded_ / stack).string(), e.case_name, e.arm));
+    if (!observed(*shown) || digest_of(*shown) != e.digest)
+      throw input_error(
+          fmt::format("{}: digest: {}/{} in {} shows \"{}\"; restore the record, or bless the arm again",
+                      place_of(e), e.case_name, e.arm, (recorded_ / stack).string(),
+                      observed(*shown) ? one_line(digest_of(*shown)) : "nothing that can be compared"));
+    if (!e.when.hold(keys_of(r)))
+      throw input_error(fmt::format("{}: when: does not hold on {} itself", place_of(e), stack));
+    e.seen = arm_plateaus(*shown);
+    e.trials.insert(e.trials.end(), shown->trials.begin(), shown->trials.end());
+    if (e.flaky && e.flaky->rates.size() != e.seen.size())
+      throw input_error(
+          fmt::format("{}: rates: {} for {} signatures", place_of(e), e.flaky->rates.size(), e.seen.size()));
+  }
+}
+
+const expectation* expectation_set::find(const std::string& case_name, const std::string& arm,
+                                         const stack_keys& stack) const {
+  const expectation* best = nullptr;
+  const expectation* rival = nullptr;
+  for (const auto& e : all_) {
+    if (e.case_name != case_name || e.arm != arm || !e.when.hold(stack)) continue;
+    if (best == nullptr || e.when.specificity() > best->when.specificity()) {
+      best = &e;
+      rival = nullptr;
+    } else if (e.when.specificity() == best->when.specificity()) {
+      rival = &e;
+    }
+  }
+  if (rival != nullptr)
+    throw input_error(fmt::format("{}: {}/{}: no more specific than {}, and both hold on this stack",
+                                  place_of(*rival), case_name, arm, place_of(*best)));
+  if (best == nullptr || !best->seen.empty()) return best;
+  const auto place = std::tuple{best->case_name, best->arm, best->when.by_key};
+  const auto known = resolved_.find(place);
+  if (known != resolved_.end()) return &known->second;
+  expectation copy = *best;
+  resolve(copy);
+  return &(resolved_[place] = std::move(copy));
+}
+
+bool expectation_set::may_cover(const std::string& case_name, const std::string& arm,
+                                const stack_keys& stack) const {
+  return std::any_of(all_.begin(), all_.end(), [&](const expectation& e) {
+    return e.case_name == case_name && e.arm == arm && e.when.may_hold(stack);
+  });
+}
+
+void expectation_set::put(expectation e) {
+  changed_.push_back(family_of(e.case_name));
+  resolved_.clear();  // what it points to may have been filed since
+  records_.clear();
+  const auto same =
+      std::find_if(all_.begin(), all_.end(), [&](const expectation& other) { return same_place(other, e); });
+  if (same != all_.end()) all_.erase(same);
+  if (!e.stacks.empty()) all_.push_back(std::move(e));
+}
+
+void expectation_set::save(const std::filesystem::path& directory) const {
+  std::filesystem::create_directories(directory);
+  for (const auto& family : std::set<std::string>(changed_.begin(), changed_.end())) {
+    std::map<std::tuple<std::string, std::string, std::string>, std::string> lines;
+    for (const auto& e : all_)
+      if (family_of(e.case_name) == family)
+        lines[{e.case_name, e.arm, e.when.text()}] = dump_json(to_json(e)) + "\n";
+    std::string text;
+    for (const auto& [place, line] : lines) text += line;
+    write_whole(directory / (family + ".jsonl"), text);
+  }
+}
+
+}  // namespace cufault

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace cufault {
+
+class json_cursor;
+
+/// What else was seen of a step, typed. Compared, unlike English text.
+using fact =
+    std::variant<bool, std::int64_t, std::string, std::vector<std::int64_t>, std::vector<std::string>>;
+/// By name; names and types are those of known_facts().
+using fact_map = std::map<std::string, fact>;
+
+enum class fact_type { boolean, integer, word, integers, words };
+
+struct known_fact {
+  std::string_view name;
+  fact_type type;
+  std::string_view meaning;  ///< with the unit
+};
+
+/// All of them, sorted by name.
+std::span<const known_fact> known_facts();
+/// nullptr where there is none of this name.
+const known_fact* find_fact(std::string_view name);
+/// Why a fact cannot be: unknown, or of another type; empty if it can.
+std::string defect_of(std::string_view name, const fact& value);
+
+/// What is compared of facts: of an error at a wild address only that it is one, since which one depends on what lies there.
+fact_map compared(const fact_map& facts);
+
+/// "blamed 8; written A, outside"; empty where there are none.
+std::string describe(const fact_map& facts);
+
+nlohmann::ordered_json facts_json(const fact_map& facts);
+fact_map facts_from(const json_cursor& at);  ///< throws input_error
+
+}  // namespace cufault

@@ -1,0 +1,469 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/observation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <map>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+constexpr std::string_view completed = "completed";
+constexpr std::string_view never_returned = "never returned";
+
+constexpr std::array arm_kinds{
+    enum_name<arm_kind>{arm_kind::control, "control"}, enum_name<arm_kind>{arm_kind::fault, "fault"},
+    enum_name<arm_kind>{arm_kind::remedy, "remedy"}, enum_name<arm_kind>{arm_kind::dead_end, "dead_end"}};
+constexpr std::array outcomes{enum_name<outcome>{outcome::completed, "completed"},
+                              enum_name<outcome>{outcome::crashed, "crashed"},
+                              enum_name<outcome>{outcome::timed_out, "timed_out"},
+                              enum_name<outcome>{outcome::not_provoked, "not_provoked"},
+                              enum_name<outcome>{outcome::harness_failed, "harness_failed"}};
+constexpr std::array numbers_names{enum_name<numbers_found>{numbers_found::unchecked, "unchecked"},
+                                   enum_name<numbers_found>{numbers_found::right, "right"},
+                                   enum_name<numbers_found>{numbers_found::wrong, "wrong"}};
+
+bool any_failing(const std::vector<step>& steps) {
+  return std::any_of(steps.begin(), steps.end(), [](const step& s) { return !s.ok; });
+}
+
+bool any_with(const std::vector<step>& steps, numbers_found numbers) {
+  return std::any_of(steps.begin(), steps.end(), [&](const step& s) { return s.numbers == numbers; });
+}
+
+std::string outcome_text(const observation& o) {
+  const call_record* const call = call_in_flight(o);
+  const auto where = call == nullptr ? std::string{} : " in " + call->what.name.api;
+  if (o.ended == outcome::timed_out) return "timed out" + where;
+  if (o.ended != outcome::crashed) return std::string{completed};
+  if (!o.signal && o.exit_code) return fmt::format("crashed: exit {}{}", *o.exit_code, where);
+  if (!o.why.empty()) return fmt::format("crashed: {}{}", o.why, where);
+  return fmt::format("crashed: signal {}{}", o.signal.value_or(0), where);
+}
+
+/// A table of calls is too long to be read in a line: how many came to what.
+std::string describe_table(const std::vector<step>& steps) {
+  std::map<std::string, int> by_status;
+  for (const step& s : steps) ++by_status[s.status];
+  std::vector<std::pair<int, std::string>> most_first;
+  for (const auto& [status, times] : by_status) most_first.emplace_back(-times, status);
+  std::sort(most_first.begin(), most_first.end());
+  std::string text = fmt::format("{} calls", steps.size());
+  const char* separator = ":";
+  for (const auto& [times, status] : most_first) {
+    text += fmt::format("{} {} {}", separator, -times, status);
+    separator = ",";
+  }
+  return text;
+}
+
+/// Long loops of equal calls are one entry with a count.
+std::string describe_steps(const std::vector<step>& steps) {
+  constexpr int readable = 40;
+  std::string text;
+  int entries = 0;
+  for (auto run = steps.begin(); run != steps.end(); ++entries) {
+    if (entries == readable) return describe_table(steps);
+    const auto end = std::find_if(run, steps.end(), [&](const step& s) { return s != *run; });
+    const auto times = end - run;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", describe(*run),
+                        times > 1 ? fmt::format(" x{}", times) : "");
+    run = end;
+  }
+  return text;
+}
+
+std::string context_from(const json_cursor& at) {
+  auto text = at.string();
+  constexpr std::array words{"usable", "damaged", "unchecked", "none"};
+  if (std::find(words.begin(), words.end(), text) == words.end())
+    at.fail(fmt::format("expected one of {}", fmt::join(words, ", ")));
+  return text;
+}
+
+/// What is compared of a row of a sweep, beside its status.
+fact_map facts_of(const swept_calls& s) {
+  fact_map facts;
+  if (s.calls > 0 && !s.reached) facts["reached"] = false;
+  if (!s.numbers.empty()) facts["check"] = s.numbers;
+  if (!s.again.empty() && !is_success_status(s.again)) facts["again"] = s.again;
+  if (!s.handle.empty() && !is_success_status(s.handle)) facts["same_handle"] = s.handle;
+  if (!s.afresh.empty()) facts["afresh"] = s.afresh;
+  if (!s.ended.empty()) facts["ended_in"] = s.ended_in;
+  if (s.left_bytes != 0) facts["memory_left"] = true;
+  return facts;
+}
+
+/// As it is compared.
+step compared_step(const call_record& c) {
+  step s = c.what;
+  if (s.status.empty()) {
+    s.status = never_returned;
+    s.ok = false;
+  }
+  if (c.swept) {
+    s.name.variant = describe(*c.swept);
+    s.facts.merge(facts_of(*c.swept));
+  } else {
+    s.facts = compared(s.facts);
+  }
+  return s;
+}
+
+nlohmann::ordered_json step_json(const step& s) {
+  field_writer f;
+  f.required("api", s.name.api);
+  f("variant", s.name.variant);
+  if (!s.ok || s.status != success_of(s.name.api)) f("status", s.status);
+  f("ok", s.ok && !s.status.empty(),
+    true);  // what has not returned is not ok, and cannot be read as a success
+  f("numbers", s.numbers);
+  if (!s.facts.empty()) f.json["facts"] = facts_json(s.facts);
+  return std::move(f.json);
+}
+
+nlohmann::ordered_json steps_json(const std::vector<step>& steps) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& s : steps) list.push_back(step_json(s));
+  return list;
+}
+
+nlohmann::ordered_json signature_json(const signature& s) {
+  nlohmann::ordered_json j{{"fault", steps_json(s.fault)}};
+  if (s.applied) j["after"] = steps_json(s.after);
+  j["outcome"] = s.outcome;
+  j["context"] = s.context;
+  j["numbers"] = s.numbers;
+  return j;
+}
+
+template <class Fields>
+void describe_scalars(observation& o, Fields& f) {
+  f("level", o.level);
+  f("refined", o.refined);
+  f("ended", o.ended, outcome::completed);
+  f("why", o.why);
+  f("exit_code", o.exit_code);
+  f("signal", o.signal);
+  f("applied", o.applied);
+}
+
+template <class Fields>
+void describe_rest(observation& o, Fields& f) {
+  f("memory", o.memory);
+  f("measurements", o.measurements);
+  f("notes", o.notes);
+  f("log", o.library_log);
+  f("stdout", o.stdout_text);
+  f("stderr", o.stderr_text);
+  f("ms", o.milliseconds);
+}
+
+// ---- levels ----
+
+/// Where a signature may be seen, as far as one plateau says.
+struct span_of_levels {
+  double from = 0, to = 0;
+};
+span_of_levels allowed(const std::vector<plateau>& all, std::size_t i) {
+  const auto first = static_cast<double>(*all[i].first_level), last = static_cast<double>(*all[i].last_level);
+  span_of_levels s{first - std::abs(first) * edge_band, last + std::abs(last) * edge_band};
+  if (i > 0) s.from = std::min(s.from, static_cast<double>(*all[i - 1].last_level));
+  if (i + 1 < all.size()) s.to = std::max(s.to, static_cast<double>(*all[i + 1].first_level));
+  return s;
+}
+
+bool allows(const std::vector<plateau>& all, std::int64_t level, const signature& seen) {
+  const auto at = static_cast<double>(level);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].seen == seen)
+      if (const auto s = allowed(all, i); s.from <= at && at <= s.to) return true;
+  return false;
+}
+
+bool have_levels(const std::vector<plateau>& all) {
+  return !all.empty() &&
+         std::all_of(all.begin(), all.end(), [](const plateau& p) { return p.first_level.has_value(); });
+}
+
+std::string levels_text(const plateau& p) {
+  if (!p.first_level) return {};
+  return *p.first_level == *p.last_level ? fmt::format("at {}: ", *p.first_level)
+                                         : fmt::format("from {} to {}: ", *p.first_level, *p.last_level);
+}
+
+}  // namespace
+
+bool is_success_status(std::string_view status) {
+  return status == "CUBLAS_STATUS_SUCCESS" || status == "cudaSuccess" || status == "CUDA_SUCCESS" ||
+         status == "RIGHT_NUMBERS";
+}
+
+std::string describe(const swept_calls& s) {
+  if (s.calls == 0) return "nothing made to fail";
+  return fmt::format("{} of {}{}{}: {} {}", s.function, s.caller, s.phase.empty() ? "" : " ", s.phase,
+                     fmt::join(s.codes, ", "),
+                     s.once && s.persistent ? "once or persistently"
+                     : s.once               ? "once"
+                                            : "persistently");
+}
+
+const call_record* call_in_flight(const observation& o) {
+  return !o.calls.empty() && o.calls.back().what.status.empty() ? &o.calls.back() : nullptr;
+}
+
+bool comparable(const observation& o) {
+  return o.ended == outcome::completed || o.ended == outcome::crashed ||
+         (o.ended == outcome::timed_out && !ran_out_of_time(o));
+}
+
+bool ran_out_of_time(const observation& o) {
+  const bool at_exit = o.context != "unchecked";  // which is told behind all calls
+  return o.ended == outcome::timed_out && call_in_flight(o) == nullptr && !at_exit;
+}
+
+std::string why_not_comparable(const observation& o) {
+  if (!o.why.empty()) return o.why;
+  if (!ran_out_of_time(o)) return "no reason was given";
+  return fmt::format(
+      "time ran out {}; run it beside less, give the arm a longer timeout, or observe the call that waits",
+      o.calls.empty() ? "before the first observed call" : "behind " + describe(o.calls.back().what.name));
+}
+
+signature signature_of(const observation& o) {
+  signature s{.fault = {},
+              .after = {},
+              .applied = !o.applied.empty(),
+              .outcome = outcome_text(o),
+              .context = o.context,
+              .numbers = "unchecked"};
+  for (const auto& c : o.calls) {
+    auto& part = c.after_remedy ? s.after : s.fault;
+    part.push_back(compared_step(c));
+    s.applied = s.applied || c.after_remedy;
+  }
+  for (const auto& [found, word] :
+       {std::pair{numbers_found::wrong, "wrong"}, std::pair{numbers_found::right, "right"}})
+    if (any_with(s.fault, found) || any_with(s.after, found)) {
+      s.numbers = word;
+      break;
+    }
+  return s;
+}
+
+std::vector<plateau> plateaus_of(const std::vector<observation>& trials) {
+  std::vector<const observation*> by_level;
+  for (const auto& o : trials) by_level.push_back(&o);
+  if (std::all_of(trials.begin(), trials.end(), [](const observation& o) { return o.level.has_value(); }))
+    std::stable_sort(by_level.begin(), by_level.end(),
+                     [](const observation* a, const observation* b) { return *a->level < *b->level; });
+  std::vector<plateau> all;
+  for (const observation* const trial : by_level) {
+    const observation& o = *trial;
+    auto s = signature_of(o);
+    if (!all.empty() && all.back().seen == s) {
+      if (o.level) {
+        all.back().first_level = std::min(*o.level, all.back().first_level.value_or(*o.level));
+        all.back().last_level = std::max(*o.level, all.back().last_level.value_or(*o.level));
+      }
+      all.back().stated = all.back().stated || !o.refined;
+      continue;
+    }
+    all.push_back({std::move(s), o.level, o.level, !o.refined});
+  }
+  return all;
+}
+
+std::vector<signature> signatures_of(const std::vector<plateau>& plateaus) {
+  std::vector<signature> all;
+  for (const auto& p : plateaus) all.push_back(p.seen);
+  return all;
+}
+
+std::string disagreement(const std::vector<plateau>& expected, const std::vector<plateau>& seen) {
+  const auto both = [&] { return fmt::format("expected {}; seen {}", describe(expected), describe(seen)); };
+  if (!have_levels(expected) || !have_levels(seen))
+    return signatures_of(expected) == signatures_of(seen) ? std::string() : both();
+  for (const plateau& p : seen)
+    for (const auto level : {*p.first_level, *p.last_level})
+      if (!allows(expected, level, p.seen)) {
+        const bool elsewhere =
+            std::any_of(expected.begin(), expected.end(), [&](const plateau& e) { return e.seen == p.seen; });
+        return fmt::format("{}; {}",
+                           elsewhere ? fmt::format("the edge moved: at {} {}", level, describe(p.seen))
+                                     : fmt::format("new at {}: {}", level, describe(p.seen)),
+                           both());
+      }
+  for (const plateau& p : expected)
+    if (p.stated && !allows(seen, *p.first_level, p.seen) && !allows(seen, *p.last_level, p.seen))
+      return fmt::format("not seen: {}{}; {}", levels_text(p), describe(p.seen), both());
+  return {};
+}
+
+bool failed(const signature& s) {
+  if (s.outcome != completed || s.context == "damaged") return true;
+  if (s.applied)
+    return s.after.empty() || any_failing(s.after) || any_with(s.after, numbers_found::wrong) ||
+           (s.context != "none" && !any_with(s.after, numbers_found::right));
+  return s.numbers == "wrong" || any_failing(s.fault);
+}
+
+int severity(const signature& s) {
+  if (s.outcome != completed || s.context == "damaged" || s.numbers == "wrong") return 2;
+  return any_failing(s.fault) || any_failing(s.after) ? 1 : 0;
+}
+
+std::string describe(const signature& s) {
+  std::string text = s.fault.empty() ? std::string{s.applied ? "" : "no calls"} : describe_steps(s.fault);
+  if (s.applied)
+    text += fmt::format("{}then {}", text.empty() ? "" : "; ",
+                        s.after.empty() ? std::string{"nothing"} : describe_steps(s.after));
+  if (s.outcome != completed) text += "; " + s.outcome;
+  if (s.context != "unchecked") text += "; context " + s.context;
+  if (s.numbers != "unchecked") text += "; numbers " + s.numbers;
+  return text;
+}
+
+std::string describe(const std::vector<plateau>& plateaus) {
+  std::string text;
+  for (const auto& p : plateaus)
+    text += fmt::format("{}{}{}", text.empty() ? "" : " | ", plateaus.size() > 1 ? levels_text(p) : "",
+                        describe(p.seen));
+  return text;
+}
+
+std::string describe(const std::vector<signature>& each) {
+  std::string text;
+  for (const auto& s : each) text += fmt::format("{}{}", text.empty() ? "" : " | ", describe(s));
+  return text;
+}
+
+std::vector<std::string> differing_steps(const signature& expected, const signature& seen) {
+  std::vector<std::string> found;
+  for (const auto part : {&signature::fault, &signature::after}) {
+    const auto &was = expected.*part, &is = seen.*part;
+    if (was.size() != is.size()) return {};
+    for (std::size_t i = 0; i < was.size(); ++i) {
+      if (was[i].name != is[i].name) return {};
+      if (was[i] != is[i])
+        found.push_back(fmt::format("expected {}; seen {}", describe(was[i]), describe(is[i])));
+    }
+  }
+  return found;
+}
+
+std::span<const enum_name<arm_kind>> names_of(arm_kind /*any*/) {
+  return arm_kinds;
+}
+std::span<const enum_name<outcome>> names_of(outcome /*any*/) {
+  return outcomes;
+}
+std::span<const enum_name<numbers_found>> names_of(numbers_found /*any*/) {
+  return numbers_names;
+}
+std::string to_string(arm_kind k) {
+  return name_of(k);
+}
+std::string to_string(outcome o) {
+  return name_of(o);
+}
+
+nlohmann::ordered_json call_json(const call_record& c) {
+  auto j = step_json(c.what);
+  field_writer f;
+  f.json = std::move(j);
+  f("last_error", c.last_error, std::string(c.swept ? "" : "cudaSuccess"));
+  f("ms", c.milliseconds);
+  f("after_remedy", c.after_remedy);
+  f("swept", c.swept);
+  return std::move(f.json);
+}
+
+call_record call_from(const json_cursor& at) {
+  call_record c;
+  field_reader f{at};
+  f.required("api", c.what.name.api);
+  f("variant", c.what.name.variant);
+  f("status", c.what.status);
+  f("ok", c.what.ok, true);
+  f("numbers", c.what.numbers);
+  nlohmann::json facts;
+  f("facts", facts);
+  f("swept", c.swept);
+  f("last_error", c.last_error, std::string(c.swept ? "" : "cudaSuccess"));
+  f("ms", c.milliseconds);
+  f("after_remedy", c.after_remedy);
+  f.finish();
+  if (c.what.ok && !at.has("status")) c.what.status = success_of(c.what.name.api);
+  if (at.has("facts")) c.what.facts = facts_from(at.at("facts"));
+  if (const auto defect = defect_of(c.what.name); !defect.empty())
+    at.at(c.what.name.variant.empty() || !is_step_name(c.what.name.api) ? "api" : "variant").fail(defect);
+  return c;
+}
+
+void shorten(observation& o) {
+  constexpr std::size_t longest = 2048, line_between = 64;
+  for (std::string* text : {&o.stdout_text, &o.stderr_text}) {
+    if (text->size() <= longest) continue;
+    // Between characters of UTF-8.
+    const auto continues = [&](std::size_t at) {
+      return (static_cast<unsigned char>((*text)[at]) & 0xc0) == 0x80;
+    };
+    constexpr std::size_t kept = (longest - line_between) / 2;  // so that it is not shortened again
+    std::size_t head = kept, tail = text->size() - kept;
+    while (head > 0 && continues(head)) --head;
+    while (tail < text->size() && continues(tail)) ++tail;
+    *text = fmt::format("{}\n[... {} bytes ...]\n{}", text->substr(0, head), tail - head, text->substr(tail));
+  }
+  std::vector<std::string> once;
+  for (auto& line : o.library_log)
+    if (std::find(once.begin(), once.end(), line) == once.end()) once.push_back(std::move(line));
+  o.library_log = std::move(once);
+}
+
+nlohmann::ordered_json observation_json(const observation& o) {
+  field_writer f;
+  auto& plain = const_cast<observation&>(o);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  describe_scalars(plain, f);
+  f("context", o.context, std::string("usable"));
+  f.json["calls"] = nlohmann::ordered_json::array();
+  for (const auto& c : o.calls) f.json["calls"].push_back(call_json(c));
+  describe_rest(plain, f);
+  return std::move(f.json);
+}
+
+observation observation_from(const json_cursor& at) {
+  observation o;
+  field_reader f{at};
+  describe_scalars(o, f);
+  f("context", o.context, std::string("usable"));
+  nlohmann::json calls;
+  f("calls", calls);
+  describe_rest(o, f);
+  f.finish();
+  if (at.has("context")) static_cast<void>(context_from(at.at("context")));
+  for (const auto& item : at.at("calls").items()) o.calls.push_back(call_from(item));
+  for (std::size_t i = 0; i + 1 < o.calls.size(); ++i)
+    if (o.calls[i].what.status.empty())
+      at.at("calls").items()[i].fail("only the last call can be without a status");
+  return o;
+}
+
+std::string canonical(const std::vector<plateau>& plateaus) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& p : plateaus) {
+    auto j = signature_json(p.seen);
+    if (p.first_level) j["levels"] = {*p.first_level, *p.last_level};
+    list.push_back(std::move(j));
+  }
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace cufault

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/base/json_fields.hpp"
+#include "reports/model/step.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+/// What an arm is for. Decides how its observation is named by the judge.
+enum class arm_kind { control, fault, remedy, dead_end };
+
+/// How a trial's process ended. The first three are observations about the library under test; the others
+/// say that there is nothing to compare.
+enum class outcome {
+  completed,       ///< the body ran to its end and the process exited with 0
+  crashed,         ///< ended by a signal, or by exit() from inside an observed call
+  timed_out,       ///< the watchdog ended it
+  not_provoked,    ///< a precondition could not be reached, or another process moved memory meanwhile
+  harness_failed,  ///< set-up failed, the channel was garbled or cut short: nothing can be concluded
+};
+
+/// Of a row of a sweep (harness/injection/sweep.hpp): the driver calls inside of the observed one that were made to fail, each alone and from a
+/// fresh state. All of them came to the same, so they are one row.
+struct swept_calls {
+  std::string function{};  ///< "cuMemAlloc_v2"; "*" where none was to be reached
+  std::string caller{};    ///< library that makes them: "libcublasLt"
+  std::string phase{};     ///< the last call before them that changed something: "after cuCtxSetCurrent 2"
+  std::vector<std::string> codes{};  ///< what they returned: "OUT_OF_MEMORY"
+  bool once = false;                 ///< they failed once
+  bool persistent = false;  ///< they, and every later call of the function until the observed call was over
+  std::uint64_t calls = 0;  ///< how many of them there are
+  bool reached = true;      ///< false: the operation made no such call this time, so nothing failed
+  std::uint64_t first = 0;  ///< the first one among the calls of this function by this library, from 1
+
+  std::string numbers{};  ///< of a call that succeeded: RIGHT_NUMBERS or WRONG_NUMBERS
+  std::string again{};    ///< what the same call returned without the fault, in the same process
+  std::string handle{};   ///< what a product by the same handle came to after that
+  std::string
+      later{};  ///< where `again` failed: what the same call by the same handle returned once more, behind that product
+  std::string afresh{};    ///< what the same call by a new handle came to, where one of these failed
+  std::string ended{};     ///< "crashed: SIGSEGV", "timed out": the process, in what `ended_in` says
+  std::string ended_in{};  ///< "the operation", "its check", "the same again", "a product", "a new handle"
+  std::int64_t left_bytes = 0;  ///< device memory not given back with all handles, beyond what always stays
+  friend bool operator==(const swept_calls&, const swept_calls&) = default;
+};
+
+/// "cuMemAlloc_v2 of libcublasLt after cuCtxSetCurrent 2: OUT_OF_MEMORY once": what was made to fail in a row.
+std::string describe(const swept_calls& s);
+
+/// One observed call, in the order of the trial.
+struct call_record {
+  step what{};
+  std::string last_error{};            ///< cudaPeekAtLastError() after the call, by name; empty if not read
+  double milliseconds = 0;             ///< wall time inside the call
+  bool after_remedy = false;           ///< made after the remedy or dead end was applied
+  std::optional<swept_calls> swept{};  ///< of a row of a sweep: then `what` names the operation
+};
+
+struct memory_sample {
+  std::string at{};  ///< "before", "squeezed", "after cublasCreate", ...
+  std::uint64_t free_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  friend bool operator==(const memory_sample&, const memory_sample&) = default;
+};
+
+/// A number that the case measured. Kept and shown; a gate compares those that compared_measurements() of the judge names, within a band.
+struct measurement {
+  std::string name;  ///< "handles created"
+  double value = 0;
+  std::string unit;  ///< "bytes", "handles", "ms"; empty for a bare number
+  friend bool operator==(const measurement&, const measurement&) = default;
+};
+
+/// A text that the case was told or read. Kept for people and for the rules of claims; never compared.
+struct note {
+  std::string name;  ///< "cudaGetErrorString"
+  std::string text;
+  friend bool operator==(const note&, const note&) = default;
+};
+
+/// All that one trial saw. Plain data.
+struct observation {
+  std::optional<std::int64_t> level;  ///< value of the level range parameter, where the arm has one
+  bool refined = false;               ///< a level between the stated ones, tried to measure the edge
+  std::vector<call_record> calls;
+  std::string applied;  ///< the remedy or dead end that was applied, in words; empty if none was
+  outcome ended = outcome::harness_failed;
+  std::string why;  ///< reason for not_provoked and harness_failed; signal name for crashed
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  std::string context =
+      "unchecked";  ///< after the body: "usable", "damaged", "none"; "unchecked" if the process ended before
+  std::vector<memory_sample> memory;
+  std::vector<measurement> measurements;
+  std::vector<note> notes;
+  std::vector<std::string> library_log;  ///< lines that cuBLAS and cuBLASLt logged
+  std::string stdout_text, stderr_text;  ///< kept aside, bounded by the runner
+  double milliseconds = 0;               ///< process start to reaped
+};
+
+/// The call that had not returned when the process ended, or nullptr.
+const call_record* call_in_flight(const observation& o);
+
+/// The part of an observation that is compared. Holds no address, byte count, time or device name.
+struct signature {
+  std::vector<step> fault;  ///< observed calls before the remedy or dead end was applied
+  std::vector<step> after;  ///< observed calls after it; empty where nothing was applied
+  bool applied = false;     ///< whether a remedy or dead end was applied
+  std::string outcome;      ///< "completed", "crashed: SIGSEGV in cublasDestroy", "timed out in cublasCreate"
+  std::string context;      ///< as in observation
+  std::string numbers;      ///< "right", "wrong" or "unchecked", over all checked products
+  friend bool operator==(const signature&, const signature&) = default;
+};
+
+/// Of a status in swept_calls, which are statuses alone: whether it says success.
+bool is_success_status(std::string_view status);
+
+/// The steps in which two signatures differ, as "call: expected ..., seen ..."; empty if they are not lists of the
+/// same calls.
+std::vector<std::string> differing_steps(const signature& expected, const signature& seen);
+
+/// Signature of one trial. If a kernel faulted on an invalid address, the error code is not compared. Precondition: comparable(o).
+signature signature_of(const observation& o);
+
+/// True if the observation can be compared: completed, crashed, or hung.
+bool comparable(const observation& o);
+/// Timed out, but neither in an observed call nor while it ended: the machine was busy, or the time too short.
+bool ran_out_of_time(const observation& o);
+/// For people. Precondition: not comparable(o).
+std::string why_not_comparable(const observation& o);
+
+/// Trials of one arm that showed the same. Of an arm with levels: neighbours in the order of levels, refined levels included.
+struct plateau {
+  signature seen;
+  std::optional<std::int64_t> first_level{}, last_level{};  ///< lowest and highest
+  bool stated = true;  ///< whether it has a level that the arm states, not only refined ones
+  friend bool operator==(const plateau&, const plateau&) = default;
+};
+/// Plateaus of an arm that does not race, from the lowest level to the highest, or in the order of its trials where it has no levels.
+/// Precondition: every observation is comparable.
+std::vector<plateau> plateaus_of(const std::vector<observation>& trials);
+std::vector<signature> signatures_of(const std::vector<plateau>& plateaus);
+
+/// How far an edge between two levels may move before it counts: a tenth of the level.
+inline constexpr double edge_band = 0.1;
+/// Why two lists of plateaus do not agree; empty if they do. Where there are levels, a signature may be seen at a level of an expected
+/// plateau with it, in the gap to the next one, and edge_band beyond; and each stated expected plateau must be met.
+std::string disagreement(const std::vector<plateau>& expected, const std::vector<plateau>& seen);
+
+/// Did the work that counts fail? With a remedy applied that is every step in `after`, else every step in
+/// `fault`; a crash, a hang, wrong numbers or a damaged context fail too. Wrong numbers that were seen before
+/// the remedy do not count, and a remedy after which nothing was tried has not shown that it helps: it fails.
+/// So does one on a GPU after which no right numbers were seen: cleared means correct.
+bool failed(const signature& s);
+
+/// 0: all succeeded; 1: a status other than success; 2: wrong numbers, damaged context, hang or crash.
+int severity(const signature& s);
+
+/// One line for people: "cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; then cublasCreate: CUBLAS_STATUS_SUCCESS,
+/// ..."
+std::string describe(const signature& s);
+/// Plateaus joined by " | ", with their levels where they have some.
+std::string describe(const std::vector<plateau>& plateaus);
+std::string describe(const std::vector<signature>& each);
+
+std::string to_string(arm_kind k);
+std::string to_string(outcome o);
+std::span<const enum_name<arm_kind>> names_of(arm_kind);
+std::span<const enum_name<outcome>> names_of(outcome);
+std::span<const enum_name<numbers_found>> names_of(numbers_found);
+
+// Members, for json_fields.hpp.
+template <class Fields>
+void describe_fields(swept_calls& s, Fields& f) {
+  f.required("function", s.function);
+  f.required("caller", s.caller);
+  f("phase", s.phase);
+  f("codes", s.codes);
+  f("once", s.once);
+  f("persistent", s.persistent);
+  f("calls", s.calls);
+  f("reached", s.reached, true);
+  f("first", s.first);
+  f("numbers", s.numbers);
+  f("again", s.again);
+  f("handle", s.handle);
+  f("later", s.later);
+  f("afresh", s.afresh);
+  f("ended", s.ended);
+  f("ended_in", s.ended_in);
+  f("left_bytes", s.left_bytes);
+}
+template <class Fields>
+void describe_fields(memory_sample& m, Fields& f) {
+  f.required("at", m.at);
+  f.required("free", m.free_bytes);
+  f.required("total", m.total_bytes);
+}
+template <class Fields>
+void describe_fields(measurement& m, Fields& f) {
+  f.required("name", m.name);
+  f.required("value", m.value);
+  f("unit", m.unit);
+}
+template <class Fields>
+void describe_fields(note& n, Fields& f) {
+  f.required("name", n.name);
+  f.required("text", n.text);
+}
+
+/// What is kept of a stack: of long output the beginning and the end, each line of the log once.
+void shorten(observation& o);
+
+/// With what is left out: "ok" where it is true, "status" where it is then that of success, "last_error" where it is cudaSuccess.
+nlohmann::ordered_json call_json(const call_record& c);
+call_record call_from(const json_cursor& at);  ///< throws input_error: also for an API that is in no list
+nlohmann::ordered_json observation_json(const observation& o);
+observation observation_from(const json_cursor& at);  ///< throws input_error with file, line and field
+
+/// Canonical text of plateaus, of which a digest is made.
+std::string canonical(const std::vector<plateau>& plateaus);
+
+}  // namespace cufault

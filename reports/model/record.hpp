@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/model/results.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+/// Of records, stacks' files and expectations. Version 1 was one JSON object a run; nothing reads it any more.
+inline constexpr int record_schema = 2;
+
+/// The keys of a stack that conditions can name, as text: "cublas" "13.1.0", "cublaslt", "driver"
+/// "580.159.04", "runtime" "13.0", "compute_capability" "9.0", "module_loading" "LAZY", "other_cublas" "12.4.5" or "none". A key that is
+/// unknown on this machine (no GPU, say) is absent.
+using stack_keys = std::map<std::string, std::string>;
+
+/// Trials, and the stack that they ran on: of one run, or all that is kept of a stack.
+struct record {
+  std::string version{}, commit{};  ///< of cufault, in a run; commit is "unknown" outside a checkout
+  bool dirty = false;
+  std::vector<std::string> argv{};
+  std::string started{}, ended{};  ///< UTC, "2026-11-21T07:27:40Z"; ended is empty in an unfinished run
+  run_mode mode = run_mode::observe;
+  std::uint64_t seed = 0;
+  nlohmann::json stack{};  ///< as printed by `cufault stack --json`; member "keys" holds the stack_keys
+  std::vector<case_result> cases{};
+  bool complete = false;  ///< of a run: it came to its end
+  int exit_code = 2;
+};
+
+stack_keys keys_of(const record& r);
+/// "cuBLAS 13.1.0, NVIDIA H200, driver 580.159.04", or less where less is known; "unknown stack" where nothing is.
+std::string stack_label(const record& r);
+/// The folder of a stack in reports/recorded: "h200-580.159.04-cublas-13.1.0", with "-other-12.4.5" where a second cuBLAS was given.
+/// Throws input_error where the stack does not say enough.
+std::string stack_folder(const nlohmann::json& stack);
+
+/// Records of one stack_label() become one, in the order of the first of each. Of an arm that several observed the latest counts, of one
+/// that races all trials do.
+std::vector<record> merged_by_stack(std::vector<record> records);
+/// Adds an arm to a case, or replaces the one of this name, likewise.
+void merge(case_result& into, arm_result arm);
+case_result& case_in(std::vector<case_result>& cases, const std::string& name);  ///< made where it is absent
+
+/// Which arms to read; all where it is empty.
+using arm_filter = std::function<bool(std::string_view case_name, std::string_view arm)>;
+
+/// Reads the file of a run (.jsonl), or the folder of a stack (stack.json and FAMILY.jsonl). Throws input_error. A run that was killed
+/// has no last line, or half of one: it is read up to there and is not complete.
+record load_record(const std::filesystem::path& file, const arm_filter& only = {});
+record record_from(const std::string& name, std::string_view text,
+                   const arm_filter& only = {});  ///< of a run; name is for messages
+/// Lines of a stack's FAMILY.jsonl.
+void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only = {});
+bool is_stack_folder(const std::filesystem::path& path);
+/// Runs and stacks in what was named: files as they are, of folders their runs and their stacks' folders.
+std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
+
+/// One record at a time. A file that cannot be read, or of which `take` throws input_error, is a line for `bad`; the others are read.
+void each_record(const std::vector<std::filesystem::path>& named,
+                 const std::function<void(const std::filesystem::path&, record)>& take,
+                 const std::function<void(const std::string&)>& bad);
+
+/// The text of a whole run.
+std::string record_text(const record& r);
+
+/// Files arms in the folder of their stack below `recorded`: each replaces the one of its name, and lines are sorted. Files are replaced
+/// whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another process is
+/// writing it.
+std::filesystem::path file_in_stack(const std::filesystem::path& recorded, const record& r);
+
+/// Writes a run's record while it runs, so that nothing recorded is lost however it ends: a header line, a line an arm as soon as its
+/// trials are over, each synced, and a last line when the run has ended. Without the last line the run was killed.
+class record_writer {
+ public:
+  /// Creates the directory. Throws std::system_error naming the path when it cannot be written to.
+  /// The file is STEM.jsonl; an existing name gets a suffix "-2", "-3", ...
+  record_writer(const std::filesystem::path& directory, const std::string& stem, const record& header);
+  ~record_writer();
+  record_writer(const record_writer&) = delete;
+  record_writer& operator=(const record_writer&) = delete;
+
+  void add(const std::string& case_name, const arm_result& arm);
+  std::filesystem::path finish(const record& whole);  ///< returns the record's path
+  [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+
+ private:
+  void append(const nlohmann::ordered_json& line);
+  std::filesystem::path file_;
+  int fd_ = -1;
+};
+
+}  // namespace cufault

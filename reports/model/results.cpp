@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+constexpr std::array verdicts{std::pair{verdict::ok, "OK"},
+                              std::pair{verdict::reproduced, "REPRODUCED"},
+                              std::pair{verdict::cleared, "CLEARED"},
+                              std::pair{verdict::still_fails, "STILL_FAILS"},
+                              std::pair{verdict::flaky, "FLAKY"},
+                              std::pair{verdict::changed, "CHANGED"},
+                              std::pair{verdict::gone, "GONE"},
+                              std::pair{verdict::worsened, "WORSENED"},
+                              std::pair{verdict::remedy_broken, "REMEDY_BROKEN"},
+                              std::pair{verdict::uncharted, "UNCHARTED"},
+                              std::pair{verdict::not_provoked, "NOT_PROVOKED"},
+                              std::pair{verdict::unresolved, "UNRESOLVED"}};
+
+}  // namespace
+
+bool as_expected(verdict v) {
+  return v == verdict::ok || v == verdict::reproduced || v == verdict::cleared || v == verdict::still_fails ||
+         v == verdict::flaky;
+}
+
+std::string to_string(verdict v) {
+  for (const auto& [known, name] : verdicts)
+    if (known == v) return name;
+  return "unknown";
+}
+
+std::span<const enum_name<run_mode>> names_of(run_mode /*any*/) {
+  static constexpr std::array names{enum_name<run_mode>{run_mode::observe, "observe"},
+                                    enum_name<run_mode>{run_mode::gate, "gate"}};
+  return names;
+}
+std::string to_string(run_mode m) {
+  return name_of(m);
+}
+
+template <class Fields>
+void describe_fields(run_of_trials& r, Fields& f) {
+  f.required("commit", r.commit);
+  f("dirty", r.dirty);
+  f.required("started", r.started);
+  f.required("seed", r.seed);
+  f.required("trials", r.trials);
+}
+
+std::string join_key(std::string_view case_name, std::string_view arm) {
+  return fmt::format("{}/{}", case_name, arm);
+}
+
+bool observed(const arm_result& arm) {
+  return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
+}
+
+std::string latest_run(const arm_result& arm) {
+  std::string latest;
+  for (const auto& r : arm.runs) latest = std::max(latest, r.started);
+  return latest;
+}
+
+std::vector<counted_signature> distinct_signatures(const std::vector<observation>& trials) {
+  std::vector<counted_signature> counted;
+  for (const auto& o : trials) {
+    auto s = signature_of(o);
+    const auto known =
+        std::find_if(counted.begin(), counted.end(), [&](const auto& entry) { return entry.seen == s; });
+    if (known == counted.end())
+      counted.push_back({std::move(s), 1});
+    else
+      ++known->trials;
+  }
+  std::stable_sort(counted.begin(), counted.end(),
+                   [](const auto& a, const auto& b) { return a.trials > b.trials; });
+  return counted;
+}
+
+std::vector<plateau> arm_plateaus(const arm_result& arm) {
+  if (arm.races.empty()) return plateaus_of(arm.trials);
+  std::vector<plateau> each;
+  for (auto& entry : distinct_signatures(arm.trials)) each.push_back({.seen = std::move(entry.seen)});
+  return each;
+}
+
+std::string describe(const arm_result& arm) {
+  const auto counted = distinct_signatures(arm.trials);
+  if (arm.races.empty() || counted.size() < 2) return describe(arm_plateaus(arm));
+  std::string text;
+  for (const auto& entry : counted)
+    text += fmt::format("{}{} of {}: {}", text.empty() ? "" : " | ", entry.trials, arm.trials.size(),
+                        describe(entry.seen));
+  return text;
+}
+
+std::string digest_of(const arm_result& arm) {
+  constexpr std::size_t readable = 200;
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : canonical(arm_plateaus(arm)))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::string text = describe(arm_plateaus(arm));
+  if (text.size() > readable) text = text.substr(0, readable - 3) + "...";
+  return fmt::format("{} #{:016x}", text, hash);
+}
+
+template <class Arm, class Fields>
+void describe_arm(Arm& arm, Fields& f) {
+  f("kind", arm.kind, arm_kind::fault);
+  f("summary", arm.summary);
+  f("claims", arm.claims);
+  f("against", arm.against);
+  f("races", arm.races);
+  f("injected", arm.counterpart_of);
+  f("made_up", arm.made_up);
+  f("runs", arm.runs);
+}
+
+nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& arm) {
+  field_writer f;
+  f.required("case", case_name);
+  f.required("arm", arm.name);
+  describe_arm(arm, f);
+  f.json["trials"] = nlohmann::ordered_json::array();
+  for (const auto& o : arm.trials) f.json["trials"].push_back(observation_json(o));
+  return std::move(f.json);
+}
+
+arm_result arm_from(const json_cursor& at) {
+  arm_result arm;
+  arm.source = at.place();
+  field_reader f{at};
+  std::string case_name;
+  f.required("case", case_name);
+  f.required("arm", arm.name);
+  describe_arm(arm, f);
+  nlohmann::json trials;
+  f("trials", trials);
+  f.finish();
+  for (const auto& item : at.at("trials").items()) arm.trials.push_back(observation_from(item));
+  std::size_t counted = 0;
+  for (const auto& r : arm.runs) counted += std::min(r.trials, SIZE_MAX - counted);  // no sum wraps round
+  if (!arm.runs.empty() && counted != arm.trials.size())
+    at.at("runs").fail(fmt::format("{} trials in all, but there are {}", counted, arm.trials.size()));
+  return arm;
+}
+
+}  // namespace cufault

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/model/observation.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+enum class verdict {
+  ok,
+  reproduced,
+  cleared,
+  still_fails,  // as expected
+  flaky,        // as expected, at the stated rate
+  changed,
+  gone,
+  worsened,
+  remedy_broken,  // not as expected
+  uncharted,
+  not_provoked,
+  unresolved
+};
+
+enum class run_mode { observe, gate };
+
+/// Where trials of an arm come from: the run of cufault that made them.
+struct run_of_trials {
+  std::string commit{};   ///< of cufault
+  bool dirty = false;     ///< its tree differed from the commit
+  std::string started{};  ///< UTC, "2026-11-21T07:27:40Z"
+  std::uint64_t seed = 0;
+  std::size_t trials = 0;  ///< how many of arm_result::trials, in order
+  friend bool operator==(const run_of_trials&, const run_of_trials&) = default;
+};
+
+/// An arm with what its trials saw. Below, what the judge says of it, which is not kept in records.
+struct arm_result {
+  std::string name{};
+  arm_kind kind = arm_kind::fault;
+  std::string summary{};              ///< one line: what this arm does
+  std::vector<std::string> claims{};  ///< IDs of the claims it tests
+  std::string against{};         ///< the fault arm that a remedy in place from the start answers; else empty
+  std::string races{};           ///< why its outcome may differ from trial to trial; empty: it must not
+  std::string counterpart_of{};  ///< of an injected fault: the fault arm that has it for real
+  bool made_up = false;          ///< its fault is injected or a stand-in: it says nothing of nature
+  std::vector<run_of_trials> runs{};
+  std::vector<observation> trials{};
+  std::string source{};  ///< "FILE:LINE" of the record that it was read from
+
+  verdict judged = verdict::unresolved;
+  std::string why{};          ///< one line for verdicts that need one
+  std::string expectation{};  ///< "FILE:LINE" of the expectation it was judged by, if any
+  bool covered = false;       ///< whether an expectation holds for it on this stack
+};
+
+struct case_result {
+  std::string name{};
+  std::vector<arm_result> arms{};
+};
+
+/// "memory.leak/trim": the name by which records are joined.
+std::string join_key(std::string_view case_name, std::string_view arm);
+
+/// Whether it has trials and all of them can be compared.
+bool observed(const arm_result& arm);
+/// When the latest of its trials were made; empty if that is unknown.
+std::string latest_run(const arm_result& arm);
+
+/// A signature that an arm's trials showed, and how many of them did.
+struct counted_signature {
+  signature seen;
+  int trials = 0;
+};
+/// Each signature of the trials once, the most frequent first.
+std::vector<counted_signature> distinct_signatures(const std::vector<observation>& trials);
+/// What an arm is compared by: its plateaus or, where it races, each signature once. Precondition: observed().
+std::vector<plateau> arm_plateaus(const arm_result& arm);
+/// In one line; "13 of 20: ..." where it races.
+std::string describe(const arm_result& arm);
+/// For a review: what the arm came to, in at most 200 characters, and a hash of all that is compared.
+std::string digest_of(const arm_result& arm);
+
+/// {"case": ..., "arm": ..., ...}: a line of a record or of a stack's file.
+nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& arm);
+arm_result arm_from(const json_cursor& at);  ///< throws input_error
+
+/// True for a verdict that says "as expected".
+bool as_expected(verdict v);
+
+std::string to_string(verdict v);  ///< "REPRODUCED", ...
+std::string to_string(run_mode m);
+std::span<const enum_name<run_mode>> names_of(run_mode);
+
+}  // namespace cufault

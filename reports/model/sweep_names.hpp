@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace cufault {
+
+/// What ties sweeps, the command line and the atlas: cases are called sweep.OPERATION, arms by their depth, "first_" in front for the first
+/// operation of a process.
+inline constexpr std::string_view sweep_family = "sweep.", first_of_process = "first_";
+inline constexpr const char *thin_sweep = "thin", *grouped_sweep = "grouped", *every_sweep = "every";
+/// Measurements: how many driver calls there are; and, of a sweep that was not whole, which part of how many it was ("of 4"), 0 for a row that
+/// was named.
+inline constexpr const char *clean_calls = "driver calls of a clean run",
+                            *part_of_sweep = "part of the sweep";
+
+}  // namespace cufault

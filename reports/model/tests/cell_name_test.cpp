@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/cell_name.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cufault {
+namespace {
+
+TEST(cell_name, is_read_as_it_was_written) {
+  for (const auto& c :
+       {cell_name{"sgemm_64", "warm"}, cell_name{"sgemm_64", "cold", "arrived"},
+        cell_name{"cublas_create", "cold", "", 0}, cell_name{"dot_host", "warm", "", 64, "release"},
+        cell_name{"dot_host", "warm", "racing", 64, "clear_error"}})
+    EXPECT_EQ(cell_named(to_string(c)), c) << to_string(c);
+  EXPECT_EQ(to_string({"dot_host", "warm", "", 64, "release"}), "dot_host.warm.64+release");
+}
+
+TEST(cell_name, is_not_that_of_another_arm) {
+  for (const char* arm :
+       {"", "control", "racing_create_trap", "sgemm", "sgemm.", "sgemm.hot", "sgemm.cold.", "sgemm.cold+",
+        ".cold", "sgemm.cold.64.64", "sgemm.cold.64.arrived", "sgemm.cold.arrived.arrived", "sgemm.cold.-1",
+        "sgemm.cold.064", "sgemm.cold..64", "sgemm.cold+a+b", "Sgemm.cold"})
+    EXPECT_FALSE(cell_named(arm)) << arm;
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,649 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/record.hpp"
+
+#include "reports/base/files.hpp"
+#include "reports/model/tests/examples.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+namespace fs = std::filesystem;
+
+record example() {
+  record r;
+  r.version = "0.1.0";
+  r.commit = "abc";
+  r.dirty = true;
+  r.argv = {"cufault", "run", "--gate"};
+  r.started = "2026-11-21T07:27:40Z";
+  r.ended = "2026-11-21T07:28:40Z";
+  r.mode = run_mode::gate;
+  r.seed = std::numeric_limits<std::uint64_t>::max();
+  r.stack = {{"keys", {{"cublas", "13.1.0"}, {"driver", "580.159.04"}}}, {"gpu", {{"name", "NVIDIA H200"}}}};
+  auto first =
+      arm(arm_kind::fault, {at_level(64, trial({no_memory})), at_level(128, trial({success}))}, "fault");
+  first.claims = {"S0-5"};
+  first.summary = "squeeze, then create";
+  first.counterpart_of = "another";
+  first.against = "third";
+  first.races = "chance";
+  first.made_up = true;
+  r.cases = {{.name = "memory.leak", .arms = {first, arm(arm_kind::control, {}, "control")}},
+             {.name = "sticky.trap", .arms = {arm(arm_kind::fault, {crash({success})}, "fault")}}};
+  r.complete = true;
+  r.exit_code = 1;
+  return r;
+}
+
+record read(std::string_view text) {
+  return record_from("x.jsonl", text);
+}
+
+std::string told(std::string_view text) {
+  return refusal([&] { return read(text); });
+}
+
+/// What the function throws that is no input_error.
+template <class Write>
+std::string failure(Write write) {
+  try {
+    write();
+  } catch (const std::system_error& e) {
+    return e.what();
+  }
+  return "(written)";
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size() - 1);
+    lines.emplace_back(text.substr(0, end + 1));
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+TEST(record, comes_back_from_its_text_with_every_field) {
+  const auto r = example();
+  const auto again = read(record_text(r));
+  EXPECT_EQ(again.version, "0.1.0");
+  EXPECT_EQ(again.commit, "abc");
+  EXPECT_TRUE(again.dirty);
+  EXPECT_EQ(again.argv, r.argv);
+  EXPECT_EQ(again.started, r.started);
+  EXPECT_EQ(again.ended, r.ended);
+  EXPECT_EQ(again.mode, run_mode::gate);
+  EXPECT_EQ(again.seed, r.seed);
+  EXPECT_EQ(again.stack, r.stack);
+  EXPECT_TRUE(again.complete);
+  EXPECT_EQ(again.exit_code, 1);
+  ASSERT_EQ(again.cases.size(), 2U);
+  ASSERT_EQ(again.cases[0].arms.size(), 2U);
+  const auto& a = again.cases[0].arms[0];
+  const auto& b = r.cases[0].arms[0];
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.claims, b.claims);
+  EXPECT_EQ(a.summary, b.summary);
+  EXPECT_EQ(a.against, b.against);
+  EXPECT_EQ(a.races, b.races);
+  EXPECT_EQ(a.counterpart_of, b.counterpart_of);
+  EXPECT_TRUE(a.made_up);
+  EXPECT_FALSE(again.cases[0].arms[1].made_up);
+  EXPECT_EQ(a.source, "x.jsonl:2");
+  EXPECT_EQ(a.trials.at(1).level, 128);
+  EXPECT_EQ(again.cases[0].arms[1].kind, arm_kind::control);
+  EXPECT_EQ(again.cases[1].arms.at(0).trials.at(0).signal, 11);
+  EXPECT_EQ(record_text(read(record_text(again))), record_text(again));
+}
+
+TEST(record, is_a_line_a_header_an_arm_and_the_end) {
+  const auto lines = lines_of(record_text(example()));
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_TRUE(lines[0].starts_with(R"({"schema":2,)"));
+  EXPECT_TRUE(lines[1].starts_with(R"({"case":"memory.leak","arm":"fault",)"));
+  EXPECT_TRUE(lines[2].starts_with(R"({"case":"memory.leak","arm":"control",)"));
+  EXPECT_TRUE(lines[3].starts_with(R"({"case":"sticky.trap","arm":"fault",)"));
+  EXPECT_TRUE(lines[4].starts_with(R"({"ended":)"));
+}
+
+TEST(record, holds_no_verdict) {
+  auto r = example();
+  const auto before = record_text(r);
+  auto& a = r.cases[0].arms[0];
+  a.judged = verdict::worsened;
+  a.why = "expected this; seen that";
+  a.expectation = "memory.jsonl:4";
+  a.covered = true;
+  EXPECT_EQ(record_text(r), before);
+}
+
+TEST(record, tells_of_each_arm_which_run_made_its_trials) {
+  const auto again = read(record_text(example()));
+  EXPECT_EQ(again.cases[0].arms[0].runs,
+            (std::vector<run_of_trials>{{.commit = "abc",
+                                         .dirty = true,
+                                         .started = "2026-11-21T07:27:40Z",
+                                         .seed = std::numeric_limits<std::uint64_t>::max(),
+                                         .trials = 2}}));
+  auto r = example();
+  r.cases[0].arms[0].runs = {{.commit = "a", .started = "s", .seed = 1, .trials = 1},
+                             {.commit = "b", .started = "t", .seed = 2, .trials = 1}};
+  EXPECT_EQ(read(record_text(r)).cases[0].arms[0].runs, r.cases[0].arms[0].runs);
+  EXPECT_EQ(latest_run(r.cases[0].arms[0]), "t");
+  r.cases[0].arms[0].runs[1].trials = 2;
+  EXPECT_EQ(told(record_text(r)), "x.jsonl:2: runs: 3 trials in all, but there are 2");
+}
+
+TEST(record, that_was_never_filled_comes_back_too) {
+  const auto again = read(record_text(record{}));
+  EXPECT_EQ(record_text(again), record_text(record{}));
+  EXPECT_TRUE(again.cases.empty());
+  EXPECT_EQ(again.exit_code, 2);
+}
+
+TEST(record, with_bytes_that_are_no_utf8_is_still_written) {
+  auto r = example();
+  r.cases[0].arms[0].trials[0].stderr_text = "bad \xff\x01 byte";
+  r.cases[0].arms[0].trials[0].library_log = {"\xc3"};
+  const auto again = read(record_text(r));
+  EXPECT_EQ(again.cases[0].arms[0].trials[0].stderr_text, "bad \xef\xbf\xbd\x01 byte");
+  EXPECT_EQ(again.cases[0].arms[0].trials[0].library_log[0], "\xef\xbf\xbd");
+}
+
+TEST(record, knows_the_keys_and_the_name_of_its_stack) {
+  EXPECT_EQ(keys_of(example()), (stack_keys{{"cublas", "13.1.0"}, {"driver", "580.159.04"}}));
+  EXPECT_EQ(stack_label(example()), "cuBLAS 13.1.0, NVIDIA H200, driver 580.159.04");
+  auto bare = example();
+  bare.stack = {{"gpu", nullptr}, {"keys", {{"driver", "580"}}}};
+  EXPECT_EQ(stack_label(bare), "driver 580");
+  EXPECT_EQ(stack_label(record{}), "unknown stack");
+  EXPECT_TRUE(keys_of(record{}).empty());
+}
+
+TEST(record, has_a_folder_for_its_stack) {
+  auto stack = example().stack;
+  EXPECT_EQ(stack_folder(stack), "h200-580.159.04-cublas-13.1.0");
+  stack["keys"]["other_cublas"] = "none";
+  EXPECT_EQ(stack_folder(stack), "h200-580.159.04-cublas-13.1.0");
+  stack["keys"]["other_cublas"] = "12.4.5";
+  EXPECT_EQ(stack_folder(stack), "h200-580.159.04-cublas-13.1.0-other-12.4.5");
+  stack["gpu"]["name"] = "Tesla T4/x y";
+  EXPECT_EQ(stack_folder(stack), "tesla-t4-x-y-580.159.04-cublas-13.1.0-other-12.4.5");
+  EXPECT_EQ(refusal([] {
+              return stack_folder({{"keys", {{"driver", "580"}}}});
+            }),
+            "the record does not say which cuBLAS it was made on");
+  EXPECT_NE(refusal([] {
+              return stack_folder({{"gpu", {{"name", ".."}}}, {"keys", {{"cublas", "1"}}}});
+            }),
+            "(nothing was refused)");
+}
+
+TEST(record, of_another_schema_gets_one_clear_line) {
+  constexpr auto older = "made by an older cufault: schema 1, and this one reads 2; run it again";
+  EXPECT_EQ(told("{\n \"argv\": [],\n \"schema\": 1\n}\n"), std::string("x.jsonl:1: schema: ") + older);
+  EXPECT_EQ(told("{\"schema\": 1, \"version\": \"0.1.0\"}\n{\"case\": \"c\", \"arm\": {}}\n"),
+            std::string("x.jsonl:1: schema: ") + older);
+  EXPECT_EQ(told("{\"schema\": 3, \"new\": 1}\n"),
+            "x.jsonl:1: schema: made by a newer cufault: schema 3, and this one reads 2; update cufault");
+  EXPECT_EQ(told("{\"version\": \"1\"}\n"),
+            "x.jsonl:1: top level: \"schema\" is missing: the first line of a record has it");
+  EXPECT_EQ(told("{\"schema\": \"2\"}\n"), "x.jsonl:1: schema: expected an integer, found a string");
+  EXPECT_EQ(told(""), "x.jsonl:1: an empty record");
+}
+
+TEST(record, that_is_malformed_is_refused_by_line_and_field) {
+  const auto with = [](std::size_t line, const char* pointer, const nlohmann::json& value) {
+    auto lines = lines_of(record_text(example()));
+    auto j = nlohmann::ordered_json::parse(lines.at(line - 1));
+    j[nlohmann::ordered_json::json_pointer(pointer)] = value;
+    lines[line - 1] = j.dump() + "\n";
+    std::string text;
+    for (const auto& l : lines) text += l;
+    return told(text);
+  };
+  EXPECT_EQ(with(1, "/speed", 1), "x.jsonl:1: speed: unknown key");
+  EXPECT_EQ(with(1, "/seed", -1), "x.jsonl:1: seed: expected no negative number, found -1");
+  EXPECT_EQ(with(1, "/seed", 0.5), "x.jsonl:1: seed: expected an integer, found 0.5");
+  EXPECT_EQ(with(1, "/mode", "bless"), "x.jsonl:1: mode: expected one of observe, gate");
+  EXPECT_EQ(with(1, "/stack", 3), "x.jsonl:1: stack: expected an object, found a number");
+  EXPECT_EQ(with(1, "/stack/keys/cublas", 13),
+            "x.jsonl:1: stack.keys.cublas: expected a string, found a number");
+  EXPECT_EQ(with(1, "/argv/1", nullptr), "x.jsonl:1: argv[1]: expected a string, found null");
+  EXPECT_EQ(with(2, "/speed", 1), "x.jsonl:2: speed: unknown key");
+  EXPECT_EQ(with(2, "/verdict", "OK"), "x.jsonl:2: verdict: unknown key");
+  EXPECT_EQ(with(2, "/kind", "cure"), "x.jsonl:2: kind: expected one of control, fault, remedy, dead_end");
+  EXPECT_EQ(with(2, "/case", "../etc"), "x.jsonl:2: case: a name is of letters, digits, '.', '_' and '-'");
+  EXPECT_EQ(with(2, "/case", "a+b"), "x.jsonl:2: case: a name is of letters, digits, '.', '_' and '-'");
+  EXPECT_EQ(with(2, "/arm", ""), "x.jsonl:2: arm: a name is of letters, digits, '.', '_', '-' and '+'");
+  EXPECT_EQ(with(2, "/trials/1/level", "64"),
+            "x.jsonl:2: trials[1].level: expected an integer, found a string");
+  EXPECT_EQ(with(2, "/trials/1/note", 1), "x.jsonl:2: trials[1].note: unknown key");
+  EXPECT_EQ(
+      with(4, "/trials/0/calls/0/api", "product"),
+      "x.jsonl:4: trials[0].calls[0].api: \"product\" is no function of the CUDA headers and no check of "
+      "cufault's own; reports/model/api_functions.hpp lists both");
+  EXPECT_EQ(with(4, "/trials/0/calls/0/facts", {{"colour", 1}}),
+            "x.jsonl:4: trials[0].calls[0].facts.colour: no fact is called colour; reports/model/facts.cpp "
+            "lists them");
+  EXPECT_EQ(with(5, "/exit_code", 256), "x.jsonl:5: exit_code: an exit code is from 0 to 255");
+  EXPECT_EQ(with(5, "/note", 1), "x.jsonl:5: note: unknown key");
+}
+
+TEST(record, with_an_arm_twice_is_refused) {
+  const auto lines = lines_of(record_text(example()));
+  EXPECT_EQ(told(lines[0] + lines[1] + lines[2] + lines[1]),
+            "x.jsonl:4: arm: memory.leak/fault stands twice; leave one line");
+}
+
+TEST(record, with_a_line_behind_the_last_is_refused) {
+  const auto text = record_text(example());
+  const auto lines = lines_of(text);
+  EXPECT_EQ(told(text + lines[4]), "x.jsonl:6: top level: a line behind the last one");
+  EXPECT_EQ(told(lines[0] + lines[4] + lines[1]), "x.jsonl:3: top level: a line behind the last one");
+}
+
+TEST(record, of_some_arms_can_be_read_alone) {
+  const auto text = record_text(example());
+  const auto only = [](std::string_view case_name, std::string_view arm) {
+    return case_name == "memory.leak" && arm == "control";
+  };
+  const auto r = record_from("x.jsonl", text, only);
+  ASSERT_EQ(r.cases.size(), 1U);
+  ASSERT_EQ(r.cases[0].arms.size(), 1U);
+  EXPECT_EQ(r.cases[0].arms[0].name, "control");
+  EXPECT_TRUE(r.complete);
+}
+
+using record_files = in_directory;
+
+TEST_F(record_files, are_replaced_as_a_whole) {
+  const auto file = write("a.json", "old");
+  write_whole(file, "new\n");
+  EXPECT_EQ(text_in(file), "new\n");
+  EXPECT_EQ(files_in(directory), 1U);
+}
+
+TEST_F(record_files, that_cannot_be_written_are_named_and_leave_nothing_behind) {
+  fs::create_directory(directory / "taken");
+  const auto said = [](const fs::path& file) { return failure([&] { write_whole(file, "text"); }); };
+  EXPECT_EQ(said(directory / "taken"), (directory / "taken").string() + ": cannot replace: Is a directory");
+  EXPECT_TRUE(contains(said(directory / "none" / "a.json"), "cannot create: No such file or directory"));
+  EXPECT_EQ(files_in(directory), 1U);
+}
+
+TEST_F(record_files, grow_line_by_line) {
+  const auto r = example();
+  record_writer writer{directory / "new", "run", r};
+  EXPECT_EQ(writer.file(), directory / "new" / "run.jsonl");
+  std::size_t lines = 1;
+  EXPECT_EQ(lines_of(text_in(writer.file())).size(), lines);
+  for (const auto& c : r.cases)
+    for (const auto& a : c.arms) {
+      writer.add(c.name, a);
+      EXPECT_EQ(lines_of(text_in(writer.file())).size(), ++lines);
+      EXPECT_FALSE(load_record(writer.file()).complete);
+    }
+  const auto file = writer.finish(r);
+  EXPECT_EQ(file, directory / "new" / "run.jsonl");
+  EXPECT_EQ(text_in(file), record_text(r));
+  EXPECT_TRUE(load_record(file).complete);
+  EXPECT_EQ(files_in(directory / "new"), 1U);
+}
+
+TEST_F(record_files, never_take_a_name_that_is_in_use) {
+  write("run.jsonl", "precious");
+  write("run-2.jsonl", "precious");
+  record_writer third{directory, "run", example()};
+  record_writer fourth{directory, "run", example()};
+  EXPECT_EQ(third.file(), directory / "run-3.jsonl");
+  EXPECT_EQ(fourth.finish(example()), directory / "run-4.jsonl");
+  EXPECT_EQ(text_in(directory / "run.jsonl"), "precious");
+  EXPECT_EQ(text_in(directory / "run-2.jsonl"), "precious");
+}
+
+TEST_F(record_files, in_a_place_that_cannot_be_written_are_refused_by_name) {
+  const auto file = write("plain", "");
+  EXPECT_EQ(failure([&] {
+              const record_writer writer{file / "records", "run", example()};
+            }),
+            (file / "records").string() + ": cannot create: Not a directory");
+}
+
+TEST_F(record_files, are_found_in_folders_with_the_stacks) {
+  const auto run = write("run.jsonl", "");
+  write("notes.txt", "");
+  fs::create_directories(directory / "stack");
+  write("stack/stack.json", "");
+  write("stack/memory.jsonl", "");
+  EXPECT_EQ(records_in({directory}), (std::vector<fs::path>{run, directory / "stack"}));
+  EXPECT_EQ(records_in({directory / "stack"}), (std::vector<fs::path>{directory / "stack"}));
+  EXPECT_EQ(records_in({directory / "none.jsonl"}), (std::vector<fs::path>{directory / "none.jsonl"}));
+}
+
+class killed_run : public in_directory {
+ protected:
+  /// The record of a run that ended without finish().
+  fs::path unfinished() const {
+    const auto r = example();
+    record_writer writer{directory, "run", r};
+    for (const auto& c : r.cases)
+      for (const auto& a : c.arms) writer.add(c.name, a);
+    return writer.file();
+  }
+};
+
+TEST_F(killed_run, leaves_all_that_it_recorded) {
+  const auto r = load_record(unfinished());
+  EXPECT_FALSE(r.complete);
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_EQ(r.ended, "");
+  EXPECT_EQ(r.seed, example().seed);
+  EXPECT_EQ(r.stack, example().stack);
+  EXPECT_EQ(r.mode, run_mode::gate);
+  ASSERT_EQ(r.cases.size(), 2U);
+  ASSERT_EQ(r.cases[0].arms.size(), 2U);
+  EXPECT_EQ(r.cases[1].arms[0].trials[0].signal, 11);
+}
+
+TEST_F(killed_run, is_read_up_to_a_last_line_that_was_cut_off_anywhere) {
+  const auto whole = text_in(unfinished());
+  const auto last = whole.rfind('\n', whole.size() - 2) + 1;
+  for (const auto length : {last, last + 1, last + 20, whole.size() - 2}) {
+    const auto r = load_record(write("cut.jsonl", whole.substr(0, length)));
+    EXPECT_EQ(r.cases.size(), 1U) << length;
+    EXPECT_FALSE(r.complete);
+  }
+  EXPECT_EQ(load_record(write("cut.jsonl", whole.substr(0, whole.size() - 1))).cases.size(), 2U);
+}
+
+TEST_F(killed_run, in_its_last_line_is_not_complete) {
+  const auto whole = record_text(example());
+  const auto last = whole.rfind('\n', whole.size() - 2) + 1;
+  for (const auto length : {last, last + 1, last + 12, whole.size() - 2})
+    EXPECT_FALSE(read(whole.substr(0, length)).complete) << length;
+  EXPECT_TRUE(read(whole.substr(0, whole.size() - 1)).complete);
+}
+
+TEST_F(killed_run, that_is_damaged_anywhere_else_is_refused_by_line) {
+  const auto whole = text_in(unfinished());
+  const auto header_end = whole.find('\n');
+  const auto second_end = whole.find('\n', header_end + 1);
+  auto damaged = whole;
+  damaged[second_end - 1] = ' ';
+  const auto file = directory / "bad.jsonl";
+  const auto said = [&](const std::string& text) {
+    write("bad.jsonl", text);
+    return refusal([&] { return load_record(file); });
+  };
+  EXPECT_TRUE(said(damaged).starts_with(file.string() + ":2: syntax error")) << said(damaged);
+  EXPECT_TRUE(said(whole.substr(0, header_end - 1)).starts_with(file.string() + ":1: syntax error"));
+  EXPECT_EQ(said(whole + "{\"case\": \"x\"}\n"), file.string() + ":5: top level: \"arm\" is missing");
+  EXPECT_EQ(said(whole + "{\"case\": \"x\", \"arm\": \"y\", \"extra\": 1}\n"),
+            file.string() + ":5: extra: unknown key");
+  EXPECT_TRUE(said(whole + "\n").starts_with(file.string() + ":5: "));
+}
+
+// Stacks' folders.
+
+/// As it comes from a file: with the run of each arm.
+record of_run(record r, const std::string& started = "2026-11-21T07:27:40Z") {
+  r.started = started;
+  return read(record_text(r));
+}
+
+class stack_files : public in_directory {
+ protected:
+  fs::path file(const record& r) const { return file_in_stack(directory / "recorded", r); }
+  [[nodiscard]] static std::map<std::string, std::string> files_of(const fs::path& folder) {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::directory_iterator(folder))
+      files[entry.path().filename()] = text_in(entry.path());
+    return files;
+  }
+};
+
+TEST_F(stack_files, hold_the_stack_once_and_a_line_an_arm) {
+  const auto folder = file(of_run(example()));
+  EXPECT_EQ(folder, directory / "recorded" / "h200-580.159.04-cublas-13.1.0");
+  const auto files = files_of(folder);
+  ASSERT_EQ(files.size(), 3U);
+  EXPECT_EQ(nlohmann::json::parse(files.at("stack.json")),
+            (nlohmann::json{{"schema", record_schema}, {"stack", example().stack}}));
+  const auto lines = lines_of(files.at("memory.jsonl"));
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_TRUE(lines[0].starts_with(R"({"case":"memory.leak","arm":"control",)")) << "sorted";
+  EXPECT_TRUE(lines[1].starts_with(R"({"case":"memory.leak","arm":"fault",)"));
+  EXPECT_TRUE(contains(lines[1], R"("runs":[{"commit":"abc","dirty":true,"started":"2026-11-21T07:27:40Z")"));
+  EXPECT_EQ(lines_of(files.at("sticky.jsonl")).size(), 1U);
+}
+
+TEST_F(stack_files, are_read_as_a_record) {
+  const auto r = load_record(file(of_run(example())));
+  EXPECT_EQ(r.stack, example().stack);
+  EXPECT_TRUE(r.complete);
+  EXPECT_EQ(r.started, "2026-11-21T07:27:40Z");
+  ASSERT_EQ(r.cases.size(), 2U);
+  EXPECT_EQ(r.cases[0].arms.at(1).trials.size(), 2U);
+  EXPECT_EQ(digest_of(r.cases[0].arms[1]), digest_of(example().cases[0].arms[0]));
+  const auto only = [](std::string_view case_name, std::string_view /*arm*/) {
+    return case_name == "sticky.trap";
+  };
+  EXPECT_EQ(load_record(directory / "recorded" / "h200-580.159.04-cublas-13.1.0", only).cases.size(), 1U);
+}
+
+TEST_F(stack_files, keep_the_newest_of_an_arm_and_leave_the_others_as_they_were) {
+  const auto folder = file(of_run(example()));
+  const auto before = files_of(folder);
+  record later = example();
+  later.commit = "def";
+  later.cases = {{.name = "memory.leak", .arms = {arm(arm_kind::fault, {trial({internal})}, "fault")}},
+                 {.name = "memory.a", .arms = {arm(arm_kind::fault, {trial({internal})}, "new")}}};
+  EXPECT_EQ(file(of_run(later, "2026-11-22T00:00:00Z")), folder);
+  const auto after = files_of(folder);
+  EXPECT_EQ(after.at("sticky.jsonl"), before.at("sticky.jsonl"));
+  EXPECT_EQ(after.at("stack.json"), before.at("stack.json"));
+  const auto lines = lines_of(after.at("memory.jsonl"));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(lines[0].starts_with(R"({"case":"memory.a","arm":"new",)"));
+  EXPECT_EQ(lines[1], lines_of(before.at("memory.jsonl"))[0]) << "the control was not run again";
+  EXPECT_TRUE(lines[2].starts_with(R"({"case":"memory.leak","arm":"fault",)"));
+  EXPECT_TRUE(contains(lines[2], internal));
+  EXPECT_TRUE(contains(lines[2], R"("commit":"def")"));
+  EXPECT_FALSE(contains(lines[2], no_memory));
+}
+
+TEST_F(stack_files, filed_twice_are_the_same) {
+  const auto folder = file(of_run(example()));
+  const auto once = files_of(folder);
+  EXPECT_EQ(file(load_record(folder)), folder);
+  EXPECT_EQ(files_of(folder), once);
+}
+
+TEST_F(stack_files, hold_of_long_output_the_beginning_and_the_end) {
+  auto r = example();
+  auto& o = r.cases[0].arms[0].trials[0];
+  std::string text = "begin ";
+  while (text.size() < 10000) text += "\xe2\x82\xac";  // a character of three bytes
+  o.stderr_text = text + " end";
+  o.stdout_text = std::string(2048, 'x');
+  o.library_log = {"one", "two", "one", "one"};
+  const auto folder = file(of_run(r));
+  const auto once = files_of(folder);
+  const auto kept = load_record(folder).cases.at(0).arms.at(1).trials.at(0);
+  EXPECT_LE(kept.stderr_text.size(), 2048U);
+  EXPECT_GT(kept.stderr_text.size(), 1900U);
+  EXPECT_TRUE(kept.stderr_text.starts_with("begin \xe2\x82\xac"));
+  EXPECT_TRUE(kept.stderr_text.ends_with("\xe2\x82\xac end"));
+  EXPECT_FALSE(contains(kept.stderr_text, "\xef\xbf\xbd")) << "cut between characters";
+  EXPECT_TRUE(contains(kept.stderr_text, " bytes ...]\n"));
+  EXPECT_EQ(kept.stdout_text, o.stdout_text);
+  EXPECT_EQ(kept.library_log, (std::vector<std::string>{"one", "two"}));
+  file(load_record(folder));
+  EXPECT_EQ(files_of(folder), once) << "what was shortened once is not shortened again";
+}
+
+TEST_F(stack_files, are_not_written_while_another_process_writes_them) {
+  const auto folder = file(of_run(example()));
+  const auto before = files_of(folder);
+  const descriptor other{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
+  auto later = example();
+  later.cases[0].arms[0].trials = {trial({internal})};
+  EXPECT_EQ(failure([&] { file(of_run(later)); }),
+            folder.string() +
+                ": another cufault writes this stack; try again when it has ended: Resource "
+                "temporarily unavailable");
+  EXPECT_EQ(files_of(folder), before);
+  ASSERT_EQ(::flock(other.get(), LOCK_UN), 0);
+  file(of_run(later));
+  EXPECT_NE(files_of(folder), before);
+}
+
+TEST_F(stack_files, that_cannot_be_written_are_refused_by_name_with_nothing_half_written) {
+  write("recorded", "a file");
+  EXPECT_EQ(failure([&] { file(of_run(example())); }),
+            (directory / "recorded" / "h200-580.159.04-cublas-13.1.0").string() +
+                ": cannot create: Not a directory");
+  EXPECT_EQ(text_in(directory / "recorded"), "a file");
+  fs::remove(directory / "recorded");
+}
+
+TEST_F(stack_files, in_a_folder_that_is_read_only_stay_as_they_were) {
+  const auto folder = file(of_run(example()));
+  const auto before = files_of(folder);
+  fs::permissions(folder, fs::perms::owner_read | fs::perms::owner_exec);
+  if (::access(folder.c_str(), W_OK) == 0) GTEST_SKIP() << "root may write to it all the same";
+  auto later = example();
+  later.cases[0].arms[0].trials = {trial({internal})};
+  EXPECT_TRUE(contains(failure([&] { file(of_run(later)); }), "memory.jsonl.tmp-"));
+  fs::permissions(folder, fs::perms::owner_all);
+  EXPECT_EQ(files_of(folder), before);
+}
+
+TEST_F(stack_files, of_which_one_cannot_be_replaced_are_each_whole) {
+  const auto folder = file(of_run(example()));
+  const auto before = files_of(folder);
+  record later = example();
+  later.cases = {{.name = "another.case", .arms = {arm(arm_kind::fault, {trial({internal})}, "fault")}},
+                 {.name = "memory.leak", .arms = {arm(arm_kind::fault, {trial({internal})}, "fault")}}};
+  // What is written beside the file has a name that is taken.
+  fs::create_directory(folder / fmt::format("memory.jsonl.tmp-{}", ::getpid()));
+  EXPECT_TRUE(contains(failure([&] { file(of_run(later)); }), "cannot create: Is a directory"));
+  fs::remove(folder / fmt::format("memory.jsonl.tmp-{}", ::getpid()));
+  auto after = files_of(folder);
+  EXPECT_EQ(lines_of(after.at("another.jsonl")).size(), 1U);
+  after.erase("another.jsonl");
+  EXPECT_EQ(after, before);
+}
+
+TEST_F(stack_files, that_cannot_be_read_are_not_replaced) {
+  const auto folder = file(of_run(example()));
+  const auto memory = folder / "memory.jsonl";
+  const auto line = lines_of(text_in(memory))[0];
+  const auto said = [&](const fs::path& damaged, const std::string& text) {
+    const auto before = text_in(damaged);
+    write(fs::relative(damaged, directory).string(), text);
+    const auto files = files_of(folder);
+    auto why = refusal([&] { return file(of_run(example())); });
+    EXPECT_EQ(files_of(folder), files);
+    write(fs::relative(damaged, directory).string(), before);
+    return why;
+  };
+  EXPECT_EQ(said(memory, line + line),
+            memory.string() + ":2: arm: memory.leak/control stands twice; leave one line");
+  EXPECT_TRUE(
+      said(memory, line.substr(0, line.size() / 2)).starts_with(memory.string() + ":1: syntax error"));
+  EXPECT_EQ(said(memory, R"({"case": "memory.leak", "arm": "a", "trials": [{"calls": [{"api": "product"}]}]})"
+                         "\n"),
+            memory.string() +
+                ":1: trials[0].calls[0].api: \"product\" is no function of the CUDA headers and no check of "
+                "cufault's own; reports/model/api_functions.hpp lists both");
+  EXPECT_EQ(said(folder / "stack.json", R"({"schema": 3, "stack": {}})"),
+            (folder / "stack.json").string() +
+                ":1: schema: made by a newer cufault: schema 3, and this one reads 2; update cufault");
+  EXPECT_EQ(said(folder / "stack.json", R"({"schema": 2, "stack": {}, "more": 1})"),
+            (folder / "stack.json").string() + ":1: more: unknown key");
+}
+
+TEST_F(stack_files, with_an_arm_in_two_families_are_refused) {
+  const auto folder = file(of_run(example()));
+  const auto line = lines_of(text_in(folder / "memory.jsonl"))[0];
+  write(fs::relative(folder, directory).string() + "/more.jsonl", line);
+  EXPECT_EQ(refusal([&] { return load_record(folder); }),
+            (folder / "more.jsonl").string() + ":1: arm: memory.leak/control stands twice; leave one line");
+}
+
+TEST_F(stack_files, need_a_stack_that_has_a_name) {
+  record nameless = example();
+  nameless.stack = {{"keys", {{"driver", "580"}}}};
+  EXPECT_EQ(refusal([&] { return file(of_run(nameless)); }),
+            "the record does not say which cuBLAS it was made on");
+  EXPECT_FALSE(fs::exists(directory / "recorded"));
+}
+
+TEST(records, of_a_stack_are_merged_arm_by_arm) {
+  auto earlier = example(), later = example();
+  earlier.cases[0].arms[0].races.clear();
+  later.cases[0].arms[0].races.clear();
+  later.cases[0].arms[0].trials = {trial({internal})};
+  later.cases[0].arms.pop_back();
+  auto other = example();
+  other.stack["keys"]["cublas"] = "12.0.1";
+  const auto merged =
+      merged_by_stack({of_run(later, "2026-11-22T00:00:00Z"), of_run(earlier), of_run(other)});
+  ASSERT_EQ(merged.size(), 2U);
+  EXPECT_EQ(stack_label(merged[1]), "cuBLAS 12.0.1, NVIDIA H200, driver 580.159.04");
+  ASSERT_EQ(merged[0].cases.at(0).arms.size(), 2U);
+  EXPECT_EQ(merged[0].cases[0].arms[0].trials.size(), 1U) << "the later one counts";
+  earlier.cases[0].arms[0].races = later.cases[0].arms[0].races = "chance";
+  const auto races = merged_by_stack({of_run(later, "2026-11-22T00:00:00Z"), of_run(earlier)});
+  EXPECT_EQ(races[0].cases[0].arms[0].trials.size(), 3U) << "of a race, all trials count";
+  EXPECT_EQ(races[0].cases[0].arms[0].runs.size(), 2U);
+}
+
+TEST(digest, tells_what_an_arm_came_to_and_changes_with_all_that_is_compared) {
+  const auto of = [](std::vector<observation> trials) {
+    return digest_of(arm(arm_kind::fault, std::move(trials)));
+  };
+  const auto one = of({at_level(1, trial({no_memory})), at_level(2, trial({success}))});
+  EXPECT_TRUE(one.starts_with("at 1: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable | at 2: "))
+      << one;
+  EXPECT_EQ(one.size() - one.rfind(" #"), 18U) << "16 digits";
+  auto slower = trial({no_memory});
+  slower.milliseconds = 7;
+  EXPECT_EQ(of({at_level(1, slower), at_level(2, trial({success}))}), one);
+  EXPECT_NE(of({at_level(1, trial({no_memory})), at_level(3, trial({success}))}), one) << "an edge is kept";
+  auto variant = trial({no_memory});
+  variant.calls[0].what.name.variant = "v";
+  EXPECT_NE(of({at_level(1, variant), at_level(2, trial({success}))}), one);
+  std::vector<observation> many;
+  for (int i = 0; i < 60; ++i) many.push_back(at_level(i, trial({i % 2 == 0 ? no_memory : success})));
+  const auto all = of(many);
+  EXPECT_EQ(all.size(), 200U + 18U);
+  many.back() = at_level(59, trial({internal}));
+  EXPECT_NE(of(many), all) << "beyond what is shown";
+  EXPECT_EQ(of(many).substr(0, 200), all.substr(0, 200));
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/judge/judge.hpp"
+#include "reports/model/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cufault {
+
+/// What a reader is to know about a verdict; worst first. Expected ones ask for nothing.
+struct advice {
+  verdict v;
+  std::string_view asks;
+};
+
+inline constexpr std::array advices{
+    advice{verdict::unresolved,
+           "nothing was proved: repair the harness, the control or the machine, and run again"},
+    advice{verdict::worsened,
+           "a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; "
+           "report it with this record"},
+    advice{verdict::remedy_broken,
+           "the failure is the same and its remedy no longer clears it: do not upgrade before "
+           "another remedy is known"},
+    advice{verdict::changed, "it fails in another way: check what code relies on the old status, then bless"},
+    advice{verdict::gone, "the failure no longer happens, or a dead end now clears it: check, then bless"},
+    advice{verdict::uncharted, "no expectation covers this stack: read what was seen, then bless it"},
+    advice{verdict::not_provoked, "its precondition could not be reached here: nothing is known about it"},
+    advice{verdict::flaky, {}},
+    advice{verdict::still_fails, {}},
+    advice{verdict::reproduced, {}},
+    advice{verdict::cleared, {}},
+    advice{verdict::ok, {}}};
+
+inline std::size_t rank(verdict v) {
+  const auto at = std::find_if(advices.begin(), advices.end(), [&](const advice& a) { return a.v == v; });
+  return static_cast<std::size_t>(at - advices.begin());
+}
+
+/// What an arm saw, in one line; the reason where there is nothing to compare.
+inline std::string seen_by(const arm_result& arm) {
+  if (arm.trials.empty()) return "nothing: no trial was recorded";
+  for (const auto& o : arm.trials)
+    if (!comparable(o)) return fmt::format("{}: {}", to_string(o.ended), why_not_comparable(o));
+  return describe(arm);
+}
+
+}  // namespace cufault

@@ -1,0 +1,383 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/atlas.hpp"
+
+#include "reports/matrix/observed_cells.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <ostream>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+int rank(std::string_view depth) {
+  return depth == every_sweep ? 2 : depth == grouped_sweep ? 1 : depth == thin_sweep ? 0 : -1;
+}
+
+bool is_end_of_process(std::string_view status) {
+  return status == status_crashed || status == status_timed_out || status == status_exited;
+}
+
+/// What ended the process in a row, and in what of it.
+std::string end_of_process(const call_record& row) {
+  if (!row.swept->ended.empty()) return fmt::format("{} in {}", row.swept->ended, row.swept->ended_in);
+  if (!is_end_of_process(row.what.status)) return {};
+  const std::string facts = describe(row.what.facts);
+  return fmt::format("{}{} in the operation", row.what.status, facts.empty() ? "" : " (" + facts + ")");
+}
+
+/// A row that says what a failure of the driver leads to: not that in which nothing was made to fail, nor one that was not reached. Whoever
+/// died in the operation cannot say that it was reached.
+bool speaks(const call_record& row) {
+  return row.swept->calls > 0 && (row.swept->reached || is_end_of_process(row.what.status));
+}
+
+/// The runs of a row, as examples: each code, once and persistently.
+void add_runs(std::vector<example>& runs, const call_record& row) {
+  const swept_calls& s = *row.swept;
+  const std::string outcome = is_end_of_process(row.what.status) ? end_of_process(row)
+                              : row.what.ok ? (is_success_status(s.numbers) ? "SUCCESS" : "SUCCESS wrongly")
+                                            : std::string(short_status(row.what.status));
+  for (const bool once : {true, false}) {
+    if (once ? !s.once : !s.persistent) continue;
+    for (const std::string& code : s.codes) {
+      // The number keeps apart what shards or old records may have twice.
+      example e{.name = fmt::format("{} {} of call {} ({})", code, once ? "once" : "persistently", s.first,
+                                    runs.size())};
+      e.properties = {{"code", code},
+                      {"persistence", std::string(once ? "once" : "persistently")},
+                      {"call", static_cast<std::int64_t>(s.first)}};
+      if (!s.phase.empty()) e.properties["phase"] = s.phase;
+      e.outcome = outcome;
+      runs.push_back(std::move(e));
+    }
+  }
+}
+
+std::string title(const swept_operation& o) {
+  return o.name + (o.first ? ", the first of its process" : "");
+}
+
+/// "cuMemAlloc_v2, cuEventCreate of libcublas; cuInit of libcublasLt".
+class driver_functions {
+ public:
+  void add(const std::string& library, const std::string& function) { of_library_[library].insert(function); }
+  [[nodiscard]] std::string text() const {
+    std::vector<std::string> parts;
+    for (const auto& [library, functions] : of_library_)
+      parts.push_back(fmt::format("{} of {}", fmt::join(functions, ", "), library));
+    return fmt::format("{}", fmt::join(parts, "; "));
+  }
+
+ private:
+  std::map<std::string, std::set<std::string>> of_library_;
+};
+
+std::string afterwards(const swept_calls& s) {
+  std::vector<std::string> words;
+  if (!s.again.empty()) words.push_back(fmt::format("again {}", short_status(s.again)));
+  if (!s.handle.empty())
+    words.push_back(fmt::format("a product by the same handle {}", short_status(s.handle)));
+  if (!s.later.empty()) words.push_back(fmt::format("once more {}", short_status(s.later)));
+  if (!s.afresh.empty()) words.push_back(fmt::format("by a new handle {}", short_status(s.afresh)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+using operations = std::vector<swept_operation>;
+
+void print_overview(std::ostream& out, const operations& all, table_style style) {
+  std::vector<table_row> rows;
+  for (const swept_operation& o : all) {
+    if (!o.unresolved.empty()) {
+      rows.push_back({title(o), "", o.depth, o.unresolved, "", "", "", "", "", ""});
+      continue;
+    }
+    std::map<std::string, std::uint64_t> statuses;
+    std::uint64_t runs = 0, swallowed = 0, wrong = 0, handle = 0, process = 0;
+    std::int64_t left = 0;
+    bool clean = false;
+    for (const call_record& row : o.rows) {
+      const swept_calls& s = *row.swept;
+      clean = clean || (s.calls == 0 && row.what.ok && is_success_status(s.numbers));
+      if (!speaks(row)) continue;
+      const auto n = runs_of(s);
+      runs += n;
+      if (!row.what.ok) statuses[std::string(short_status(row.what.status))] += n;
+      if (row.what.ok) (is_success_status(s.numbers) ? swallowed : wrong) += n;
+      if (fails_again(s)) handle += n;
+      if (poisons_process(s)) process += n;
+      left = std::max(left, s.left_bytes);
+    }
+    std::vector<std::string> counts;
+    for (const auto& [status, n] : statuses) counts.push_back(fmt::format("{} {}", n, status));
+    rows.push_back({title(o), fmt::format("{}", o.driver_calls), fmt::format("{}, {}", runs, o.depth),
+                    fmt::format("{}", fmt::join(counts, ", ")), std::to_string(swallowed),
+                    std::to_string(wrong), std::to_string(handle), std::to_string(process),
+                    std::to_string(left), clean ? "right" : "not seen to be right"});
+  }
+  print_table(
+      out,
+      {"operation", "driver calls", "runs with one failed", "statuses", "swallowed", "succeeded wrongly",
+       "fails again by the handle", "fails by a new handle too", "most bytes left", "nothing failed"},
+      rows, style);
+}
+
+constexpr const char* legend =
+    "Counted are the runs in which the operation reached the driver call that was failed:\n\n"
+    "- statuses: what the operation returned, where not SUCCESS, or how it ended the process\n"
+    "- swallowed: SUCCESS, and it had done what it should\n"
+    "- succeeded wrongly: SUCCESS, and it had not\n"
+    "- fails again by the handle: the same once more, with nothing failed, fails; by a new handle it does "
+    "not\n"
+    "- fails by a new handle too: the same with nothing failed, and with a new handle, fails\n"
+    "- most bytes left: of device memory, when all handles are destroyed, beyond what a run with nothing "
+    "failed leaves\n"
+    "- nothing failed: the run in which no driver call was failed\n\n";
+
+/// Every row that `which` holds for, by operation and a word about it: the driver functions.
+void print_functions(std::ostream& out, const operations& all, table_style style, const table_row& head,
+                     const std::function<bool(const call_record&)>& which,
+                     const std::function<std::string(const call_record&)>& word) {
+  std::vector<table_row> rows;
+  std::map<std::pair<std::string, std::string>, driver_functions> found;
+  for (const swept_operation& o : all)
+    for (const call_record& row : o.rows)
+      if (speaks(row) && which(row)) found[{word(row), title(o)}].add(row.swept->caller, row.swept->function);
+  for (const auto& [key, functions] : found) rows.push_back({key.first, key.second, functions.text()});
+  if (rows.empty())
+    out << "None.\n\n";
+  else
+    print_table(out, head, rows, style);
+}
+
+/// Every row that `which` holds for, by itself.
+void print_rows(std::ostream& out, const operations& all, table_style style, const std::string& what,
+                const std::function<bool(const call_record&)>& which,
+                const std::function<std::string(const call_record&)>& word) {
+  std::vector<table_row> rows;
+  for (const swept_operation& o : all)
+    for (const call_record& row : o.rows)
+      if (speaks(row) && which(row))
+        rows.push_back({title(o), describe(*row.swept), std::string(short_status(row.what.status)), word(row),
+                        repeats(o, *row.swept)});
+  if (rows.empty())
+    out << "None.\n\n";
+  else
+    print_table(out, {"operation", "driver call that failed", "it returned", what, "to see it again"}, rows,
+                style);
+}
+
+void print_all(std::ostream& out, const operations& all, table_style style) {
+  print_heading(out, "What the failure of a driver call leads to, and on what that depends", 4, style);
+  std::vector<table_row> failures;
+  for (const driver_failure& f : driver_failures_of(all))
+    failures.push_back({f.operation, f.functions, f.leads_to});
+  if (failures.empty())
+    out << "None.\n\n";
+  else
+    print_table(out, {"operation", "driver calls", "what the operation returns"}, failures, style);
+  print_heading(out, "What poisons the process: the operation fails again, by a new handle too", 4, style);
+  print_functions(
+      out, all, style, {"afterwards", "operation", "driver calls"},
+      [](const call_record& row) { return poisons_process(*row.swept); },
+      [](const call_record& row) { return afterwards(*row.swept); });
+  print_heading(out, "What fails again by the same handle, and not by a new one", 4, style);
+  print_functions(
+      out, all, style, {"afterwards", "operation", "driver calls"},
+      [](const call_record& row) { return fails_again(*row.swept); },
+      [](const call_record& row) { return afterwards(*row.swept); });
+  print_heading(
+      out, "What spoils another operation: this one works again, and a product by the same handle does not",
+      4, style);
+  print_functions(
+      out, all, style, {"afterwards", "operation", "driver calls"},
+      [](const call_record& row) { return spoils_another(*row.swept); },
+      [](const call_record& row) { return afterwards(*row.swept); });
+  print_heading(out, "What leaves device memory behind, when every handle is destroyed", 4, style);
+  print_rows(
+      out, all, style, "bytes left", [](const call_record& row) { return row.swept->left_bytes > 0; },
+      [](const call_record& row) { return std::to_string(row.swept->left_bytes); });
+  print_heading(out, "What is swallowed: SUCCESS, and right numbers", 4, style);
+  print_functions(
+      out, all, style, {"afterwards", "operation", "driver calls"},
+      [](const call_record& row) { return row.what.ok && is_success_status(row.swept->numbers); },
+      [](const call_record& row) { return afterwards(*row.swept); });
+  print_heading(out, "What ends in SUCCESS, and has not done what it should", 4, style);
+  print_rows(
+      out, all, style, "what came of it",
+      [](const call_record& row) { return row.what.ok && !is_success_status(row.swept->numbers); },
+      [](const call_record& row) { return row.swept->numbers; });
+  print_heading(out, "What crashes or hangs", 4, style);
+  print_rows(
+      out, all, style, "how it ended", [](const call_record& row) { return !end_of_process(row).empty(); },
+      end_of_process);
+}
+
+double measured(const observation& o, std::string_view name) {
+  for (const measurement& m : o.measurements)
+    if (m.name == name) return m.value;
+  return 0;
+}
+
+/// Which part of how many: 1 of 1 is the whole.
+std::pair<int, int> part_of(const observation& o) {
+  for (const measurement& m : o.measurements) {
+    int of = 0;
+    if (m.name == part_of_sweep && m.unit.starts_with("of ") &&
+        std::from_chars(m.unit.data() + 3, m.unit.data() + m.unit.size(), of).ec == std::errc{})
+      return {static_cast<int>(m.value), of};
+  }
+  return {1, 1};
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<swept_operation>> operations_in(std::span<const record> records) {
+  // stack -> operation and whether it is the first -> depth and number of parts -> part -> the latest that was seen; or depth -> the
+  // latest that cannot be compared
+  struct sweep_seen {
+    std::string started, depth;
+    const observation* what = nullptr;
+  };
+  using parts = std::map<int, sweep_seen>;
+  struct sweeps_of {
+    std::map<std::pair<int, int>, parts> compared;
+    parts unresolved;
+  };
+  std::map<std::string, std::map<std::pair<std::string, bool>, sweeps_of>> found;
+  for (const record& r : records) {
+    for (const case_result& c : r.cases) {
+      if (!c.name.starts_with(sweep_family)) continue;
+      for (const arm_result& a : c.arms) {
+        const bool first = a.name.starts_with(first_of_process);
+        const std::string depth = first ? a.name.substr(first_of_process.size()) : a.name;
+        if (rank(depth) < 0) continue;
+        for (const observation& o : a.trials) {
+          const auto [part, of] = part_of(o);
+          if (part == 0) continue;  // rows that were named
+          sweeps_of& sweeps = found[stack_label(r)][{c.name.substr(sweep_family.size()), first}];
+          sweep_seen& seen =
+              comparable(o) ? sweeps.compared[{rank(depth), of}][part] : sweeps.unresolved[rank(depth)];
+          const std::string started = std::max(r.started, latest_run(a));
+          if (seen.what == nullptr || seen.started <= started) seen = {started, depth, &o};
+        }
+      }
+    }
+  }
+  std::map<std::string, std::vector<swept_operation>> by_stack;
+  for (const auto& [stack, operations] : found) {
+    for (const auto& [name, sweeps] : operations) {
+      const auto whole = [](const auto& sweep) {
+        return static_cast<int>(sweep.second.size()) == sweep.first.second;
+      };
+      const auto& compared = sweeps.compared;
+      const auto best =
+          std::max_element(compared.begin(), compared.end(), [&](const auto& one, const auto& other) {
+            return std::pair{whole(one), one.first} < std::pair{whole(other), other.first};
+          });
+      if (best != compared.end()) {
+        swept_operation o{
+            .name = name.first, .first = name.second, .depth = best->second.begin()->second.depth};
+        for (const auto& [part, seen] : best->second) {
+          o.driver_calls = measured(*seen.what, clean_calls);
+          std::copy_if(seen.what->calls.begin(), seen.what->calls.end(), std::back_inserter(o.rows),
+                       [](const call_record& call) { return call.swept.has_value(); });
+        }
+        if (!whole(*best))
+          o.depth += fmt::format(", {} of {} parts", best->second.size(), best->first.second);
+        by_stack[stack].push_back(std::move(o));
+      }
+      const int deepest = best != compared.end() ? best->first.first : -1;
+      for (auto at = sweeps.unresolved.upper_bound(deepest); at != sweeps.unresolved.end(); ++at) {
+        const auto& [depth, seen] = *at;
+        by_stack[stack].push_back(
+            {.name = name.first,
+             .first = name.second,
+             .depth = seen.depth,
+             .unresolved = fmt::format(
+                 "{}: {}", seen.what->ended == outcome::not_provoked ? "not provoked" : "unresolved",
+                 why_not_comparable(*seen.what))});
+      }
+    }
+  }
+  return by_stack;
+}
+
+bool is_part(const observation& o) {
+  return part_of(o) != std::pair{1, 1};
+}
+
+std::vector<driver_failure> driver_failures_of(const operations& all) {
+  std::vector<driver_failure> failures;
+  for (const swept_operation& o : all) {
+    // library and function -> its runs
+    std::map<std::pair<std::string, std::string>, std::vector<example>> runs;
+    std::map<std::pair<std::string, std::string>, std::set<std::string>> statuses;
+    for (const call_record& row : o.rows) {
+      if (!speaks(row)) continue;
+      const std::pair of{row.swept->caller, row.swept->function};
+      add_runs(runs[of], row);
+      if (!row.what.ok && !is_end_of_process(row.what.status)) statuses[of].insert(row.what.status);
+    }
+    // What it leads to, and which statuses that are -> driver calls
+    std::map<std::pair<std::string, std::set<std::string>>, driver_functions> by_outcome;
+    constexpr std::array<std::string_view, 4> preferred{"code", "persistence", "phase", "call"};
+    for (auto& [of, examples] : runs) {
+      if (!statuses.contains(of)) continue;
+      const auto rules = rules_for(std::move(examples), {.preferred = preferred, .least_gain = 1});
+      by_outcome[{in_one_line(rules), statuses[of]}].add(of.first, of.second);
+    }
+    for (const auto& [key, functions] : by_outcome)
+      failures.push_back({title(o), functions.text(), key.first, {key.second.begin(), key.second.end()}});
+  }
+  return failures;
+}
+
+std::uint64_t runs_of(const swept_calls& row) {
+  const std::uint64_t often = (row.once ? 1 : 0) + (row.persistent ? 1 : 0);
+  return row.calls * std::max<std::uint64_t>(1, row.codes.size()) * often;
+}
+
+bool poisons_process(const swept_calls& row) {
+  return !row.afresh.empty() && !is_success_status(row.afresh);
+}
+
+bool fails_again(const swept_calls& row) {
+  return is_success_status(row.afresh) && !row.again.empty() && !is_success_status(row.again);
+}
+
+bool spoils_another(const swept_calls& row) {
+  return is_success_status(row.again) && !row.handle.empty() && !is_success_status(row.handle);
+}
+
+std::string repeats(const swept_operation& o, const swept_calls& row) {
+  return fmt::format("cufault sweep {}/{} --row {}:{}:{}{}={}", o.name, o.first ? "first" : "further",
+                     row.caller, row.function, row.first, row.once ? "" : "+",
+                     row.codes.empty() ? "" : row.codes.front());
+}
+
+std::size_t print_atlas(std::ostream& out, std::span<const record> records, table_style style,
+                        atlas_extent extent) {
+  std::size_t count = 0;
+  const auto found = operations_in(records);
+  if (!found.empty() && extent == atlas_extent::all) out << legend;
+  for (const auto& [stack, all] : found) {
+    print_heading(out, stack, 3, style);
+    print_overview(out, all, style);
+    if (extent == atlas_extent::all) print_all(out, all, style);
+    count += all.size();
+  }
+  return count;
+}
+
+}  // namespace cufault

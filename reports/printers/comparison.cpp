@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/comparison.hpp"
+
+#include "reports/printers/advice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+/// Each record's name in a table: its stack and, where two are of one stack, when it was made.
+std::vector<std::string> labels_of(std::span<const record> records) {
+  std::vector<std::string> labels;
+  for (const auto& r : records) {
+    const auto alike = std::count_if(records.begin(), records.end(),
+                                     [&](const record& o) { return stack_label(o) == stack_label(r); });
+    labels.push_back(alike == 1 ? stack_label(r) : fmt::format("{} ({})", stack_label(r), r.started));
+  }
+  return labels;
+}
+
+/// What a reader is to know about a change; the worst first.
+struct change_advice {
+  change what;
+  std::string_view says;
+};
+constexpr std::array change_advices{
+    change_advice{change::unresolved, "nothing was proved: repair the harness, the control or the machine"},
+    change_advice{change::worsened, "a status became a crash, a hang, wrong numbers or a damaged context"},
+    change_advice{change::remedy_broken, "the failure is the same and its remedy no longer clears it"},
+    change_advice{change::absent, "observed in the baseline, and not in the candidate"},
+    change_advice{change::changed, "it behaves in another way"},
+    change_advice{change::gone, "the failure no longer happens, or a dead end now clears it"},
+    change_advice{change::added, "observed in the candidate alone: there is nothing to compare it with"}};
+
+std::map<change, std::size_t> counts_of(const gate_report& report) {
+  std::map<change, std::size_t> counts;
+  for (const gated_arm& a : report.arms) ++counts[a.found.what];
+  if (report.unobserved > 0) counts[change::unobserved] = report.unobserved;
+  return counts;
+}
+
+std::string text_of(const std::map<change, std::size_t>& counts) {
+  std::vector<std::string> words;
+  for (const auto& name : names_of(change{}))
+    if (const auto found = counts.find(name.value); found != counts.end())
+      words.push_back(fmt::format("{} {}", found->second, name.name));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// One line of an arm, in the words of the gate.
+std::string line_of(const gated_arm& a) {
+  std::string text = join_key(a.case_name, a.arm);
+  if (!a.found.why.empty()) text += ": " + a.found.why;
+  if (a.found.what == change::added && !a.after.empty()) text += ": " + a.after;
+  if (a.allowed_by)
+    text += fmt::format(" [allowed until {}: {}]", a.allowed_by->expires, a.allowed_by->reason);
+  return text;
+}
+
+std::string line_of(const allowance& a) {
+  return fmt::format("{}: {} of {} (until {}: {})", a.source, to_string(a.what), a.arm, a.expires, a.reason);
+}
+
+std::string verdict_line(const gate_report& report) {
+  const auto red =
+      static_cast<std::size_t>(std::count_if(report.arms.begin(), report.arms.end(), [](const gated_arm& a) {
+        return fails_gate(a.found.what) && !a.allowed_by;
+      }));
+  const int code = exit_code(report);
+  if (!report.unread.empty()) return "gate: UNRESOLVED: not every file could be read";
+  if (code == 0) return "gate: passed";
+  if (code == 2)
+    return report.arms.empty() || counts_of(report).contains(change::unresolved)
+               ? "gate: UNRESOLVED"
+               : "gate: UNRESOLVED: no arm was observed in both";
+  if (report.executed < report.at_least)
+    return fmt::format("gate: FAILED: {} executed, and the floor is {}", plural(report.executed, "case"),
+                       report.at_least);
+  return fmt::format("gate: FAILED: {} that no allowance covers", plural(red, "change"));
+}
+
+}  // namespace
+
+int print_differences(std::ostream& out, std::span<const record> records, table_style style,
+                      missing_arms missing) {
+  std::vector<table_row> rows;
+  std::vector<std::string> reasons;  // of rows
+  std::size_t equal = 0, unobserved = 0, missed = 0;
+  for (const joined_arm& joined : join(records)) {
+    const auto has = [](const arm_result* arm) { return arm != nullptr && observed(*arm); };
+    if (std::none_of(joined.each.begin(), joined.each.end(), has) &&
+        std::count(joined.each.begin(), joined.each.end(), nullptr) == 0) {
+      ++unobserved;
+      continue;
+    }
+    const bool all = std::all_of(joined.each.begin(), joined.each.end(), has);
+    if (!all && missing == missing_arms::counted) {
+      ++missed;
+      continue;
+    }
+    std::string reason;
+    bool differs = !all;
+    for (std::size_t i = 1; i < joined.each.size() && all && !differs; ++i) {
+      const arm_change found = compare_arms(joined.each[0], joined.each[i]);
+      differs = found.what != change::unchanged;
+      reason = fmt::format("{}: {}", to_string(found.what), found.why);
+    }
+    if (!differs) {
+      ++equal;
+      continue;
+    }
+    table_row cells{joined.case_name, joined.arm};
+    for (const auto* arm : joined.each) cells.push_back(arm == nullptr ? "(no such arm)" : seen_by(*arm));
+    // Where all look alike, a measurement, a rate or an edge differs.
+    const bool alike = std::all_of(cells.begin() + 2, cells.end(),
+                                   [&](const std::string& text) { return text == cells[2]; });
+    reasons.push_back(alike ? reason : "");
+    rows.push_back(std::move(cells));
+  }
+
+  const auto labels = labels_of(records);
+  if (style == table_style::markdown) {
+    table_row head{"case", "arm"};
+    head.insert(head.end(), labels.begin(), labels.end());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (!reasons[i].empty()) rows[i].back() += "\n" + reasons[i];
+    if (!rows.empty()) print_table(out, head, rows, style);
+  } else {
+    // Signatures are too long to stand side by side.
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      out << cell(join_key(rows[i][0], rows[i][1]), style) << "\n";
+      for (std::size_t of = 0; of < labels.size(); ++of)
+        out << fmt::format("  {}: {}\n", cell(labels[of], style), cell(rows[i][of + 2], style));
+      if (!reasons[i].empty()) out << fmt::format("  {}\n", cell(reasons[i], style));
+    }
+    if (!rows.empty()) out << '\n';
+  }
+  out << fmt::format("{} different{}, {} equal", plural(rows.size(), "arm"),
+                     missing == missing_arms::shown ? " or missing" : "", equal);
+  if (missed > 0) out << fmt::format(", {} not observed in all", missed);
+  if (unobserved > 0) out << fmt::format(", {} observed in none", unobserved);
+  out << '\n';
+  return static_cast<int>(rows.size());
+}
+
+void print_gate(std::ostream& out, const gate_report& report, table_style style, gate_extent extent) {
+  limited_output page(out, style);
+  page.heading("cufault gate: " + std::string(verdict_line(report).substr(6)));
+  const auto observed_in = [&](std::string gated_arm::*seen) {
+    return plural(
+        static_cast<std::size_t>(std::count_if(report.arms.begin(), report.arms.end(),
+                                               [&](const gated_arm& a) { return !(a.*seen).empty(); })),
+        "arm");
+  };
+  page.line(fmt::format("baseline: {}: {} observed", report.baseline, observed_in(&gated_arm::before)));
+  page.line(fmt::format("candidate: {}: {} observed", report.candidate, observed_in(&gated_arm::after)));
+
+  std::vector<table_row> rows;
+  for (const stack_difference& d : report.stacks)
+    rows.push_back({d.name, d.before.empty() ? "-" : d.before, d.after.empty() ? "-" : d.after});
+  if (rows.empty())
+    page.line("The stacks are equal.");
+  else
+    page.table("What differs between the stacks", {"of the stack", "baseline", "candidate"}, rows);
+
+  for (const auto& [what, says] : change_advices) {
+    std::vector<std::string> lines;
+    std::map<std::string, std::string> names;  // by case
+    for (const bool allowed : {false, true})
+      for (const gated_arm& a : report.arms) {
+        if (a.found.what != what || a.allowed_by.has_value() != allowed) continue;
+        lines.push_back(line_of(a));
+        auto& arms = names[a.case_name];
+        arms += (arms.empty() ? "" : ", ") + a.arm;
+      }
+    if (extent == gate_extent::names) {
+      lines.clear();
+      for (const auto& [case_name, arms] : names) lines.push_back(fmt::format("{}: {}", case_name, arms));
+    }
+    constexpr std::size_t enough = 20;
+    if (!lines.empty())
+      page.list(fmt::format("{}: {}", to_string(what), says), lines,
+                what == change::added ? enough : SIZE_MAX);
+  }
+  for (const auto& [title, allowances] :
+       {std::pair{"allowances that have expired, and cover nothing", &report.expired},
+        std::pair{"allowances that nothing needs: remove them", &report.unused}}) {
+    std::vector<std::string> lines;
+    for (const allowance& a : *allowances) lines.push_back(line_of(a));
+    if (!lines.empty()) page.list(title, lines);
+  }
+  if (!report.unread.empty()) page.list("files that could not be read", report.unread);
+  page.last(fmt::format("{}: {}; {} of the candidate executed, the floor is {}",
+                        plural(report.arms.size() + report.unobserved, "arm"), text_of(counts_of(report)),
+                        plural(report.executed, "case"), report.at_least));
+  if (style == table_style::text) page.last(verdict_line(report));
+}
+
+nlohmann::json to_json(const gate_report& report) {
+  nlohmann::json stacks = nlohmann::json::array(), arms = nlohmann::json::array(),
+                 counts = nlohmann::json::object();
+  for (const stack_difference& d : report.stacks)
+    stacks.push_back({{"name", d.name}, {"baseline", d.before}, {"candidate", d.after}});
+  for (const gated_arm& a : report.arms) {
+    if (a.found.what == change::unchanged) continue;
+    nlohmann::json j{{"case", a.case_name}, {"arm", a.arm},         {"change", to_string(a.found.what)},
+                     {"why", a.found.why},  {"baseline", a.before}, {"candidate", a.after}};
+    if (a.allowed_by) j["allowed"] = {{"reason", a.allowed_by->reason}, {"expires", a.allowed_by->expires}};
+    arms.push_back(std::move(j));
+  }
+  for (const auto& [what, count] : counts_of(report)) counts[to_string(what)] = count;
+  const auto allowances = [](const std::vector<allowance>& all) {
+    auto list = nlohmann::json::array();
+    for (const allowance& a : all)
+      list.push_back(
+          {{"arm", a.arm}, {"change", to_string(a.what)}, {"reason", a.reason}, {"expires", a.expires}});
+    return list;
+  };
+  return {{"schema", 1},
+          {"exit_code", exit_code(report)},
+          {"baseline", report.baseline},
+          {"candidate", report.candidate},
+          {"stacks", stacks},
+          {"arms", arms},
+          {"counts", counts},
+          {"executed_cases", report.executed},
+          {"floor", report.at_least},
+          {"expired_allowances", allowances(report.expired)},
+          {"unused_allowances", allowances(report.unused)},
+          {"unread", report.unread}};
+}
+
+}  // namespace cufault

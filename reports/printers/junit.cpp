@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/junit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <pugixml.hpp>
+#include <sstream>
+
+namespace cufault {
+namespace {
+
+// What XML 1.0 cannot hold, as a question mark: what a library prints may be anything.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n') c = '?';
+  return text;
+}
+
+/// The element that tells of it; null for none.
+const char* element_for(test_status status) {
+  return status == test_status::error     ? "error"
+         : status == test_status::skipped ? "skipped"
+         : status == test_status::failed  ? "failure"
+                                          : nullptr;
+}
+
+}  // namespace
+
+std::string junit_xml(const run_report& report) {
+  pugi::xml_document document;
+  auto declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  auto suites = document.append_child("testsuites");
+  suites.append_attribute("name") = "cufault";
+  for (auto first = report.arms.begin(); first != report.arms.end();) {
+    const std::string& name = first->case_name;
+    const auto last =
+        std::find_if(first, report.arms.end(), [&](const report_arm& a) { return a.case_name != name; });
+    auto suite = suites.append_child("testsuite");
+    suite.append_attribute("name") = name.c_str();
+    suite.append_attribute("timestamp") = report.started.c_str();
+    int failures = 0, errors = 0, skipped = 0;
+    double seconds = 0;
+    for (auto a = first; a != last; ++a) {
+      auto test = suite.append_child("testcase");
+      test.append_attribute("classname") = name.c_str();
+      test.append_attribute("name") = a->arm.c_str();
+      test.append_attribute("time") = fmt::format("{:.3f}", a->seconds).c_str();
+      seconds += a->seconds;
+      const char* const tag = element_for(a->status);
+      if (tag == nullptr) continue;
+      ++(a->status == test_status::error ? errors : a->status == test_status::failed ? failures : skipped);
+      auto element = test.append_child(tag);
+      // Of what changed, the reason says both: "expected ...; seen ...".
+      const std::string message = a->why.empty() ? to_string(a->judged) : a->why;
+      element.append_attribute("type") = to_string(a->judged).c_str();
+      element.append_attribute("message") = printable(message).c_str();
+      const std::string body =
+          fmt::format("{}: {}\nseen: {}\nexpectation: {}\nrepeat: {}\n", to_string(a->judged), a->why,
+                      a->seen, a->expectation.empty() ? "none covers this stack" : a->expectation, a->repeat);
+      element.text().set(printable(body).c_str());
+    }
+    suite.append_attribute("tests") = last - first;
+    suite.append_attribute("failures") = failures;
+    suite.append_attribute("errors") = errors;
+    suite.append_attribute("skipped") = skipped;
+    suite.append_attribute("time") = fmt::format("{:.3f}", seconds).c_str();
+    first = last;
+  }
+  std::ostringstream out;
+  document.save(out, "  ");
+  return out.str();
+}
+
+}  // namespace cufault

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/printers/run_report.hpp"
+
+#include <string>
+
+namespace cufault {
+
+/// The run as JUnit XML: a test suite a case, a test an arm. What differs from what was expected is a failure, what stayed unresolved an
+/// error, and what could not be provoked is skipped; what no expectation covers is a failure of a gate, and skipped otherwise. Messages
+/// say what was expected and what was seen.
+std::string junit_xml(const run_report& report);
+
+}  // namespace cufault

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/merge.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+std::string names_of(const merged_records& merged, const std::vector<std::size_t>& members) {
+  constexpr std::size_t readable = 8;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(readable, members.size()); ++i)
+    names.push_back(merged.members[members[i]].name);
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     members.size() > readable ? fmt::format(" and {} more", members.size() - readable) : "");
+}
+
+std::string share_of(const merged_arm& arm, const merged_group& group) {
+  return arm.races ? fmt::format("{} of {} trials", group.trials, arm.trials)
+                   : fmt::format("{} of {}", group.members.size(), arm.observed);
+}
+
+}  // namespace
+
+void print_merged(std::ostream& out, const merged_records& merged, table_style style) {
+  limited_output page(out, style);
+  page.heading("cufault merge");
+  std::vector<table_row> rows;
+  for (const auto& m : merged.members)
+    rows.push_back({m.name, std::to_string(m.observed), std::to_string(m.outlying), m.stack});
+  if (!rows.empty()) page.table("Records", {"record", "arms observed", "outlier of", "stack"}, rows);
+
+  rows.clear();
+  for (const auto& [key, values] : merged.stacks)
+    for (const auto& [value, members] : values) rows.push_back({key, value, names_of(merged, members)});
+  if (!rows.empty())
+    page.table("What differs between the stacks", {"of the stack", "value", "records"}, rows);
+
+  std::vector<std::string> outliers, divided;
+  std::size_t agree = 0, single = 0;
+  rows.clear();
+  for (const merged_arm& arm : merged.arms) {
+    const std::string name = join_key(arm.case_name, arm.arm);
+    std::string shares;
+    for (const auto& group : arm.groups)
+      shares += fmt::format("{}{} ({}): {}", shares.empty() ? "" : " | ", share_of(arm, group),
+                            names_of(merged, group.members), group.seen);
+    if (arm.races) {
+      std::string rates;
+      for (const auto& group : arm.groups)
+        rates += fmt::format("{}{}: {}", rates.empty() ? "" : " | ", share_of(arm, group), group.seen);
+      rows.push_back({name, std::to_string(arm.observed), rates});
+    }
+    if (!arm.outliers.empty())
+      outliers.push_back(fmt::format("{}: {}; {}", name, names_of(merged, arm.outliers), shares));
+    else if (arm.no_majority)
+      divided.push_back(fmt::format("{}: {}", name, shares));
+    else
+      ++(arm.observed > 1 ? agree : single);
+  }
+  if (!outliers.empty()) page.list("Outliers: arm, record, and who saw what", outliers);
+  if (!divided.empty()) page.list("No majority: who saw what", divided);
+  if (!rows.empty()) page.table("Arms that race, all trials together", {"arm", "records", "rates"}, rows);
+  page.last(fmt::format(
+      "{} of {}: {} agree, {} with outliers, {} without a majority, {} observed in one record only",
+      plural(merged.arms.size(), "arm"), plural(merged.members.size(), "record"), agree, outliers.size(),
+      divided.size(), single));
+}
+
+nlohmann::json to_json(const merged_records& merged) {
+  nlohmann::json members = nlohmann::json::array(), arms = nlohmann::json::array();
+  for (const auto& m : merged.members)
+    members.push_back(
+        {{"name", m.name}, {"stack", m.stack}, {"observed", m.observed}, {"outlier_of", m.outlying}});
+  for (const auto& arm : merged.arms) {
+    nlohmann::json groups = nlohmann::json::array();
+    for (const auto& g : arm.groups)
+      groups.push_back({{"seen", g.seen}, {"members", g.members}, {"trials", g.trials}});
+    arms.push_back({{"case", arm.case_name},
+                    {"arm", arm.arm},
+                    {"races", arm.races},
+                    {"trials", arm.trials},
+                    {"groups", std::move(groups)},
+                    {"outliers", arm.outliers},
+                    {"no_majority", arm.no_majority}});
+  }
+  return {{"schema", 1},
+          {"exit_code", exit_code(merged)},
+          {"members", members},
+          {"stacks", merged.stacks},
+          {"arms", std::move(arms)}};
+}
+
+}  // namespace cufault

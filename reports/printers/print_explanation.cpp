@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/print_explanation.hpp"
+
+#include "reports/base/json_input.hpp"
+#include "reports/printers/table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr std::size_t most_remedies = 4, most_words = 4;
+
+std::string state_line(const process_state& s) {
+  const std::string why = s.why.empty() ? "" : " (" + s.why + ")";
+  if (s.state == "lost") return "This process is lost" + why + ": start a new one.";
+  if (s.state == "usable") return "This process can go on" + why + ".";
+  if (s.state == "ended") return "This process has ended" + why + ".";
+  return "Whether this process can go on is not known" + why + ".";
+}
+
+std::string failure_text(const log_event& e) {
+  const std::string text = e.call.empty() ? e.status : e.call + ": " + e.status;
+  return e.line > 0 ? fmt::format("line {}: {}", e.line, text) : text;
+}
+
+std::string event_text(const log_event& e) {
+  return e.line > 0 ? fmt::format("line {}: \"{}\"", e.line, e.words) : e.words;
+}
+
+std::string time_text(double seconds) {
+  return seconds < 120 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
+}
+
+std::string seen_text(const ranked_cause& c) {
+  std::vector<std::string> parts;
+  if (c.natural_trials > 0)
+    parts.push_back(fmt::format("measured: {} of {} on {}", plural(c.natural_trials, "trial"),
+                                plural(c.natural_arms.size(), "arm"), plural(c.stacks.size(), "stack")));
+  if (c.injected_trials > 0)
+    parts.push_back(fmt::format("by injection: {}", plural(c.injected_trials, "trial")));
+  if (c.natural_trials == 0) parts.emplace_back("no record shows this cause of it");
+  if (c.reports > 0) parts.push_back(fmt::format("reported, not measured: {}", plural(c.reports, "source")));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+void line(std::ostream& out, std::string_view head, const std::string& text) {
+  out << fmt::format("   {:<14} {}\n", head, text);
+}
+
+void print_remedies(std::ostream& out, std::string_view head, const std::vector<tried_remedy>& all) {
+  for (std::size_t i = 0; i < std::min(all.size(), most_remedies); ++i) {
+    const tried_remedy& t = all[i];
+    const std::string stacks = t.cleared > 0 && t.failed > 0
+                                   ? fmt::format("cleared it on {}, not on {}", plural(t.cleared, "stack"),
+                                                 plural(t.failed, "stack"))
+                                   : plural(t.cleared + t.failed, "stack");
+    line(out, i == 0 ? head : "", fmt::format("{} ({}: {})", one_line(t.words), t.arm, stacks));
+  }
+  if (all.size() > most_remedies) line(out, "", fmt::format("and {} more", all.size() - most_remedies));
+}
+
+void print_cause(std::ostream& out, std::size_t place, const explanation& e) {
+  const ranked_cause& c = e.causes[place];
+  out << fmt::format("{}. {} ({}): {}\n", place + 1, c.what->id, to_string(c.sure), c.what->text);
+  for (std::size_t i = 0; i < std::min(c.words.size(), most_words); ++i)
+    line(out, i == 0 ? "the log says" : "", event_text(c.words[i]));
+  line(out, "seen", seen_text(c));
+  if (c.next) {
+    line(out, "check next", fmt::format("{} ({})", c.next->text, time_text(c.next->seconds)));
+    std::vector<std::string> others;
+    for (std::size_t i = 0; i < e.causes.size(); ++i)
+      if (std::find(c.next->others.begin(), c.next->others.end(), e.causes[i].what->id) !=
+          c.next->others.end())
+        others.push_back(std::to_string(i + 1));
+    line(out, "",
+         fmt::format(
+             "this cause: {}{}{}", c.next->says,
+             c.next->of_records > 0 ? fmt::format(" ({})", plural(c.next->of_records, "recorded trial")) : "",
+             others.empty() ? "" : fmt::format("; otherwise under {}", fmt::join(others, " and "))));
+  }
+  print_remedies(out, "clears it", c.clears);
+  print_remedies(out, "does not", c.does_not_clear);
+  if (c.clears.empty())
+    for (const std::string& said : c.what->said_to_clear)
+      line(out, "said to clear", said + " (not measured)");
+  if (!c.reproduce.empty()) line(out, "see it here", c.reproduce);
+}
+
+nlohmann::ordered_json event_json(const log_event& e) {
+  nlohmann::ordered_json json;
+  if (e.line > 0) json["line"] = e.line;
+  json["event"] = e.id;
+  json["words"] = e.words;
+  return json;
+}
+
+nlohmann::ordered_json remedies_json(const std::vector<tried_remedy>& all) {
+  auto list = nlohmann::ordered_json::array();
+  for (const tried_remedy& t : all)
+    list.push_back(
+        {{"text", t.words}, {"arm", t.arm}, {"stacks_cleared", t.cleared}, {"stacks_failed", t.failed}});
+  return list;
+}
+
+nlohmann::ordered_json cause_json(const ranked_cause& c) {
+  nlohmann::ordered_json json;
+  json["class"] = c.what->cause_class();
+  json["cause"] = c.what->id;
+  json["text"] = c.what->text;
+  json["confidence"] = to_string(c.sure);
+  auto words = nlohmann::ordered_json::array();
+  for (const log_event& e : c.words) words.push_back(event_json(e));
+  json["evidence"] = {
+      {"log", std::move(words)},
+      {"measured", {{"trials", c.natural_trials}, {"arms", c.natural_arms}, {"stacks", c.stacks}}},
+      {"injected_trials", c.injected_trials},
+      {"reports", c.reports}};
+  if (c.next)
+    json["next_check"] = {{"text", c.next->text},
+                          {"seconds", c.next->seconds},
+                          {"says", c.next->says},
+                          {"tells_from", c.next->others},
+                          {"recorded_trials", c.next->of_records}};
+  json["clears"] = remedies_json(c.clears);
+  json["does_not_clear"] = remedies_json(c.does_not_clear);
+  json["said_to_clear"] = c.what->said_to_clear;
+  if (!c.reproduce.empty()) json["reproduce"] = c.reproduce;
+  return json;
+}
+
+}  // namespace
+
+void print_explanation(std::ostream& out, const explanation& e, const std::string& log) {
+  if (e.causes.empty()) {
+    out << fmt::format("Nothing of this is known ({}: {}).\n", one_line(log), plural(e.log.lines, "line"));
+    if (e.failure)
+      out << fmt::format("It failed in {}, of which no record and no report is known.\n",
+                         failure_text(*e.failure));
+    return;
+  }
+  out << state_line(e.process) << '\n';
+  if (e.failure) out << "First failure that can be causal: " << failure_text(*e.failure) << '\n';
+  std::vector<std::string> facts;
+  for (const auto& [name, values] : e.log.facts)
+    if (name == "gpu" || name == "driver" || name == "cuda" || name == "built_for_cuda" ||
+        name == "framework" || name == "cublas")
+      facts.push_back(fmt::format("{} {}", name, fmt::join(values, ", ")));
+  if (!facts.empty()) out << fmt::format("The log names: {}\n", fmt::join(facts, "; "));
+  if (!e.from_records)
+    out << "No record shows this failure: the order is that of reports, which are not measurements.\n";
+  for (std::size_t i = 0; i < e.causes.size(); ++i) {
+    out << '\n';
+    print_cause(out, i, e);
+  }
+}
+
+nlohmann::ordered_json explanation_json(const explanation& e, const std::string& log) {
+  nlohmann::ordered_json json;
+  json["schema"] = explanation_schema;
+  json["rules"] = explain_rules;
+  json["log"] = {{"name", one_line(log)},
+                 {"bytes", e.log.bytes},
+                 {"lines", e.log.lines},
+                 {"lines_in_parts", e.log.cut_lines},
+                 {"events_dropped", e.log.dropped}};
+  json["process"] = {{"state", e.process.state},
+                     {"why", e.process.why},
+                     {"trials_lost", e.process.damaged},
+                     {"trials_usable", e.process.usable}};
+  if (e.failure) {
+    json["failure"] = event_json(*e.failure);
+    json["failure"]["status"] = e.failure->status;
+    if (!e.failure->call.empty()) json["failure"]["call"] = e.failure->call;
+  }
+  json["basis"] = e.causes.empty() ? "none" : e.from_records ? "records" : "reports";
+  auto causes = nlohmann::ordered_json::array();
+  for (const ranked_cause& c : e.causes) causes.push_back(cause_json(c));
+  json["causes"] = std::move(causes);
+  auto events = nlohmann::ordered_json::array();
+  for (const log_event& found : e.log.events) {
+    auto one = event_json(found);
+    one["role"] = name_of(found.role);
+    if (!found.status.empty()) one["status"] = found.status;
+    if (!found.call.empty()) one["call"] = found.call;
+    if (found.times > 1) one["times"] = found.times;
+    events.push_back(std::move(one));
+  }
+  json["events"] = std::move(events);
+  json["facts"] = e.log.facts;
+  return json;
+}
+
+}  // namespace cufault

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/explain/explanation.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <iosfwd>
+#include <string>
+
+namespace cufault {
+
+/// Of explanation_json(); reports/schemas/explanation.schema.json.
+inline constexpr int explanation_schema = 1;
+
+/// For people: whether the process can go on, the failure, then at most three causes. Text of the log is printable ASCII in it.
+void print_explanation(std::ostream& out, const explanation& e, const std::string& log);
+
+/// The same for programs. `log`: what was read: a file, "standard input", "command line".
+nlohmann::ordered_json explanation_json(const explanation& e, const std::string& log);
+
+}  // namespace cufault

@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/render.hpp"
+
+#include "reports/judge/judge.hpp"
+#include "reports/matrix/observed_cells.hpp"
+#include "reports/printers/advice.hpp"
+#include "reports/printers/atlas.hpp"
+#include "reports/printers/table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <ostream>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+using row = table_row;
+
+void print_bullet(std::ostream& out, std::string_view text, table_style style) {
+  out << (style == table_style::markdown ? "- " : "  ") << cell(text, style) << '\n';
+}
+
+}  // namespace
+
+void print_verdicts(std::ostream& out, const record& r, table_style style) {
+  std::vector<row> rows;
+  std::map<std::size_t, std::vector<std::pair<std::string, const arm_result*>>> by_rank;
+  for (const auto& c : r.cases) {
+    std::vector<const arm_result*> arms;
+    for (const auto& arm : c.arms) arms.push_back(&arm);
+    std::stable_sort(arms.begin(), arms.end(),
+                     [](const auto* a, const auto* b) { return rank(a->judged) < rank(b->judged); });
+    for (const auto* arm : arms) {
+      rows.push_back({c.name, arm->name, to_string(arm->kind), to_string(arm->judged), seen_by(*arm)});
+      by_rank[rank(arm->judged)].emplace_back(c.name, arm);
+    }
+  }
+  if (rows.empty()) {
+    out << "no arm ran: a run in which nothing ran is not green\n";
+    return;
+  }
+  print_table(out, {"case", "arm", "kind", "verdict", "what was seen"}, rows, style);
+
+  std::vector<std::string> counts;
+  for (const auto& [at, arms] : by_rank)
+    counts.push_back(fmt::format("{} {}", arms.size(), to_string(advices[at].v)));
+  out << fmt::format("{}: {}\n", plural(rows.size(), "arm"), fmt::join(counts, ", "));
+  if (!r.complete) out << "The run did not come to its end.\n";
+
+  for (const auto& [at, arms] : by_rank) {
+    if (advices[at].asks.empty()) continue;
+    out << fmt::format("\n{}: {}.\n", to_string(advices[at].v), advices[at].asks);
+    if (advices[at].v == verdict::uncharted) continue;  // the table has said it all
+    if (style == table_style::markdown) out << '\n';
+    for (const auto& [case_name, arm] : arms)
+      print_bullet(out, fmt::format("{}/{}: {}", case_name, arm->name, arm->why), style);
+  }
+}
+
+namespace {
+
+/// The stacks of all evidence, each with a letter for it: a table that names them in every cell is too wide to read.
+std::map<std::string, std::string> letters_of(const std::vector<claim_verdict>& verdicts) {
+  std::map<std::string, std::string> letters;
+  for (const auto& v : verdicts)
+    for (const auto& e : v.evidence) letters.emplace(e.stack, "");
+  std::size_t index = 0;
+  for (auto& [stack, letter] : letters)
+    letter = index < 26 ? std::string(1, static_cast<char>('a' + index++)) : fmt::format("s{}", index++);
+  return letters;
+}
+
+/// "confirmed by memory.leak/this, that; memory.more/other (a, b)": a line for each word and set of stacks.
+std::vector<std::string> evidence_by_word(const std::vector<claim_evidence>& evidence,
+                                          const std::map<std::string, std::string>& letters) {
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::set<std::string>>> stacks_of;
+  for (const auto& e : evidence) stacks_of[{e.case_name, e.arm}][e.says].insert(letters.at(e.stack));
+  std::map<std::pair<std::string, std::set<std::string>>, std::map<std::string, std::vector<std::string>>>
+      lines_of;
+  for (const auto& [arm, words] : stacks_of)
+    for (const auto& [says, stacks] : words) lines_of[{says, stacks}][arm.first].push_back(arm.second);
+  std::vector<std::string> lines;
+  for (const auto& [key, cases] : lines_of) {
+    std::vector<std::string> names;
+    for (const auto& [case_name, arms] : cases)
+      names.push_back(fmt::format("{}/{}", case_name, fmt::join(arms, ", ")));
+    lines.push_back(
+        fmt::format("{} by {} ({})", key.first, fmt::join(names, "; "), fmt::join(key.second, ", ")));
+  }
+  return lines;
+}
+
+}  // namespace
+
+void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style) {
+  std::vector<row> rows;
+  std::map<std::string, std::size_t> counts;
+  const auto evidence_text = [](const claim_evidence& e) {
+    return fmt::format("{}/{} ({}): {}: {}", e.case_name, e.arm, e.stack, e.says, e.why);
+  };
+  const auto letters = letters_of(verdicts);
+  for (const auto& v : verdicts) {
+    ++counts[v.verdict];
+    std::vector<std::string> evidence;
+    if (style == table_style::markdown)
+      evidence = evidence_by_word(v.evidence, letters);
+    else
+      for (const auto& e : v.evidence) evidence.push_back(evidence_text(e));
+    if (evidence.empty() && !v.what.untestable.empty()) evidence.push_back(v.what.untestable);
+    const auto kind = to_string(v.what.kind);
+    if (style == table_style::markdown) {
+      rows.push_back({v.what.id, kind, v.verdict, v.what.text, fmt::format("{}", fmt::join(evidence, "\n"))});
+    } else {
+      rows.push_back({v.what.id, kind, v.verdict, v.what.text});
+      for (auto& line : evidence) rows.push_back({"", "", "", "  " + std::move(line)});
+    }
+  }
+  if (style == table_style::markdown) {
+    for (const auto& [stack, letter] : letters)
+      print_bullet(out, fmt::format("{}: {}", letter, stack), style);
+    if (!letters.empty()) out << '\n';
+    print_table(out, {"claim", "kind", "verdict", "what it says", "arms behind the verdict"}, rows, style);
+  } else
+    print_table(out, {"claim", "kind", "verdict", "what it says"}, rows, style);
+
+  std::vector<std::string> words;
+  for (const auto& [verdict, count] : counts) words.push_back(fmt::format("{} {}", count, verdict));
+  out << fmt::format("{}: {}\n", plural(verdicts.size(), "claim"),
+                     words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
+}
+
+namespace {
+
+constexpr const char* made_up_words = "made up: ";
+
+/// Records of 2026-11-22 and before say it in the summary alone.
+bool is_made_up(const arm_result& arm) {
+  return arm.made_up || arm.summary.starts_with(made_up_words);
+}
+
+/// Fault arms that made a call return the status, but for cells of the matrix: natural ones first.
+struct causes_by_arms {
+  std::vector<row> rows;
+  std::size_t calls = 0;
+};
+causes_by_arms arms_that_cause(const std::string& status, std::span<const record> records) {
+  // made up, call, case/arm -> what it is, stacks
+  std::map<std::tuple<bool, std::string, std::string>, std::pair<std::string, std::set<std::string>>> found;
+  std::set<std::string> calls;
+  for (const auto& r : records)
+    for (const auto& c : r.cases) {
+      if (control_unresolved(c) || c.name.starts_with(matrix_family)) continue;
+      for (const auto& arm : c.arms) {
+        if (arm.kind != arm_kind::fault) continue;  // remedies and dead ends begin with a fault of these
+        if (!arm.counterpart_of.empty()) continue;  // what is injected stands for one of these
+        for (const auto& o : arm.trials)
+          for (const auto& call : o.calls) {
+            if (call.what.status != status || !comparable(o) || call.swept)
+              continue;  // sweeps have a table of their own
+            auto& [summary, stacks] =
+                found[{is_made_up(arm), call.what.name.api, fmt::format("{}/{}", c.name, arm.name)}];
+            summary = arm.summary;
+            stacks.insert(stack_label(r));
+            calls.insert(call.what.name.api);
+          }
+      }
+    }
+  causes_by_arms causes{.rows = {}, .calls = calls.size()};
+  for (const auto& [key, entry] : found) {
+    const auto& [made_up, call, name] = key;
+    const bool unsaid = made_up && !entry.first.starts_with(made_up_words);
+    causes.rows.push_back({call, name, (unsaid ? made_up_words : "") + entry.first,
+                           fmt::format("{}", fmt::join(entry.second, "\n"))});
+  }
+  return causes;
+}
+
+/// Cells of the matrix that came to the status, by fault, with what that depends on: natural faults first.
+std::vector<row> cells_that_cause(const std::string& status, std::span<const record> records) {
+  std::vector<std::pair<bool, row>> rows;
+  for (const stack_matrix& m : matrix_of(records))
+    for (const matrix_section& s : sections_of(m, axis::operation)) {
+      const auto all = std::count_if(s.cells.begin(), s.cells.end(), was_observed);
+      const auto those = std::count_if(s.cells.begin(), s.cells.end(),
+                                       [&](const observed_cell& c) { return came_to(c, status); });
+      if (!s.remedy.empty() || those == 0) continue;
+      const bool made_up = s.cells.front().made_up;
+      rows.emplace_back(
+          made_up,
+          row{fmt::format("{}{}{}", made_up ? made_up_words : "", matrix_family, s.name),
+              fmt::format("{} of {}", those, all),
+              fmt::format("{}",
+                          fmt::join(describe(conditions_of(s.cells, axis::operation, status), "cell"), "\n")),
+              m.stack});
+    }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<row> all;
+  for (auto& [made_up, cells] : rows) all.push_back(std::move(cells));
+  return all;
+}
+
+/// Driver calls inside of operations whose failure, which is always made up, leads to the status.
+std::vector<row> driver_failures_that_cause(const std::string& status, std::span<const record> records) {
+  std::vector<row> rows;
+  for (const auto& [stack, operations] : operations_in(records))
+    for (const driver_failure& f : driver_failures_of(operations))
+      if (std::find(f.statuses.begin(), f.statuses.end(), status) != f.statuses.end())
+        rows.push_back({f.operation, f.functions, f.leads_to, stack});
+  return rows;
+}
+
+}  // namespace
+
+void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
+                  table_style style) {
+  const auto cells = cells_that_cause(status, records);
+  const auto arms = arms_that_cause(status, records);
+  const auto driver_calls = driver_failures_that_cause(status, records);
+  if (!cells.empty()) {
+    out << "Cells of the matrix, by fault, and what it depends on:\n\n";
+    print_table(out, {"fault", "cells", "where", "stack"}, cells, style);
+  }
+  if (arms.rows.empty()) {
+    out << fmt::format("no call of a fault arm with a working control returned {} in {}\n", status,
+                       plural(records.size(), "record"));
+  } else {
+    print_table(out, {"call", "arm", "what it does", "stack"}, arms.rows, style);
+    out << fmt::format("{} by {}\n", plural(arms.rows.size(), "way"), plural(arms.calls, "call"));
+  }
+  if (driver_calls.empty()) return;
+  out << "\nMade up, by failing a driver call inside of an operation:\n\n";
+  print_table(out, {"operation", "driver calls", "what the operation returns", "stack"}, driver_calls, style);
+}
+
+void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,
+                        table_style style) {
+  std::vector<row> rows;
+  std::map<std::string, std::size_t> counts;
+  for (const auto& t : counterparts) {
+    ++counts[t.verdict];
+    const row cells{t.of.case_name, t.of.natural, t.of.counterpart, t.verdict, t.stack};
+    rows.push_back(cells);
+    if (style == table_style::markdown) {
+      rows.back().push_back(fmt::format("{}", fmt::join(t.differences, "\n")));
+      continue;
+    }
+    for (const auto& line : t.differences) rows.push_back({"", "", "", "", "  " + line});
+  }
+  row head{"case", "natural arm", "injected counterpart", "agrees?", "stack"};
+  if (style == table_style::markdown)
+    head.emplace_back("where it differs; expected is what the natural arm came to");
+  if (!rows.empty()) print_table(out, head, rows, style);
+  std::vector<std::string> words;
+  for (const auto& [verdict, count] : counts) words.push_back(fmt::format("{} {}", count, verdict));
+  out << fmt::format(
+      "{}: {}\n", plural(counterparts.size(), "comparison"),
+      words.empty() ? "no arm has an injected counterpart" : fmt::format("{}", fmt::join(words, ", ")));
+}
+
+}  // namespace cufault

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/judge/claims.hpp"
+#include "reports/judge/counterparts.hpp"
+#include "reports/model/record.hpp"
+#include "reports/printers/table.hpp"
+
+#include <iosfwd>
+#include <span>
+#include <string>
+
+namespace cufault {
+
+/// Verdict table of a run: one line an arm (case, arm, kind, what was seen, verdict), worst verdicts first
+/// within a case, then a line of counts by verdict, then what each verdict other than an expected one asks
+/// the reader to do.
+void print_verdicts(std::ostream& out, const record& r, table_style style);
+
+/// Claims with their verdict and the arms behind it.
+void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style);
+
+/// What a status can mean: cells of the matrix that came to it, and on what that depends; every call of a fault arm that returned it; and driver
+/// calls whose failure leads to it (the atlas). What is made up comes last. Cases whose control is unresolved are left out, and injected
+/// counterparts.
+void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
+                  table_style style);
+
+/// Injected counterparts beside their natural arms: whether they agree, on which stack, and if not, where they differ.
+void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,
+                        table_style style);
+
+}  // namespace cufault

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/run_report.hpp"
+
+#include "reports/printers/advice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ctime>
+#include <string_view>
+
+namespace cufault {
+namespace {
+
+constexpr std::string_view for_want_of_a_gpu = "no GPU: ";
+
+test_status status_of(verdict v, run_mode mode) {
+  if (v == verdict::unresolved) return test_status::error;
+  if (v == verdict::not_provoked || (v == verdict::uncharted && mode == run_mode::observe))
+    return test_status::skipped;
+  return as_expected(v) ? test_status::passed : test_status::failed;
+}
+
+double seconds_of(const arm_result& a) {
+  double milliseconds = 0;
+  for (const observation& o : a.trials) milliseconds += o.milliseconds;
+  return milliseconds / 1000;
+}
+
+std::string why_no_gpu(const arm_result& a) {
+  const bool alone = a.trials.size() == 1 && a.trials[0].ended == outcome::not_provoked;
+  return alone && a.trials[0].why.starts_with(for_want_of_a_gpu) ? a.trials[0].why : std::string();
+}
+
+/// 0 where the text is no time.
+std::int64_t milliseconds_of(const std::string& utc) {
+  std::tm time{};
+  const char* const end = ::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
+  return end != nullptr && *end == '\0' ? static_cast<std::int64_t>(::timegm(&time)) * 1000 : 0;
+}
+
+}  // namespace
+
+std::string text_of(const verdict_counts& counts) {
+  std::vector<std::string> words;
+  for (const auto& [at, arms] : counts) words.push_back(fmt::format("{} {}", arms, to_string(advices[at].v)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+run_report report_of(const record& r) {
+  run_report report{.stack = stack_label(r),
+                    .version = r.version,
+                    .started = r.started,
+                    .ended = r.ended,
+                    .start_ms = milliseconds_of(r.started),
+                    .stop_ms = milliseconds_of(r.ended),
+                    .mode = r.mode,
+                    .seed = r.seed,
+                    .complete = r.complete,
+                    .exit_code = r.exit_code};
+  for (const case_result& c : r.cases)
+    for (const arm_result& a : c.arms)
+      report.arms.push_back(
+          {.case_name = c.name,
+           .arm = a.name,
+           .kind = to_string(a.kind),
+           .judged = a.judged,
+           .status = status_of(a.judged, r.mode),
+           .why = a.why,
+           .seen = seen_by(a),
+           .expectation = a.expectation,
+           .repeat = fmt::format("cufault run {} --seed {}", join_key(c.name, a.name), r.seed),
+           .seconds = seconds_of(a),
+           .no_gpu = why_no_gpu(a)});
+  return report;
+}
+
+}  // namespace cufault

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/model/record.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// What a test of the formats for CI is.
+enum class test_status {
+  passed,
+  failed,   ///< differs from what was expected; what no expectation covers, in a gate
+  error,    ///< unresolved
+  skipped,  ///< could not be provoked; what no expectation covers, where nothing is gated
+};
+
+struct report_arm {
+  std::string case_name{}, arm{}, kind{};
+  verdict judged = verdict::unresolved;
+  test_status status = test_status::error;
+  std::string why{}, seen{};
+  std::string expectation{};  ///< "FILE:LINE"; empty where none covers this stack
+  std::string repeat{};       ///< a command
+  double seconds = 0;
+  std::string no_gpu{};  ///< why there is no GPU, where it was not run for that; else empty
+};
+
+/// A judged run as every printer shows it: the summary as text, Markdown and JSON, JUnit XML, CTRF.
+struct run_report {
+  std::string stack{}, version{};
+  std::string started{}, ended{};          ///< UTC, "2026-11-21T07:27:40Z"
+  std::int64_t start_ms = 0, stop_ms = 0;  ///< since 1970
+  run_mode mode = run_mode::observe;
+  std::uint64_t seed = 0;
+  bool complete = false;
+  int exit_code = 2;
+  std::vector<report_arm> arms{};  ///< in the order of the record; arms of a case stand together
+};
+run_report report_of(const record& r);
+
+using verdict_counts = std::map<std::size_t, std::size_t>;  ///< arms by rank() of their verdict
+std::string text_of(const verdict_counts& counts);          ///< "1 CHANGED, 20 OK"
+
+}  // namespace cufault

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Bad outside data may only ever end in an input_error: anything else that leaves a reader ends the fuzzer.
+#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
+#include "reports/judge/claims.hpp"
+#include "reports/judge/judge.hpp"
+#include "reports/model/expectation.hpp"
+#include "reports/model/failures.hpp"
+#include "reports/model/record.hpp"
+#include "reports/printers/atlas.hpp"
+#include "reports/printers/comparison.hpp"
+#include "reports/printers/ctrf.hpp"
+#include "reports/printers/junit.hpp"
+#include "reports/printers/matrix.hpp"
+#include "reports/printers/merge.hpp"
+#include "reports/printers/render.hpp"
+#include "reports/printers/summary.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace cufault;
+
+template <typename Read>
+void tolerate(Read read) {
+  try {
+    read();
+  } catch (const input_error& e) {
+    if (std::string_view{e.what()}.find('\n') != std::string_view::npos)
+      std::abort();  // promised to be one line
+  }
+}
+
+/// What was read is expected, too: nothing can differ.
+void judge_by_itself(arm_result& arm) {
+  const expectation itself{.case_name = "c",
+                           .arm = arm.name,
+                           .digest = digest_of(arm),
+                           .seen = arm_plateaus(arm),
+                           .trials = arm.trials};
+  judge(arm, &itself);
+  if (arm.judged == verdict::changed || arm.judged == verdict::gone || arm.judged == verdict::worsened ||
+      arm.judged == verdict::remedy_broken || arm.judged == verdict::uncharted)
+    std::abort();
+}
+
+// What was read must survive being judged, written and shown.
+void use(record r) {
+  for (auto& c : r.cases)
+    for (auto& arm : c.arms) {
+      judge(arm, nullptr);
+      if (observed(arm) && arm.races.empty()) judge_by_itself(arm);
+    }
+  std::ostringstream out;
+  print_verdicts(out, r, table_style::text);
+  print_verdicts(out, r, table_style::markdown);
+  const std::array twice{r, r};
+  if (print_differences(out, twice, table_style::text) != 0) std::abort();
+  // What is compared with itself has not changed, whatever it is.
+  const gate_report gate = compare(r, r, {.today = "2026-11-22"});
+  for (const gated_arm& a : gate.arms)
+    if (a.found.what != change::unchanged && a.found.what != change::added &&
+        a.found.what != change::unresolved)
+      std::abort();
+  print_gate(out, gate, table_style::markdown);
+  static_cast<void>(to_json(gate).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  merging merged;
+  merged.add("a", r);
+  record other = r;
+  ++other.seed;
+  merged.add("b", other);
+  for (const merged_arm& a : merged.result().arms)
+    if (!a.outliers.empty() || a.no_majority) std::abort();
+  print_merged(out, merged.result(), table_style::text);
+  const run_report report = report_of(r);
+  static_cast<void>(summary_markdown(report, "a.jsonl"));
+  static_cast<void>(ctrf_json(report));
+  static_cast<void>(junit_xml(report));
+  print_causes(out, "CUBLAS_STATUS_INTERNAL_ERROR", twice, table_style::markdown);
+  print_atlas(out, twice, table_style::markdown);
+  const auto cells = matrix_of(twice);
+  print_matrix(out, cells, {.width = 40});
+  print_matrix(out, cells, {.style = table_style::markdown, .along = axis::fault});
+  print_matrix_csv(out, cells);
+  static_cast<void>(
+      matrix_json(cells, axis::operation).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  print_comparison(out, compare_stacks(cells, {"cublas", "gpu"}), {});
+  print_counterparts(out, compare_counterparts({r, r}), table_style::text);
+  tolerate([&] { static_cast<void>(stack_folder(r.stack)); });
+  const auto text = record_text(r);
+  if (record_text(record_from("again", text)) != text) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text{reinterpret_cast<const char*>(data), size};
+  tolerate([&] { use(record_from("record", text)); });
+  tolerate([&] {
+    record stack;
+    add_lines(stack, "family", text);
+    use(stack);
+  });
+  std::string_view rest = text;
+  for (int line = 1; !rest.empty(); ++line) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    tolerate([&] {
+      const auto e = expectation_from(json_cursor{parse_json("expectations", rest.substr(0, end), line)});
+      static_cast<void>(e.when.hold({{"cublas", "13.1.0"}, {"module_loading", "LAZY"}}));
+      static_cast<void>(e.when.specificity());
+      const auto again = dump_json(to_json(e));
+      if (dump_json(to_json(expectation_from(json_cursor{parse_json("again", again)}))) != again)
+        std::abort();
+    });
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  tolerate([&] {
+    const json_cursor top{parse_json("input", text)};
+    tolerate([&] { static_cast<void>(failures_from(top)); });
+    tolerate([&] { static_cast<void>(allowances_from(top)); });
+    tolerate([&] {
+      std::ostringstream out;
+      print_claims(out, judge_claims(claims_from(top), {}), table_style::markdown);
+    });
+  });
+  return 0;
+}

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/render.hpp"
+
+#include "reports/printers/tests/record_example.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+
+std::string verdicts(const record& r, table_style style) {
+  std::ostringstream out;
+  print_verdicts(out, r, style);
+  return out.str();
+}
+
+TEST(verdict_table, puts_the_worst_first_and_counts) {
+  EXPECT_EQ(
+      verdicts(example(), table_style::text),
+      "case         arm      kind     verdict     what was seen\n"
+      "memory.leak  trim     remedy   WORSENED    cublasDestroy: never returned; crashed: SIGSEGV in "
+      "cublasDestroy; "
+      "context none\n"
+      "memory.leak  fault    fault    REPRODUCED  cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable\n"
+      "memory.leak  control  control  OK          cublasCreate: CUBLAS_STATUS_SUCCESS; context usable\n"
+      "\n"
+      "3 arms: 1 WORSENED, 1 REPRODUCED, 1 OK\n"
+      "\n"
+      "WORSENED: a status became a crash, a hang, wrong numbers or a damaged context: do not upgrade; report "
+      "it with "
+      "this record.\n"
+      "  memory.leak/trim: expected a; seen b\n");
+}
+
+TEST(verdict_table, asks_for_nothing_where_all_went_as_expected) {
+  auto r = example();
+  r.cases[0].arms.pop_back();
+  EXPECT_TRUE(verdicts(r, table_style::text).ends_with("2 arms: 1 REPRODUCED, 1 OK\n"));
+}
+
+TEST(verdict_table, asks_for_something_for_every_other_verdict) {
+  for (const auto v : {verdict::changed, verdict::gone, verdict::worsened, verdict::remedy_broken,
+                       verdict::uncharted, verdict::not_provoked, verdict::unresolved}) {
+    auto r = example();
+    r.cases[0].arms = {judged(arm_kind::fault, "fault", v, {trial({success})}, "the reason")};
+    const auto text = verdicts(r, table_style::text);
+    EXPECT_TRUE(contains(text, "1 arm: 1 " + to_string(v) + "\n\n" + to_string(v) + ": ")) << text;
+    // For an uncharted arm the table has said all there is.
+    EXPECT_EQ(contains(text, "  memory.leak/fault: the reason\n"), v != verdict::uncharted) << text;
+  }
+}
+
+TEST(verdict_table, gives_the_reason_where_nothing_was_seen) {
+  auto r = example();
+  r.cases[0].arms = {judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("no GPU")}),
+                     judged(arm_kind::fault, "other", verdict::unresolved, {})};
+  const auto text = verdicts(r, table_style::text);
+  EXPECT_TRUE(contains(text, "not_provoked: no GPU\n")) << text;
+  EXPECT_TRUE(contains(text, "nothing: no trial was recorded\n")) << text;
+}
+
+TEST(verdict_table, says_so_where_no_arm_ran_or_the_run_was_cut_short) {
+  EXPECT_EQ(verdicts(record{}, table_style::text), "no arm ran: a run in which nothing ran is not green\n");
+  auto r = example();
+  EXPECT_FALSE(contains(verdicts(r, table_style::text), "did not come to its end"));
+  r.complete = false;
+  EXPECT_TRUE(contains(verdicts(r, table_style::text), "The run did not come to its end."));
+}
+
+TEST(verdict_table, is_escaped_in_markdown) {
+  auto r = example();
+  r.cases[0].arms = {
+      judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("a|b\n<c>\x01.")})};
+  const auto text = verdicts(r, table_style::markdown);
+  EXPECT_TRUE(
+      contains(text, "| case | arm | kind | verdict | what was seen |\n| --- | --- | --- | --- | --- |\n"))
+      << text;
+  EXPECT_TRUE(
+      contains(text, "| memory.leak | fault | fault | NOT_PROVOKED | not_provoked: a\\|b<br>&lt;c> . |\n"))
+      << text;
+}
+
+TEST(verdict_table, keeps_one_arm_on_one_line_of_text) {
+  auto r = example();
+  r.cases[0].arms = {
+      judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("a|b\nc\x1b[2J")})};
+  EXPECT_TRUE(contains(verdicts(r, table_style::text), "not_provoked: a|b c [2J\n"));
+}
+
+TEST(claims_table, shows_each_verdict_with_its_evidence) {
+  const std::vector<claim_verdict> list{
+      {.what = {.id = "S0-5",
+                .kind = claim_kind::failure,
+                .text = "too little memory",
+                .status = {},
+                .call = {},
+                .untestable = {}},
+       .verdict = "other status",
+       .evidence = {{"memory.leak", "fault", "cuBLAS 13.1.0", "other status", "cublasCreate: X"},
+                    {"memory.leak", "whole", "cuBLAS 13.1.0", "other status", "cublasCreate: X"},
+                    {"memory.leak", "fault", "cuBLAS 12.4.5", "refuted", "cublasCreate: Y"}}},
+      {.what = {.id = "S2-6",
+                .kind = claim_kind::statement,
+                .text = "an address",
+                .status = {},
+                .call = {},
+                .untestable = "nothing to run"},
+       .verdict = "untestable",
+       .evidence = {}}};
+  std::ostringstream text;
+  print_claims(text, list, table_style::text);
+  EXPECT_EQ(
+      text.str(),
+      "claim  kind       verdict       what it says\n"
+      "S0-5   failure    other status  too little memory\n"
+      "                                  memory.leak/fault (cuBLAS 13.1.0): other status: cublasCreate: X\n"
+      "                                  memory.leak/whole (cuBLAS 13.1.0): other status: cublasCreate: X\n"
+      "                                  memory.leak/fault (cuBLAS 12.4.5): refuted: cublasCreate: Y\n"
+      "S2-6   statement  untestable    an address\n"
+      "                                  nothing to run\n"
+      "\n"
+      "2 claims: 1 other status, 1 untestable\n");
+  std::ostringstream markdown;
+  print_claims(markdown, list, table_style::markdown);
+  EXPECT_TRUE(
+      contains(markdown.str(),
+               "| S0-5 | failure | other status | too little memory | "
+               "other status by memory.leak/fault, whole (b)<br>refuted by memory.leak/fault (a) |\n"))
+      << markdown.str();
+  EXPECT_TRUE(markdown.str().starts_with("- a: cuBLAS 12.4.5\n- b: cuBLAS 13.1.0\n\n| claim |"))
+      << markdown.str();
+}
+
+TEST(cause_table, names_each_arm_whose_call_returned_the_status) {
+  std::array two{example(), example()};
+  two[1].stack = {{"keys", {{"cublas", "12.0.1"}}}};
+  std::ostringstream out, none;
+  print_causes(out, no_memory, two, table_style::markdown);
+  EXPECT_TRUE(contains(out.str(), "| cublasCreate | memory.leak/fault |")) << out.str();
+  EXPECT_TRUE(contains(out.str(), "| cuBLAS 12.0.1<br>cuBLAS 13.1.0 |")) << out.str();
+  EXPECT_TRUE(contains(out.str(), "1 way by 1 call\n")) << out.str();
+  print_causes(none, internal, two, table_style::text);
+  EXPECT_EQ(
+      none.str(),
+      "no call of a fault arm with a working control returned CUBLAS_STATUS_INTERNAL_ERROR in 2 records\n");
+}
+
+TEST(cause_table, counts_api_functions_whatever_their_variants) {
+  std::array one{example()};
+  auto& trials = one[0].cases[0].arms[1].trials;
+  trials = {trial({no_memory, no_memory})};
+  trials[0].calls[0].what.name.variant = "first";
+  trials[0].calls[1].what.name.variant = "second";
+  std::ostringstream out;
+  print_causes(out, no_memory, one, table_style::text);
+  EXPECT_TRUE(contains(out.str(), "1 way by 1 call\n")) << out.str();
+}
+
+TEST(cause_table, names_refined_levels_too) {
+  std::array one{example()};
+  one[0].cases[0].arms[1].trials = {at_level(602, trial({success})), refined_at(603, trial({internal}))};
+  std::ostringstream out;
+  print_causes(out, internal, one, table_style::markdown);
+  EXPECT_TRUE(contains(out.str(), "| cublasCreate | memory.leak/fault |")) << out.str();
+}
+
+TEST(cause_table, leaves_out_cases_whose_control_is_unresolved) {
+  std::array one{example()};
+  one[0].cases[0].arms[0].judged = verdict::unresolved;
+  std::ostringstream out;
+  print_causes(out, no_memory, one, table_style::text);
+  EXPECT_TRUE(contains(out.str(), "returned CUBLAS_STATUS_ALLOC_FAILED in 1 record\n")) << out.str();
+}
+
+}  // namespace
+}  // namespace cufault

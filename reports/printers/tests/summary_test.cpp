@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/summary.hpp"
+
+#include "reports/printers/ctrf.hpp"
+#include "reports/printers/junit.hpp"
+#include "reports/printers/table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+namespace cufault {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+arm_result arm_of(std::string name, verdict v, std::string why = "") {
+  arm_result a;
+  a.name = std::move(name);
+  a.judged = v;
+  a.why = std::move(why);
+  observation o;
+  o.ended = outcome::not_provoked;
+  o.why = a.why;
+  o.milliseconds = 250;
+  a.trials.push_back(o);
+  return a;
+}
+
+record a_record() {
+  record r;
+  r.complete = true;
+  r.seed = 7;
+  r.cases.push_back({"types.int8",
+                     {arm_of("control", verdict::ok), arm_of("new", verdict::uncharted),
+                      arm_of("other", verdict::changed, "expected A <1>; seen \"B\" & \x01")}});
+  r.cases.push_back({"types.fp8", {arm_of("crash", verdict::worsened, "expected A; seen SIGSEGV")}});
+  r.cases.push_back({"memory.leak", {arm_of("control", verdict::unresolved, "no kernels")}});
+  return r;
+}
+
+std::string summary_of(const record& r) {
+  std::ostringstream out;
+  print_summary(out, report_of(r), "records/a.json");
+  return out.str();
+}
+
+TEST(summary, says_the_worst_first_and_ends_with_families_and_totals) {
+  const std::string text = summary_of(a_record());
+  EXPECT_LT(text.find("UNRESOLVED: "), text.find("WORSENED: "));
+  EXPECT_LT(text.find("WORSENED: "), text.find("CHANGED: "));
+  EXPECT_LT(text.find("CHANGED: "), text.find("UNCHARTED: "));
+  EXPECT_THAT(text, HasSubstr("  types.fp8/crash: expected A; seen SIGSEGV\n"));
+  EXPECT_THAT(text, HasSubstr("memory  1 UNRESOLVED\ntypes   1 WORSENED, 1 CHANGED, 1 UNCHARTED, 1 OK\n"));
+  EXPECT_TRUE(text.ends_with("5 arms: 1 UNRESOLVED, 1 WORSENED, 1 CHANGED, 1 UNCHARTED, 1 OK\n")) << text;
+}
+
+TEST(summary, has_one_line_for_all_that_wants_a_gpu) {
+  record r;
+  r.complete = true;
+  r.cases.push_back({"host.only", {arm_of("control", verdict::ok)}});
+  for (int i = 0; i < 100; ++i) {
+    r.cases.push_back({"gpu.case" + std::to_string(i), {}});
+    for (int j = 0; j < 10; ++j)
+      r.cases.back().arms.push_back(
+          arm_of("arm" + std::to_string(j), verdict::not_provoked, "no GPU: there is no driver"));
+  }
+  const std::string text = summary_of(r);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  EXPECT_THAT(text,
+              HasSubstr("1000 arms of 100 cases need a GPU and were not run: no GPU: there is no driver\n"));
+}
+
+TEST(summary, does_not_list_more_than_fits_a_screen) {
+  record r;
+  r.complete = true;
+  r.cases.push_back({"a.b", {}});
+  for (int i = 0; i < 100; ++i)
+    r.cases[0].arms.push_back(arm_of("arm" + std::to_string(i), verdict::changed, "expected A; seen B"));
+  const std::string text = summary_of(r);
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 30);
+  EXPECT_THAT(text, HasSubstr("  and 80 more: cufault show records/a.json\n"));
+}
+
+TEST(summary, as_json_counts_verdicts_and_names_what_is_unexpected) {
+  const nlohmann::json j = summary_json(report_of(a_record()), "records/a.json");
+  EXPECT_EQ(j["counts"]["CHANGED"], 1);
+  ASSERT_EQ(j["unexpected"].size(), 4U);
+  EXPECT_EQ(j["unexpected"][1]["arm"], "other");
+  EXPECT_EQ(j["record"], "records/a.json");
+}
+
+TEST(case_line, counts_verdicts) {
+  EXPECT_EQ(case_line(a_record().cases[0]), "types.int8: 1 CHANGED, 1 UNCHARTED, 1 OK");
+}
+
+TEST(junit, says_what_was_expected_and_what_was_seen) {
+  const std::string xml = junit_xml(report_of(a_record()));
+  EXPECT_THAT(xml, HasSubstr("<testsuite name=\"types.int8\""));
+  EXPECT_THAT(xml, HasSubstr("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"0.750\""));
+  EXPECT_THAT(xml, HasSubstr("<failure type=\"CHANGED\" message=\"expected A &lt;1"));
+  EXPECT_THAT(xml, HasSubstr("<error type=\"UNRESOLVED\" message=\"no kernels\""));
+  EXPECT_THAT(xml, HasSubstr("cufault run types.fp8/crash --seed 7"));
+  EXPECT_THAT(xml, Not(HasSubstr("\x01"))) << "XML cannot hold it";
+}
+
+TEST(junit, fails_the_uncharted_in_a_gate) {
+  record r = a_record();
+  r.mode = run_mode::gate;
+  EXPECT_THAT(junit_xml(report_of(r)), HasSubstr("<failure type=\"UNCHARTED\" message=\"UNCHARTED\""));
+}
+
+TEST(ctrf, has_a_test_for_each_arm_and_sums_that_fit) {
+  record r = a_record();
+  r.version = "0.1.0";
+  r.started = "2026-11-21T07:27:40Z";
+  r.ended = "2026-11-21T07:27:41Z";
+  EXPECT_EQ(
+      ctrf_json(report_of(r)),
+      R"({"reportFormat":"CTRF","specVersion":"0.0.0","results":{"tool":{"name":"cufault","version":"0.1.0"},"summary":)"
+      R"({"tests":5,"passed":1,"failed":3,"pending":0,"skipped":1,"other":0,"start":1795246060000,"stop":1795246061000},)"
+      R"("tests":[{"name":"types.int8/control","status":"passed","duration":250,"rawStatus":"OK","extra":{"case":)"
+      R"("types.int8","kind":"fault","seen":"not_provoked: no reason was given","expectation":"","repeat":)"
+      R"("cufault run types.int8/control --seed 7"}},{"name":"types.int8/new","status":"skipped","duration":250,)"
+      R"("rawStatus":"UNCHARTED","message":"UNCHARTED","extra":{"case":"types.int8","kind":"fault","seen":)"
+      R"("not_provoked: no reason was given","expectation":"","repeat":"cufault run types.int8/new --seed 7"}},)"
+      R"({"name":"types.int8/other","status":"failed","duration":250,"rawStatus":"CHANGED","message":)"
+      R"("expected A <1>; seen \"B\" & \u0001","extra":{"case":"types.int8","kind":"fault","seen":)"
+      R"("not_provoked: expected A <1>; seen \"B\" & \u0001","expectation":"","repeat":)"
+      R"("cufault run types.int8/other --seed 7"}},{"name":"types.fp8/crash","status":"failed","duration":250,)"
+      R"("rawStatus":"WORSENED","message":"expected A; seen SIGSEGV","extra":{"case":"types.fp8","kind":"fault","seen":)"
+      R"("not_provoked: expected A; seen SIGSEGV","expectation":"","repeat":"cufault run types.fp8/crash --seed 7"}},)"
+      R"({"name":"memory.leak/control","status":"failed","duration":250,"rawStatus":"UNRESOLVED","message":)"
+      R"("no kernels","extra":{"case":"memory.leak","kind":"fault","seen":"not_provoked: no kernels","expectation":"",)"
+      R"("repeat":"cufault run memory.leak/control --seed 7"}}],"extra":{"stack":"unknown stack","complete":true,)"
+      R"("exit_code":2}}})"
+      "\n");
+}
+
+TEST(markdown_summary, is_a_page_with_the_worst_first) {
+  EXPECT_EQ(summary_markdown(report_of(a_record()), "records/a.json"),
+            "## cufault run: 1 UNRESOLVED, 1 WORSENED, 1 CHANGED, 1 UNCHARTED, 1 OK\n\n"
+            "- stack: unknown stack\n"
+            "- exit code 2 in mode observe; seed 7; record records/a.json\n"
+            "\n### UNRESOLVED: nothing was proved: repair the harness, the control or the machine, and run "
+            "again\n\n"
+            "- memory.leak/control: no kernels\n"
+            "\n### WORSENED: a status became a crash, a hang, wrong numbers or a damaged context: do not "
+            "upgrade; report "
+            "it with this record\n\n"
+            "- types.fp8/crash: expected A; seen SIGSEGV\n"
+            "\n### CHANGED: it fails in another way: check what code relies on the old status, then bless\n\n"
+            "- types.int8/other: expected A &lt;1>; seen \"B\" &  \n"
+            "\n### UNCHARTED: no expectation covers this stack: read what was seen, then bless it\n\n"
+            "- types.int8/new\n"
+            "\n### By family\n\n"
+            "| family | verdicts |\n"
+            "| --- | --- |\n"
+            "| memory | 1 UNRESOLVED |\n"
+            "| types | 1 WORSENED, 1 CHANGED, 1 UNCHARTED, 1 OK |\n\n");
+}
+
+TEST(markdown_summary, fits_a_step_summary) {
+  record r;
+  r.cases.push_back({"a.b", {}});
+  for (int i = 0; i < 2000; ++i)
+    r.cases[0].arms.push_back(arm_of("arm" + std::to_string(i), verdict::changed, std::string(100'000, '|')));
+  const auto text = summary_markdown(report_of(r), "records/a.json");
+  EXPECT_LT(text.size(), markdown_limit);
+  EXPECT_THAT(text, HasSubstr(" more do not fit here.\n"));
+}
+
+}  // namespace
+}  // namespace cufault
