@@ -297,7 +297,10 @@ void add_causes(command_line& line) {
   CLI::App* causes =
       line.command("causes", "Every recorded way to make a call return a status", codes_of_reading,
                    [said] { return show_causes(said->status, said->records_or_own(), said->markdown); });
-  causes->add_option("STATUS", said->status, "as in CUBLAS_STATUS_INTERNAL_ERROR, or INTERNAL_ERROR")
+  causes
+      ->add_option(
+          "STATUS", said->status,
+          "as in CUBLAS_STATUS_INTERNAL_ERROR, or INTERNAL_ERROR; WRONG_NUMBERS: success with wrong numbers")
       ->required();
   add_to_read(causes, *said);
   add_markdown(causes, said->markdown);

@@ -3,9 +3,11 @@
 // The commands that read records and print: claims, show, causes, atlas, compare-injected.
 #include "harness/cli/cli.hpp"
 #include "harness/model/case.hpp"
+#include "reports/explain/evidence.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/printers/atlas.hpp"
+#include "reports/printers/causes.hpp"
 #include "reports/printers/render.hpp"
 #include "reports/printers/table.hpp"
 
@@ -31,6 +33,7 @@ table_style style(bool markdown) {
 }
 
 /// A status that a call in these records returned, by its name or by that without its library: INTERNAL_ERROR, LaunchFailure.
+/// Wrong numbers behind SUCCESS: WRONG_NUMBERS.
 std::string status_called(const std::string& asked, const std::vector<record>& records) {
   std::set<std::string> statuses;
   for (const record& r : records)
@@ -38,11 +41,12 @@ std::string status_called(const std::string& asked, const std::vector<record>& r
       for (const arm_result& a : c.arms)
         for (const observation& o : a.trials)
           for (const call_record& call : o.calls) statuses.insert(call.what.status);
-  if (statuses.contains(asked)) return asked;
   const auto lower = [](std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::tolower(ch); });
     return text;
   };
+  if (lower(asked) == lower(status_wrong_numbers)) return status_wrong_numbers;
+  if (statuses.contains(asked)) return asked;
   std::vector<std::string> meant;
   for (const std::string& status : statuses)
     for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError", "cuda"})

@@ -3,6 +3,7 @@
 #include "reports/explain/evidence.hpp"
 
 #include "reports/judge/claims.hpp"
+#include "reports/judge/tried_remedies.hpp"
 #include "reports/model/api_functions.hpp"
 
 #include <fmt/format.h>
@@ -128,31 +129,21 @@ void add_sweep(evidence& all, const lexicon& known, const std::string& stack, co
 
 void add_remedy(evidence& all, const lexicon& known, const std::string& stack, const case_result& c,
                 const arm_result& arm) {
-  if (!arm.counterpart_of.empty()) return;
-  const std::string name = c.name + "/" + arm.name;
-  bool cleared = true, compared = false;
+  const auto tried = tried_in(c, arm);
+  if (!tried) return;
   std::vector<failure_seen> before;
-  for (const observation& o : arm.trials) {
-    if (!comparable(o)) continue;
-    compared = true;
-    cleared = cleared && !failed(signature_of(o));
-    for (const call_record& call : o.calls)
-      if (const std::string status = status_of(call, known);
-          !status.empty() && !call.after_remedy && !o.applied.empty())
-        before.push_back({status, call.what.name.api});
-  }
-  if (!compared || (before.empty() && arm.against.empty())) return;
+  for (const call_record* call : tried->before)
+    if (const std::string status = status_of(*call, known); !status.empty())
+      before.push_back({status, call->what.name.api});
+  if (before.empty() && tried->against.empty()) return;
+  const std::string name = join_key(c.name, arm.name);
   auto same = std::find_if(all.remedies.begin(), all.remedies.end(),
                            [&](const recorded_remedy& r) { return r.arm == name; });
-  if (same == all.remedies.end()) {
-    std::string words = arm.summary;
-    for (const observation& o : arm.trials)
-      if (!o.applied.empty()) words = o.applied;
-    same = all.remedies.insert(all.remedies.end(), recorded_remedy{.arm = name, .words = std::move(words)});
-  }
-  if (!arm.against.empty()) same->answers.insert(c.name + "/" + arm.against);
+  if (same == all.remedies.end())
+    same = all.remedies.insert(all.remedies.end(), recorded_remedy{.arm = name, .words = tried->words});
+  if (!tried->against.empty()) same->answers.insert(tried->against);
   same->failures.insert(same->failures.end(), before.begin(), before.end());
-  (cleared ? same->cleared_on : same->failed_on).insert(stack);
+  (tried->cleared ? same->cleared_on : same->failed_on).insert(stack);
 }
 
 /// Calls of which a failure of one says much of another: "create", "product", "destroy"; empty for others.

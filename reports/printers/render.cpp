@@ -3,22 +3,18 @@
 #include "reports/printers/render.hpp"
 
 #include "reports/judge/judge.hpp"
-#include "reports/matrix/observed_cells.hpp"
 #include "reports/printers/advice.hpp"
-#include "reports/printers/atlas.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <map>
 #include <ostream>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace cufault {
@@ -137,109 +133,6 @@ void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts,
   for (const auto& [verdict, count] : counts) words.push_back(fmt::format("{} {}", count, verdict));
   out << fmt::format("{}: {}\n", plural(verdicts.size(), "claim"),
                      words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
-}
-
-namespace {
-
-constexpr const char* made_up_words = "made up: ";
-
-/// Records of 2026-11-22 and before say it in the summary alone.
-bool is_made_up(const arm_result& arm) {
-  return arm.made_up || arm.summary.starts_with(made_up_words);
-}
-
-/// Fault arms that made a call return the status, but for cells of the matrix: natural ones first.
-struct causes_by_arms {
-  std::vector<row> rows;
-  std::size_t calls = 0;
-};
-causes_by_arms arms_that_cause(const std::string& status, std::span<const record> records) {
-  // made up, call, case/arm -> what it is, stacks
-  std::map<std::tuple<bool, std::string, std::string>, std::pair<std::string, std::set<std::string>>> found;
-  std::set<std::string> calls;
-  for (const auto& r : records)
-    for (const auto& c : r.cases) {
-      if (control_unresolved(c) || c.name.starts_with(matrix_family)) continue;
-      for (const auto& arm : c.arms) {
-        if (arm.kind != arm_kind::fault) continue;  // remedies and dead ends begin with a fault of these
-        if (!arm.counterpart_of.empty()) continue;  // what is injected stands for one of these
-        for (const auto& o : arm.trials)
-          for (const auto& call : o.calls) {
-            if (call.what.status != status || !comparable(o) || call.swept)
-              continue;  // sweeps have a table of their own
-            auto& [summary, stacks] =
-                found[{is_made_up(arm), call.what.name.api, fmt::format("{}/{}", c.name, arm.name)}];
-            summary = arm.summary;
-            stacks.insert(stack_label(r));
-            calls.insert(call.what.name.api);
-          }
-      }
-    }
-  causes_by_arms causes{.rows = {}, .calls = calls.size()};
-  for (const auto& [key, entry] : found) {
-    const auto& [made_up, call, name] = key;
-    const bool unsaid = made_up && !entry.first.starts_with(made_up_words);
-    causes.rows.push_back({call, name, (unsaid ? made_up_words : "") + entry.first,
-                           fmt::format("{}", fmt::join(entry.second, "\n"))});
-  }
-  return causes;
-}
-
-/// Cells of the matrix that came to the status, by fault, with what that depends on: natural faults first.
-std::vector<row> cells_that_cause(const std::string& status, std::span<const record> records) {
-  std::vector<std::pair<bool, row>> rows;
-  for (const stack_matrix& m : matrix_of(records))
-    for (const matrix_section& s : sections_of(m, axis::operation)) {
-      const auto all = std::count_if(s.cells.begin(), s.cells.end(), was_observed);
-      const auto those = std::count_if(s.cells.begin(), s.cells.end(),
-                                       [&](const observed_cell& c) { return came_to(c, status); });
-      if (!s.remedy.empty() || those == 0) continue;
-      const bool made_up = s.cells.front().made_up;
-      rows.emplace_back(
-          made_up,
-          row{fmt::format("{}{}{}", made_up ? made_up_words : "", matrix_family, s.name),
-              fmt::format("{} of {}", those, all),
-              fmt::format("{}",
-                          fmt::join(describe(conditions_of(s.cells, axis::operation, status), "cell"), "\n")),
-              m.stack});
-    }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<row> all;
-  for (auto& [made_up, cells] : rows) all.push_back(std::move(cells));
-  return all;
-}
-
-/// Driver calls inside of operations whose failure, which is always made up, leads to the status.
-std::vector<row> driver_failures_that_cause(const std::string& status, std::span<const record> records) {
-  std::vector<row> rows;
-  for (const auto& [stack, operations] : operations_in(records))
-    for (const driver_failure& f : driver_failures_of(operations))
-      if (std::find(f.statuses.begin(), f.statuses.end(), status) != f.statuses.end())
-        rows.push_back({f.operation, f.functions, f.leads_to, stack});
-  return rows;
-}
-
-}  // namespace
-
-void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
-                  table_style style) {
-  const auto cells = cells_that_cause(status, records);
-  const auto arms = arms_that_cause(status, records);
-  const auto driver_calls = driver_failures_that_cause(status, records);
-  if (!cells.empty()) {
-    out << "Cells of the matrix, by fault, and what it depends on:\n\n";
-    print_table(out, {"fault", "cells", "where", "stack"}, cells, style);
-  }
-  if (arms.rows.empty()) {
-    out << fmt::format("no call of a fault arm with a working control returned {} in {}\n", status,
-                       plural(records.size(), "record"));
-  } else {
-    print_table(out, {"call", "arm", "what it does", "stack"}, arms.rows, style);
-    out << fmt::format("{} by {}\n", plural(arms.rows.size(), "way"), plural(arms.calls, "call"));
-  }
-  if (driver_calls.empty()) return;
-  out << "\nMade up, by failing a driver call inside of an operation:\n\n";
-  print_table(out, {"operation", "driver calls", "what the operation returns", "stack"}, driver_calls, style);
 }
 
 void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,

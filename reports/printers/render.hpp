@@ -21,12 +21,6 @@ void print_verdicts(std::ostream& out, const record& r, table_style style);
 /// Claims with their verdict and the arms behind it.
 void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style);
 
-/// What a status can mean: cells of the matrix that came to it, and on what that depends; every call of a fault arm that returned it; and driver
-/// calls whose failure leads to it (the atlas). What is made up comes last. Cases whose control is unresolved are left out, and injected
-/// counterparts.
-void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
-                  table_style style);
-
 /// Injected counterparts beside their natural arms: whether they agree, on which stack, and if not, where they differ.
 void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,
                         table_style style);

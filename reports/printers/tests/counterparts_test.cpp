@@ -3,6 +3,7 @@
 #include "reports/judge/counterparts.hpp"
 
 #include "reports/model/tests/examples.hpp"
+#include "reports/printers/causes.hpp"
 #include "reports/printers/render.hpp"
 
 #include <gmock/gmock.h>

@@ -9,6 +9,7 @@
 #include "reports/model/failures.hpp"
 #include "reports/model/record.hpp"
 #include "reports/printers/atlas.hpp"
+#include "reports/printers/causes.hpp"
 #include "reports/printers/comparison.hpp"
 #include "reports/printers/ctrf.hpp"
 #include "reports/printers/junit.hpp"

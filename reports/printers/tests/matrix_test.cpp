@@ -4,7 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/matrix/tests/matrix_example.hpp"
-#include "reports/printers/render.hpp"
+#include "reports/printers/causes.hpp"
 #include "reports/printers/wrapped_table.hpp"
 
 #include <gmock/gmock.h>

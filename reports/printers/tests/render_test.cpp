@@ -139,46 +139,5 @@ TEST(claims_table, shows_each_verdict_with_its_evidence) {
       << markdown.str();
 }
 
-TEST(cause_table, names_each_arm_whose_call_returned_the_status) {
-  std::array two{example(), example()};
-  two[1].stack = {{"keys", {{"cublas", "12.0.1"}}}};
-  std::ostringstream out, none;
-  print_causes(out, no_memory, two, table_style::markdown);
-  EXPECT_TRUE(contains(out.str(), "| cublasCreate | memory.leak/fault |")) << out.str();
-  EXPECT_TRUE(contains(out.str(), "| cuBLAS 12.0.1<br>cuBLAS 13.1.0 |")) << out.str();
-  EXPECT_TRUE(contains(out.str(), "1 way by 1 call\n")) << out.str();
-  print_causes(none, internal, two, table_style::text);
-  EXPECT_EQ(
-      none.str(),
-      "no call of a fault arm with a working control returned CUBLAS_STATUS_INTERNAL_ERROR in 2 records\n");
-}
-
-TEST(cause_table, counts_api_functions_whatever_their_variants) {
-  std::array one{example()};
-  auto& trials = one[0].cases[0].arms[1].trials;
-  trials = {trial({no_memory, no_memory})};
-  trials[0].calls[0].what.name.variant = "first";
-  trials[0].calls[1].what.name.variant = "second";
-  std::ostringstream out;
-  print_causes(out, no_memory, one, table_style::text);
-  EXPECT_TRUE(contains(out.str(), "1 way by 1 call\n")) << out.str();
-}
-
-TEST(cause_table, names_refined_levels_too) {
-  std::array one{example()};
-  one[0].cases[0].arms[1].trials = {at_level(602, trial({success})), refined_at(603, trial({internal}))};
-  std::ostringstream out;
-  print_causes(out, internal, one, table_style::markdown);
-  EXPECT_TRUE(contains(out.str(), "| cublasCreate | memory.leak/fault |")) << out.str();
-}
-
-TEST(cause_table, leaves_out_cases_whose_control_is_unresolved) {
-  std::array one{example()};
-  one[0].cases[0].arms[0].judged = verdict::unresolved;
-  std::ostringstream out;
-  print_causes(out, no_memory, one, table_style::text);
-  EXPECT_TRUE(contains(out.str(), "returned CUBLAS_STATUS_ALLOC_FAILED in 1 record\n")) << out.str();
-}
-
 }  // namespace
 }  // namespace cufault

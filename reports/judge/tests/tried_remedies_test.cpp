@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/judge/tried_remedies.hpp"
+
+#include "reports/model/tests/examples.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+
+std::optional<tried_remedy> tried(const arm_result& arm) {
+  return tried_in({.name = "memory.leak", .arms = {}}, arm);
+}
+
+TEST(tried_remedy, has_cleared_where_each_trial_gives_right_numbers_after_it) {
+  auto trim = arm(arm_kind::remedy, {trial({no_memory}, {right}), trial({no_memory}, {right})});
+  const auto found = tried(trim);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->cleared);
+  EXPECT_EQ(found->words, "empty the pool");
+  ASSERT_EQ(found->before.size(), 2U);
+  EXPECT_EQ(found->before[0]->what.status, no_memory);
+  trim.trials[1] = trial({no_memory}, {internal});
+  EXPECT_FALSE(tried(trim)->cleared);
+}
+
+TEST(tried_remedy, names_the_arm_that_it_answers_from_the_start) {
+  auto lazy = arm(arm_kind::remedy, {trial({success})});
+  EXPECT_FALSE(tried(lazy)) << "nothing was applied, nothing failed";
+  lazy.against = "fault";
+  lazy.summary = "lazy loading";
+  const auto found = tried(lazy);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->against, "memory.leak/fault");
+  EXPECT_EQ(found->words, "lazy loading");
+  EXPECT_TRUE(found->before.empty());
+}
+
+TEST(tried_remedy, is_none_where_nothing_natural_was_tried) {
+  EXPECT_FALSE(tried(arm(arm_kind::fault, {trial({no_memory}, {right})})));
+  EXPECT_FALSE(tried(arm(arm_kind::control, {trial({success})})));
+  EXPECT_FALSE(tried(arm(arm_kind::remedy, {not_provoked("no GPU")})));
+  auto injected = arm(arm_kind::remedy, {trial({no_memory}, {right})});
+  injected.counterpart_of = "trim";
+  EXPECT_FALSE(tried(injected));
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/model/results.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// A remedy or dead end as the trials of one record show it.
+struct tried_remedy {
+  std::string words;                       ///< what was done
+  std::vector<const call_record*> before;  ///< observed calls that were made before it; into the arm's trials
+  std::string against;  ///< CASE/ARM that it answers, where it is in place from the start; else empty
+  /// In every trial: all that was done after it succeeded, and where that was work on a GPU, with right numbers.
+  bool cleared = false;
+};
+
+/// nullopt: the arm is no remedy or dead end, its fault is injected, no trial can be compared, or nothing could have failed before it.
+std::optional<tried_remedy> tried_in(const case_result& c, const arm_result& arm);
+
+}  // namespace cufault

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/causes.hpp"
+
+#include "reports/explain/evidence.hpp"
+#include "reports/printers/tests/record_example.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <sstream>
+#include <string>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string causes(const std::string& status, const record& r) {
+  std::ostringstream out;
+  print_causes(out, status, std::array{r}, table_style::markdown);
+  return out.str();
+}
+
+TEST(cause_table, names_each_arm_whose_call_returned_the_status) {
+  std::array two{example(), example()};
+  two[1].stack = {{"keys", {{"cublas", "12.0.1"}}}};
+  std::ostringstream out, none;
+  print_causes(out, no_memory, two, table_style::markdown);
+  EXPECT_TRUE(contains(out.str(), "| cublasCreate | memory.leak/fault |")) << out.str();
+  EXPECT_TRUE(contains(out.str(), "| cuBLAS 12.0.1<br>cuBLAS 13.1.0 |")) << out.str();
+  EXPECT_TRUE(contains(out.str(), "1 way by 1 call\n")) << out.str();
+  print_causes(none, internal, two, table_style::text);
+  EXPECT_EQ(
+      none.str(),
+      "no call of a fault arm with a working control returned CUBLAS_STATUS_INTERNAL_ERROR in 2 records\n");
+}
+
+TEST(cause_table, counts_api_functions_whatever_their_variants) {
+  std::array one{example()};
+  auto& trials = one[0].cases[0].arms[1].trials;
+  trials = {trial({no_memory, no_memory})};
+  trials[0].calls[0].what.name.variant = "first";
+  trials[0].calls[1].what.name.variant = "second";
+  std::ostringstream out;
+  print_causes(out, no_memory, one, table_style::text);
+  EXPECT_TRUE(contains(out.str(), "1 way by 1 call\n")) << out.str();
+}
+
+TEST(cause_table, names_refined_levels_too) {
+  std::array one{example()};
+  one[0].cases[0].arms[1].trials = {at_level(602, trial({success})), refined_at(603, trial({internal}))};
+  std::ostringstream out;
+  print_causes(out, internal, one, table_style::markdown);
+  EXPECT_TRUE(contains(out.str(), "| cublasCreate | memory.leak/fault |")) << out.str();
+}
+
+TEST(cause_table, leaves_out_cases_whose_control_is_unresolved) {
+  std::array one{example()};
+  one[0].cases[0].arms[0].judged = verdict::unresolved;
+  std::ostringstream out;
+  print_causes(out, no_memory, one, table_style::text);
+  EXPECT_TRUE(contains(out.str(), "returned CUBLAS_STATUS_ALLOC_FAILED in 1 record\n")) << out.str();
+}
+
+TEST(cause_table, says_what_cleared_the_status_and_what_did_not) {
+  record r = example();
+  r.cases[0].arms.resize(2);
+  r.cases[0].arms.push_back(
+      judged(arm_kind::remedy, "trim", verdict::cleared, {trial({no_memory}, {right})}));
+  r.cases[0].arms.push_back(
+      judged(arm_kind::dead_end, "retry", verdict::still_fails, {trial({no_memory}, {no_memory})}));
+  EXPECT_THAT(causes(no_memory, r),
+              HasSubstr("| empty the pool | memory.leak/trim | cublasCreate | cleared |\n"
+                        "| empty the pool | memory.leak/retry | cublasCreate | not cleared |\n"));
+  EXPECT_THAT(causes(internal, r), Not(HasSubstr("empty the pool")));
+}
+
+TEST(cause_table, says_a_stack_once_where_it_is_the_only_one) {
+  const std::string one = causes(no_memory, example());
+  EXPECT_TRUE(one.starts_with("On cuBLAS 13.1.0:\n\n| call | arm | what it does |\n")) << one;
+  EXPECT_EQ(one.find("13.1.0"), one.rfind("13.1.0")) << one;
+}
+
+TEST(cause_table, says_what_avoided_the_status) {
+  record r = example();
+  arm_result& lazy = r.cases[0].arms[2];
+  lazy = judged(arm_kind::remedy, "lazy", verdict::cleared, {trial({success})});
+  lazy.summary = "lazy loading";
+  lazy.against = "fault";
+  EXPECT_THAT(causes(no_memory, r),
+              HasSubstr("| lazy loading | memory.leak/lazy | cublasCreate | cleared |\n"));
+  lazy.against = "another";
+  EXPECT_THAT(causes(no_memory, r), Not(HasSubstr("lazy loading")));
+}
+
+TEST(cause_table, takes_wrong_numbers_for_a_status) {
+  record r = example();
+  r.cases[0].arms[1].trials = {trial({wrong})};
+  EXPECT_THAT(causes(status_wrong_numbers, r), HasSubstr("| cublasCreate | memory.leak/fault |"));
+  r.cases[0].arms[1].trials = {trial({right})};
+  EXPECT_THAT(causes(status_wrong_numbers, r), HasSubstr("returned WRONG_NUMBERS in 1 record\n"));
+}
+
+}  // namespace
+}  // namespace cufault
