@@ -3,7 +3,7 @@
 #include "reports/explain/evidence.hpp"
 
 #include "reports/judge/claims.hpp"
-#include "reports/judge/tried_remedies.hpp"
+#include "reports/judge/remedy_outcome.hpp"
 #include "reports/model/api_functions.hpp"
 
 #include <fmt/format.h>
@@ -129,7 +129,7 @@ void add_sweep(evidence& all, const lexicon& known, const std::string& stack, co
 
 void add_remedy(evidence& all, const lexicon& known, const std::string& stack, const case_result& c,
                 const arm_result& arm) {
-  const auto tried = tried_in(c, arm);
+  const auto tried = remedy_outcome_of(c, arm);
   if (!tried) return;
   std::vector<failure_seen> before;
   for (const call_record* call : tried->before)

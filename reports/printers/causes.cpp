@@ -4,7 +4,7 @@
 
 #include "reports/explain/evidence.hpp"
 #include "reports/judge/claims.hpp"
-#include "reports/judge/tried_remedies.hpp"
+#include "reports/judge/remedy_outcome.hpp"
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/printers/advice.hpp"
 #include "reports/printers/atlas.hpp"
@@ -121,7 +121,7 @@ std::vector<row> remedies_tried(const std::string& status, std::span<const recor
     for (const auto& c : r.cases) {
       if (control_unresolved(c) || c.name.starts_with(matrix_family)) continue;
       for (const auto& arm : c.arms) {
-        const auto tried = tried_in(c, arm);
+        const auto tried = remedy_outcome_of(c, arm);
         if (!tried) continue;
         std::set<std::string> calls;
         const auto note = [&](const call_record& call) {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/judge/tried_remedies.hpp"
+#include "reports/judge/remedy_outcome.hpp"
 
 namespace cufault {
 
-std::optional<tried_remedy> tried_in(const case_result& c, const arm_result& arm) {
+std::optional<remedy_outcome> remedy_outcome_of(const case_result& c, const arm_result& arm) {
   if (arm.kind == arm_kind::fault || arm.kind == arm_kind::control || !arm.counterpart_of.empty())
     return std::nullopt;
-  tried_remedy tried{.words = arm.summary, .before = {}, .against = {}, .cleared = true};
+  remedy_outcome tried{.words = arm.summary, .before = {}, .against = {}, .cleared = true};
   if (!arm.against.empty()) tried.against = join_key(c.name, arm.against);
   bool compared = false;
   for (const observation& o : arm.trials) {

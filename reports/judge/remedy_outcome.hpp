@@ -11,7 +11,7 @@
 namespace cufault {
 
 /// A remedy or dead end as the trials of one record show it.
-struct tried_remedy {
+struct remedy_outcome {
   std::string words;                       ///< what was done
   std::vector<const call_record*> before;  ///< observed calls that were made before it; into the arm's trials
   std::string against;  ///< CASE/ARM that it answers, where it is in place from the start; else empty
@@ -20,6 +20,6 @@ struct tried_remedy {
 };
 
 /// nullopt: the arm is no remedy or dead end, its fault is injected, no trial can be compared, or nothing could have failed before it.
-std::optional<tried_remedy> tried_in(const case_result& c, const arm_result& arm);
+std::optional<remedy_outcome> remedy_outcome_of(const case_result& c, const arm_result& arm);
 
 }  // namespace cufault

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/judge/tried_remedies.hpp"
+#include "reports/judge/remedy_outcome.hpp"
 
 #include "reports/model/tests/examples.hpp"
 
@@ -15,11 +15,11 @@ namespace {
 
 using namespace examples;
 
-std::optional<tried_remedy> tried(const arm_result& arm) {
-  return tried_in({.name = "memory.leak", .arms = {}}, arm);
+std::optional<remedy_outcome> tried(const arm_result& arm) {
+  return remedy_outcome_of({.name = "memory.leak", .arms = {}}, arm);
 }
 
-TEST(tried_remedy, has_cleared_where_each_trial_gives_right_numbers_after_it) {
+TEST(remedy_outcome, has_cleared_where_each_trial_gives_right_numbers_after_it) {
   auto trim = arm(arm_kind::remedy, {trial({no_memory}, {right}), trial({no_memory}, {right})});
   const auto found = tried(trim);
   ASSERT_TRUE(found);
@@ -31,7 +31,7 @@ TEST(tried_remedy, has_cleared_where_each_trial_gives_right_numbers_after_it) {
   EXPECT_FALSE(tried(trim)->cleared);
 }
 
-TEST(tried_remedy, names_the_arm_that_it_answers_from_the_start) {
+TEST(remedy_outcome, names_the_arm_that_it_answers_from_the_start) {
   auto lazy = arm(arm_kind::remedy, {trial({success})});
   EXPECT_FALSE(tried(lazy)) << "nothing was applied, nothing failed";
   lazy.against = "fault";
@@ -43,7 +43,7 @@ TEST(tried_remedy, names_the_arm_that_it_answers_from_the_start) {
   EXPECT_TRUE(found->before.empty());
 }
 
-TEST(tried_remedy, is_none_where_nothing_natural_was_tried) {
+TEST(remedy_outcome, is_none_where_nothing_natural_was_tried) {
   EXPECT_FALSE(tried(arm(arm_kind::fault, {trial({no_memory}, {right})})));
   EXPECT_FALSE(tried(arm(arm_kind::control, {trial({success})})));
   EXPECT_FALSE(tried(arm(arm_kind::remedy, {not_provoked("no GPU")})));
