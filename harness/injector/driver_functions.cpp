@@ -12,7 +12,7 @@
 namespace cufault::injector {
 namespace {
 
-#define CUFAULT_DRIVER_CODE(name, code)
+#define CUFAULT_DRIVER_CODE(name, code, lost)
 #define CUFAULT_DRIVER_FUNCTION(name, late, codes) driver_function{function_name{#name}, (late) != 0, codes},
 constexpr driver_function functions[]{
 #include "driver_functions.inc"
@@ -20,9 +20,14 @@ constexpr driver_function functions[]{
 #undef CUFAULT_DRIVER_CODE
 #undef CUFAULT_DRIVER_FUNCTION
 
-#define CUFAULT_DRIVER_CODE(name, code) {#name, code},
+struct named_code {
+  std::string_view name;
+  int number;
+  bool sticky;
+};
+#define CUFAULT_DRIVER_CODE(name, code, lost) {#name, code, (lost) != 0},
 #define CUFAULT_DRIVER_FUNCTION(name, late, codes)
-constexpr std::pair<std::string_view, int> codes[]{
+constexpr named_code codes[]{
 #include "driver_functions.inc"
 };
 #undef CUFAULT_DRIVER_CODE
@@ -50,6 +55,31 @@ std::uint64_t size_in(const std::uint64_t* arguments) {
 std::uint64_t rows_by_columns(const std::uint64_t* arguments) {
   return arguments[2] * arguments[3];
 }
+
+/// Names without suffix, a * at the end for any rest.
+template <std::size_t size>
+bool is_one_of(const std::array<std::string_view, size>& names, std::string_view base) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return name.ends_with('*') ? base.starts_with(name.substr(0, name.size() - 1)) : base == name;
+  });
+}
+
+/// Work, waits and frees: what they do shows in memory, streams and events alone. What else they are given a pointer for is their operand.
+constexpr std::array<std::string_view, 28> droppable{
+    "cuLaunch*",          "cuGraphLaunch",         "cuGraphUpload",       "cuMemcpy*",
+    "cuMemset*",          "cuMemPrefetch*",        "cuMemDiscard*",       "cuMemAdvise",
+    "cuMemMapArrayAsync", "cuStreamAttachMem*",    "cuStreamWriteValue*", "cuStreamWaitValue*",
+    "cuStreamBatchMemOp", "cuStreamAddCallback",   "cuStreamWaitEvent",   "cuStreamSynchronize",
+    "cuEventRecord*",     "cuEventSynchronize",    "cuCtxSynchronize",    "cuCtxRecordEvent",
+    "cuCtxWaitEvent",     "cuGreenCtxRecordEvent", "cuGreenCtxWaitEvent", "cuMemFree",
+    "cuMemFreeAsync",     "cuMemFreeHost",         "cuEventDestroy",      "cuStreamDestroy"};
+
+/// What works without a context or is about contexts. Which calls a driver really answers in a context that is lost is not measured.
+constexpr std::array<std::string_view, 14> work_without_context{
+    "cuInit",           "cuDriverGetVersion", "cuGet*",          "cuDevice*",
+    "cuCtxCreate",      "cuCtxDestroy",       "cuCtxGetCurrent", "cuCtxSetCurrent",
+    "cuCtxPushCurrent", "cuCtxPopCurrent",    "cuCtxGetDevice",  "cuLogs*",
+    "cuCoredump*",      "cuCheckpoint*"};
 
 /// By their names without suffix.
 constexpr std::pair<std::string_view, memory_function> memory_functions[]{
@@ -97,16 +127,29 @@ memory_function memory_function_of(std::string_view function) {
 }
 
 std::optional<int> driver_code(std::string_view name) {
-  for (const auto& [full, code] : codes)
+  for (const auto& [full, code, sticky] : codes)
     if (name == full || (full.starts_with(code_prefix) && name == full.substr(code_prefix.size())))
       return code;
   return std::nullopt;
 }
 
 std::string driver_code_name(int code) {
-  for (const auto& [name, number] : codes)
-    if (number == code) return std::string{name};
+  for (const named_code& each : codes)
+    if (each.number == code) return std::string{each.name};
   return "CUresult " + std::to_string(code);
+}
+
+bool is_sticky(int code) {
+  return std::any_of(std::begin(codes), std::end(codes),
+                     [&](const named_code& each) { return each.number == code && each.sticky; });
+}
+
+bool can_be_dropped(const function_name& function) {
+  return is_one_of(droppable, function.base());
+}
+
+bool needs_a_sound_context(const function_name& function) {
+  return !is_one_of(work_without_context, function.base());
 }
 
 bool can_return(const function_name& function, int code) {
