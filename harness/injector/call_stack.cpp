@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks, by this library's own copy of the unwinder: it takes no lock of the program's and allocates nothing.
+// Call stacks, by this library's own copy of the unwinder: it allocates nothing, and takes no lock but, with a C library before 2.35, the
+// loader's. The state's mutex is not held meanwhile.
 #include "harness/injector/elf.hpp"
 #include "harness/injector/slots.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <charconv>
 #include <iterator>
 #include <unordered_map>
@@ -34,11 +35,12 @@ constexpr named_code codes[]{
 #undef CUFAULT_DRIVER_FUNCTION
 
 /// What asynchronous work leaves behind for later calls.
-constexpr std::array late_codes{214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
+constexpr std::array<std::size_t, 15> late_codes{214, 220, 226, 700, 702, 709, 710, 714,
+                                                 715, 716, 717, 718, 719, 721, 999};
 
 struct seen_code {
   std::string_view function;
-  int code;
+  std::size_t code;
 };
 #define CUFAULT_SEEN_CODE(function, code, source) {#function, code},
 constexpr seen_code seen_codes[]{
@@ -102,15 +104,34 @@ constexpr std::pair<std::string_view, memory_function> memory_functions[]{
     {"cuDevicePrimaryCtxReset", {memory_role::resets_device}},
     {"cuDevicePrimaryCtxRelease", {memory_role::resets_device}}};
 
-bool lists(std::string_view numbers, int code) {
-  while (!numbers.empty()) {
-    const auto end = std::min(numbers.find(' '), numbers.size());
-    int number = 0;
-    std::from_chars(numbers.data(), numbers.data() + end, number);
-    if (number == code) return true;
-    numbers.remove_prefix(std::min(end + 1, numbers.size()));
-  }
-  return false;
+using code_set = std::bitset<1024>;
+
+/// What functions can return, by their names without suffix; those that are not documented are left out. Parsed once: rules are compared
+/// with hundreds of functions each time that they are set.
+const std::unordered_map<std::string_view, code_set>& documented_codes() {
+  static const auto* const all = [] {
+    auto* found = new std::unordered_map<std::string_view, code_set>;
+    // All functions of one base name are documented in one place.
+    for (const driver_function& f : functions) {
+      std::string_view numbers = f.codes;
+      if (numbers.empty()) continue;
+      const auto [entry, is_new] = found->try_emplace(f.name.base());
+      if (!is_new) continue;
+      while (!numbers.empty()) {
+        const auto end = std::min(numbers.find(' '), numbers.size());
+        std::size_t number = 0;
+        std::from_chars(numbers.data(), numbers.data() + end, number);
+        entry->second.set(number);
+        numbers.remove_prefix(std::min(end + 1, numbers.size()));
+      }
+      if (f.may_be_late)
+        for (const std::size_t code : late_codes) entry->second.set(code);
+    }
+    for (const seen_code& s : seen_codes)
+      if (const auto entry = found->find(s.function); entry != found->end()) entry->second.set(s.code);
+    return found;
+  }();
+  return *all;
 }
 
 }  // namespace
@@ -153,20 +174,10 @@ bool needs_a_sound_context(const function_name& function) {
 }
 
 bool can_return(const function_name& function, int code) {
-  const auto base = function.base();
-  const auto is_this = [&](const seen_code& s) { return s.function == base && s.code == code; };
-  if (std::any_of(std::begin(seen_codes), std::end(seen_codes), is_this)) return true;
-  // All functions of one base name are documented in one place.
-  static const auto* const documented = [] {
-    auto* all = new std::unordered_map<std::string_view, const driver_function*>;
-    for (const driver_function& f : functions) all->try_emplace(f.name.base(), &f);
-    return all;
-  }();
-  const auto known = documented->find(base);
-  if (known == documented->end() || *known->second->codes == '\0') return true;
-  if (lists(known->second->codes, code)) return true;
-  return known->second->may_be_late &&
-         std::find(late_codes.begin(), late_codes.end(), code) != late_codes.end();
+  const auto known = documented_codes().find(function.base());
+  if (known == documented_codes().end()) return true;
+  return code >= 0 && static_cast<std::size_t>(code) < known->second.size() &&
+         known->second[static_cast<std::size_t>(code)];
 }
 
 }  // namespace cufault::injector
