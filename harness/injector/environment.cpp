@@ -132,7 +132,10 @@ void read_environment() {
   }
   const left_alone alone_now;
   struct at_end {
+    at_end() = default;
     ~at_end() { done = true; }
+    at_end(const at_end&) = delete;
+    at_end& operator=(const at_end&) = delete;
   } const end;
   what_was_asked = read_settings();
   const settings& asked = asked_for();
