@@ -95,10 +95,15 @@ struct matrix_arguments {
 };
 
 struct inject_arguments {
-  std::filesystem::path rules, log;
-  std::vector<std::string> fail;     ///< "cuMemAlloc_v2:3=OUT_OF_MEMORY"
-  bool lenient = false;              ///< the command runs although a rule is wrong
-  std::uint64_t require = 0;         ///< rules act so often at least
+  std::filesystem::path rules, faultinj, log;  ///< rules in cufault's form or in that of NVIDIA's faultinj
+  std::vector<std::string> fail;               ///< "cuMemAlloc_v2:3=OUT_OF_MEMORY"
+  bool lenient = false;                        ///< the command runs although a rule is wrong
+  std::uint64_t require = 0;                   ///< rules act so often at least
+  std::vector<std::string> command;            ///< never empty
+};
+
+struct trace_arguments {
+  std::filesystem::path chrome;      ///< a Chrome trace of every call; empty: none
   std::vector<std::string> command;  ///< never empty
 };
 
@@ -122,9 +127,9 @@ int show_causes(const std::string& status, const std::vector<std::filesystem::pa
 int show_matrix(const matrix_arguments& arguments);
 int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
 int explain_logs(const explain_arguments& arguments);
-int inject(const inject_arguments& arguments);               ///< becomes the command
-std::string inject_help();                                   ///< what rules can hold
-int trace_command(const std::vector<std::string>& command);  ///< returns its exit code
+int inject(const inject_arguments& arguments);        ///< becomes the command
+std::string inject_help();                            ///< what rules can hold
+int trace_command(const trace_arguments& arguments);  ///< returns the command's exit code
 /// The file by which a floor knows of the preflight before it.
 std::filesystem::path preflight_stamp(const std::filesystem::path& records);
 int preflight(const target& where, const std::filesystem::path& records);

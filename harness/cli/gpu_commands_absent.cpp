@@ -30,7 +30,7 @@ int inject(const inject_arguments&) {
   throw usage_error(build_it_with_cuda);
 }
 
-int trace_command(const std::vector<std::string>&) {
+int trace_command(const trace_arguments&) {
   throw usage_error(build_it_with_cuda);
 }
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // inject and trace: another program under libcufault.so.
 #include "harness/cli/cli.hpp"
+#include "harness/injector/chrome_trace.hpp"
 #include "harness/injector/counts_reader.hpp"
+#include "harness/injector/faultinj.hpp"
 #include "harness/injector/rules.hpp"
 #include "harness/system/bundled_file.hpp"
 #include "harness/system/temporary_folder.hpp"
@@ -116,6 +118,20 @@ command_end run_to_its_end(const std::vector<std::string>& command, const sigset
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 
+/// Removed at the end.
+class scratch_file {
+ public:
+  explicit scratch_file(fs::path where) : path(std::move(where)) {}
+  ~scratch_file() {
+    std::error_code none;
+    fs::remove(path, none);
+  }
+  scratch_file(const scratch_file&) = delete;
+  scratch_file& operator=(const scratch_file&) = delete;
+
+  const fs::path path;
+};
+
 struct trace {
   struct allocations {
     std::uint64_t count = 0, bytes = 0, largest = 0;
@@ -200,13 +216,18 @@ std::string inject_help() {
 }
 
 int inject(const inject_arguments& arguments) {
+  if (!arguments.rules.empty() && !arguments.faultinj.empty())
+    throw usage_error("--rules and --faultinj: rules come from one file");
+  const fs::path& rules = arguments.faultinj.empty() ? arguments.rules : arguments.faultinj;
   // Both or none: rules of the environment are not mixed with others.
-  if (!arguments.rules.empty() || !arguments.fail.empty()) {
-    put("CUFAULT_RULES", arguments.rules.empty() ? "" : fs::absolute(arguments.rules).string());
+  if (!rules.empty() || !arguments.fail.empty()) {
+    put("CUFAULT_RULES", rules.empty() ? "" : fs::absolute(rules).string());
     put("CUFAULT_FAIL", fmt::format("{}", fmt::join(arguments.fail, " ")));
   }
   bool host = false;
   try {
+    if (!arguments.faultinj.empty() && !injector::is_faultinj(json_cursor{read_json(rules)}))
+      throw input_error(rules.string() + ": no configuration of faultinj: it has no cudaDriverFaults");
     host = injector::needs_host_library(
         injector::rules_of(from_environment("CUFAULT_RULES"), from_environment("CUFAULT_FAIL")));
   } catch (const input_error& error) {
@@ -236,20 +257,37 @@ int inject(const inject_arguments& arguments) {
   return exit_too_few;
 }
 
-int trace_command(const std::vector<std::string>& command) {
+int trace_command(const trace_arguments& arguments) {
+  const bool chrome = !arguments.chrome.empty();
+  std::ofstream out;  // refused before the command runs
+  if (chrome) {
+    out.open(arguments.chrome);
+    if (!out) throw usage_error(fmt::format("{}: {}", arguments.chrome.string(), std::strerror(errno)));
+  }
   const sigset_t before = hold_back_signals();
   const temporary_folder folder("cufault-trace-");
-  const fs::path log = folder.path() / "log";
+  // A log of every call may be long: it lies beside what is made of it, not in memory that is a file system.
+  const scratch_file log{
+      chrome ? fs::path(fs::absolute(arguments.chrome).string() + fmt::format(".{}.log", getpid()))
+             : folder.path() / "log"};
   put("CUFAULT_RULES",
-      R"({"rules": [{"function": "cuMem*Alloc*", "log": true}, {"function": "cuMemCreate", "log": true}], "log_environment": true})");
+      chrome
+          ? R"({"rules": [{"function": "*", "log": true}], "log_environment": true})"
+          : R"({"rules": [{"function": "cuMem*Alloc*", "log": true}, {"function": "cuMemCreate", "log": true}], "log_environment": true})");
   put("CUFAULT_FAIL", "");
-  put("CUFAULT_LOG", log.string());
+  put("CUFAULT_LOG", log.path.string());
   const fs::path counts = folder.path() / "counts";
   fs::create_directory(counts);
   put("CUFAULT_COUNTS", counts.string());
   preload_injector(true);
-  const command_end end = run_to_its_end(command, before);
-  print(trace_from(log), injector::counted_in(counts), end.signal);
+  const command_end end = run_to_its_end(arguments.command, before);
+  print(trace_from(log.path), injector::counted_in(counts), end.signal);
+  if (chrome) {
+    const std::uint64_t calls = injector::write_chrome_trace(log.path, out);
+    out.close();
+    if (!out) throw usage_error(arguments.chrome.string() + ": could not be written whole");
+    fmt::print(stderr, "\n{} calls in {}\n", calls, arguments.chrome.string());
+  }
   return end.as_of_a_shell();
 }
 

@@ -422,6 +422,11 @@ void add_inject(command_line& line) {
       ->type_name("FILE")
       ->check(not_empty);
   command
+      ->add_option("--faultinj", said->faultinj,
+                   "in place of --rules: a configuration file of NVIDIA's faultinj (cudaDriverFaults)")
+      ->type_name("FILE")
+      ->check(not_empty);
+  command
       ->add_option("--fail", said->fail,
                    "FUNCTION[:N[+]]=CODE: the N-th call, with + each later one too, else all")
       ->allow_extra_args(false)
@@ -442,11 +447,22 @@ void add_inject(command_line& line) {
 
 void add_trace(command_line& line) {
   const std::string example = "cufault trace -- ./program";
+  const auto said = std::make_shared<trace_arguments>();
   CLI::App* command = line.command(
       "trace", "Run a command and tell its driver calls, allocations and environment look-ups, by library",
       "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
       "127 it is not found.",
-      [example, &line] { return trace_command(command_behind(line, example)); });
+      [said, example, &line] {
+        said->command = command_behind(line, example);
+        return trace_command(*said);
+      });
+  command
+      ->add_option(
+          "--chrome", said->chrome,
+          "every driver call of all its processes as a Chrome trace, which Perfetto opens; each call "
+          "then writes a line")
+      ->type_name("FILE")
+      ->check(not_empty);
   add_command_behind(command, example);
 }
 

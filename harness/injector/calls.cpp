@@ -19,6 +19,7 @@ namespace cufault::injector {
 namespace {
 
 constexpr int shared_object_init_failed = 303;
+constexpr int success = 0;
 constexpr int out_of_memory = 2;
 
 /// The function that a library in front of the driver is passing on for this thread: the call of the driver's is the same call.
@@ -44,15 +45,6 @@ const char* or_hidden(const char* symbol, const call_facts& asker) {
     return "cufaultHiddenEntry";  // the driver then gives its own answer for what it does not have
   }
   return symbol;
-}
-
-std::optional<int> current_device() {
-  static constinit std::atomic<void*> function{nullptr};
-  if (function == nullptr) function = driver_function_at("cuCtxGetDevice");
-  int device = 0;
-  auto* ask = reinterpret_cast<int (*)(int*)>(function.load());
-  if (ask == nullptr || ask(&device) != 0) return std::nullopt;
-  return device;
 }
 
 void wait(std::chrono::milliseconds time) {
@@ -85,9 +77,9 @@ struct decision {
   bool budgeted = false;               // the ledger of budgets is asked
 };
 
-decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call& p) {
+/// Each rule counts the call, whatever another one, or a sticky error, makes of it: then it is `decided`.
+decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call& p, bool decided) {
   decision s;
-  bool decided = false;  // each rule counts the call, whatever another one makes of it
   call_facts& call = p.facts;
   const char* library = rules.by_caller ? library_at(frame.caller) : "";
   if (rules.by_caller) call.caller = library;
@@ -98,8 +90,10 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
       s.budgeted = true;
       continue;
     }
+    if (r->what.stack && !call.stack) call.stack = hash_of_stack(frame.caller);
+    if (r->what.once_per_stack && !is_first_of_stack(*r, *call.stack)) continue;
     const auto n = ++r->held;
-    if (decided || !acts_now(*r, n)) continue;
+    if ((decided && r->what.does != effect::log) || !acts_now(*r, n)) continue;
     if (call.caller.empty()) call.caller = library_at(frame.caller);
     if (r->what.does == effect::trap || r->what.does == effect::device_assert) {
       if (const int code = start_faulty_kernel(r->what.does == effect::trap); code != 0) {
@@ -121,9 +115,10 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
       p.logged_ordinal = n;
       continue;
     }
+    if (r->what.sticky) call.context = lose_current_context(*r, n);
     report_injection(*r, call, n);
-    if (r->what.does == effect::fail) {
-      s.instead = r->what.code;
+    if (r->what.does == effect::fail || r->what.does == effect::drop) {
+      s.instead = r->what.does == effect::fail ? r->what.code : success;
       decided = true;
     }
     if (r->what.does == effect::delay) s.delay += r->what.delay;
@@ -158,10 +153,11 @@ void report_logged(const pending_call& p, const call_result& result) {
 }
 
 /// After the call: its caller is told otherwise, or a version.
-std::int64_t override_result(const pending_call& p, const call_result& really_made, std::int64_t result,
+std::int64_t override_result(pending_call& p, const call_result& really_made, std::int64_t result,
                              const call_frame* frame) {
   const active_rule& r = *p.behind;
   const int really = really_made.code;
+  if (r.what.sticky && really == success) p.facts.context = lose_current_context(r, p.ordinal);
   report_injection(r, p.facts, p.ordinal, &really_made);
   if (r.what.does == effect::fail) return really == 0 ? r.what.code : result;
   auto* version = reinterpret_cast<int*>(frame->integers[0]);
@@ -171,9 +167,23 @@ std::int64_t override_result(const pending_call& p, const call_result& really_ma
 
 /// The call is not made.
 void answer(pending_call& p, int result) {
-  if (p.logged != nullptr) report_logged(p, {result, 0});
+  if (p.logged != nullptr) report_logged(p, {result, nanoseconds(), 0});
   p.next = next_step::answer;
   p.result = result;
+}
+
+/// For the error of its context the call is not made. False where there is none.
+bool fails_for_sticky_error(const slot& s, const call_frame& frame, pending_call& p) {
+  const left_alone alone_now;
+  const reading_rules reading;
+  call_facts& call = p.facts;
+  const auto error = sticky_error_here(call.context);
+  if (!error) return false;
+  if (const rules_of_slot* rules = s.rules) judge(*rules, frame, p, true);
+  if (call.caller.empty()) call.caller = library_at(frame.caller);
+  report_sticky(*error, call);
+  answer(p, error->rule->what.code);
+  return true;
 }
 
 }  // namespace
@@ -194,8 +204,9 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
     return answer(p, shared_object_init_failed);
   if (own || is_passed_on(s)) return;
 
-  p.accounted = is_accounted(s.memory.role) && budgets_in_use();
-  if (s.rules == nullptr && s.is == role::ordinary && !p.accounted) return;
+  const bool sticky = sticky_errors_exist();
+  p.accounted = is_accounted(s.memory.role) && (budgets_in_use() || sticky);
+  if (s.rules == nullptr && s.is == role::ordinary && !p.accounted && !sticky) return;
 
   call_facts& call = p.facts;
   call.function = s.function.text;
@@ -203,10 +214,11 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   call.address = frame->caller;
   if (s.is == role::look_up) call.caller = library_at(frame->caller);
   if (s.memory.bytes != nullptr) call.bytes = s.memory.bytes(frame->integers.data());
+  if (sticky && needs_a_sound_context(s.function) && fails_for_sticky_error(s, *frame, p)) return;
   decision what;
   if (const reading_rules reading; const rules_of_slot* rules = s.rules) {
     const left_alone alone_now;
-    what = judge(*rules, *frame, p);
+    what = judge(*rules, *frame, p, false);
   }
   if (what.delay.count() != 0) wait(what.delay);
   if (what.instead) return answer(p, *what.instead);
@@ -218,7 +230,7 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   }
   if (what.budgeted && is_allocation(s.memory.role) && !claim_budget(s, *frame, p))
     return answer(p, out_of_memory);
-  if (p.accounted) p.released = budget_before(s.memory.role, frame->integers.data());
+  if (p.accounted && budgets_in_use()) p.released = budget_before(s.memory.role, frame->integers.data());
   const bool tells = what.budgeted && s.memory.role == memory_role::tells;
   p.accounted |= tells;
   p.passed_on = s.in_front_of_driver;
@@ -230,7 +242,7 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
 
 std::int64_t end_call(pending_call& p, call_frame* frame, std::int64_t result) {
   const slot& s = slots[p.slot];
-  const call_result made{static_cast<int>(result), p.began != 0 ? nanoseconds() - p.began : 0};
+  const call_result made{static_cast<int>(result), p.began, p.began != 0 ? nanoseconds() - p.began : 0};
   const bool succeeded = static_cast<int>(result) == 0;
   if (p.passed_on) passing_on = nullptr;
   if (p.look_up && succeeded) {
@@ -245,7 +257,8 @@ std::int64_t end_call(pending_call& p, call_frame* frame, std::int64_t result) {
       if (p.facts.caller.empty()) p.facts.caller = library_at(frame->caller);
       if (free_bytes != nullptr) *free_bytes = budget_left(p.facts, *free_bytes);
     } else {
-      budget_after(s.memory.role, frame->integers.data(), p.released);
+      if (budgets_in_use()) budget_after(s.memory.role, frame->integers.data(), p.released);
+      context_may_have_ended(s.memory.role, frame->integers.data());
     }
   }
   if (p.logged != nullptr) report_logged(p, made);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #define CUFAULT_EXPORTED extern "C" __attribute__((visibility("default")))
@@ -29,6 +30,7 @@ struct active_rule {
   std::atomic<std::uint64_t> acted{0};
   std::uint64_t held_by_parent = 0, acted_in_parent = 0;  ///< of a forked child: before it began
   std::atomic<std::uint32_t> calls_in_flight{0};          ///< that will read it when the driver is done
+  std::unordered_set<std::uint64_t> stacks;  ///< it held for; to be used with the state's mutex held
 };
 struct active_rules {
   std::vector<std::unique_ptr<active_rule>> all;
@@ -69,6 +71,7 @@ const char* file_name(const char* path);
 /// A loaded file, and how far behind its beginning an address in it is.
 struct module_place {
   const char* path = nullptr;  ///< null: no file is loaded there; the program's own name for the program
+  const void* begin = nullptr;
   std::uint64_t offset = 0;
 };
 module_place place_of(const void* address);
@@ -102,6 +105,40 @@ struct pending_call {
 void begin_call(pending_call& call, std::uint32_t slot, call_frame* frame, bool first);
 /// Returns what the caller gets.
 std::int64_t end_call(pending_call& call, call_frame* frame, std::int64_t result);
+
+// ---- contexts.cpp ----
+
+/// Of the current context; none without one.
+std::optional<int> current_device();
+struct driver_context {
+  const void* handle = nullptr;     ///< null: none
+  std::optional<int> primary_of{};  ///< the device whose primary context it is
+};
+driver_context current_context();
+/// After a call that ended a context or may have.
+void context_may_have_ended(memory_role how, const std::uint64_t* arguments);
+bool primary_context_is_active(int device);
+
+/// That a sticky rule left in a context. A context that is destroyed takes it along; a device's primary context keeps it in this process, as
+/// records have it of cudaDeviceReset.
+struct sticky_error {
+  const active_rule* rule;
+  std::uint64_t ordinal;  ///< of the call that it acted on
+};
+/// From now on calls in the current context fail. Returns that context; null: there is none.
+const void* lose_current_context(const active_rule& r, std::uint64_t ordinal);
+/// Whether there is one, of any context: then every call comes to begin_call.
+bool sticky_errors_exist();
+/// Of the current context, which is told; its rule is there as long as a reading_rules lives.
+std::optional<sticky_error> sticky_error_here(const void*& context);
+
+// ---- call_stack.cpp ----
+
+/// A hash of the five innermost callers, each by its file (build ID, or else name) and its offset there: the same in each run of the same
+/// files, stripped or not. Walked by unwind tables: where a caller has none, those further out do not count.
+std::uint64_t hash_of_stack(const void* caller);
+/// Whether the rule has not held for this call stack before. Beyond 65,536 of them it never does, and that is said.
+bool is_first_of_stack(active_rule& r, std::uint64_t stack);
 
 // ---- counts.cpp ----
 
@@ -165,11 +202,14 @@ void report_beginning();
 /// What the driver really returned, of what is told after the call.
 struct call_result {
   int code;
+  std::uint64_t began;  ///< nanoseconds of CLOCK_MONOTONIC
   std::uint64_t nanoseconds;
 };
 /// One line, in one write.
 void report_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
                       const call_result* result = nullptr);
+/// A call failed for the sticky error of its context.
+void report_sticky(const sticky_error& error, const call_facts& call);
 /// A rule should have acted, and the driver did not let it: `code`.
 void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code);
 /// Once in a process. Neither locks nor allocates.

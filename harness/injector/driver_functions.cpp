@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <charconv>
 #include <iterator>
 #include <unordered_map>
@@ -12,7 +13,7 @@
 namespace cufault::injector {
 namespace {
 
-#define CUFAULT_DRIVER_CODE(name, code)
+#define CUFAULT_DRIVER_CODE(name, code, lost)
 #define CUFAULT_DRIVER_FUNCTION(name, late, codes) driver_function{function_name{#name}, (late) != 0, codes},
 constexpr driver_function functions[]{
 #include "driver_functions.inc"
@@ -20,20 +21,26 @@ constexpr driver_function functions[]{
 #undef CUFAULT_DRIVER_CODE
 #undef CUFAULT_DRIVER_FUNCTION
 
-#define CUFAULT_DRIVER_CODE(name, code) {#name, code},
+struct named_code {
+  std::string_view name;
+  int number;
+  bool sticky;
+};
+#define CUFAULT_DRIVER_CODE(name, code, lost) {#name, code, (lost) != 0},
 #define CUFAULT_DRIVER_FUNCTION(name, late, codes)
-constexpr std::pair<std::string_view, int> codes[]{
+constexpr named_code codes[]{
 #include "driver_functions.inc"
 };
 #undef CUFAULT_DRIVER_CODE
 #undef CUFAULT_DRIVER_FUNCTION
 
 /// What asynchronous work leaves behind for later calls.
-constexpr std::array late_codes{214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
+constexpr std::array<std::size_t, 15> late_codes{214, 220, 226, 700, 702, 709, 710, 714,
+                                                 715, 716, 717, 718, 719, 721, 999};
 
 struct seen_code {
   std::string_view function;
-  int code;
+  std::size_t code;
 };
 #define CUFAULT_SEEN_CODE(function, code, source) {#function, code},
 constexpr seen_code seen_codes[]{
@@ -50,6 +57,31 @@ std::uint64_t size_in(const std::uint64_t* arguments) {
 std::uint64_t rows_by_columns(const std::uint64_t* arguments) {
   return arguments[2] * arguments[3];
 }
+
+/// Names without suffix, a * at the end for any rest.
+template <std::size_t size>
+bool is_one_of(const std::array<std::string_view, size>& names, std::string_view base) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return name.ends_with('*') ? base.starts_with(name.substr(0, name.size() - 1)) : base == name;
+  });
+}
+
+/// Work, waits and frees: what they do shows in memory, streams and events alone. What else they are given a pointer for is their operand.
+constexpr std::array<std::string_view, 28> droppable{
+    "cuLaunch*",          "cuGraphLaunch",         "cuGraphUpload",       "cuMemcpy*",
+    "cuMemset*",          "cuMemPrefetch*",        "cuMemDiscard*",       "cuMemAdvise",
+    "cuMemMapArrayAsync", "cuStreamAttachMem*",    "cuStreamWriteValue*", "cuStreamWaitValue*",
+    "cuStreamBatchMemOp", "cuStreamAddCallback",   "cuStreamWaitEvent",   "cuStreamSynchronize",
+    "cuEventRecord*",     "cuEventSynchronize",    "cuCtxSynchronize",    "cuCtxRecordEvent",
+    "cuCtxWaitEvent",     "cuGreenCtxRecordEvent", "cuGreenCtxWaitEvent", "cuMemFree",
+    "cuMemFreeAsync",     "cuMemFreeHost",         "cuEventDestroy",      "cuStreamDestroy"};
+
+/// What works without a context or is about contexts. Which calls a driver really answers in a context that is lost is not measured.
+constexpr std::array<std::string_view, 14> work_without_context{
+    "cuInit",           "cuDriverGetVersion", "cuGet*",          "cuDevice*",
+    "cuCtxCreate",      "cuCtxDestroy",       "cuCtxGetCurrent", "cuCtxSetCurrent",
+    "cuCtxPushCurrent", "cuCtxPopCurrent",    "cuCtxGetDevice",  "cuLogs*",
+    "cuCoredump*",      "cuCheckpoint*"};
 
 /// By their names without suffix.
 constexpr std::pair<std::string_view, memory_function> memory_functions[]{
@@ -72,15 +104,34 @@ constexpr std::pair<std::string_view, memory_function> memory_functions[]{
     {"cuDevicePrimaryCtxReset", {memory_role::resets_device}},
     {"cuDevicePrimaryCtxRelease", {memory_role::resets_device}}};
 
-bool lists(std::string_view numbers, int code) {
-  while (!numbers.empty()) {
-    const auto end = std::min(numbers.find(' '), numbers.size());
-    int number = 0;
-    std::from_chars(numbers.data(), numbers.data() + end, number);
-    if (number == code) return true;
-    numbers.remove_prefix(std::min(end + 1, numbers.size()));
-  }
-  return false;
+using code_set = std::bitset<1024>;
+
+/// What functions can return, by their names without suffix; those that are not documented are left out. Parsed once: rules are compared
+/// with hundreds of functions each time that they are set.
+const std::unordered_map<std::string_view, code_set>& documented_codes() {
+  static const auto* const all = [] {
+    auto* found = new std::unordered_map<std::string_view, code_set>;
+    // All functions of one base name are documented in one place.
+    for (const driver_function& f : functions) {
+      std::string_view numbers = f.codes;
+      if (numbers.empty()) continue;
+      const auto [entry, is_new] = found->try_emplace(f.name.base());
+      if (!is_new) continue;
+      while (!numbers.empty()) {
+        const auto end = std::min(numbers.find(' '), numbers.size());
+        std::size_t number = 0;
+        std::from_chars(numbers.data(), numbers.data() + end, number);
+        entry->second.set(number);
+        numbers.remove_prefix(std::min(end + 1, numbers.size()));
+      }
+      if (f.may_be_late)
+        for (const std::size_t code : late_codes) entry->second.set(code);
+    }
+    for (const seen_code& s : seen_codes)
+      if (const auto entry = found->find(s.function); entry != found->end()) entry->second.set(s.code);
+    return found;
+  }();
+  return *all;
 }
 
 }  // namespace
@@ -97,33 +148,36 @@ memory_function memory_function_of(std::string_view function) {
 }
 
 std::optional<int> driver_code(std::string_view name) {
-  for (const auto& [full, code] : codes)
+  for (const auto& [full, code, sticky] : codes)
     if (name == full || (full.starts_with(code_prefix) && name == full.substr(code_prefix.size())))
       return code;
   return std::nullopt;
 }
 
 std::string driver_code_name(int code) {
-  for (const auto& [name, number] : codes)
-    if (number == code) return std::string{name};
+  for (const named_code& each : codes)
+    if (each.number == code) return std::string{each.name};
   return "CUresult " + std::to_string(code);
 }
 
+bool is_sticky(int code) {
+  return std::any_of(std::begin(codes), std::end(codes),
+                     [&](const named_code& each) { return each.number == code && each.sticky; });
+}
+
+bool can_be_dropped(const function_name& function) {
+  return is_one_of(droppable, function.base());
+}
+
+bool needs_a_sound_context(const function_name& function) {
+  return !is_one_of(work_without_context, function.base());
+}
+
 bool can_return(const function_name& function, int code) {
-  const auto base = function.base();
-  const auto is_this = [&](const seen_code& s) { return s.function == base && s.code == code; };
-  if (std::any_of(std::begin(seen_codes), std::end(seen_codes), is_this)) return true;
-  // All functions of one base name are documented in one place.
-  static const auto* const documented = [] {
-    auto* all = new std::unordered_map<std::string_view, const driver_function*>;
-    for (const driver_function& f : functions) all->try_emplace(f.name.base(), &f);
-    return all;
-  }();
-  const auto known = documented->find(base);
-  if (known == documented->end() || *known->second->codes == '\0') return true;
-  if (lists(known->second->codes, code)) return true;
-  return known->second->may_be_late &&
-         std::find(late_codes.begin(), late_codes.end(), code) != late_codes.end();
+  const auto known = documented_codes().find(function.base());
+  if (known == documented_codes().end()) return true;
+  return code >= 0 && static_cast<std::size_t>(code) < known->second.size() &&
+         known->second[static_cast<std::size_t>(code)];
 }
 
 }  // namespace cufault::injector

@@ -79,6 +79,12 @@ memory_function memory_function_of(std::string_view function);
 std::optional<int> driver_code(std::string_view name);
 /// "CUDA_ERROR_OUT_OF_MEMORY"; "CUresult 12345" for a number that has no name.
 std::string driver_code_name(int code);
+/// Whether cuda.h says of the code that the process must be terminated, or the context destroyed, to go on.
+bool is_sticky(int code);
+/// Whether its caller needs nothing of the call but what it does: no handle, address or answer comes back through a pointer.
+bool can_be_dropped(const function_name& function);
+/// Whether it fails in a context that an earlier call lost.
+bool needs_a_sound_context(const function_name& function);
 
 /// Whether the documentation says that the function can return the code, or a GPU's driver was seen to (seen_codes.inc). Of functions that
 /// cuda.h does not document, everything is believed.

@@ -1,17 +1,19 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 # cuda.h, cudaProfiler.h -> what the injector knows of the driver's functions:
-#   CUFAULT_DRIVER_CODE(CUDA_ERROR_OUT_OF_MEMORY, 2)
+#   CUFAULT_DRIVER_CODE(CUDA_ERROR_OUT_OF_MEMORY, 2, 0)        and 1 for a code behind which the context or process is said to be lost
 #   CUFAULT_DRIVER_FUNCTION(cuMemAlloc_v2, 1, "1 2 4 3 201")   every name that is exported, whether it may also return what
 #                                                              earlier asynchronous work left behind, the codes documented for it
 # A function's documentation stands in front of its declaration, which names it without version and stream suffix.
 
 # typedef enum cudaError_enum { CUDA_SUCCESS = 0, … } CUresult;
 /typedef enum cudaError_enum/ { in_codes = 1 }
+in_codes && /\/\*\*/ { lost = 0 }
+in_codes && /process must|cannot be used anymore/ { lost = 1 }
 in_codes && match($0, /CUDA_(SUCCESS|ERROR_[A-Z0-9_]+) *= *[0-9]+/) {
   split(substr($0, RSTART, RLENGTH), part, / *= */)
   code[part[1]] = part[2]
-  print "CUFAULT_DRIVER_CODE(" part[1] ", " part[2] ")"
+  print "CUFAULT_DRIVER_CODE(" part[1] ", " part[2] ", " lost + 0 ")"
 }
 /} CUresult;/ { in_codes = 0 }
 

@@ -144,7 +144,42 @@ int look_in(dl_phdr_info* loaded, std::size_t, void* data) {
   return 1;
 }
 
+/// In a segment of notes.
+std::string_view build_id_in(const char* notes, std::size_t size, std::size_t alignment) {
+  const auto padded = [&](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
+  std::size_t at = 0;
+  while (at + sizeof(ElfW(Nhdr)) <= size) {
+    ElfW(Nhdr) note;
+    memcpy(&note, notes + at, sizeof note);
+    const std::size_t name = at + sizeof note, bytes = name + padded(note.n_namesz);
+    if (bytes + note.n_descsz > size) return {};
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0)
+      return {notes + bytes, note.n_descsz};
+    at = bytes + padded(note.n_descsz);
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string_view build_id_at(const void* begin) {
+  const auto* at = static_cast<const char*>(begin);
+  ElfW(Ehdr) header;
+  memcpy(&header, at, sizeof header);
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) return {};
+  const auto* segments = reinterpret_cast<const ElfW(Phdr)*>(at + header.e_phoff);
+  const char* base = nullptr;  // what addresses in the file are relative to
+  for (int i = 0; i < header.e_phnum; ++i)
+    if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0) base = at - segments[i].p_vaddr;
+  if (base == nullptr) return {};
+  for (int i = 0; i < header.e_phnum; ++i) {
+    if (segments[i].p_type != PT_NOTE) continue;
+    const auto found =
+        build_id_in(base + segments[i].p_vaddr, segments[i].p_memsz, segments[i].p_align == 8 ? 8 : 4);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
 
 void* definition_beside(const void* here, side where, const char* name) {
   search s{here, where, name};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace cufault::injector {
 
@@ -19,5 +20,8 @@ inline void* next_definition(const char* name) {
   static constexpr char here = 0;
   return definition_beside(&here, side::after, name);
 }
+
+/// The build ID, as its bytes are, of the file whose loaded beginning this is; empty if it has none or does not begin with its header.
+std::string_view build_id_at(const void* begin);
 
 }  // namespace cufault::injector

@@ -40,6 +40,7 @@ file_state state_of(const char* file) {
 /// As it was when its rules were last taken, by this process or the one that it was forked from.
 constinit file_state rules_taken{};
 constinit std::atomic<const settings*> what_was_asked{nullptr};  // never freed
+constinit std::atomic<bool> reload{true};                        // the file, when it changes
 
 std::string absolute(std::string path) {
   char folder[PATH_MAX];
@@ -58,12 +59,19 @@ const settings* read_settings() {
                       !strict.empty() && strict != "0"};
 }
 
+/// What the file and the texts ask for holds from now on. Throws input_error.
+void take_rules(const settings& asked, counts_of_rules counting) {
+  const rule_set rules = rules_of(asked.rules, asked.fail);
+  replace_rules(rules, counting);
+  reload = rules.reload;
+}
+
 /// A file that is half written, or gone, changes nothing; what it says is taken once it can be read.
 void* watch(void*) {
   const char* file = asked_for().rules.c_str();
   const left_alone alone_now;  // persistently
   file_state before = rules_taken;
-  for (;;) {
+  while (reload) {
     const timespec pause{0, 50'000'000};
     nanosleep(&pause, nullptr);
     const file_state now = state_of(file);
@@ -73,12 +81,13 @@ void* watch(void*) {
     rules_taken = now;
     if (now == file_state{}) continue;
     try {
-      replace_rules(rules_of(file, asked_for().fail), counts_of_rules::go_on);
+      take_rules(asked_for(), counts_of_rules::go_on);
     } catch (const std::exception& error) {
       // What was written meanwhile is looked at next.
       if (state_of(file) == now) say(std::string(error.what()) + "; the rules from before go on to hold");
     }
   }
+  return nullptr;
 }
 
 }  // namespace
@@ -123,13 +132,16 @@ void read_environment() {
   }
   const left_alone alone_now;
   struct at_end {
+    at_end() = default;
     ~at_end() { done = true; }
+    at_end(const at_end&) = delete;
+    at_end& operator=(const at_end&) = delete;
   } const end;
   what_was_asked = read_settings();
   const settings& asked = asked_for();
   try {
     rules_taken = state_of(asked.rules.c_str());
-    replace_rules(rules_of(asked.rules, asked.fail), counts_of_rules::begin_anew);
+    take_rules(asked, counts_of_rules::begin_anew);
     return;
   } catch (const std::exception& error) {
     say(std::string(error.what()) + (asked.strict ? "" : "; going on without injection"));
@@ -139,7 +151,7 @@ void read_environment() {
 }
 
 void watch_rules() {
-  if (asked_for().rules.empty() || asked_for().rules.starts_with('{')) return;
+  if (asked_for().rules.empty() || asked_for().rules.starts_with('{') || !reload) return;
   static constinit std::atomic<pid_t> watched_in{0};  // a forked child has no such thread
   const pid_t here = getpid();
   if (watched_in.exchange(here) == here) return;

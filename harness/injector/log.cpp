@@ -154,8 +154,28 @@ json what_it_did(const rule& r) {
       return "CUDA_ERROR_OUT_OF_MEMORY";
     case effect::log:
       return "none";
+    case effect::drop:
+      return "dropped";
   }
   return nullptr;
+}
+
+json address_of(const void* where) {
+  return where != nullptr ? json(fmt::format("{}", where)) : json(nullptr);
+}
+
+/// What is known of a call, to be told of it.
+void add_call(json& line, const call_facts& call) {
+  const module_place from = place_of(call.address);
+  line["caller"] = call.caller;
+  if (from.path != nullptr) line["offset"] = fmt::format("{:#x}", from.offset);
+  if (call.stack) line["stack"] = fmt::format("{:016x}", *call.stack);
+  line["thread"] = call.thread;
+}
+
+void add_process_and_time(json& line) {
+  line["pid"] = getpid();
+  line["time"] = now();
 }
 
 }  // namespace
@@ -171,40 +191,52 @@ void report_beginning() {
     const reading_rules reading;
     for (const auto& r : current_rules()->all) {
       json each{{"function", r->what.function}, {"does", what_it_did(r->what)}};
+      if (r->what.sticky) each["sticky"] = true;
       if (!r->here) each["here"] = false;
       line["rules"].push_back(each);
     }
   }
   line["not_seen"] = {"functions of export tables", "other namespaces of dlmopen",
                       "libraries opened with RTLD_DEEPBIND", "statically linked programs"};
-  line["pid"] = getpid();
-  line["time"] = now();
+  add_process_and_time(line);
   write_line(line);
 }
 
 void report_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal,
                       const call_result* result) {
   const left_alone alone;
-  const module_place from = place_of(call.address);
   json line{{"event", r.what.does == effect::log ? "call" : "injected"},
             {"function", call.function},
-            {"ordinal", ordinal},
-            {"caller", call.caller}};
-  if (from.path != nullptr) line["offset"] = fmt::format("{:#x}", from.offset);
-  line["thread"] = call.thread;
+            {"ordinal", ordinal}};
+  add_call(line, call);
   line["rule"] = r.number;
   if (r.what.does != effect::log) line["did"] = what_it_did(r.what);
+  if (r.what.sticky) line["context"] = address_of(call.context);
   if (call.bytes) line["bytes"] = *call.bytes;
   if (result != nullptr) {
     line[r.what.does == effect::log ? "result" : "really"] = driver_code_name(result->code);
     line["microseconds"] = static_cast<double>(result->nanoseconds) / 1e3;
   }
-  line["pid"] = getpid();
-  line["time"] = now();
+  if (r.what.does == effect::log) {
+    line["tid"] = gettid();
+    if (result != nullptr) line["began_ns"] = result->began;
+  }
+  add_process_and_time(line);
   if (r.what.does == effect::log)
     write_line(line);
   else
     write_injection(line);
+}
+
+void report_sticky(const sticky_error& error, const call_facts& call) {
+  const left_alone alone;
+  json line{{"event", "sticky"}, {"function", call.function}, {"ordinal", error.ordinal}};
+  add_call(line, call);
+  line["rule"] = error.rule->number;
+  line["did"] = what_it_did(error.rule->what);
+  line["context"] = address_of(call.context);
+  add_process_and_time(line);
+  write_injection(line);
 }
 
 void report_no_injection(const active_rule& r, const call_facts& call, std::uint64_t ordinal, int code) {

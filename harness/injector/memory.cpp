@@ -24,15 +24,9 @@ struct budget {
   [[nodiscard]] std::uint64_t left() const { return rule->what.budget - std::min(rule->what.budget, taken); }
 };
 
-/// The context that memory goes with, unless it is a handle of cuMemCreate, which goes with none.
-struct owner {
-  const void* context = nullptr;
-  std::optional<int> primary_of{};  ///< the device whose primary context it is
-};
-
 struct allocation {
   call_facts call;
-  owner of;
+  driver_context of;  ///< that it goes with, unless it is a handle of cuMemCreate, which goes with none
   // Of a handle: it ends when nobody has it and it is mapped nowhere.
   std::uint64_t references = 0;
   std::uint64_t mappings = 0;
@@ -54,7 +48,6 @@ struct ledger {
   numbers number_at;                        ///< by address
   numbers number_of;                        ///< by handle
   std::map<std::uint64_t, mapping> mapped;  ///< by address
-  std::map<const void*, owner> owners;      ///< by context
   std::uint64_t taken = 0;
 
   /// Those that hold for a call.
@@ -116,42 +109,6 @@ class opened {
   std::lock_guard<std::mutex> lock_{the_ledger().mutex};
 };
 
-template <class Function>
-Function* driver(const char* name, const char* older = nullptr) {
-  void* found = driver_function_at(name);
-  if (found == nullptr && older != nullptr) found = driver_function_at(older);
-  return reinterpret_cast<Function*>(found);
-}
-
-bool primary_is_active(int device) {
-  auto* state = driver<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
-  unsigned flags = 0;
-  int active = 0;
-  return state != nullptr && state(device, &flags, &active) == 0 && active != 0;
-}
-
-/// Of the current context. A primary one has no name of its own: it is compared with what the driver gives for the device.
-owner current_owner(std::optional<int> device) {
-  auto* current = driver<int(const void**)>("cuCtxGetCurrent");
-  owner of;
-  if (current == nullptr || current(&of.context) != 0 || of.context == nullptr) return {};
-  {
-    opened l;
-    if (const auto known = l->owners.find(of.context); known != l->owners.end()) return known->second;
-  }
-  auto* retain = driver<int(const void**, int)>("cuDevicePrimaryCtxRetain");
-  auto* release = driver<int(int)>("cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease");
-  const void* primary = nullptr;
-  if (device && retain != nullptr && release != nullptr && primary_is_active(*device) &&
-      retain(&primary, *device) == 0) {
-    release(*device);
-    if (primary == of.context) of.primary_of = device;
-  }
-  opened l;
-  l->owners.emplace(of.context, of);
-  return of;
-}
-
 }  // namespace
 
 void set_budgets(const std::vector<active_rule*>& budgets) {
@@ -169,7 +126,7 @@ bool budgets_in_use() {
 }
 
 budget_claim claim_of(const call_facts& call, memory_role how) {
-  const owner of = how == memory_role::allocates ? current_owner(call.device) : owner{};
+  const driver_context of = how == memory_role::allocates ? current_context() : driver_context{};
   opened l;
   budget_claim claim;
   bool some = false;
@@ -203,7 +160,8 @@ std::uint64_t budget_before(memory_role how, const std::uint64_t* arguments) {
 }
 
 void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t number) {
-  const bool reset = how == memory_role::resets_device && !primary_is_active(static_cast<int>(arguments[0]));
+  const bool reset =
+      how == memory_role::resets_device && !primary_context_is_active(static_cast<int>(arguments[0]));
   opened l;
   switch (how) {
     case memory_role::frees:
@@ -244,15 +202,12 @@ void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t
       break;
     case memory_role::destroys_context: {
       const auto* context = reinterpret_cast<const void*>(arguments[0]);
-      l->forget_where([&](const allocation& a) { return a.of.context == context; });
-      l->owners.erase(context);
+      l->forget_where([&](const allocation& a) { return a.of.handle == context; });
       break;
     }
     case memory_role::resets_device: {
       if (!reset) break;
-      const auto is_of = [&](const owner& o) { return o.primary_of == static_cast<int>(arguments[0]); };
-      l->forget_where([&](const allocation& a) { return is_of(a.of); });
-      std::erase_if(l->owners, [&](const auto& each) { return is_of(each.second); });
+      l->forget_where([&](const allocation& a) { return a.of.primary_of == static_cast<int>(arguments[0]); });
       break;
     }
     default:

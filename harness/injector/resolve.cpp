@@ -131,7 +131,7 @@ module_place place_of(const void* address) {
   const auto* base = static_cast<const char*>(info.dli_fbase);
 #endif
   // The program itself has an empty name, or the one that it was started by.
-  return {*path != '\0' ? path : program_invocation_name,
+  return {*path != '\0' ? path : program_invocation_name, base,
           static_cast<std::uint64_t>(static_cast<const char*>(address) - base)};
 }
 

@@ -3,6 +3,7 @@
 #include "harness/injector/rules.hpp"
 
 #include "harness/injector/driver_functions.hpp"
+#include "harness/injector/faultinj.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -46,6 +47,16 @@ bool simple_glob(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+/// Up to what is special in the pattern.
+bool begins_alike(std::string_view pattern, std::string_view text) {
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c == '*' || c == '?' || c == '[' || c == '\\') return true;
+    if (i == text.size() || text[i] != c) return false;
+  }
+  return true;
+}
+
 /// As in a shell. Rules are compared with hundreds of names each time they are set, hence the simple form for itself.
 bool glob(std::string_view pattern, std::string_view text) {
   if (pattern.find_first_of("[\\") == std::string_view::npos) return simple_glob(pattern, text);
@@ -59,18 +70,33 @@ bool is_any_function(std::string_view pattern) {
          });
 }
 
-/// Why `function` cannot fail so; empty if it can.
+/// Empty for one that somebody knows.
+std::string unknown_function(const rule& r) {
+  if (r.force || is_any_function(r.function)) return {};
+  return fmt::format("unknown function \"{}\"; in a file of rules, \"force\": true takes it all the same",
+                     r.function);
+}
+
+/// Why `function` cannot fail so, or not be left out; empty if it can.
 std::string refusal(const rule& r) {
+  const auto all = driver_functions();
+  const bool some =
+      std::any_of(all.begin(), all.end(), [&](const auto& f) { return is_for_function(r, f.name); });
+  if (r.does == effect::drop)
+    return some ? ""
+                : fmt::format(
+                      "{} cannot be dropped: its caller needs what it returns through a pointer, or it is no "
+                      "work, wait or free",
+                      r.function);
   if (r.does != effect::fail) return {};
   if (is_host_function(r.function))
     return r.code == ENOMEM ? "" : fmt::format("{} can only fail with ENOMEM", r.function);
   if (r.code == ENOMEM)  // no CUresult
     return fmt::format("{} is no function of the host: it cannot return ENOMEM", r.function);
   if (r.force) return {};
-  const auto all = driver_functions();
-  const bool some = std::any_of(all.begin(), all.end(), [&](const auto& f) {
-    return matches_function(r.function, f.name) && can_return(f.name, r.code);
-  });
+  if (r.sticky && !is_sticky(r.code))
+    return fmt::format("{} is not said to lose its context; \"force\": true makes it sticky all the same",
+                       driver_code_name(r.code));
   return some ? ""
               : fmt::format("{} cannot return {}; in a file of rules, \"force\": true does it all the same",
                             r.function, driver_code_name(r.code));
@@ -84,12 +110,6 @@ int code_of(std::string_view name, const auto& fail) {
         "unknown code \"{}\"; take one of CUresult, as OUT_OF_MEMORY, or ENOMEM for a host function", name));
   if (*code == 0) fail("a rule cannot return CUDA_SUCCESS");
   return *code;
-}
-
-void check_function(const rule& r, const auto& fail) {
-  if (!r.force && !is_any_function(r.function))
-    fail(fmt::format("unknown function \"{}\"; in a file of rules, \"force\": true takes it all the same",
-                     r.function));
 }
 
 template <class Number>
@@ -107,10 +127,11 @@ Number at_least_one(const json_cursor& field) {
 }
 
 /// What a rule can hold, in the order in which people are told.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 22> rule_keys{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 26> rule_keys{
     {{"function",
       "a function of the driver, with or without its suffix, or a glob; or one of the host (see below)"},
      {"return", "it fails with this code: OUT_OF_MEMORY, ...; a host function with ENOMEM"},
+     {"drop_call", "true: it is not made, and says SUCCESS: a launch, copy, memset, event, wait or free"},
      {"delay_ms", "it comes so much later"},
      {"kernel", "\"trap\" or \"assert\": such a kernel is started in front of it"},
      {"driver_version", "cuDriverGetVersion says this"},
@@ -118,6 +139,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> rule_key
      {"budget_bytes", "without a function: device allocations beyond it fail, and cuMemGetInfo agrees"},
      {"log", "true: a line says that it came by"},
      {"when", "\"before\" (default) the call, which is not made, or \"after\" it, which was: with return"},
+     {"sticky",
+      "true: later calls in the same context return the code, too, as after a kernel's fault: with return"},
      {"caller",
       "only calls by \"application\" (and a shared libcudart), \"cublas\", \"cublasLt\", \"other\", or a "
       "library's file name or glob"},
@@ -130,6 +153,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> rule_key
      {"skip", "let so many calls through first"},
      {"hits", "act so often (default: for good)"},
      {"every", "act on each N-th alone"},
+     {"once_per", "\"stack\": only the first call of each call stack; skip, hits and every count those"},
+     {"stack", "true: lines of the log tell a hash of the call stack"},
      {"probability", "act with this probability, up to 1; with hits: so often at most"},
      {"seed", "of the probability"},
      {"force", "true: also a code that the function cannot return, and a function that nobody knows"}}};
@@ -137,6 +162,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 22> rule_key
 /// Keys that a rule cannot have, as nothing would ever meet them.
 void refuse_what_never_holds(const json_cursor& entry, const rule& r) {
   const bool host = is_host_function(r.function);
+  for (const char* key : {"once_per", "stack"})
+    if (entry.has(key) && (host || r.does == effect::hide))
+      entry.at(key).fail(host ? "the call stack of a host function is not walked"
+                              : "a look-up by name has no call stack");
   if (host && r.device) entry.at("device").fail("a host function has no device");
   const auto all = driver_functions();
   const auto allocates = [&](const driver_function& f) {
@@ -165,6 +194,8 @@ rule rule_from(const json_cursor& entry) {
   if (takes("return", effect::fail))
     r.code =
         code_of(entry.at("return").string(), [&](const std::string& what) { entry.at("return").fail(what); });
+  if (takes("drop_call", effect::drop) && !entry.at("drop_call").boolean())
+    entry.at("drop_call").fail("only true means something here");
   if (takes("delay_ms", effect::delay))
     r.delay = std::chrono::milliseconds{number_within<std::int64_t>(entry.at("delay_ms"), 86'400'000)};
   if (takes("driver_version", effect::driver_version))
@@ -181,19 +212,21 @@ rule rule_from(const json_cursor& entry) {
     r.does = kernel == "trap" ? effect::trap : effect::device_assert;
   }
   if (effects != 1)
-    entry.fail("a rule does one of: return, delay_ms, kernel, driver_version, hide, budget_bytes, log");
+    entry.fail(
+        "a rule does one of: return, drop_call, delay_ms, kernel, driver_version, hide, budget_bytes, log");
 
   if (r.does == effect::budget) {
     if (!r.function.empty())
       entry.at("function").fail("a budget is of all that allocates: leave the function out");
-    for (const char* key : {"skip", "hits", "every", "probability", "seed", "min_bytes", "max_bytes"})
+    for (const char* key :
+         {"skip", "hits", "every", "probability", "seed", "min_bytes", "max_bytes", "once_per", "stack"})
       if (entry.has(key)) entry.at(key).fail("a budget holds for every call: leave it out");
     r.function = "cuMem*";
   } else if (r.does == effect::driver_version && r.function.empty()) {
     r.function = "cuDriverGetVersion";
   }
   if (r.function.empty()) entry.fail("\"function\" is missing");
-  check_function(r, [&](const std::string& what) { entry.at("function").fail(what); });
+  if (const auto why = unknown_function(r); !why.empty()) entry.at("function").fail(why);
   if (r.does == effect::driver_version && r.function != "cuDriverGetVersion")
     entry.at("function").fail("only cuDriverGetVersion tells a driver_version");
   if (is_host_function(r.function) && r.does != effect::fail)
@@ -206,6 +239,17 @@ rule rule_from(const json_cursor& entry) {
     if (r.after && (r.does != effect::fail || is_host_function(r.function)))
       entry.at("when").fail("only a driver function's \"return\" can come after the call");
   }
+  if (entry.has("sticky")) {
+    r.sticky = entry.at("sticky").boolean();
+    if (r.sticky && (r.does != effect::fail || is_host_function(r.function)))
+      entry.at("sticky").fail("only a driver function's \"return\" can be sticky");
+  }
+  if (entry.has("once_per")) {
+    r.once_per_stack = true;
+    if (entry.at("once_per").string() != "stack") entry.at("once_per").fail("\"stack\" is all there is");
+  }
+  if (entry.has("stack")) r.stack = entry.at("stack").boolean();
+  r.stack |= r.once_per_stack;
   if (entry.has("caller")) r.caller = entry.at("caller").string();
   if (entry.has("process")) r.process = entry.at("process").string();
   if (entry.has("environment"))
@@ -226,14 +270,16 @@ rule rule_from(const json_cursor& entry) {
     if (!(r.probability > 0 && r.probability <= 1)) entry.at("probability").fail("above 0, and at most 1");
   }
   refuse_what_never_holds(entry, r);
-  if (const auto why = refusal(r); !why.empty()) entry.at("return").fail(why);
+  if (const auto why = refusal(r); !why.empty())
+    entry.at(r.does == effect::drop ? "function" : "return").fail(why);
   return r;
 }
 
 /// Whether it decides every call of its functions, so that no later rule is asked.
 bool decides_all(const rule& r) {
-  return r.does == effect::fail && r.caller.empty() && r.process.empty() && r.environment.empty() &&
-         !r.thread && !r.device && !r.sized && r.skip == 0 && r.every == 1 &&
+  const bool decides = r.does == effect::fail || (r.does == effect::drop && !is_glob(r.function));
+  return decides && !r.once_per_stack && r.except.empty() && r.caller.empty() && r.process.empty() &&
+         r.environment.empty() && !r.thread && !r.device && !r.sized && r.skip == 0 && r.every == 1 &&
          r.hits == std::numeric_limits<std::uint64_t>::max() && r.probability >= 1;
 }
 
@@ -241,11 +287,12 @@ void refuse_rules_behind_others(const rule_set& set) {
   for (std::size_t i = 0; i < set.rules.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
       const rule &before = set.rules[j], &r = set.rules[i];
-      if (!decides_all(before) || before.function != r.function || r.does == effect::hide) continue;
+      if (!decides_all(before) || before.function != r.function) continue;
+      if (r.does == effect::hide || r.does == effect::log) continue;  // looked for elsewhere, and in any case
       if (is_glob(r.function) && !before.force && before.code != r.code)
         continue;  // which may be another function's
-      throw input_error(fmt::format("rules[{}] can never act: rules[{}] fails every call of {}", i, j,
-                                    one_line(r.function)));
+      throw input_error(fmt::format("rules[{}] can never act: rules[{}] {} every call of {}", i, j,
+                                    before.does == effect::drop ? "drops" : "fails", one_line(r.function)));
     }
 }
 
@@ -269,11 +316,28 @@ bool needs_host_library(const rule_set& rules) {
 }
 
 bool matches_function(std::string_view pattern, const function_name& name) {
+  // Hundreds of names are compared each time that rules are set. Shorter forms of a name begin as it does.
+  if (!begins_alike(pattern, name.text)) return false;
   if (!is_glob(pattern))
     return pattern == name.text || pattern == name.base() || pattern == name.without_stream();
-  return glob(pattern, name.text) || (name.base_size != name.text.size() && glob(pattern, name.base())) ||
+  if (glob(pattern, name.text)) return true;
+  if (pattern.ends_with('*')) return false;  // it would match the longer form, too
+  return (name.base_size != name.text.size() && glob(pattern, name.base())) ||
          (name.without_stream_size != name.base_size && name.without_stream_size != name.text.size() &&
           glob(pattern, name.without_stream()));
+}
+
+bool is_for_function(const rule& r, const function_name& name) {
+  if (!matches_function(r.function, name)) return false;
+  const auto is_this = [&](std::string_view other) { return matches_function(other, name); };
+  if (std::any_of(r.except.begin(), r.except.end(), is_this)) return false;
+  if (r.does == effect::drop) return can_be_dropped(name);
+  return r.does != effect::fail || r.force || can_return(name, r.code);
+}
+
+std::string why_refused(const rule& r) {
+  if (auto why = unknown_function(r); !why.empty()) return why;
+  return refusal(r);
 }
 
 bool matches_caller(const rule& r, std::string_view library) {
@@ -321,6 +385,7 @@ bool acts_on(const rule& r, std::uint64_t n) {
 }
 
 rule_set rules_from(const json_cursor& top) {
+  if (is_faultinj(top)) return rules_of_faultinj(top);
   top.only({"rules", "log_environment"});
   rule_set found;
   for (const auto& entry : top.at("rules").items()) found.rules.push_back(rule_from(entry));
@@ -335,7 +400,8 @@ std::string rules_help() {
       "can hold:\n";
   for (const auto& [key, what] : rule_keys) help += fmt::format("  {:<15} {}\n", key, what);
   help += fmt::format(
-      "It does one of return, delay_ms, kernel, driver_version, hide, budget_bytes, log. Host functions: "
+      "It does one of return, drop_call, delay_ms, kernel, driver_version, hide, budget_bytes, log. Host "
+      "functions: "
       "{}.\n",
       fmt::join(host_functions, ", "));
   return help + "Beside \"rules\", \"log_environment\": true tells who asks for which variable.\n";
@@ -365,8 +431,7 @@ rule rule_from_text(std::string_view text) {
   }
   r.function = function;
   r.code = code_of(text.substr(equals + 1), fail);
-  check_function(r, fail);
-  if (const auto why = refusal(r); !why.empty()) fail(why);
+  if (const auto why = why_refused(r); !why.empty()) fail(why);
   return r;
 }
 

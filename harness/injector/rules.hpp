@@ -27,6 +27,7 @@ enum class effect {
   hide,            ///< the look-up of the function answers as if the driver did not have it
   budget,          ///< device allocations beyond `budget` bytes fail, and cuMemGetInfo agrees
   log,             ///< nothing, but a line says that it came by
+  drop,            ///< the call is not made, and returns CUDA_SUCCESS
 };
 
 /// What is known of a call when rules are asked.
@@ -37,6 +38,8 @@ struct call_facts {
   std::optional<int> device{};           ///< of the current context
   std::optional<std::uint64_t> bytes{};  ///< of a function that allocates
   const void* address = nullptr;         ///< that the call returns to
+  std::optional<std::uint64_t> stack{};  ///< hash of the call stack (call_stack.cpp), where a rule asks
+  const void* context = nullptr;         ///< that a sticky error is of
 };
 
 struct rule {
@@ -46,7 +49,8 @@ struct rule {
   std::chrono::milliseconds delay{0};
   std::uint64_t budget = 0;
   int driver_version = 0;
-  bool after = false;  ///< the call is made, and its caller told otherwise
+  bool after = false;   ///< the call is made, and its caller told otherwise
+  bool sticky = false;  ///< later calls in the same context return `code` too
 
   std::string
       caller;  ///< "" any, "application", "cublas", "cublasLt", "other", or a glob of the library's file name
@@ -57,7 +61,11 @@ struct rule {
   std::optional<int> device;
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();
-  bool sized = false;  ///< min_bytes or max_bytes was given: only calls that allocate
+  bool sized = false;               ///< min_bytes or max_bytes was given: only calls that allocate
+  std::vector<std::string> except;  ///< names of functions that it is not for
+
+  bool stack = false;           ///< its lines tell the call stack
+  bool once_per_stack = false;  ///< it holds for the first call of each call stack
 
   std::uint64_t skip = 0;                                          ///< calls that are let through first
   std::uint64_t hits = std::numeric_limits<std::uint64_t>::max();  ///< it acts so often
@@ -73,11 +81,14 @@ struct rule {
 struct rule_set {
   std::vector<rule> rules;
   bool log_environment = false;
+  bool reload = true;  ///< when their file changes
 };
 
 /// {"rules": [{"function": "cuMemAlloc_v2", "return": "OUT_OF_MEMORY", "skip": 2, "hits": 1}, …], "log_environment": true}. Throws
 /// input_error for unknown keys, functions, codes and numbers, and for rules that can never hold.
 rule_set rules_from(const json_cursor& top);
+/// Why no call can ever meet the rule, in words for people; empty if one can.
+std::string why_refused(const rule& r);
 /// What rules_from takes, a line for each key.
 std::string rules_help();
 /// FUNCTION[:N[+]]=CODE: the N-th call fails, with + each later one too; without N every call. Throws input_error.
@@ -95,6 +106,8 @@ bool matches_caller(const rule& r, std::string_view library);
 /// Whether it is for a process of these programs (its file's name, and the name it was started by) and variables: null for none.
 bool matches_process(const rule& r, std::initializer_list<std::string_view> programs,
                      const char* (*variable)(const char* name));
+/// Whether the rule is for this function: what is to fail can return the code, what is to be dropped can be.
+bool is_for_function(const rule& r, const function_name& name);
 /// Functions of the host that a rule can fail, beside those of the driver.
 bool is_host_function(std::string_view name);
 

@@ -47,6 +47,7 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   begin_counts_of_child();
   readers = 0;
+  keep_sticky_errors_of(*the_state, {});  // contexts are not inherited
   for (const auto& r : current_rules()->all) {
     r->held_by_parent = r->held;
     r->acted_in_parent = r->acted;
@@ -74,8 +75,7 @@ bool concerns(const active_rule& r, const slot& s) {
   if (what.does == effect::hide) return false;  // looked for by name, in look_up
   if (what.does == effect::budget) return is_allocation(s.memory.role) || s.memory.role == memory_role::tells;
   if (what.sized && s.memory.bytes == nullptr) return false;
-  if (!matches_function(what.function, s.function)) return false;
-  return what.does != effect::fail || what.force || can_return(s.function, what.code);
+  return is_for_function(what, s.function);
 }
 
 /// What calls in flight cannot reach any more.
@@ -152,10 +152,15 @@ void update_slot(state& w, std::uint32_t index) {
   s.rules.store(concerned.empty() ? nullptr : made.back().get());
   void* real = s.real;
   const bool accounted = is_accounted(s.memory.role) && budgets_in_use();
-  const bool direct =
-      s.rules == nullptr && s.is == role::ordinary && real != nullptr && !accounted && !each_call_told;
+  const bool direct = s.rules == nullptr && s.is == role::ordinary && real != nullptr && !accounted &&
+                      !each_call_told && !sticky_errors_exist();
   cufault_entries[index].store(direct ? real : reinterpret_cast<void*>(cufault_armed),
                                std::memory_order_release);
+}
+
+void arm_all_slots() {
+  for (std::uint32_t i = 0; i < used; ++i)
+    cufault_entries[i].store(reinterpret_cast<void*>(cufault_armed), std::memory_order_release);
 }
 
 void add_unwrapped(state& w, const char* function) {
@@ -184,6 +189,7 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
   auto next = std::make_unique<state::rule_generation>();
   active_rules& now = next->rules;
   std::vector<active_rule*> budgets;
+  std::map<const active_rule*, const active_rule*> successors;
   for (const rule& r : rules.rules) {
     auto& added = now.all.emplace_back(std::make_unique<active_rule>());
     added->what = r;
@@ -193,6 +199,8 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
       added->held = (*same)->held.load();
       added->acted = (*same)->acted.load();
       added->drawn = (*same)->drawn.load();
+      added->stacks = (*same)->stacks;
+      successors.emplace(*same, added.get());
       before.erase(same);
     }
     added->here = matches_process(r, {file_name(program), file_name(program_invocation_name)}, environment);
@@ -204,6 +212,7 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
   set_budgets(budgets);
   w->replaced.push_back(std::exchange(w->current, std::move(next)));
   rules_now.store(&now);
+  keep_sticky_errors_of(*w, successors);
   want_host_calls(now);
   for (std::uint32_t i = 0; i < used; ++i) update_slot(*w, i);
   free_replaced(*w);

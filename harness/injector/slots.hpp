@@ -12,6 +12,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -66,6 +67,9 @@ struct state {
   std::vector<std::unique_ptr<rule_generation>> replaced;  ///< calls may still read them
   std::vector<active_rule*> scratch;
   std::deque<unwrapped_name> unwrapped;
+  std::map<const void*, std::optional<int>> primary_of;  ///< devices of primary contexts, by context
+  std::map<const void*, sticky_error> lost_contexts;     ///< those of no primary context
+  std::map<int, sticky_error> lost_primaries;            ///< by device
 };
 
 /// The state's mutex, and this thread left alone.
@@ -95,6 +99,10 @@ class reading_rules {
 void name_slot(state& w, const char* function, const char* library);
 /// What rules now in effect make of calls through it.
 void update_slot(state& w, std::uint32_t index);
+/// Every call comes to begin_call, with the state's mutex held.
+void arm_all_slots();
+/// Of the rules that go on, each with what it is from now on; other errors are over.
+void keep_sticky_errors_of(state& w, const std::map<const active_rule*, const active_rule*>& successors);
 void add_unwrapped(state& w, const char* function);
 bool is_thunk(const void* address);
 

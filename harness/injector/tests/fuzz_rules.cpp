@@ -35,10 +35,8 @@ void tolerate(Read read) {
 void use(const rule& r) {
   if (r.function.empty() || r.every == 0 || r.hits == 0) std::abort();
   const auto functions = driver_functions();
-  const auto stands_in_front = [&](const driver_function& f) {
-    return matches_function(r.function, f.name) &&
-           (r.does != effect::fail || r.force || can_return(f.name, r.code));
-  };
+  const auto stands_in_front = [&](const driver_function& f) { return is_for_function(r, f.name); };
+  if (r.sticky && (r.does != effect::fail || (!r.force && !is_sticky(r.code)))) std::abort();
   if (!r.force && !is_host_function(r.function) &&
       std::none_of(functions.begin(), functions.end(), stands_in_front))
     std::abort();
@@ -52,7 +50,7 @@ void use(const rule& r) {
   for (const std::uint64_t begin : std::array{std::uint64_t{1}, r.skip, unlimited - 100}) {
     std::uint64_t acted = 0;
     for (std::uint64_t i = 0, n = begin; i < 100 && n != 0; ++i, ++n)
-      if (acts_on(r, n) && (n <= r.skip || ++acted > r.hits)) std::abort();
+      if (acts_on(r, n) && (n <= r.skip || (++acted > r.hits && r.probability >= 1))) std::abort();
   }
 }
 

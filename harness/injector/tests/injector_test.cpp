@@ -639,6 +639,61 @@ TEST_F(inject_command, traces_a_command_however_it_ends) {
               Contains("              10 cuDriverGetVersion"));
 }
 
+TEST_F(inject_command, writes_every_call_of_all_processes_as_a_chrome_trace) {
+  const fs::path file = folder / "trace.json";
+  const std::string ends = tree + "/bin/injector_process_probe ends ";
+  EXPECT_EQ(cli("trace --chrome " + file.string() + " -- sh -c '" + probe + " threads 2 3 & " + ends +
+                "kill; wait; exit 7'")
+                .back(),
+            "exit code 7");
+  std::ifstream in(file);
+  const json trace = json::parse(in);
+  std::map<std::string, std::set<long>> threads;
+  std::map<long, std::string> programs;
+  std::map<std::string, int> calls;
+  std::map<long, double> over;  // by thread: when the call before ended
+  std::multimap<double, json> in_order;
+  for (const json& each : trace["traceEvents"])
+    if (each["ph"] == "X")
+      in_order.emplace(each["ts"], each);
+    else
+      programs[each["pid"]] = each["args"]["name"];
+  for (const auto& [began, each] : in_order) {
+    const std::string program = programs.at(each["pid"]);
+    EXPECT_GE(began, over[each["tid"]] - 0.002) << "calls of one thread do not overlap";
+    over[each["tid"]] = began + each["dur"].get<double>();
+    if (each["name"] != "cuDriverGetVersion") continue;
+    ++calls[program];
+    threads[program].insert(each["tid"].get<long>());
+    EXPECT_THAT(each["args"]["caller"].get<std::string>(), testing::Not(IsEmpty()));
+    EXPECT_EQ(each["args"]["result"], "CUDA_SUCCESS");
+    EXPECT_THAT(each["args"]["offset"].get<std::string>(), StartsWith("0x"));
+  }
+  EXPECT_THAT(calls, UnorderedElementsAre(Pair("injector_probe", 6), Pair("injector_process_probe", 5)))
+      << "the second was killed";
+  EXPECT_THAT(threads["injector_probe"], SizeIs(2));
+  EXPECT_THAT(threads["injector_process_probe"], SizeIs(2));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1) << "its log is gone";
+  EXPECT_THAT(cli("trace --chrome " + folder.string() + " -- echo it ran"),
+              ElementsAre(HasSubstr("Is a directory"), "exit code 2"));
+}
+
+TEST_F(inject_command, reads_a_configuration_of_faultinj) {
+  const fs::path file = folder / "faultinj.json";
+  const std::string inject = "inject --faultinj " + file.string() + " ";
+  std::ofstream(file) << R"({"cudaDriverFaults": {"cuMemAlloc_v2":
+    {"percent": 100, "injectionType": 2, "substituteReturnCode": 719, "interceptionCount": 2}}})";
+  EXPECT_THAT(cli(inject + "--require 2 -- " + probe + " allocate 3"), Contains("719 719 0"));
+  EXPECT_THAT(cli(inject + "--rules " + file.string() + " -- echo it ran"),
+              ElementsAre(HasSubstr("rules come from one file"), "exit code 2"));
+  std::ofstream(file) << R"({"cudaRuntimeFaults": {"*": {"percent": 100, "injectionType": 0}}})";
+  EXPECT_THAT(cli(inject + "-- echo it ran"),
+              ElementsAre(HasSubstr("functions of the CUDA runtime are not intercepted"), "exit code 2"));
+  std::ofstream(file) << rules("");
+  EXPECT_THAT(cli(inject + "-- echo it ran"),
+              ElementsAre(HasSubstr("no configuration of faultinj"), "exit code 2"));
+}
+
 TEST_F(injector, lets_a_process_without_a_driver_be) {
   if (emulated) GTEST_SKIP() << "the shell is of this processor";
   EXPECT_THAT(

@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injector/rules.hpp"
 
+#include "harness/injector/chrome_trace.hpp"
 #include "harness/injector/counts_reader.hpp"
 #include "harness/system/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <sstream>
 #include <string>
 
 namespace cufault::injector {
@@ -63,6 +66,149 @@ TEST(rules, know_codes_that_headers_or_a_driver_gave) {
   EXPECT_EQ(refused(R"({"function": "cuKernelGetFunction", "return": "OUT_OF_MEMORY"})"), "taken");
   EXPECT_THAT(refused(R"({"function": "cuMemFree", "return": "OUT_OF_MEMORY"})"),
               HasSubstr("cuMemFree cannot return"));
+}
+
+TEST(rules, that_are_sticky_or_drop_calls_are_refused_where_that_means_nothing) {
+  EXPECT_EQ(refused(R"({"function": "cuMemAlloc", "return": "ILLEGAL_ADDRESS", "sticky": true})"), "taken");
+  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "sticky": true})"),
+              HasSubstr("CUDA_ERROR_OUT_OF_MEMORY is not said to lose its context"));
+  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "delay_ms": 1, "sticky": true})"),
+              HasSubstr("rules[0].sticky: only a driver function's"));
+  EXPECT_THAT(refused(R"({"function": "malloc", "return": "ENOMEM", "sticky": true})"),
+              HasSubstr("rules[0].sticky"));
+  for (const char* function : {"cuLaunchKernel", "cuMemcpy*", "cuMemsetD8Async", "cuEventRecord", "*",
+                               "cuStreamWaitValue32", "cuMemFree_v2", "cuStreamSynchronize"})
+    EXPECT_EQ(refused(std::string(R"({"function": ")") + function + R"(", "drop_call": true})"), "taken")
+        << function;
+  for (const char* function : {"cuMemAlloc", "cuModuleGetFunction", "cuEventCreate", "cuEventElapsedTime",
+                               "cuEventQuery", "cuStreamQuery", "cuStreamBeginCapture", "cuInit"})
+    EXPECT_THAT(
+        refused(std::string(R"({"function": ")") + function + R"(", "drop_call": true, "force": true})"),
+        HasSubstr(std::string("rules[0].function: ") + function + " cannot be dropped"));
+  EXPECT_THAT(
+      refused(
+          R"({"function": "cuMemcpyHtoD", "drop_call": true}, {"function": "cuMemcpyHtoD", "delay_ms": 1})"),
+      HasSubstr("rules[1] can never act: rules[0] drops every call"));
+}
+
+TEST(rules, know_codes_that_lose_a_context) {
+  for (const int code : {700, 702, 714, 715, 716, 717, 718, 719, 710}) EXPECT_TRUE(is_sticky(code)) << code;
+  for (const int code : {1, 2, 3, 100, 201, 500, 600, 701, 709, 800, 999})
+    EXPECT_FALSE(is_sticky(code)) << code;
+}
+
+TEST(rules, hold_once_for_each_stack_where_there_is_one) {
+  EXPECT_TRUE(parsed(R"({"function": "cuMemAlloc", "log": true, "once_per": "stack"})").rules.at(0).stack);
+  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "log": true, "once_per": "thread"})"),
+              HasSubstr("rules[0].once_per: \"stack\" is all there is"));
+  EXPECT_THAT(refused(R"({"function": "malloc", "return": "ENOMEM", "once_per": "stack"})"),
+              HasSubstr("rules[0].once_per: the call stack of a host function"));
+  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "hide": true, "stack": true})"),
+              HasSubstr("rules[0].stack: a look-up by name"));
+  EXPECT_THAT(refused(R"({"budget_bytes": 1, "once_per": "stack"})"),
+              HasSubstr("a budget holds for every call"));
+}
+
+// ---- faultinj.cpp ----
+
+rule_set of_faultinj(const std::string& text) {
+  return rules_from(json_cursor{parse_json("config", text)});
+}
+std::string refused_of_faultinj(const std::string& text) {
+  try {
+    of_faultinj(text);
+  } catch (const input_error& error) {
+    return error.what();
+  }
+  return "taken";
+}
+std::string driver_fault(const std::string& name, const std::string& fault) {
+  return R"({"cudaDriverFaults": {")" + name + R"(": )" + fault + "}}";
+}
+
+TEST(faultinj, is_read_as_it_is) {
+  const rule_set all = of_faultinj(R"({"logLevel": 1, "dynamic": true, "seed": 12,
+    "cudaRuntimeFaults": {"cudaLaunchKernel_ptsz": {"percent": 0, "injectionType": 0, "interceptionCount": 1}},
+    "cudaDriverFaults": {
+      "*": {"percent": 1, "injectionType": 1},
+      "cuMemFreeAsync_ptsz": {"percent": 25, "injectionType": 2, "substituteReturnCode": 999, "interceptionCount": 3},
+      "cuInit": {"percent": 0, "injectionType": 2, "substituteReturnCode": 100},
+      "cuLaunchKernel": {"percent": 100, "injectionType": 0, "interceptionCount": 1}}})");
+  ASSERT_EQ(all.rules.size(), 3U);
+  EXPECT_TRUE(all.reload);
+  const auto rule_for = [&](std::string_view function) {
+    for (const rule& r : all.rules)
+      if (r.function == function) return r;
+    return rule{};
+  };
+  rule expected;
+  expected.function = "cuMemFreeAsync_ptsz";
+  expected.code = 999;
+  expected.after = expected.force = true;
+  expected.probability = 0.25;
+  expected.hits = 3;
+  expected.seed = 12;
+  EXPECT_EQ(rule_for("cuMemFreeAsync_ptsz"), expected);
+  rule trap;
+  trap.function = "cuLaunchKernel";
+  trap.does = effect::trap;
+  trap.hits = 1;
+  trap.seed = 12;
+  EXPECT_EQ(rule_for("cuLaunchKernel"), trap);
+  const rule others = all.rules.back();
+  EXPECT_EQ(others.does, effect::device_assert);
+  EXPECT_EQ(others.probability, 0.01);
+  EXPECT_TRUE(is_for_function(others, function_name{"cuMemAlloc_v2"}));
+  for (const char* own : {"cuInit", "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuMemFreeAsync_ptsz"})
+    EXPECT_FALSE(is_for_function(others, function_name{own})) << own;
+  EXPECT_FALSE(of_faultinj(R"({"cudaDriverFaults": {}})").reload);
+}
+
+TEST(faultinj, says_in_a_line_what_it_cannot_do) {
+  EXPECT_THAT(
+      refused_of_faultinj(R"({"cudaRuntimeFaults": {"cudaMalloc": {"percent": 50, "injectionType": 0}}})"),
+      HasSubstr("cudaRuntimeFaults.cudaMalloc: functions of the CUDA runtime are not intercepted"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("214", R"({"percent": 1, "injectionType": 0})")),
+              HasSubstr("callback ids of CUPTI are not known here"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percent": 1, "injectionType": 2})")),
+              HasSubstr("cannot return CUDA_SUCCESS"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percent": 1, "substituteReturnCode": 12345})")),
+              HasSubstr("12345 is no CUresult"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percent": 1, "injectionType": 3})")),
+              HasSubstr("injectionType: 0 (trap), 1 (device assertion) or 2"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("cuNothing", R"({"percent": 1, "injectionType": 0})")),
+              HasSubstr("no function of the driver"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("malloc", R"({"percent": 1, "injectionType": 0})")),
+              HasSubstr("no function of the driver"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("cuMem*", R"({"percent": 1, "injectionType": 0})")),
+              HasSubstr("no glob"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percentage": 1})")), HasSubstr("unknown key"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percent": "1"})")), HasSubstr("percent"));
+}
+
+// ---- chrome_trace.cpp ----
+
+TEST(chrome_trace, is_json_whatever_the_log_holds) {
+  const temporary_folder folder("cufault-chrome-");
+  const auto log = folder.path() / "log";
+  std::ofstream(log)
+      << R"({"event":"began","program":"/a/b\"c","pid":7})" << '\n'
+      << R"({"event":"call","function":"cuInit","ordinal":1,"caller":"x","offset":"0x1","thread":1,"result":"CUDA_SUCCESS","microseconds":1.5,"tid":8,"began_ns":9007199254740993,"pid":7})"
+      << '\n'
+      << R"({"event":"injected","function":"cuInit"})"
+      << "\nno JSON\n"
+      << R"({"event":"call","function":"cuIn)";
+  std::ostringstream out;
+  EXPECT_EQ(write_chrome_trace(log, out), 1U);
+  EXPECT_THAT(out.str(), HasSubstr(R"("ts":9007199254740.993,"dur":1.500,)"));
+  const auto events = nlohmann::json::parse(out.str()).at("traceEvents");
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0]["args"]["name"], "b\"c");
+  EXPECT_EQ(events[1]["name"], "cuInit");
+  EXPECT_EQ(events[1]["tid"], 8);
+  std::ostringstream empty;
+  EXPECT_EQ(write_chrome_trace(folder.path() / "none", empty), 0U);
+  EXPECT_TRUE(nlohmann::json::parse(empty.str()).at("traceEvents").empty());
 }
 
 TEST(rules, act_at_random_as_often_as_they_are_to) {

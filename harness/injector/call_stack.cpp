@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Call stacks, by this library's own copy of the unwinder: it allocates nothing, and takes no lock but, with a C library before 2.35, the
+// loader's. The state's mutex is not held meanwhile.
+#include "harness/injector/elf.hpp"
+#include "harness/injector/slots.hpp"
+
+#include <fmt/format.h>
+
+#include <unwind.h>
+
+#include <array>
+
+namespace cufault::injector {
+namespace {
+
+constexpr std::size_t callers_told = 5;
+constexpr int most_steps = 32;  // with frames of this library, which come first
+constexpr std::size_t most_stacks = 65536;
+
+struct walk {
+  const void* caller;
+  std::array<const void*, callers_told> found{};
+  std::size_t count = 0;
+  int steps = 0;
+};
+
+_Unwind_Reason_Code step(_Unwind_Context* frame, void* data) {
+  auto& w = *static_cast<walk*>(data);
+  const auto at = reinterpret_cast<const void*>(_Unwind_GetIP(frame));  // NOLINT(performance-no-int-to-ptr)
+  if (at == nullptr || ++w.steps > most_steps) return _URC_END_OF_STACK;
+  if (w.count == 0 && at != w.caller) return _URC_NO_REASON;
+  w.found[w.count++] = at;
+  return w.count == w.found.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+/// FNV-1a, 64 bits.
+class hash {
+ public:
+  void add(std::string_view bytes) {
+    for (const char c : bytes) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  void add(std::uint64_t number) { add({reinterpret_cast<const char*>(&number), sizeof number}); }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+}  // namespace
+
+std::uint64_t hash_of_stack(const void* caller) {
+  walk w{caller};
+  _Unwind_Backtrace(step, &w);
+  if (w.count == 0) w.found[w.count++] = caller;
+  hash all;
+  for (std::size_t i = 0; i < w.count; ++i) {
+    const module_place place = place_of(w.found[i]);
+    if (place.path == nullptr) {
+      all.add("made while running");  // code of no file lies anywhere
+      continue;
+    }
+    const std::string_view id = build_id_at(place.begin);
+    all.add(id.empty() ? std::string_view{file_name(place.path)} : id);
+    all.add(place.offset);
+  }
+  return all.value();
+}
+
+bool is_first_of_stack(active_rule& r, std::uint64_t stack) {
+  bool is_first = false, full = false;
+  {
+    const locked w;
+    if (r.stacks.size() < most_stacks)
+      is_first = r.stacks.insert(stack).second;
+    else
+      full = !r.stacks.contains(stack);
+  }
+  static constinit std::atomic<bool> said{false};
+  if (full && !said.exchange(true))
+    say(fmt::format("rule {}: more than {} call stacks; it holds for no further one", r.number, most_stacks));
+  return is_first;
+}
+
+}  // namespace cufault::injector

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Sticky errors, calls that do not happen, and call stacks.
+#include "harness/injector/tests/injector_fixture.hpp"
+
+#include <set>
+
+namespace cufault {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::SizeIs;
+
+const std::string fault_probe = tree + "/bin/injector_fault_probe";
+
+class faults : public injector {
+ protected:
+  /// What came of each word.
+  std::string said(const std::string& words, const std::string& rule = "", const std::string& more = "") {
+    const auto all = lines_of(fault_probe + " " + words, rule.empty() ? "" : rules(rule), more);
+    return all.empty() ? "nothing" : all.back();
+  }
+  std::vector<std::string> stacks_of(const std::string& event) {
+    std::vector<std::string> all;
+    for (const json& each : events(event)) all.push_back(each["stack"]);
+    return all;
+  }
+};
+
+// ---- sticky ----
+
+const std::string lost = R"({"function": "cuMemAlloc", "return": "LAUNCH_FAILED", "sticky": true)";
+
+TEST_F(faults, a_sticky_error_fails_what_comes_later_in_its_context) {
+  EXPECT_EQ(said("a a m v a", lost + R"(, "skip": 1, "hits": 1})"), "0 719 719:0 0:13000 719");
+  const auto injected = events("injected"), later = events("sticky");
+  ASSERT_THAT(injected, SizeIs(1));
+  EXPECT_THAT(injected[0]["context"].get<std::string>(), MatchesRegex("0x[0-9a-f]+"));
+  ASSERT_THAT(later, SizeIs(2));
+  EXPECT_EQ(later[0]["function"], "cuMemcpyHtoD_v2");
+  for (const json& each : later) {
+    EXPECT_EQ(each["did"], "CUDA_ERROR_LAUNCH_FAILED");
+    EXPECT_EQ(each["context"], injected[0]["context"]);
+    EXPECT_EQ(each["ordinal"], 2) << "of the call that lost it";
+    EXPECT_EQ(each["caller"], injected[0]["caller"]);
+  }
+  EXPECT_EQ(events("rule").at(0)["held"], 3) << "rules count what a sticky error fails";
+  EXPECT_EQ(events("rule").at(0)["acted"], 1);
+}
+
+TEST_F(faults, a_sticky_error_is_of_one_context) {
+  EXPECT_EQ(said("a c a p a s a t", lost + R"(, "hits": 1})"), "719 0 0 0 719 0 0 719")
+      << "the new thread's current context is the primary one";
+  EXPECT_EQ(said("c a p a s a", lost + R"(, "hits": 1})"), "0 719 0 0 0 719");
+  EXPECT_EQ(said("a f a", lost + R"(, "hits": 1})"), "719 0 719") << "another process has none";
+}
+
+TEST_F(faults, a_sticky_error_ends_with_a_context_but_not_by_a_reset) {
+  EXPECT_EQ(said("c a d c a", lost + R"(, "hits": 1})"), "0 719 0 0 0");
+  EXPECT_EQ(said("a r a", lost + R"(, "hits": 1})"), "719 0 719") << "as records have it of cudaDeviceReset";
+}
+
+TEST_F(faults, a_sticky_error_ends_with_its_rule) {
+  EXPECT_EQ(said("a a '{\"rules\": []}' a", lost + R"(, "hits": 1})"), "719 719 set0 0");
+  EXPECT_EQ(said("n a p a", lost + R"(, "hits": 1})"), "0 719 0 0") << "no context, none to be lost";
+  EXPECT_EQ(events("injected").back()["context"], nullptr);
+}
+
+TEST_F(faults, a_sticky_error_may_come_behind_the_call_and_calls_are_logged_all_the_same) {
+  EXPECT_EQ(said("m a m",
+                 R"({"function": "cuMemAlloc", "return": "ILLEGAL_ADDRESS", "sticky": true, "when": "after"},
+                             {"function": "cuMemcpyHtoD", "log": true})"),
+            "0:7 700 700:0");
+  const auto calls = events("call");
+  ASSERT_THAT(calls, SizeIs(2));
+  EXPECT_EQ(calls[1]["result"], "CUDA_ERROR_ILLEGAL_ADDRESS");
+}
+
+TEST_F(faults, only_codes_that_lose_a_context_are_sticky) {
+  EXPECT_THAT(lines_of(fault_probe + " a",
+                       rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "sticky": true})")),
+              ElementsAre(HasSubstr("rules[0].return: CUDA_ERROR_OUT_OF_MEMORY is not said to lose"), "0"));
+  EXPECT_EQ(
+      said("a m", R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "sticky": true, "force": true})"),
+      "2 2:0");
+}
+
+// ---- calls that do not happen ----
+
+TEST_F(faults, a_dropped_call_says_success_and_does_nothing) {
+  EXPECT_EQ(said("m m m", R"({"function": "cuMemcpyHtoD", "drop_call": true, "skip": 1, "hits": 1})"),
+            "0:7 0:0 0:7");
+  ASSERT_THAT(events("injected"), SizeIs(1));
+  EXPECT_EQ(events("injected")[0]["did"], "dropped");
+}
+
+TEST_F(faults, a_glob_drops_what_can_be_dropped_alone) {
+  EXPECT_EQ(said("a m", R"({"function": "cuMem*", "drop_call": true})"), "0 0:0");
+  EXPECT_THAT(events("injected"), SizeIs(1));
+}
+
+// ---- call stacks ----
+
+const std::string once = R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "once_per": "stack"})";
+
+TEST_F(faults, a_rule_may_hold_once_for_each_call_stack) {
+  EXPECT_EQ(said("1 1 2 2 1 9 9", once), "2 0 2 0 0 2 0");
+  EXPECT_EQ(events("rule").at(0)["held"], 3) << "skip and hits count stacks";
+}
+
+TEST_F(faults, stacks_are_told_in_lines_of_rules_that_ask) {
+  said("1 2", R"({"function": "cuMemAlloc", "log": true, "stack": true})");
+  const auto told = stacks_of("call");
+  ASSERT_THAT(told, SizeIs(2));
+  EXPECT_THAT(told, Each(MatchesRegex("[0-9a-f]{16}")));
+  EXPECT_NE(told[0], told[1]);
+  fs::remove(log());
+  said("1", R"({"function": "cuMemAlloc", "log": true})");
+  EXPECT_FALSE(events("call").at(0).contains("stack"));
+}
+
+TEST_F(faults, stacks_are_the_same_in_each_run_and_in_a_stripped_program) {
+  const std::string rule = R"({"function": "cuMemAlloc", "log": true, "stack": true})";
+  said("1 2 9", rule);
+  said("1 2 9", rule);
+  auto told = stacks_of("call");
+  ASSERT_THAT(told, SizeIs(6));
+  EXPECT_EQ(std::set(told.begin(), told.end()).size(), 3U);
+  if (emulated) GTEST_SKIP() << "the program is for another processor";
+  const fs::path stripped = folder / "injector_fault_probe";
+  ASSERT_THAT(said_by("strip -o " + stripped.string() + " " + fault_probe + " 2>&1"), SizeIs(0));
+  lines_of(stripped.string() + " 1 2 9", rules(rule));
+  told = stacks_of("call");
+  ASSERT_THAT(told, SizeIs(9));
+  EXPECT_EQ(std::set(told.begin(), told.end()).size(), 3U);
+}
+
+TEST_F(faults, threads_share_what_a_rule_knows_of_stacks) {
+  EXPECT_EQ(said("8", once), "joined");
+  EXPECT_THAT(events("injected"), SizeIs(1)) << "4,000 calls by one way";
+}
+
+}  // namespace
+}  // namespace cufault
