@@ -88,5 +88,6 @@ inline std::string not_empty(const std::string& text) {
 
 /// The commands that compare records: diff, gate, merge, history (harness/cli/compare_commands.cpp).
 void add_compare_commands(command_line& line);
+void add_report(command_line& line);  ///< harness/cli/report.cpp
 
 }  // namespace cufault
