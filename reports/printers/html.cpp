@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -25,13 +26,12 @@ constexpr std::size_t room_for_stacks = 150'000, room_for_unexpected = 400'000, 
 constexpr std::size_t longest_seen = 240;  // the record has all
 
 /// "records/a.jsonl:7" as a link to the file.
-std::string evidence(const std::string& source) {
+std::string evidence(const std::string& source, std::string_view letter = {}) {
   if (source.empty()) return {};
   const auto colon = source.rfind(':');
-  const std::string file = source.substr(0, colon);
-  const std::string line = colon == std::string::npos ? "" : source.substr(colon + 1);
-  return fmt::format(R"(<a href="{}">line {} of {}</a>)", html_escaped(file), html_escaped(line),
-                     html_escaped(file.substr(file.rfind('/') + 1)));
+  return fmt::format("<a href=\"{}\">{}{}line {}</a>", html_escaped(source.substr(0, colon)), letter,
+                     letter.empty() ? "" : ": ",
+                     colon == std::string::npos ? "1" : html_escaped(source.substr(colon + 1)));
 }
 
 /// What colour goes with a verdict, beside its name.
@@ -133,10 +133,13 @@ std::vector<joined_row> joined_rows(const report& r) {
 
 std::string arm_row(const joined_row& row, bool whole_name) {
   const report_arm& a = *row.arm;
+  constexpr std::size_t most_links = 8;
   std::vector<std::string> links;
-  for (const std::string& source : row.sources) links.push_back(evidence(source));
+  for (std::size_t i = 0; i < row.sources.size() && i < most_links; ++i)
+    links.push_back(evidence(row.sources[i], row.letters[i]));
+  if (row.sources.size() > most_links) links.emplace_back("and more");
   std::string notes;
-  if (!a.why.empty() && a.why != a.seen)
+  if (!a.why.empty() && a.seen.find(a.why) == a.seen.npos)
     notes += fmt::format("<small>{}</small>", html_shortened(a.why, 2 * longest_seen));
   if (a.otherwise > 0)
     notes += fmt::format("<small>something else in {} of {} runs: see cufault history</small>", a.otherwise,
@@ -144,7 +147,7 @@ std::string arm_row(const joined_row& row, bool whole_name) {
   return fmt::format(
       "<tr data-f data-v=\"{0}\" data-s=\"{1}\"><th scope=\"row\">{2}<small>{3}</small></th><td><span "
       "class=\"tag {4}\">{0}</span>"
-      "<small>{5}: {6}</small></td><td>{7}{8}<small>{9} · <code>{10}</code></small></td></tr>\n",
+      "<small>{5}: {6}</small></td><td>{7}{8}<small>record {9} · <code>{10}</code></small></td></tr>\n",
       to_string(a.judged), fmt::join(row.letters, " "),
       html_escaped(whole_name ? join_key(a.case_name, a.arm) : a.arm), html_escaped(a.kind),
       class_of(a.judged), row.letters.size() == 1 ? "stack" : "stacks", fmt::join(row.letters, ", "),
@@ -230,45 +233,60 @@ look look_of(const observed_cell& c) {
 using matrix_row = std::tuple<std::string, std::string, std::string,
                               std::optional<std::int64_t>>;  // fault, state, timing, level
 
-std::string cell_of_matrix(const observed_cell& c, const std::vector<const observed_cell*>& remedies,
-                           bool with_evidence) {
+std::string detail(std::string_view name, const std::string& text) {
+  return text.empty() ? "" : fmt::format("<small>{}: {}</small>", name, html_shortened(text, 300));
+}
+
+std::string repeat_line(const observed_cell& c) {
+  return fmt::format("<small>record {} · <code>{}</code></small>", evidence(c.source),
+                     html_escaped(repeats(c)));
+}
+
+/// What stands at one place: the cell without a remedy, which may be absent, and those with one.
+struct cells_here {
+  const observed_cell* plain = nullptr;
+  std::vector<const observed_cell*> remedies{};
+};
+
+std::string cell_of_matrix(const cells_here& here, bool with_evidence) {
+  std::string more;
+  for (const observed_cell* c : here.remedies)
+    more += detail(fmt::format("remedy {}", html_escaped(c->at.remedy)),
+                   was_observed(*c) ? shown_outcome(*c) : "not observed: " + c->why_not) +
+            repeat_line(*c);
+  if (here.plain == nullptr) {
+    const std::string only_remedies =
+        more.empty() || !with_evidence
+            ? ""
+            : fmt::format("<details><summary>with a remedy only</summary>{}</details>", more);
+    return fmt::format("<td class=\"none\"><span class=\"sr\">not measured</span>{}</td>", only_remedies);
+  }
+  const observed_cell& c = *here.plain;
   const look l = look_of(c);
   const std::string word = html_shortened(was_observed(c) ? describe(c.outcome) : "not observed", 100);
   if (!with_evidence) return fmt::format("<td class=\"{}\">{} {}</td>", l.css, l.symbol, word);
-  std::string more;
-  const auto add = [&](const char* name, const std::string& text) {
-    if (!text.empty()) more += fmt::format("<small>{}: {}</small>", name, html_shortened(text, 300));
-  };
-  if (c.outcome.size() > 1) add("of trials", with_rates(c.outcome));
-  add("why", c.why_not);
-  add("context afterwards", c.context);
-  add("of the operation", describe(c.facts));
-  add("run", c.run);
-  for (const observed_cell* remedy : remedies)
-    add(fmt::format("remedy {}", html_escaped(remedy->at.remedy)).c_str(), shown_outcome(*remedy));
-  return fmt::format(
-      "<td class=\"{}\"><details><summary>{} {}{}</summary>{}<small>{}</small><code>{}</code></details></td>",
-      l.css, l.symbol, word, c.made_up ? " (made up)" : "", more, evidence(c.source),
-      html_escaped(repeats(c)));
+  const std::string facts = detail("of trials", c.outcome.size() > 1 ? with_rates(c.outcome) : "") +
+                            detail("why", c.why_not) + detail("context afterwards", c.context) +
+                            detail("of the operation", describe(c.facts)) + detail("run", c.run);
+  return fmt::format("<td class=\"{}\"><details><summary>{} {}{}</summary>{}{}{}</details></td>", l.css,
+                     l.symbol, word, c.made_up ? " (made up)" : "", facts, repeat_line(c), more);
 }
 
 std::string matrix_of_stack(const stack_matrix& m, std::size_t room) {
+  constexpr std::size_t most_operations = 150;
   std::set<std::string> operations;
-  std::map<matrix_row, std::map<std::string, const observed_cell*>> rows;
-  std::map<std::pair<matrix_row, std::string>, std::vector<const observed_cell*>> remedies;
-  const auto row_of = [](const observed_cell& c) {
-    return matrix_row{c.fault, c.at.state, c.at.timing, c.at.level};
-  };
+  std::map<matrix_row, std::map<std::string, cells_here>> rows;
   for (const observed_cell& c : m.cells) {
+    if (operations.size() == most_operations && !operations.contains(c.at.operation)) continue;
     operations.insert(c.at.operation);
-    auto& row = rows[row_of(c)];
+    cells_here& here = rows[{c.fault, c.at.state, c.at.timing, c.at.level}][c.at.operation];
     if (c.at.remedy.empty())
-      row[c.at.operation] = &c;
+      here.plain = &c;
     else
-      remedies[{row_of(c), c.at.operation}].push_back(&c);
+      here.remedies.push_back(&c);
   }
   std::vector<std::string> head{"fault"};
-  for (const std::string& o : operations) head.push_back(o);
+  head.insert(head.end(), operations.begin(), operations.end());
   const auto write = [&](bool with_evidence) {
     std::vector<std::string> texts;
     for (const auto& [key, cells] : rows) {
@@ -280,13 +298,8 @@ std::string matrix_of_stack(const stack_matrix& m, std::size_t room) {
           fmt::format("<tr data-f><th scope=\"row\">{}<small>{}</small></th>", html_escaped(fault),
                       html_escaped(fmt::format("{}", fmt::join(words, ", "))));
       for (const std::string& o : operations) {
-        const auto cell = cells.find(o);
-        const auto of = remedies.find({key, o});
-        static const std::vector<const observed_cell*> no_remedies;
-        text += cell == cells.end()
-                    ? "<td class=\"none\"><span class=\"sr\">not measured</span></td>"
-                    : cell_of_matrix(*cell->second, of == remedies.end() ? no_remedies : of->second,
-                                     with_evidence);
+        const auto here = cells.find(o);
+        text += cell_of_matrix(here == cells.end() ? cells_here{} : here->second, with_evidence);
       }
       texts.push_back(text + "</tr>\n");
     }
@@ -389,7 +402,8 @@ std::string filter_form(const report& r) {
   text +=
       "</select></div><div><label for=\"s\">Stack</label><select id=\"s\" name=\"s\"><option "
       "value=\"\">any</option>";
-  for (const report::stack& s : r.stacks)
+  constexpr std::size_t most_options = 100;
+  for (const report::stack& s : std::span{r.stacks}.first(std::min(r.stacks.size(), most_options)))
     text += fmt::format("<option value=\"{0}\">{0}: {1}</option>", s.letter, html_shortened(s.run.stack, 60));
   return text +
          "</select></div><button type=\"reset\">Clear</button><output id=\"found\" "

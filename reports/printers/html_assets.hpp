@@ -25,9 +25,9 @@ label{display:block;font-size:.85rem;color:var(--dim)}
 input,select,button{font:inherit;color:inherit;background:var(--bg);border:1px solid var(--dim);border-radius:3px;padding:.3rem .5rem;max-width:100%}
 .scroll{overflow-x:auto;max-width:100%}
 table{border-collapse:collapse;width:100%;margin:.4rem 0 1rem}
-th,td{border:1px solid var(--line);padding:.3rem .5rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}
+th,td{border:1px solid var(--line);padding:.3rem .5rem;text-align:left;vertical-align:top;overflow-wrap:break-word}
 thead th{background:var(--soft)}th[scope=row]{font-weight:600}
-.arms th[scope=row]{width:24%}.arms td:nth-child(2){width:11rem}
+.arms td,.arms th[scope=row]{overflow-wrap:anywhere}.arms th[scope=row]{width:24%}small{font-weight:400}.arms td:nth-child(2){width:11rem}
 code{font:.85em ui-monospace,monospace;overflow-wrap:anywhere}
 small{color:var(--dim);display:block}
 details{margin:.3rem 0}summary{cursor:pointer}

@@ -16,7 +16,7 @@
 namespace cufault {
 namespace {
 
-constexpr double width = 960, label_width = 400, row_height = 20;
+constexpr double width = 960, label_width = 420, row_height = 20;
 
 std::string svg(const std::string& title, double height, const std::string& body) {
   return fmt::format(
@@ -28,7 +28,7 @@ std::string svg(const std::string& title, double height, const std::string& body
 
 std::string label(double y, const std::string& text) {
   return fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>", label_width - 8,
-                     y + row_height - 6, html_shortened(text, 58));
+                     y + row_height - 6, html_shortened(text, 60));
 }
 
 std::string bar(const char* css, double x, double y, double w, const std::string& title) {
@@ -36,6 +36,12 @@ std::string bar(const char* css, double x, double y, double w, const std::string
       "<rect class=\"b f-{}\" x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" "
       "height=\"{:.0f}\"><title>{}</title></rect>",
       css, x, y + 2, std::max(w, 0.5), row_height - 4, html_escaped(title));
+}
+
+/// On a bar: every fill but one is light, and that one has no text.
+std::string dark_text(double x, double y, const char* anchor, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"{}\" style=\"fill:#000\">{}</text>", x,
+                     y + row_height - 6, anchor, html_escaped(text));
 }
 
 // ---- edges ----
@@ -60,12 +66,16 @@ std::string edges_chart(const std::string& unit, const std::vector<joined_edge>&
     const double fails = at(e.edge.largest_failing), succeeds = at(e.edge.smallest_succeeding);
     body += label(y, fmt::format("{} ({})", e.edge.name, fmt::join(e.letters, ", ")));
     body += bar("fails", label_width, y, fails - label_width,
-                fmt::format("✕ fails up to {}", e.edge.largest_failing));
-    body += bar("right", succeeds, y, width - 10 - succeeds,
-                fmt::format("✓ succeeds from {}", e.edge.smallest_succeeding));
+                fmt::format("fails up to {}", e.edge.largest_failing)) +
+            bar("right", succeeds, y, width - 10 - succeeds,
+                fmt::format("succeeds from {}", e.edge.smallest_succeeding));
+    if (fails - label_width > 50)
+      body += dark_text(fails - 4, y, "end", fmt::format("✕ {}", e.edge.largest_failing));
+    if (width - 10 - succeeds > 50)
+      body += dark_text(succeeds + 4, y, "start", fmt::format("✓ {}", e.edge.smallest_succeeding));
     y += row_height;
   }
-  for (double tick = 1; tick <= most; tick *= 4)
+  for (double tick = 1; tick < most; tick *= 4)
     body += fmt::format(
         "<line class=\"axis\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\"/><text "
         "x=\"{0:.1f}\" y=\"{3:.0f}\" "
@@ -196,10 +206,8 @@ std::string bars_of(const swept_counts& counts, double y) {
     if (runs == 0) return;
     const double w = room * static_cast<double>(runs) / static_cast<double>(counts.runs);
     body += bar(css, x, y, w, fmt::format("{}: {} of {} runs", word, runs, counts.runs));
-    // A character is about 7 wide; the text is dark on every fill but one, which it is never on.
-    if (w > 7.0 * static_cast<double>(word.size()) + 8)
-      body += fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\" style=\"fill:#000\">{}</text>", x + 4,
-                          y + row_height - 6, html_escaped(word));
+    // A character is about 7 wide.
+    if (w > 7.0 * static_cast<double>(word.size()) + 8) body += dark_text(x + 4, y, "start", word);
     x += w;
   };
   add("right", "✓ swallowed", counts.swallowed);
