@@ -586,7 +586,6 @@ int dispatch(int argc, char** argv) {
                          add_claims,
                          add_show,
                          add_compare_commands,
-                         add_report,
                          add_causes,
                          add_explain,
                          add_atlas,

@@ -20,7 +20,7 @@ h3{font-size:1.05rem;margin:1.2rem 0 .4rem}p{margin:.4rem 0}a{color:var(--link)}
 .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1rem;padding:0;margin:.5rem 0}
 form{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:end;position:sticky;top:0;background:var(--bg);padding:.5rem 0;z-index:1;
-border-bottom:1px solid var(--line)}form[hidden]{display:none}
+border-bottom:1px solid var(--line)}form[hidden]{display:none}form div{min-width:0;max-width:100%}
 label{display:block;font-size:.85rem;color:var(--dim)}
 input,select,button{font:inherit;color:inherit;background:var(--bg);border:1px solid var(--dim);border-radius:3px;padding:.3rem .5rem;max-width:100%}
 .scroll{overflow-x:auto;max-width:100%}
