@@ -94,6 +94,11 @@ struct matrix_arguments {
   std::string format = "text";                  ///< or "markdown", "csv", "json"
 };
 
+struct report_arguments {
+  std::vector<std::filesystem::path> records;
+  std::filesystem::path folder, expectations;  ///< expectations: empty for those that come with cufault
+};
+
 struct inject_arguments {
   std::filesystem::path rules, faultinj, log;  ///< rules in cufault's form or in that of NVIDIA's faultinj
   std::vector<std::string> fail;               ///< "cuMemAlloc_v2:3=OUT_OF_MEMORY"
@@ -126,6 +131,7 @@ int show_counterparts(const std::vector<std::filesystem::path>& records, bool ma
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
 int show_matrix(const matrix_arguments& arguments);
 int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
+int write_report(const report_arguments& arguments);
 int explain_logs(const explain_arguments& arguments);
 int inject(const inject_arguments& arguments);        ///< becomes the command
 std::string inject_help();                            ///< what rules can hold

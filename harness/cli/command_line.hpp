@@ -86,7 +86,8 @@ inline std::string not_empty(const std::string& text) {
   return text.find_first_not_of(' ') == std::string::npos ? "is empty" : "";
 }
 
-/// The commands that compare records: diff, gate, merge, history (harness/cli/compare_commands.cpp).
+/// The commands that compare records: diff, gate, merge, history (harness/cli/compare_commands.cpp), and report.
 void add_compare_commands(command_line& line);
+void add_report(command_line& line);  ///< harness/cli/report.cpp
 
 }  // namespace cufault

@@ -113,6 +113,7 @@ void add_compare_commands(command_line& line) {
   add_gate(line);
   add_merge(line);
   add_history(line);
+  add_report(line);
 }
 
 }  // namespace cufault

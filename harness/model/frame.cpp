@@ -137,13 +137,16 @@ void frame_reader::feed(std::string_view bytes) {
 }
 
 void frame_reader::take(std::string_view payload) {
-  auto document = std::make_shared<json_document>();
-  document->root = nlohmann::json::parse(payload, nullptr, /*allow_exceptions=*/false);
-  if (document->root.is_discarded()) throw bad_frame{"a frame holds no JSON"};
-  if (!document->root.is_object()) throw bad_frame{"a frame is no JSON object"};
-  document->name = "frame";
+  std::shared_ptr<const json_document> document;
   try {
-    take(json_cursor{document});
+    document = parse_json("frame", payload);
+  } catch (const input_error&) {
+    throw bad_frame{"a frame holds no JSON"};
+  }
+  const json_cursor top{document};
+  if (!top.is_object()) throw bad_frame{"a frame is no JSON object"};
+  try {
+    take(top);
   } catch (const input_error& bad) {
     throw bad_frame{bad.what()};
   }

@@ -58,17 +58,20 @@ class field_writer {
 /// Reads members from an object. Throws input_error.
 class field_reader {
  public:
-  explicit field_reader(json_cursor from) : at(std::move(from)) {}
+  explicit field_reader(json_cursor from) : at(std::move(from)) { known_.reserve(16); }
   template <class T>
   void operator()(const char* name, T& value, const T& otherwise = T{}) {
     known_.emplace_back(name);
-    value = at.has(name) ? read_json_value<T>(at.at(name)) : otherwise;
+    const auto member = at.find(name);
+    value = member ? read_json_value<T>(*member) : otherwise;
   }
   template <class T>
   void required(const char* name, T& value) {
     known_.emplace_back(name);
     value = read_json_value<T>(at.at(name));
   }
+  /// A member that its owner reads by itself.
+  void other(const char* name) { known_.emplace_back(name); }
   /// Refuses keys that were not asked for.
   void finish() const { at.only(known_); }
   const json_cursor at;
@@ -123,18 +126,17 @@ T read_json_value(const json_cursor& at) {
   } else if constexpr (json_detail::is_optional<T>::value) {
     return read_json_value<typename T::value_type>(at);
   } else if constexpr (std::is_enum_v<T>) {
-    const auto text = at.string();
-    std::string all;
-    for (const auto& known : names_of(T{})) {
+    const auto text = at.text();
+    for (const auto& known : names_of(T{}))
       if (text == known.name) return known.value;
-      all += (all.empty() ? "" : ", ") + std::string(known.name);
-    }
+    std::string all;
+    for (const auto& known : names_of(T{})) all += (all.empty() ? "" : ", ") + std::string(known.name);
     at.fail("expected one of " + all);
   } else if constexpr (std::is_same_v<T, bool>) {
     return at.boolean();
   } else if constexpr (std::is_same_v<T, double>) {
-    if (!at.value().is_string()) return at.number();
-    const auto text = at.string();
+    if (!at.is_string()) return at.number();
+    const auto text = at.text();
     if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
     if (text == "inf") return std::numeric_limits<double>::infinity();
     if (text == "-inf") return -std::numeric_limits<double>::infinity();

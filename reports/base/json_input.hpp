@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
-#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -27,12 +27,7 @@ class input_error : public std::runtime_error {
 std::string one_line(std::string_view text);
 
 /// A parsed JSON text that remembers where each value stood, so that a wrong field is reported by line.
-struct json_document {
-  std::string name;  ///< file name used in messages
-  nlohmann::json root;
-  int first_line = 1;                  ///< line of the text's beginning
-  std::map<std::string, int> line_of;  ///< JSON pointer -> line, 1-based, where it is not first_line
-};
+class json_document;
 
 /// Nesting deeper than 64 levels, duplicate keys, texts over 256 MiB and more than 4 million values are
 /// refused. `first_line` is the number of the text's first line in the file. Throws input_error.
@@ -47,30 +42,36 @@ class json_cursor {
   explicit json_cursor(std::shared_ptr<const json_document> document);
 
   [[nodiscard]] json_cursor at(std::string_view key) const;  ///< required member of an object
-  [[nodiscard]] bool has(std::string_view key) const;        ///< throws if this is no object
-  [[nodiscard]] std::vector<json_cursor> items() const;      ///< elements of an array
-  [[nodiscard]] std::vector<std::string> keys() const;       ///< keys of an object
+  [[nodiscard]] std::optional<json_cursor> find(std::string_view key) const;  ///< throws if this is no object
+  [[nodiscard]] bool has(std::string_view key) const;                         ///< likewise
+  [[nodiscard]] std::vector<json_cursor> items() const;                       ///< elements of an array
+  [[nodiscard]] std::vector<std::string> keys() const;                        ///< keys of an object, sorted
   void only(std::span<const std::string_view> known) const;  ///< refuses keys not in the list, by name
   void only(std::initializer_list<std::string_view> known) const {
     only(std::span{known.begin(), known.size()});
   }
 
+  [[nodiscard]] bool is_object() const;
+  [[nodiscard]] bool is_array() const;
+  [[nodiscard]] bool is_string() const;
+  [[nodiscard]] bool is_boolean() const;
+  [[nodiscard]] bool is_integer() const;  ///< a number without a fraction or exponent
+
   [[nodiscard]] std::string string() const;
+  [[nodiscard]] std::string_view text() const;           ///< the same; holds as long as the document
   [[nodiscard]] std::int64_t integer() const;            ///< refuses fractions, and what 64 bits do not hold
   [[nodiscard]] std::uint64_t unsigned_integer() const;  ///< likewise
   [[nodiscard]] double number() const;
   [[nodiscard]] bool boolean() const;
-  [[nodiscard]] const nlohmann::json& value() const;
-  [[nodiscard]] std::string place() const;  ///< "FILE:LINE"
+  [[nodiscard]] nlohmann::json value() const;  ///< a copy
+  [[nodiscard]] std::string place() const;     ///< "FILE:LINE"
 
   [[noreturn]] void fail(std::string_view what) const;  ///< throws input_error for this place
 
  private:
-  json_cursor(std::shared_ptr<const json_document> document, const nlohmann::json* value,
-              std::string pointer);
+  json_cursor(std::shared_ptr<const json_document> document, std::uint32_t node);
   std::shared_ptr<const json_document> document_;
-  const nlohmann::json* value_;
-  std::string pointer_;
+  std::uint32_t node_ = 0;
 };
 
 }  // namespace cufault

@@ -148,17 +148,16 @@ fact_map facts_from(const json_cursor& at) {
   fact_map facts;
   for (const auto& name : at.keys()) {
     const auto item = at.at(name);
-    const auto& value = item.value();
     fact read;
-    if (value.is_boolean()) {
+    if (item.is_boolean()) {
       read = item.boolean();
-    } else if (value.is_number_integer()) {
+    } else if (item.is_integer()) {
       read = item.integer();
-    } else if (value.is_array() && find_fact(name) != nullptr && find_fact(name)->type == type::words) {
+    } else if (item.is_array() && find_fact(name) != nullptr && find_fact(name)->type == type::words) {
       std::vector<std::string> words;
       for (const auto& word : item.items()) words.push_back(word.string());
       read = std::move(words);
-    } else if (value.is_array()) {
+    } else if (item.is_array()) {
       std::vector<std::int64_t> integers;
       for (const auto& integer : item.items()) integers.push_back(integer.integer());
       read = std::move(integers);

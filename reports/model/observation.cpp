@@ -394,15 +394,14 @@ call_record call_from(const json_cursor& at) {
   f("status", c.what.status);
   f("ok", c.what.ok, true);
   f("numbers", c.what.numbers);
-  nlohmann::json facts;
-  f("facts", facts);
+  f.other("facts");
   f("swept", c.swept);
   f("last_error", c.last_error, std::string(c.swept ? "" : "cudaSuccess"));
   f("ms", c.milliseconds);
   f("after_remedy", c.after_remedy);
   f.finish();
   if (c.what.ok && !at.has("status")) c.what.status = success_of(c.what.name.api);
-  if (at.has("facts")) c.what.facts = facts_from(at.at("facts"));
+  if (const auto facts = at.find("facts")) c.what.facts = facts_from(*facts);
   if (const auto defect = defect_of(c.what.name); !defect.empty())
     at.at(c.what.name.variant.empty() || !is_step_name(c.what.name.api) ? "api" : "variant").fail(defect);
   return c;
@@ -444,15 +443,15 @@ observation observation_from(const json_cursor& at) {
   field_reader f{at};
   describe_scalars(o, f);
   f("context", o.context, std::string("usable"));
-  nlohmann::json calls;
-  f("calls", calls);
+  f.other("calls");
   describe_rest(o, f);
   f.finish();
   if (at.has("context")) static_cast<void>(context_from(at.at("context")));
-  for (const auto& item : at.at("calls").items()) o.calls.push_back(call_from(item));
+  const auto calls = at.at("calls").items();
+  o.calls.reserve(calls.size());
+  for (const auto& item : calls) o.calls.push_back(call_from(item));
   for (std::size_t i = 0; i + 1 < o.calls.size(); ++i)
-    if (o.calls[i].what.status.empty())
-      at.at("calls").items()[i].fail("only the last call can be without a status");
+    if (o.calls[i].what.status.empty()) calls[i].fail("only the last call can be without a status");
   return o;
 }
 

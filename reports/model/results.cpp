@@ -143,8 +143,7 @@ arm_result arm_from(const json_cursor& at) {
   f.required("case", case_name);
   f.required("arm", arm.name);
   describe_arm(arm, f);
-  nlohmann::json trials;
-  f("trials", trials);
+  f.other("trials");
   f.finish();
   for (const auto& item : at.at("trials").items()) arm.trials.push_back(observation_from(item));
   std::size_t counted = 0;

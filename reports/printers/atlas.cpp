@@ -64,10 +64,6 @@ void add_runs(std::vector<example>& runs, const call_record& row) {
   }
 }
 
-std::string title(const swept_operation& o) {
-  return o.name + (o.first ? ", the first of its process" : "");
-}
-
 /// "cuMemAlloc_v2, cuEventCreate of libcublas; cuInit of libcublasLt".
 class driver_functions {
  public:
@@ -102,28 +98,13 @@ void print_overview(std::ostream& out, const operations& all, table_style style)
       rows.push_back({title(o), "", o.depth, o.unresolved, "", "", "", "", "", ""});
       continue;
     }
-    std::map<std::string, std::uint64_t> statuses;
-    std::uint64_t runs = 0, swallowed = 0, wrong = 0, handle = 0, process = 0;
-    std::int64_t left = 0;
-    bool clean = false;
-    for (const call_record& row : o.rows) {
-      const swept_calls& s = *row.swept;
-      clean = clean || (s.calls == 0 && row.what.ok && is_success_status(s.numbers));
-      if (!speaks(row)) continue;
-      const auto n = runs_of(s);
-      runs += n;
-      if (!row.what.ok) statuses[std::string(short_status(row.what.status))] += n;
-      if (row.what.ok) (is_success_status(s.numbers) ? swallowed : wrong) += n;
-      if (fails_again(s)) handle += n;
-      if (poisons_process(s)) process += n;
-      left = std::max(left, s.left_bytes);
-    }
+    const swept_counts n = counts_of(o);
     std::vector<std::string> counts;
-    for (const auto& [status, n] : statuses) counts.push_back(fmt::format("{} {}", n, status));
-    rows.push_back({title(o), fmt::format("{}", o.driver_calls), fmt::format("{}, {}", runs, o.depth),
-                    fmt::format("{}", fmt::join(counts, ", ")), std::to_string(swallowed),
-                    std::to_string(wrong), std::to_string(handle), std::to_string(process),
-                    std::to_string(left), clean ? "right" : "not seen to be right"});
+    for (const auto& [status, runs] : n.statuses) counts.push_back(fmt::format("{} {}", runs, status));
+    rows.push_back({title(o), fmt::format("{}", o.driver_calls), fmt::format("{}, {}", n.runs, o.depth),
+                    fmt::format("{}", fmt::join(counts, ", ")), std::to_string(n.swallowed),
+                    std::to_string(n.wrong), std::to_string(n.fails_again), std::to_string(n.poisons_process),
+                    std::to_string(n.most_bytes_left), n.clean ? "right" : "not seen to be right"});
   }
   print_table(
       out,
@@ -311,6 +292,27 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
     }
   }
   return by_stack;
+}
+
+std::string title(const swept_operation& o) {
+  return o.name + (o.first ? ", the first of its process" : "");
+}
+
+swept_counts counts_of(const swept_operation& o) {
+  swept_counts counts;
+  for (const call_record& row : o.rows) {
+    const swept_calls& s = *row.swept;
+    counts.clean = counts.clean || (s.calls == 0 && row.what.ok && is_success_status(s.numbers));
+    if (!speaks(row)) continue;
+    const auto n = runs_of(s);
+    counts.runs += n;
+    if (!row.what.ok) counts.statuses[std::string(short_status(row.what.status))] += n;
+    if (row.what.ok) (is_success_status(s.numbers) ? counts.swallowed : counts.wrong) += n;
+    if (fails_again(s)) counts.fails_again += n;
+    if (poisons_process(s)) counts.poisons_process += n;
+    counts.most_bytes_left = std::max(counts.most_bytes_left, s.left_bytes);
+  }
+  return counts;
 }
 
 bool is_part(const observation& o) {

@@ -46,6 +46,19 @@ bool spoils_another(const swept_calls& row);
 /// "cufault sweep cublas_create/first --row libcublas:cuInit:1=INVALID_VALUE": the first run that a row stands for.
 std::string repeats(const swept_operation& o, const swept_calls& row);
 
+/// Of the rows of an operation, those in which it reached the driver call that was failed: in how many runs it came to what.
+struct swept_counts {
+  std::map<std::string, std::uint64_t> statuses{};  ///< "INTERNAL_ERROR", "CRASHED"
+  std::uint64_t runs = 0, swallowed = 0,
+                wrong = 0;  ///< swallowed, wrong: SUCCESS, and it did what it should, or not
+  std::uint64_t fails_again = 0, poisons_process = 0;
+  std::int64_t most_bytes_left = 0;
+  bool clean = false;  ///< with nothing failed it is right
+};
+swept_counts counts_of(const swept_operation& o);
+/// "cublas_create, the first of its process"
+std::string title(const swept_operation& o);
+
 /// What the failure of a driver call inside an operation leads to, by its code, once or persistently, by the call before it and its number.
 struct driver_failure {
   std::string operation{};              ///< "cublas_create, the first of its process"

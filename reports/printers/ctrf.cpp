@@ -6,16 +6,23 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace cufault {
 
-std::string ctrf_json(const run_report& report) {
-  nlohmann::ordered_json tests = nlohmann::ordered_json::array();
+namespace {
+
+struct test_counts {
   int passed = 0, failed = 0, skipped = 0;
+};
+
+void add_tests(nlohmann::ordered_json& tests, test_counts& counts, const run_report& report,
+               bool with_stack) {
   for (const report_arm& a : report.arms) {
     const bool good = a.status == test_status::passed, none = a.status == test_status::skipped;
-    ++(good ? passed : none ? skipped : failed);
+    ++(good ? counts.passed : none ? counts.skipped : counts.failed);
     nlohmann::ordered_json test{{"name", join_key(a.case_name, a.arm)},
                                 {"status", good   ? "passed"
                                            : none ? "skipped"
@@ -29,25 +36,50 @@ std::string ctrf_json(const run_report& report) {
                      {"seen", a.seen},
                      {"expectation", a.expectation},
                      {"repeat", a.repeat}};
+    if (with_stack) test["extra"]["stack"] = report.stack;
     tests.push_back(std::move(test));
   }
+}
+
+}  // namespace
+
+std::string ctrf_json(const run_report& report) {
+  return ctrf_json(std::span{&report, 1});
+}
+
+std::string ctrf_json(std::span<const run_report> reports) {
+  nlohmann::ordered_json tests = nlohmann::ordered_json::array();
+  test_counts counts;
+  std::int64_t start = 0, stop = 0;
+  std::string version, stacks;
+  bool complete = true;
+  int exit_code = 0;
+  for (const run_report& r : reports) {
+    add_tests(tests, counts, r, reports.size() > 1);
+    start = start == 0 ? r.start_ms : std::min(start, r.start_ms);
+    stop = std::max(stop, r.stop_ms);
+    version = std::max(version, r.version);
+    stacks += (stacks.empty() ? "" : "; ") + r.stack;
+    complete = complete && r.complete;
+    exit_code = std::max(exit_code, r.exit_code);
+  }
+  const std::size_t count = tests.size();
   const nlohmann::ordered_json all{
       {"reportFormat", "CTRF"},
       {"specVersion", "0.0.0"},
       {"results",
-       {{"tool", {{"name", "cufault"}, {"version", report.version}}},
+       {{"tool", {{"name", "cufault"}, {"version", version}}},
         {"summary",
-         {{"tests", report.arms.size()},
-          {"passed", passed},
-          {"failed", failed},
+         {{"tests", count},
+          {"passed", counts.passed},
+          {"failed", counts.failed},
           {"pending", 0},
-          {"skipped", skipped},
+          {"skipped", counts.skipped},
           {"other", 0},
-          {"start", report.start_ms},
-          {"stop", report.stop_ms}}},
+          {"start", start},
+          {"stop", stop}}},
         {"tests", std::move(tests)},
-        {"extra",
-         {{"stack", report.stack}, {"complete", report.complete}, {"exit_code", report.exit_code}}}}}};
+        {"extra", {{"stack", stacks}, {"complete", complete}, {"exit_code", exit_code}}}}}};
   return dump_json(all) + "\n";
 }
 

@@ -26,19 +26,11 @@ const char* element_for(test_status status) {
                                           : nullptr;
 }
 
-}  // namespace
-
-std::string junit_xml(const run_report& report) {
-  pugi::xml_document document;
-  auto declaration = document.append_child(pugi::node_declaration);
-  declaration.append_attribute("version") = "1.0";
-  declaration.append_attribute("encoding") = "UTF-8";
-  auto suites = document.append_child("testsuites");
-  suites.append_attribute("name") = "cufault";
+void add_suites(pugi::xml_node& suites, const run_report& report, const std::string& behind_name) {
   for (auto first = report.arms.begin(); first != report.arms.end();) {
-    const std::string& name = first->case_name;
-    const auto last =
-        std::find_if(first, report.arms.end(), [&](const report_arm& a) { return a.case_name != name; });
+    const std::string name = printable(first->case_name + behind_name);
+    const auto last = std::find_if(first, report.arms.end(),
+                                   [&](const report_arm& a) { return a.case_name != first->case_name; });
     auto suite = suites.append_child("testsuite");
     suite.append_attribute("name") = name.c_str();
     suite.append_attribute("timestamp") = report.started.c_str();
@@ -70,6 +62,23 @@ std::string junit_xml(const run_report& report) {
     suite.append_attribute("time") = fmt::format("{:.3f}", seconds).c_str();
     first = last;
   }
+}
+
+}  // namespace
+
+std::string junit_xml(const run_report& report) {
+  return junit_xml(std::span{&report, 1});
+}
+
+std::string junit_xml(std::span<const run_report> reports) {
+  pugi::xml_document document;
+  auto declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  auto suites = document.append_child("testsuites");
+  suites.append_attribute("name") = "cufault";
+  for (const run_report& report : reports)
+    add_suites(suites, report, reports.size() > 1 ? fmt::format(" ({})", report.stack) : "");
   std::ostringstream out;
   document.save(out, "  ");
   return out.str();

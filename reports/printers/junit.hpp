@@ -4,6 +4,7 @@
 
 #include "reports/printers/run_report.hpp"
 
+#include <span>
 #include <string>
 
 namespace cufault {
@@ -12,5 +13,7 @@ namespace cufault {
 /// error, and what could not be provoked is skipped; what no expectation covers is a failure of a gate, and skipped otherwise. Messages
 /// say what was expected and what was seen.
 std::string junit_xml(const run_report& report);
+/// Of several stacks: the name of a suite has its stack, too.
+std::string junit_xml(std::span<const run_report> reports);
 
 }  // namespace cufault

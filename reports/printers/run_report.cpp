@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ctime>
 #include <string_view>
 
@@ -26,6 +27,14 @@ double seconds_of(const arm_result& a) {
   double milliseconds = 0;
   for (const observation& o : a.trials) milliseconds += o.milliseconds;
   return milliseconds / 1000;
+}
+
+/// Arms of one stack may come from several runs.
+std::uint64_t seed_of(const record& r, const arm_result& a) {
+  const auto latest = std::max_element(
+      a.runs.begin(), a.runs.end(),
+      [](const run_of_trials& one, const run_of_trials& other) { return one.started < other.started; });
+  return latest == a.runs.end() ? r.seed : latest->seed;
 }
 
 std::string why_no_gpu(const arm_result& a) {
@@ -70,9 +79,10 @@ run_report report_of(const record& r) {
            .why = a.why,
            .seen = seen_by(a),
            .expectation = a.expectation,
-           .repeat = fmt::format("cufault run {} --seed {}", join_key(c.name, a.name), r.seed),
+           .repeat = fmt::format("cufault run {} --seed {}", join_key(c.name, a.name), seed_of(r, a)),
            .seconds = seconds_of(a),
-           .no_gpu = why_no_gpu(a)});
+           .no_gpu = why_no_gpu(a),
+           .source = a.source});
   return report;
 }
 

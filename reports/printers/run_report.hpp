@@ -29,6 +29,9 @@ struct report_arm {
   std::string repeat{};       ///< a command
   double seconds = 0;
   std::string no_gpu{};  ///< why there is no GPU, where it was not run for that; else empty
+  std::string source{};  ///< "FILE:LINE" of its observations; empty where they are not in a file
+  std::size_t runs = 0,
+              otherwise = 0;  ///< of a report over several runs: that observed it, and came to something else
 };
 
 /// A judged run as every printer shows it: the summary as text, Markdown and JSON, JUnit XML, CTRF.

@@ -98,6 +98,26 @@ void print_summary(std::ostream& out, const run_report& report, const std::strin
   if (!report.complete) out << "The run did not come to its end.\n";
 }
 
+namespace {
+
+/// What is unexpected, and a line a family.
+void put_arms(limited_output& page, const sorted_arms& all) {
+  for (const auto& [at, arms] : all.by_rank)
+    if (!advices[at].asks.empty())
+      page.list(fmt::format("{}: {}", to_string(advices[at].v), advices[at].asks),
+                lines_of(advices[at].v, arms));
+  std::vector<table_row> rows;
+  for (const auto& [name, counts] : all.families) rows.push_back({name, text_of(counts)});
+  if (!rows.empty()) page.table("By family", {"family", "verdicts"}, rows);
+}
+
+std::string without_gpu_line(const sorted_arms& all) {
+  return fmt::format("{} of {} need a GPU and were not run: {}", plural(all.without_gpu, "arm"),
+                     plural(all.cases_without_gpu.size(), "case"), all.why_no_gpu);
+}
+
+}  // namespace
+
 std::string summary_markdown(const run_report& report, const std::string& file) {
   const sorted_arms all = sorted(report);
   std::ostringstream out;
@@ -106,17 +126,26 @@ std::string summary_markdown(const run_report& report, const std::string& file) 
   page.line(fmt::format("stack: {}", report.stack));
   page.line(fmt::format("exit code {} in mode {}; seed {}; record {}", report.exit_code,
                         to_string(report.mode), report.seed, file));
-  if (all.without_gpu > 0)
-    page.line(fmt::format("{} of {} need a GPU and were not run: {}", plural(all.without_gpu, "arm"),
-                          plural(all.cases_without_gpu.size(), "case"), all.why_no_gpu));
+  if (all.without_gpu > 0) page.line(without_gpu_line(all));
   if (!report.complete) page.line("The run did not come to its end.");
-  for (const auto& [at, arms] : all.by_rank)
-    if (!advices[at].asks.empty())
-      page.list(fmt::format("{}: {}", to_string(advices[at].v), advices[at].asks),
-                lines_of(advices[at].v, arms));
-  std::vector<table_row> rows;
-  for (const auto& [name, counts] : all.families) rows.push_back({name, text_of(counts)});
-  if (!rows.empty()) page.table("By family", {"family", "verdicts"}, rows);
+  put_arms(page, all);
+  return out.str();
+}
+
+std::string summary_markdown(const report& r) {
+  std::ostringstream out;
+  limited_output page(out, table_style::markdown);
+  page.heading(fmt::format("cufault report: {}", plural(r.stacks.size(), "stack")));
+  for (const std::string& why : r.unread) page.line(fmt::format("could not be read: {}", why));
+  for (const std::string& name : r.incomplete) page.line(fmt::format("did not come to its end: {}", name));
+  for (const report::stack& s : r.stacks) {
+    const sorted_arms all = sorted(s.run);
+    page.heading(fmt::format("{}: {}", s.run.stack, all.arms == 0 ? "no arm ran" : text_of(all.totals)));
+    page.line(
+        fmt::format("{}, the latest of {}; observations: {}", plural(s.runs, "record"), s.latest, s.file));
+    if (all.without_gpu > 0) page.line(without_gpu_line(all));
+    put_arms(page, all);
+  }
   return out.str();
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/printers/run_report.hpp"
+#include "reports/printers/report.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -17,6 +17,8 @@ void print_summary(std::ostream& out, const run_report& report, const std::strin
 
 /// The same as a page, below markdown_limit: for a step summary.
 std::string summary_markdown(const run_report& report, const std::string& file);
+/// Of a report over several stacks.
+std::string summary_markdown(const report& all);
 
 /// The same for programs: {"record", "complete", "exit_code", "seed", "counts": {verdict: arms}, "unexpected": [{"case", "arm",
 /// "verdict", "why", "seen"}], "without_gpu": arms not run for want of a GPU}.

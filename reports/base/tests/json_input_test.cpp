@@ -3,12 +3,16 @@
 #include "reports/base/tests/input_examples.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <random>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -89,6 +93,42 @@ TEST(json_input, odd_keys_are_named_in_one_line) {
   EXPECT_EQ(at.at("a/b~c").at("x\ny").integer(), 1);
   EXPECT_EQ(refusal([&] { return at.at("a/b~c").at("x\ny").string(); }),
             R"(x.json:1: ["a/b~c"]["x?y"]: expected a string, found a number)");
+}
+
+/// What another reader makes of it, as text; empty where it refuses.
+std::string read_by_nlohmann(const std::string& text) {
+  const auto value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return value.is_discarded() ? "" : value.dump();
+}
+
+TEST(json_input, agrees_with_another_reader_about_every_text) {
+  const std::vector<std::string> seeds{
+      R"({"a":[1,-2,3.5e-2,0,-0,1E+3,18446744073709551615,18446744073709551616,-9223372036854775809],"b":{"c":null,"d":[true,false]}})",
+      R"({"t":"\"\\\/\b\f\n\r\t\u00e9\u20ac\ud83d\ude00\u0000x","é€😀":"é€😀"})",
+      R"([[],{},"",[[1]],{"x":{}}])",
+      R"(["\ud800","\udc00x","01",1e999,4.9e-400])",
+      "\xef\xbb\xbf[1]",
+      " [ 1 , 2 ] "};
+  std::mt19937 random(1);
+  const std::string pieces = "{}[],:\"\\0123-.eEu\x80\xc3 \ntfn";
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = seeds[random() % seeds.size()];
+    for (unsigned edits = random() % 3; edits > 0; --edits) {
+      const std::size_t at = random() % text.size();
+      if (random() % 2 == 0)
+        text[at] = pieces[random() % pieces.size()];
+      else
+        text.erase(at, 1 + random() % 2);
+      if (text.empty()) text = "0";
+    }
+    std::string mine;
+    try {
+      mine = json_cursor{parse_json("x.json", text)}.value().dump();
+    } catch (const input_error& e) {
+      if (std::string_view(e.what()).ends_with(" twice")) continue;  // the other one takes the last
+    }
+    EXPECT_EQ(mine, read_by_nlohmann(text)) << text;
+  }
 }
 
 TEST(json_input, integers_refuse_fractions_and_what_does_not_fit) {

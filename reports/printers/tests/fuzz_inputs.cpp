@@ -12,10 +12,12 @@
 #include "reports/printers/causes.hpp"
 #include "reports/printers/comparison.hpp"
 #include "reports/printers/ctrf.hpp"
+#include "reports/printers/html.hpp"
 #include "reports/printers/junit.hpp"
 #include "reports/printers/matrix.hpp"
 #include "reports/printers/merge.hpp"
 #include "reports/printers/render.hpp"
+#include "reports/printers/report.hpp"
 #include "reports/printers/summary.hpp"
 
 #include <nlohmann/json.hpp>
@@ -88,6 +90,12 @@ void use(record r) {
   static_cast<void>(summary_markdown(report, "a.jsonl"));
   static_cast<void>(ctrf_json(report));
   static_cast<void>(junit_xml(report));
+  report_builder builder;
+  builder.add("a.jsonl", r);
+  const auto whole = builder.result({}, {});
+  const std::string page = html_page(whole);
+  if (page.size() > html_limit || page.find("<script") != page.rfind("<script")) std::abort();
+  static_cast<void>(summary_markdown(whole));
   print_causes(out, "CUBLAS_STATUS_INTERNAL_ERROR", twice, table_style::markdown);
   print_atlas(out, twice, table_style::markdown);
   const auto cells = matrix_of(twice);

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// `cufault report` as a program: what it reads, writes and refuses. Needs no CUDA.
+#include "harness/system/process.hpp"
+#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
+#include "reports/matrix/tests/matrix_example.hpp"
+#include "reports/model/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class report_command : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "cufault-report-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    fs::create_directory(folder / "in");
+    record r = examples::matrix_record(examples::example_cases());
+    r.version = r.commit = "test";
+    r.complete = true;
+    r.ended = r.started;
+    good = record_text(r);
+    write_whole(folder / "in" / "good.jsonl", good);
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  [[nodiscard]] process_result run() const {
+    spawn_options options;
+    options.argv = {CUFAULT_PROGRAM, "report", folder / "in", "-o", folder / "out"};
+    options.keep_output = 1u << 20;
+    return run_process(options, {});
+  }
+  [[nodiscard]] std::string written(const char* name) const { return read_text(folder / "out" / name); }
+
+  fs::path folder;
+  std::string good;
+};
+
+TEST_F(report_command, writes_each_format_and_the_observations) {
+  const auto seen = run();
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_EQ(seen.stdout_text, (folder / "out" / "index.html").string() + ": 1 stack\n");
+  const std::string page = written("index.html");
+  EXPECT_THAT(page, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(written("summary.md"), StartsWith("## cufault report: 1 stack\n"));
+  EXPECT_THAT(written("junit.xml"), HasSubstr("<testsuite name=\"matrix.kernel_trap\""));
+  EXPECT_THAT(written("ctrf.json"), HasSubstr("\"reportFormat\":\"CTRF\""));
+  const std::string name = "records/h200-580.1-cublas-13.1.0.jsonl";
+  EXPECT_THAT(page, HasSubstr("<a href=\"" + name + "\">"));
+  EXPECT_EQ(load_record(folder / "out" / name).cases.size(), 2U);
+}
+
+TEST_F(report_command, names_what_it_cannot_read_and_reports_the_others) {
+  std::string newer = good;
+  newer.replace(newer.find("\"schema\":2"), 10, "\"schema\":9");
+  write_whole(folder / "in" / "newer.jsonl", newer);
+  write_whole(folder / "in" / "foreign.jsonl",
+              "\x7f"
+              "ELF");
+  std::string damaged = good;
+  damaged.replace(damaged.find("\"trials\""), 8, "\"trails\"");
+  write_whole(folder / "in" / "damaged.jsonl", damaged);
+  const auto seen = run();
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 3) << seen.stderr_text;
+  EXPECT_THAT(seen.stderr_text, HasSubstr("newer.jsonl:1: schema: made by a newer cufault"));
+  EXPECT_THAT(seen.stderr_text, HasSubstr("foreign.jsonl:1: "));
+  EXPECT_THAT(seen.stderr_text, HasSubstr("damaged.jsonl:2: trails: unknown key"));
+  const std::string page = written("index.html");
+  EXPECT_THAT(page, HasSubstr("matrix.kernel_trap"));
+  EXPECT_THAT(page, HasSubstr("damaged.jsonl:2: trails: unknown key"));
+}
+
+TEST_F(report_command, reads_a_run_that_was_killed_as_far_as_it_goes) {
+  write_whole(folder / "in" / "good.jsonl", good.substr(0, good.size() / 2));
+  EXPECT_EQ(run().exit_code, 0);
+  EXPECT_THAT(written("index.html"), HasSubstr("<h3>Runs that did not come to their end</h3>"));
+}
+
+TEST_F(report_command, without_any_record_writes_nothing) {
+  fs::remove(folder / "in" / "good.jsonl");
+  const auto seen = run();
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_EQ(seen.stderr_text, "cufault: no record was found; `cufault run` makes them\n");
+  EXPECT_FALSE(fs::exists(folder / "out"));
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cufault {
+
+/// Text for an element or a quoted attribute. What is no UTF-8, control characters and those that turn the direction of text become U+FFFD.
+std::string html_escaped(std::string_view text);
+
+/// The same, of long text the beginning.
+std::string html_shortened(std::string_view text, std::size_t most);
+
+}  // namespace cufault

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/report.hpp"
+
+#include "reports/base/json_input.hpp"
+#include "reports/judge/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+/// What an arm came to in a run: each signature of its trials once. Nothing where it was not observed.
+using result_of_run = std::vector<signature>;
+
+result_of_run result_of(const arm_result& arm) {
+  result_of_run seen;
+  for (const observation& o : arm.trials) {
+    signature s = signature_of(o);
+    if (std::find(seen.begin(), seen.end(), s) == seen.end()) seen.push_back(std::move(s));
+  }
+  return seen;
+}
+
+/// Equal but for the order of the trials.
+bool same(const result_of_run& a, const result_of_run& b) {
+  return a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin());
+}
+
+struct kept_arm {
+  arm_result latest{};
+  bool was_observed = false;
+  std::string started{};                                         ///< of `latest`
+  std::string record{};                                          ///< its name
+  std::vector<std::pair<result_of_run, std::size_t>> results{};  ///< and in how many runs
+};
+
+struct kept_stack {
+  record header{};  ///< of the latest record
+  std::string header_name{};
+  std::size_t runs = 0;
+  std::string first{};
+  // The key is CASE/ARM.
+  std::unordered_map<std::string, kept_arm> arms{};
+  record merged{};  ///< made by result()
+  std::string file{};
+};
+
+/// Of two the one that was observed, then the later one; the name decides where both began in the same second.
+bool comes_after(const kept_arm& known, bool was_observed, const std::string& started,
+                 const std::string& name) {
+  return std::tie(known.was_observed, known.started, known.record) < std::tie(was_observed, started, name);
+}
+
+void keep(kept_stack& stack, const std::string& name, const std::string& case_name, arm_result arm) {
+  kept_arm& known = stack.arms[join_key(case_name, arm.name)];
+  const bool was_observed = observed(arm);
+  if (was_observed) {
+    result_of_run seen = result_of(arm);
+    const auto there = std::find_if(known.results.begin(), known.results.end(),
+                                    [&](const auto& r) { return same(r.first, seen); });
+    if (there == known.results.end())
+      known.results.emplace_back(std::move(seen), 1);
+    else
+      ++there->second;
+  }
+  std::string started = latest_run(arm);
+  if (!known.record.empty() && !comes_after(known, was_observed, started, name)) return;
+  known.latest = std::move(arm);
+  known.was_observed = was_observed;
+  known.started = std::move(started);
+  known.record = name;
+}
+
+std::string letter_of(std::size_t index) {
+  return index < 26 ? std::string(1, static_cast<char>('a' + index)) : fmt::format("s{}", index + 1);
+}
+
+const measurement* measured(const observation& o, std::string_view name) {
+  for (const measurement& m : o.measurements)
+    if (m.name == name) return &m;
+  return nullptr;
+}
+
+void add_edge(report& r, const std::string& name, const std::string& letter, const arm_result& arm) {
+  for (const observation& o : arm.trials) {
+    const measurement* const fails = measured(o, "largest failing");
+    const measurement* const succeeds = measured(o, "smallest succeeding");
+    if (fails == nullptr || succeeds == nullptr || fails->unit != succeeds->unit) continue;
+    r.edges.push_back({name, letter, fails->value, succeeds->value, fails->unit});
+    return;
+  }
+}
+
+/// "handles created", and behind it what each took.
+void add_leaks(report& r, const std::string& name, const std::string& letter, const arm_result& arm) {
+  for (const observation& o : arm.trials) {
+    std::optional<double> handles;
+    for (const measurement& m : o.measurements) {
+      if (m.name == "handles created") handles = m.value;
+      if (!handles || !m.name.starts_with("device memory per handle")) continue;
+      const leak_line line{{name}, letter, m.name, *handles, m.value};
+      const auto alike = std::find_if(r.leaks.begin(), r.leaks.end(), [&](const leak_line& l) {
+        return std::tie(l.stack, l.what, l.handles, l.bytes_per_handle) ==
+               std::tie(line.stack, line.what, line.handles, line.bytes_per_handle);
+      });
+      if (alike == r.leaks.end())
+        r.leaks.push_back(line);
+      else if (std::find(alike->names.begin(), alike->names.end(), name) == alike->names.end())
+        alike->names.push_back(name);
+    }
+  }
+}
+
+std::string file_name(const record& r, std::set<std::string>& taken) {
+  std::string stem = "unknown-stack";
+  try {
+    stem = stack_folder(r.stack);
+  } catch (const input_error&) {
+    // A machine without a GPU does not say which cuBLAS it has.
+  }
+  std::string name = stem;
+  for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{}-{}", stem, i);
+  return fmt::format("records/{}.jsonl", name);
+}
+
+}  // namespace
+
+struct report_builder::state {
+  std::map<std::string, kept_stack> stacks;  // by label and other keys that tell stacks apart
+  std::set<std::string> names;
+  std::vector<std::string> unread, incomplete;
+};
+
+report_builder::report_builder() : state_(std::make_unique<state>()) {}
+report_builder::~report_builder() = default;
+
+bool report_builder::empty() const {
+  return state_->stacks.empty();
+}
+
+void report_builder::add_unread(std::string why) {
+  state_->unread.push_back(std::move(why));
+}
+
+void report_builder::add(const std::string& name, record r) {
+  if (!state_->names.insert(name).second) return;
+  if (!r.complete) state_->incomplete.push_back(name);
+  std::string key = stack_label(r);
+  if (const auto keys = keys_of(r); keys.contains("other_cublas") && keys.at("other_cublas") != "none")
+    key += fmt::format(", other cuBLAS {}", keys.at("other_cublas"));
+  kept_stack& stack = state_->stacks[key];
+  if (stack.runs == 0 || r.started < stack.first) stack.first = r.started;
+  ++stack.runs;
+  for (case_result& c : r.cases)
+    for (arm_result& a : c.arms) keep(stack, name, c.name, std::move(a));
+  if (!stack.header_name.empty() &&
+      std::tie(r.started, name) <= std::tie(stack.header.started, stack.header_name))
+    return;
+  r.cases.clear();
+  stack.header = std::move(r);
+  stack.header_name = name;
+}
+
+report report_builder::result(const expectation_set& expected, const std::vector<claim>& claims) {
+  report all;
+  all.unread = state_->unread;
+  all.incomplete = state_->incomplete;
+  std::sort(all.unread.begin(), all.unread.end());
+  std::sort(all.incomplete.begin(), all.incomplete.end());
+  std::set<std::string> taken;
+  std::vector<record> merged;
+  for (auto& [label, stack] : state_->stacks) {
+    std::vector<std::string> names;
+    for (const auto& [name, arm] : stack.arms) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    stack.merged = stack.header;
+    stack.file = file_name(stack.header, taken);
+    int line = 1;
+    for (const std::string& name : names) {
+      kept_arm& arm = stack.arms.at(name);
+      arm.latest.source = fmt::format("{}:{}", stack.file, ++line);
+      case_in(stack.merged.cases, name.substr(0, name.find('/'))).arms.push_back(arm.latest);
+    }
+    for (case_result& c : stack.merged.cases) judge(c, expected, keys_of(stack.merged));
+    stack.merged.exit_code = exit_code(stack.merged.cases, stack.merged.mode, 0);
+    report::stack shown{.letter = letter_of(all.stacks.size()),
+                        .run = report_of(stack.merged),
+                        .keys = keys_of(stack.merged),
+                        .file = stack.file,
+                        .runs = stack.runs,
+                        .first = stack.first,
+                        .latest = stack.merged.started};
+    shown.run.stack = label;
+    for (report_arm& a : shown.run.arms) {
+      const kept_arm& arm = stack.arms.at(join_key(a.case_name, a.arm));
+      for (const auto& [result, runs] : arm.results) a.runs += runs;
+      if (!arm.was_observed) continue;
+      const result_of_run latest = result_of(arm.latest);
+      for (const auto& [result, runs] : arm.results) a.otherwise += same(result, latest) ? 0 : runs;
+    }
+    for (const case_result& c : stack.merged.cases) {
+      if (control_unresolved(c)) continue;
+      for (const arm_result& a : c.arms) {
+        add_edge(all, join_key(c.name, a.name), shown.letter, a);
+        add_leaks(all, join_key(c.name, a.name), shown.letter, a);
+      }
+    }
+    all.stacks.push_back(std::move(shown));
+    merged.push_back(stack.merged);
+  }
+  all.matrix = matrix_of(merged);
+  all.atlas = operations_in(merged);
+  all.claims = judge_claims(claims, merged);
+  return all;
+}
+
+std::vector<report_file> report_builder::files() const {
+  std::vector<report_file> files;
+  for (const auto& [label, stack] : state_->stacks) files.push_back({stack.file, &stack.merged});
+  return files;
+}
+
+}  // namespace cufault
