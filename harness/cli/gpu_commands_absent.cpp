@@ -30,11 +30,15 @@ int inject(const inject_arguments&) {
   throw usage_error(build_it_with_cuda);
 }
 
-int trace_command(const std::vector<std::string>&) {
+int trace_command(const std::vector<std::string>&, std::set<std::string>*) {
   throw usage_error(build_it_with_cuda);
 }
 
 int sweep_operations(const sweep_arguments&) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int serve_product(const target&) {
   throw usage_error(build_it_with_cuda);
 }
 

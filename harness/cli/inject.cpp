@@ -236,7 +236,7 @@ int inject(const inject_arguments& arguments) {
   return exit_too_few;
 }
 
-int trace_command(const std::vector<std::string>& command) {
+int trace_command(const std::vector<std::string>& command, std::set<std::string>* libraries) {
   const sigset_t before = hold_back_signals();
   const temporary_folder folder("cufault-trace-");
   const fs::path log = folder.path() / "log";
@@ -249,7 +249,13 @@ int trace_command(const std::vector<std::string>& command) {
   put("CUFAULT_COUNTS", counts.string());
   preload_injector(true);
   const command_end end = run_to_its_end(command, before);
-  print(trace_from(log), injector::counted_in(counts), end.signal);
+  const trace seen = trace_from(log);
+  const injector::counted counted = injector::counted_in(counts);
+  if (libraries != nullptr) {
+    for (const auto& [library, variables] : seen.asked) libraries->insert(library);
+    for (const auto& [library, functions] : counted.calls) libraries->insert(library);
+  }
+  print(seen, counted, end.signal);
   return end.as_of_a_shell();
 }
 

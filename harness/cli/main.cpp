@@ -588,6 +588,7 @@ int dispatch(int argc, char** argv) {
                          add_compare_commands,
                          add_causes,
                          add_explain,
+                         add_doctor_commands,
                          add_atlas,
                          add_matrix,
                          add_compare_injected,
@@ -602,7 +603,7 @@ int dispatch(int argc, char** argv) {
     add(line);
   // Verbatim: CLI11 would take "[a,b]" apart.
   auto end = line.words.end();
-  if (argc > 1 && (line.words[1] == "inject" || line.words[1] == "trace")) {
+  if (argc > 1 && (line.words[1] == "inject" || line.words[1] == "trace" || line.words[1] == "doctor")) {
     end = std::find(line.words.begin(), line.words.end(), "--");
     if (end != line.words.end()) line.behind.assign(end + 1, line.words.end());
   }
