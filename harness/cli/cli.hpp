@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -95,17 +94,6 @@ struct matrix_arguments {
   std::string format = "text";                  ///< or "markdown", "csv", "json"
 };
 
-struct doctor_arguments {
-  std::vector<std::string> command;  ///< to run under the tracer; may be empty
-  bool json = false, strict = false;
-};
-
-struct library_arguments {
-  std::filesystem::path file;
-  bool json = false;
-  bool load = true;  ///< ask the library itself for its version
-};
-
 struct inject_arguments {
   std::filesystem::path rules, log;
   std::vector<std::string> fail;     ///< "cuMemAlloc_v2:3=OUT_OF_MEMORY"
@@ -134,13 +122,9 @@ int show_causes(const std::string& status, const std::vector<std::filesystem::pa
 int show_matrix(const matrix_arguments& arguments);
 int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
 int explain_logs(const explain_arguments& arguments);
-int inject(const inject_arguments& arguments);  ///< becomes the command
-std::string inject_help();                      ///< what rules can hold
-int trace_command(
-    const std::vector<std::string>& command,
-    std::set<std::string>* libraries = nullptr);  ///< returns its exit code; libraries: that called
-int run_doctor(const doctor_arguments& arguments);
-int show_library(const library_arguments& arguments);
+int inject(const inject_arguments& arguments);               ///< becomes the command
+std::string inject_help();                                   ///< what rules can hold
+int trace_command(const std::vector<std::string>& command);  ///< returns its exit code
 /// The file by which a floor knows of the preflight before it.
 std::filesystem::path preflight_stamp(const std::filesystem::path& records);
 int preflight(const target& where, const std::filesystem::path& records);
@@ -174,7 +158,6 @@ int serve_trial(const trial_arguments& arguments);
 int serve_shared_trials(const target& where, bool gpu);
 int serve_other_process(int device, std::uint64_t leave_free);
 int serve_probe(const target& where);
-int serve_product(const target& where);  ///< a product, and which libraries are loaded after it
 inline constexpr const char* build_it_with_cuda =
     "this cufault was built without CUDA and has no cases; build it with a toolkit: ci/suite --cuda";
 

@@ -88,7 +88,5 @@ inline std::string not_empty(const std::string& text) {
 
 /// The commands that compare records: diff, gate, merge, history (harness/cli/compare_commands.cpp).
 void add_compare_commands(command_line& line);
-/// doctor and library (harness/cli/doctor.cpp).
-void add_doctor_commands(command_line& line);
 
 }  // namespace cufault

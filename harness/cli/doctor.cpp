@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // doctor, and the options of library.
+#include "harness/cli/doctor.hpp"
+
 #include "harness/cli/cli.hpp"
-#include "harness/cli/command_line.hpp"
 #include "harness/doctor/diagnosis.hpp"
 #include "harness/system/process.hpp"
+#include "harness/system/unique_fd.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/judge/judge.hpp"
 
@@ -16,7 +18,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -72,7 +73,11 @@ int run_doctor(const doctor_arguments& arguments) {
   if (!arguments.command.empty()) {
     d.command = fmt::format("{}", fmt::join(arguments.command, " "));
     std::set<std::string> libraries;
-    d.command_exit_code = trace_command(arguments.command, &libraries);
+    std::cout << std::flush;
+    const unique_fd own_output(arguments.json ? dup(STDOUT_FILENO) : -1);
+    if (own_output) dup2(STDERR_FILENO, STDOUT_FILENO);  // what is parsed is JSON alone
+    d.command_exit_code = trace_command(arguments.command, libraries);
+    if (own_output) dup2(own_output.get(), STDOUT_FILENO);
     add_loaded(d, {libraries.begin(), libraries.end()});
     if (!arguments.json && !libraries.empty())
       std::cout << fmt::format(

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binding/cublas_binding.hpp"
 #include "harness/cli/cli.hpp"
+#include "harness/cli/doctor.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/system/process.hpp"
 #include "harness/trial/stack_probe.hpp"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // inject and trace: another program under libcufault.so.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/doctor.hpp"
 #include "harness/injector/counts_reader.hpp"
 #include "harness/injector/rules.hpp"
 #include "harness/system/bundled_file.hpp"
@@ -236,7 +237,12 @@ int inject(const inject_arguments& arguments) {
   return exit_too_few;
 }
 
-int trace_command(const std::vector<std::string>& command, std::set<std::string>* libraries) {
+int trace_command(const std::vector<std::string>& command) {
+  std::set<std::string> libraries;
+  return trace_command(command, libraries);
+}
+
+int trace_command(const std::vector<std::string>& command, std::set<std::string>& libraries) {
   const sigset_t before = hold_back_signals();
   const temporary_folder folder("cufault-trace-");
   const fs::path log = folder.path() / "log";
@@ -251,10 +257,8 @@ int trace_command(const std::vector<std::string>& command, std::set<std::string>
   const command_end end = run_to_its_end(command, before);
   const trace seen = trace_from(log);
   const injector::counted counted = injector::counted_in(counts);
-  if (libraries != nullptr) {
-    for (const auto& [library, variables] : seen.asked) libraries->insert(library);
-    for (const auto& [library, functions] : counted.calls) libraries->insert(library);
-  }
+  for (const auto& [library, variables] : seen.asked) libraries.insert(library);
+  for (const auto& [library, functions] : counted.calls) libraries.insert(library);
   print(seen, counted, end.signal);
   return end.as_of_a_shell();
 }

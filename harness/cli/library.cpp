@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/cli.hpp"
+#include "harness/cli/doctor.hpp"
 #include "harness/doctor/diagnosis.hpp"
 #include "harness/doctor/library_facts.hpp"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/cli.hpp"
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/doctor.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/system/process.hpp"
 

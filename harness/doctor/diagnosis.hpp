@@ -12,16 +12,16 @@ namespace cufault {
 
 /// What became of a probe.
 struct probe_result {
-  std::string name, what;
-  probe_report report;
-  std::string unanswered;  ///< why it gave no report: it hung, or crashed
+  std::string name{}, what{};
+  probe_report report{};
+  std::string unanswered{};  ///< why it gave no report: it hung, or crashed
   double milliseconds = 0;
   [[nodiscard]] bool asked() const { return unanswered.empty() && report.not_asked.empty(); }
 };
 
 struct diagnosis {
-  std::vector<probe_result> probes;
-  std::string command;        ///< that ran under the tracer; empty for none
+  std::vector<probe_result> probes{};
+  std::string command{};      ///< that ran under the tracer; empty for none
   int command_exit_code = 0;  ///< as of a shell
   [[nodiscard]] std::size_t count(finding_level level) const;
   [[nodiscard]] std::size_t asked() const;

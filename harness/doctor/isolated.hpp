@@ -11,8 +11,8 @@ namespace cufault {
 /// What work in a process of its own came to.
 struct isolated_answer {
   bool answered = false;
-  std::string text;  ///< that the work returned; at most 16 MiB
-  std::string why;   ///< it did not: "no answer in 500 ms: killed", "crashed: SIGSEGV", what it threw
+  std::string text{};  ///< that the work returned; at most 16 MiB
+  std::string why{};   ///< it did not: "no answer in 500 ms: killed", "crashed: SIGSEGV", what it threw
   double milliseconds = 0;
 };
 

@@ -13,9 +13,9 @@ namespace cufault {
 
 /// Where the loader would find a library, and by which rule.
 struct found_library {
-  std::string name;            ///< "libcublas.so.13"
-  std::filesystem::path file;  ///< on the machine, links not resolved
-  std::string by;              ///< "LD_LIBRARY_PATH", "RUNPATH", "RPATH", "ld.so.cache", "default folder"
+  std::string name{};            ///< "libcublas.so.13"
+  std::filesystem::path file{};  ///< on the machine, links not resolved
+  std::string by{};              ///< "LD_LIBRARY_PATH", "RUNPATH", "RPATH", "ld.so.cache", "default folder"
 };
 
 /// Which file a program gets for a bare name, by the order of ld.so(8): RPATH of the one that asks, LD_LIBRARY_PATH, its RUNPATH,
@@ -23,7 +23,7 @@ struct found_library {
 /// `asks`: the library that needs it, with its folder; none for what a program opens by itself.
 struct asking_library {
   const elf_facts* elf = nullptr;
-  std::filesystem::path folder;
+  std::filesystem::path folder{};
 };
 std::optional<found_library> find_library(const machine& m, const std::string& name,
                                           const asking_library& asks = {});

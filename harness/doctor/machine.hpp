@@ -17,14 +17,14 @@ namespace cufault {
 
 /// All that probes look at. Tests give their own.
 struct machine {
-  std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> environment{};
   std::filesystem::path root = "/";  ///< under which the files of the machine lie
-  std::function<driver_answers()> driver;
-  std::function<management_answers()> management;
-  std::function<library_answers(const std::filesystem::path&)> ask;
+  std::function<driver_answers()> driver{};
+  std::function<management_answers()> management{};
+  std::function<library_answers(const std::filesystem::path&)> ask{};
   /// Libraries in the maps of a process after a product; throws std::runtime_error, with why there are none.
-  std::function<std::vector<std::filesystem::path>()> loaded;
-  measured_facts measured;
+  std::function<std::vector<std::filesystem::path>()> loaded{};
+  measured_facts measured{};
 
   [[nodiscard]] std::filesystem::path at(const std::filesystem::path& path) const {
     return root / path.relative_path();

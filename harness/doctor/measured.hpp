@@ -18,7 +18,7 @@ struct measured_facts {
   std::map<std::string, std::set<std::string>> cleared{};
   /// Device memory that the first cublasCreate takes.
   struct footprint {
-    std::string stack, arm, cublas;
+    std::string stack{}, arm{}, cublas{};
     bool eager = false;
     std::uint64_t bytes = 0;
   };

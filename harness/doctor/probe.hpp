@@ -76,11 +76,11 @@ void describe_fields(probe_report& r, Fields& fields) {
 
 /// A question to the machine. It runs in a process of its own and may crash or hang there.
 struct probe {
-  std::string name;  ///< "search_path"
-  std::string what;  ///< one line: what it looks at
+  std::string name{};  ///< "search_path"
+  std::string what{};  ///< one line: what it looks at
   std::chrono::milliseconds limit{};
   bool needs_driver = false;  ///< not asked where the driver is not usable
-  std::function<probe_report(const machine&)> look;
+  std::function<probe_report(const machine&)> look{};
 };
 
 /// All of them, the driver's before those that need it.

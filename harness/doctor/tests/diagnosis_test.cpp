@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
+#include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -154,6 +157,53 @@ TEST_F(diagnoses, are_json_that_ends_with_the_same_verdict) {
   EXPECT_EQ(json["probes"][0]["findings"][0]["text"], "a thing");
   EXPECT_EQ(json["probes"][1]["state"], "no answer");
   EXPECT_THAT(json["probes"][1]["why"].get<std::string>(), EndsWith("killed"));
+}
+
+std::string golden(const char* name) {
+  std::ifstream file(std::string(DOCTOR_GOLDEN) + "/" + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(diagnoses, are_printed_as_the_schemas_say) {
+  diagnosis d;
+  d.probes = {
+      {.name = "search_path",
+       .what = "folders",
+       .report = {.findings = {{.level = finding_level::failure,
+                                .text = "a stub",
+                                .case_name = "environment.driver_missing",
+                                .remedy = "drop_the_stub",
+                                .command = "unset LD_LIBRARY_PATH",
+                                .measured = "cleared it on 1 stack, of them a stack"}},
+                  .seen = {"a line"},
+                  .libraries = {{.name = "libcublas.so.13",
+                                 .loaded = "/a/libcublas.so.13",
+                                 .found = "/b/libcublas.so.13",
+                                 .found_by = "RUNPATH",
+                                 .on_disk = {"/c/libcublas.so.13"}}}},
+       .unanswered = {},
+       .milliseconds = 1.5},
+      {.name = "gpus", .what = "GPUs", .report = {.not_asked = "no driver"}, .unanswered = {}},
+      {.name = "slow", .what = "nothing", .report = {}, .unanswered = "killed", .milliseconds = 5000}};
+  d.command = "./program --fast";
+  d.command_exit_code = 139;
+  EXPECT_EQ(diagnosis_json(d, false).dump(2) + "\n", golden("diagnosis.json"));
+}
+
+TEST_F(diagnoses, of_a_library_are_printed_as_the_schema_says) {
+  const std::string bytes = made_elf{.soname = "libcublas.so.13",
+                                     .runpath = "$ORIGIN",
+                                     .needed = {"libcublasLt.so.13"},
+                                     .data = std::string("\0CUDA_MODULE_LOADING\0", 21),
+                                     .fatbin = made_container({{2, 90, 0x100000}, {1, 90}}),
+                                     .machine = EM_X86_64}
+                                .bytes();
+  const library_facts facts = read_library("libcublas.so.13", readable_text(bytes));
+  EXPECT_EQ(library_json(facts, {.version = 130100, .runtime = 13000}).dump(2) + "\n",
+            golden("library.json"));
+  std::ostringstream text;
+  print_library(text, facts, {.version = 130100, .runtime = 13000});
+  EXPECT_EQ(text.str(), golden("library.txt"));
 }
 
 TEST_F(diagnoses, have_every_probe_once_and_the_driver_first) {

@@ -26,9 +26,9 @@ made_elf whole() {
       .rpath = "/old",
       .runpath = "$ORIGIN",
       .needed = {"libcublasLt.so.13", "libc.so.6"},
-      .data = std::string("\0CUBLAS_LOGINFO_DBG\0N@CUBLAS_NOT_ME\0CUBLAS_STATUS_SUCCESS\0xCUDA_NOR_ME\0"
+      .data = std::string("\0CUBLAS_LOGINFO_DBG\0N@CUBLAS_AFTER_NUMBER\0CUBLAS_STATUS_SUCCESS\0xCUDA_NOR_ME\0"
                           "CUDA_MODULE_LOADING\0CUDA_UNENDED",
-                          105),
+                          109),
       .fatbin = made_container({{2, 75}, {2, 90}, {2, 90, 0x100000}, {1, 120}}) + made_container({{2, 90}})};
 }
 
@@ -64,7 +64,8 @@ TEST(elf_file, says_what_the_loader_reads) {
 }
 
 TEST(elf_file, finds_whole_names_of_variables_and_no_enumerators) {
-  EXPECT_THAT(read(whole().bytes()).variables, ElementsAre("CUBLAS_LOGINFO_DBG", "CUDA_MODULE_LOADING"));
+  EXPECT_THAT(read(whole().bytes()).variables,
+              ElementsAre("CUBLAS_AFTER_NUMBER", "CUBLAS_LOGINFO_DBG", "CUDA_MODULE_LOADING"));
 }
 
 TEST(elf_file, refuses_what_is_no_elf_file) {

@@ -21,12 +21,12 @@ void append(std::string& bytes, const T& value) {
 
 /// A container of .nv_fatbin. Of each entry: kind (1 PTX, 2 machine code), architecture, flags.
 struct made_code {
-  std::uint16_t kind;
-  std::uint32_t architecture;
+  std::uint16_t kind{};
+  std::uint32_t architecture{};
   std::uint64_t flags = 0;
 };
 inline std::string made_container(const std::vector<made_code>& entries) {
-  std::string body;
+  std::string body{};
   for (const made_code& e : entries) {
     append(body, e.kind);
     append(body, std::uint16_t{0x101});
@@ -41,7 +41,7 @@ inline std::string made_container(const std::vector<made_code>& entries) {
     append(body, e.flags);
     body += std::string(16 + 16, 'c');  // the rest of the header, and the payload
   }
-  std::string container;
+  std::string container{};
   append(container, std::uint32_t{0xBA55ED50});
   append(container, std::uint16_t{1});
   append(container, std::uint16_t{16});
@@ -51,10 +51,10 @@ inline std::string made_container(const std::vector<made_code>& entries) {
 
 /// A shared library as the loader sees it, without any code for the processor.
 struct made_elf {
-  std::string soname, rpath, runpath;
-  std::vector<std::string> needed;
-  std::string data;    ///< of .rodata
-  std::string fatbin;  ///< of .nv_fatbin; no section where it is empty
+  std::string soname{}, rpath{}, runpath{};
+  std::vector<std::string> needed{};
+  std::string data{};    ///< of .rodata
+  std::string fatbin{};  ///< of .nv_fatbin; no section where it is empty
   std::uint16_t machine =
 #if defined(__aarch64__)
       EM_AARCH64;
@@ -78,7 +78,7 @@ struct made_elf {
     named(DT_RPATH, rpath);
     named(DT_RUNPATH, runpath);
     constexpr std::size_t headers = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr);
-    std::string note;
+    std::string note{};
     append(note, Elf64_Nhdr{4, 4, NT_GNU_BUILD_ID});
     note += std::string("GNU\0\x01\xab\xcd\xef", 8);
     const std::size_t strings_at = headers + note.size(),
@@ -125,7 +125,7 @@ struct made_elf {
     h.e_shentsize = sizeof(Elf64_Shdr);
     h.e_shnum = static_cast<std::uint16_t>(sections.size());
     h.e_shstrndx = static_cast<std::uint16_t>(sections.size() - 1);
-    std::string file;
+    std::string file{};
     append(file, h);
     const auto segment = [&](std::uint32_t type, std::uint64_t offset, std::uint64_t size) {
       Elf64_Phdr p{};

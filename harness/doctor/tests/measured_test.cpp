@@ -73,7 +73,7 @@ TEST(measured, takes_no_remedy_that_failed_once) {
   call.what.name.api = "cublasCreate";
   call.what.status = "CUBLAS_STATUS_NOT_INITIALIZED";
   call.what.ok = false;
-  call.what.after_remedy = true;
+  call.after_remedy = true;
   good.calls = {call};
   r.cases[0].arms[0].trials.push_back(good);
   EXPECT_FALSE(facts_in({r}).cleared.contains("environment.made/cure"));
