@@ -114,8 +114,8 @@ void add_doctor_commands(command_line& line) {
                    codes_of_reading, [named] { return show_library(*named); });
   library->add_option("PATH", named->file, "the library")->required();
   library->add_flag("--json", named->json, "as JSON (reports/schemas/library.schema.json)");
-  library->add_flag(
-      "--no-load", [named](std::int64_t) { named->load = false; },
+  library->add_flag_callback(
+      "--no-load", [named] { named->load = false; },
       "do not load it in a process of its own to ask for its version");
 
   struct product {

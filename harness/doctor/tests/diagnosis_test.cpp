@@ -24,7 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 
 class diagnoses : public made_machine {
  protected:
