@@ -171,7 +171,8 @@ driver_answers ask_driver() {
     int device = 0, major = 0, minor = 0;
     std::array<char, 128> text{};
     if (get != nullptr && get(&device, i) == 0) {
-      if (name != nullptr && name(text.data(), static_cast<int>(text.size() - 1), device) == 0) d.name = text.data();
+      if (name != nullptr && name(text.data(), static_cast<int>(text.size() - 1), device) == 0)
+        d.name = text.data();
       if (attribute != nullptr && attribute(&major, attribute_major, device) == 0 &&
           attribute(&minor, attribute_minor, device) == 0)
         d.capability = static_cast<unsigned>(major * 10 + minor);
