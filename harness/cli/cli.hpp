@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -133,9 +134,10 @@ int show_matrix(const matrix_arguments& arguments);
 int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
 int write_report(const report_arguments& arguments);
 int explain_logs(const explain_arguments& arguments);
-int inject(const inject_arguments& arguments);        ///< becomes the command
-std::string inject_help();                            ///< what rules can hold
-int trace_command(const trace_arguments& arguments);  ///< returns the command's exit code
+int inject(const inject_arguments& arguments);  ///< becomes the command
+std::string inject_help();                      ///< what rules can hold
+/// Returns the command's exit code. `libraries`: those that called the driver or asked for variables are added.
+int trace_command(const trace_arguments& arguments, std::set<std::string>* libraries = nullptr);
 /// The file by which a floor knows of the preflight before it.
 std::filesystem::path preflight_stamp(const std::filesystem::path& records);
 int preflight(const target& where, const std::filesystem::path& records);

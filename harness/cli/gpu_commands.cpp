@@ -1,12 +1,22 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/binding/cublas_binding.hpp"
 #include "harness/cli/cli.hpp"
+#include "harness/cli/doctor.hpp"
 #include "harness/kit/memory_pressure.hpp"
+#include "harness/system/process.hpp"
 #include "harness/trial/stack_probe.hpp"
 #include "harness/trial/trial.hpp"
 #include "harness/trial/trials_server.hpp"
+#include "reports/base/files.hpp"
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <set>
 
 namespace cufault {
 
@@ -35,6 +45,36 @@ int serve_other_process(int device, std::uint64_t leave_free) {
 
 int serve_probe(const target& where) {
   return probe_stack(where);
+}
+
+int serve_product(const target& where) {
+  bind_cublas({where.cublas, where.cublaslt});
+  constexpr int n = 32;
+  float* device = nullptr;
+  cublasHandle_t handle = nullptr;
+  const float one = 1;
+  const auto cuda = [](cudaError_t status, const char* call) {
+    if (status != cudaSuccess) throw usage_error(fmt::format("{}: {}", call, cudaGetErrorName(status)));
+  };
+  const auto cublas = [](cublasStatus_t status, const char* call) {
+    if (status != CUBLAS_STATUS_SUCCESS)
+      throw usage_error(fmt::format("{}: {}", call, cublasGetStatusName(status)));
+  };
+  cuda(cudaSetDevice(where.device), "cudaSetDevice");
+  cuda(cudaMalloc(reinterpret_cast<void**>(&device), 3 * n * n * sizeof(float)), "cudaMalloc");
+  cuda(cudaMemset(device, 0, 3 * n * n * sizeof(float)), "cudaMemset");
+  cublas(cublasCreate(&handle), "cublasCreate");
+  cublas(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, device, n, device + n * n, n, &one,
+                     device + 2 * n * n, n),
+         "cublasSgemm");
+  cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  std::set<std::string> files;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string text; std::getline(maps, text);)
+    if (const auto path = text.find('/'); path != text.npos) files.insert(text.substr(path));
+  std::string said;
+  for (const std::string& file : files) said += file + "\n";
+  return write_all(report_fd, said) ? 0 : exit_unresolved;
 }
 
 }  // namespace cufault

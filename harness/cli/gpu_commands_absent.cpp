@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for gpu_commands.cpp in a build without CUDA.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/doctor.hpp"
 #include "harness/system/process.hpp"
 
 #include <nlohmann/json.hpp>
@@ -30,11 +31,15 @@ int inject(const inject_arguments&) {
   throw usage_error(build_it_with_cuda);
 }
 
-int trace_command(const trace_arguments&) {
+int trace_command(const trace_arguments&, std::set<std::string>*) {
   throw usage_error(build_it_with_cuda);
 }
 
 int sweep_operations(const sweep_arguments&) {
+  throw usage_error(build_it_with_cuda);
+}
+
+int serve_product(const target&) {
   throw usage_error(build_it_with_cuda);
 }
 

@@ -257,7 +257,7 @@ int inject(const inject_arguments& arguments) {
   return exit_too_few;
 }
 
-int trace_command(const trace_arguments& arguments) {
+int trace_command(const trace_arguments& arguments, std::set<std::string>* libraries) {
   const bool chrome = !arguments.chrome.empty();
   std::ofstream out;  // refused before the command runs
   if (chrome) {
@@ -281,7 +281,13 @@ int trace_command(const trace_arguments& arguments) {
   put("CUFAULT_COUNTS", counts.string());
   preload_injector(true);
   const command_end end = run_to_its_end(arguments.command, before);
-  print(trace_from(log.path), injector::counted_in(counts), end.signal);
+  const trace seen = trace_from(log.path);
+  const injector::counted counted = injector::counted_in(counts);
+  if (libraries != nullptr) {
+    for (const auto& [library, variables] : seen.asked) libraries->insert(library);
+    for (const auto& [library, functions] : counted.calls) libraries->insert(library);
+  }
+  print(seen, counted, end.signal);
   if (chrome) {
     const std::uint64_t calls = injector::write_chrome_trace(log.path, out);
     out.close();

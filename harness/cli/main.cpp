@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/cli.hpp"
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/doctor.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/system/process.hpp"
 
@@ -607,6 +608,7 @@ int dispatch(int argc, char** argv) {
                          add_compare_commands,
                          add_causes,
                          add_explain,
+                         add_doctor_commands,
                          add_atlas,
                          add_matrix,
                          add_compare_injected,
@@ -621,7 +623,7 @@ int dispatch(int argc, char** argv) {
     add(line);
   // Verbatim: CLI11 would take "[a,b]" apart.
   auto end = line.words.end();
-  if (argc > 1 && (line.words[1] == "inject" || line.words[1] == "trace")) {
+  if (argc > 1 && (line.words[1] == "inject" || line.words[1] == "trace" || line.words[1] == "doctor")) {
     end = std::find(line.words.begin(), line.words.end(), "--");
     if (end != line.words.end()) line.behind.assign(end + 1, line.words.end());
   }

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// doctor, and the options of library.
+#include "harness/cli/doctor.hpp"
+
+#include "harness/cli/cli.hpp"
+#include "harness/doctor/diagnosis.hpp"
+#include "harness/system/process.hpp"
+#include "harness/system/unique_fd.hpp"
+#include "reports/base/json_input.hpp"
+#include "reports/judge/judge.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+constexpr const char* product_command = "load-product";
+
+/// A record that cannot be read takes the evidence away, not the checks.
+measured_facts measured_here() {
+  try {
+    std::vector<record> records;
+    for (const fs::path& file : records_in({default_recorded()})) {
+      records.push_back(load_record(file, matters_to_doctor));
+      for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
+    }
+    return facts_in(records);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "cufault: no records: {}\n", error.what());
+    return {};
+  }
+}
+
+std::vector<fs::path> loaded_after_product() {
+  spawn_options options;
+  options.argv = {own_path(), product_command, "--parent", std::to_string(getpid())};
+  std::string said;
+  const process_result ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
+  if (ended.how != ending::exited || ended.exit_code != 0)
+    throw std::runtime_error(ended.stderr_text.empty() ? "a process that makes a product did not end well"
+                                                       : one_line(ended.stderr_text));
+  std::vector<fs::path> files;
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);) files.emplace_back(line);
+  return files;
+}
+
+}  // namespace
+
+int run_doctor(const doctor_arguments& arguments) {
+  machine m = this_machine();
+  m.measured = measured_here();
+  m.loaded = loaded_after_product;
+  diagnosis d = examine(all_probes(), m);
+  if (!arguments.json) print_findings(std::cout, d);
+  if (!arguments.command.empty()) {
+    d.command = fmt::format("{}", fmt::join(arguments.command, " "));
+    std::set<std::string> libraries;
+    std::cout << std::flush;
+    const unique_fd own_output(arguments.json ? dup(STDOUT_FILENO) : -1);
+    if (own_output) dup2(STDERR_FILENO, STDOUT_FILENO);  // what is parsed is JSON alone
+    d.command_exit_code = trace_command({.command = arguments.command}, &libraries);
+    if (own_output) dup2(own_output.get(), STDOUT_FILENO);
+    add_loaded(d, {libraries.begin(), libraries.end()});
+    if (!arguments.json && !libraries.empty())
+      std::cout << fmt::format(
+          "libraries of the command that called the driver or asked for variables: {}\n\n",
+          fmt::join(libraries, " "));
+  }
+  if (arguments.json)
+    std::cout
+        << diagnosis_json(d, arguments.strict).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+        << '\n';
+  else
+    std::cout << verdict_of(d) << '\n';
+  return exit_code(d, arguments.strict);
+}
+
+void add_doctor_commands(command_line& line) {
+  const auto asked = std::make_shared<doctor_arguments>();
+  CLI::App* doctor = line.command(
+      "doctor", "Look for what makes CUDA and cuBLAS fail on this machine, without provoking it",
+      "With a command behind --, runs it once, under the tracer, after the checks. Its output is its own.\n"
+      "Exit codes: 0 nothing is known to fail here; 1 something would fail, or the command failed, or with "
+      "--strict "
+      "anything was warned of; 2 no check was run, or wrong use.",
+      [asked, &line] {
+        asked->command = line.behind;
+        return run_doctor(*asked);
+      });
+  doctor->add_flag("--json", asked->json, "as JSON (reports/schemas/diagnosis.schema.json)");
+  doctor->add_flag("--strict", asked->strict, "warnings, and checks without an answer, fail");
+
+  const auto named = std::make_shared<library_arguments>();
+  CLI::App* library =
+      line.command("library", "Show what a CUDA library's file says: versions, GPU code, variables",
+                   codes_of_reading, [named] { return show_library(*named); });
+  library->add_option("PATH", named->file, "the library")->required();
+  library->add_flag("--json", named->json, "as JSON (reports/schemas/library.schema.json)");
+  library->add_flag_callback(
+      "--no-load", [named] { named->load = false; },
+      "do not load it in a process of its own to ask for its version");
+
+  struct product {
+    pid_t parent = 0;
+    target where;
+  };
+  const auto made = std::make_shared<product>();
+  CLI::App* own = line.command(product_command, "", "", [made] {
+    tie_to_parent(made->parent);
+    return serve_product(made->where);
+  });
+  own->group("");
+  own->add_option("--parent", made->parent)->required();
+}
+
+}  // namespace cufault

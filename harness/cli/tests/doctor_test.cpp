@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// `cufault doctor` and `cufault library` from outside, on whatever machine this is.
+#include "harness/doctor/tests/made_elf.hpp"
+#include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
+#include "harness/system/tests/plain_environment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class doctor_command : public testing::Test {
+ protected:
+  void SetUp() override { forget_settings_of_cufault(); }
+
+  static process_result run(std::vector<std::string> words,
+                            std::map<std::string, std::string> environment = {}) {
+    spawn_options options;
+    options.argv = {CUFAULT_PROGRAM};
+    options.argv.insert(options.argv.end(), words.begin(), words.end());
+    environment.try_emplace("CUDA_VISIBLE_DEVICES", "-1");  // no context, also where these tests meet a GPU
+    options.environment = std::move(environment);
+    options.keep_output = 4U << 20;
+    return run_process(options, {});
+  }
+  std::string file(const std::string& name, const std::string& bytes) {
+    return write_file(folder.path() / name, bytes);
+  }
+  static std::string last_line(const std::string& text) {
+    std::istringstream lines(text);
+    std::string last;
+    for (std::string line; std::getline(lines, line);) last = line;
+    return last;
+  }
+  temporary_folder folder{"cufault-doctor-command-"};
+};
+
+TEST_F(doctor_command, ends_with_its_verdict) {
+  const auto said = run({"doctor"});
+  EXPECT_EQ(said.exit_code, 1) << "every device is hidden\n" << said.stdout_text << said.stderr_text;
+  EXPECT_THAT(last_line(said.stdout_text), StartsWith("verdict: something would fail here: "));
+  EXPECT_THAT(said.stdout_text, HasSubstr("environment.hidden_devices"));
+  EXPECT_THAT(said.stdout_text, HasSubstr("show_in_new_process: cleared it on "));
+  EXPECT_THAT(said.stdout_text, HasSubstr("run       unset CUDA_VISIBLE_DEVICES"));
+  EXPECT_THAT(said.stdout_text, HasSubstr("[not asked] memory"));
+  EXPECT_EQ(said.stragglers, 0);
+}
+
+TEST_F(doctor_command, is_json_with_the_same_exit_code) {
+  const auto said = run({"doctor", "--json", "--strict"});
+  const auto json = nlohmann::json::parse(said.stdout_text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.stdout_text << said.stderr_text;
+  EXPECT_EQ(json["exit_code"], said.exit_code);
+  EXPECT_EQ(json["probes"][0]["name"], "variables");
+  EXPECT_EQ(json["probes"][0]["state"], "failure");
+}
+
+#ifdef WITH_TRACER
+TEST_F(doctor_command, runs_its_command_once_and_fails_with_it) {
+  const std::string once = folder.path() / "ran";
+  const auto said = run({"doctor", "--", "sh", "-c", "echo ran >> " + once + "; exit 3"});
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_THAT(last_line(said.stdout_text), HasSubstr("the command failed with 3"));
+  std::ifstream ran(once);
+  std::stringstream text;
+  text << ran.rdbuf();
+  EXPECT_EQ(text.str(), "ran\n");
+}
+
+TEST_F(doctor_command, is_json_alone_whatever_its_command_prints) {
+  const auto said = run({"doctor", "--json", "--", "echo", "noise"});
+  const auto json = nlohmann::json::parse(said.stdout_text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.stdout_text;
+  EXPECT_EQ(json["command"]["words"], "echo noise");
+  EXPECT_THAT(said.stderr_text, HasSubstr("noise"));
+}
+#endif
+
+TEST_F(doctor_command, takes_a_command_only_behind_dashes) {
+  const auto said = run({"doctor", "./program"});
+  EXPECT_EQ(said.exit_code, 2);
+  EXPECT_EQ(said.stdout_text, "");
+}
+
+TEST_F(doctor_command, of_a_library_shows_its_file) {
+  const std::string made = file(
+      "libmade.so.1",
+      made_elf{
+          .soname = "libmade.so.1", .needed = {"libc.so.6"}, .data = {}, .fatbin = made_container({{2, 90}})}
+          .bytes());
+  const auto said = run({"library", made});
+  EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
+  EXPECT_THAT(said.stdout_text, HasSubstr("machine code   sm_90 (1)"));
+  EXPECT_THAT(said.stdout_text, HasSubstr("version        not asked"));
+  const auto json = nlohmann::json::parse(run({"library", made, "--json"}).stdout_text, nullptr, false);
+  EXPECT_EQ(json.value("soname", ""), "libmade.so.1");
+}
+
+TEST_F(doctor_command, of_a_library_that_cannot_be_loaded_says_why_unless_told_not_to_ask) {
+  const std::string made = file("libcublas.so.13", made_elf{.soname = "libcublas.so.13"}.bytes());
+  EXPECT_THAT(run({"library", made}).stdout_text, HasSubstr("version        not known: "));
+  EXPECT_THAT(run({"library", made, "--no-load"}).stdout_text, HasSubstr("version        not asked"));
+}
+
+TEST_F(doctor_command, of_what_is_no_library_says_so_in_one_line) {
+  for (const std::string& wrong : {file("text", "no library\n"), file("empty", ""), folder.path().string(),
+                                   (folder.path() / "absent").string()}) {
+    const auto said = run({"library", wrong});
+    EXPECT_EQ(said.exit_code, 2) << wrong;
+    EXPECT_EQ(said.stdout_text, "");
+    EXPECT_EQ(std::count(said.stderr_text.begin(), said.stderr_text.end(), '\n'), 1) << said.stderr_text;
+  }
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/doctor/diagnosis.hpp"
+
+#include "harness/doctor/isolated.hpp"
+#include "reports/base/files.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace cufault {
+namespace {
+
+constexpr std::string_view no_driver = "no driver that can be used";
+
+void say_what_is_measured(finding& f, const measured_facts& measured) {
+  if (f.case_name.empty()) return;
+  const auto cleared = measured.cleared.find(join_key(f.case_name, f.remedy));
+  f.measured = f.remedy.empty() || cleared == measured.cleared.end()
+                   ? "no measured remedy"
+                   : fmt::format("cleared it on {} stack{}, of them {}", cleared->second.size(),
+                                 cleared->second.size() == 1 ? "" : "s", *cleared->second.begin());
+}
+
+probe_result run(const probe& p, const machine& m) {
+  probe_result result{.name = p.name, .what = p.what, .report = {}, .unanswered = {}};
+  const isolated_answer said = run_isolated([&] { return dump_json(write_json(p.look(m))); }, p.limit);
+  result.milliseconds = said.milliseconds;
+  result.unanswered = said.why;
+  if (!said.answered) return result;
+  try {
+    result.report = read_json_value<probe_report>(json_cursor{parse_json(p.name, said.text)});
+  } catch (const input_error& error) {
+    result.unanswered = error.what();
+  }
+  for (finding& f : result.report.findings) say_what_is_measured(f, m.measured);
+  return result;
+}
+
+std::string plural_of(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::span<const enum_name<finding_level>> names_of(finding_level) {
+  static constexpr std::array<enum_name<finding_level>, 3> names{{{finding_level::note, "note"},
+                                                                  {finding_level::warning, "warning"},
+                                                                  {finding_level::failure, "failure"}}};
+  return names;
+}
+
+std::vector<probe> all_probes() {
+  using namespace std::chrono_literals;
+  return {
+      {"variables", "values of environment variables", 5s, false, look_at_variables},
+      {"search_path", "stub and compat folders in LD_LIBRARY_PATH", 5s, false, look_at_search_path},
+      {"libraries", "which libraries the loader would take, and pairs that do not match", 60s, false,
+       look_at_libraries},
+      {"unread_variables", "variables that no library reads", 60s, false, look_at_unread_variables},
+      {"driver", "the driver's library, and its CUDA version against the runtime's", 60s, false,
+       look_at_driver},
+      {"gpu_code", "code for this GPU in the libraries", 60s, true, look_at_gpu_code},
+      {"memory", "free memory against what a handle takes", 20s, true, look_at_memory},
+      {"gpus", "other users, MIG, persistence, ECC, remapped rows", 20s, true, look_at_gpus},
+      {"kernel_log", "Xid messages in the kernel's log", 5s, false, look_at_kernel_log},
+      {"loaded", "which libraries a process has loaded after a product", 120s, true,
+       look_at_loaded_libraries},
+  };
+}
+
+std::size_t diagnosis::count(finding_level level) const {
+  std::size_t found = 0;
+  for (const probe_result& p : probes)
+    found += static_cast<std::size_t>(std::count_if(p.report.findings.begin(), p.report.findings.end(),
+                                                    [&](const finding& f) { return f.level == level; }));
+  return found;
+}
+std::size_t diagnosis::asked() const {
+  return static_cast<std::size_t>(
+      std::count_if(probes.begin(), probes.end(), [](const probe_result& p) { return p.asked(); }));
+}
+std::size_t diagnosis::unanswered() const {
+  return static_cast<std::size_t>(std::count_if(probes.begin(), probes.end(),
+                                                [](const probe_result& p) { return !p.unanswered.empty(); }));
+}
+
+diagnosis examine(const std::vector<probe>& probes, const machine& m) {
+  diagnosis d;
+  bool driver_usable = false;
+  for (const probe& p : probes) {
+    if (p.needs_driver && !driver_usable) {
+      d.probes.push_back({.name = p.name, .what = p.what, .report = {}, .unanswered = {}});
+      d.probes.back().report.not_asked = no_driver;
+      continue;
+    }
+    d.probes.push_back(run(p, m));
+    driver_usable = driver_usable || d.probes.back().report.driver_usable;
+  }
+  return d;
+}
+
+void add_loaded(diagnosis& d, const std::vector<std::string>& names) {
+  for (probe_result& p : d.probes)
+    for (library_row& row : p.report.libraries)
+      if (std::find(names.begin(), names.end(), row.name) != names.end()) row.loaded = "in the command";
+}
+
+int exit_code(const diagnosis& d, bool strict) {
+  if (d.asked() == 0) return 2;
+  const bool fails = d.count(finding_level::failure) > 0 || d.command_exit_code != 0;
+  const bool warns = d.count(finding_level::warning) > 0 || d.unanswered() > 0;
+  return fails || (strict && warns) ? 1 : 0;
+}
+
+std::string verdict_of(const diagnosis& d) {
+  const std::size_t asked = d.asked(), silent = d.unanswered(), left_out = d.probes.size() - asked - silent;
+  if (asked == 0) return fmt::format("verdict: no check was run, of {}", d.probes.size());
+  std::string counts = plural_of(asked, "check");
+  if (left_out > 0) counts += fmt::format(", {} not asked", left_out);
+  if (silent > 0) counts += fmt::format(", {} without an answer", silent);
+  const std::size_t failures = d.count(finding_level::failure), warnings = d.count(finding_level::warning);
+  std::string said = failures > 0 ? "something would fail here: " + plural_of(failures, "failure")
+                     : d.command_exit_code != 0
+                         ? fmt::format("the command failed with {}", d.command_exit_code)
+                     : warnings + silent > 0 ? "nothing is known to fail here, with warnings"
+                                             : "nothing is known to fail here";
+  if (warnings > 0) said += ", " + plural_of(warnings, "warning");
+  if (failures > 0 && d.command_exit_code != 0)
+    said += fmt::format(", and the command failed with {}", d.command_exit_code);
+  return fmt::format("verdict: {} ({})", said, counts);
+}
+
+}  // namespace cufault

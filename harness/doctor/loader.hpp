@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/doctor/machine.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// Where the loader would find a library, and by which rule.
+struct found_library {
+  std::string name{};            ///< "libcublas.so.13"
+  std::filesystem::path file{};  ///< on the machine, links not resolved
+  std::string by{};              ///< "LD_LIBRARY_PATH", "RUNPATH", "RPATH", "ld.so.cache", "default folder"
+};
+
+/// Which file a program gets for a bare name, by the order of ld.so(8): RPATH of the one that asks, LD_LIBRARY_PATH, its RUNPATH,
+/// /etc/ld.so.cache, default folders. A library of another machine is passed over. Not looked at: folders of glibc-hwcaps.
+/// `asks`: the library that needs it, with its folder; none for what a program opens by itself.
+struct asking_library {
+  const elf_facts* elf = nullptr;
+  std::filesystem::path folder{};
+};
+std::optional<found_library> find_library(const machine& m, const std::string& name,
+                                          const asking_library& asks = {});
+
+/// Files of /etc/ld.so.cache by name; empty where it cannot be read, or is not of the form of glibc 2.2 and newer.
+std::vector<std::pair<std::string, std::filesystem::path>> cached_libraries(std::string_view cache);
+
+/// Files named STEM.so or STEM.so.*, in the places where toolkits, drivers and Python packages put them; each file once. At most 64.
+std::vector<std::filesystem::path> libraries_on_disk(const machine& m, const std::string& stem);
+
+/// The folders of LD_LIBRARY_PATH; an empty one is the current folder.
+std::vector<std::string> folders_of(const std::string& search_path);
+
+}  // namespace cufault

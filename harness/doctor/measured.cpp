@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/doctor/measured.hpp"
+
+#include <algorithm>
+
+namespace cufault {
+namespace {
+
+constexpr std::string_view footprint_name = "device memory taken by the first cublasCreate";
+constexpr std::string_view look_up = " asks for ";
+
+bool cleared(const arm_result& arm) {
+  return arm.kind == arm_kind::remedy && arm.judged != verdict::not_provoked &&
+         arm.judged != verdict::unresolved && observed(arm) &&
+         std::none_of(arm.trials.begin(), arm.trials.end(),
+                      [](const observation& o) { return failed(signature_of(o)); });
+}
+
+}  // namespace
+
+bool matters_to_doctor(std::string_view case_name, std::string_view arm) {
+  return case_name.starts_with("environment.") || case_name == "memory.create_under_pressure" ||
+         (case_name == "heuristic.variables" && (arm == "look_ups" || arm == "control"));
+}
+
+measured_facts facts_in(const std::vector<record>& judged) {
+  measured_facts facts;
+  for (const record& r : judged)
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms) {
+        if (cleared(a)) facts.cleared[join_key(c.name, a.name)].insert(stack_label(r));
+        for (const observation& o : a.trials)
+          for (const measurement& m : o.measurements) {
+            if (a.kind == arm_kind::control && m.name == footprint_name && m.value > 0) {
+              const stack_keys keys = keys_of(r);
+              const auto version = keys.find("cublas");
+              facts.footprints.push_back({.stack = stack_label(r),
+                                          .arm = join_key(c.name, a.name),
+                                          .cublas = version == keys.end() ? "" : version->second,
+                                          .eager = a.name.ends_with("eager"),
+                                          .bytes = static_cast<std::uint64_t>(m.value)});
+            }
+            if (const auto at = m.name.find(look_up); at != m.name.npos)
+              facts.asked[m.name.substr(at + look_up.size())].insert(m.name.substr(0, at));
+          }
+      }
+  return facts;
+}
+
+}  // namespace cufault

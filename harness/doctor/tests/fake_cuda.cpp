@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// A libcuda.so.1 with one device; cuInit returns DOCTOR_FAKE_CUINIT.
+#include <cstdlib>
+#include <cstring>
+
+extern "C" {
+
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+int cuInit(unsigned) {
+  const char* code = std::getenv("DOCTOR_FAKE_CUINIT");
+  return code != nullptr ? std::atoi(code) : 0;
+}
+int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return 0;
+}
+int cuDeviceGet(int* device, int index) {
+  *device = index;
+  return 0;
+}
+int cuDeviceGetName(char* name, int size, int) {
+  std::strncpy(name, "fake GPU", static_cast<std::size_t>(size));
+  return 0;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  constexpr int major = 75;
+  *value = attribute == major ? 9 : 0;
+  return 0;
+}
+
+}  // extern "C"
