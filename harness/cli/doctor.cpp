@@ -98,7 +98,7 @@ void add_doctor_commands(command_line& line) {
   CLI::App* doctor = line.command(
       "doctor", "Look for what makes CUDA and cuBLAS fail on this machine, without provoking it",
       "With a command behind --, runs it once, under the tracer, after the checks. Its output is its own.\n"
-      "Exit codes: 0 nothing is known to fail here; 1 something would fail, or the command failed, or with "
+      "Exit codes: 0 no failure found; 1 something would fail, or the command failed, or with "
       "--strict "
       "anything was warned of; 2 no check was run, or wrong use.",
       [asked, &line] {

@@ -179,15 +179,15 @@ void add_run(command_line& line) {
 
 void add_sweep(command_line& line) {
   const auto said = std::make_shared<sweep_arguments>();
-  CLI::App* sweep =
-      line.command("sweep", "Fail each driver call inside of an operation, by every code, once and for good",
-                   "Exit codes: 0 swept; 1 no GPU where one is required; 2 unresolved or bad input; 77 "
-                   "nothing could be provoked here; 130 interrupted.",
-                   [said, &line] {
-                     said->run.argv = recorded_words(line.words);
-                     said->run.expectations = default_expectations();
-                     return sweep_operations(*said);
-                   });
+  CLI::App* sweep = line.command(
+      "sweep", "Fail each driver call inside of an operation, by every code, once and persistently",
+      "Exit codes: 0 swept; 1 no GPU where one is required; 2 unresolved or bad input; 77 "
+      "nothing could be provoked here; 130 interrupted.",
+      [said, &line] {
+        said->run.argv = recorded_words(line.words);
+        said->run.expectations = default_expectations();
+        return sweep_operations(*said);
+      });
   sweep
       ->add_option(
           "OPERATION", said->run.names,
@@ -197,10 +197,10 @@ void add_sweep(command_line& line) {
   auto* thin = sweep->add_flag("--thin", said->thin, "only one call of each group, once, by one code");
   sweep
       ->add_flag("--grouped", said->grouped,
-                 "only one call of each group, but by every code, once and for good")
+                 "only one call of each group, but by every code, once and persistently")
       ->excludes(thin);
   auto* shard = sweep->add_option("--shard", said->shard, "only rows of part I of N")->type_name("I N");
-  sweep->add_option("--row", said->row, "only this row: LIBRARY:FUNCTION:N[+]=CODE, + for good")
+  sweep->add_option("--row", said->row, "only this row: LIBRARY:FUNCTION:N[+]=CODE, + persistently")
       ->type_name("TEXT")
       ->check(not_empty)
       ->excludes(shard);

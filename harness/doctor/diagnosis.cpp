@@ -126,8 +126,7 @@ std::string verdict_of(const diagnosis& d) {
   std::string said = failures > 0 ? "something would fail here: " + plural_of(failures, "failure")
                      : d.command_exit_code != 0
                          ? fmt::format("the command failed with {}", d.command_exit_code)
-                     : warnings + silent > 0 ? "nothing is known to fail here, with warnings"
-                                             : "nothing is known to fail here";
+                         : "no failure found";
   if (warnings > 0) said += ", " + plural_of(warnings, "warning");
   if (failures > 0 && d.command_exit_code != 0)
     said += fmt::format(", and the command failed with {}", d.command_exit_code);

@@ -233,8 +233,8 @@ probe_report look_at_unread_variables(const machine& m) {
   std::vector<std::string> unread;
   for (const auto& [name, value] : m.environment) {
     if (!looks_like_variable(name) || read.contains(name)) continue;
-    const auto meant = std::find_if(read.begin(), read.end(), [&](const std::string& r) {
-      return name.size() >= shortest_misspelt && r.size() >= shortest_misspelt && distance(name, r) <= 2;
+    const auto meant = std::find_if(read.begin(), read.end(), [&set = name](const std::string& r) {
+      return set.size() >= shortest_misspelt && r.size() >= shortest_misspelt && distance(set, r) <= 2;
     });
     if (meant == read.end()) {
       unread.push_back(name);

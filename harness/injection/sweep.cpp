@@ -535,9 +535,9 @@ failure_case sweep_case(operation_type of) {
   using std::chrono::seconds;
   for (const variant& v :
        {variant{thin_sweep, "one call of each group, once", depth::thin, seconds(100), seconds(280)},
-        variant{grouped_sweep, "one call of each group, by every code, once and for good", depth::grouped,
+        variant{grouped_sweep, "one call of each group, by every code, once and persistently", depth::grouped,
                 seconds(280), seconds(1000)},
-        variant{every_sweep, "every call, by every code, once and for good", depth::every, seconds(1700),
+        variant{every_sweep, "every call, by every code, once and persistently", depth::every, seconds(1700),
                 seconds(5000)}}) {
     for (const bool first : {false, true}) {
       const how way{first, v.deep, first ? v.first : v.further};

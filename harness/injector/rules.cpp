@@ -151,7 +151,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> rule_key
      {"min_bytes", "only allocations of so much, or more"},
      {"max_bytes", "only allocations of so much, or less"},
      {"skip", "let so many calls through first"},
-     {"hits", "act so often (default: for good)"},
+     {"hits", "act so often (default: always)"},
      {"every", "act on each N-th alone"},
      {"once_per", "\"stack\": only the first call of each call stack; skip, hits and every count those"},
      {"stack", "true: lines of the log tell a hash of the call stack"},

@@ -59,8 +59,7 @@ TEST_F(diagnoses, end_with_the_worst_finding) {
   const auto warned = examine({well(), saying(finding_level::warning)}, m);
   EXPECT_EQ(exit_code(warned, false), 0);
   EXPECT_EQ(exit_code(warned, true), 1);
-  EXPECT_EQ(verdict_of(warned),
-            "verdict: nothing is known to fail here, with warnings, 1 warning (2 checks)");
+  EXPECT_EQ(verdict_of(warned), "verdict: no failure found, 1 warning (2 checks)");
   const auto failed = examine({saying(finding_level::failure), saying(finding_level::warning)}, m);
   EXPECT_EQ(exit_code(failed, false), 1);
   EXPECT_EQ(verdict_of(failed), "verdict: something would fail here: 1 failure, 1 warning (2 checks)");
