@@ -13,9 +13,17 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cufault {
 namespace {
+
+/// Never destroyed: the fault may have taken what its end would give back. A leak checker still finds it.
+template <class T>
+T* keep(std::unique_ptr<T> what) {
+  static auto* const kept = new std::vector<std::unique_ptr<T>>;  // outlives destructors of statics
+  return kept->emplace_back(std::move(what)).get();
+}
 
 /// An operation that was made ready, or why it was not.
 struct ready_operation {
@@ -132,7 +140,7 @@ void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
       w.let_go();
       o.reset();
     } else {
-      static_cast<void>(o.release());  // not destroyed: what it holds may be gone already
+      keep(std::move(o));
     }
     try {
       o = c.operation->fresh();
@@ -202,7 +210,7 @@ std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
   try {
     bring_about(c, there->w);
   } catch (...) {
-    static_cast<void>(there.release());  // operations beside a fault that is half there are not destroyed
+    keep(std::move(there));  // the fault is half there
     throw;
   }
   return there;
@@ -217,7 +225,7 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   const std::string batch = to_string(common);
   if (there == nullptr) {
     try {
-      there = bring_about_lasting(t, c, all, batch).release();  // never destroyed
+      there = keep(bring_about_lasting(t, c, all, batch));
     } catch (const std::exception& e) {
       failed = std::string("the fault was not brought about: ") + e.what();
       throw;
@@ -230,7 +238,7 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   if (!std::exchange(there->first, false) && c.fault->renew) c.fault->renew(there->w);
   std::unique_ptr<operation> o = std::move(of_this.made);
   observe_cell(t, c, there->w, o);
-  static_cast<void>(o.release());
+  keep(std::move(o));
 }
 
 }  // namespace
@@ -260,8 +268,7 @@ void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
   if (c.remedy != nullptr && c.remedy->before) c.remedy->before(w);
   if (!early) bring_about(c, w);
   observe_cell(t, c, w, o);
-  if (c.fault->cells != isolation::undone)
-    static_cast<void>(o.release());  // the fault may have taken what its end would give back
+  if (c.fault->cells != isolation::undone) keep(std::move(o));
 }
 
 void run_control(trial& t, const fault_type& f, const std::vector<operation_type>& all) {
