@@ -148,8 +148,9 @@ void look_at_jit(const machine& m, probe_report& report) {
   if (m.variable("CUDA_FORCE_PTX_JIT") == "1")
     report.findings.push_back(
         {.level = finding_level::failure,
-         .text = "CUDA_FORCE_PTX_JIT=1: machine code is ignored; recorded: cublasCreate returns "
-                 "CUBLAS_STATUS_INTERNAL_ERROR",
+         .text = "CUDA_FORCE_PTX_JIT=1: machine code is ignored; recorded on one H200, driver 580.159.04: "
+                 "cublasCreate returns CUBLAS_STATUS_INTERNAL_ERROR with cuBLAS 13.1.0, "
+                 "CUBLAS_STATUS_NOT_INITIALIZED with 13.10.0, and succeeds with 12.0.1",
          .case_name = "environment.wrong_code",
          .remedy = "force_no_longer",
          .command = "unset CUDA_FORCE_PTX_JIT"});
