@@ -19,14 +19,17 @@ namespace {
 const register_fault here{{.name = "address_space_limit",
                            .summary = "the process may map no more than 64 MiB of further memory",
                            .kind = "host_limit",
-                           .cells = isolation::process,
+                           .cells = isolation::lasting,
                            .provoke = [](world& w) {
-                             constexpr rlim_t more = rlim_t{64} << 20;
-                             std::uint64_t pages = 0;
-                             std::ifstream("/proc/self/statm") >> pages;
-                             auto& limit = w.keep<lowered_limit>(
-                                 RLIMIT_AS, pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more);
+                             const auto allowed = [] {
+                               constexpr rlim_t more = rlim_t{64} << 20;
+                               std::uint64_t pages = 0;
+                               std::ifstream("/proc/self/statm") >> pages;
+                               return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more;
+                             };
+                             auto& limit = w.keep<lowered_limit>(RLIMIT_AS, allowed());
                              w.undo_by([&limit] { limit.lift(); });
+                             w.renew_by([&limit, allowed] { limit.lower(allowed()); });
                            }}};
 
 }  // namespace

@@ -55,7 +55,7 @@ inline fault_type captured(cudaStreamCaptureMode mode, bool its_own_stream, std:
   f.name = std::move(name);
   f.summary = std::move(summary);
   f.kind = "capture";
-  f.cells = isolation::process;
+  f.cells = isolation::undone;
   if (its_own_stream)
     f.no_sense_with = [](const operation_type& o) -> std::string {
       return o.own_stream ? "it runs on a stream of its own" : "";

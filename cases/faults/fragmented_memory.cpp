@@ -18,7 +18,12 @@ namespace {
 /// All device memory in blocks, of which every second one was freed.
 class every_second_block {
  public:
-  every_second_block() {
+  every_second_block() { hold(); }
+  ~every_second_block() { release(); }
+  every_second_block(const every_second_block&) = delete;
+  every_second_block& operator=(const every_second_block&) = delete;
+  void hold() {
+    if (!held_.empty()) return;
     constexpr std::size_t bytes = std::size_t{64} << 20;
     std::vector<void*> all;
     for (void* p = nullptr; cudaMalloc(&p, bytes) == cudaSuccess;) all.push_back(p);
@@ -32,9 +37,6 @@ class every_second_block {
       }
     }
   }
-  ~every_second_block() { release(); }
-  every_second_block(const every_second_block&) = delete;
-  every_second_block& operator=(const every_second_block&) = delete;
   void release() {
     for (void* p : held_) cudaFree(p);
     held_.clear();
@@ -47,11 +49,12 @@ class every_second_block {
 const register_fault here{{.name = "fragmented_memory",
                            .summary = "half of the memory is free, in pieces between blocks that are held",
                            .kind = "memory",
-                           .cells = isolation::process,
+                           .cells = isolation::lasting,
                            .memory = memory_class::exclusive,
                            .provoke = [](world& w) {
                              every_second_block& held = w.keep<every_second_block>();
                              w.undo_by([&held] { held.release(); });
+                             w.renew_by([&held] { held.hold(); });
                            }}};
 
 }  // namespace

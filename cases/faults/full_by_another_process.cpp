@@ -14,7 +14,7 @@ const register_fault here{{.name = "full_by_another_process",
                            .kind = "memory",
                            .levels = {0, 64},
                            .unit = "MiB free",
-                           .cells = isolation::process,
+                           .cells = isolation::lasting,
                            .memory = memory_class::exclusive,
                            .provoke = hold_memory_in_another_process}};
 

@@ -34,7 +34,6 @@ class device_squeeze {
 /// Operations are ready, and then the device is full but for the level.
 inline fault_type full_device(std::string name, std::string summary,
                               std::map<std::string, std::string> environment) {
-  const auto squeeze = std::make_shared<device_squeeze*>(nullptr);
   fault_type f;
   f.name = std::move(name);
   f.summary = std::move(summary);
@@ -44,11 +43,11 @@ inline fault_type full_device(std::string name, std::string summary,
   f.environment = std::move(environment);
   f.cells = isolation::lasting;
   f.memory = memory_class::exclusive;
-  f.provoke = [squeeze](world& w) {
-    *squeeze = &w.keep<device_squeeze>(static_cast<std::uint64_t>(w.level()) << 20);
-    w.undo_by([squeeze] { (*squeeze)->release(); });
+  f.provoke = [](world& w) {
+    auto& held = w.keep<device_squeeze>(static_cast<std::uint64_t>(w.level()) << 20);
+    w.undo_by([&held] { held.release(); });
+    w.renew_by([&held] { held.squeeze(); });
   };
-  f.renew = [squeeze](world&) { (*squeeze)->squeeze(); };
   return f;
 }
 

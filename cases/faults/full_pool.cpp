@@ -13,13 +13,15 @@ namespace {
 const register_fault here{{.name = "full_pool",
                            .summary = "the program's memory pool keeps all device memory",
                            .kind = "pool",
-                           .cells = isolation::process,
+                           .cells = isolation::lasting,
                            .memory = memory_class::exclusive,
                            .provoke = [](world& w) {
                              stream_ordered_memory& pool =
                                  w.keep<stream_ordered_memory>(w.of_trial().device());
-                             { const memory_pressure in_the_pool(pool, 0); }
+                             const auto fill = [&pool] { const memory_pressure in_the_pool(pool, 0); };
+                             fill();
                              w.undo_by([&pool] { pool.trim(); });
+                             w.renew_by(fill);
                            }}};
 
 }  // namespace

@@ -18,7 +18,8 @@ namespace {
 /// What is left when no piece can be mapped any more, in ever smaller allocations.
 class small_blocks {
  public:
-  small_blocks() {
+  small_blocks() { hold(); }
+  void hold() {
     constexpr std::size_t first = std::size_t{1} << 20, last = 512;
     for (std::size_t bytes = first; bytes >= last; bytes /= 2)
       for (void* p = nullptr; cudaMalloc(&p, bytes) == cudaSuccess;) held_.push_back(p);
@@ -39,7 +40,7 @@ class small_blocks {
 const register_fault here{{.name = "full_to_the_last_bytes",
                            .summary = "device memory is held by the program down to the last 512 bytes",
                            .kind = "memory",
-                           .cells = isolation::process,
+                           .cells = isolation::lasting,
                            .memory = memory_class::exclusive,
                            .provoke = [](world& w) {
                              device_squeeze& bulk = w.keep<device_squeeze>(0U);
@@ -47,6 +48,11 @@ const register_fault here{{.name = "full_to_the_last_bytes",
                              w.undo_by([&] {
                                rest.release();
                                bulk.release();
+                             });
+                             w.renew_by([&] {
+                               rest.release();
+                               bulk.squeeze();
+                               rest.hold();
                              });
                            }}};
 

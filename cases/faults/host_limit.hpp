@@ -13,12 +13,15 @@ class lowered_limit {
  public:
   lowered_limit(__rlimit_resource which, rlim_t to) : which_(which) {
     if (getrlimit(which_, &before_) != 0) throw setup_failed("the limit cannot be read");
-    const rlimit now{to, before_.rlim_max};
-    if (setrlimit(which_, &now) != 0) throw setup_failed("the limit cannot be set");
+    lower(to);
   }
   ~lowered_limit() { lift(); }
   lowered_limit(const lowered_limit&) = delete;
   lowered_limit& operator=(const lowered_limit&) = delete;
+  void lower(rlim_t to) {
+    const rlimit now{to, before_.rlim_max};
+    if (setrlimit(which_, &now) != 0) throw setup_failed("the limit cannot be set");
+  }
   void lift() { setrlimit(which_, &before_); }
 
  private:

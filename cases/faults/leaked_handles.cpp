@@ -16,17 +16,20 @@ namespace {
 const register_fault here{{.name = "leaked_handles",
                            .summary = "the program leaked 256 handles",
                            .kind = "handles",
-                           .cells = isolation::process,
+                           .cells = isolation::lasting,
                            .memory = memory_class::exclusive,
                            .provoke = [](world& w) {
                              std::vector<cublasHandle_t>& leaked = w.keep<std::vector<cublasHandle_t>>();
-                             for (int i = 0; i < 256; ++i) {
-                               cublasHandle_t handle = nullptr;
-                               if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) break;
-                               leaked.push_back(handle);
-                             }
+                             const auto leak = [&leaked] {
+                               for (cublasHandle_t handle = nullptr; leaked.size() < 256;) {
+                                 if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) break;
+                                 leaked.push_back(handle);
+                               }
+                             };
+                             leak();
                              w.of_trial().measure("handles leaked", static_cast<double>(leaked.size()),
                                                   "handles");
+                             w.renew_by(leak);
                              w.undo_by([&leaked] {
                                for (cublasHandle_t each : leaked) cublasDestroy(each);
                                leaked.clear();

@@ -14,19 +14,19 @@
 namespace cufault {
 namespace {
 
-const register_fault here{{.name = "open_files_limit",
-                           .summary = "the process may open no further file",
-                           .kind = "host_limit",
-                           .cells = isolation::process,
-                           .provoke = [](world& w) {
-                             const int lowest_free = open("/dev/null", O_RDONLY | O_CLOEXEC);
-                             if (lowest_free < 0)
-                               throw setup_failed("no file can be opened before the limit");
-                             close(lowest_free);
-                             auto& limit =
-                                 w.keep<lowered_limit>(RLIMIT_NOFILE, static_cast<rlim_t>(lowest_free));
-                             w.undo_by([&limit] { limit.lift(); });
-                           }}};
+const register_fault here{
+    {.name = "open_files_limit",
+     .summary = "the process may open no further file",
+     .kind = "host_limit",
+     .cells = isolation::lasting,
+     .provoke = [](world& w) {
+       const int lowest_free = open("/dev/null", O_RDONLY | O_CLOEXEC);
+       if (lowest_free < 0) throw setup_failed("no file can be opened before the limit");
+       close(lowest_free);
+       auto& limit = w.keep<lowered_limit>(RLIMIT_NOFILE, static_cast<rlim_t>(lowest_free));
+       w.undo_by([&limit] { limit.lift(); });
+       w.renew_by([&limit, lowest_free] { limit.lower(static_cast<rlim_t>(lowest_free)); });
+     }}};
 
 }  // namespace
 }  // namespace cufault

@@ -13,7 +13,11 @@ namespace {
 const register_fault here{{.name = "other_context",
                            .summary = "another context is current than the one of the handle",
                            .kind = "context",
-                           .provoke = [](world& w) { w.keep<second_context>(w.of_trial().device()); }}};
+                           .cells = isolation::lasting,
+                           .provoke = [](world& w) {
+                             auto& second = w.keep<second_context>(w.of_trial().device());
+                             w.renew_by([&second] { second.make_current(); });
+                           }}};
 
 }  // namespace
 }  // namespace cufault

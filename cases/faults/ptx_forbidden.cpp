@@ -13,7 +13,7 @@ const register_fault here{{.name = "ptx_forbidden",
                            .summary = "the driver is told to compile no PTX",
                            .kind = "code",
                            .environment = {{"CUDA_DISABLE_PTX_JIT", "1"}},
-                           .cells = isolation::process}};
+                           .cells = isolation::undone}};
 
 }  // namespace
 }  // namespace cufault

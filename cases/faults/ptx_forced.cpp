@@ -13,7 +13,7 @@ const register_fault here{{.name = "ptx_forced",
                            .summary = "the driver is told to compile PTX and to use no code as it is",
                            .kind = "code",
                            .environment = {{"CUDA_FORCE_PTX_JIT", "1"}},
-                           .cells = isolation::process}};
+                           .cells = isolation::undone}};
 
 }  // namespace
 }  // namespace cufault

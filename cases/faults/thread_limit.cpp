@@ -16,12 +16,13 @@ namespace {
 const register_fault here{{.name = "thread_limit",
                            .summary = "the user may start no further thread",
                            .kind = "host_limit",
-                           .cells = isolation::process,
+                           .cells = isolation::lasting,
                            .provoke = [](world& w) {
                              if (geteuid() == 0)
                                throw not_provoked("a limit on threads does not hold for root");
                              auto& limit = w.keep<lowered_limit>(RLIMIT_NPROC, rlim_t{0});
                              w.undo_by([&limit] { limit.lift(); });
+                             w.renew_by([&limit] { limit.lower(0); });
                            }}};
 
 }  // namespace

@@ -133,13 +133,21 @@ class other_process {
   [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< as it saw it
   [[nodiscard]] std::uint64_t held_bytes() const { return held_; }
   void release();  ///< returns when the process has ended
+  /// To the same bytes, whatever this process took or gave back meanwhile; a process that was released is started again. Throws as the
+  /// constructor does.
+  void squeeze_again();
 
-  /// What the other process does: squeezes, tells on stdout, holds until stdin ends. Its exit code.
+  /// What the other process does: squeezes and tells on stdout; again for each byte that it reads from stdin, whose end ends it. Its exit
+  /// code.
   static int serve(int device, std::uint64_t leave_free);
 
  private:
+  void start();
+  void hear();  ///< what it holds
+  int device_;
+  std::uint64_t leave_free_;
   pid_t process_ = -1;
-  int hold_ = -1;  // closing it lets the other process go
+  int talk_ = -1;  // closing it lets the other process go
   std::uint64_t free_ = 0, held_ = 0;
 };
 

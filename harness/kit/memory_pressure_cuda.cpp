@@ -8,7 +8,7 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
-#include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -113,33 +113,37 @@ std::uint64_t stream_ordered_memory::reserved_bytes() const {
   return bytes;
 }
 
-other_process::other_process(int device, std::uint64_t leave_free) {
-  if (set_budget(leave_free)) {
-    free_ = leave_free;
+other_process::other_process(int device, std::uint64_t leave_free)
+    : device_(device), leave_free_(leave_free) {
+  start();
+}
+
+void other_process::start() {
+  if (set_budget(leave_free_)) {
+    free_ = leave_free_;
     return;
   }
-  std::array<int, 2> to{}, from{};
-  if (pipe2(to.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-  if (pipe2(from.data(), O_CLOEXEC) != 0) {
-    close(to[0]);
-    close(to[1]);
-    throw std::system_error(errno, std::generic_category(), "pipe");
-  }
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw std::system_error(errno, std::generic_category(), "socketpair");
+  talk_ = ends[0];
   const std::vector<std::string> words{"cufault",      "other-process",
-                                       "--device",     std::to_string(device),
-                                       "--leave-free", std::to_string(leave_free),
+                                       "--device",     std::to_string(device_),
+                                       "--leave-free", std::to_string(leave_free_),
                                        "--parent",     std::to_string(getpid())};
-  std::string said;
   try {
-    process_ = start_self(words, {{STDIN_FILENO, to[0]}, {STDOUT_FILENO, from[1]}});
+    process_ = start_self(words, {{STDIN_FILENO, ends[1]}, {STDOUT_FILENO, ends[1]}});
   } catch (const std::system_error& error) {
-    said = error.what();
+    close(ends[1]);
+    release();
+    throw not_provoked(fmt::format("the other process could not be started: {}", error.what()));
   }
-  close(to[0]);
-  close(from[1]);
-  hold_ = to[1];
-  if (process_ > 0) said = read_line(from[0]);
-  close(from[0]);
+  close(ends[1]);
+  hear();
+}
+
+void other_process::hear() {
+  const std::string said = read_line(talk_);
   unsigned long long held = 0, free = 0;
   if (std::sscanf(said.c_str(), "held %llu free %llu", &held, &free) != 2) {
     release();
@@ -155,12 +159,16 @@ other_process::~other_process() {
 
 void other_process::release() {
   lift_budget();
-  if (hold_ >= 0) close(hold_);
-  hold_ = -1;
-  if (process_ > 0) {
-    wait_for(process_);
-  }
-  process_ = -1;
+  if (const int end = std::exchange(talk_, -1); end >= 0) close(end);
+  if (const pid_t process = std::exchange(process_, -1); process > 0) wait_for(process);
+}
+
+void other_process::squeeze_again() {
+  if (process_ < 0) return start();
+  const char again = '\n';
+  if (send(talk_, &again, 1, MSG_NOSIGNAL) != 1)
+    throw not_provoked("the other process that held device memory has ended");
+  hear();
 }
 
 int other_process::serve(int device, std::uint64_t leave_free) {
@@ -168,12 +176,17 @@ int other_process::serve(int device, std::uint64_t leave_free) {
     if (const cudaError_t e = cudaSetDevice(device); e != cudaSuccess)
       throw std::runtime_error(cudaGetErrorString(e));
     const auto memory = current_device_memory();
-    const memory_pressure held(*memory, leave_free);
-    std::printf("held %llu free %llu\n", static_cast<unsigned long long>(held.held_bytes()),
-                static_cast<unsigned long long>(held.free_bytes()));
-    std::fflush(stdout);
-    char ignored = 0;
-    while (read(STDIN_FILENO, &ignored, 1) > 0 || errno == EINTR) errno = 0;
+    std::unique_ptr<memory_pressure> held;
+    for (ssize_t asked = 1; asked > 0;) {
+      held.reset();
+      held = std::make_unique<memory_pressure>(*memory, leave_free);
+      std::printf("held %llu free %llu\n", static_cast<unsigned long long>(held->held_bytes()),
+                  static_cast<unsigned long long>(held->free_bytes()));
+      std::fflush(stdout);
+      char ignored = 0;
+      do asked = read(STDIN_FILENO, &ignored, 1);
+      while (asked < 0 && errno == EINTR);
+    }
     return 0;
   } catch (const std::exception& e) {
     std::printf("%s\n", e.what());

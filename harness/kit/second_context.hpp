@@ -27,6 +27,9 @@ class second_context {
   second_context(const second_context&) = delete;
   second_context& operator=(const second_context&) = delete;
 
+  void make_current() {
+    CUFAULT_REQUIRE(driver::cuCtxSetCurrent(second_));
+  }
   [[nodiscard]] CUcontext first() const {
     return first_;
   }

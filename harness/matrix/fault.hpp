@@ -49,15 +49,13 @@ struct fault_type {
   bool made_up = false;           ///< an injected failure or a stand-in: it says nothing of nature
   /// Why it makes no sense with an operation; empty where it does. May be absent.
   std::function<std::string(const operation_type&)> no_sense_with{};
-  /// Brings it about. May throw not_provoked, and say how to undo it (world::undo_by).
+  /// Brings it about. May throw not_provoked, and say how to undo it (world::undo_by) and to renew it (world::renew_by).
   std::function<void(world&)> provoke{};
   /// Where the operation has to be made: in a forked child, another thread, a capture. Absent: here.
   std::function<void(world&, const std::function<void()>& operate)> around{};
   /// Where nothing may be proved while the fault is there, as in a capture: between the operation and its proof. Its own calls are steps. The
   /// proof is one, too; false: there is nothing to prove. Absent: the operation and its proof are one step.
   std::function<bool(world&, bool succeeded)> before_proof{};
-  /// Of a lasting fault, before each operation but the first: brings back what operations may have changed, as how much memory is left.
-  std::function<void(world&)> renew{};
 };
 
 const std::vector<fault_type>& all_faults();  ///< by name

@@ -235,7 +235,7 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   ready_operation& of_this = there->ready.at(c.operation->name);
   if (of_this.made == nullptr)
     throw not_provoked(of_this.why_not.empty() ? "a cell made it before" : of_this.why_not);
-  if (!std::exchange(there->first, false) && c.fault->renew) c.fault->renew(there->w);
+  if (!std::exchange(there->first, false)) there->w.renew();
   std::unique_ptr<operation> o = std::move(of_this.made);
   observe_cell(t, c, there->w, o);
   keep(std::move(o));

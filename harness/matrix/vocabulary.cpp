@@ -41,7 +41,6 @@ std::string defect_of(const fault_type& f) {
   if (!f.provoke && !f.around && f.environment.empty()) return "nothing brings it about";
   if (f.cells == isolation::lasting && (f.around || f.before_context || f.before_operation))
     return "it is lasting, and has no operation at hand to be round or before";
-  if (f.cells != isolation::lasting && f.renew) return "it is renewed, and not lasting";
   if (std::adjacent_find(f.levels.begin(), f.levels.end(), std::greater_equal<>()) != f.levels.end())
     return "its levels do not ascend";
   if (!f.levels.empty() && f.levels.front() < 0) return "a level of it is negative";
@@ -110,6 +109,7 @@ void world::undo() {
 void world::let_go() {
   while (!kept_.empty()) kept_.pop_back();
   undo_ = {};
+  renew_ = {};
 }
 
 }  // namespace cufault

@@ -41,9 +41,15 @@ class world {
   void undo_by(std::function<void()> undo) { undo_ = std::move(undo); }
   /// Throws not_provoked where it cannot be undone.
   void undo();
+  /// Of a lasting fault: what brings back what operations and remedies may have changed, as how much memory is left. It runs before each
+  /// operation but the first.
+  void renew_by(std::function<void()> renew) { renew_ = std::move(renew); }
 
   void set_operation(operation* o) { operation_ = o; }  ///< the engine's
   void let_go();  ///< the engine's: gives back what is kept, the latest first
+  void renew() {  ///< the engine's
+    if (renew_) renew_();
+  }
 
  private:
   timing when_;
@@ -51,6 +57,7 @@ class world {
   operation* operation_ = nullptr;
   std::vector<std::shared_ptr<void>> kept_;
   std::function<void()> undo_;
+  std::function<void()> renew_;
 };
 
 }  // namespace cufault

@@ -72,14 +72,12 @@ fault_type broken(const char* name, isolation cells) {
           .summary = "the process is broken",
           .kind = "broken",
           .cells = cells,
-          .provoke =
-              [](world& w) {
-                now = state::broken;
-                ++provoked;
-                w.undo_by([] { now = state::sound; });
-              },
-          .renew = cells == isolation::lasting ? [](world&) { now = state::broken; }
-                                               : std::function<void(world&)>()};
+          .provoke = [](world& w) {
+            now = state::broken;
+            ++provoked;
+            w.undo_by([] { now = state::sound; });
+            w.renew_by([] { now = state::broken; });
+          }};
 }
 
 const fault_type alone = broken("alone", isolation::process), lasting = broken("lasting", isolation::lasting);
