@@ -24,6 +24,13 @@ class capture {
     if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
     if (graph_ != nullptr) cudaGraphDestroy(graph_);
     cudaGetLastError();  // of a capture that was spoilt: its end has told
+    // What graphs took of the device's pools is not given back with them.
+    int device = 0;
+    cudaMemPool_t pool = nullptr;
+    if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess) {
+      cudaDeviceGraphMemTrim(device);
+      cudaMemPoolTrimTo(pool, 0);
+    }
   }
   capture(const capture&) = delete;
   capture& operator=(const capture&) = delete;
@@ -56,10 +63,12 @@ inline fault_type captured(cudaStreamCaptureMode mode, bool its_own_stream, std:
   f.summary = std::move(summary);
   f.kind = "capture";
   f.cells = isolation::undone;
-  if (its_own_stream)
+  if (its_own_stream) {
+    f.acts_on = {own_handle::cublas};
     f.no_sense_with = [](const operation_type& o) -> std::string {
       return o.own_stream ? "it runs on a stream of its own" : "";
     };
+  }
   f.provoke = [=](world& w) {
     there->now = &w.keep<capture>(mode);
     if (!its_own_stream) return;

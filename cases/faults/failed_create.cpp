@@ -17,7 +17,7 @@ const register_fault here{
      .summary = "a cublasCreate failed for want of memory before, and now there is memory",
      .kind = "failed_create",
      .environment = {{"CUDA_MODULE_LOADING", "EAGER"}},
-     .cells = isolation::undone,
+     .cells = isolation::lasting,
      .memory = memory_class::exclusive,
      .before_operation = true,
      .provoke = [](world&) {

@@ -14,21 +14,16 @@
 
 namespace cufault {
 
-/// Device memory held by this process, so that so many MiB are left. An object of a world.
+/// Device memory held by this process, so that so many bytes are left. An object of a world.
 class device_squeeze {
  public:
-  explicit device_squeeze(std::uint64_t leave_free) : leave_free_(leave_free) { squeeze(); }
-  /// To the level again, whatever operations took or gave back meanwhile.
-  void squeeze() {
-    held_.reset();
-    held_ = std::make_unique<memory_pressure>(*device_, leave_free_);
-  }
-  void release() { held_.reset(); }
+  explicit device_squeeze(std::uint64_t leave_free) : held_(*device_, leave_free) {}
+  void renew() { held_.renew(); }
+  void release() { held_.release(); }
 
  private:
-  std::uint64_t leave_free_;
   std::unique_ptr<device_memory> device_ = current_device_memory();
-  std::unique_ptr<memory_pressure> held_;
+  renewable_pressure held_;
 };
 
 /// Operations are ready, and then the device is full but for the level.
@@ -46,7 +41,7 @@ inline fault_type full_device(std::string name, std::string summary,
   f.provoke = [](world& w) {
     auto& held = w.keep<device_squeeze>(static_cast<std::uint64_t>(w.level()) << 20);
     w.undo_by([&held] { held.release(); });
-    w.renew_by([&held] { held.squeeze(); });
+    w.renew_by([&held] { held.renew(); });
   };
   return f;
 }

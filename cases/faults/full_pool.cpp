@@ -18,10 +18,15 @@ const register_fault here{{.name = "full_pool",
                            .provoke = [](world& w) {
                              stream_ordered_memory& pool =
                                  w.keep<stream_ordered_memory>(w.of_trial().device());
-                             const auto fill = [&pool] { const memory_pressure in_the_pool(pool, 0); };
-                             fill();
+                             renewable_pressure fill(pool, 0);
+                             const std::uint64_t left = fill.now().free_bytes();
+                             fill.release();
                              w.undo_by([&pool] { pool.trim(); });
-                             w.renew_by(fill);
+                             w.renew_by([&pool, left] {
+                               if (pool.free_bytes() == left) return;
+                               pool.trim();
+                               const memory_pressure in_the_pool(pool, 0);
+                             });
                            }}};
 
 }  // namespace

@@ -50,8 +50,7 @@ const register_fault here{{.name = "full_to_the_last_bytes",
                                bulk.release();
                              });
                              w.renew_by([&] {
-                               rest.release();
-                               bulk.squeeze();
+                               bulk.renew();
                                rest.hold();
                              });
                            }}};

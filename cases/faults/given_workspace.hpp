@@ -29,6 +29,7 @@ inline fault_type of_given_workspace(std::string name, std::string summary,
   f.summary = std::move(summary);
   f.kind = "workspace";
   f.cells = isolation::undone;
+  f.acts_on = {own_handle::cublas};
   f.no_sense_with = [](const operation_type& o) -> std::string {
     return o.name == "cublas_destroy" ? "it destroys the handle" : "";
   };

@@ -14,7 +14,7 @@ inline void hold_memory_in_another_process(world& w) {
   other_process& other =
       w.keep<other_process>(w.of_trial().device(), static_cast<std::uint64_t>(w.level()) << 20);
   w.undo_by([&other] { other.release(); });
-  w.renew_by([&other] { other.squeeze_again(); });
+  w.renew_by([&other] { other.renew(); });
 }
 
 }  // namespace cufault

@@ -16,6 +16,7 @@ namespace {
 const register_fault here{{.name = "other_thread",
                            .summary = "by another thread than the one that made the handle",
                            .kind = "thread",
+                           .cells = isolation::undone,
                            .around = [](world& w, const std::function<void()>& operate) {
                              std::exception_ptr thrown;
                              std::thread([&, device = w.of_trial().device()] {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet. Nothing should fail: the stream of the operation stops for two seconds.
+// What fails   Not measured yet. Nothing should fail: the stream of the operation stops for half a second.
 // Why          Calls that copy a result to the host wait for it; others should return at once.
 // Documented   cuBLAS documentation, asynchronous execution; scalar results on the host make a call wait.
 #include "harness/kit/held_streams.hpp"
@@ -16,9 +16,10 @@ namespace cufault {
 namespace {
 
 const register_fault here{{.name = "waiting_stream",
-                           .summary = "its stream does not go on for two seconds",
+                           .summary = "its stream does not go on for half a second",
                            .kind = "wait",
                            .cells = isolation::undone,
+                           .acts_on = {own_handle::cublas},
                            .no_sense_with = [](const operation_type& o) -> std::string {
                              return o.own_stream                 ? "it runs on a stream of its own"
                                     : o.name == "cublas_destroy" ? "it destroys the handle"
@@ -29,7 +30,7 @@ const register_fault here{{.name = "waiting_stream",
                                  const cudaStream_t stream = w.keep<own_stream>().get();
                                  CUFAULT_REQUIRE(cublasSetStream(w.handle(), stream));
                                  w.keep<stream_given_back>(w.handle());
-                                 held_streams& held = w.keep<held_streams>(std::vector{stream}, 2'000U);
+                                 held_streams& held = w.keep<held_streams>(std::vector{stream}, 500U);
                                  w.undo_by([&held] { held.let_go(); });
                                }}};
 

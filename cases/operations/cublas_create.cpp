@@ -31,6 +31,7 @@ const register_operation here{{.name = "cublas_create",
                                .step = {"cublasCreate"},
                                .summary = "cublasCreate",
                                .fresh = fresh<create>,
+                               .handle = own_handle::none,
                                .opens_context = false,
                                .representative = true}};
 

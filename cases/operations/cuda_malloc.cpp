@@ -10,6 +10,7 @@ const register_operation here{{.name = "cuda_malloc",
                                .step = {"cudaMalloc", "1_mib"},
                                .summary = "cudaMalloc of 1 MiB",
                                .fresh = fresh_memory(by_cuda_malloc, 1 << 20),
+                               .handle = own_handle::none,
                                .opens_context = false,
                                .representative = true,
                                .product = by_new_handle}};

@@ -14,6 +14,7 @@ const register_operation here{{.name = "cuda_malloc_async",
                                .step = {"cudaMallocAsync"},
                                .summary = "cudaMallocAsync of 1 MiB",
                                .fresh = fresh_memory(by_pool, 1 << 20),
+                               .handle = own_handle::none,
                                .opens_context = false,
                                .product = by_new_handle}};
 

@@ -14,6 +14,7 @@ const register_operation here{{.name = "cuda_malloc_managed",
                                .step = {"cudaMallocManaged"},
                                .summary = "cudaMallocManaged of 1 MiB",
                                .fresh = fresh_memory(managed, 1 << 20),
+                               .handle = own_handle::none,
                                .opens_context = false,
                                .product = by_new_handle}};
 

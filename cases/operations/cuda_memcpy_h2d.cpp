@@ -31,6 +31,7 @@ const register_operation here{{.name = "cuda_memcpy_h2d",
                                .step = {"cudaMemcpy", "host_to_device"},
                                .summary = "cudaMemcpy to the device",
                                .fresh = fresh<copied>,
+                               .handle = own_handle::none,
                                .product = by_new_handle}};
 
 }  // namespace

@@ -23,6 +23,7 @@ const register_operation here{{.name = "cuda_memset",
                                .step = {"cudaMemset"},
                                .summary = "cudaMemset",
                                .fresh = fresh<set>,
+                               .handle = own_handle::none,
                                .product = by_new_handle}};
 
 }  // namespace

@@ -25,6 +25,7 @@ const register_operation here{{.name = "device_synchronize",
                                .step = {"cudaDeviceSynchronize"},
                                .summary = "cudaDeviceSynchronize",
                                .fresh = fresh<synchronize>,
+                               .handle = own_handle::none,
                                .product = by_new_handle}};
 
 }  // namespace

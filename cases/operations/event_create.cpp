@@ -32,6 +32,7 @@ const register_operation here{{.name = "event_create",
                                .step = {"cudaEventCreate"},
                                .summary = "cudaEventCreate",
                                .fresh = fresh<create>,
+                               .handle = own_handle::none,
                                .opens_context = false,
                                .product = by_new_handle}};
 

@@ -14,6 +14,7 @@ class get_matrix final : public by_handle {
     expected_ = small_numbers(count, fresh_seed());
     from_.put(expected_);
     to_.put(std::vector<double>(count, -99));
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());  // its stream does not wait for the legacy one
   }
   status_record make() override {
     return record_of(cublasGetMatrixAsync(rows, columns, sizeof(float), from_.data(), rows, to_.data(), rows,

@@ -14,6 +14,7 @@ const register_operation here{{.name = "host_alloc",
                                .step = {"cudaHostAlloc"},
                                .summary = "cudaHostAlloc of 1 MiB",
                                .fresh = fresh_memory(pinned, 1 << 20),
+                               .handle = own_handle::none,
                                .opens_context = false,
                                .product = by_new_handle}};
 

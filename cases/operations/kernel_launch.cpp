@@ -30,6 +30,7 @@ const register_operation here{{.name = "kernel_launch",
                                .step = {"cudaLaunchKernelExC", "fill"},
                                .summary = "a launch of a kernel",
                                .fresh = fresh<fill>,
+                               .handle = own_handle::none,
                                .representative = true,
                                .product = by_new_handle}};
 

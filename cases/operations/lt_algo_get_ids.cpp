@@ -27,6 +27,7 @@ const register_operation here{{.name = "lt_algo_get_ids",
                                .step = {"cublasLtMatmulAlgoGetIds"},
                                .summary = "cublasLtMatmulAlgoGetIds",
                                .fresh = fresh<get_ids>,
+                               .handle = own_handle::cublaslt,
                                .product = by_same_lt_handle}};
 
 }  // namespace

@@ -11,13 +11,13 @@ class captured_matmul final : public by_lt_handle {
   captured_matmul() {
     CUFAULT_REQUIRE(problem_.heuristic(lt(), workspace_bytes, nullptr, 1));
     if (problem_.results().empty()) throw not_provoked("the heuristic knows no algorithm for this product");
-    p_.reset();
+    prepare_numbers();
     CUFAULT_REQUIRE(multiply_on_stream());
     CUFAULT_REQUIRE(stream_.wait());
   }
   void prepare() override {
     stream_.end();
-    p_.reset();
+    prepare_numbers();
   }
   void enter() override { stream_.begin(); }
   status_record make() override { return record_of(multiply_on_stream()); }
@@ -33,6 +33,10 @@ class captured_matmul final : public by_lt_handle {
   }
 
  private:
+  void prepare_numbers() {
+    p_.reset();
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());  // its stream does not wait for the legacy one
+  }
   cublasStatus_t multiply_on_stream() {
     return problem_.multiply(lt(), p_.operands(), &problem_.results().front().algo, workspace(),
                              workspace_bytes, stream_.get());
@@ -46,6 +50,7 @@ const register_operation here{{.name = "lt_capture",
                                .step = {"cublasLtMatmul", "captured"},
                                .summary = "cublasLtMatmul under capture",
                                .fresh = fresh<captured_matmul>,
+                               .handle = own_handle::cublaslt,
                                .own_stream = true,
                                .product = by_same_lt_handle}};
 

@@ -30,6 +30,7 @@ const register_operation here{{.name = "lt_create",
                                .step = {"cublasLtCreate"},
                                .summary = "cublasLtCreate",
                                .fresh = fresh<create>,
+                               .handle = own_handle::none,
                                .opens_context = false,
                                .representative = true,
                                .product = by_same_lt_handle}};

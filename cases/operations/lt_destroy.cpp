@@ -32,6 +32,7 @@ const register_operation here{{.name = "lt_destroy",
                                .step = {"cublasLtDestroy"},
                                .summary = "cublasLtDestroy",
                                .fresh = fresh<destroy>,
+                               .handle = own_handle::cublaslt,
                                .product = by_new_lt_handle}};
 
 }  // namespace

@@ -29,6 +29,7 @@ const register_operation here{{.name = "lt_heuristic",
                                .step = {"cublasLtMatmulAlgoGetHeuristic"},
                                .summary = "cublasLtMatmulAlgoGetHeuristic",
                                .fresh = fresh<heuristic>,
+                               .handle = own_handle::cublaslt,
                                .representative = true,
                                .claims = {"S2-1"},
                                .product = by_same_lt_handle}};

@@ -10,6 +10,7 @@ const register_operation here{{.name = "lt_matmul",
                                .step = {"cublasLtMatmul", "first_algorithm"},
                                .summary = "cublasLtMatmul",
                                .fresh = [] { return std::make_unique<lt_matmul_operation>(usual_product()); },
+                               .handle = own_handle::cublaslt,
                                .representative = true,
                                .product = by_same_lt_handle}};
 

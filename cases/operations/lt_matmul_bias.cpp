@@ -50,6 +50,7 @@ const register_operation here{{.name = "lt_matmul_bias",
                                .step = {"cublasLtMatmul", "bias"},
                                .summary = "cublasLtMatmul with a bias",
                                .fresh = fresh<with_bias>,
+                               .handle = own_handle::cublaslt,
                                .product = by_same_lt_handle}};
 
 }  // namespace

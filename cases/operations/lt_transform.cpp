@@ -51,6 +51,7 @@ const register_operation here{{.name = "lt_transform",
                                .step = {"cublasLtMatrixTransform"},
                                .summary = "cublasLtMatrixTransform",
                                .fresh = fresh<reordered>,
+                               .handle = own_handle::cublaslt,
                                .product = by_same_lt_handle}};
 
 }  // namespace

@@ -20,6 +20,7 @@ const register_operation here{{.name = "mem_get_info",
                                .step = {"cudaMemGetInfo"},
                                .summary = "cudaMemGetInfo",
                                .fresh = fresh<ask>,
+                               .handle = own_handle::none,
                                .opens_context = false,
                                .product = by_new_handle}};
 

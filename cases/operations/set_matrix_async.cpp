@@ -14,6 +14,7 @@ class set_matrix final : public by_handle {
     expected_ = small_numbers(count, fresh_seed());
     from_.put(expected_);
     to_.poison();
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());  // its stream does not wait for the legacy one
   }
   status_record make() override {
     return record_of(cublasSetMatrixAsync(rows, columns, sizeof(float), from_.data(), rows, to_.data(), rows,

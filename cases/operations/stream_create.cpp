@@ -37,6 +37,7 @@ const register_operation here{{.name = "stream_create",
                                .step = {"cudaStreamCreateWithFlags"},
                                .summary = "cudaStreamCreateWithFlags",
                                .fresh = fresh<create>,
+                               .handle = own_handle::none,
                                .product = by_new_handle}};
 
 }  // namespace

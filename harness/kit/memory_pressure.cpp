@@ -89,4 +89,19 @@ void memory_pressure::forget() {
   held_ = 0;
 }
 
+renewable_pressure::renewable_pressure(device_memory& device, std::uint64_t leave_free)
+    : device_(device), leave_free_(leave_free) {
+  renew();
+}
+
+void renewable_pressure::renew() {
+  if (held_ && device_.free_bytes() == held_->free_bytes()) return;
+  held_.reset();
+  try {
+    held_ = std::make_unique<memory_pressure>(device_, leave_free_);
+  } catch (const memory_moved&) {
+    held_ = std::make_unique<memory_pressure>(device_, leave_free_);
+  }
+}
+
 }  // namespace cufault

@@ -121,6 +121,22 @@ class memory_pressure {
   bool limited_ = false;  // an injected counterpart's
 };
 
+/// memory_pressure that can be brought to its level again. A squeeze that does not add up is repeated once: when an allocation fails,
+/// the driver gives back what it had kept (pools, managed pages), so that the first one can take more than was said to be free.
+class renewable_pressure {
+ public:
+  renewable_pressure(device_memory& device, std::uint64_t leave_free);
+  /// To the level, whatever was taken or given back meanwhile. Nothing is moved where as much is free as before.
+  void renew();
+  void release() { held_.reset(); }
+  [[nodiscard]] const memory_pressure& now() const { return *held_; }  ///< not after release()
+
+ private:
+  device_memory& device_;
+  std::uint64_t leave_free_;
+  std::unique_ptr<memory_pressure> held_;
+};
+
 /// Another process that squeezes the same device, to `leave_free` bytes. It is `cufault other process`, started
 /// by this program, and ends with it. Throws not_provoked with its words when it cannot. In an injected counterpart there is none, but what it
 /// would have left is this process's budget.
@@ -135,7 +151,7 @@ class other_process {
   void release();  ///< returns when the process has ended
   /// To the same bytes, whatever this process took or gave back meanwhile; a process that was released is started again. Throws as the
   /// constructor does.
-  void squeeze_again();
+  void renew();
 
   /// What the other process does: squeezes and tells on stdout; again for each byte that it reads from stdin, whose end ends it. Its exit
   /// code.

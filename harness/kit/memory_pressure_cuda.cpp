@@ -163,7 +163,7 @@ void other_process::release() {
   if (const pid_t process = std::exchange(process_, -1); process > 0) wait_for(process);
 }
 
-void other_process::squeeze_again() {
+void other_process::renew() {
   if (process_ < 0) return start();
   const char again = '\n';
   if (send(talk_, &again, 1, MSG_NOSIGNAL) != 1)
@@ -176,12 +176,11 @@ int other_process::serve(int device, std::uint64_t leave_free) {
     if (const cudaError_t e = cudaSetDevice(device); e != cudaSuccess)
       throw std::runtime_error(cudaGetErrorString(e));
     const auto memory = current_device_memory();
-    std::unique_ptr<memory_pressure> held;
+    renewable_pressure held(*memory, leave_free);
     for (ssize_t asked = 1; asked > 0;) {
-      held.reset();
-      held = std::make_unique<memory_pressure>(*memory, leave_free);
-      std::printf("held %llu free %llu\n", static_cast<unsigned long long>(held->held_bytes()),
-                  static_cast<unsigned long long>(held->free_bytes()));
+      held.renew();
+      std::printf("held %llu free %llu\n", static_cast<unsigned long long>(held.now().held_bytes()),
+                  static_cast<unsigned long long>(held.now().free_bytes()));
       std::fflush(stdout);
       char ignored = 0;
       do asked = read(STDIN_FILENO, &ignored, 1);

@@ -40,11 +40,15 @@ class operation {
 /// Makes one, in a context that computes. May throw setup_failed; not_provoked where the device or the headers have no such operation.
 using make_operation = std::function<std::unique_ptr<operation>()>;
 
+/// Which handle of its own an operation has, that faults can act on.
+enum class own_handle { none, cublas, cublaslt };
+
 struct operation_type {
   std::string name{};     ///< unique: a-z, 0-9, '_'; cells and the sweep are called by it: "sgemm_split_k"
   step_name step{};       ///< its identity in records: "cublasSgemm", "split_k"
   std::string summary{};  ///< a few words: "cublasSgemm that splits k"
   make_operation fresh{};
+  own_handle handle = own_handle::cublas;
   bool opens_context = true;    ///< false: needs no context before it; the first one of a process makes it
   bool representative = false;  ///< remedies are tried with it in the full tier
   bool own_stream = false;      ///< it runs on a stream of its own, whatever the stream of its handle

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 
 namespace cufault {
@@ -12,6 +13,9 @@ namespace {
 
 /// Trials of a cell whose operation races with its fault.
 constexpr int racing_trials = 10;
+
+/// Of a trial. The first one of a process that cells share makes all operations ready, in seconds; one that hangs costs the run this long.
+constexpr std::chrono::seconds cell_timeout{30};
 
 std::vector<timing> timings_of(const fault_type& f) {
   return f.timings.empty() ? std::vector{timing::none} : f.timings;
@@ -76,6 +80,7 @@ arm& add(failure_case& to, const cell& c, const vocabulary& v) {
     a.repeats = racing_trials;
     a.races = "the kernel breaks while the operation is made";
   }
+  a.timeout = cell_timeout;
   a.batch = batch_of(c);
   const bool alone = c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process);
   a.shares_process = !alone && (!a.batch.empty() || c.fault->cells == isolation::undone);
@@ -92,6 +97,8 @@ cell_name name_of(const cell& c) {
 
 std::string why_not(const fault_type& f, const operation_type& o) {
   if (f.before_context && o.opens_context) return "it needs a context before it";
+  if (!f.acts_on.empty() && std::ranges::find(f.acts_on, o.handle) == f.acts_on.end())
+    return "it has no handle of its own of the kind";
   return f.no_sense_with ? f.no_sense_with(o) : std::string();
 }
 

@@ -45,8 +45,9 @@ struct fault_type {
   memory_class memory = memory_class::shared;
   bool before_context =
       false;  ///< brought about before there is a context: only operations that need none are tried
-  bool before_operation = false;  ///< brought about before the operation's handle and operands are there
-  bool made_up = false;           ///< an injected failure or a stand-in: it says nothing of nature
+  bool before_operation = false;      ///< brought about before the operation's handle and operands are there
+  bool made_up = false;               ///< an injected failure or a stand-in: it says nothing of nature
+  std::vector<own_handle> acts_on{};  ///< the handle of an operation, one of these; empty: not on its handle
   /// Why it makes no sense with an operation; empty where it does. May be absent.
   std::function<std::string(const operation_type&)> no_sense_with{};
   /// Brings it about. May throw not_provoked, and say how to undo it (world::undo_by) and to renew it (world::renew_by).

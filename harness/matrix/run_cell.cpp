@@ -111,7 +111,14 @@ void open_context(trial& t) {
   if (t.needs_gpu()) t.open_context();
 }
 
+/// Brought about before the operation's handle and operands are there: variables are from the start.
+bool is_early(const fault_type& f) {
+  return f.before_context || f.before_operation || (!f.provoke && !f.around);
+}
+
 void bring_about(const cell& c, world& w) {
+  // A fault may give the handle another stream, which does not wait for what prepared the operation.
+  if (!c.fault->before_context && w.of_trial().needs_gpu()) CUFAULT_REQUIRE(cudaDeviceSynchronize());
   if (c.fault->provoke) c.fault->provoke(w);
 }
 
@@ -202,11 +209,11 @@ std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
   open_context(t);
   auto there = std::make_unique<lasting_fault>(batch, c);
   for (const operation_type& type : all) {
+    if (is_early(*c.fault)) break;
     // Alone in its process, a cell has no other operation beside it.
     const bool wanted = t.shares_process() ? why_not(*c.fault, type).empty() : type.name == c.operation->name;
     if (wanted) there->ready[type.name] = ready_or_why(c, type, there->w);
   }
-  if (t.needs_gpu()) CUFAULT_REQUIRE(cudaDeviceSynchronize());
   try {
     bring_about(c, there->w);
   } catch (...) {
@@ -214,6 +221,22 @@ std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
     throw;
   }
   return there;
+}
+
+/// Of a fault that was there before the operation.
+void run_later_operation(trial& t, const cell& c, world& w) {
+  std::unique_ptr<operation> o;
+  try {
+    o = made_ready(*c.operation, c.state);
+    w.set_operation(o.get());
+    if (c.remedy != nullptr && c.remedy->before) c.remedy->before(w);
+  } catch (const setup_failed& e) {
+    observe_failed_preparation(e);
+    return;
+  }
+  observe_cell(t, c, w, o);
+  w.set_operation(nullptr);
+  keep(std::move(o));
 }
 
 void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all) {
@@ -232,6 +255,7 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
     }
   }
   if (there->batch != batch) throw setup_failed("the process has the fault of " + there->batch);
+  if (is_early(*c.fault)) return run_later_operation(t, c, there->w);
   ready_operation& of_this = there->ready.at(c.operation->name);
   if (of_this.made == nullptr)
     throw not_provoked(of_this.why_not.empty() ? "a cell made it before" : of_this.why_not);
@@ -254,7 +278,7 @@ void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
   if (c.fault->cells == isolation::lasting) return run_lasting(t, c, all);
   std::unique_ptr<operation> o;  // outlives what the world keeps for it
   world w(c.when, c.level);
-  const bool early = c.fault->before_context || c.fault->before_operation;
+  const bool early = is_early(*c.fault);
   if (!c.fault->before_context) open_context(t);
   if (early) bring_about(c, w);
   try {

@@ -29,7 +29,8 @@ process_result shared_process::run(const arm& a, const std::vector<std::string>&
     scratch_ = std::make_unique<scratch_folder>();
     spawn_options options;
     options.argv = command;
-    if (a.needs == need::gpu) options.argv.emplace_back("--gpu");
+    // A batch brings its process about itself, from the first call on; whether a trial damaged it is not looked at.
+    if (a.needs == need::gpu && a.batch.empty()) options.argv.emplace_back("--gpu");
     // No CUFAULT_SCRATCH: a folder that trials share would not be empty at the start of each.
     options.environment = {{"CUFAULT_SCRATCH", ""},
                            {"CUDA_CACHE_PATH", scratch_->path().string() + "/cache"}};

@@ -38,6 +38,7 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60},
       {"matrix.absent", "quick", "host", memory_class::shared, 60},
       {"matrix.alone", "quick", "host", memory_class::shared, 60},
+      {"matrix.early", "quick", "host", memory_class::shared, 60},
       {"matrix.lasting", "quick", "host", memory_class::shared, 60},
       {"sweep.road", "nightly", "host", memory_class::shared, 60}};
   return all;

@@ -81,6 +81,11 @@ fault_type broken(const char* name, isolation cells) {
 }
 
 const fault_type alone = broken("alone", isolation::process), lasting = broken("lasting", isolation::lasting);
+const fault_type early = [] {
+  fault_type f = broken("early", isolation::lasting);
+  f.before_operation = true;
+  return f;
+}();
 const fault_type absent = [] {
   fault_type f = broken("absent", isolation::lasting);
   f.provoke = [](world&) { throw not_provoked("it cannot be brought about here"); };
@@ -89,7 +94,7 @@ const fault_type absent = [] {
 
 const register_cases here("matrix", [](std::string_view) {
   std::vector<failure_case> all;
-  for (const fault_type* f : {&absent, &alone, &lasting}) {
+  for (const fault_type* f : {&absent, &alone, &early, &lasting}) {
     failure_case c = case_of(*f, {operations, remedies});
     for (arm& a : c.arms) {
       a.needs = need::host;

@@ -216,6 +216,17 @@ TEST_F(road_matrix, brings_a_lasting_fault_about_once_for_cells_that_follow_one_
   EXPECT_EQ(measured(separate, "operations before it").at("third.cold"), 0);
 }
 
+TEST_F(road_matrix, makes_operations_ready_after_a_lasting_fault_that_comes_before_them) {
+  const record r = made_by({"matrix.early/*", "--jobs", "1"});
+  EXPECT_EQ(described(r, "first.cold"), "cublasSgemm first: CUBLAS_STATUS_INTERNAL_ERROR; context none");
+  EXPECT_THAT(described(r, "second.cold+release"), HasSubstr("numbers right"));
+  EXPECT_EQ(r.cases.at(0).arms.size(), 1U + 4 * 4) << "no operation is warm";
+  EXPECT_EQ(measured({"matrix.early/first.cold", "matrix.early/second.cold", "matrix.early/third.cold"},
+                     "faults of its process")
+                .at("third.cold"),
+            1);
+}
+
 TEST_F(road_matrix, observes_nothing_where_a_lasting_fault_was_not_brought_about) {
   const record r = made_by(
       {"matrix.absent/first.cold", "matrix.absent/second.cold", "matrix.absent/third.cold", "--jobs", "1"});

@@ -161,5 +161,48 @@ TEST(memory_pressure, is_inconclusive_when_another_process_frees_memory_meanwhil
   EXPECT_EQ(device.taken(), 0U);
 }
 
+TEST(renewable_pressure, comes_to_its_level_again_whatever_was_taken_or_given_back) {
+  fake_device device(10_GiB);
+  renewable_pressure held(device, 64_MiB);
+  for (const std::uint64_t others : {32_MiB, 1_GiB, 0_MiB}) {
+    device.others = others;
+    held.renew();
+    EXPECT_EQ(device.free_bytes(), 64_MiB);
+  }
+  held.release();
+  EXPECT_EQ(device.taken(), 0U);
+  held.renew();
+  EXPECT_EQ(device.free_bytes(), 64_MiB);
+}
+
+TEST(renewable_pressure, moves_nothing_where_nothing_changed) {
+  fake_device device(10_GiB);
+  renewable_pressure held(device, 64_MiB);
+  const int before = device.allocations;
+  held.renew();
+  EXPECT_EQ(device.allocations, before);
+}
+
+TEST(renewable_pressure, squeezes_again_where_the_driver_gave_back_what_it_had_kept) {
+  fake_device device(10_GiB);
+  device.others = 128_MiB;  // of the driver, which says that it is taken
+  device.largest_block = 8_GiB;
+  device.on_ask = [&] {
+    if (device.allocations > 0) device.others = 0;  // once an allocation has failed
+  };
+  EXPECT_THROW(memory_pressure(device, 0), memory_moved);
+  device.allocations = 0;
+  device.others = 128_MiB;
+  const renewable_pressure held(device, 0);
+  EXPECT_LT(device.free_bytes(), device.granule());
+}
+
+TEST(renewable_pressure, is_inconclusive_when_memory_goes_on_moving) {
+  fake_device device(10_GiB);
+  device.on_ask = [&] { device.others += 300_MiB; };
+  EXPECT_THROW(renewable_pressure(device, 1_GiB), memory_moved);
+  EXPECT_EQ(device.taken(), 0U);
+}
+
 }  // namespace
 }  // namespace cufault

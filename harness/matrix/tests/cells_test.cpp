@@ -96,6 +96,19 @@ TEST(cells, are_not_made_of_what_makes_no_sense) {
   for (const cell& c : cells_of(f, w.all())) EXPECT_NE(c.operation->name, "first");
 }
 
+TEST(cells, of_a_fault_that_acts_on_handles_are_of_operations_that_have_one) {
+  words w;
+  w.operations[0].handle = own_handle::none;
+  w.operations[1].handle = own_handle::cublaslt;
+  fault_type f = trap();
+  EXPECT_EQ(why_not(f, w.operations[0]), "");
+  f.acts_on = {own_handle::cublas};
+  for (const cell& c : cells_of(f, w.all())) EXPECT_EQ(c.operation->name, "second");
+  f.acts_on = {own_handle::cublas, own_handle::cublaslt};
+  EXPECT_EQ(why_not(f, w.operations[1]), "");
+  EXPECT_EQ(why_not(f, w.operations[0]), "it has no handle of its own of the kind");
+}
+
 TEST(cells, that_race_are_of_representative_operations_and_have_no_remedies) {
   const words w;
   fault_type f = trap();
