@@ -19,7 +19,7 @@ namespace {
 const register_fault here{{.name = "address_space_limit",
                            .summary = "the process may map no more than 64 MiB of further memory",
                            .kind = "host_limit",
-                           .cells = isolation::lasting,
+                           .cells = isolation::process,
                            .provoke = [](world& w) {
                              const auto allowed = [] {
                                constexpr rlim_t more = rlim_t{64} << 20;
@@ -29,7 +29,6 @@ const register_fault here{{.name = "address_space_limit",
                              };
                              auto& limit = w.keep<lowered_limit>(RLIMIT_AS, allowed());
                              w.undo_by([&limit] { limit.lift(); });
-                             w.renew_by([&limit, allowed] { limit.lower(allowed()); });
                            }}};
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 const register_fault here{{.name = "destroyed_handle",
                            .summary = "the handle was destroyed",
                            .kind = "handle",
+                           .undefined = "what was the handle is free memory",
                            .acts_on = {own_handle::cublas, own_handle::cublaslt},
                            .provoke = [](world& w) {
                              if (cublasLtHandle_t lt = w.of_cell().lt(); lt != nullptr) {

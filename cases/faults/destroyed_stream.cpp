@@ -15,6 +15,7 @@ namespace {
 const register_fault here{{.name = "destroyed_stream",
                            .summary = "the stream of the handle was destroyed",
                            .kind = "stream",
+                           .undefined = "what was the stream is free memory",
                            .acts_on = {own_handle::cublas},
                            .no_sense_with = [](const operation_type& o) -> std::string {
                              return o.own_stream ? "it runs on a stream of its own" : "";

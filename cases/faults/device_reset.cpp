@@ -13,6 +13,7 @@ namespace {
 const register_fault here{{.name = "device_reset",
                            .summary = "cudaDeviceReset while the handle exists",
                            .kind = "reset",
+                           .undefined = "addresses and handles may name what was made since",
                            .provoke = [](world&) { CUFAULT_REQUIRE(cudaDeviceReset()); }}};
 
 }  // namespace

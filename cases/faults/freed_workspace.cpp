@@ -15,6 +15,7 @@ namespace {
 const register_fault here{{.name = "freed_workspace",
                            .summary = "the workspace that the program gave was freed",
                            .kind = "workspace",
+                           .undefined = "the address may be another allocation's by now",
                            .acts_on = {own_handle::cublas},
                            .provoke = [](world& w) {
                              constexpr std::size_t bytes = 32 << 20;

@@ -17,7 +17,7 @@ const register_fault here{{.name = "full_before_context",
                            .cells = isolation::process,
                            .memory = memory_class::exclusive,
                            .before_context = true,
-                           .provoke = hold_memory_in_another_process}};
+                           .provoke = [](world& w) { hold_memory_in_another_process(w, false); }}};
 
 }  // namespace
 }  // namespace cufault

@@ -16,7 +16,7 @@ const register_fault here{{.name = "full_by_another_process",
                            .unit = "MiB free",
                            .cells = isolation::lasting,
                            .memory = memory_class::exclusive,
-                           .provoke = hold_memory_in_another_process}};
+                           .provoke = [](world& w) { hold_memory_in_another_process(w, true); }}};
 
 }  // namespace
 }  // namespace cufault

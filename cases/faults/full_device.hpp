@@ -5,25 +5,67 @@
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/matrix/world.hpp"
 
+#include <cuda_runtime.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace cufault {
 
-/// Device memory held by this process, so that so many bytes are left. An object of a world.
+/// What is left when no granule can be mapped any more, in ever smaller allocations: small ones share granules. Down to 512 bytes, so that
+/// it does not depend on what the process did before whether a small allocation finds room.
+class small_blocks {
+ public:
+  small_blocks() { hold(); }
+  ~small_blocks() { release(); }
+  small_blocks(const small_blocks&) = delete;
+  small_blocks& operator=(const small_blocks&) = delete;
+  void hold() {
+    constexpr std::size_t first = std::size_t{1} << 20, last = 512;
+    for (std::size_t bytes = first; bytes >= last; bytes /= 2)
+      for (void* p = nullptr; cudaMalloc(&p, bytes) == cudaSuccess;) held_.push_back(p);
+    cudaGetLastError();
+  }
+  void release() {
+    for (void* p : held_) cudaFree(p);
+    held_.clear();
+  }
+
+ private:
+  std::vector<void*> held_;
+};
+
+/// Device memory held by this process, so that so many bytes are left; 0: not even 512. An object of a world.
 class device_squeeze {
  public:
-  explicit device_squeeze(std::uint64_t leave_free) : held_(*device_, leave_free) {}
-  void renew() { held_.renew(); }
-  void release() { held_.release(); }
+  explicit device_squeeze(std::uint64_t leave_free) : bulk_(*device_, leave_free) {
+    if (leave_free == 0) rest_.emplace();
+    left_ = device_->free_bytes();
+  }
+  void renew() {
+    if (device_->free_bytes() != left_) {
+      if (rest_) rest_->release();
+      bulk_.renew();
+    }
+    if (rest_) rest_->hold();
+    left_ = device_->free_bytes();
+  }
+  void release() {
+    if (rest_) rest_->release();
+    bulk_.release();
+  }
 
  private:
   std::unique_ptr<device_memory> device_ = current_device_memory();
-  renewable_pressure held_;
+  renewable_pressure bulk_;
+  std::optional<small_blocks> rest_;
+  std::uint64_t left_ = 0;
 };
 
 /// Operations are ready, and then the device is full but for the level.

@@ -4,7 +4,7 @@
 // What fails   What needs device memory, while the program's own pool keeps all of it, though nothing of it is in use.
 // Why          A pool gives back what it keeps beyond its release threshold when the program waits, and this one keeps all.
 // Documented   CUDA Runtime API, cudaMemPoolAttrReleaseThreshold.
-#include "harness/kit/memory_pressure.hpp"
+#include "cases/faults/full_device.hpp"
 #include "harness/matrix/world.hpp"
 
 namespace cufault {
@@ -21,11 +21,18 @@ const register_fault here{{.name = "full_pool",
                              renewable_pressure fill(pool, 0);
                              const std::uint64_t left = fill.now().free_bytes();
                              fill.release();
-                             w.undo_by([&pool] { pool.trim(); });
-                             w.renew_by([&pool, left] {
-                               if (pool.free_bytes() == left) return;
+                             auto& rest = w.keep<small_blocks>();
+                             w.undo_by([&pool, &rest] {
+                               rest.release();
                                pool.trim();
-                               const memory_pressure in_the_pool(pool, 0);
+                             });
+                             w.renew_by([&pool, &rest, left] {
+                               if (pool.free_bytes() != left) {
+                                 rest.release();
+                                 pool.trim();
+                                 const renewable_pressure in_the_pool(pool, 0);
+                               }
+                               rest.hold();
                              });
                            }}};
 

@@ -17,8 +17,12 @@ void write_to_workspace_meanwhile(world& w) {
   CUFAULT_REQUIRE(launch_scribble(memory, bytes, milliseconds, w.keep<own_stream>().get()));
 }
 
-const register_fault here{of_given_workspace(
-    "shared_workspace", "other work writes to the workspace meanwhile", write_to_workspace_meanwhile)};
+const register_fault here{[] {
+  fault_type f = of_given_workspace("shared_workspace", "other work writes to the workspace meanwhile",
+                                    write_to_workspace_meanwhile);
+  f.undefined = "the other work may write before, between or behind the operation's kernels";
+  return f;
+}()};
 
 }  // namespace
 }  // namespace cufault

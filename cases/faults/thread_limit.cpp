@@ -36,12 +36,11 @@ void give_up_privileges() {
 const register_fault here{{.name = "thread_limit",
                            .summary = "the user may start no further thread",
                            .kind = "host_limit",
-                           .cells = isolation::lasting,
+                           .cells = isolation::process,
                            .provoke = [](world& w) {
                              if (geteuid() == 0) give_up_privileges();
                              auto& limit = w.keep<lowered_limit>(RLIMIT_NPROC, rlim_t{0});
                              w.undo_by([&limit] { limit.lift(); });
-                             w.renew_by([&limit] { limit.lower(0); });
                            }}};
 
 }  // namespace

@@ -14,6 +14,9 @@ namespace {
 /// Trials of a cell whose operation races with its fault.
 constexpr int racing_trials = 10;
 
+/// Trials of a cell whose fault has no defined outcome.
+constexpr int undefined_trials = 5;
+
 /// Of a trial. The first one of a process that cells share makes all operations ready, in seconds; one that hangs costs the run this long.
 constexpr std::chrono::seconds cell_timeout{30};
 
@@ -46,13 +49,22 @@ bool same_but_for_the_remedy(const cell& a, const cell& b) {
          a.level == b.level;
 }
 
+/// It leaves its process to no other cell.
+bool is_alone(const cell& c) {
+  return c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process);
+}
+
 /// What cells that follow one another in a process have in common; empty for a cell that does not.
 std::string batch_of(const cell& c) {
-  if (c.fault->cells != isolation::lasting || c.when == timing::racing) return {};
-  if (c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process)) return {};
+  if (c.fault->cells != isolation::lasting || is_alone(c)) return {};
+  if (c.when == timing::racing || c.when == timing::arrived) return {};
   cell_name common = name_of(c);
   common.operation = c.fault->name;
   return to_string(common);
+}
+
+bool shares_process(const cell& c) {
+  return !batch_of(c).empty() || (c.fault->cells == isolation::undone && !is_alone(c));
 }
 
 std::string words_of(const cell& c) {
@@ -81,9 +93,12 @@ arm& add(failure_case& to, const cell& c, const vocabulary& v) {
     a.races = "the kernel breaks while the operation is made";
   }
   a.timeout = cell_timeout;
+  if (!c.fault->undefined.empty()) {
+    a.repeats = undefined_trials;
+    a.races = c.fault->undefined;
+  }
   a.batch = batch_of(c);
-  const bool alone = c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process);
-  a.shares_process = !alone && (!a.batch.empty() || c.fault->cells == isolation::undone);
+  a.shares_process = shares_process(c);
   a.tier = tier_of(c, v.operations);
   return a;
 }
@@ -122,8 +137,10 @@ std::vector<cell> cells_of(const fault_type& f, const vocabulary& v) {
 test_tier tier_of(const cell& c, const std::vector<operation_type>& operations) {
   if (c.remedy != nullptr) return c.operation->representative ? test_tier::full : test_tier::nightly;
   if (c.when == timing::racing) return test_tier::nightly;
+  // A process a cell would take minutes, since the driver makes few contexts a second.
+  if (!shares_process(c) || !c.fault->undefined.empty()) return test_tier::full;
   std::vector<cell> turns = plain_cells_of(*c.fault, *c.operation);
-  std::erase_if(turns, [](const cell& one) { return one.when == timing::racing; });
+  std::erase_if(turns, [](const cell& one) { return !shares_process(one); });
   const auto number =
       std::ranges::find(operations, c.operation->name, &operation_type::name) - operations.begin();
   const cell& its_turn = turns[static_cast<std::size_t>(number) % turns.size()];

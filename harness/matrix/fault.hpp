@@ -28,7 +28,8 @@ std::string to_string(handle_state s);
 enum class isolation {
   process,  ///< none
   undone,   ///< the fault is undone behind each cell, so that the usual health check decides
-  lasting  ///< the fault outlives operations: it is brought about once, with all operations ready, and cells follow one another
+  lasting  ///< the fault outlives operations: it is brought about once, with all operations ready, and cells follow one another. Where an
+           ///< error arrived and nobody looked, each has a process: the first operation looks
 };
 
 /// A state that is brought about on purpose, of the process, the device or the environment. It meets every operation and every remedy that
@@ -45,7 +46,10 @@ struct fault_type {
   memory_class memory = memory_class::shared;
   bool before_context =
       false;  ///< brought about before there is a context: only operations that need none are tried
-  bool before_operation = false;      ///< brought about before the operation's handle and operands are there
+  bool before_operation = false;  ///< brought about before the operation's handle and operands are there
+  /// Why operations under it come to different things from time to time: what is used is somebody else's by now, or another stream is
+  /// beside it. Such cells are repeated, and have rates. Empty: they must not differ.
+  std::string undefined{};
   bool made_up = false;               ///< an injected failure or a stand-in: it says nothing of nature
   std::vector<own_handle> acts_on{};  ///< the handle of an operation, one of these; empty: not on its handle
   /// Why it makes no sense with an operation; empty where it does. May be absent.

@@ -8,10 +8,12 @@
 #include "harness/trial/observe.hpp"
 
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -183,7 +185,7 @@ struct lasting_fault {
   std::string batch;
   world w;
   std::map<std::string, ready_operation> ready{};
-  bool first = true;
+  bool is_dead = false;  ///< the fault itself damages the context
 };
 
 /// With what a remedy in place from the start does. One that cannot be made ready keeps no other from it.
@@ -216,6 +218,7 @@ std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
   }
   try {
     bring_about(c, there->w);
+    if (t.needs_gpu() && t.shares_process()) there->is_dead = cudaDeviceSynchronize() != cudaSuccess;
   } catch (...) {
     keep(std::move(there));  // the fault is half there
     throw;
@@ -255,27 +258,37 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
     }
   }
   if (there->batch != batch) throw setup_failed("the process has the fault of " + there->batch);
+  there->w.renew();
   if (is_early(*c.fault)) return run_later_operation(t, c, there->w);
   ready_operation& of_this = there->ready.at(c.operation->name);
   if (of_this.made == nullptr)
     throw not_provoked(of_this.why_not.empty() ? "a cell made it before" : of_this.why_not);
-  if (!std::exchange(there->first, false)) there->w.renew();
   std::unique_ptr<operation> o = std::move(of_this.made);
   observe_cell(t, c, there->w, o);
   keep(std::move(o));
+  if (!t.shares_process()) {
+    there->w.let_go();  // another process that it started has to end before this one
+  } else if (t.needs_gpu() && !there->is_dead && cudaDeviceSynchronize() != cudaSuccess) {
+    t.share_no_further("the operation damaged the context, which the fault had not");
+  }
 }
 
-}  // namespace
+/// A call that fails can leave an error behind, also in the runtime that cuBLAS has inside, and a later call then returns it. It belongs to
+/// the thread: so each cell of a process has one of its own.
+void in_its_own_thread(const trial& t, const std::function<void()>& work) {
+  std::exception_ptr thrown;
+  std::thread([&] {
+    try {
+      if (t.needs_gpu()) CUFAULT_REQUIRE(cudaSetDevice(t.device()));
+      work();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }).join();
+  if (thrown) std::rethrow_exception(thrown);
+}
 
-void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
-  if (t.stage() > 0) {  // of a remedy that goes on in a new process
-    if (!c.fault->before_context) open_context(t);
-    const auto o = c.operation->fresh();
-    o->prepare();
-    attempt(*c.operation, *o);
-    return;
-  }
-  if (c.fault->cells == isolation::lasting) return run_lasting(t, c, all);
+void run_alone(trial& t, const cell& c) {
   std::unique_ptr<operation> o;  // outlives what the world keeps for it
   world w(c.when, c.level);
   const bool early = is_early(*c.fault);
@@ -293,6 +306,23 @@ void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
   if (!early) bring_about(c, w);
   observe_cell(t, c, w, o);
   if (c.fault->cells != isolation::undone) keep(std::move(o));
+}
+
+}  // namespace
+
+void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
+  if (t.stage() > 0) {  // of a remedy that goes on in a new process
+    if (!c.fault->before_context) open_context(t);
+    const auto o = c.operation->fresh();
+    o->prepare();
+    attempt(*c.operation, *o);
+    return;
+  }
+  const auto run = [&] { c.fault->cells == isolation::lasting ? run_lasting(t, c, all) : run_alone(t, c); };
+  if (t.shares_process())
+    in_its_own_thread(t, run);
+  else
+    run();
 }
 
 void run_control(trial& t, const fault_type& f, const std::vector<operation_type>& all) {

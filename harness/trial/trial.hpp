@@ -54,6 +54,9 @@ class trial {
   [[nodiscard]] int stage() const { return options_.stage; }
   [[nodiscard]] int device() const { return options_.device; }
   [[nodiscard]] bool shares_process() const { return options_.shares_process; }
+  /// No other trial is to come after it in its process, and why. Without effect in a process of its own.
+  void share_no_further(std::string why) { shares_no_further_ = std::move(why); }
+  [[nodiscard]] const std::string& shares_no_further() const { return shares_no_further_; }
   [[nodiscard]] bool needs_gpu() const { return arm_.needs == need::gpu; }
   [[nodiscard]] int compute_capability() const;  ///< 90 on 9.0; throws setup_failed
 
@@ -142,6 +145,7 @@ class trial {
   const arm& arm_;
   step_name in_call_;  // the last that began
   trial_options options_;
+  std::string shares_no_further_;
   bool opened_ = false;           // open_context() succeeded
   struct progress;                // of the process that runs rows, shared with this one
   progress* progress_ = nullptr;  // null outside of for_each_row()

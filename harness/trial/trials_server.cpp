@@ -151,8 +151,9 @@ int serve_trials(const target& where, bool gpu) {
     trial::run(a, options);
     std::cout << std::flush;
     std::fflush(nullptr);
-    // Of a batch the damage is what its arms are about.
-    std::string found = a.batch.empty() ? damage(before, gpu, asked.at("alone").get<bool>()) : std::string();
+    // Of a batch the damage is what its arms are about: they say themselves when it is another one.
+    std::string found = a.batch.empty() ? damage(before, gpu, asked.at("alone").get<bool>())
+                                        : trial::current().shares_no_further();
     if (!found.empty()) found = fmt::format("{}/{}: {}", asked.at("case").get<std::string>(), a.name, found);
     std::replace(found.begin(), found.end(), '\n', ' ');
     if (!tell(found)) return 1;
