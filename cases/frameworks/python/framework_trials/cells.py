@@ -19,6 +19,7 @@ class World:
         self.trial, self.framework, self._level = trial, framework, level
         self.held: List[Any] = []  # arrays that a fault keeps alive
         self.other: Optional[OtherProcess] = None
+        self.failed: Optional[Operation] = None  # whose operands live on
         self._driver: Optional[Driver] = None
 
     @property
@@ -57,9 +58,7 @@ class World:
         try:
             for _ in range(parts - 1):
                 self.held.append(hold(part))
-            rest = (self.driver.memory()[0] - self.level) // (2 * MIB) * (2 * MIB)
-            if rest > 0:
-                self.held.append(hold(rest))
+            self._hold_the_rest(hold)
         except Exception as error:  # pylint: disable=broad-except
             if "+" not in self.trial.arm:
                 raise
@@ -67,6 +66,19 @@ class World:
             self.trial.note("filling the memory", str(error))
             return
         self.require_level()
+
+    def _hold_the_rest(self, hold: Callable[[int], Any]) -> None:
+        """The driver may keep a little for itself, and give less than it calls free."""
+        for spare in range(0, 64 * MIB, 4 * MIB):
+            rest = (self.driver.memory()[0] - self.level - spare) // (2 * MIB) * (2 * MIB)
+            if rest <= 0:
+                return
+            try:
+                self.held.append(hold(rest))
+                return
+            except Exception as error:  # pylint: disable=broad-except
+                why = error
+        raise why
 
     def require_level(self) -> None:
         left = self.driver.memory()[0]
@@ -76,6 +88,7 @@ class World:
 
     def release(self) -> None:
         self.held.clear()
+        self.failed = None
         if self.other is not None:
             self.other.release()
             self.other = None
@@ -165,7 +178,7 @@ def fail(world: World, fault: str, remedy: Optional[Remedy]) -> "Operation | typ
     if remedy and remedy.before:
         remedy.before(world)
     world.sample("before the fault")
-    operation = kind(world)
+    operation = world.failed = kind(world)
     if operation.warm and operation() is not True:
         raise SetUpFailed("the operation gave wrong numbers before the fault")
     framework.faults[fault](world)

@@ -21,7 +21,9 @@ def device_of(world: World) -> Any:
 
 
 def put(world: World, numbers: numpy.ndarray) -> Any:
-    return jax.device_put(numbers, device_of(world))
+    there = jax.device_put(numbers, device_of(world)).block_until_ready()
+    setattr(world, "started", True)
+    return there
 
 
 class Product(Operation):
@@ -37,8 +39,6 @@ class Product(Operation):
     def refresh(self) -> None:
         self.numbers = [small_integers(self.world, *shape) for shape in self.shapes]
         self.operands = [put(self.world, numbers.astype(self.dtype)) for numbers in self.numbers]
-        for operand in self.operands:
-            operand.block_until_ready()
 
     def __call__(self) -> Optional[bool]:
         return same(jax.numpy.matmul(*self.operands), self.numbers[0] @ self.numbers[1])
@@ -122,8 +122,7 @@ class LargeArray(Operation):
 
 
 def start(world: World) -> None:
-    put(world, numpy.zeros(1, dtype=numpy.float32)).block_until_ready()
-    setattr(world, "started", True)
+    put(world, numpy.zeros(1, dtype=numpy.float32))
 
 
 def prove(world: World) -> str:
@@ -146,7 +145,8 @@ def memory(world: World) -> Dict[str, float]:
 def hold_on(world: World) -> Callable[[int], Any]:
     def hold(size: int) -> Any:
         with jax.default_device(device_of(world)):
-            return jax.numpy.zeros(size, dtype=jax.numpy.uint8).block_until_ready()
+            # In rows of a MiB: no extent needs more than 31 bits.
+            return jax.numpy.zeros((size >> 20, 1 << 20), dtype=jax.numpy.uint8).block_until_ready()
 
     return hold
 
