@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-/// What an arm's signature can depend on that tends to change it: the library's major version always, the
+/// What an arm's signature can depend on that tends to change it: the library's major version always, so that of its framework, the
 /// GPU's architecture where the arm needs a GPU, the second pair's version where it takes one. Anything narrower is for a person to say with --when, once a
 /// difference was seen.
 conditions usual_conditions(const stack_keys& stack, const arm* here) {
@@ -30,10 +30,14 @@ conditions usual_conditions(const stack_keys& stack, const arm* here) {
   if (const auto other = stack.find("other_cublas");
       here != nullptr && here->other_cublas && other != stack.end())
     when.by_key["other_cublas"] = other->second;
-  if (const auto cublas = stack.find("cublas"); cublas != stack.end()) {
-    const int major = std::atoi(cublas->second.c_str());
-    when.by_key["cublas"] = fmt::format(">={} <{}", major, major + 1);
-  }
+  const auto of_one_major = [&](const std::string& key) {
+    const auto version = stack.find(key);
+    if (version == stack.end()) return;
+    const int major = std::atoi(version->second.c_str());
+    when.by_key[key] = fmt::format(">={} <{}", major, major + 1);
+  };
+  if (here != nullptr && !here->framework.empty()) of_one_major(here->framework);
+  of_one_major("cublas");
   if (const auto capability = stack.find("compute_capability"); on_gpu && capability != stack.end()) {
     when.by_key["compute_capability"] = capability->second;
   }

@@ -36,6 +36,7 @@ struct run_arguments {
   run_mode mode = run_mode::observe;
   std::filesystem::path records = "records", expectations;
   target where;
+  std::filesystem::path python;  ///< for arms of frameworks; empty: they do not run
   std::vector<int> devices;  ///< to run on side by side; empty: the first, or all of them
   bool all_devices = false;
   int jobs = default_jobs();                    ///< arms side by side
@@ -152,6 +153,7 @@ std::filesystem::path recorded_beside(const std::filesystem::path& expectations)
 std::filesystem::path claims_file();
 std::filesystem::path failures_file();
 std::filesystem::path explain_folder();
+std::filesystem::path frameworks_folder();  ///< of run_trials.py
 
 /// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself.
 std::vector<record> load_judged(const std::vector<std::filesystem::path>& named);

@@ -38,7 +38,8 @@ constexpr const char* all_codes =
     "77 nothing could be provoked here; 130 interrupted. Each command's own: cufault COMMAND --help.\n"
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
     "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. Under ctest, CUFAULT_TIER,\n"
-    "CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS and CUFAULT_CUBLASLT stand for the options of those names.";
+    "CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS, CUFAULT_CUBLASLT and CUFAULT_PYTHON stand for the options of those "
+    "names.";
 // ---- options that several commands have ----
 
 void add_libraries(CLI::App* command, target& where) {
@@ -139,6 +140,12 @@ void add_run(command_line& line) {
   run->add_option("--expectations", running.expectations, "folder of expectations (default: cufault's own)")
       ->type_name("DIR");
   add_libraries(run, running.where);
+  run->add_option("--python", running.python,
+                  "Python of an environment with PyTorch, JAX or CuPy: cases of the families pytorch, jax "
+                  "and cupy run in it; "
+                  "its cuBLAS is taken where --cublas is not given")
+      ->envname("CUFAULT_PYTHON")
+      ->type_name("PATH");
   run->add_option("--device", said->devices, "CUDA devices to run on side by side, all alike: 0,1, or all")
       ->capture_default_str();
   add_jobs(run, running.jobs);

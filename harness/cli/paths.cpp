@@ -39,6 +39,9 @@ fs::path claims_file() {
 fs::path failures_file() {
   return data_folder("failures.json", "cases/failures.json");
 }
+fs::path frameworks_folder() {
+  return data_folder("frameworks", "cases/frameworks/python");
+}
 fs::path explain_folder() {
   return data_folder("explain", "cases/explain");
 }

@@ -6,6 +6,7 @@
 #include "harness/run/gpu_lock.hpp"
 #include "harness/run/lanes.hpp"
 #include "harness/run/progress.hpp"
+#include "harness/run/python.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/scheduler.hpp"
 #include "harness/run/shared_process.hpp"
@@ -73,14 +74,15 @@ bool names_arm(const std::string& name, const failure_case& c, const arm& a) {
 
 /// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
 /// is proved).
-std::vector<selected_case> select(const std::vector<std::string>& names, test_tier tier) {
+std::vector<selected_case> select(const std::vector<std::string>& names, test_tier tier, bool frameworks) {
   const auto& cases = all_cases();
   if (cases.empty()) throw usage_error(build_it_with_cuda);
   std::vector<selected_case> selected;
   std::set<std::string> understood;
   for (const failure_case& c : cases) {
     selected_case s{&c, {}};
-    const bool by_tier = names.empty() && !properties_of(c).only_named;
+    const bool of_framework = !c.arms.front().framework.empty();
+    const bool by_tier = names.empty() && (of_framework ? frameworks : !properties_of(c).only_named);
     for (const arm& a : c.arms) {
       const bool in_tier = tier_of(c, a) <= tier;
       bool asked = by_tier && in_tier;
@@ -205,7 +207,8 @@ constexpr double weight_in_batch = 0.02;
 
 class run {
  public:
-  run(const run_arguments& arguments, int stop) : arguments_(arguments), stop_(stop), gpus_(arguments, stop) {
+  run(const run_arguments& arguments, std::optional<python_environment> python, int stop)
+      : arguments_(arguments), stop_(stop), python_(std::move(python)), gpus_(arguments, stop) {
     expected_ = expectation_set::load(arguments_.expectations, recorded_beside(arguments_.expectations));
     record_.version = CUFAULT_VERSION;
     record_.commit = CUFAULT_COMMIT;
@@ -222,6 +225,11 @@ class run {
       throw usage_error("CUFAULT_REQUIRE_GPU is set and there is no GPU: " + options_.no_gpu, exit_gate);
     options_.other_cublas = stack.value("other_cublas", std::string("none")) != "none";
     record_.stack = for_record(stack);
+    if (python_) {
+      record_.stack["python"] = python_->for_stack();
+      for (const auto& [name, version] : python_->keys()) record_.stack["keys"][name] = version;
+      options_.no_framework = [this](const arm& a) { return python_->why_not(a); };
+    }
   }
 
   int all(const std::vector<selected_case>& selected) {
@@ -311,20 +319,22 @@ class run {
                          properties.memory == memory_class::exclusive;
         item.last = properties.last;
         item.weight = weight_of(a);
-        if (!arguments_.separate && !item.exclusive && a.batch.empty()) item.process = shared_process_key(a);
+        // Processes from which trials of frameworks are forked have no memory of the GPU.
+        const bool may_share = !item.exclusive || !a.framework.empty();
+        if (!arguments_.separate && may_share && a.batch.empty()) item.process = shared_process_key(a);
         items_.push_back(std::move(item));
       }
       cases_.push_back(std::move(p));
     }
   }
 
-  /// In a lane. A request is the numbers of a job and of the GPU that it has, or none: end the process that trials share.
+  /// In a lane. A request is the numbers of a job and of the GPU that it has, or none: another lane wants a GPU to itself.
   std::string serve(const std::string& request, int stop) {
     std::istringstream words(request);
     std::size_t number = 0;
     int gpu = -1;
     if (!(words >> number >> gpu)) {
-      shared_.retire();
+      shared_.leave_gpu();
       return {};
     }
     const job& j = jobs_.at(number);
@@ -352,13 +362,11 @@ class run {
     };
     options.command = [&](const failure_case& c, const arm& a, std::optional<std::int64_t> level,
                           int repeat) {
-      std::vector<std::string> own{"trial",
-                                   c.name,
-                                   a.name,
-                                   "--stage",
-                                   "0",
-                                   "--seed",
-                                   std::to_string(seed_of_trial(record_.seed, c, a, level, repeat))};
+      const std::string seed = std::to_string(seed_of_trial(record_.seed, c, a, level, repeat));
+      if (!a.framework.empty())
+        return python_->command(
+            {"trial", c.name, a.name, "--seed", seed, "--device", std::to_string(device)});
+      std::vector<std::string> own{"trial", c.name, a.name, "--stage", "0", "--seed", seed};
       if (level) {
         own.emplace_back("--level");
         own.push_back(std::to_string(*level));
@@ -366,7 +374,10 @@ class run {
       return command(std::move(own));
     };
     options.shared = &shared_;
-    options.shared_command = [&] { return command({"trials"}); };
+    options.shared_command = [&](const arm& a) {
+      return a.framework.empty() ? command({"trials"})
+                                 : python_->command({"serve", "--device", std::to_string(device)});
+    };
     options.shared_request = [&](const failure_case& c, const arm& a, int repeat) {
       return nlohmann::json{{"case", c.name},
                             {"arm", a.name},
@@ -545,6 +556,7 @@ class run {
 
   const run_arguments& arguments_;
   int stop_;
+  std::optional<python_environment> python_;
   gpus gpus_;
   expectation_set expected_;
   runner_options options_;
@@ -571,11 +583,17 @@ int default_jobs() {
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 12U));
 }
 
+namespace {
+int first_of(const run_arguments& arguments) {
+  return arguments.devices.empty() ? arguments.where.device : arguments.devices.front();
+}
+}  // namespace
+
 int run_cases(const run_arguments& arguments) {
   if (arguments.part.first < 1 || arguments.part.first > arguments.part.second)
     throw usage_error(
         fmt::format("--part {} {}: there is no such part", arguments.part.first, arguments.part.second));
-  auto selected = select(arguments.names, arguments.tier);
+  auto selected = select(arguments.names, arguments.tier, !arguments.python.empty());
   for (selected_case& s : selected) s.arms = part_of(s.arms, arguments.part);
   std::erase_if(selected, [](const selected_case& s) { return s.arms.empty(); });
   if (selected.empty()) {
@@ -587,7 +605,17 @@ int run_cases(const run_arguments& arguments) {
     return exit_skipped;
   }
   const interrupt_guard guard;
-  return run(arguments, guard.descriptor()).all(selected);
+  std::set<std::string> families;
+  for (const selected_case& s : selected)
+    for (const arm* a : s.arms)
+      if (!a->framework.empty()) families.insert(a->framework);
+  run_arguments completed = arguments;
+  std::optional<python_environment> python;
+  if (!arguments.python.empty()) {
+    python.emplace(arguments.python, frameworks_folder(), families, first_of(arguments), guard.descriptor());
+    if (completed.where.cublas.empty()) completed.where.cublas = python->cublas();
+  }
+  return run(completed, std::move(python), guard.descriptor()).all(selected);
 }
 
 }  // namespace cufault

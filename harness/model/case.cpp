@@ -41,7 +41,7 @@ std::string defect_of(const level_range& l) {
 
 std::string defect_of(const arm& a) {
   if (!is_arm_name(a.name)) return "its name is not of a-z, 0-9 and '_', in words joined by '.' or '+'";
-  if (!a.body) return "it has no body";
+  if (!a.body && a.framework.empty()) return "it has no body";
   if (a.timeout <= std::chrono::seconds::zero()) return "its timeout is not positive";
   if (a.repeats < 1) return fmt::format("it is repeated {} times", a.repeats);
   if (!a.races.empty() && a.repeats < 2) return "it races, and one trial tells no rate";
@@ -98,6 +98,14 @@ arm& failure_case::add(std::string name, arm_kind kind, std::string summary, std
   a.claims = std::move(claims);
   a.body = std::move(body);
   a.environment = {{"CUDA_MODULE_LOADING", "LAZY"}, {"CUBLAS_WORKSPACE_CONFIG", ""}};
+  return a;
+}
+
+arm& failure_case::add_framework(std::string name, arm_kind kind, std::string summary,
+                                 std::vector<std::string> claims) {
+  arm& a = add(std::move(name), kind, std::move(summary), {}, std::move(claims));
+  a.framework = this->name.substr(0, this->name.find('.'));
+  a.timeout = std::chrono::seconds(120);  // a framework may take long to be imported
   return a;
 }
 

@@ -52,6 +52,8 @@ struct arm {
   std::string against{};              ///< for a remedy in place from the start: the fault arm that it answers
   std::string counterpart_of{};       ///< for a fault that is injected: the fault arm that has it for real
   std::function<void(trial&)> body{};  ///< runs in a process of its own
+  /// "pytorch", "jax" or "cupy": in place of a body, cases/frameworks has what runs in the Python that was given (cufault run --python).
+  std::string framework{};
   need needs = need::gpu;
   std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets
   std::vector<std::string> preload{};                ///< libraries put in front of LD_PRELOAD
@@ -63,7 +65,8 @@ struct arm {
   std::chrono::seconds timeout{60};
   resource_limits limits{};
   /// Its trials may run one after another with those of others in one process, as long as that is found undamaged after each: it leaves
-  /// the context usable, forks nothing, and neither measures what is first in a process nor how much memory is left.
+  /// the context usable, forks nothing, and neither measures what is first in a process nor how much memory is left. Trials of a
+  /// framework are processes of their own all the same: forked from one interpreter, which has imported it.
   bool shares_process = false;
   /// Arms of a case that say the same word here share a process for the damage that the first of them does, and run one after another in
   /// it; not empty only with shares_process.
@@ -86,6 +89,10 @@ struct failure_case {
   /// set on what this returns, before the next arm is added.
   arm& add(std::string name, arm_kind kind, std::string summary, std::function<void(trial&)> body,
            std::vector<std::string> claims = {});
+
+  /// Adds an arm of the case's framework, its family, which runs in the Python that was given. The environment is the usual one.
+  arm& add_framework(std::string name, arm_kind kind, std::string summary,
+                     std::vector<std::string> claims = {});
 
   /// The arms added so far share a process (arm::shares_process), but not those named.
   void share_process(const std::vector<std::string>& but = {});

@@ -196,7 +196,7 @@ observation run_trial(const failure_case& c, const arm& a, std::optional<std::in
   process_result process;
   try {
     if (shares) {
-      process = options.shared->run(a, options.shared_command(), options.shared_request(c, a, repeat),
+      process = options.shared->run(a, options.shared_command(a), options.shared_request(c, a, repeat),
                                     on_report, options.stop);
     } else {
       const scratch_folder scratch;
@@ -251,6 +251,10 @@ arm_result result_of(const failure_case& c, const arm& a) {
 }
 
 std::string why_not_run(const arm& a, const runner_options& options) {
+  if (!a.framework.empty()) {
+    if (!options.no_framework) return "needs a Python: cufault run --python /path/to/env/bin/python";
+    if (std::string why = options.no_framework(a); !why.empty()) return why;
+  }
   if (a.needs == need::gpu && !options.no_gpu.empty()) return "no GPU: " + options.no_gpu;
   if (a.other_cublas && !options.other_cublas)
     return "needs a second cuBLAS: ci/fetch-cublas VERSION FOLDER, then CUFAULT_OTHER_CUBLAS=FOLDER";

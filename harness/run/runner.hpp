@@ -25,12 +25,15 @@ using memory_in_use = std::function<std::optional<std::uint64_t>()>;
 
 struct runner_options {
   trial_command command;
-  memory_in_use in_use;              ///< may be empty
-  std::string no_gpu;                ///< why no GPU can be used; empty if one can
-  bool other_cublas = false;         ///< whether a second pair was given
+  memory_in_use in_use;       ///< may be empty
+  std::string no_gpu;         ///< why no GPU can be used; empty if one can
+  bool other_cublas = false;  ///< whether a second pair was given
+  /// Why an arm of a framework cannot run; empty if it can. Where there is no such function, none can.
+  std::function<std::string(const arm&)> no_framework{};
   int stop = -1;                     ///< descriptor that becomes readable when the run is to end
   shared_process* shared = nullptr;  ///< for arms that share a process; null: every trial has one of its own
-  std::function<std::vector<std::string>()> shared_command;  ///< what serves them (shared_process::command)
+  std::function<std::vector<std::string>(const arm&)>
+      shared_command;  ///< what serves them (shared_process::command)
   /// The request for a trial that shares a process.
   std::function<std::string(const failure_case&, const arm&, int repeat)> shared_request;
   /// Device memory may differ by this much before and after a trial without making it inconclusive.

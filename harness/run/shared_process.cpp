@@ -12,6 +12,7 @@ namespace cufault {
 std::string shared_process_key(const arm& a) {
   if (!a.shares_process) return {};
   std::string key = a.needs == need::gpu ? "gpu" : "host";
+  if (!a.framework.empty()) key += " " + a.framework;
   if (!a.batch.empty()) key += " " + a.batch;
   for (const auto& [name, value] : a.environment) key += fmt::format(" {}={}", name, value);
   return key;
@@ -37,6 +38,7 @@ process_result shared_process::run(const arm& a, const std::vector<std::string>&
     for (const auto& [name, value] : a.environment) options.environment[name] = value;
     process_ = std::make_unique<resident_process>(options);
     key_ = key;
+    forks_ = !a.framework.empty();
     ++counts_.processes;
   }
   ++counts_.trials;
@@ -62,10 +64,15 @@ void shared_process::make_way_for(const arm& a) {
   if (a.needs == need::host) retire();
 }
 
+void shared_process::leave_gpu() {
+  if (!forks_) retire();
+}
+
 void shared_process::retire() {
   process_.reset();
   scratch_.reset();
   key_.clear();
+  forks_ = false;
 }
 
 shared_process::counts shared_process::take_counts() {

@@ -34,6 +34,9 @@ class shared_process {
   /// Before a trial with a process of its own: ends the one that there is, unless both use the GPU and may.
   void make_way_for(const arm& a);
   void retire();
+  /// Before an arm that has the GPU to itself: ends the process that there is, unless it has no memory of the GPU. Those of frameworks
+  /// have none: each trial is forked from them.
+  void leave_gpu();
 
   struct counts {
     std::size_t trials = 0, processes = 0;
@@ -45,6 +48,7 @@ class shared_process {
   std::unique_ptr<scratch_folder> scratch_;
   std::unique_ptr<resident_process> process_;
   std::string key_;  // of the process, with its command
+  bool forks_ = false;
   counts counts_;
 };
 

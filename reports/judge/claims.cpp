@@ -61,12 +61,20 @@ std::string_view without_version(std::string_view call) {
   return call;
 }
 
+/// The call that failed: of a framework's step the one that the exception names, where it names one.
+bool is_of_call(const step& s, std::string_view call) {
+  if (s.name.api == call) return true;
+  const auto named = s.facts.find("named_call");
+  const auto* const text = named != s.facts.end() ? std::get_if<std::string>(&named->second) : nullptr;
+  return text != nullptr && *text == call;
+}
+
 /// Does it fail as the document says? Where the document names a call, the first failure of that call counts, whatever
 /// failed before it; else the first failure of all.
 bool as_documented(const claim& what, const signature& s) {
   for (const auto* part : {&s.fault, &s.after})
     for (const auto& step : *part) {
-      if (!fails(step) || (!what.call.empty() && step.name.api != without_version(what.call))) continue;
+      if (!fails(step) || (!what.call.empty() && !is_of_call(step, without_version(what.call)))) continue;
       return what.status.empty() || step.status == what.status;
     }
   return what.status.empty() && what.call.empty();

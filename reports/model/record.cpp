@@ -202,9 +202,14 @@ std::string stack_folder(const nlohmann::json& stack) {
              other = key_of(stack, "other_cublas");
   std::string gpu = gpu_name(stack);
   gpu.erase(0, gpu.starts_with("NVIDIA ") ? 7 : 0);
+  const auto of_framework = [&](const char* name) {
+    const std::string version = key_of(stack, name);
+    return version.empty() ? version : fmt::format("{}-{}", name, version);
+  };
   std::string folder;
   for (const std::string& part : {gpu, driver, cublas.empty() ? "" : "cublas-" + cublas,
-                                  other.empty() || other == "none" ? "" : "other-" + other}) {
+                                  other.empty() || other == "none" ? "" : "other-" + other,
+                                  of_framework("pytorch"), of_framework("jax"), of_framework("cupy")}) {
     if (part.empty()) continue;
     folder += folder.empty() ? "" : "-";
     for (const char c : part) {

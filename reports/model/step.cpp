@@ -11,8 +11,8 @@ namespace cufault {
 std::string defect_of(const step_name& name) {
   if (!is_step_name(name.api))
     return fmt::format(
-        "\"{}\" is no function of the CUDA headers and no check of cufault's own; "
-        "reports/model/api_functions.hpp lists both",
+        "\"{}\" is no function of the CUDA headers or of a framework, and no check of cufault's own; "
+        "reports/model/api_functions.hpp lists them",
         name.api);
   constexpr std::size_t longest = 120;
   const auto usual = [](unsigned char c) {

@@ -19,7 +19,8 @@ enum class numbers_found { unchecked, right, wrong };
 
 /// What names a step: it does not depend on how the code that makes it is spelt.
 struct step_name {
-  std::string api;  ///< a function of api_functions, or one of own_works: "cublasSgemm"
+  std::string
+      api;  ///< a function of api_functions or framework_functions, or one of own_works: "cublasSgemm"
   std::string
       variant{};  ///< which of several uses of it: "split_k"; letters, digits and "_.+-="; empty for the plain call
   friend bool operator==(const step_name&, const step_name&) = default;

@@ -36,6 +36,7 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"road.shared", "quick", "host", memory_class::shared, 60},
       {"road.twin", "quick", "host", memory_class::shared, 60},
       {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60},
+      {"pytorch.on_the_cpu", "quick", "host", memory_class::shared, 60, false, true},
       {"matrix.absent", "quick", "host", memory_class::shared, 60},
       {"matrix.alone", "quick", "host", memory_class::shared, 60},
       {"matrix.early", "quick", "host", memory_class::shared, 60},

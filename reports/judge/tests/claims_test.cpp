@@ -421,6 +421,16 @@ TEST(claim_verdict, awaits_a_framework_beside_what_the_raw_arms_show) {
   EXPECT_EQ(verdicts[0].evidence.size(), 1U);
 }
 
+TEST(claims, about_a_call_are_tested_by_steps_of_a_framework_that_name_it) {
+  auto documented = trial({});
+  documented.calls.push_back(call("torch.matmul", internal));
+  auto& facts = documented.calls.back().what.facts;
+  facts["named_call"] = std::string("cublasLtCreate");
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {documented})}), "other status");
+  facts["named_call"] = std::string("cublasCreate");
+  EXPECT_EQ(verdict_on(failure_claim(), {testing(arm_kind::fault, {documented})}), "confirmed");
+}
+
 TEST(claims_file, may_not_call_a_claim_untestable_and_let_it_await_somebody) {
   EXPECT_THROW(claims_from(cursor(R"({"schema": 2, "documents": [{"id": "S0", "title": "t", "claims":
     [{"id": "S0-5", "kind": "failure", "text": "t", "untestable": "u", "awaits": "a"}]}]})")),

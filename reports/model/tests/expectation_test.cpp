@@ -122,7 +122,7 @@ TEST(conditions, that_are_malformed_are_refused) {
   EXPECT_EQ(
       refusal([] { when("{\n\"colour\": \"red\"}"); }),
       "x.json:2: colour: unknown condition; known are cublas, cublaslt, driver, runtime, compute_capability, "
-      "module_loading, other_cublas");
+      "module_loading, other_cublas, pytorch, jax, cupy");
   EXPECT_EQ(refusal([] { when("{\"cublas\": 13}"); }), "x.json:1: cublas: expected a string, found a number");
 }
 

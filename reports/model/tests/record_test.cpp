@@ -188,6 +188,10 @@ TEST(record, has_a_folder_for_its_stack) {
   EXPECT_EQ(stack_folder(stack), "h200-580.159.04-cublas-13.1.0-other-12.4.5");
   stack["gpu"]["name"] = "Tesla T4/x y";
   EXPECT_EQ(stack_folder(stack), "tesla-t4-x-y-580.159.04-cublas-13.1.0-other-12.4.5");
+  stack["keys"]["pytorch"] = "2.11.0";
+  stack["keys"]["cupy"] = "14.2.0";
+  EXPECT_EQ(stack_folder(stack),
+            "tesla-t4-x-y-580.159.04-cublas-13.1.0-other-12.4.5-pytorch-2.11.0-cupy-14.2.0");
   EXPECT_EQ(refusal([] {
               return stack_folder({{"keys", {{"driver", "580"}}}});
             }),
@@ -238,10 +242,10 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
   EXPECT_EQ(with(2, "/trials/1/level", "64"),
             "x.jsonl:2: trials[1].level: expected an integer, found a string");
   EXPECT_EQ(with(2, "/trials/1/note", 1), "x.jsonl:2: trials[1].note: unknown key");
-  EXPECT_EQ(
-      with(4, "/trials/0/calls/0/api", "product"),
-      "x.jsonl:4: trials[0].calls[0].api: \"product\" is no function of the CUDA headers and no check of "
-      "cufault's own; reports/model/api_functions.hpp lists both");
+  EXPECT_EQ(with(4, "/trials/0/calls/0/api", "product"),
+            "x.jsonl:4: trials[0].calls[0].api: \"product\" is no function of the CUDA headers or of a "
+            "framework, and no check of "
+            "cufault's own; reports/model/api_functions.hpp lists them");
   EXPECT_EQ(with(4, "/trials/0/calls/0/facts", {{"colour", 1}}),
             "x.jsonl:4: trials[0].calls[0].facts.colour: no fact is called colour; reports/model/facts.cpp "
             "lists them");
@@ -576,8 +580,9 @@ TEST_F(stack_files, that_cannot_be_read_are_not_replaced) {
   EXPECT_EQ(said(memory, R"({"case": "memory.leak", "arm": "a", "trials": [{"calls": [{"api": "product"}]}]})"
                          "\n"),
             memory.string() +
-                ":1: trials[0].calls[0].api: \"product\" is no function of the CUDA headers and no check of "
-                "cufault's own; reports/model/api_functions.hpp lists both");
+                ":1: trials[0].calls[0].api: \"product\" is no function of the CUDA headers or of a "
+                "framework, and no check of "
+                "cufault's own; reports/model/api_functions.hpp lists them");
   EXPECT_EQ(said(folder / "stack.json", R"({"schema": 3, "stack": {}})"),
             (folder / "stack.json").string() +
                 ":1: schema: made by a newer cufault: schema 3, and this one reads 2; update cufault");

@@ -42,17 +42,19 @@ TEST(api_functions, succeed_with_the_word_of_their_library) {
   EXPECT_EQ(success_of("cudaMalloc"), "cudaSuccess");
   EXPECT_EQ(success_of("cuMemAlloc"), "CUDA_SUCCESS");
   EXPECT_EQ(success_of("check.arguments"), "OK");
+  EXPECT_EQ(success_of("torch.matmul"), "OK");
   EXPECT_EQ(success_of("load.cublas"), "LOADED");
 }
 
 TEST(step_name, is_of_an_api_function_or_of_work_of_this_project) {
   EXPECT_EQ(defect_of(step_name{"cublasSgemm"}), "");
   EXPECT_EQ(defect_of(step_name{"check.arguments"}), "");
-  for (const auto* api : {"", "product(h)", "cublasCreate(&handle)", "check.nothing", "torch.matmul"})
+  EXPECT_EQ(defect_of(step_name{"torch.nn.Linear", "cpu_input"}), "");
+  for (const auto* api : {"", "product(h)", "cublasCreate(&handle)", "check.nothing", "torch.nothing"})
     EXPECT_EQ(defect_of(step_name{api}),
               "\"" + std::string(api) +
-                  "\" is no function of the CUDA headers and no check of cufault's own; "
-                  "reports/model/api_functions.hpp lists both");
+                  "\" is no function of the CUDA headers or of a framework, and no check of cufault's own; "
+                  "reports/model/api_functions.hpp lists them");
 }
 
 TEST(step_name, has_a_variant_of_few_characters) {
@@ -150,8 +152,9 @@ TEST(step_name, is_made_of_the_words_of_a_table) {
 
 TEST(step, of_a_name_that_cannot_be_is_refused_by_line_and_field) {
   EXPECT_EQ(told("{\"status\": \"\",\n\"api\": \"product(h)\"}"),
-            "x.json:2: api: \"product(h)\" is no function of the CUDA headers and no check of cufault's own; "
-            "reports/model/api_functions.hpp lists both");
+            "x.json:2: api: \"product(h)\" is no function of the CUDA headers or of a framework, and no "
+            "check of cufault's own; "
+            "reports/model/api_functions.hpp lists them");
   EXPECT_EQ(told("{\"api\": \"product\", \"variant\": \"x\"}").substr(0, 24), "x.json:1: api: \"product\"");
   EXPECT_EQ(told("{\"api\": \"cublasCreate\",\n\"variant\": \"a(b)\"}"),
             "x.json:2: variant: \"a(b)\" is no variant: at most 120 letters, digits and \"_.+-=\"");

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What a user of CuPy sees of the failures of other families: its pool, its handles. Not measured yet.
+#include "cases/frameworks/framework_case.hpp"
+
+namespace cufault {
+namespace {
+
+failure_case live_arrays() {
+  failure_case c{.name = "cupy.live_arrays",
+                 .summary = "live arrays fill the GPU up to N MiB",
+                 .failures = {"F-MEM-01"}};
+  c.add_framework("control", arm_kind::control, "a first product, with all memory");
+  fault_arms(c, "matmul.8", "the first product with 8 MiB free")
+      .dead_end("retry", "catch the exception and do it again")
+      .remedy("del", "del the arrays, and leave them in the pool")
+      .remedy("del_and_free_all_blocks", "del the arrays and free_all_blocks()")
+      .remedy("smaller_batch", "half of the arrays, and free_all_blocks()")
+      .from_the_start("set_limit", "set_limit(fraction=0.9)")
+      .from_the_start("handle_first", "Device.cublas_handle before the memory is filled")
+      .from_the_start("first_product_first", "a product before the memory is filled");
+  fault_arms(c, "second_thread.8", "the first product of a second thread with 8 MiB free");
+  return c;
+}
+
+failure_case cached_arrays() {
+  failure_case c{.name = "cupy.cached_arrays",
+                 .summary = "freed arrays stay in the pool, up to N MiB",
+                 .failures = {"F-MEM-03"}};
+  c.add_framework("control", arm_kind::control, "a first product, with all memory");
+  fault_arms(c, "matmul.8", "the first product with 8 MiB free")
+      .dead_end("retry", "catch the exception and do it again")
+      .remedy("free_all_blocks", "free_all_blocks()")
+      .remedy("new_process", "the same product in a new process")
+      .from_the_start("no_pool", "cupy.cuda.set_allocator(None)")
+      .from_the_start("asynchronous_pool", "cupy.cuda.MemoryAsyncPool");
+  return c;
+}
+
+failure_case other_process() {
+  failure_case c{.name = "cupy.other_process",
+                 .summary = "another process fills the GPU up to N MiB",
+                 .failures = {"F-MEM-01"}};
+  c.add_framework("control", arm_kind::control, "a first product, with all memory");
+  fault_arms(c, "matmul.8", "the first product with 8 MiB free")
+      .remedy("end_other_process", "end the other process");
+  fault_arms(c, "large_empty.64", "an array of 1 GiB with 64 MiB free")
+      .remedy("end_other_process", "end the other process");
+  return c;
+}
+
+failure_case index_out_of_range() {
+  failure_case c{.name = "cupy.index_out_of_range", .summary = "an index is beyond its array"};
+  c.add_framework("control", arm_kind::control, "a product without the fault");
+  fault_arms(c, "take", "what comes back for it");
+  return c;
+}
+
+failure_case kernel_trap() {
+  failure_case c{
+      .name = "cupy.kernel_trap", .summary = "a kernel of the program traps", .failures = {"F-STK-04"}};
+  c.add_framework("control", arm_kind::control, "a product without the fault");
+  fault_arms(c, "matmul", "the first product behind the kernel")
+      .dead_end("retry", "catch the exception and do it again")
+      .dead_end("free_all_blocks", "free_all_blocks()")
+      .remedy("new_process", "the same product in a new process");
+  fault_arms(c, "later_matmul", "a later product behind the kernel");
+  return c;
+}
+
+failure_case operations() {
+  failure_case c{.name = "cupy.operations", .summary = "each operation alone: what it returns and takes"};
+  c.add_framework("control", arm_kind::control, "a product");
+  for (const char* name : {"matmul", "later_matmul", "matmul_half", "second_thread", "solve", "large_empty"})
+    fault_arms(c, name, "without a fault");
+  fault_arms(c, "incompatible_shapes", "10x10 by 5x10");
+  return c;
+}
+
+std::vector<failure_case> cupy(std::string_view only) {
+  return those_named(only, {live_arrays(), cached_arrays(), other_process(), index_out_of_range(),
+                            kernel_trap(), operations()});
+}
+
+const register_cases here{"cupy", cupy};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,223 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A cell: a fault, an operation of a framework, and a remedy or none. An arm's name says which: OPERATION[.WORD...][+REMEDY]."""
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional
+
+from framework_trials.driver import MIB, Driver, OtherProcess
+from framework_trials.protocol import NotProvoked, SetUpFailed, Trial
+
+
+class World:
+    """What operations, faults and remedies of a cell see and act on."""
+
+    def __init__(self, trial: Trial, framework: "Framework", level: Optional[int]) -> None:
+        self.trial, self.framework, self._level = trial, framework, level
+        self.held: List[Any] = []  # arrays that a fault keeps alive
+        self.other: Optional[OtherProcess] = None
+        self.failed: Optional[Operation] = None  # whose operands live on
+        self._driver: Optional[Driver] = None
+
+    @property
+    def driver(self) -> Driver:
+        if self._driver is None:
+            self._driver = Driver(self.trial.device)
+        return self._driver
+
+    @property
+    def has_level(self) -> bool:
+        return self._level is not None
+
+    @property
+    def level(self) -> int:
+        """Bytes that the fault leaves free."""
+        if self._level is None:
+            raise SetUpFailed("the name of the arm has no level")
+        return self._level * MIB
+
+    def sample(self, at: str) -> None:
+        """Memory of the device, and what the framework has of it."""
+        try:
+            self.trial.memory(at, *self.driver.memory())
+            for name, value in self.framework.memory(self).items():
+                self.trial.measure(f"{name} {at}", value, "bytes")
+        except Exception as error:  # pylint: disable=broad-except
+            self.trial.note(f"memory {at}", f"cannot be read: {error}")
+
+    def leave_free(self, hold: Callable[[int], Any], parts: int = 8) -> None:
+        """Holds arrays made by `hold` (bytes), several alike, until as much is free as the level says."""
+        free = self.driver.memory()[0]
+        to_hold = free - self.level
+        if to_hold < parts * 64 * MIB:
+            raise NotProvoked(f"only {free // MIB} MiB are free")
+        part = to_hold // parts // (2 * MIB) * (2 * MIB)
+        try:
+            for _ in range(parts - 1):
+                self.held.append(hold(part))
+            self._hold_the_rest(hold)
+        except Exception as error:  # pylint: disable=broad-except
+            if "+" not in self.trial.arm:
+                raise
+            # A remedy that is in place may keep a program from holding so much.
+            self.trial.note("filling the memory", str(error))
+            return
+        self.require_level()
+
+    def _hold_the_rest(self, hold: Callable[[int], Any]) -> None:
+        """The driver may keep a little for itself, and give less than it calls free."""
+        for spare in range(0, 64 * MIB, 4 * MIB):
+            rest = (self.driver.memory()[0] - self.level - spare) // (2 * MIB) * (2 * MIB)
+            if rest <= 0:
+                return
+            try:
+                self.held.append(hold(rest))
+                return
+            except Exception as error:  # pylint: disable=broad-except
+                why = error
+        raise why
+
+    def require_level(self) -> None:
+        left = self.driver.memory()[0]
+        self.trial.measure("device memory left by the fault", left, "bytes")
+        if left > self.level + 64 * MIB:
+            raise NotProvoked(f"{left // MIB} MiB stayed free, and not {self.level // MIB}")
+
+    def release(self) -> None:
+        self.held.clear()
+        self.failed = None
+        if self.other is not None:
+            self.other.release()
+            self.other = None
+
+
+class Operation:
+    """What a program does that can fail. The constructor puts the operands on the device and computes nothing."""
+
+    api = ""
+    variant = ""
+    warm = False  # it has succeeded once before the fault
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def refresh(self) -> None:
+        """Other random numbers in the same operands."""
+
+    def __call__(self) -> Optional[bool]:
+        """Does it, waits, and returns whether the numbers are right."""
+        raise NotImplementedError
+
+
+@dataclass
+class Remedy:
+    """What somebody recommends. In place from the start: `before`. Afterwards: `after`; `operation` replaces the one that failed."""
+
+    words: str
+    before: Optional[Callable[[World], None]] = None
+    after: Optional[Callable[[World], None]] = None
+    operation: str = ""
+    in_place: bool = False  # from the start: a variable of the arm, or `before`
+
+
+@dataclass
+class Framework:
+    """The vocabulary of a framework. A new operation, fault or remedy is an entry here and a word in the C++ table beside."""
+
+    package: str  # that is imported
+    operations: Dict[str, Callable[[World], Operation]] = field(default_factory=dict)
+    faults: Dict[str, Callable[[World], None]] = field(default_factory=dict)
+    remedies: Dict[str, Remedy] = field(default_factory=dict)
+    arms: Dict[str, Callable[[World], None]] = field(default_factory=dict)  # free-form: "CASE/ARM" without the family
+    start: Callable[[World], None] = lambda world: None  # makes the context on the trial's device
+    prove: Callable[[World], str] = lambda world: "none"  # "usable", "damaged", or "none" without a context
+    memory: Callable[[World], Dict[str, float]] = lambda world: {}
+    next_product: str = ""  # the operation that shows whether the process can go on
+    why_no_gpu: Callable[[], str] = lambda: ""
+    before_start: frozenset = frozenset()  # faults that are brought about before there is a context
+
+
+def parsed(arm: str) -> "tuple[str, List[str], List[str]]":
+    cell, *remedies = arm.split("+")
+    operation, *words = cell.split(".")
+    return operation, words, remedies
+
+
+def run_cell(world: World, fault: str) -> None:
+    """The operation under the fault; then, with a remedy, once more."""
+    framework = world.framework
+    name, _, remedies = parsed(world.trial.arm)
+    remedy = framework.remedies[remedies[0]] if remedies else None
+    if name == "control":
+        framework.start(world)
+        attempt(world, framework.operations[framework.next_product])
+        return
+    operation = fail(world, fault, remedy)
+    if remedy is None:
+        attempt(world, framework.operations[framework.next_product], "next")
+    elif not remedy.in_place:
+        world.trial.apply(remedy.words)
+        if remedy.after:
+            remedy.after(world)
+        world.sample("after the remedy")
+        attempt(world, framework.operations[remedy.operation] if remedy.operation else operation)
+
+
+def fail(world: World, fault: str, remedy: Optional[Remedy]) -> "Operation | type":
+    """Brings the fault about and does the operation, whose operands live on, as in a program that catches the exception."""
+    framework = world.framework
+    kind = framework.operations[parsed(world.trial.arm)[0]]
+    if fault in framework.before_start:
+        framework.faults[fault](world)
+        attempt(world, kind)
+        return kind
+    framework.start(world)
+    if remedy and remedy.before:
+        remedy.before(world)
+    world.sample("before the fault")
+    operation = world.failed = kind(world)
+    if operation.warm and operation() is not True:
+        raise SetUpFailed("the operation gave wrong numbers before the fault")
+    framework.faults[fault](world)
+    world.sample("with the fault")
+    world.trial.observe(operation.api, operation.variant, operation)
+    return operation
+
+
+def attempt(world: World, operation: "Operation | type", variant: str = "") -> bool:
+    """A step on fresh data, which putting on the device may fail, too."""
+
+    def work() -> Optional[bool]:
+        made = operation
+        if isinstance(made, type):
+            made = made(world)
+        else:
+            made.refresh()
+        return made()
+
+    return world.trial.observe(operation.api, variant or operation.variant, work)
+
+
+def in_forked_child(work: Callable[[], int]) -> int:
+    """Runs `work` in a process forked from this one, and returns what it returned. Its crash is the trial's."""
+    child = os.fork()
+    if child == 0:
+        code = 255
+        try:
+            code = work()
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        die_of(os.WTERMSIG(status))
+    return os.WEXITSTATUS(status)
+
+
+def die_of(number: int) -> None:
+    """Ends this process as another one ended, whatever handlers a framework has installed."""
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

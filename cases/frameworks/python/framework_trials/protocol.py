@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a trial tells: frames on a descriptor, as harness/model/frame.hpp describes them."""
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import time
+from typing import Any, Callable, Dict, Optional
+
+from framework_trials import errors
+
+REPORT_FD = 3
+LARGEST_NOTE = 4096
+
+
+class NotProvoked(Exception):
+    """A precondition of the trial cannot be reached here."""
+
+
+class SetUpFailed(Exception):
+    """What the trial needs first did not work: it proves nothing."""
+
+
+def last_error() -> str:
+    """cudaPeekAtLastError() of the CUDA runtime that this process has loaded; empty where it has none as a library."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "libcudart.so" in line}
+        for path in sorted(paths):
+            runtime = ctypes.CDLL(path)
+            runtime.cudaGetErrorName.restype = ctypes.c_char_p
+            name = runtime.cudaGetErrorName(runtime.cudaPeekAtLastError())
+            return name.decode() if name else ""
+    except (OSError, AttributeError):
+        pass
+    return ""
+
+
+class Trial:
+    """One execution of an arm."""
+
+    def __init__(self, case: str, arm: str, seed: int, device: int, report: int = REPORT_FD) -> None:
+        self.case, self.arm, self.seed, self.device = case, arm, seed, device
+        self._report = report
+        self.on_gpu = not case.endswith(".on_the_cpu")
+
+    def send(self, frame: Dict[str, Any]) -> None:
+        payload = json.dumps(frame).encode()
+        data = b"CF1 %d\n%s\n" % (len(payload), payload)
+        while data:
+            data = data[os.write(self._report, data) :]
+
+    def observe(self, api: str, variant: str, work: Callable[[], Optional[bool]]) -> bool:
+        """Makes a step: `work` returns whether the numbers are right, or None where nobody looked. Whether it raised nothing."""
+        self.send({"t": "begin", "api": api, "variant": variant})
+        start = time.monotonic()
+        status, numbers, facts, text = "OK", "unchecked", {}, ""
+        try:
+            right = work()
+            numbers = "unchecked" if right is None else "right" if right else "wrong"
+        except NotProvoked:
+            raise
+        except BaseException as error:  # pylint: disable=broad-except
+            status, facts = errors.describe(error)
+            text = str(error)
+        frame = {
+            "t": "end",
+            "status": status,
+            "ok": not facts,
+            "numbers": numbers,
+            "last_error": last_error() if self.on_gpu else "",
+            "ms": (time.monotonic() - start) * 1000,
+        }
+        if facts:
+            frame["facts"] = facts
+        self.send(frame)
+        if text:
+            self.note((api + " " + variant).strip(), text)
+        return not facts
+
+    def apply(self, words: str) -> None:
+        """From here on the steps are those of the remedy."""
+        self.send({"t": "apply", "text": words})
+
+    def measure(self, name: str, value: float, unit: str = "") -> None:
+        if math.isfinite(value):
+            self.send({"t": "measure", "name": name, "value": float(value), "unit": unit})
+
+    def note(self, name: str, text: str) -> None:
+        self.send({"t": "note", "name": name, "text": text[:LARGEST_NOTE]})
+
+    def memory(self, at: str, free: int, total: int) -> None:
+        self.send({"t": "memory", "at": at, "free": int(free), "total": int(total)})
+
+    def context(self, state: str) -> None:
+        self.send({"t": "context", "state": state})
+
+    def not_provoked(self, why: str) -> None:
+        self.send({"t": "not_provoked", "why": one_line(why)})
+
+    def failed(self, why: str) -> None:
+        self.send({"t": "harness_failed", "why": one_line(why)})
+
+    def done(self) -> None:
+        self.send({"t": "done"})
+
+
+def one_line(text: str) -> str:
+    return " ".join(str(text).split())[:500] or "no reason was given"

@@ -1,0 +1,803 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch: its operations, faults and remedies, and the examples of documents about it."""
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import threading
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+
+from framework_trials.cells import Framework, Operation, Remedy, World, attempt, in_forked_child, parsed
+from framework_trials.driver import MIB, OtherProcess
+from framework_trials.protocol import NotProvoked
+
+
+def device_of(world: World) -> str:
+    return "cpu" if world.trial.case.endswith(".on_the_cpu") else f"cuda:{world.trial.device}"
+
+
+def generator_of(world: World) -> torch.Generator:
+    generator = getattr(world, "generator", None)
+    if generator is None:
+        generator = torch.Generator().manual_seed(world.trial.seed % (1 << 63))
+        setattr(world, "generator", generator)
+    return generator
+
+
+def small_integers(world: World, *shape: int) -> torch.Tensor:
+    """Fresh whole numbers, whose products are exact in every type."""
+    return torch.randint(-3, 4, shape, generator=generator_of(world)).double()
+
+
+def same(found: torch.Tensor, wanted: torch.Tensor) -> bool:
+    """Exactly, in the type that was found; copying to the host waits for it."""
+    on_host = found.detach().cpu()
+    return bool(torch.equal(on_host.double(), wanted.to(on_host.dtype).double()))
+
+
+# ---- operations ----
+
+
+class Product(Operation):
+    """Operands on the device, and their numbers on the host."""
+
+    shapes: Tuple[Tuple[int, ...], ...] = ((96, 112), (112, 80))
+    dtype = torch.float32
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        device = device_of(world)
+        failed = world.failed
+        if isinstance(failed, Product) and (failed.shapes, failed.dtype) == (self.shapes, self.dtype):
+            self.operands = failed.operands
+        else:
+            self.operands = [torch.empty(shape, dtype=self.dtype, device=device) for shape in self.shapes]
+        self.numbers: List[torch.Tensor] = []
+        self.refresh()
+
+    def refresh(self) -> None:
+        self.numbers = [small_integers(self.world, *shape) for shape in self.shapes]
+        for operand, numbers in zip(self.operands, self.numbers):
+            operand.copy_(numbers.to(self.dtype))
+
+    def __call__(self) -> Optional[bool]:
+        a, b = self.operands
+        return same(torch.matmul(a, b), self.numbers[0] @ self.numbers[1])
+
+
+class Matmul(Product):
+    api, variant = "torch.matmul", "fp32"
+
+
+class LaterMatmul(Matmul):
+    variant, warm = "fp32_later", True
+
+
+class HalfMatmul(Product):
+    api, variant, dtype = "torch.matmul", "fp16", torch.float16
+
+
+class BFloat16Matmul(Product):
+    api, variant, dtype = "torch.matmul", "bf16", torch.bfloat16
+
+
+class Tf32Matmul(Product):
+    api, variant = "torch.matmul", "tf32"
+
+    def __call__(self) -> Optional[bool]:
+        torch.set_float32_matmul_precision("high")
+        return super().__call__()
+
+
+class ScaledMm(Product):
+    """FP8: the second operand is stored by columns."""
+
+    api, variant = "torch._scaled_mm", "e4m3"
+    shapes = ((64, 96), (32, 96))
+    dtype = getattr(torch, "float8_e4m3fn", None)
+
+    def __call__(self) -> Optional[bool]:
+        a, b = self.operands
+        one = torch.ones((), dtype=torch.float32, device=a.device)
+        found = torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
+        return same(found, self.numbers[0] @ self.numbers[1].t())
+
+
+class ScaledMmOddK(ScaledMm):
+    variant = "e4m3_k_of_8"
+    shapes = ((64, 8), (32, 8))
+
+
+class LargeMatmul(Product):
+    """Its result is larger than what is free. The library is ready: only the result needs memory."""
+
+    api, variant, warm = "torch.matmul", "fp32_64_mib", True
+    shapes = ((4096, 256), (256, 4096))
+
+
+class SmallerMatmul(LargeMatmul):
+    """The same work in eight parts, on the same operands."""
+
+    variant, warm = "fp32_64_mib_in_parts", False
+
+    def __call__(self) -> Optional[bool]:
+        a, b = self.operands
+        found = torch.cat([torch.matmul(rows, b).cpu() for rows in a.chunk(8)])
+        return same(found, self.numbers[0] @ self.numbers[1])
+
+
+class MovedMatmul(Product):
+    """Operands that are placed by .to(device)."""
+
+    api, variant = "torch.matmul", "moved_by_to"
+
+    def __call__(self) -> Optional[bool]:
+        device = device_of(self.world)
+        a, b = [numbers.to(self.dtype).to(device) for numbers in self.numbers]
+        return same(torch.matmul(a, b), self.numbers[0] @ self.numbers[1])
+
+
+class Addmm(Product):
+    api, variant = "torch.addmm", ""
+    shapes = ((96, 112), (112, 80), (80,))
+
+    def __call__(self) -> Optional[bool]:
+        a, b, bias = self.operands
+        x, y, z = self.numbers
+        return same(torch.addmm(bias, a, b), x @ y + z)
+
+
+class Linear(Product):
+    api, variant = "torch.nn.Linear", ""
+    shapes = ((96, 112), (80, 112), (80,))
+
+    def __call__(self) -> Optional[bool]:
+        x, weight, bias = self.operands
+        a, b, c = self.numbers
+        return same(torch.nn.functional.linear(x, weight, bias), a @ b.t() + c)
+
+
+class Bmm(Product):
+    api, variant = "torch.bmm", ""
+    shapes = ((4, 48, 64), (4, 64, 32))
+
+    def __call__(self) -> Optional[bool]:
+        a, b = self.operands
+        return same(torch.bmm(a, b), torch.bmm(*self.numbers))
+
+
+class TrainingStep(Product):
+    """A linear layer, the sum of its output as the loss, backward, and a step of SGD."""
+
+    api, variant = "torch.optim.SGD", "training_step"
+    shapes = ((64, 48), (32, 48))
+
+    def forward(self, layer: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+        return layer(x)
+
+    def __call__(self) -> Optional[bool]:
+        x, weight = self.operands
+        layer = torch.nn.Linear(48, 32, bias=False, device=x.device)
+        with torch.no_grad():
+            layer.weight.copy_(weight)
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
+        self.forward(layer, x.clone().requires_grad_()).sum().backward()
+        optimizer.step()
+        rows, before = self.numbers
+        return same(layer.weight, before - 0.5 * rows.sum(0))
+
+
+class CheckpointedStep(TrainingStep):
+    variant = "training_step_checkpointed"
+
+    def forward(self, layer: torch.nn.Module, x: torch.Tensor) -> torch.Tensor:
+        from torch.utils.checkpoint import checkpoint
+
+        return checkpoint(layer, x, use_reentrant=False)
+
+
+class EmbeddingLinear(Operation):
+    """An embedding and the linear layer behind it."""
+
+    api, variant = "torch.nn.Embedding", "and_linear"
+    rows = 100
+    too_high = 0  # added to one index
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        device = device_of(world)
+        self.table, self.weight = small_integers(world, self.rows, 48), small_integers(world, 32, 48)
+        self.on_device = [t.float().to(device) for t in (self.table, self.weight)]
+        self.indices = torch.zeros(16, dtype=torch.int64, device=device)
+        self.refresh()
+
+    def refresh(self) -> None:
+        self.wanted = torch.randint(0, self.rows, (16,), generator=generator_of(self.world))
+        self.indices.copy_(self.wanted)
+
+    def __call__(self) -> Optional[bool]:
+        indices = self.indices
+        if self.too_high:
+            indices = indices + self.too_high
+        rows = torch.nn.functional.embedding(indices, self.on_device[0])
+        found = torch.nn.functional.linear(rows, self.on_device[1])
+        return same(found, self.table[self.wanted] @ self.weight.t())
+
+
+class EmbeddingTooHigh(EmbeddingLinear):
+    variant, too_high = "index_out_of_range", 100_000
+
+
+class CheckedEmbedding(EmbeddingLinear):
+    """Indices beyond the table are found first, and taken as its last row."""
+
+    variant = "index_checked"
+
+    def refresh(self) -> None:
+        super().refresh()
+        self.wanted[0] = self.rows - 1
+        self.indices[0] = 100_000
+
+    def __call__(self) -> Optional[bool]:
+        self.indices.clamp_(max=self.rows - 1)
+        return super().__call__()
+
+
+class Gather(Product):
+    api, variant = "torch.gather", "index_out_of_range"
+    shapes = ((64, 64),)
+
+    def __call__(self) -> Optional[bool]:
+        indices = torch.full((64, 64), 100_000, dtype=torch.int64, device=device_of(self.world))
+        torch.gather(self.operands[0], 1, indices).cpu()
+        return None
+
+
+class Solve(Operation):
+    api, variant = "torch.linalg.solve", ""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.matrix = small_integers(world, 64, 64) + 256 * torch.eye(64).double()
+        self.wanted = small_integers(world, 64, 8)
+        self.operands = [t.float().to(device_of(world)) for t in (self.matrix, self.matrix @ self.wanted)]
+
+    def refresh(self) -> None:
+        self.wanted = small_integers(self.world, 64, 8)
+        self.operands[1].copy_((self.matrix @ self.wanted).float())
+
+    def __call__(self) -> Optional[bool]:
+        found = torch.linalg.solve(*self.operands).cpu().double()
+        return bool(torch.allclose(found, self.wanted, atol=1e-3))
+
+
+class GraphReplay(Product):
+    """Warmed up beside, captured, replayed on other numbers."""
+
+    api, variant = "torch.cuda.CUDAGraph", "replay"
+    warm_up = True
+
+    def __call__(self) -> Optional[bool]:
+        a, b = self.operands
+        if self.warm_up:
+            beside = torch.cuda.Stream()
+            beside.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(beside):
+                torch.matmul(a, b)
+            torch.cuda.current_stream().wait_stream(beside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            c = torch.matmul(a, b)
+        self.refresh()
+        graph.replay()
+        return same(c, self.numbers[0] @ self.numbers[1])
+
+
+class ColdGraph(GraphReplay):
+    variant, warm_up = "first_product_captured", False
+
+
+class SecondThread(Product):
+    api, variant = "torch.matmul", "second_thread"
+
+    def __call__(self) -> Optional[bool]:
+        found: Dict[str, Any] = {}
+
+        def work() -> None:
+            try:
+                torch.cuda.set_device(self.world.trial.device)
+                found["right"] = Product.__call__(self)
+            except BaseException as error:  # pylint: disable=broad-except
+                found["error"] = error
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        if "error" in found:
+            raise found["error"]
+        return found["right"]
+
+
+class LargeEmpty(Operation):
+    """One tensor that is larger than any hole, and fits into all holes together."""
+
+    api, variant = "torch.empty", "larger_than_any_hole"
+
+    def __call__(self) -> Optional[bool]:
+        tensor = torch.empty(512 * MIB, dtype=torch.uint8, device=device_of(self.world))
+        tensor.fill_(7)
+        return bool((tensor == 7).all().cpu())
+
+
+# ---- faults ----
+
+
+def start(world: World) -> None:
+    torch.cuda.set_device(world.trial.device)
+    torch.zeros(1, device=device_of(world)).add_(1)
+    torch.cuda.synchronize()
+
+
+def prove(world: World) -> str:
+    if not torch.cuda.is_initialized() or getattr(world, "only_in_children", False):
+        return "none"
+    gc.collect()
+    try:
+        torch.cuda.empty_cache()
+    except RuntimeError:
+        return "damaged"
+    numbers = torch.arange(1000, device=device_of(world))
+    return "usable" if int((numbers * 2).sum().cpu()) == 999_000 else "damaged"
+
+
+def memory(world: World) -> Dict[str, float]:
+    return {
+        "memory allocated by PyTorch": torch.cuda.memory_allocated(world.trial.device),
+        "memory reserved by PyTorch": torch.cuda.memory_reserved(world.trial.device),
+    }
+
+
+def bytes_on(world: World) -> Callable[[int], torch.Tensor]:
+    return lambda size: torch.empty(size, dtype=torch.uint8, device=device_of(world))
+
+
+def live_tensors(world: World) -> None:
+    torch.cuda.empty_cache()
+    world.leave_free(bytes_on(world))
+
+
+def cached_tensors(world: World) -> None:
+    world.leave_free(bytes_on(world))
+    world.held.clear()
+    gc.collect()
+    remedied = "+" in world.trial.arm
+    if torch.cuda.memory_reserved(world.trial.device) < 1024 * MIB and not remedied:
+        raise NotProvoked("the allocator has not kept the freed tensors")
+
+
+def other_process(world: World) -> None:
+    world.other = OtherProcess(world.trial.device, world.level)
+    world.require_level()
+
+
+def fragmentation(world: World) -> None:
+    """Four GiB in blocks of 8 MiB, of which every other is freed; all else is held."""
+    small = 4096 * MIB
+    hold = bytes_on(world)
+    free = world.driver.memory()[0]
+    if free < 2 * small:
+        raise NotProvoked(f"only {free // MIB} MiB are free")
+    world.held.append(hold((free - small - 64 * MIB) // (2 * MIB) * (2 * MIB)))
+    blocks = []
+    try:
+        for _ in range(small // (8 * MIB)):
+            blocks.append(hold(8 * MIB))
+    except torch.OutOfMemoryError:
+        pass
+    world.held.extend(blocks[::2])
+    del blocks
+    device = world.trial.device
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    world.trial.measure("reserved and not allocated", unused, "bytes")
+    if unused < 1024 * MIB:
+        raise NotProvoked(f"only {unused // MIB} MiB are in holes")
+
+
+def launch(kernel: str) -> Callable[[World], None]:
+    def fault(world: World) -> None:
+        world.driver.launch(kernel)
+
+    return fault
+
+
+def assertion(world: World) -> None:
+    """An index that is too high, in an embedding whose result nobody waits for."""
+    table = torch.zeros(10, 4, device=device_of(world))
+    try:
+        torch.nn.functional.embedding(torch.full((4,), 100_000, device=device_of(world)), table)
+    except RuntimeError as error:  # with blocking launches
+        world.trial.note("the embedding", str(error))
+
+
+def variables(world: World) -> None:
+    """The variables are there since the interpreter began; an empty one only this can make."""
+    if "no_visible_device" in parsed(world.trial.arm)[1]:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    if "deterministic" in parsed(world.trial.arm)[1]:
+        torch.use_deterministic_algorithms(True)
+
+
+# ---- remedies ----
+
+
+def drop(world: World) -> None:
+    world.held.clear()
+    gc.collect()
+
+
+def drop_and_empty(world: World) -> None:
+    drop(world)
+    torch.cuda.empty_cache()
+
+
+def half_the_batch(world: World) -> None:
+    del world.held[::2]
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
+def half_precision(world: World) -> None:
+    """Every tensor in half of the bytes."""
+    sizes = [tensor.numel() // 2 for tensor in world.held]
+    drop_and_empty(world)
+    world.held.extend(bytes_on(world)(size) for size in sizes)
+
+
+REMEDIES = {
+    "retry": Remedy("catch the exception and do it again"),
+    "del": Remedy("del the tensors", after=drop),
+    "empty_cache": Remedy("torch.cuda.empty_cache()", after=lambda w: torch.cuda.empty_cache()),
+    "del_and_empty_cache": Remedy("del the tensors; torch.cuda.empty_cache()", after=drop_and_empty),
+    "smaller_batch": Remedy("half of the tensors; torch.cuda.empty_cache()", after=half_the_batch),
+    "half_precision": Remedy("all tensors in half of the bytes", after=half_precision),
+    "to_device": Remedy("place the operands by .to(device)", operation="moved_matmul"),
+    "checkpointing": Remedy("torch.utils.checkpoint", operation="checkpointed_step"),
+    "in_parts": Remedy("the same product in eight parts", operation="smaller_matmul"),
+    "clear_workspaces": Remedy("torch._C._cuda_clearCublasWorkspaces()", after=lambda w: torch._C._cuda_clearCublasWorkspaces()),
+    "cublaslt": Remedy("preferred_blas_library('cublaslt')", after=lambda w: torch.backends.cuda.preferred_blas_library("cublaslt") and None),
+    "end_other_process": Remedy("end the other process", after=lambda w: w.release()),
+    "synchronize": Remedy("torch.cuda.synchronize() in try; do it again", after=lambda w: wait_quietly()),
+    "gc": Remedy("gc.collect(); torch.cuda.ipc_collect()", after=lambda w: (gc.collect(), torch.cuda.ipc_collect()) and None),
+    # In place from the start.
+    "expandable_segments": Remedy("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", in_place=True),
+    "max_split_size": Remedy("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", in_place=True),
+    "no_caching": Remedy("PYTORCH_NO_CUDA_MEMORY_CACHING=1", in_place=True),
+    "blocking_launches": Remedy("CUDA_LAUNCH_BLOCKING=1", in_place=True),
+    "eager_loading": Remedy("CUDA_MODULE_LOADING=EAGER", in_place=True),
+    "no_workspace": Remedy("CUBLAS_WORKSPACE_CONFIG=:0:0", in_place=True),
+    "workspace_4096_8": Remedy("CUBLAS_WORKSPACE_CONFIG=:4096:8", in_place=True),
+    "no_lt_workspace": Remedy("CUBLASLT_WORKSPACE_SIZE=0", in_place=True),
+    "no_addmm_lt": Remedy("DISABLE_ADDMM_CUDA_LT=1", in_place=True),
+    "first_product_first": Remedy("a product before the memory is filled", in_place=True, before=lambda w: attempt_quietly(w)),
+}
+
+
+def wait_quietly() -> None:
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError:
+        pass
+
+
+def attempt_quietly(world: World) -> None:
+    Matmul(world)()
+
+
+# ---- arms of their own ----
+
+
+def documented(api: str, variant: str, work: Callable[[World], Optional[bool]], then: str = "") -> Callable[[World], None]:
+    """A step as a document prints it; then the next product, or the remedy and what follows it."""
+
+    def arm(world: World) -> None:
+        world.trial.observe(api, variant, lambda: work(world))
+        if then:
+            world.trial.apply(then)
+        attempt(world, Matmul, "next")
+
+    return arm
+
+
+def too_large(world: World) -> Optional[bool]:
+    torch.randn(1024, 1024, 1024, 1024, device=device_of(world))
+    return None
+
+
+def too_large_in_parts(world: World) -> None:
+    world.trial.observe("torch.randn", "1024_4", lambda: too_large(world))
+    world.trial.apply("a smaller tensor")
+    world.trial.observe("torch.randn", "1024_3", lambda: None if torch.randn(1024, 1024, 1024, device=device_of(world)).sum().cpu() else None)
+    attempt(world, Matmul, "next")
+
+
+def product_of(first: Tuple[int, int], second: Tuple[int, int]) -> Callable[[World], Optional[bool]]:
+    def work(world: World) -> Optional[bool]:
+        a, b = small_integers(world, *first), small_integers(world, *second)
+        found = torch.matmul(a.float().to(device_of(world)), b.float().to(device_of(world)))
+        return same(found, a @ b)
+
+    return work
+
+
+def linear_on(world: World) -> torch.nn.Linear:
+    return torch.nn.Linear(10, 5).to(device_of(world))
+
+
+def cpu_input(world: World) -> Optional[bool]:
+    linear_on(world)(torch.randn(1, 10)).cpu()
+    return None
+
+
+def moved_input(world: World) -> Optional[bool]:
+    layer, x = linear_on(world), torch.randn(1, 10)
+    found = layer(x.to(device_of(world))).detach().cpu()
+    return bool(torch.allclose(found, torch.nn.functional.linear(x, layer.weight.cpu(), layer.bias.cpu()), atol=1e-4))
+
+
+def integer_model(world: World) -> Optional[bool]:
+    linear_on(world).to(torch.int32)(torch.randn(1, 10, device=device_of(world))).cpu()
+    return None
+
+
+def integer_weights(world: World) -> Optional[bool]:
+    layer = linear_on(world)
+    weight = layer.weight.detach().to(torch.int32)
+    torch.nn.functional.linear(torch.randn(1, 10, device=device_of(world)), weight).cpu()
+    return None
+
+
+def mixed_types(world: World) -> Optional[bool]:
+    device = device_of(world)
+    torch.matmul(torch.randn(8, 8, device=device), torch.randn(8, 8, device=device).double()).cpu()
+    return None
+
+
+def linear_of(*shape: int) -> Callable[[World], Optional[bool]]:
+    def work(world: World) -> Optional[bool]:
+        layer, x = linear_on(world), small_integers(world, *shape).float()
+        found = layer(x.to(device_of(world))).detach().cpu()
+        return bool(torch.allclose(found, torch.nn.functional.linear(x, layer.weight.cpu(), layer.bias.cpu()), atol=1e-4))
+
+    return work
+
+
+def example_2(world: World) -> None:
+    world.trial.observe("torch.nn.Linear", "1x20x10", lambda: linear_of(1, 20, 10)(world))
+    world.trial.observe("torch.nn.Linear", "1x10x20", lambda: linear_of(1, 10, 20)(world))
+
+
+def cublas_gemm(world: World) -> None:
+    there = hasattr(torch.cuda, "cublas_gemm")
+    world.trial.measure("torch.cuda.cublas_gemm exists", 1 if there else 0)
+    world.trial.observe("torch.cuda.cublas_gemm", "", lambda: getattr(torch.cuda, "cublas_gemm") and None)
+    attempt(world, Matmul, "next")
+
+
+def index_on_cpu(world: World) -> Optional[bool]:
+    torch.nn.functional.embedding(torch.tensor([11], device=device_of(world)), torch.zeros(10, 4, device=device_of(world)))
+    return None
+
+
+def remedied(api: str, variant: str, work: Callable[[World], Optional[bool]], words: str, second: str,
+             then: Callable[[World], Optional[bool]]) -> Callable[[World], None]:
+    """A step that fails, the remedy in words, and the step that follows it."""
+
+    def arm(world: World) -> None:
+        world.trial.observe(api, variant, lambda: work(world))
+        world.trial.apply(words)
+        world.trial.observe(api, second, lambda: then(world))
+
+    return arm
+
+
+def operation_alone(name: str) -> Callable[[World], None]:
+    def arm(world: World) -> None:
+        start(world)
+        attempt(world, OPERATIONS[name])
+        world.sample("after the operation")
+
+    return arm
+
+
+def then_next(name: str) -> Callable[[World], None]:
+    """An operation that is itself the fault."""
+
+    def arm(world: World) -> None:
+        start(world)
+        attempt(world, OPERATIONS[name])
+        attempt(world, Matmul, "next")
+
+    return arm
+
+
+def forked(world: World) -> None:
+    start(world)
+    in_forked_child(lambda: int(attempt(world, Matmul, "forked")) * 0)
+
+
+def forked_then_spawned(world: World) -> None:
+    forked(world)
+    world.trial.apply("start the process by spawn")
+    world.trial.observe("torch.matmul", "spawned", lambda: spawned(world))
+
+
+def spawned(world: World) -> Optional[bool]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=product_for_parent, args=(theirs, world.trial.device, world.trial.seed))
+    process.start()
+    theirs.close()
+    try:
+        said = ours.recv()
+    except EOFError:
+        said = "the spawned process said nothing"
+    process.join()
+    if isinstance(said, str):
+        raise RuntimeError(said)
+    return said
+
+
+def product_for_parent(channel: Any, device: int, seed: int) -> None:
+    try:
+        generator = torch.Generator().manual_seed(seed % (1 << 63))
+        a = torch.randint(-3, 4, (64, 64), generator=generator).double()
+        b = torch.randint(-3, 4, (64, 64), generator=generator).double()
+        channel.send(same(torch.matmul(a.float().to(f"cuda:{device}"), b.float().to(f"cuda:{device}")), a @ b))
+    except BaseException as error:  # pylint: disable=broad-except
+        channel.send(f"{type(error).__name__}: {error}")
+
+
+def forked_first(world: World) -> None:
+    """CUDA begins in the child alone."""
+    setattr(world, "only_in_children", True)
+    in_forked_child(lambda: int(attempt(world, Matmul, "forked")) * 0)
+
+
+def captured(work: Callable[[torch.Tensor, torch.Tensor], Any], variant: str, words: str = "") -> Callable[[World], None]:
+    """Something that a capture may not hold, behind a product that the process has made before."""
+
+    def arm(world: World) -> None:
+        start(world)
+        product = Matmul(world)
+        product()
+
+        def capture() -> Optional[bool]:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                c = torch.matmul(*product.operands)
+                work(product.operands[0], c)
+            graph.replay()
+            return same(c, product.numbers[0] @ product.numbers[1])
+
+        world.trial.observe("torch.cuda.CUDAGraph", variant, capture)
+        if words:
+            world.trial.apply(words)
+            attempt(world, GraphReplay)
+        else:
+            attempt(world, Matmul, "next")
+
+    return arm
+
+
+def copy_to_host(_: torch.Tensor, c: torch.Tensor) -> None:
+    c.cpu()
+
+
+def synchronise(_: torch.Tensor, __: torch.Tensor) -> None:
+    torch.cuda.synchronize()
+
+
+OPERATIONS: Dict[str, Any] = {
+    "matmul": Matmul,
+    "later_matmul": LaterMatmul,
+    "matmul_half": HalfMatmul,
+    "matmul_bfloat16": BFloat16Matmul,
+    "matmul_tf32": Tf32Matmul,
+    "matmul_fp8": ScaledMm,
+    "matmul_fp8_k_of_8": ScaledMmOddK,
+    "large_matmul": LargeMatmul,
+    "smaller_matmul": SmallerMatmul,
+    "moved_matmul": MovedMatmul,
+    "addmm": Addmm,
+    "linear": Linear,
+    "bmm": Bmm,
+    "training_step": TrainingStep,
+    "checkpointed_step": CheckpointedStep,
+    "embedding": EmbeddingLinear,
+    "embedding_out_of_range": EmbeddingTooHigh,
+    "checked_embedding": CheckedEmbedding,
+    "gather_out_of_range": Gather,
+    "solve": Solve,
+    "graph_replay": GraphReplay,
+    "cold_graph": ColdGraph,
+    "second_thread": SecondThread,
+    "large_empty": LargeEmpty,
+}
+
+ARMS: Dict[str, Callable[[World], None]] = {
+    "documented_examples/too_large": documented("torch.randn", "1024_4", too_large),
+    "documented_examples/too_large+catch": documented("torch.randn", "1024_4", too_large, "catch the exception and go on"),
+    "documented_examples/too_large+smaller": too_large_in_parts,
+    "documented_examples/ten_by_ten_times_ten_by_five": documented("torch.matmul", "10x10_by_10x5", product_of((10, 10), (10, 5))),
+    "documented_examples/incompatible_shapes": documented("torch.matmul", "10x10_by_5x10", product_of((10, 10), (5, 10))),
+    "documented_examples/cpu_input": documented("torch.nn.Linear", "cpu_input", cpu_input),
+    "documented_examples/cpu_input+to_device": remedied(
+        "torch.nn.Linear", "cpu_input", cpu_input, "move the input by .to(device)", "moved_input", moved_input),
+    "documented_examples/integer_model": documented("torch.nn.Linear", "integer_model", integer_model),
+    "documented_examples/integer_weights": documented("torch.nn.Linear", "integer_weights", integer_weights),
+    "documented_examples/integer_weights+float": remedied(
+        "torch.nn.Linear", "integer_weights", integer_weights, "a model of the type of its input", "float_model", moved_input),
+    "documented_examples/example_2": example_2,
+    "documented_examples/cublas_gemm": cublas_gemm,
+    "on_the_cpu/incompatible_shapes": documented("torch.matmul", "10x10_by_5x10", product_of((10, 10), (5, 10))),
+    "on_the_cpu/ten_by_ten_times_ten_by_five": documented("torch.matmul", "10x10_by_10x5", product_of((10, 10), (10, 5))),
+    "on_the_cpu/integer_model": documented("torch.nn.Linear", "integer_model", integer_model),
+    "on_the_cpu/integer_weights": documented("torch.nn.Linear", "integer_weights", integer_weights),
+    "on_the_cpu/integer_weights+float": remedied(
+        "torch.nn.Linear", "integer_weights", integer_weights, "a model of the type of its input", "float_model", moved_input),
+    "on_the_cpu/mixed_types": documented("torch.matmul", "fp32_by_fp64", mixed_types),
+    "on_the_cpu/index_out_of_range": documented("torch.nn.Embedding", "index_out_of_range", index_on_cpu),
+    "on_the_cpu/example_2": example_2,
+    "on_the_cpu/control": lambda world: attempt(world, Matmul) and None,
+    "index_out_of_range/embedding": then_next("embedding_out_of_range"),
+    "index_out_of_range/embedding+check_index": operation_alone("checked_embedding"),
+    "index_out_of_range/gather": then_next("gather_out_of_range"),
+    "forked_child/matmul": forked,
+    "forked_child/matmul+spawn": forked_then_spawned,
+    "forked_child/matmul+fork_first": forked_first,
+    "capture/copy_to_host": captured(copy_to_host, "copy_to_host"),
+    "capture/copy_to_host+outside": captured(copy_to_host, "copy_to_host", "copy behind the replay"),
+    "capture/synchronise": captured(synchronise, "synchronise"),
+}
+for _name in OPERATIONS:
+    ARMS.setdefault("operations/" + _name, operation_alone(_name))
+
+FRAMEWORK = Framework(
+    package="torch",
+    operations=OPERATIONS,
+    faults={
+        "live_tensors": live_tensors,
+        "cached_tensors": cached_tensors,
+        "other_process": other_process,
+        "fragmentation": fragmentation,
+        "index_out_of_range": assertion,
+        "kernel_trap": launch("cufault_trap"),
+        "illegal_address": launch("cufault_illegal_address"),
+        "capture": lambda world: None,
+        "variables": variables,
+    },
+    remedies=REMEDIES,
+    arms=ARMS,
+    start=start,
+    prove=prove,
+    memory=memory,
+    next_product="matmul",
+    why_no_gpu=lambda: why_no_gpu(),
+    before_start=frozenset({"variables"}),
+)
+
+
+def why_no_gpu() -> str:
+    if torch.version.cuda is None:
+        return "this PyTorch was built without CUDA"
+    if torch.cuda.is_available():
+        return ""
+    try:
+        torch.zeros(1, device="cuda")
+    except Exception as error:  # pylint: disable=broad-except
+        return str(error)
+    return "PyTorch sees no GPU"

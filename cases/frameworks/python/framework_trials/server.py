@@ -1,0 +1,243 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of run_trials.py, which cufault starts."""
+from __future__ import annotations
+
+import argparse
+import ctypes
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import signal
+import sys
+import traceback
+from importlib import metadata
+from typing import Any, Dict, List, Optional
+
+from framework_trials import cells, driver
+from framework_trials.protocol import REPORT_FD, NotProvoked, SetUpFailed, Trial
+
+FAMILIES = {"pytorch": "torch", "jax": "jax", "cupy": "cupy"}
+# Of the packages that matter: these, and all that begin so.
+PACKAGES = ("torch", "triton", "jax", "jaxlib", "numpy")
+PREFIXES = ("nvidia-", "cupy", "jax-cuda", "cuda-")
+
+
+def tie_to_parent() -> None:
+    """This process dies with the one that started it, and no other gets the channel."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    os.set_inheritable(REPORT_FD, False)
+
+
+def tell(text: str) -> None:
+    data = text.encode()
+    while data:
+        data = data[os.write(REPORT_FD, data) :]
+
+
+# ---- what the environment has ----
+
+
+def packages() -> Dict[str, str]:
+    found = {}
+    for distribution in metadata.distributions():
+        name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
+        if name in PACKAGES or name.startswith(PREFIXES):
+            found[name] = distribution.version
+    return dict(sorted(found.items()))
+
+
+def cublas_folder() -> str:
+    """Where the environment has a cuBLAS of its own: of a wheel, else of conda; empty where it has none."""
+    places = []
+    for distribution in metadata.distributions():
+        if (distribution.metadata["Name"] or "").lower().replace("_", "-").startswith("nvidia-cublas"):
+            for file in distribution.files or []:
+                if file.name.startswith("libcublas.so"):
+                    places.append(str(distribution.locate_file(file).parent))
+    places.append(os.path.join(sys.prefix, "lib"))
+    for place in places:
+        if os.path.isdir(place) and any(name.startswith("libcublas.so") for name in os.listdir(place)):
+            return os.path.realpath(place)
+    return ""
+
+
+def probe() -> int:
+    """What can be read without importing a framework."""
+    found = {
+        "python": platform.python_version(),
+        "prefix": sys.prefix,
+        "packages": packages(),
+        "cublas": cublas_folder(),
+        "absent": [family for family, package in FAMILIES.items() if importlib.util.find_spec(package) is None],
+    }
+    tell(json.dumps(found))
+    return 0
+
+
+def probe_import(family: str) -> int:
+    """Imports a framework, and says why it has no GPU."""
+    try:
+        framework = framework_of(family)
+    except BaseException as error:  # pylint: disable=broad-except
+        tell(json.dumps({"error": f"import {FAMILIES[family]} raises {type(error).__name__}: {error}"}))
+        return 0
+    try:
+        why = framework.why_no_gpu()
+    except BaseException as error:  # pylint: disable=broad-except
+        why = f"{type(error).__name__}: {error}"
+    tell(json.dumps({"no_gpu": why}))
+    return 0
+
+
+# ---- trials ----
+
+
+def framework_of(family: str) -> cells.Framework:
+    return importlib.import_module("framework_trials." + family).FRAMEWORK
+
+
+def work_of(world: cells.World, case: str) -> None:
+    free_form = world.framework.arms.get(case + "/" + world.trial.arm)
+    if free_form is not None:
+        free_form(world)
+    else:
+        cells.run_cell(world, case)
+
+
+def level_of(arm: str) -> Optional[int]:
+    for word in cells.parsed(arm)[1]:
+        if word.isdigit():
+            return int(word)
+    return None
+
+
+def part(trial: Trial, only: str = "") -> int:
+    """The trial, or a part of it: all up to the remedy ("fault"), or what comes after it ("again"). 0: nothing stopped it."""
+    family, case = trial.case.split(".", 1)
+    world = None
+    code = 1
+    try:
+        framework = framework_of(family)
+        world = cells.World(trial, framework, level_of(trial.arm))
+        if only == "fault":
+            cells.fail(world, case, None)
+        elif only == "again":
+            framework.start(world)
+            cells.attempt(world, framework.operations[cells.parsed(trial.arm)[0]])
+        else:
+            work_of(world, case)
+        code = 0
+    except NotProvoked as error:
+        trial.not_provoked(str(error))
+    except SetUpFailed as error:
+        trial.failed(str(error))
+    except BaseException as error:  # pylint: disable=broad-except
+        # An attribute that this version lacks, say: this arm is lost, the others go on.
+        where = traceback.extract_tb(error.__traceback__)
+        ours = [frame for frame in where if "framework_trials" in frame.filename]
+        at = f" ({os.path.basename(ours[-1].filename)}:{ours[-1].lineno})" if ours else ""
+        trial.failed(f"{type(error).__name__}{at}: {error}")
+    if world is not None:
+        world.release()
+    if only != "fault":
+        trial.context(context_of(world))
+    return code
+
+
+def context_of(world: Optional[cells.World]) -> str:
+    try:
+        return world.framework.prove(world) if world is not None else "none"
+    except BaseException:  # pylint: disable=broad-except
+        return "damaged"
+
+
+def run_trial(case: str, arm: str, seed: int, device: int) -> None:
+    trial = Trial(case, arm, seed, device)
+    if arm.endswith("+new_process"):
+        # A forked process has the fault: this one has not touched CUDA when it goes on.
+        if cells.in_forked_child(lambda: part(trial, "fault")) == 0:
+            trial.apply("do it in a new process")
+            trial.seed += 1
+            part(trial, "again")
+        else:
+            trial.context("none")
+    else:
+        part(trial)
+    trial.done()
+
+
+def in_child_of_server(request: Dict[str, Any], device: int) -> None:
+    tie_to_parent()
+    run_trial(request["case"], request["arm"], int(request["seed"]), device)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def serve(device: int) -> int:
+    """Answers requests, a trial each: in a process forked from this one, which has imported the framework and not touched CUDA."""
+    channel = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    requests = os.fdopen(channel, "rb", buffering=0)
+    held = b""
+    while True:
+        while b"\n" not in held:
+            received = requests.read(65536)
+            if not received:
+                return 0
+            held += received
+        line, held = held.split(b"\n", 1)
+        request = json.loads(line)
+        try:
+            framework_of(request["case"].split(".", 1)[0])
+        except BaseException:  # pylint: disable=broad-except
+            pass  # the trial imports it again, and says so
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            in_child_of_server(request, device)
+        _, status = os.waitpid(child, 0)
+        # As it ended, so does this process: the runner must see it.
+        if os.WIFSIGNALED(status):
+            cells.die_of(os.WTERMSIG(status))
+        if os.WEXITSTATUS(status) != 0:
+            os._exit(os.WEXITSTATUS(status))
+        os.write(channel, b"\n")
+
+
+def main(words: List[str]) -> int:
+    parser = argparse.ArgumentParser(prog="run_trials.py", description="Started by cufault run --python.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("probe", "probe-import", "trial", "serve", "hold"):
+        command = commands.add_parser(name)
+        command.add_argument("--device", type=int, default=0)
+        if name == "probe-import":
+            command.add_argument("family", choices=sorted(FAMILIES))
+        elif name == "trial":
+            command.add_argument("case")
+            command.add_argument("arm")
+            command.add_argument("--seed", type=int, default=0)
+        elif name == "serve":
+            command.add_argument("--gpu", action="store_true")
+        elif name == "hold":
+            command.add_argument("--leave-free", type=int, required=True)
+    given = parser.parse_args(words)
+    if given.command == "hold":
+        return driver.hold(given.device, given.leave_free)
+    tie_to_parent()
+    if given.command == "probe":
+        return probe()
+    if given.command == "probe-import":
+        return probe_import(given.family)
+    if given.command == "serve":
+        return serve(given.device)
+    run_trial(given.case, given.arm, given.seed, given.device)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # What a framework does when the interpreter ends is no part of the trial.
+    os._exit(0)

@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What a user of PyTorch sees of the failures of other families: exceptions, their texts, memory of the caching allocator. Each fault is
+// documented in issue threads of PyTorch and in its notes on CUDA. Not measured yet.
+#include "cases/frameworks/framework_case.hpp"
+
+namespace cufault {
+namespace {
+
+failure_case live_tensors() {
+  failure_case c{.name = "pytorch.live_tensors",
+                 .summary = "live tensors fill the GPU up to N MiB",
+                 .failures = {"F-MEM-01", "F-MEM-02"}};
+  c.add_framework("control", arm_kind::control, "a first product, with all memory");
+  fault_arms(c, "matmul.8", "the first product with 8 MiB free", {"S0-5", "S0-7"})
+      .dead_end("retry", "catch the exception and do it again")
+      .remedy("del", "del the tensors, and leave them in the cache")
+      .dead_end("empty_cache", "empty_cache() while the tensors live")
+      .remedy("del_and_empty_cache", "del the tensors and empty_cache()", {"S0-14"})
+      .remedy("smaller_batch", "half of the tensors, and empty_cache()", {"S0-9"})
+      .remedy("half_precision", "all tensors in half of the bytes", {"S0-9"})
+      .remedy("to_device", "place the operands by .to(device)", {"S0-8"})
+      .dead_end("clear_workspaces", "_cuda_clearCublasWorkspaces()")
+      .dead_end("cublaslt", "preferred_blas_library('cublaslt')")
+      .remedy("new_process", "the same product in a new process")
+      .from_the_start("first_product_first", "a product before the memory is filled")
+      .from_the_start("no_workspace", "CUBLAS_WORKSPACE_CONFIG=:0:0", {{"CUBLAS_WORKSPACE_CONFIG", ":0:0"}})
+      .from_the_start("eager_loading", "CUDA_MODULE_LOADING=EAGER", {{"CUDA_MODULE_LOADING", "EAGER"}});
+  fault_arms(c, "matmul.64", "the first product with 64 MiB free", {"S0-5"});
+  fault_arms(c, "matmul.512", "the first product with 512 MiB free", {"S0-5"});
+  fault_arms(c, "matmul.8.eager", "the first product with 8 MiB free, and eager loading", {"S0-5"})
+      .with({{"CUDA_MODULE_LOADING", "EAGER"}});
+  fault_arms(c, "later_matmul.8", "a later product with 8 MiB free");
+  fault_arms(c, "second_thread.8", "the first product of a second thread with 8 MiB free");
+  fault_arms(c, "linear.64", "the first linear layer with 64 MiB free")
+      .from_the_start("no_addmm_lt", "DISABLE_ADDMM_CUDA_LT=1", {{"DISABLE_ADDMM_CUDA_LT", "1"}}, {"S2-13"})
+      .from_the_start("no_lt_workspace", "CUBLASLT_WORKSPACE_SIZE=0", {{"CUBLASLT_WORKSPACE_SIZE", "0"}});
+  fault_arms(c, "matmul_fp8.64", "the first FP8 product with 64 MiB free");
+  fault_arms(c, "embedding.64", "an embedding and the linear layer behind it with 64 MiB free");
+  fault_arms(c, "solve.64", "linalg.solve with 64 MiB free");
+  fault_arms(c, "graph_replay.64", "a product captured and replayed with 64 MiB free");
+  fault_arms(c, "training_step.64", "a step of training with 64 MiB free")
+      .remedy("checkpointing", "the same step by torch.utils.checkpoint", {"S2-7"});
+  fault_arms(c, "large_matmul.32", "a later product of 64 MiB with 32 MiB free")
+      .remedy("in_parts", "in eight parts", {"S1-6"});
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case cached_tensors() {
+  failure_case c{.name = "pytorch.cached_tensors",
+                 .summary = "freed tensors stay in the allocator's cache, up to N MiB",
+                 .failures = {"F-MEM-03"}};
+  c.add_framework("control", arm_kind::control, "a first product, with all memory");
+  fault_arms(c, "matmul.8", "the first product with 8 MiB free", {"S0-5"})
+      .dead_end("retry", "catch the exception and do it again")
+      .dead_end("gc", "gc.collect() and ipc_collect()")
+      .remedy("empty_cache", "empty_cache()", {"S0-14"})
+      .dead_end("clear_workspaces", "_cuda_clearCublasWorkspaces()")
+      .remedy("new_process", "the same product in a new process")
+      .from_the_start("first_product_first", "a product before the memory is filled")
+      .from_the_start("expandable_segments", "expandable_segments:True",
+                      {{"PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"}})
+      .from_the_start("no_caching", "PYTORCH_NO_CUDA_MEMORY_CACHING=1",
+                      {{"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}});
+  fault_arms(c, "matmul.64", "the first product with 64 MiB free", {"S0-5"});
+  fault_arms(c, "later_matmul.8", "a later product with 8 MiB free");
+  fault_arms(c, "solve.64", "linalg.solve with 64 MiB free").remedy("empty_cache", "empty_cache()");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case other_process() {
+  failure_case c{.name = "pytorch.other_process",
+                 .summary = "another process fills the GPU up to N MiB",
+                 .failures = {"F-MEM-01"}};
+  c.add_framework("control", arm_kind::control, "a first product, with all memory");
+  fault_arms(c, "matmul.8", "the first product with 8 MiB free", {"S0-5"})
+      .dead_end("retry", "catch the exception and do it again")
+      .dead_end("empty_cache", "empty_cache() in this process")
+      .remedy("end_other_process", "end the other process")
+      .from_the_start("first_product_first", "a product before the memory is filled");
+  fault_arms(c, "matmul.64", "the first product with 64 MiB free", {"S0-5"});
+  fault_arms(c, "training_step.64", "a step of training with 64 MiB free");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case fragmentation() {
+  failure_case c{.name = "pytorch.fragmentation",
+                 .summary = "free memory of the allocator is in holes that are too small"};
+  c.add_framework("control", arm_kind::control, "a first product, with all memory");
+  fault_arms(c, "large_empty", "a tensor that fits into all holes together and into none", {"S2-3"})
+      .dead_end("retry", "catch the exception and do it again")
+      .remedy("empty_cache", "empty_cache()", {"S2-8"})
+      .remedy("del_and_empty_cache", "del the tensors and empty_cache()")
+      .from_the_start("expandable_segments", "expandable_segments:True",
+                      {{"PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"}})
+      .from_the_start("max_split_size", "max_split_size_mb:128",
+                      {{"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:128"}});
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case index_out_of_range() {
+  failure_case c{.name = "pytorch.index_out_of_range",
+                 .summary = "an index is beyond its table, and a kernel of PyTorch asserts",
+                 .failures = {"F-STK-01"}};
+  c.add_framework("control", arm_kind::control, "a product without the fault");
+  fault_arms(c, "embedding", "an embedding and the linear layer behind it", {"S3-7"})
+      .from_the_start("check_index", "compare the index with the table first");
+  fault_arms(c, "gather", "a gather", {"S3-7"});
+  fault_arms(c, "matmul", "the first product behind an embedding that nobody waited for", {"S3-7"})
+      .dead_end("retry", "catch the exception and do it again", {"S1-5"})
+      .dead_end("empty_cache", "empty_cache()")
+      .dead_end("synchronize", "synchronize() and go on")
+      .remedy("new_process", "the same product in a new process")
+      .from_the_start("blocking_launches", "CUDA_LAUNCH_BLOCKING=1", {{"CUDA_LAUNCH_BLOCKING", "1"}});
+  fault_arms(c, "later_matmul", "a later product behind it", {"S3-7"});
+  fault_arms(c, "linear", "a linear layer behind it", {"S3-7"});
+  fault_arms(c, "solve", "linalg.solve behind it");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case kernel_fault(const char* name, const char* summary, const char* field_failure) {
+  failure_case c{.name = name, .summary = summary, .failures = {field_failure}};
+  c.add_framework("control", arm_kind::control, "a product without the fault");
+  fault_arms(c, "matmul", "the first product behind the kernel")
+      .dead_end("retry", "catch the exception and do it again")
+      .dead_end("empty_cache", "empty_cache()")
+      .remedy("new_process", "the same product in a new process");
+  fault_arms(c, "later_matmul", "a later product behind the kernel");
+  fault_arms(c, "training_step", "a step of training behind the kernel");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case forked_child() {
+  failure_case c{.name = "pytorch.forked_child",
+                 .summary = "a process is forked after CUDA has begun",
+                 .failures = {"F-LIF-02"}};
+  c.add_framework("control", arm_kind::control, "a product without a fork");
+  fault_arms(c, "matmul", "a product in the forked process")
+      .remedy("spawn", "start the process by spawn")
+      .from_the_start("fork_first", "CUDA begins in the forked process alone");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case capture() {
+  failure_case c{.name = "pytorch.capture", .summary = "a CUDA graph captures what it may not hold"};
+  c.add_framework("control", arm_kind::control, "a product without a capture");
+  fault_arms(c, "copy_to_host", "a copy to the host").remedy("outside", "copy behind the replay");
+  fault_arms(c, "synchronise", "synchronize()");
+  fault_arms(c, "cold_graph", "the first product of the process");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case variables() {
+  failure_case c{.name = "pytorch.variables",
+                 .summary = "environment variables that are wrong, or said to change how products run"};
+  c.add_framework("control", arm_kind::control, "a product with the usual variables");
+  fault_arms(c, "matmul.no_visible_device", "CUDA_VISIBLE_DEVICES is empty");
+  fault_arms(c, "matmul.hidden_device", "CUDA_VISIBLE_DEVICES=-1").with({{"CUDA_VISIBLE_DEVICES", "-1"}});
+  fault_arms(c, "matmul.workspace_malformed", "CUBLAS_WORKSPACE_CONFIG=:many:8")
+      .with({{"CUBLAS_WORKSPACE_CONFIG", ":many:8"}});
+  fault_arms(c, "matmul.workspace_0_0", "CUBLAS_WORKSPACE_CONFIG=:0:0")
+      .with({{"CUBLAS_WORKSPACE_CONFIG", ":0:0"}});
+  fault_arms(c, "linear.lt_workspace_malformed", "CUBLASLT_WORKSPACE_SIZE=many")
+      .with({{"CUBLASLT_WORKSPACE_SIZE", "many"}});
+  fault_arms(c, "linear.no_addmm_lt", "DISABLE_ADDMM_CUDA_LT=1", {"S2-13"})
+      .with({{"DISABLE_ADDMM_CUDA_LT", "1"}});
+  fault_arms(c, "matmul.prefer_cublaslt", "TORCH_BLAS_PREFER_CUBLASLT=1")
+      .with({{"TORCH_BLAS_PREFER_CUBLASLT", "1"}});
+  fault_arms(c, "matmul.allocator_malformed", "PYTORCH_CUDA_ALLOC_CONF=no_such_setting:1")
+      .with({{"PYTORCH_CUDA_ALLOC_CONF", "no_such_setting:1"}});
+  fault_arms(c, "matmul.eager", "CUDA_MODULE_LOADING=EAGER").with({{"CUDA_MODULE_LOADING", "EAGER"}});
+  fault_arms(c, "addmm.deterministic", "use_deterministic_algorithms(True) without CUBLAS_WORKSPACE_CONFIG")
+      .from_the_start("workspace_4096_8", "CUBLAS_WORKSPACE_CONFIG=:4096:8",
+                      {{"CUBLAS_WORKSPACE_CONFIG", ":4096:8"}});
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+/// Each operation in terms of the framework, in an interpreter that has done nothing else.
+failure_case operations() {
+  failure_case c{.name = "pytorch.operations", .summary = "each operation alone: what it returns and takes"};
+  c.add_framework("control", arm_kind::control, "a product");
+  for (const char* name : {"matmul", "later_matmul", "matmul_half", "matmul_bfloat16", "matmul_tf32",
+                           "matmul_fp8", "large_matmul", "addmm", "linear", "bmm", "training_step",
+                           "checkpointed_step", "embedding", "solve", "graph_replay", "second_thread"})
+    fault_arms(c, name, "without a fault");
+  fault_arms(c, "matmul_fp8_k_of_8", "an FP8 product with k of 8, where 16 is asked for");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case documented_examples() {
+  failure_case c{.name = "pytorch.documented_examples",
+                 .summary = "code examples of the source documents, as printed"};
+  c.add_framework("control", arm_kind::control, "a product");
+  fault_arms(c, "too_large", "a tensor of 1024 x 1024 x 1024 x 1024", {"S1-4"})
+      .remedy("catch", "catch the exception and go on", {"S1-5"})
+      .remedy("smaller", "a smaller tensor", {"S1-6"});
+  fault_arms(c, "ten_by_ten_times_ten_by_five", "10x10 by 10x5, which a document calls wrong", {"S1-8"});
+  fault_arms(c, "incompatible_shapes", "10x10 by 5x10", {"S1-7", "S1-9"});
+  fault_arms(c, "cpu_input", "an input on the CPU for a model on the GPU", {"S3-9"})
+      .remedy("to_device", "move the input by .to(device)");
+  fault_arms(c, "integer_model", "a model that is moved to an integer type", {"S3-10"});
+  fault_arms(c, "integer_weights", "weights of an integer type, and an input of float", {"S3-10"})
+      .remedy("float", "a model of the type of its input");
+  fault_arms(c, "example_2", "inputs of 1x20x10 and of 1x10x20 for a layer of 10 features", {"S3-12"});
+  fault_arms(c, "cublas_gemm", "torch.cuda.cublas_gemm", {"S3-13"});
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+std::vector<failure_case> pytorch(std::string_view only) {
+  return those_named(
+      only, {live_tensors(), cached_tensors(), other_process(), fragmentation(), index_out_of_range(),
+             kernel_fault("pytorch.kernel_trap", "a kernel of the program traps", "F-STK-04"),
+             kernel_fault("pytorch.illegal_address", "a kernel of the program writes to an illegal address",
+                          "F-STK-02"),
+             forked_child(), capture(), variables(), operations(), documented_examples()});
+}
+
+const register_cases here{"pytorch", pytorch};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/python.hpp"
+
+#include "harness/model/errors.hpp"
+#include "harness/system/process.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+struct framework_name {
+  const char *family, *title, *package;
+};
+constexpr std::array frameworks{framework_name{"cupy", "CuPy", "cupy"}, framework_name{"jax", "JAX", "jax"},
+                                framework_name{"pytorch", "PyTorch", "torch"}};
+
+const framework_name& named(const std::string& family) {
+  const auto found = std::find_if(frameworks.begin(), frameworks.end(),
+                                  [&](const framework_name& f) { return f.family == family; });
+  if (found == frameworks.end()) throw std::out_of_range("no framework is called " + family);
+  return *found;
+}
+
+/// Of what a program printed, for people: its last line, where an interpreter says what was wrong.
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  constexpr std::size_t longest = 300;
+  return text.substr(text.rfind('\n') + 1).substr(0, longest);
+}
+
+/// How a process ended that did not say what it was asked for.
+std::string ending_text(const process_result& p) {
+  const std::string how = p.how == ending::timed_out   ? "has not answered in time"
+                          : p.how == ending::signalled ? "died of " + signal_name(p.signal)
+                                                       : fmt::format("exited with {}", p.exit_code);
+  const std::string words = last_line(p.stderr_text);
+  return words.empty() ? how : how + ": " + words;
+}
+
+}  // namespace
+
+python_environment::python_environment(std::filesystem::path python, const std::filesystem::path& scripts,
+                                       const std::set<std::string>& families, int device, int stop,
+                                       std::chrono::milliseconds patience)
+    : python_(std::move(python)), script_(scripts / "run_trials.py"), patience_(patience) {
+  // Before it gets a script: another program may take that for something else.
+  spawn_options options;
+  options.argv = {python_, "--version"};
+  options.timeout = std::chrono::seconds(20);
+  try {
+    const process_result asked = run_process(options, {}, stop);
+    if (asked.how == ending::interrupted) throw interrupted{};
+    if (asked.how != ending::exited || asked.exit_code != 0)
+      wrong_ = ending_text(asked);
+    else if (!asked.stdout_text.starts_with("Python 3."))
+      wrong_ = "its --version is '" + last_line(asked.stdout_text + asked.stderr_text) + "'";
+  } catch (const std::system_error& error) {
+    wrong_ = error.what();
+  }
+  std::string said;
+  if (wrong_.empty()) wrong_ = ask({"probe"}, said, stop);
+  if (wrong_.empty()) {
+    found_ = nlohmann::json::parse(said, nullptr, false);
+    if (!found_.is_object()) wrong_ = "the process that looks at its packages said nothing";
+  }
+  if (!wrong_.empty()) {
+    wrong_ = fmt::format("{} is no usable Python 3: {}", python_.string(), wrong_);
+    return;
+  }
+  for (const std::string& family : families) {
+    const framework_name& f = named(family);
+    const nlohmann::json absent = found_.value("absent", nlohmann::json::array());
+    if (std::find(absent.begin(), absent.end(), family) != absent.end()) {
+      absent_[family] = fmt::format("{} has no {}", python_.string(), f.title);
+      continue;
+    }
+    said.clear();
+    const std::string failed = ask({"probe-import", family, "--device", std::to_string(device)}, said, stop);
+    const nlohmann::json told = nlohmann::json::parse(said, nullptr, false);
+    if (!failed.empty() || !told.is_object())
+      absent_[family] =
+          fmt::format("the process that imports {} {}", f.package, failed.empty() ? "said nothing" : failed);
+    else if (told.contains("error"))
+      absent_[family] = told.value("error", std::string());
+    else if (const std::string why = told.value("no_gpu", std::string()); !why.empty())
+      no_gpu_[family] = fmt::format("{} has no GPU: {}", f.title, why);
+  }
+}
+
+/// Appends what it reports to `said`. Returns how it ended, unless it ended well.
+std::string python_environment::ask(const std::vector<std::string>& words, std::string& said,
+                                    int stop) const {
+  spawn_options options;
+  options.argv = command(words);
+  options.timeout = patience_;
+  // What asks for a GPU is not to take all of its memory.
+  options.environment = {{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}};
+  try {
+    const process_result ended = run_process(
+        options, [&](std::string_view bytes) { said += bytes; }, stop);
+    if (ended.how == ending::interrupted) throw interrupted{};
+    return ended.how == ending::exited && ended.exit_code == 0 ? std::string() : ending_text(ended);
+  } catch (const std::system_error& error) {
+    return error.what();
+  }
+}
+
+std::string python_environment::why_not(const arm& a) const {
+  if (!wrong_.empty()) return wrong_;
+  if (const auto absent = absent_.find(a.framework); absent != absent_.end()) return absent->second;
+  const auto none = no_gpu_.find(a.framework);
+  return a.needs == need::gpu && none != no_gpu_.end() ? none->second : std::string();
+}
+
+std::string python_environment::cublas() const {
+  return wrong_.empty() ? found_.value("cublas", std::string()) : std::string();
+}
+
+nlohmann::json python_environment::for_stack() const {
+  if (!wrong_.empty()) return nullptr;
+  nlohmann::json kept = found_;
+  kept.erase("absent");
+  kept.erase("cublas");
+  return kept;
+}
+
+std::map<std::string, std::string> python_environment::keys() const {
+  std::map<std::string, std::string> keys;
+  if (!wrong_.empty()) return keys;
+  const nlohmann::json packages = found_.value("packages", nlohmann::json::object());
+  for (const framework_name& f : frameworks)
+    for (const auto& [name, version] : packages.items()) {
+      // CuPy's package is named by the toolkit: cupy-cuda13x.
+      const bool is_it =
+          name == f.package || (f.family == std::string_view("cupy") && name.starts_with("cupy-"));
+      if (!is_it || !version.is_string()) continue;
+      const auto text = version.get<std::string>();
+      keys[f.family] = text.substr(0, text.find('+'));
+    }
+  return keys;
+}
+
+std::vector<std::string> python_environment::command(const std::vector<std::string>& words) const {
+  std::vector<std::string> all{python_, "-B", script_};  // -B: nothing is written beside the modules
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+}  // namespace cufault

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/model/case.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// The Python that was given, and what cases/frameworks finds in it. Frameworks are imported in processes of their own.
+class python_environment {
+ public:
+  /// `scripts`: the folder of run_trials.py. `families`: "pytorch", "jax", "cupy": those that arms need. What is wrong with the Python is
+  /// no exception: why_not() says it of each arm. `patience`: with an import. Throws interrupted.
+  python_environment(std::filesystem::path python, const std::filesystem::path& scripts,
+                     const std::set<std::string>& families, int device, int stop,
+                     std::chrono::milliseconds patience = std::chrono::seconds(60));
+
+  /// Why no trial of an arm of a framework can run; empty if one can.
+  [[nodiscard]] std::string why_not(const arm& a) const;
+  /// The folder of its own cuBLAS; empty where it has none.
+  [[nodiscard]] std::string cublas() const;
+  /// {"python", "prefix", "packages": {name: version}}, as the stack of a record keeps it; null where it is no Python.
+  [[nodiscard]] nlohmann::json for_stack() const;
+  /// "pytorch" "2.11.0", without a local part ("+cu130"): keys of the stack.
+  [[nodiscard]] std::map<std::string, std::string> keys() const;
+  /// What runs run_trials.py with these words.
+  [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& words) const;
+
+ private:
+  std::string ask(const std::vector<std::string>& words, std::string& said, int stop) const;
+  std::filesystem::path python_, script_;
+  std::chrono::milliseconds patience_;
+  std::string wrong_;  // with the Python itself; empty if nothing is
+  nlohmann::json found_;
+  std::map<std::string, std::string> absent_, no_gpu_;  // by family: why
+};
+
+}  // namespace cufault
