@@ -37,7 +37,7 @@ struct run_arguments {
   std::filesystem::path records = "records", expectations;
   target where;
   std::filesystem::path python;  ///< for arms of frameworks; empty: they do not run
-  std::vector<int> devices;  ///< to run on side by side; empty: the first, or all of them
+  std::vector<int> devices;      ///< to run on side by side; empty: the first, or all of them
   bool all_devices = false;
   int jobs = default_jobs();                    ///< arms side by side
   bool verbose = false;                         ///< tell of every arm

@@ -35,6 +35,10 @@ std::string last_line(std::string text) {
   return text.substr(text.rfind('\n') + 1).substr(0, longest);
 }
 
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n')).substr(0, 100);
+}
+
 /// How a process ended that did not say what it was asked for.
 std::string ending_text(const process_result& p) {
   const std::string how = p.how == ending::timed_out   ? "has not answered in time"
@@ -60,7 +64,7 @@ python_environment::python_environment(std::filesystem::path python, const std::
     if (asked.how != ending::exited || asked.exit_code != 0)
       wrong_ = ending_text(asked);
     else if (!asked.stdout_text.starts_with("Python 3."))
-      wrong_ = "its --version is '" + last_line(asked.stdout_text + asked.stderr_text) + "'";
+      wrong_ = "its --version is '" + first_line(asked.stdout_text + asked.stderr_text) + "'";
   } catch (const std::system_error& error) {
     wrong_ = error.what();
   }
