@@ -28,8 +28,13 @@ class small_blocks {
   small_blocks& operator=(const small_blocks&) = delete;
   void hold() {
     constexpr std::size_t first = std::size_t{1} << 20, last = 512;
-    for (std::size_t bytes = first; bytes >= last; bytes /= 2)
-      for (void* p = nullptr; cudaMalloc(&p, bytes) == cudaSuccess;) held_.push_back(p);
+    // Where not even the smallest finds room, as mostly, no larger one does, and an allocation that fails takes long.
+    void* p = nullptr;
+    if (cudaMalloc(&p, last) == cudaSuccess) {
+      held_.push_back(p);
+      for (std::size_t bytes = first; bytes >= last; bytes /= 2)
+        while (cudaMalloc(&p, bytes) == cudaSuccess) held_.push_back(p);
+    }
     cudaGetLastError();
   }
   void release() {
