@@ -70,6 +70,7 @@ struct explain_arguments {
   std::vector<std::string> words;  ///< a message, or files; none, or "-": standard input
   std::vector<std::filesystem::path> records;
   bool json = false;
+  bool no_machine = false;  ///< do not look at this machine
 };
 
 struct gate_arguments {

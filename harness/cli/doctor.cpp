@@ -5,6 +5,7 @@
 
 #include "harness/cli/cli.hpp"
 #include "harness/doctor/diagnosis.hpp"
+#include "harness/doctor/loader.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/unique_fd.hpp"
 #include "reports/base/json_input.hpp"
@@ -68,6 +69,7 @@ int run_doctor(const doctor_arguments& arguments) {
   machine m = this_machine();
   m.measured = measured_here();
   m.loaded = loaded_after_product;
+  if (!arguments.command.empty()) m.program = program_of(m, arguments.command.front());
   diagnosis d = examine(all_probes(), m);
   if (!arguments.json) print_findings(std::cout, d);
   if (!arguments.command.empty()) {
@@ -98,9 +100,9 @@ void add_doctor_commands(command_line& line) {
   CLI::App* doctor = line.command(
       "doctor", "Look for what makes CUDA and cuBLAS fail on this machine, without provoking it",
       "With a command behind --, runs it once, under the tracer, after the checks. Its output is its own.\n"
-      "Exit codes: 0 no failure found; 1 something would fail, or the command failed, or with "
-      "--strict "
-      "anything was warned of; 2 no check was run, or wrong use.",
+      "Exit codes: 0 no failure found; 1 something would fail, or the command failed, or with --strict "
+      "anything was warned of;\n2 no check was run, or wrong use. A missing driver is a warning, with "
+      "CUFAULT_REQUIRE_GPU=1 a failure.",
       [asked, &line] {
         asked->command = line.behind;
         return run_doctor(*asked);

@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// `cufault explain`: reads a log, and ranks what can have caused its failure.
+// `cufault explain`: reads a log, and ranks what can have caused its failure. Where there is a driver, it looks at this machine as doctor does.
 #include "harness/cli/cli.hpp"
+#include "harness/doctor/diagnosis.hpp"
+#include "harness/doctor/isolated.hpp"
+#include "harness/doctor/loader.hpp"
 #include "reports/base/files.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/printers/print_explanation.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,9 +22,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -99,6 +105,71 @@ std::vector<input> inputs_of(const std::vector<std::string>& words) {
   return files;
 }
 
+/// Each probe: an answer is worth less than waiting for it.
+constexpr std::chrono::seconds longest_look{5};
+
+struct looked_at_machine {
+  std::string driver{};             ///< "580.159.04"; empty where NVML does not say
+  std::vector<std::string> gpus{};  ///< likewise
+  std::string counts{};             ///< of findings
+  std::vector<machine_finding> findings{};
+};
+
+/// Nothing where there is no driver.
+std::optional<looked_at_machine> look_at_machine(const std::vector<record>& judged) {
+  machine m = this_machine();
+  if (!find_library(m, "libcuda.so.1")) return std::nullopt;
+  m.measured = facts_in(judged);
+  looked_at_machine seen;
+  const isolated_answer named = run_isolated(
+      [&] {
+        const management_answers said = m.management();
+        std::string lines = said.driver;
+        for (const gpu_state& gpu : said.gpus) lines += "\n" + gpu.name;
+        return lines;
+      },
+      longest_look);
+  std::istringstream lines(named.text);
+  std::getline(lines, seen.driver);
+  for (std::string gpu; std::getline(lines, gpu);) seen.gpus.push_back(gpu);
+
+  std::vector<probe> probes = all_probes();
+  // It reads all of every library, and what it finds names no case.
+  std::erase_if(probes, [](const probe& p) { return p.name == "unread_variables"; });
+  for (probe& p : probes) p.limit = std::min<std::chrono::milliseconds>(p.limit, longest_look);
+  const diagnosis d = examine(probes, m);
+  for (const probe_result& p : d.probes)
+    for (const finding& f : p.report.findings)
+      if (f.level != finding_level::note && !f.case_name.empty())
+        seen.findings.push_back({f.case_name, f.text});
+  seen.counts = fmt::format("{}, {} in {}", plural(d.count(finding_level::failure), "failure"),
+                            plural(d.count(finding_level::warning), "warning"), plural(d.asked(), "check"));
+  return seen;
+}
+
+/// Whether one of them is a part of another one: "H200" of "NVIDIA H200".
+bool share_one(const std::vector<std::string>& some, const std::vector<std::string>& others) {
+  return std::any_of(some.begin(), some.end(), [&](const std::string& a) {
+    return std::any_of(others.begin(), others.end(), [&](const std::string& b) {
+      std::string one, other;
+      lower_case(a, one);
+      lower_case(b, other);
+      return one.find(other) != std::string::npos || other.find(one) != std::string::npos;
+    });
+  });
+}
+
+/// By what a log differs from this machine: "GPU A100, not NVIDIA H200"; empty where it names nothing else.
+std::string other_than_here(const log_findings& log, const looked_at_machine& here) {
+  const auto other = [&](const char* fact, const char* what, const std::vector<std::string>& own) {
+    const auto named = log.facts.find(fact);
+    if (named == log.facts.end() || own.empty() || share_one(named->second, own)) return std::string();
+    return fmt::format("{} {}, not {}", what, fmt::join(named->second, ", "), fmt::join(own, ", "));
+  };
+  if (const std::string gpu = other("gpu", "GPU", here.gpus); !gpu.empty()) return gpu;
+  return here.driver.empty() ? std::string() : other("driver", "driver", {here.driver});
+}
+
 }  // namespace
 
 int explain_logs(const explain_arguments& arguments) {
@@ -111,6 +182,8 @@ int explain_logs(const explain_arguments& arguments) {
   }
   const evidence seen = evidence_in(records, words);
   const auto reports = reports_of_causes(load_failures(failures_file()), words);
+  const std::optional<looked_at_machine> here =
+      arguments.no_machine ? std::nullopt : look_at_machine(records);
 
   bool any_bad = false;
   bool all_answered = true;
@@ -125,7 +198,14 @@ int explain_logs(const explain_arguments& arguments) {
       } else {
         found = in.name == "-" ? read_log(name, STDIN_FILENO, words) : read_file(name, words);
       }
-      const explanation e = explain(std::move(found), {words, seen, reports});
+      const std::string other = here ? other_than_here(found, *here) : std::string();
+      const bool use = here && other.empty();
+      explanation e = explain(std::move(found),
+                              {words, seen, reports, use ? here->findings : std::vector<machine_finding>()});
+      if (use)
+        e.machine = here->counts + " (cufault doctor); --no-machine leaves it out";
+      else if (here)
+        e.machine = "not used, since the log is of another one: " + one_line(other);
       all_answered = all_answered && !e.causes.empty();
       if (arguments.json) {
         const auto json = explanation_json(e, name);

@@ -334,6 +334,9 @@ void add_explain(command_line& line) {
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);
   explain->add_flag("--json", said->json, "as JSON; of several logs one object a line");
+  explain->add_flag("--no-machine", said->no_machine,
+                    "do not look at this machine, as doctor does where there is a driver; a log that names "
+                    "another GPU or driver is explained without it anyway");
 }
 
 void add_atlas(command_line& line) {

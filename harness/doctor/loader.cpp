@@ -5,11 +5,14 @@
 #include "reports/base/json_input.hpp"
 
 #include <glob.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +24,7 @@ namespace {
 constexpr std::string_view cache_magic = "glibc-ld.so.cache1.1";
 constexpr std::size_t cache_header = 48, cache_entry = 24, longest_path = 4096, most_cached = 200'000;
 constexpr std::size_t most_on_disk = 64;
+constexpr const char* hwcaps_folder = "glibc-hwcaps";
 
 #if defined(__aarch64__)
 constexpr std::uint32_t own_flags = 0x0a03;
@@ -107,6 +111,46 @@ std::string cache_of(const machine& m) {
   }
 }
 
+/// Of the files of that name the one for the best level of the processor; those for levels that it lacks are passed over.
+std::optional<fs::path> in_cache(const machine& m, const std::string& name) {
+  std::optional<fs::path> best;
+  std::size_t best_rank = m.hwcaps.size() + 1;
+  for (const auto& [cached, file] : cached_libraries(cache_of(m))) {
+    if (cached != name || !is_file(m.at(file))) continue;
+    std::size_t rank = m.hwcaps.size();
+    if (const fs::path folder = file.parent_path(); folder.parent_path().filename() == hwcaps_folder) {
+      const auto level = std::find(m.hwcaps.begin(), m.hwcaps.end(), folder.filename().string());
+      if (level == m.hwcaps.end()) continue;
+      rank = static_cast<std::size_t>(level - m.hwcaps.begin());
+    }
+    if (rank >= best_rank) continue;
+    best = file;
+    best_rank = rank;
+  }
+  return best;
+}
+
+/// "/usr/bin/env" and "python3" of "#! /usr/bin/env python3"; empty where it is no script.
+std::vector<std::string> interpreter_of(const machine& m, const fs::path& file) {
+  std::string line;
+  try {
+    const readable from = open_readable(m.at(file));
+    line = bytes_of(from, file, 0, std::min<std::uint64_t>(from.size, longest_path), "the first line");
+  } catch (const input_error&) {
+    return {};
+  }
+  if (!line.starts_with("#!")) return {};
+  std::istringstream words(line.substr(2, line.find('\n') - 2));
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// Links of a machine that lies in a folder are those of that folder.
+fs::path resolved(const machine& m, const fs::path& file) {
+  std::error_code failed;
+  const fs::path root = fs::canonical(m.root, failed), real = fs::canonical(m.at(file), failed);
+  return failed ? file : "/" / real.lexically_relative(root);
+}
+
 }  // namespace
 
 std::vector<std::string> folders_of(const std::string& search_path) {
@@ -143,25 +187,66 @@ std::vector<std::pair<std::string, fs::path>> cached_libraries(std::string_view 
 std::optional<found_library> find_library(const machine& m, const std::string& name,
                                           const asking_library& asks) {
   const auto in = [&](const std::string& folder) -> std::optional<fs::path> {
-    const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
-    const fs::path here = file.is_absolute() ? m.at(file) : file;
-    if (!is_file(here) || of_another_machine(here)) return std::nullopt;
-    return file;
-  };
-  const auto in_any = [&](const std::string& folders, const char* by) -> std::optional<found_library> {
-    for (const std::string& folder : folders_of(folders))
-      if (const auto file = in(with_origin(folder, asks.folder))) return found_library{name, *file, by};
+    const fs::path plain = folder.empty() ? "." : folder;
+    std::vector<fs::path> folders;
+    for (const std::string& level : m.hwcaps) folders.push_back(plain / hwcaps_folder / level);
+    folders.push_back(plain);
+    for (const fs::path& one : folders) {
+      const fs::path file = one / name, here = file.is_absolute() ? m.at(file) : file;
+      if (is_file(here) && !of_another_machine(here)) return file;
+    }
     return std::nullopt;
   };
-  if (asks.elf != nullptr && asks.elf->runpath.empty())
-    if (auto found = in_any(asks.elf->rpath, "RPATH")) return found;
-  if (auto found = in_any(m.variable("LD_LIBRARY_PATH"), "LD_LIBRARY_PATH")) return found;
-  if (asks.elf != nullptr)
-    if (auto found = in_any(asks.elf->runpath, "RUNPATH")) return found;
-  for (const auto& [cached, file] : cached_libraries(cache_of(m)))
-    if (cached == name && is_file(m.at(file))) return found_library{name, file, "ld.so.cache"};
+  const auto in_any = [&](const std::string& folders, const fs::path& origin,
+                          const char* by) -> std::optional<found_library> {
+    for (const std::string& folder : folders_of(folders))
+      if (const auto file = in(with_origin(folder, origin))) return found_library{name, *file, by};
+    return std::nullopt;
+  };
+  const elf_facts nothing;
+  const elf_facts& library = asks.elf != nullptr ? *asks.elf : nothing;
+  const elf_facts& program = m.program ? m.program->elf : nothing;
+  const fs::path beside_program = m.program ? m.program->file.parent_path() : fs::path();
+  if (library.runpath.empty()) {
+    if (auto found = in_any(library.rpath, asks.folder, "RPATH")) return found;
+    if (program.runpath.empty())
+      if (auto found = in_any(program.rpath, beside_program, "RPATH of the program")) return found;
+  }
+  if (auto found = in_any(m.variable("LD_LIBRARY_PATH"), beside_program, "LD_LIBRARY_PATH")) return found;
+  if (auto found = in_any(library.runpath, asks.folder, "RUNPATH")) return found;
+  if (asks.elf == nullptr)
+    if (auto found = in_any(program.runpath, beside_program, "RUNPATH of the program")) return found;
+  if (auto file = in_cache(m, name)) return found_library{name, *file, "ld.so.cache"};
   for (const char* folder : default_folders)
     if (const auto file = in(folder)) return found_library{name, *file, "default folder"};
+  return std::nullopt;
+}
+
+std::optional<searching_program> program_of(const machine& m, const std::string& command) {
+  std::string name = command;
+  for (int scripts = 0; scripts < 4; ++scripts) {
+    std::vector<fs::path> files;
+    if (name.find('/') != name.npos)
+      files.push_back(fs::absolute(name));
+    else
+      for (const std::string& folder : folders_of(m.variable("PATH")))
+        files.push_back(fs::absolute(fs::path(folder.empty() ? "." : folder) / name));
+    const auto file = std::find_if(files.begin(), files.end(), [&](const fs::path& f) {
+      return is_file(m.at(f)) && access(m.at(f).c_str(), X_OK) == 0;
+    });
+    if (file == files.end()) return std::nullopt;
+    const std::vector<std::string> script = interpreter_of(m, *file);
+    if (script.empty()) {
+      try {
+        const fs::path real = resolved(m, *file);
+        return searching_program{real, read_elf(real, open_readable(m.at(real)))};
+      } catch (const input_error&) {
+        return std::nullopt;
+      }
+    }
+    const bool by_env = fs::path(script[0]).filename() == "env" && script.size() > 1;
+    name = by_env ? script[1] : script[0];
+  }
   return std::nullopt;
 }
 

@@ -15,12 +15,14 @@ namespace cufault {
 struct found_library {
   std::string name{};            ///< "libcublas.so.13"
   std::filesystem::path file{};  ///< on the machine, links not resolved
-  std::string by{};              ///< "LD_LIBRARY_PATH", "RUNPATH", "RPATH", "ld.so.cache", "default folder"
+  /// "LD_LIBRARY_PATH", "RUNPATH", "RPATH", "RPATH of the program", "RUNPATH of the program", "ld.so.cache", "default folder"
+  std::string by{};
 };
 
-/// Which file a program gets for a bare name, by the order of ld.so(8): RPATH of the one that asks, LD_LIBRARY_PATH, its RUNPATH,
-/// /etc/ld.so.cache, default folders. A library of another machine is passed over. Not looked at: folders of glibc-hwcaps.
-/// `asks`: the library that needs it, with its folder; none for what a program opens by itself.
+/// Which file a program gets for a bare name, by the order of ld.so(8): RPATH of the library that asks, unless it has a RUNPATH; then RPATH
+/// of the program, unless that has one; LD_LIBRARY_PATH; RUNPATH of the one that asks; /etc/ld.so.cache; default folders. In each folder
+/// those of glibc-hwcaps that the processor can use come first. A library of another machine is passed over.
+/// `asks`: the library that needs it, with its folder; none for what the program opens by itself.
 struct asking_library {
   const elf_facts* elf = nullptr;
   std::filesystem::path folder{};
@@ -28,7 +30,11 @@ struct asking_library {
 std::optional<found_library> find_library(const machine& m, const std::string& name,
                                           const asking_library& asks = {});
 
-/// Files of /etc/ld.so.cache by name; empty where it cannot be read, or is not of the form of glibc 2.2 and newer.
+/// The program that a command of a shell runs: found by PATH; of a script, its interpreter, also behind /usr/bin/env. None where that is no
+/// file that read_elf takes.
+std::optional<searching_program> program_of(const machine& m, const std::string& command);
+
+/// Files of /etc/ld.so.cache by name, in its order; empty where it cannot be read, or is not of the form of glibc 2.2 and newer.
 std::vector<std::pair<std::string, std::filesystem::path>> cached_libraries(std::string_view cache);
 
 /// Files named STEM.so or STEM.so.*, in the places where toolkits, drivers and Python packages put them; each file once. At most 64.

@@ -15,10 +15,19 @@
 
 namespace cufault {
 
+/// A program that libraries are searched for.
+struct searching_program {
+  std::filesystem::path file{};  ///< on the machine, links resolved
+  elf_facts elf{};
+};
+
 /// All that probes look at. Tests give their own.
 struct machine {
   std::map<std::string, std::string> environment{};
-  std::filesystem::path root = "/";  ///< under which the files of the machine lie
+  std::filesystem::path root = "/";            ///< under which the files of the machine lie
+  std::optional<searching_program> program{};  ///< none: no RPATH and RUNPATH but those of libraries
+  std::vector<std::string>
+      hwcaps{};  ///< folders of glibc-hwcaps for this processor, the best first: "x86-64-v3"
   std::function<driver_answers()> driver{};
   std::function<management_answers()> management{};
   std::function<library_answers(const std::filesystem::path&)> ask{};
@@ -36,7 +45,7 @@ struct machine {
   [[nodiscard]] bool has(const std::string& name) const { return environment.contains(name); }
 };
 
-/// The environment of this process, and the libraries that it would find. Without `loaded` and `measured`.
+/// The environment of this process, and the libraries that it would find. Without `loaded`, `measured` and `program`.
 machine this_machine();
 
 }  // namespace cufault

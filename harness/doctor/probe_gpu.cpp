@@ -36,8 +36,9 @@ std::string sign_of_gpu(const machine& m) {
 
 void say_absent(const machine& m, const driver_answers& driver, probe_report& report) {
   const std::string sign = sign_of_gpu(m);
+  const bool required = m.variable("CUFAULT_REQUIRE_GPU") == "1";
   finding f{
-      .level = sign.empty() ? finding_level::warning : finding_level::failure,
+      .level = sign.empty() && !required ? finding_level::warning : finding_level::failure,
       .text = sign.empty()
                   ? fmt::format("there is no driver here: every CUDA call fails ({})", driver.why_absent)
                   : fmt::format("{} is there and libcuda.so.1 cannot be loaded: every CUDA call fails ({})",

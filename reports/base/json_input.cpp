@@ -634,6 +634,10 @@ std::vector<json_cursor> json_cursor::items() const {
   return list;
 }
 
+std::size_t json_cursor::size() const {
+  return is_object() || is_array() ? document_->nodes[node_].size : 0;
+}
+
 std::vector<std::string> json_cursor::keys() const {
   if (!is_object()) fail(fmt::format("expected an object, found {}", document_->kind_of(node_)));
   std::vector<std::string> list;

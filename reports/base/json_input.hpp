@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
@@ -45,7 +46,8 @@ class json_cursor {
   [[nodiscard]] std::optional<json_cursor> find(std::string_view key) const;  ///< throws if this is no object
   [[nodiscard]] bool has(std::string_view key) const;                         ///< likewise
   [[nodiscard]] std::vector<json_cursor> items() const;                       ///< elements of an array
-  [[nodiscard]] std::vector<std::string> keys() const;                        ///< keys of an object, sorted
+  [[nodiscard]] std::size_t size() const;  ///< members of an object, elements of an array; else 0
+  [[nodiscard]] std::vector<std::string> keys() const;       ///< keys of an object, sorted
   void only(std::span<const std::string_view> known) const;  ///< refuses keys not in the list, by name
   void only(std::initializer_list<std::string_view> known) const {
     only(std::span{known.begin(), known.size()});

@@ -66,6 +66,18 @@ void weigh_words(candidate& c, const log_findings& log, const std::optional<log_
   if (c.cause.sure != confidence::named && c.speaks > 0) c.cause.sure = confidence::supported;
 }
 
+void weigh_machine(candidate& c, const knowledge& known) {
+  std::vector<std::string> cases = c.cause.what->arms;
+  for (std::string& pattern : cases) pattern.resize(std::min(pattern.find('/'), pattern.size()));
+  std::set<std::string> spoken;
+  for (const machine_finding& f : known.machine) {
+    if (!matches_any(cases, f.case_name)) continue;
+    c.cause.machine.push_back(f.text);
+    c.speaks += spoken.insert(f.case_name).second ? 1 : 0;
+  }
+  if (c.cause.sure == confidence::possible && c.speaks > 0) c.cause.sure = confidence::supported;
+}
+
 /// Whether one arm shows them all.
 bool shows_all(const candidate& c, const std::vector<failure_seen>& failures, const knowledge& known) {
   if (failures.size() < 2) return false;
@@ -285,6 +297,7 @@ std::vector<candidate> candidates_for(const log_findings& log, const std::option
     c.cause.reports = known.reports[i];
     weigh_words(c, log, failure);
     if (failure) {
+      weigh_machine(c, known);
       weigh_records(c, seen, log, known);
       c.cause.shows_all = shows_all(c, failures, known);
     }
@@ -303,7 +316,7 @@ std::string to_string(confidence c) {
 }
 
 explanation explain(log_findings log, const knowledge& known, std::size_t at_most) {
-  explanation result{.failure = {}, .process = {}, .causes = {}, .log = std::move(log)};
+  explanation result{.failure = {}, .process = {}, .causes = {}, .log = std::move(log), .machine = {}};
   std::vector<candidate> all;
   // The first failure of which anything is known: what stands behind it follows from it.
   for (const log_event& e : result.log.events) {

@@ -17,10 +17,10 @@ namespace cufault {
 /// Version of the rules by which causes are found and ranked, so that answers can be compared.
 inline constexpr int explain_rules = 1;
 
-/// How much the log itself says for a cause.
+/// How much the log says for a cause, or the machine.
 enum class confidence {
   possible,   ///< it can look like this
-  supported,  ///< it can, and the log has a circumstance that speaks for it
+  supported,  ///< it can, and the log has a circumstance that speaks for it, or the machine
   named,      ///< the log has words that leave hardly another cause
 };
 std::string to_string(confidence c);
@@ -39,11 +39,18 @@ struct tried_remedy {
   std::size_t cleared = 0, failed = 0;
 };
 
+/// Something that was found on the machine that explains. It is no part of the log, which may come from another machine.
+struct machine_finding {
+  std::string case_name;  ///< that shows what comes of it: "environment.hidden_devices"
+  std::string text;       ///< one line
+};
+
 struct ranked_cause {
   const known_cause* what = nullptr;
   confidence sure = confidence::possible;
-  std::vector<log_event> words;  ///< that speak for it, the strongest first
-  int fits = 0;                  ///< as fit() says, of the failure in the log
+  std::vector<log_event> words;        ///< that speak for it, the strongest first
+  std::vector<std::string> machine{};  ///< findings that speak for it
+  int fits = 0;                        ///< as fit() says, of the failure in the log
   int often = 0;           ///< frequency of the cause behind such a failure; 0: no document or report says
   int points = 0;          ///< by which causes that the log does not name are ranked
   bool shows_all = false;  ///< an arm of it shows all failures of the log, of which there are several
@@ -68,6 +75,7 @@ struct explanation {
   std::vector<ranked_cause> causes;  ///< at most three, of different classes; empty: no answer
   bool from_records = false;         ///< whether records show any of them
   log_findings log;
+  std::string machine{};  ///< what is said of the machine that explains; empty: it was not looked at
 };
 
 /// What `explain` looks things up in.
@@ -75,10 +83,12 @@ struct knowledge {
   const lexicon& words;
   const evidence& records;
   const std::vector<std::size_t>& reports;  ///< reports_of_causes()
+  std::vector<machine_finding> machine{};
 };
 
 /// Ranks what can have caused the first failure of a log. Causes that words of the log name come first, in their order. Of the others
-/// those come first that are often behind such a failure and for which circumstances in the log speak: a point for each circumstance, one
+/// those come first that are often behind such a failure and for which circumstances in the log or findings on the machine speak: a point
+/// for each circumstance and for each case that findings are about, one
 /// to three for the frequency, one where an arm shows all failures of the log; then what fits best, what was seen before what was
 /// injected, and what more sources report.
 explanation explain(log_findings log, const knowledge& known, std::size_t at_most = 3);

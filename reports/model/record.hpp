@@ -65,7 +65,8 @@ bool is_stack_folder(const std::filesystem::path& path);
 /// Runs and stacks in what was named: files as they are, of folders their runs and their stacks' folders.
 std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
 
-/// One record at a time. A file that cannot be read, or of which `take` throws input_error, is a line for `bad`; the others are read.
+/// One record at a time, in order; another thread reads the next one meanwhile, and all else is done by the caller's. A file that cannot be
+/// read, or of which `take` throws input_error, is a line for `bad`; the others are read.
 void each_record(const std::vector<std::filesystem::path>& named,
                  const std::function<void(const std::filesystem::path&, record)>& take,
                  const std::function<void(const std::string&)>& bad);

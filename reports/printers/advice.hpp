@@ -45,12 +45,13 @@ inline std::size_t rank(verdict v) {
   return static_cast<std::size_t>(at - advices.begin());
 }
 
-/// What an arm saw, in one line; the reason where there is nothing to compare.
+/// What an arm saw, in one line; the reason where there is nothing to compare. "40 of 40: ..." where an arm that races came to one result.
 inline std::string seen_by(const arm_result& arm) {
   if (arm.trials.empty()) return "nothing: no trial was recorded";
   for (const auto& o : arm.trials)
     if (!comparable(o)) return fmt::format("{}: {}", to_string(o.ended), why_not_comparable(o));
-  return describe(arm);
+  const bool one_of_many = !arm.races.empty() && distinct_signatures(arm.trials).size() == 1;
+  return one_of_many ? fmt::format("{0} of {0}: {1}", arm.trials.size(), describe(arm)) : describe(arm);
 }
 
 }  // namespace cufault

@@ -125,8 +125,9 @@ int print_differences(std::ostream& out, std::span<const record> records, table_
     table_row cells{joined.case_name, joined.arm};
     for (const auto* arm : joined.each) cells.push_back(arm == nullptr ? "(no such arm)" : seen_by(*arm));
     // Where all look alike, a measurement, a rate or an edge differs.
-    const bool alike = std::all_of(cells.begin() + 2, cells.end(),
-                                   [&](const std::string& text) { return text == cells[2]; });
+    const bool alike = all && std::all_of(joined.each.begin(), joined.each.end(), [&](const arm_result* arm) {
+                         return describe(*arm) == describe(*joined.each[0]);
+                       });
     reasons.push_back(alike ? reason : "");
     rows.push_back(std::move(cells));
   }

@@ -73,6 +73,8 @@ void print_cause(std::ostream& out, std::size_t place, const explanation& e) {
   out << fmt::format("{}. {} ({}): {}\n", place + 1, c.what->id, to_string(c.sure), c.what->text);
   for (std::size_t i = 0; i < std::min(c.words.size(), most_words); ++i)
     line(out, i == 0 ? "the log says" : "", event_text(c.words[i]));
+  for (std::size_t i = 0; i < std::min(c.machine.size(), most_words); ++i)
+    line(out, i == 0 ? "this machine" : "", one_line(c.machine[i]));
   line(out, "seen", seen_text(c));
   if (c.next) {
     line(out, "check next", fmt::format("{} ({})", c.next->text, time_text(c.next->seconds)));
@@ -121,6 +123,7 @@ nlohmann::ordered_json cause_json(const ranked_cause& c) {
   for (const log_event& e : c.words) words.push_back(event_json(e));
   json["evidence"] = {
       {"log", std::move(words)},
+      {"machine", c.machine},
       {"measured", {{"trials", c.natural_trials}, {"arms", c.natural_arms}, {"stacks", c.stacks}}},
       {"injected_trials", c.injected_trials},
       {"reports", c.reports}};
@@ -155,6 +158,7 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
         name == "framework" || name == "cublas")
       facts.push_back(fmt::format("{} {}", name, fmt::join(values, ", ")));
   if (!facts.empty()) out << fmt::format("The log names: {}\n", fmt::join(facts, "; "));
+  if (!e.machine.empty()) out << fmt::format("This machine: {}\n", e.machine);
   if (!e.from_records)
     out << "No record shows this failure: the order is that of reports, which are not measurements.\n";
   for (std::size_t i = 0; i < e.causes.size(); ++i) {
@@ -172,6 +176,7 @@ nlohmann::ordered_json explanation_json(const explanation& e, const std::string&
                  {"lines", e.log.lines},
                  {"lines_in_parts", e.log.cut_lines},
                  {"events_dropped", e.log.dropped}};
+  if (!e.machine.empty()) json["machine"] = e.machine;
   json["process"] = {{"state", e.process.state},
                      {"why", e.process.why},
                      {"trials_lost", e.process.damaged},

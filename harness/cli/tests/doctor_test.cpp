@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class doctor_command : public testing::Test {
@@ -127,6 +130,72 @@ TEST_F(doctor_command, of_what_is_no_library_says_so_in_one_line) {
     EXPECT_EQ(said.stdout_text, "");
     EXPECT_EQ(std::count(said.stderr_text.begin(), said.stderr_text.end(), '\n'), 1) << said.stderr_text;
   }
+}
+
+/// `cufault explain` where there is a driver, with one GPU, all of which are hidden.
+class explain_with_a_driver : public doctor_command {
+ protected:
+  static process_result explain(std::vector<std::string> words,
+                                std::map<std::string, std::string> environment = {}) {
+    words.insert(words.begin(), "explain");
+    environment.try_emplace("LD_LIBRARY_PATH", DOCTOR_FAKES);
+    return run(std::move(words), std::move(environment));
+  }
+  const std::string failure = "CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`";
+};
+
+TEST_F(explain_with_a_driver, ranks_what_this_machine_meets_first_and_says_so) {
+  const auto said = explain({failure}), alone = explain({"--no-machine", failure});
+  EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
+  EXPECT_THAT(said.stdout_text, HasSubstr("\nThis machine: 1 failure, "));
+  EXPECT_THAT(said.stdout_text, HasSubstr("\n1. environment_other.no_device (supported): "));
+  EXPECT_THAT(said.stdout_text, HasSubstr("   this machine   CUDA_VISIBLE_DEVICES=-1: it hides all devices"));
+  EXPECT_THAT(said.stdout_text, Not(HasSubstr("the log says   CUDA_VISIBLE_DEVICES")));
+  EXPECT_EQ(alone.exit_code, 0) << alone.stderr_text;
+  EXPECT_THAT(alone.stdout_text, Not(HasSubstr("his machine ")));
+  EXPECT_THAT(alone.stdout_text, Not(HasSubstr("\n1. environment_other.no_device")));
+}
+
+TEST_F(explain_with_a_driver, keeps_its_findings_apart_in_json) {
+  const auto json = nlohmann::json::parse(explain({"--json", failure}).stdout_text, nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_THAT(json.value("machine", ""), StartsWith("1 failure, "));
+  EXPECT_EQ(json["causes"][0]["cause"], "environment_other.no_device");
+  EXPECT_EQ(json["causes"][0]["evidence"]["log"].size(), 0U);
+  ASSERT_EQ(json["causes"][0]["evidence"]["machine"].size(), 1U);
+  EXPECT_THAT(json["causes"][0]["evidence"]["machine"][0], StartsWith("CUDA_VISIBLE_DEVICES=-1"));
+  EXPECT_FALSE(json["facts"].contains("gpu")) << "facts are those of the log";
+  const auto alone =
+      nlohmann::json::parse(explain({"--json", "--no-machine", failure}).stdout_text, nullptr, false);
+  EXPECT_FALSE(alone.contains("machine"));
+}
+
+TEST_F(explain_with_a_driver, leaves_out_this_machine_where_the_log_is_of_another_one) {
+  const std::string alone = explain({"--no-machine", failure}).stdout_text;
+  for (const auto& [names, why] : {std::pair{"Driver Version: 535.104.05 ", "driver 535.104.05, not 580.1"},
+                                   {"on an NVIDIA H200: ", "GPU "}}) {
+    const auto said = explain({names + failure});
+    EXPECT_THAT(said.stdout_text,
+                HasSubstr(std::string("This machine: not used, since the log is of another one: ") + why));
+    EXPECT_THAT(said.stdout_text, Not(HasSubstr("   this machine   ")));
+  }
+  EXPECT_THAT(explain({"Driver Version: 580.1 " + failure}).stdout_text,
+              HasSubstr("This machine: 1 failure, "));
+}
+
+TEST_F(explain_with_a_driver, gives_no_answer_from_the_machine_alone) {
+  const auto said = explain({"hello", "world"});
+  EXPECT_EQ(said.exit_code, 4);
+  EXPECT_THAT(said.stdout_text, StartsWith("Nothing of this is known"));
+}
+
+TEST_F(explain_with_a_driver, says_nothing_of_a_machine_without_one) {
+  if (void* const driver = dlopen("libcuda.so.1", RTLD_LAZY); driver != nullptr) {
+    dlclose(driver);
+    GTEST_SKIP() << "there is a driver here";
+  }
+  EXPECT_EQ(explain({failure}, {{"LD_LIBRARY_PATH", ""}}).stdout_text,
+            explain({"--no-machine", failure}).stdout_text);
 }
 
 }  // namespace

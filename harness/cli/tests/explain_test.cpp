@@ -40,7 +40,7 @@ class explain_command : public testing::Test {
     return run_process(options, {});
   }
   static process_result explain(std::vector<std::string> words) {
-    words.insert(words.begin(), {TEST_PROGRAM, "explain"});
+    words.insert(words.begin(), {TEST_PROGRAM, "explain", "--no-machine"});
     return run(std::move(words));
   }
   std::string file(const std::string& name, const std::string& text) {
@@ -65,8 +65,9 @@ TEST_F(explain_command, takes_a_message_a_file_and_standard_input) {
   const std::string log = file("job", std::string(failure) + "\n");
   EXPECT_EQ(explain({log}).stdout_text, said.stdout_text);
   const std::string program = TEST_PROGRAM;
-  EXPECT_EQ(run({"/bin/sh", "-c", "'" + program + "' explain <'" + log + "'"}).stdout_text, said.stdout_text);
-  EXPECT_EQ(run({"/bin/sh", "-c", "'" + program + "' explain - <'" + log + "'"}).stdout_text,
+  EXPECT_EQ(run({"/bin/sh", "-c", "'" + program + "' explain --no-machine <'" + log + "'"}).stdout_text,
+            said.stdout_text);
+  EXPECT_EQ(run({"/bin/sh", "-c", "'" + program + "' explain --no-machine - <'" + log + "'"}).stdout_text,
             said.stdout_text);
 }
 

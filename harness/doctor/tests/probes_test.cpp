@@ -214,6 +214,14 @@ TEST_F(probes, driver_that_is_absent_fails_only_where_there_is_a_gpu) {
   EXPECT_EQ(report.findings[0].command, "export LD_LIBRARY_PATH=/usr/local/nvidia/lib64:$LD_LIBRARY_PATH");
 }
 
+TEST_F(probes, driver_that_is_absent_fails_where_a_gpu_is_required) {
+  driver = {.why_absent = "cannot open"};
+  set("CUFAULT_REQUIRE_GPU", "1");
+  EXPECT_THAT(found(look_at_driver(m)), ElementsAre("failure environment.driver_missing/find_the_driver"));
+  set("CUFAULT_REQUIRE_GPU", "0");
+  EXPECT_THAT(found(look_at_driver(m)), ElementsAre("warning environment.driver_missing/find_the_driver"));
+}
+
 TEST_F(probes, driver_that_refuses_is_told_by_its_code) {
   const auto with_code = [&](int code) {
     driver.initialised = code;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -28,10 +29,10 @@ struct knowing {
   explicit knowing(const std::vector<record>& records)
       : seen(evidence_in(records, known())),
         reports(reports_of_causes(load_failures(CUFAULT_FAILURES_FILE), known())) {}
-  [[nodiscard]] explanation of(std::string_view text) const {
+  [[nodiscard]] explanation of(std::string_view text, std::vector<machine_finding> machine = {}) const {
     event_finder finder(known());
     finder.add(text);
-    return explain(finder.finish(), {known(), seen, reports});
+    return explain(finder.finish(), {known(), seen, reports, std::move(machine)});
   }
   evidence seen;
   std::vector<std::size_t> reports;
@@ -57,6 +58,32 @@ TEST(explain, takes_the_first_event_that_can_be_causal) {
   EXPECT_EQ(e.causes[0].what->id, "index_out_of_range.assertion");
   EXPECT_EQ(e.causes[0].sure, confidence::named);
   EXPECT_EQ(e.causes[0].words.at(0).line, 1U);
+}
+
+TEST(explain, ranks_what_the_machine_meets_before_what_it_does_not) {
+  const knowing all(records());
+  const char* const failure = "cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED";
+  const std::vector<machine_finding> hidden{{"environment.hidden_devices", "all are hidden"},
+                                            {"environment.hidden_devices", "none is left"},
+                                            {"environment.no_such_case", "another thing"}};
+  const auto place = [](const explanation& e) {
+    const auto at = std::find_if(e.causes.begin(), e.causes.end(), [](const ranked_cause& c) {
+      return c.what->id == "environment_other.no_device";
+    });
+    return at - e.causes.begin();
+  };
+  const auto without = all.of(failure), with = all.of(failure, hidden);
+  ASSERT_NE(place(without), 0);
+  ASSERT_EQ(place(with), 0);
+  EXPECT_EQ(with.causes[0].sure, confidence::supported);
+  EXPECT_EQ(with.causes[0].machine, (std::vector<std::string>{"all are hidden", "none is left"}));
+  EXPECT_TRUE(with.causes[0].words.empty()) << "the log says nothing of it";
+  for (std::size_t i = 1; i < with.causes.size(); ++i) EXPECT_TRUE(with.causes[i].machine.empty());
+  EXPECT_TRUE(all.of("all is well", hidden).causes.empty()) << "nothing failed";
+
+  const auto named =
+      all.of("Assertion `srcIndex < srcSelectDimSize` failed.\n" + std::string(failure), hidden);
+  EXPECT_EQ(named.causes.at(0).what->id, "index_out_of_range.assertion") << "what the log names comes first";
 }
 
 TEST(explain, takes_a_line_of_the_kernel_log_wherever_it_stands) {

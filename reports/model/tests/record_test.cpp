@@ -344,6 +344,31 @@ TEST_F(record_files, are_found_in_folders_with_the_stacks) {
   EXPECT_EQ(records_in({directory / "none.jsonl"}), (std::vector<fs::path>{directory / "none.jsonl"}));
 }
 
+TEST_F(record_files, are_taken_in_order_and_all_but_the_bad_ones) {
+  const auto good = record_text(example());
+  const auto first = write("1.jsonl", good), bad = write("2.jsonl", "no JSON\n"),
+             refused = write("3.jsonl", good), last = write("4.jsonl", good);
+  std::vector<fs::path> taken;
+  std::vector<std::string> why;
+  each_record(
+      {first, bad, directory / "none.jsonl", refused, last},
+      [&](const fs::path& file, const record& r) {
+        if (file == refused) throw input_error("refused");
+        EXPECT_EQ(r.cases.size(), example().cases.size());
+        taken.push_back(file);
+      },
+      [&](const std::string& line) { why.push_back(line); });
+  EXPECT_EQ(taken, (std::vector<fs::path>{first, last}));
+  ASSERT_EQ(why.size(), 3U);
+  EXPECT_TRUE(why[0].starts_with(bad.string() + ":1: ")) << why[0];
+  EXPECT_TRUE(why[1].starts_with((directory / "none.jsonl").string() + ": cannot be read: ")) << why[1];
+  EXPECT_EQ(why[2], "refused");
+  EXPECT_THROW(each_record(
+                   {first, last}, [](const fs::path&, const record&) { throw std::runtime_error("full"); },
+                   [](const std::string&) {}),
+               std::runtime_error);
+}
+
 class killed_run : public in_directory {
  protected:
   /// The record of a run that ended without finish().

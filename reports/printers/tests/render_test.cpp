@@ -40,6 +40,21 @@ TEST(verdict_table, puts_the_worst_first_and_counts) {
       "  memory.leak/trim: expected a; seen b\n");
 }
 
+TEST(verdict_table, says_of_a_race_in_how_many_trials) {
+  auto r = example();
+  arm_result& fault = r.cases[0].arms[1];
+  fault.races = "chance";
+  fault.trials = {trial({no_memory}), trial({no_memory}), trial({no_memory})};
+  const std::string digest = digest_of(fault);
+  const std::string failed = "cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable";
+  EXPECT_TRUE(contains(verdicts(r, table_style::text), "REPRODUCED  3 of 3: " + failed + "\n"));
+  EXPECT_TRUE(digest.starts_with(failed)) << digest;
+  fault.trials.back() = trial({internal});
+  EXPECT_TRUE(contains(verdicts(r, table_style::text), "REPRODUCED  2 of 3: " + failed + " | 1 of 3: "));
+  fault.trials = {not_provoked("no GPU")};
+  EXPECT_TRUE(contains(verdicts(r, table_style::text), "REPRODUCED  not_provoked: no GPU\n"));
+}
+
 TEST(verdict_table, asks_for_nothing_where_all_went_as_expected) {
   auto r = example();
   r.cases[0].arms.pop_back();
