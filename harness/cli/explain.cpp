@@ -166,7 +166,7 @@ std::string other_than_here(const log_findings& log, const looked_at_machine& he
     if (named == log.facts.end() || own.empty() || share_one(named->second, own)) return std::string();
     return fmt::format("{} {}, not {}", what, fmt::join(named->second, ", "), fmt::join(own, ", "));
   };
-  if (const std::string gpu = other("gpu", "GPU", here.gpus); !gpu.empty()) return gpu;
+  if (std::string gpu = other("gpu", "GPU", here.gpus); !gpu.empty()) return gpu;
   return here.driver.empty() ? std::string() : other("driver", "driver", {here.driver});
 }
 
