@@ -54,10 +54,12 @@ const arm* find_arm(const std::string& case_name, const std::string& arm_name) {
   return nullptr;
 }
 
-record to_bless(const fs::path& file) {
+/// Of a run that was cut short, the arms that are in the record are whole. Cases are named, so that nobody takes them for all.
+record to_bless(const fs::path& file, bool names_cases) {
   record r = load_record(file);
-  if (!r.complete)
-    throw usage_error(file.string() + " is of a run that did not come to its end; run it again");
+  if (!r.complete && !names_cases)
+    throw usage_error(file.string() +
+                      " is of a run that did not come to its end; run it again, or name the cases to bless");
   if (r.dirty)
     throw usage_error(
         file.string() +
@@ -81,7 +83,7 @@ std::vector<record> further_records(const bless_arguments& arguments, const stac
                        std::count_if(arguments.with.begin(), arguments.with.end(),
                                      [&](const fs::path& other) { return fs::equivalent(file, other); }) > 1;
     if (twice) throw usage_error(file.string() + " is named twice; its trials count once");
-    others.push_back(to_bless(file));
+    others.push_back(to_bless(file, !arguments.names.empty()));
     const auto here = without_second_pair(stack), there = without_second_pair(keys_of(others.back()));
     for (const auto& [key, value] : here) {
       const auto other = there.find(key);
@@ -134,7 +136,7 @@ void drop_stack(expectation_set& expected, const expectation& now) {
 }  // namespace
 
 int bless(const bless_arguments& arguments) {
-  record r = to_bless(arguments.record);
+  record r = to_bless(arguments.record, !arguments.names.empty());
   const stack_keys stack = keys_of(r);
   const std::string folder = stack_folder(r.stack);
   const fs::path recorded = recorded_beside(arguments.expectations);

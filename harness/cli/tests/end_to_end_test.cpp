@@ -772,6 +772,12 @@ TEST_F(end_to_end, blesses_nothing_from_a_run_that_did_not_end_or_of_a_cufault_t
     EXPECT_EQ(seen.exit_code, 2);
     EXPECT_THAT(seen.stderr_text, HasSubstr(ended ? "differs from every commit" : "did not come to its end"));
   }
+  record cut_short = made;
+  cut_short.complete = false;
+  write(folder / "cut_short.jsonl", cut_short);
+  EXPECT_THAT(bless((folder / "cut_short.jsonl").string(), {"road.create"}).stdout_text,
+              HasSubstr("blessed: road.create"))
+      << "arms that are in it are whole";
 }
 
 TEST_F(end_to_end, does_not_take_a_library_that_kills_the_process_for_a_missing_gpu) {
