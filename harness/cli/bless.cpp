@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -52,6 +54,11 @@ const arm* find_arm(const std::string& case_name, const std::string& arm_name) {
     }
   }
   return nullptr;
+}
+
+/// `name`: CASE, or CASE/ARM, in which a * is anything.
+bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name) {
+  return name == case_name || fnmatch(name.c_str(), (case_name + "/" + arm_name).c_str(), 0) == 0;
 }
 
 /// Of a run that was cut short, the arms that are in the record are whole. Cases are named, so that nobody takes them for all.
@@ -144,27 +151,27 @@ int bless(const bless_arguments& arguments) {
   const conditions extra = further_conditions(arguments, stack);
   expectation_set expected = expectation_set::load(arguments.expectations, recorded);
 
-  const auto asked = [&](const std::string& name) {
-    return arguments.names.empty() ||
-           std::find(arguments.names.begin(), arguments.names.end(), name) != arguments.names.end();
-  };
   for (const std::string& name : arguments.names) {
-    const bool met =
-        std::any_of(r.cases.begin(), r.cases.end(), [&](const case_result& c) { return c.name == name; });
-    if (!met) throw usage_error(fmt::format("{} has no case {}", arguments.record.string(), name));
+    const bool met = std::any_of(r.cases.begin(), r.cases.end(), [&](const case_result& c) {
+      return std::any_of(c.arms.begin(), c.arms.end(),
+                         [&](const arm_result& a) { return is_named_by(name, c.name, a.name); });
+    });
+    if (!met) throw usage_error(fmt::format("{} has nothing called {}", arguments.record.string(), name));
   }
-  int known = 0, left = 0;
+  int known = 0, left = 0, filed = 0;
   std::string report;
   record to_file = r;
   to_file.cases.clear();
   std::vector<expectation> blessed;
   for (case_result& c : r.cases) {
-    if (!asked(c.name)) continue;
     std::set<std::string> with_more;
     for (arm_result& a : c.arms)
       if (!a.races.empty() && add_trials(a, c.name, others)) with_more.insert(a.name);
     judge(c, expected, stack);
     for (const arm_result& a : c.arms) {
+      const auto names_it = [&](const std::string& name) { return is_named_by(name, c.name, a.name); };
+      if (!arguments.names.empty() && std::none_of(arguments.names.begin(), arguments.names.end(), names_it))
+        continue;
       if (a.judged == verdict::unresolved || a.judged == verdict::not_provoked) {
         report += fmt::format("left out: {} / {}: {}: {}\n", c.name, a.name, to_string(a.judged), a.why);
         ++left;
@@ -174,6 +181,12 @@ int bless(const bless_arguments& arguments) {
         report +=
             fmt::format("left out: {} / {}: only part of its sweep; bless a whole one\n", c.name, a.name);
         ++left;
+        continue;
+      }
+      if (arguments.observations_only) {
+        report += fmt::format("filed: {} / {}: {}\n", c.name, a.name, describe(a));
+        ++filed;
+        case_in(to_file.cases, c.name).arms.push_back(a);
         continue;
       }
       if (extra.by_key.empty() && !with_more.contains(a.name) && as_expected(a.judged)) {
@@ -193,9 +206,11 @@ int bless(const bless_arguments& arguments) {
       case_in(to_file.cases, c.name).arms.push_back(a);
     }
   }
-  if (!blessed.empty()) {
-    file_in_stack(recorded, to_file);
-    expected.save(arguments.expectations);
+  if (!to_file.cases.empty()) file_in_stack(recorded, to_file);
+  if (!blessed.empty()) expected.save(arguments.expectations);
+  if (arguments.observations_only) {
+    fmt::print("{}{} filed in {}, {} left out\n", report, filed, (recorded / folder).string(), left);
+    return exit_gate;
   }
   fmt::print("{}{} blessed, {} already expected, {} left out; filed in {} and {}\n", report, blessed.size(),
              known, left, (recorded / folder).string(), arguments.expectations.string());

@@ -256,7 +256,10 @@ void add_bless(command_line& line) {
                      return bless(*said);
                    });
   command->add_option("RECORD", said->record, "record to bless")->required()->check(CLI::ExistingPath);
-  command->add_option("CASE", said->names, "cases to bless (default: all)");
+  command->add_option("CASE", said->names,
+                      "cases to bless, or CASE/ARM, in which a * is anything (default: all)");
+  command->add_flag("--observations-only", said->observations_only,
+                    "file what was observed with its stack, and expect nothing of these arms");
   command
       ->add_option("--with", said->with,
                    "another record of the same stack, whose trials count for the rates of arms that race")

@@ -5,6 +5,7 @@
 #include "reports/judge/claims.hpp"
 #include "reports/judge/remedy_outcome.hpp"
 #include "reports/model/api_functions.hpp"
+#include "reports/model/cell_name.hpp"
 
 #include <fmt/format.h>
 
@@ -84,6 +85,8 @@ void add_fault(evidence& all, const lexicon& known, const std::string& stack, co
   const std::string name = case_name + "/" + arm.name;
   const bool natural = arm.counterpart_of.empty();
   const auto cause = cause_of(known, natural ? name : case_name + "/" + arm.counterpart_of);
+  // Cells give every operation to every fault: how many of them fail says nothing of how often a fault is the cause.
+  const bool counts = !case_name.starts_with(matrix_family);
   bool fails = false;
   for (const observation& o : arm.trials) {
     if (!comparable(o)) continue;
@@ -93,7 +96,7 @@ void add_fault(evidence& all, const lexicon& known, const std::string& stack, co
       if (&o.calls[i] == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
       if (status.empty() || o.calls[i].swept) continue;
       fails = true;
-      if (!cause || !counted.emplace(o.calls[i].what.name.api, status).second) continue;
+      if (!cause || !counts || !counted.emplace(o.calls[i].what.name.api, status).second) continue;
       recorded_failure& f = failure_in(all, *cause, {status, o.calls[i].what.name.api}, natural);
       f.arms.insert(name);
       f.stacks.insert(stack);

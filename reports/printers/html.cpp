@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/html.hpp"
 
+#include "reports/model/cell_name.hpp"
 #include "reports/printers/advice.hpp"
 #include "reports/printers/html_assets.hpp"
 #include "reports/printers/html_text.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <span>
 #include <tuple>
@@ -20,7 +22,7 @@ namespace cufault {
 namespace {
 
 // What each part may take of html_limit; all arms get what the others leave.
-constexpr std::size_t room_for_stacks = 150'000, room_for_unexpected = 400'000, room_for_matrix = 600'000,
+constexpr std::size_t room_for_stacks = 150'000, room_for_unexpected = 600'000, room_for_matrix = 600'000,
                       room_for_memory = 100'000, room_for_atlas = 100'000, room_for_claims = 250'000,
                       room_for_frame = 10'000;
 constexpr std::size_t longest_seen = 240;  // the record has all
@@ -177,8 +179,15 @@ std::string unexpected_section(const std::vector<joined_row>& rows, std::size_t 
   return section("unexpected", "What is unexpected", body);
 }
 
-std::string arms_section(const std::vector<joined_row>& rows, std::size_t room) {
+std::string arms_section(const std::vector<joined_row>& all, std::size_t room) {
+  // Cells have a section of their own.
+  std::vector<joined_row> rows;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
+               [](const joined_row& r) { return !r.arm->case_name.starts_with(matrix_family); });
   std::string body;
+  if (rows.size() < all.size())
+    body = fmt::format("<p>{} of the matrix are in its section, those that are unexpected also above.</p>\n",
+                       plural(all.size() - rows.size(), "cell"));
   std::size_t left = rows.size();
   for (auto first = rows.begin(); first != rows.end();) {
     const std::string& name = first->arm->case_name;

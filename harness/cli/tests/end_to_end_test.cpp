@@ -780,6 +780,17 @@ TEST_F(end_to_end, blesses_nothing_from_a_run_that_did_not_end_or_of_a_cufault_t
       << "arms that are in it are whole";
 }
 
+TEST_F(end_to_end, blesses_arms_that_are_named_and_files_what_is_expected_of_nobody) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const std::string made = files(".jsonl").at(0);
+  const auto filed = bless(made, {"--observations-only", "road.create/control"});
+  EXPECT_THAT(filed.stdout_text, HasSubstr("1 filed in"));
+  EXPECT_FALSE(fs::exists(folder / "expectations"));
+  EXPECT_THAT(bless(made, {"road.create/c*l"}).stdout_text, HasSubstr("1 blessed, 0 already expected"));
+  EXPECT_THAT(bless(made, {"road.create/nothing"}).stderr_text,
+              HasSubstr("has nothing called road.create/nothing"));
+}
+
 TEST_F(end_to_end, does_not_take_a_library_that_kills_the_process_for_a_missing_gpu) {
   const std::string deadly = (fs::path(FAKE_CUBLAS_DIR) / "deadly").string();
   for (const char* command : {"stack", "preflight"}) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
@@ -185,13 +186,37 @@ TEST(every_claim, is_judged_alike_by_the_same_observation_of_each_stack) {
   EXPECT_EQ(words, std::set<std::string>{"partly"}) << "the query succeeds, the caller's allocation fails";
 }
 
-TEST(committed_data, are_less_than_5_mb) {
-  std::uintmax_t bytes = 0;
-  for (const auto* folder : {CUFAULT_RECORDED, CUFAULT_EXPECTATIONS})
-    for (const auto& entry : fs::recursive_directory_iterator(folder))
-      if (entry.is_regular_file()) bytes += entry.file_size();
-  EXPECT_GT(bytes, 0U);
-  EXPECT_LT(bytes, 5'000'000U);
+/// Bytes of all files, by family: "matrix" of matrix.jsonl. Lines: of records, one an arm.
+struct committed {
+  std::map<std::string, std::uintmax_t> bytes, arms;
+  committed() {
+    for (const fs::path folder : {CUFAULT_RECORDED, CUFAULT_EXPECTATIONS})
+      for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        if (!entry.is_regular_file()) continue;
+        const std::string family = entry.path().stem();
+        bytes[family] += entry.file_size();
+        std::ifstream lines(entry.path());
+        if (folder == CUFAULT_RECORDED)
+          for (std::string line; std::getline(lines, line);) ++arms[family];
+      }
+  }
+};
+
+TEST(committed_data, are_less_than_5_mb_beside_cells_and_frameworks) {
+  std::uintmax_t sum = 0;
+  for (const auto& [family, bytes] : committed().bytes)
+    if (!std::set<std::string>{"matrix", "pytorch", "jax", "cupy"}.contains(family)) sum += bytes;
+  EXPECT_GT(sum, 0U);
+  EXPECT_LT(sum, 5'000'000U);
+}
+
+TEST(committed_data, of_a_cell_or_of_an_arm_of_a_framework_are_small) {
+  committed all;
+  for (const auto& [family, most] : std::map<std::string, std::uintmax_t>{
+           {"matrix", 1000}, {"pytorch", 2500}, {"jax", 2500}, {"cupy", 2500}}) {
+    ASSERT_GT(all.arms[family], 0U) << family;
+    EXPECT_LT(all.bytes[family] / all.arms[family], most) << family << ", record and expectation of an arm";
+  }
 }
 
 }  // namespace
