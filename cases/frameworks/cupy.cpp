@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a user of CuPy sees of the failures of other families: its pool, its handles. Not measured yet.
+// What a user of CuPy sees of the failures of other families: its pool, its handles.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {

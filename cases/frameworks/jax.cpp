@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins. Not measured yet.
+// What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins. Of most arms nothing is measured yet.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {

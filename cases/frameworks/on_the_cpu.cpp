@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Mistakes of shape and type in PyTorch, on the CPU: what the framework itself refuses, before any library is called. Not measured yet.
+// Mistakes of shape and type in PyTorch, on the CPU: what the framework itself refuses, before any library is called.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What a user of PyTorch sees of the failures of other families: exceptions, their texts, memory of the caching allocator. Each fault is
-// documented in issue threads of PyTorch and in its notes on CUDA. Not measured yet.
+// documented in issue threads of PyTorch and in its notes on CUDA. Cases that fill memory are not measured yet.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {

@@ -44,9 +44,12 @@ std::vector<text_with_cause> public_reports(const fs::path& file) {
 
 /// What a plain program that prints each status and the last error would have printed of a trial. Without frames and names: of an assertion's line only what
 /// every program prints.
+/// Of a framework's call only a status of a library: what else an exception says is not in the step.
 bool is_printed(const failure_seen& f) {
-  return !f.call.starts_with("check.") ||
-         f.status == "LOADER_ERROR";  // no program makes cufault's own checks
+  if (f.call.starts_with("check."))
+    return f.status == "LOADER_ERROR";  // no program makes cufault's own checks
+  return f.call.find('.') == std::string::npos || f.status.starts_with("CUBLAS_") ||
+         f.status.starts_with("cuda");
 }
 
 std::string printed_by(const observation& o, const std::vector<failure_seen>& failures) {
