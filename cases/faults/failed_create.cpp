@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet with all operations. Operations after a cublasCreate that failed because the device was full, once there is memory again.
+// What fails   Whatever needs a cuBLAS handle, once there is memory again. cuBLASLt works.
 // Why          What a first attempt could not make may stay unmade: the handle of the operation is made afterwards.
 // Documented   Nowhere.
 #include "cases/faults/full_device.hpp"

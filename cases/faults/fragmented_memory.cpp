@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet here. Supposed: large allocations, though much is free in sum.
+// What fails   Nothing that was tried (reports/pages/matrix.md).
 // Why          What is free lies in pieces between what is held.
 // Documented   Nowhere for cudaMalloc, whose addresses are virtual. memory.fragmentation has the same for single calls.
 #include "harness/matrix/world.hpp"

@@ -18,8 +18,8 @@
 
 namespace cufault {
 
-/// What is left when no granule can be mapped any more, in ever smaller allocations: small ones share granules. Down to 512 bytes, so that
-/// it does not depend on what the process did before whether a small allocation finds room.
+/// Takes the rest once no further granule can be mapped, by ever smaller allocations down to 512 bytes, which share granules: then it does
+/// not depend on what the process did before whether a small allocation finds room.
 class small_blocks {
  public:
   small_blocks() { hold(); }
@@ -28,7 +28,7 @@ class small_blocks {
   small_blocks& operator=(const small_blocks&) = delete;
   void hold() {
     constexpr std::size_t first = std::size_t{1} << 20, last = 512;
-    // Where not even the smallest finds room, as mostly, no larger one does, and an allocation that fails takes long.
+    // Where not even the smallest finds room, as mostly when this is repeated, no larger one does, and an allocation that fails takes long.
     void* p = nullptr;
     if (cudaMalloc(&p, last) == cudaSuccess) {
       held_.push_back(p);

@@ -3,7 +3,7 @@
 //
 // What fails   What starts a thread.
 // Why          A limit of the user is reached.
-// Documented   setrlimit(2), RLIMIT_NPROC. It does not hold for root and for privileged processes: this one gives that up for good.
+// Documented   setrlimit(2), RLIMIT_NPROC. It does not hold for root and for privileged processes: the trial's process gives up its privileges, for good.
 #include "cases/faults/host_limit.hpp"
 #include "harness/matrix/world.hpp"
 
@@ -17,7 +17,7 @@
 namespace cufault {
 namespace {
 
-/// Another real user, and no capability that lifts the limit. The effective user stays, so that files do.
+/// Another real user, and no capability that lifts the limit. The effective user stays, so that files stay accessible.
 void give_up_privileges() {
   constexpr uid_t nobody = 65534;
   if (setresuid(nobody, 0, 0) != 0) throw not_provoked("the process cannot become another user's");

@@ -40,7 +40,7 @@ class operation {
 /// Makes one, in a context that computes. May throw setup_failed; not_provoked where the device or the headers have no such operation.
 using make_operation = std::function<std::unique_ptr<operation>()>;
 
-/// Which handle of its own an operation has, that faults can act on.
+/// Which handle an operation calls through, so that a fault can act on it. None: a call of the CUDA runtime, or one that makes a handle.
 enum class own_handle { none, cublas, cublaslt };
 
 struct operation_type {

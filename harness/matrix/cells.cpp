@@ -49,14 +49,14 @@ bool same_but_for_the_remedy(const cell& a, const cell& b) {
          a.level == b.level;
 }
 
-/// It leaves its process to no other cell.
-bool is_alone(const cell& c) {
+/// Its remedy needs a process of its own.
+bool has_own_process(const cell& c) {
   return c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process);
 }
 
 /// What cells that follow one another in a process have in common; empty for a cell that does not.
 std::string batch_of(const cell& c) {
-  if (c.fault->cells != isolation::lasting || is_alone(c)) return {};
+  if (c.fault->cells != isolation::lasting || has_own_process(c)) return {};
   if (c.when == timing::racing || c.when == timing::arrived) return {};
   cell_name common = name_of(c);
   common.operation = c.fault->name;
@@ -64,7 +64,7 @@ std::string batch_of(const cell& c) {
 }
 
 bool shares_process(const cell& c) {
-  return !batch_of(c).empty() || (c.fault->cells == isolation::undone && !is_alone(c));
+  return !batch_of(c).empty() || (c.fault->cells == isolation::undone && !has_own_process(c));
 }
 
 std::string words_of(const cell& c) {

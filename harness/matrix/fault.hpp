@@ -28,8 +28,8 @@ std::string to_string(handle_state s);
 enum class isolation {
   process,  ///< none
   undone,   ///< the fault is undone behind each cell, so that the usual health check decides
-  lasting  ///< the fault outlives operations: it is brought about once, with all operations ready, and cells follow one another. Where an
-           ///< error arrived and nobody looked, each has a process: the first operation looks
+  lasting  ///< the fault outlives operations: it is brought about once, with all operations ready (before_operation: before any), and cells
+  ///< follow one another. With timing::arrived each has a process, as the first call that returns the error changes the state
 };
 
 /// A state that is brought about on purpose, of the process, the device or the environment. It meets every operation and every remedy that
@@ -47,11 +47,11 @@ struct fault_type {
   bool before_context =
       false;  ///< brought about before there is a context: only operations that need none are tried
   bool before_operation = false;  ///< brought about before the operation's handle and operands are there
-  /// Why operations under it come to different things from time to time: what is used is somebody else's by now, or another stream is
-  /// beside it. Such cells are repeated, and have rates. Empty: they must not differ.
+  /// Why the outcome may differ from trial to trial: a use of freed memory, a race with another stream. Such cells run several times and
+  /// have rates. Empty: all trials agree.
   std::string undefined{};
   bool made_up = false;               ///< an injected failure or a stand-in: it says nothing of nature
-  std::vector<own_handle> acts_on{};  ///< the handle of an operation, one of these; empty: not on its handle
+  std::vector<own_handle> acts_on{};  ///< only operations with one of these handles get cells; empty: all
   /// Why it makes no sense with an operation; empty where it does. May be absent.
   std::function<std::string(const operation_type&)> no_sense_with{};
   /// Brings it about. May throw not_provoked, and say how to undo it (world::undo_by) and to renew it (world::renew_by).

@@ -113,7 +113,7 @@ void open_context(trial& t) {
   if (t.needs_gpu()) t.open_context();
 }
 
-/// Brought about before the operation's handle and operands are there: variables are from the start.
+/// The fault is there before the operation is made: it says so, or it consists of variables only.
 bool is_early(const fault_type& f) {
   return f.before_context || f.before_operation || (!f.provoke && !f.around);
 }
@@ -227,7 +227,7 @@ std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
 }
 
 /// Of a fault that was there before the operation.
-void run_later_operation(trial& t, const cell& c, world& w) {
+void run_operation_made_under_it(trial& t, const cell& c, world& w) {
   std::unique_ptr<operation> o;
   try {
     o = made_ready(*c.operation, c.state);
@@ -259,7 +259,7 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   }
   if (there->batch != batch) throw setup_failed("the process has the fault of " + there->batch);
   there->w.renew();
-  if (is_early(*c.fault)) return run_later_operation(t, c, there->w);
+  if (is_early(*c.fault)) return run_operation_made_under_it(t, c, there->w);
   ready_operation& of_this = there->ready.at(c.operation->name);
   if (of_this.made == nullptr)
     throw not_provoked(of_this.why_not.empty() ? "a cell made it before" : of_this.why_not);
@@ -288,7 +288,7 @@ void in_its_own_thread(const trial& t, const std::function<void()>& work) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-void run_alone(trial& t, const cell& c) {
+void run_one(trial& t, const cell& c) {
   std::unique_ptr<operation> o;  // outlives what the world keeps for it
   world w(c.when, c.level);
   const bool early = is_early(*c.fault);
@@ -318,7 +318,7 @@ void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
     attempt(*c.operation, *o);
     return;
   }
-  const auto run = [&] { c.fault->cells == isolation::lasting ? run_lasting(t, c, all) : run_alone(t, c); };
+  const auto run = [&] { c.fault->cells == isolation::lasting ? run_lasting(t, c, all) : run_one(t, c); };
   if (t.shares_process())
     in_its_own_thread(t, run);
   else

@@ -40,7 +40,7 @@ std::string defect_of(const fault_type& f) {
   if (!is_word(f.kind)) return "its kind is not of a-z, 0-9 and '_'";
   if (!f.provoke && !f.around && f.environment.empty()) return "nothing brings it about";
   if (f.cells == isolation::lasting && (f.around || f.before_context))
-    return "it is lasting, and has no operation at hand to be round, or no context before it";
+    return "it is lasting, which goes neither with around nor with before_context";
   if (std::adjacent_find(f.levels.begin(), f.levels.end(), std::greater_equal<>()) != f.levels.end())
     return "its levels do not ascend";
   if (!f.levels.empty() && f.levels.front() < 0) return "a level of it is negative";
