@@ -44,7 +44,7 @@ def __getattr__(name):
     more.insert(more.end(), {"--python", folder / "python"});
     return run(std::move(more), {{"PYTHONPATH", folder / "packages"}, {"ASAN_OPTIONS", "handle_segv=0"}});
   }
-  const observation& trial_of(const std::string& name) {
+  observation trial_of(const std::string& name) {
     seen_ = load_record(files(".jsonl").at(0));
     return arm_of(seen_, name).trials.at(0);
   }
