@@ -44,12 +44,14 @@ std::vector<text_with_cause> public_reports(const fs::path& file) {
 
 /// What a plain program that prints each status and the last error would have printed of a trial. Without frames and names: of an assertion's line only what
 /// every program prints.
-/// Of a framework's call only a status of a library: what else an exception says is not in the step.
 bool is_printed(const failure_seen& f) {
-  if (f.call.starts_with("check."))
-    return f.status == "LOADER_ERROR";  // no program makes cufault's own checks
-  return f.call.find('.') == std::string::npos || f.status.starts_with("CUBLAS_") ||
-         f.status.starts_with("cuda");
+  return !f.call.starts_with("check.") ||
+         f.status == "LOADER_ERROR";  // no program makes cufault's own checks
+}
+
+/// Names of the framework's functions have a dot in them.
+bool is_of_framework(const std::string& call) {
+  return call.find('.') != std::string::npos;
 }
 
 std::string printed_by(const observation& o, const std::vector<failure_seen>& failures) {
@@ -65,9 +67,11 @@ std::string printed_by(const observation& o, const std::vector<failure_seen>& fa
     if (line.starts_with("terminate called") || line.starts_with("free(): ")) text += line + "\n";
     begin = end + 1;
   }
+  // Of a framework the text of the exception is what its user sees; a note has it, called by the step.
   for (const note& n : o.notes)
-    if (n.name == "words") text += n.text + "\n";
+    if (n.name == "words" || is_of_framework(n.name)) text += n.text + "\n";
   for (const failure_seen& f : failures) {
+    if (is_of_framework(f.call)) continue;
     const std::string status = f.status == status_wrong_numbers ? "wrong numbers"
                                : f.status == status_hang        ? "hangs"
                                                                 : f.status;
