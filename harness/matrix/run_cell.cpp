@@ -226,20 +226,25 @@ std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
   return there;
 }
 
-/// Of a fault that was there before the operation.
-void run_operation_made_under_it(trial& t, const cell& c, world& w) {
-  std::unique_ptr<operation> o;
+/// The operation of the cell: made ready before the fault, or now, where the fault comes first. Null, with a step that says why, where it
+/// cannot be made under the fault. Throws not_provoked where there is none.
+std::unique_ptr<operation> operation_of(const cell& c, lasting_fault& there) {
+  if (!is_early(*c.fault)) {
+    ready_operation& before = there.ready.at(c.operation->name);
+    if (before.made == nullptr)
+      throw not_provoked(before.why_not.empty() ? "a cell made it before" : before.why_not);
+    return std::move(before.made);
+  }
   try {
-    o = made_ready(*c.operation, c.state);
-    w.set_operation(o.get());
-    if (c.remedy != nullptr && c.remedy->before) c.remedy->before(w);
+    auto o = made_ready(*c.operation, c.state);
+    there.w.set_operation(o.get());
+    if (c.remedy != nullptr && c.remedy->before) c.remedy->before(there.w);
+    there.w.set_operation(nullptr);
+    return o;
   } catch (const setup_failed& e) {
     observe_failed_preparation(e);
-    return;
+    return nullptr;
   }
-  observe_cell(t, c, w, o);
-  w.set_operation(nullptr);
-  keep(std::move(o));
 }
 
 void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all) {
@@ -259,13 +264,10 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   }
   if (there->batch != batch) throw setup_failed("the process has the fault of " + there->batch);
   there->w.renew();
-  if (is_early(*c.fault)) return run_operation_made_under_it(t, c, there->w);
-  ready_operation& of_this = there->ready.at(c.operation->name);
-  if (of_this.made == nullptr)
-    throw not_provoked(of_this.why_not.empty() ? "a cell made it before" : of_this.why_not);
-  std::unique_ptr<operation> o = std::move(of_this.made);
-  observe_cell(t, c, there->w, o);
-  keep(std::move(o));
+  if (std::unique_ptr<operation> o = operation_of(c, *there); o != nullptr) {
+    observe_cell(t, c, there->w, o);
+    keep(std::move(o));
+  }
   if (!t.shares_process()) {
     there->w.let_go();  // another process that it started has to end before this one
   } else if (t.needs_gpu() && !there->is_dead && cudaDeviceSynchronize() != cudaSuccess) {

@@ -377,6 +377,12 @@ failure_case road_shared() {
   add("nothing", arm_kind::fault, tell_process);
   add("nothing_again", arm_kind::fault, tell_process);
   add("apart", arm_kind::fault, tell_process).shares_process = false;
+  const auto ends_batch = [](trial& t) {
+    tell_process(t);
+    t.share_no_further("it says so");
+  };
+  add("batch_ends", arm_kind::fault, ends_batch).batch = "batch";
+  add("batch_goes_on", arm_kind::fault, tell_process).batch = "batch";
   add("elsewhere", arm_kind::fault, tell_process).environment = {{"FAKE_CUBLAS_CREATE", "3"}};
   add("repeats", arm_kind::fault, tell_process).repeats = 3;
   leaving("a_descriptor", [] { static_cast<void>(dup(STDERR_FILENO)); });

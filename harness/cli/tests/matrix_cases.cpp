@@ -18,6 +18,7 @@ namespace {
 
 enum class state { sound, broken } now = state::sound;
 int provoked = 0, made_since = 0;
+thread_local int errors_left = 0;  // as a runtime keeps its last error
 
 class fake_operation final : public operation {
  public:
@@ -31,6 +32,7 @@ class fake_operation final : public operation {
     trial::current().measure("faults of its process", provoked);
     trial::current().measure("operations before it", made_since++);
     trial::current().measure("process", getpid());
+    trial::current().measure("errors left in its thread", errors_left++);
     if (crashes_) raise(SIGSEGV);
     return record_of(warm_ ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_INTERNAL_ERROR);
   }

@@ -77,6 +77,9 @@ TEST_F(road_side_by_side, shares_a_process_until_it_is_damaged) {
   EXPECT_EQ(undamaged.at("control"), undamaged.at("nothing_again"));
   const auto separate = processes({"road.shared/nothing*", "--jobs", "1", "--separate"});
   EXPECT_NE(separate.at("control"), separate.at("nothing"));
+  const auto of_a_batch = processes({"road.shared/batch_*", "--jobs", "1"});
+  EXPECT_NE(of_a_batch.at("batch_ends"), of_a_batch.at("batch_goes_on"))
+      << "the first one says that nothing may come after it";
   const auto others = processes({"road.shared/apart", "road.shared/elsewhere", "--jobs", "1"});
   EXPECT_NE(others.at("control"), others.at("apart"));
   EXPECT_NE(others.at("control"), others.at("elsewhere"));
@@ -210,6 +213,7 @@ TEST_F(road_matrix, brings_a_lasting_fault_about_once_for_cells_that_follow_one_
   EXPECT_EQ(process.at("first.cold"), process.at("third.cold"));
   EXPECT_EQ(measured(cold, "faults of its process").at("third.cold"), 1);
   EXPECT_EQ(measured(cold, "operations before it").at("third.cold"), 2);
+  EXPECT_EQ(measured(cold, "errors left in its thread").at("third.cold"), 0);
 
   std::vector<std::string> separate = cold;
   separate.emplace_back("--separate");
