@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional
 
@@ -199,6 +200,24 @@ def attempt(world: World, operation: "Operation | type", variant: str = "") -> b
         return made()
 
     return world.trial.observe(operation.api, variant or operation.variant, work)
+
+
+def in_thread(work: Callable[[], Optional[bool]]) -> Optional[bool]:
+    """What `work` returns or raises in a thread of its own."""
+    found: Dict[str, Any] = {}
+
+    def run() -> None:
+        try:
+            found["right"] = work()
+        except BaseException as error:  # pylint: disable=broad-except
+            found["error"] = error
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if "error" in found:
+        raise found["error"]
+    return found["right"]
 
 
 def in_forked_child(work: Callable[[], int]) -> int:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import gc
-import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import cupy
 import cupy.linalg
 import numpy
 
-from framework_trials.cells import Framework, Operation, Remedy, World, attempt
+from framework_trials.cells import Framework, Operation, Remedy, World, attempt, in_thread
 from framework_trials.driver import OtherProcess
 from framework_trials.numbers import same, small_integers
 from framework_trials.protocol import NotProvoked
@@ -55,21 +54,11 @@ class SecondThread(Product):
     api, variant = "cupy.matmul", "second_thread"
 
     def __call__(self) -> Optional[bool]:
-        found: Dict[str, Any] = {}
+        def work() -> Optional[bool]:
+            cupy.cuda.Device(self.world.trial.device).use()
+            return Product.__call__(self)
 
-        def work() -> None:
-            try:
-                cupy.cuda.Device(self.world.trial.device).use()
-                found["right"] = Product.__call__(self)
-            except BaseException as error:  # pylint: disable=broad-except
-                found["error"] = error
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        if "error" in found:
-            raise found["error"]
-        return found["right"]
+        return in_thread(work)
 
 
 class IncompatibleShapes(Product):

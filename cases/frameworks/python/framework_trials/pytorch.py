@@ -6,12 +6,11 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
-from framework_trials.cells import Framework, Operation, Remedy, World, attempt, in_forked_child, parsed
+from framework_trials.cells import Framework, Operation, Remedy, World, attempt, in_forked_child, in_thread, parsed
 from framework_trials.driver import MIB, OtherProcess
 from framework_trials.protocol import NotProvoked
 
@@ -305,21 +304,11 @@ class SecondThread(Product):
     api, variant = "torch.matmul", "second_thread"
 
     def __call__(self) -> Optional[bool]:
-        found: Dict[str, Any] = {}
+        def work() -> Optional[bool]:
+            torch.cuda.set_device(self.world.trial.device)
+            return Product.__call__(self)
 
-        def work() -> None:
-            try:
-                torch.cuda.set_device(self.world.trial.device)
-                found["right"] = Product.__call__(self)
-            except BaseException as error:  # pylint: disable=broad-except
-                found["error"] = error
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        if "error" in found:
-            raise found["error"]
-        return found["right"]
+        return in_thread(work)
 
 
 class LargeEmpty(Operation):
