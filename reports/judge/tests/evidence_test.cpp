@@ -210,6 +210,12 @@ TEST(committed_data, are_less_than_5_mb_beside_cells_and_frameworks) {
   EXPECT_LT(sum, 5'000'000U);
 }
 
+TEST(committed_data, do_not_grow_while_they_are_beyond_their_bar) {
+  std::uintmax_t sum = 0;
+  for (const auto& [family, bytes] : committed().bytes) sum += bytes;
+  EXPECT_LT(sum, 7'100'000U) << "the bar is 5 MB for all of them";
+}
+
 TEST(committed_data, of_a_cell_or_of_an_arm_of_a_framework_are_small) {
   committed all;
   for (const auto& [family, most] : std::map<std::string, std::uintmax_t>{
