@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Whatever needs a cuBLAS handle, once there is memory again. cuBLASLt works.
+// What fails   With cuBLAS 13.1.0 on an H200, eager loading: cublasCreate, though there is memory again. cuBLASLt works.
 // Why          What a first attempt could not make may stay unmade: the handle of the operation is made afterwards.
 // Documented   Nowhere.
 #include "cases/faults/full_device.hpp"

@@ -28,7 +28,7 @@ class small_blocks {
   small_blocks& operator=(const small_blocks&) = delete;
   void hold() {
     constexpr std::size_t first = std::size_t{1} << 20, last = 512;
-    // Where not even the smallest finds room, as mostly when this is repeated, no larger one does, and an allocation that fails takes long.
+    // Where not even the smallest finds room, no larger one does: mostly so when this is repeated.
     void* p = nullptr;
     if (cudaMalloc(&p, last) == cudaSuccess) {
       held_.push_back(p);

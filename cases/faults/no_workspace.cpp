@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Reductions, with NOT_SUPPORTED or EXECUTION_FAILED; cublasStrsmBatched does not return within 30 s. Products are right.
+// What fails   With cuBLAS 13.1.0 on an H200: reductions, with NOT_SUPPORTED or EXECUTION_FAILED; cublasStrsmBatched does not return within 30 s. Products are right.
 // Why          Algorithms that need more than there is are left out.
 // Documented   cuBLAS documentation, cublasSetWorkspace.
 #include "cases/faults/given_workspace.hpp"

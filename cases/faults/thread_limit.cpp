@@ -3,7 +3,7 @@
 //
 // What fails   What starts a thread.
 // Why          A limit of the user is reached.
-// Documented   setrlimit(2), RLIMIT_NPROC. It does not hold for root and for privileged processes: the trial's process gives up its privileges, for good.
+// Documented   setrlimit(2), RLIMIT_NPROC. It does not hold for root and for privileged processes: the trial's process gives them up permanently.
 #include "cases/faults/host_limit.hpp"
 #include "harness/matrix/world.hpp"
 

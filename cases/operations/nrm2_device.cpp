@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-/// All of one magnitude, 1, 2 or 4, so that the root of 65536 squares would be exact, if cuBLAS did not scale: on an H200 it is not.
+/// All of one magnitude, 1, 2 or 4: the root of 65536 squares is exact, but cuBLAS 13.1.0 rounds on the way (reports/recorded/2026-11-22-matrix-runs.txt).
 std::vector<double> of_one_magnitude(std::size_t count, std::uint64_t seed) {
   const double magnitude = 1 << seed % 3;
   std::vector<double> numbers = small_numbers(count, seed);

@@ -12,7 +12,7 @@
 #   TIMEOUT of the whole case, or of each of its parts; each trial has one of its own
 #   PARTS   for a long case: N tests, FAMILY.NAME.1 to .N, that can run side by side
 #   LAST    it may leave the GPU unusable: after every other case
-#   NAMED   no record has it yet: no CTest test, and `cufault run` takes it only where it or its family is named
+#   NAMED   some of its arms have no record yet: no CTest test, and `cufault run` takes it only where it or its family is named
 set(CUFAULT_JOBS 2 CACHE STRING "Arms that each of CTest's tests runs side by side")
 
 function(cufault_case PATH)

@@ -18,7 +18,7 @@ struct case_properties {
   int timeout_seconds = 0;  ///< of the whole case under CTest
   bool last = false;        ///< it may leave the GPU unusable: after every other case
   bool only_named =
-      false;  ///< it runs only where it or its family is named: no record has it yet, so that a gate could not judge it
+      false;  ///< it runs only where it or its family is named: some of its arms have no record yet, so that a gate could not judge them
 };
 
 const std::vector<case_properties>& all_properties();
