@@ -427,9 +427,12 @@ failure_case road_on_a_gpu() {
 /// Calls the driver in ROAD_DRIVER (injector/fake_driver.cpp), and answers each failure in a way of its own.
 class driver_calls final : public operation {
  public:
+  driver_calls() = default;
   ~driver_calls() override {
     if (kept_ != 0) entry<int(std::uint64_t)>("cuMemFree_v2")(kept_);
   }
+  driver_calls(const driver_calls&) = delete;
+  driver_calls& operator=(const driver_calls&) = delete;
   status_record make() override {
     static bool spoilt = false;
     wrong_ = false;
