@@ -121,7 +121,7 @@ TEST(html, shows_nothing_of_a_hostile_record_as_markup) {
                               {"device memory per handle" + attack, 4, "bytes"}};
   a.summary = a.against = a.source = attack;
   for (run_of_trials& run : a.runs) run.commit = attack;
-  arm_result cell = cell_arm("o.cold", {not_provoked(attack.c_str())});
+  arm_result cell = cell_arm("o.cold", {not_provoked(attack)});
   arm_result row = cell_arm("every", {made({call("cublasSgemm", attack)})});
   row.trials[0].calls[0].swept = {
       .function = attack, .caller = attack, .phase = attack, .codes = {attack}, .once = true, .calls = 1};
