@@ -134,6 +134,9 @@ int show_history(const history_arguments& arguments);
 int show_counterparts(const std::vector<std::filesystem::path>& records, bool markdown);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
 int show_matrix(const matrix_arguments& arguments);
+/// Throws usage_error where no record has a failure of a framework.
+int show_frameworks(const std::vector<std::filesystem::path>& records, bool markdown);
+/// Throws usage_error where no record has a sweep.
 int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
 int write_report(const report_arguments& arguments);
 int explain_logs(const explain_arguments& arguments);

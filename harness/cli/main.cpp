@@ -342,6 +342,16 @@ void add_explain(command_line& line) {
                     "another GPU or driver is explained without it anyway");
 }
 
+void add_frameworks(command_line& line) {
+  struct given : to_read {};
+  const auto said = std::make_shared<given>();
+  CLI::App* frameworks = line.command(
+      "frameworks", "What a user of PyTorch, JAX or CuPy sees, what had happened, and what cleared it",
+      codes_of_reading, [said] { return show_frameworks(said->records_or_own(), said->markdown); });
+  add_to_read(frameworks, *said);
+  add_markdown(frameworks, said->markdown);
+}
+
 void add_atlas(command_line& line) {
   struct given : to_read {
     bool overview = false;
@@ -623,6 +633,7 @@ int dispatch(int argc, char** argv) {
                          add_explain,
                          add_doctor_commands,
                          add_atlas,
+                         add_frameworks,
                          add_matrix,
                          add_compare_injected,
                          add_inject,

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The commands that read records and print: claims, show, causes, atlas, compare-injected.
+// The commands that read records and print: claims, show, causes, atlas, frameworks, compare-injected.
 #include "harness/cli/cli.hpp"
 #include "harness/model/case.hpp"
 #include "reports/explain/evidence.hpp"
@@ -8,6 +8,7 @@
 #include "reports/model/expectation.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
+#include "reports/printers/frameworks.hpp"
 #include "reports/printers/render.hpp"
 #include "reports/printers/table.hpp"
 
@@ -109,6 +110,14 @@ int show_atlas(const std::vector<fs::path>& records, bool overview, bool markdow
   const auto extent = overview ? atlas_extent::overview : atlas_extent::all;
   if (print_atlas(std::cout, loaded, style(markdown), extent) == 0)
     throw usage_error("no sweep is among these records; `cufault sweep` makes them");
+  return 0;
+}
+
+int show_frameworks(const std::vector<fs::path>& records, bool markdown) {
+  if (print_frameworks(std::cout, load_judged(records), style(markdown)) == 0)
+    throw usage_error(
+        "no operation of a framework failed in these records; `cufault run pytorch --python PYTHON` makes "
+        "them");
   return 0;
 }
 

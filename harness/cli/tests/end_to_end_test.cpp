@@ -252,6 +252,17 @@ TEST_F(end_to_end, names_the_causes_of_a_status_and_a_status_that_nothing_return
   EXPECT_THAT(silenced.stdout_text, HasSubstr("with a working control returned"));
 }
 
+TEST_F(end_to_end, has_no_table_of_frameworks_where_none_failed) {
+  run({"road.create"});
+  const auto shown = cufault({"frameworks", files(".jsonl").at(0).string()});
+  EXPECT_EQ(shown.exit_code, 2);
+  EXPECT_EQ(shown.stdout_text, "");
+  EXPECT_EQ(
+      shown.stderr_text,
+      "cufault: no operation of a framework failed in these records; `cufault run pytorch --python PYTHON` "
+      "makes them\n");
+}
+
 TEST_F(end_to_end, leaves_thorough_arms_out_of_the_quick_tier_unless_named) {
   const auto has_it = [](const process_result& seen) {
     return seen.stdout_text.find("thorough") != std::string::npos;

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/model/record.hpp"
+#include "reports/printers/table.hpp"
+
+#include <iosfwd>
+#include <span>
+
+namespace cufault {
+
+/// What a user of a Python framework sees, what had happened, what the process is worth afterwards, and which remedies
+/// cleared it: a table for each framework and stack, whose rows are the exceptions that operations of the framework
+/// raised. Made-up faults are left out, and cases whose control is unresolved. Returns the number of rows.
+std::size_t print_frameworks(std::ostream& out, std::span<const record> records, table_style style);
+
+}  // namespace cufault
