@@ -25,8 +25,7 @@ constexpr std::size_t most_asked = 6;  // of a stem: each is loaded for its vers
 /// "libcublas.so.13" of "libcublas.so.13.1.0.3"; by its SONAME where it has one.
 std::string name_asked_for(const machine& m, const fs::path& file) {
   try {
-    if (std::string soname = read_elf(file, open_readable(m.at(file))).soname; !soname.empty())
-      return soname;
+    if (std::string soname = read_elf(file, open_readable(m.at(file))).soname; !soname.empty()) return soname;
   } catch (const input_error&) {
     return file.filename();
   }
