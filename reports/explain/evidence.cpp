@@ -42,6 +42,14 @@ std::string status_of(const call_record& call, const lexicon& known) {
   return known.canonical(s.status);
 }
 
+/// What a log would name: of a framework's function the call that the text of its exception names, if it does.
+std::string call_of(const call_record& call) {
+  const auto named = call.what.facts.find("named_call");
+  return named != call.what.facts.end() && std::holds_alternative<std::string>(named->second)
+             ? std::get<std::string>(named->second)
+             : call.what.name.api;
+}
+
 bool is_runtime_call(const std::string& api) {
   return api.starts_with("cuda");
 }
@@ -96,8 +104,8 @@ void add_fault(evidence& all, const lexicon& known, const std::string& stack, co
       if (&o.calls[i] == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
       if (status.empty() || o.calls[i].swept) continue;
       fails = true;
-      if (!cause || !counts || !counted.emplace(o.calls[i].what.name.api, status).second) continue;
-      recorded_failure& f = failure_in(all, *cause, {status, o.calls[i].what.name.api}, natural);
+      if (!cause || !counts || !counted.emplace(call_of(o.calls[i]), status).second) continue;
+      recorded_failure& f = failure_in(all, *cause, {status, call_of(o.calls[i])}, natural);
       f.arms.insert(name);
       f.stacks.insert(stack);
       ++f.trials;
@@ -137,7 +145,7 @@ void add_remedy(evidence& all, const lexicon& known, const std::string& stack, c
   std::vector<failure_seen> before;
   for (const call_record* call : tried->before)
     if (const std::string status = status_of(*call, known); !status.empty())
-      before.push_back({status, call->what.name.api});
+      before.push_back({status, call_of(*call)});
   if (before.empty() && tried->against.empty()) return;
   const std::string name = join_key(c.name, arm.name);
   auto same = std::find_if(all.remedies.begin(), all.remedies.end(),
@@ -170,7 +178,7 @@ std::vector<failure_seen> failures_in(const observation& o, const lexicon& known
     std::string status = status_of(call, known);
     if (&call == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
     if (!status.empty())
-      all.push_back({status, call.what.name.api, call.last_error == "cudaSuccess" ? "" : call.last_error});
+      all.push_back({status, call_of(call), call.last_error == "cudaSuccess" ? "" : call.last_error});
   }
   return all;
 }

@@ -8,7 +8,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -184,7 +186,23 @@ void choose_check(candidate& c, const std::vector<candidate>& all, const failure
   }
 }
 
-void add_remedies(ranked_cause& cause, const failure_seen& failure, const knowledge& known) {
+/// Families of cases that run in a framework, as `explain` names it in its facts.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> framework_families{
+    {{"PyTorch", "pytorch."}, {"JAX", "jax."}, {"CuPy", "cupy."}}};
+
+/// How near an arm is to the program of the log: 0 its own framework, 1 no framework, 2 another one.
+int distance_to(const log_findings& log, std::string_view arm) {
+  const auto family = std::find_if(framework_families.begin(), framework_families.end(),
+                                   [&](const auto& f) { return arm.starts_with(f.second); });
+  if (family == framework_families.end()) return 1;
+  const auto named = log.facts.find("framework");
+  const bool own = named != log.facts.end() && std::find(named->second.begin(), named->second.end(),
+                                                         family->first) != named->second.end();
+  return own ? 0 : 2;
+}
+
+void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_findings& log,
+                  const knowledge& known) {
   for (const recorded_remedy& r : known.records.remedies) {
     const bool against = std::any_of(r.answers.begin(), r.answers.end(), [&](const std::string& arm) {
       return cause.natural_arms.contains(arm);
@@ -210,23 +228,29 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const knowle
       same->cleared = std::max(same->cleared, r.cleared_on.size());
   }
   for (auto* list : {&cause.clears, &cause.does_not_clear})
-    std::stable_sort(list->begin(), list->end(), [](const tried_remedy& a, const tried_remedy& b) {
-      return a.cleared + a.failed > b.cleared + b.failed;
+    std::stable_sort(list->begin(), list->end(), [&](const tried_remedy& a, const tried_remedy& b) {
+      const auto key = [&](const tried_remedy& t) {
+        return std::pair(distance_to(log, t.arm), -static_cast<long>(t.cleared + t.failed));
+      };
+      return key(a) < key(b);
     });
 }
 
-void add_arm(ranked_cause& cause, const failure_seen& failure, const knowledge& known) {
-  const recorded_failure* best = nullptr;
-  int best_fit = 3;  // another status or call is no repetition
+void add_arm(ranked_cause& cause, const failure_seen& failure, const log_findings& log,
+             const knowledge& known) {
+  const std::string* best = nullptr;
+  std::pair best_key{3, 0};  // another status or call is no repetition
   for (const recorded_failure& f : known.records.failures) {
     if (!f.natural || &known.words.causes[f.cause] != cause.what) continue;
     const int fits = fit(failure, f.status, f.call) * 2 + (f.call == failure.call ? 1 : 0);
-    if (fits > best_fit) {
-      best = &f;
-      best_fit = fits;
-    }
+    for (const std::string& arm : f.arms)
+      if (const std::pair key{fits, -distance_to(log, arm)}; fits > 3 && key > best_key) {
+        best = &arm;
+        best_key = key;
+      }
   }
-  if (best != nullptr) cause.reproduce = "cufault run " + *best->arms.begin();
+  if (best != nullptr)
+    cause.reproduce = "cufault run " + *best + (distance_to(log, *best) == 1 ? "" : " --python python3");
 }
 
 /// Afterwards, under one cause: from its records, else from those of the status, else by documents.
@@ -340,8 +364,8 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
       result.failure ? failure_seen{result.failure->status, result.failure->call} : failure_seen{};
   for (candidate& c : chosen) {
     choose_check(c, chosen, seen, known);
-    add_remedies(c.cause, seen, known);
-    add_arm(c.cause, seen, known);
+    add_remedies(c.cause, seen, result.log, known);
+    add_arm(c.cause, seen, result.log, known);
   }
   for (candidate& c : chosen) {
     result.from_records = result.from_records || c.cause.natural_trials > 0;

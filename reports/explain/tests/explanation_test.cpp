@@ -177,6 +177,47 @@ std::string said(const explanation& e) {
   return all;
 }
 
+/// An assertion as PyTorch and CuPy show it, with the same remedy.
+record framework_stack() {
+  record r = example_stack("13.1.0");
+  for (const char* family : {"cupy", "pytorch"}) {
+    const auto failed = [] {
+      call_record call = example_call("torch.matmul", "CUBLAS_STATUS_NOT_INITIALIZED");
+      call.what.facts["named_call"] = "cublasCreate";
+      return call;
+    };
+    case_result c{std::string(family) + ".index_out_of_range", {}};
+    c.arms = {example_arm("control", arm_kind::control,
+                          {example_call("torch.matmul", "OK", false, numbers_found::right)}, "usable"),
+              example_arm("matmul", arm_kind::fault, {failed()}, "damaged"),
+              example_arm("matmul+new_process", arm_kind::remedy,
+                          {failed(), example_call("torch.matmul", "OK", true, numbers_found::right)},
+                          "usable", std::string("a new process of ") + family)};
+    c.arms[0].trials[0].calls[0].what.ok = c.arms[2].trials[0].calls[1].what.ok = true;
+    c.arms[0].judged = verdict::ok;
+    r.cases.push_back(std::move(c));
+  }
+  return r;
+}
+
+TEST(explain, names_what_helped_in_the_framework_of_the_log_first) {
+  const knowing all({framework_stack()});
+  const std::string failure = "CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n";
+  const auto in = [&](const std::string& log) {
+    const auto e = all.of(log + failure);
+    const auto at = std::find_if(e.causes.begin(), e.causes.end(), [](const ranked_cause& c) {
+      return c.what->id == "index_out_of_range.assertion";
+    });
+    return at == e.causes.end() || at->clears.empty() ? std::string()
+                                                      : at->reproduce + ": " + at->clears[0].words;
+  };
+  EXPECT_EQ(in("RuntimeError: CUDA error: "),
+            "cufault run pytorch.index_out_of_range/matmul --python python3: a new process of pytorch");
+  const auto of_none = all.of("cudaErrorAssert\n");
+  ASSERT_FALSE(of_none.causes.empty());
+  EXPECT_EQ(of_none.causes[0].reproduce, "cufault run sticky.device_fault/no_handle_assertion");
+}
+
 TEST(explain, does_not_depend_on_the_order_of_records) {
   auto shuffled = records();
   std::mt19937 random(1);
