@@ -133,7 +133,7 @@ void run_trials(const std::map<int, std::vector<std::string>>& names_by_device, 
   for (const auto& [device, names] : names_by_device) {
     const fs::path mine = folder / std::to_string(device);
     fs::create_directories(mine);
-    children.push_back(fork_child([&] {
+    children.push_back(fork_child([&, device = device, &names = names] {
       std::string ended;
       try {
         spawn_options options;
@@ -267,7 +267,7 @@ node_verdict look_at_node(node_facts& facts, const node_arguments& asked, const 
   }
   check(facts, time);
   facts.seconds = time.passed();
-  const node_verdict v = decide(facts);
+  node_verdict v = decide(facts);
   if (facts.drill && v.state != node_state::bad)
     return no_verdict(facts, fmt::format("the drill did not make it fail ({}): it needs a driver", v.line));
   return v;
