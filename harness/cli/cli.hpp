@@ -83,6 +83,12 @@ struct gate_arguments {
   bool names = false;  ///< of arms only their names
 };
 
+struct merge_arguments {
+  std::vector<std::filesystem::path> records;
+  std::filesystem::path hosts;  ///< names of hosts that were to report, one a line; empty: not looked at
+  bool json = false, markdown = false;
+};
+
 struct history_arguments {
   bool adds = false;
   std::filesystem::path file;
@@ -128,7 +134,7 @@ int show_claims(const std::vector<std::filesystem::path>& records, bool json, bo
 int show_record(const std::filesystem::path& file, const std::vector<std::string>& names, bool markdown);
 int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
 int run_gate(const gate_arguments& arguments);
-int merge_records(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
+int merge_records(const merge_arguments& arguments);
 int add_to_history(const history_arguments& arguments);
 int show_history(const history_arguments& arguments);
 int show_counterparts(const std::vector<std::filesystem::path>& records, bool markdown);

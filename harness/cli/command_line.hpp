@@ -78,6 +78,19 @@ inline void add_to_read(CLI::App* command, to_read& given) {
       ->check(CLI::ExistingPath);
 }
 
+/// Which cuBLAS to take.
+inline void add_libraries(CLI::App* command, target& where) {
+  command
+      ->add_option("--cublas", where.cublas, "cuBLAS library or its folder (default: what the loader takes)")
+      ->envname("CUFAULT_CUBLAS")
+      ->type_name("PATH");
+  command
+      ->add_option("--cublaslt", where.cublaslt,
+                   "cuBLASLt library or its folder (default: the one beside --cublas)")
+      ->envname("CUFAULT_CUBLASLT")
+      ->type_name("PATH");
+}
+
 inline void add_markdown(CLI::App* command, bool& markdown) {
   command->add_flag("--markdown", markdown, "as Markdown");
 }
@@ -89,5 +102,6 @@ inline std::string not_empty(const std::string& text) {
 /// The commands that compare records: diff, gate, merge, history (harness/cli/compare_commands.cpp), and report.
 void add_compare_commands(command_line& line);
 void add_report(command_line& line);  ///< harness/cli/report.cpp
+void add_node(command_line& line);    ///< harness/cli/node.cpp
 
 }  // namespace cufault

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <fstream>
 #include <iostream>
 #include <optional>
 #include <set>
@@ -54,6 +55,18 @@ void drop_common_folder(std::vector<merged_member>& members) {
   const auto slash = common.rfind('/');
   if (slash == std::string::npos) return;
   for (auto& m : members) m.name.erase(0, slash + 1);
+}
+
+/// Names, one a line.
+std::vector<std::string> hosts_in(const fs::path& file) {
+  std::set<std::string> names;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
+    if (!line.empty()) names.insert(line);
+  }
+  if (names.empty()) throw usage_error(fmt::format("--hosts {}: it names no host", file.string()));
+  return {names.begin(), names.end()};
 }
 
 /// Records of one stack as one.
@@ -124,11 +137,13 @@ int run_gate(const gate_arguments& arguments) {
   return exit_code(report);
 }
 
-int merge_records(const std::vector<fs::path>& records, bool json, bool markdown) {
+int merge_records(const merge_arguments& arguments) {
+  const std::vector<std::string> hosts =
+      arguments.hosts.empty() ? std::vector<std::string>() : hosts_in(arguments.hosts);
   unread_files unread;
   merging all;
   each_record(
-      records,
+      arguments.records,
       [&](const fs::path& file, const record& r) {
         const std::string name =
             (file.extension() == ".jsonl" ? fs::path(file).replace_extension() : file).string();
@@ -139,11 +154,21 @@ int merge_records(const std::vector<fs::path>& records, bool json, bool markdown
       unread.take());
   merged_records merged = all.result();
   drop_common_folder(merged.members);
-  if (json)
-    std::cout << to_json(merged).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  else
-    print_merged(std::cout, merged, style(markdown));
-  return unread.lines.empty() ? exit_code(merged) : exit_unresolved;
+  std::vector<host_finding> found;
+  if (!hosts.empty()) found = check_hosts(merged, hosts);
+  const int code = !unread.lines.empty() ? exit_unresolved
+                   : found.empty()       ? exit_code(merged)
+                                         : std::max<int>(exit_gate, exit_code(merged));
+  if (arguments.json) {
+    nlohmann::json all = to_json(merged);
+    if (!hosts.empty()) all["hosts"] = to_json(found);
+    all["exit_code"] = code;
+    std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else {
+    print_merged(std::cout, merged, style(arguments.markdown));
+    if (!hosts.empty()) print_hosts(std::cout, found, hosts.size(), style(arguments.markdown));
+  }
+  return code;
 }
 
 int add_to_history(const history_arguments& arguments) {

@@ -68,15 +68,24 @@ void add_gate(command_line& line) {
 }
 
 void add_merge(command_line& line) {
-  const auto said = std::make_shared<to_read>();
+  const auto said = std::make_shared<merge_arguments>();
   CLI::App* merge = line.command(
       "merge", "Records of several GPUs or hosts as one: who differs from the majority, and pooled rates",
       "A record does not know its host: name files or folders by it.\n"
-      "Exit codes: 0 all agree; 1 there are outliers, or arms without a majority; 2 bad input.",
-      [said] { return merge_records(said->records, said->json, said->markdown); });
+      "With --hosts the file of each is HOST.jsonl or HOST@BOOT.jsonl; a host is named that left none, or "
+      "several, or half of\none, that has no GPU, another stack or another day than most, or that is an "
+      "outlier.\n"
+      "Exit codes: 0 all agree; 1 there are outliers, arms without a majority, or hosts that are named; 2 "
+      "bad "
+      "input.",
+      [said] { return merge_records(*said); });
   merge->add_option("RECORD", said->records, "records, folders of records, or folders of stacks")
       ->required()
       ->check(CLI::ExistingPath);
+  merge
+      ->add_option("--hosts", said->hosts, "file with the names of the hosts that were to report, one a line")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
   add_json(merge, said->json);
   add_markdown(merge, said->markdown);
 }

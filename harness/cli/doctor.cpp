@@ -34,21 +34,6 @@ namespace {
 
 constexpr const char* product_command = "load-product";
 
-/// A record that cannot be read takes the evidence away, not the checks.
-measured_facts measured_here() {
-  try {
-    std::vector<record> records;
-    for (const fs::path& file : records_in({default_recorded()})) {
-      records.push_back(load_record(file, matters_to_doctor));
-      for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
-    }
-    return facts_in(records);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "cufault: no records: {}\n", error.what());
-    return {};
-  }
-}
-
 std::vector<fs::path> loaded_after_product() {
   spawn_options options;
   options.argv = {own_path(), product_command, "--parent", std::to_string(getpid())};
@@ -64,6 +49,21 @@ std::vector<fs::path> loaded_after_product() {
 }
 
 }  // namespace
+
+/// A record that cannot be read takes the evidence away, not the checks.
+measured_facts measured_here() {
+  try {
+    std::vector<record> records;
+    for (const fs::path& file : records_in({default_recorded()})) {
+      records.push_back(load_record(file, matters_to_doctor));
+      for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
+    }
+    return facts_in(records);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "cufault: no records: {}\n", error.what());
+    return {};
+  }
+}
 
 int run_doctor(const doctor_arguments& arguments) {
   machine m = this_machine();

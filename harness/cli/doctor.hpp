@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/cli/command_line.hpp"
+#include "harness/doctor/measured.hpp"
 
 #include <filesystem>
 #include <string>
@@ -24,6 +25,8 @@ struct library_arguments {
 /// The commands doctor and library, and what doctor starts this program again for.
 void add_doctor_commands(command_line& line);
 
+/// What the records that come with cufault say; nothing where they cannot be read.
+measured_facts measured_here();
 int run_doctor(const doctor_arguments& arguments);
 int show_library(const library_arguments& arguments);
 

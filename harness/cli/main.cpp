@@ -42,18 +42,6 @@ constexpr const char* all_codes =
     "names.";
 // ---- options that several commands have ----
 
-void add_libraries(CLI::App* command, target& where) {
-  command
-      ->add_option("--cublas", where.cublas, "cuBLAS library or its folder (default: what the loader takes)")
-      ->envname("CUFAULT_CUBLAS")
-      ->type_name("PATH");
-  command
-      ->add_option("--cublaslt", where.cublaslt,
-                   "cuBLASLt library or its folder (default: the one beside --cublas)")
-      ->envname("CUFAULT_CUBLASLT")
-      ->type_name("PATH");
-}
-
 void add_target(CLI::App* command, target& where) {
   add_libraries(command, where);
   command->add_option("--device", where.device, "CUDA device")
@@ -632,6 +620,7 @@ int dispatch(int argc, char** argv) {
                          add_causes,
                          add_explain,
                          add_doctor_commands,
+                         add_node,
                          add_atlas,
                          add_frameworks,
                          add_matrix,

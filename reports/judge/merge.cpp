@@ -169,7 +169,12 @@ merging::~merging() = default;
 bool merging::add(const std::string& name, const record& r) {
   if (!state_->runs.emplace(dump_json(r.stack), r.started, r.seed, r.commit).second) return false;
   const std::size_t member = state_->members.size();
-  state_->members.push_back({.name = name, .stack = stack_label(r)});
+  const bool without_gpu = r.stack.is_object() && r.stack.contains("gpu") && !r.stack["gpu"].is_object();
+  state_->members.push_back({.name = name,
+                             .stack = stack_label(r),
+                             .started = r.started,
+                             .complete = r.complete,
+                             .no_gpu = without_gpu ? r.stack.value("no_gpu", std::string("unknown")) : ""});
   state_->keys.push_back(keys_of(r));
   for (const case_result& c : r.cases) {
     // Without a working control nothing is proved.

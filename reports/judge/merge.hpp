@@ -18,6 +18,9 @@ struct merged_member {
   std::string stack{};       ///< stack_label()
   std::size_t observed = 0;  ///< arms
   std::size_t outlying = 0;  ///< arms of which it is an outlier
+  std::string started{};     ///< UTC, by its own clock; empty of a stack's folder
+  bool complete = true;      ///< the run came to its end
+  std::string no_gpu{};      ///< why there was none; empty where there was one, or where it is not told
 };
 
 /// Members that saw the same of an arm or, of an arm that races, that saw a signature.

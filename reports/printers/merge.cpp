@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,27 @@ nlohmann::json to_json(const merged_records& merged) {
           {"members", members},
           {"stacks", merged.stacks},
           {"arms", std::move(arms)}};
+}
+
+void print_hosts(std::ostream& out, const std::vector<host_finding>& found, std::size_t hosts,
+                 table_style style) {
+  limited_output page(out, style);
+  std::set<std::string> named;
+  std::vector<table_row> rows;
+  for (const host_finding& f : found) {
+    named.insert(f.host);
+    rows.push_back({f.host, f.code, f.text});
+  }
+  if (!rows.empty()) page.table("Hosts", {"host", "what", "why"}, rows);
+  page.last(fmt::format("{} expected: {}", plural(hosts, "host"),
+                        named.empty() ? "all reported, and agree"
+                                      : fmt::format("something is wrong with {}", fmt::join(named, ", "))));
+}
+
+nlohmann::json to_json(const std::vector<host_finding>& found) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const host_finding& f : found) all.push_back({{"host", f.host}, {"code", f.code}, {"text", f.text}});
+  return all;
 }
 
 }  // namespace cufault

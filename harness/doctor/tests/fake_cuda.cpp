@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 with one device; cuInit returns DOCTOR_FAKE_CUINIT.
+// A libcuda.so.1 with one device; cuInit returns DOCTOR_FAKE_CUINIT, or does not return where that is "hang".
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -12,6 +14,7 @@ int cuDriverGetVersion(int* version) {
 }
 int cuInit(unsigned) {
   const char* code = std::getenv("DOCTOR_FAKE_CUINIT");
+  while (code != nullptr && std::strcmp(code, "hang") == 0) pause();
   return code != nullptr ? std::atoi(code) : 0;
 }
 int cuDeviceGetCount(int* count) {

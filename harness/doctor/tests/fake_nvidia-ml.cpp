@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libnvidia-ml.so.1 with one GPU that refuses to tell its ECC and compute modes; nvmlInit_v2 returns DOCTOR_FAKE_NVML.
+// A libnvidia-ml.so.1 with one GPU that refuses to tell its ECC and compute modes; nvmlInit_v2 returns DOCTOR_FAKE_NVML. With
+// DOCTOR_FAKE_UNUSED in the environment no process uses the GPU.
 #include <cstdlib>
 #include <cstring>
 
@@ -88,7 +89,8 @@ int nvmlDeviceGetRemappedRows(void*, unsigned* corrected, unsigned* uncorrected,
   return 0;
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, process* found) {
-  *count = 2;
+  *count = std::getenv("DOCTOR_FAKE_UNUSED") != nullptr ? 0 : 2;
+  if (*count == 0) return 0;
   found[0] = {7, 30, 0, 0};
   found[1] = {8, ~0ULL, 0, 0};
   return 0;

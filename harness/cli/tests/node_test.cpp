@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// `cufault node` from outside, where there is a driver with one GPU and where there is none.
+#include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
+#include "harness/system/tests/plain_environment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class node_command : public testing::Test {
+ protected:
+  void SetUp() override { forget_settings_of_cufault(); }
+
+  /// With the fake driver and NVML, nobody using the GPU.
+  process_result node(std::vector<std::string> words, std::map<std::string, std::string> environment = {}) {
+    spawn_options options;
+    options.argv = {CUFAULT_PROGRAM, "node"};
+    options.argv.insert(options.argv.end(), words.begin(), words.end());
+    environment.try_emplace("LD_LIBRARY_PATH", DOCTOR_FAKES);
+    environment.try_emplace("DOCTOR_FAKE_UNUSED", "1");
+    environment.try_emplace("TMPDIR", folder.path());
+    options.environment = std::move(environment);
+    options.keep_output = 4U << 20;
+    process_result seen = run_process(options, {});
+    EXPECT_EQ(seen.stragglers, 0);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves a file behind";
+    return seen;
+  }
+  static void expect_one_line(const std::string& text) {
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  }
+  temporary_folder folder{"cufault-node-command-"};
+};
+
+TEST_F(node_command, is_not_decidable_without_a_driver_and_bad_only_where_a_gpu_is_required) {
+  if (void* const driver = dlopen("libcuda.so.1", RTLD_LAZY); driver != nullptr) {
+    dlclose(driver);
+    GTEST_SKIP() << "there is a driver here";
+  }
+  const auto said = node({}, {{"LD_LIBRARY_PATH", ""}});
+  EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
+  EXPECT_THAT(said.stdout_text, StartsWith("cufault node: undecided: "));
+  EXPECT_THAT(said.stdout_text, HasSubstr("no GPU here: "));
+  expect_one_line(said.stdout_text);
+  const auto required = node({}, {{"LD_LIBRARY_PATH", ""}, {"CUFAULT_REQUIRE_GPU", "1"}});
+  EXPECT_EQ(required.exit_code, 1) << required.stdout_text;
+  EXPECT_EQ(node({"--policy", "nagios"}, {{"LD_LIBRARY_PATH", ""}}).exit_code, 3);
+}
+
+TEST_F(node_command, is_bad_where_the_driver_refuses) {
+  const auto said = node({"--json"}, {{"DOCTOR_FAKE_CUINIT", "803"}});
+  EXPECT_EQ(said.exit_code, 1) << said.stderr_text;
+  const auto json = nlohmann::json::parse(said.stdout_text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.stdout_text;
+  EXPECT_EQ(json["verdict"], "bad");
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["drill"], false);
+  EXPECT_EQ(json["reasons"][0]["code"], "driver_refuses");
+  EXPECT_EQ(json["checks"].size(), 7U);
+  EXPECT_EQ(said.stderr_text, json["line"].get<std::string>() + "\n");
+  EXPECT_EQ(node({"--policy", "nagios"}, {{"DOCTOR_FAKE_CUINIT", "803"}}).exit_code, 2);
+}
+
+TEST_F(node_command, is_not_decidable_where_the_gpus_are_in_use) {
+  const auto said = node({}, {{"DOCTOR_FAKE_CUINIT", "46"}});
+  EXPECT_EQ(said.exit_code, 0);
+  EXPECT_THAT(said.stdout_text, HasSubstr("in use"));
+}
+
+TEST_F(node_command, is_not_decidable_where_the_driver_hangs_and_ends_in_time) {
+  const auto said = node({"--timeout", "3"}, {{"DOCTOR_FAKE_CUINIT", "hang"}});
+  EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
+  EXPECT_THAT(said.stdout_text, HasSubstr("the driver did not answer: no answer in "));
+}
+
+TEST_F(node_command, says_in_one_line_that_it_was_used_wrongly) {
+  for (const auto& words : {std::vector<std::string>{"--policy", "pbs"}, {"--timeout", "0"}, {"now"}}) {
+    const auto said = node(words);
+    EXPECT_EQ(said.exit_code, 2);
+    EXPECT_EQ(said.stdout_text, "");
+    expect_one_line(said.stderr_text);
+  }
+}
+
+#ifdef WITH_TRACER
+class node_trials : public node_command {
+ protected:
+  static nlohmann::json control_in(const nlohmann::json& verdict) {
+    for (const auto& arm : verdict["gpus"][0]["arms"])
+      if (arm["arm"] == "control") return arm;
+    return {};
+  }
+  process_result with_control(const std::string& status,
+                              std::map<std::string, std::string> environment = {}) {
+    environment["ROAD_CONTROL"] = status;
+    return node({"--json", "--trials", "road.create", "--cublas", FAKE_CUBLAS}, std::move(environment));
+  }
+};
+
+TEST_F(node_trials, prove_it_bad_where_a_control_fails_twice) {
+  const auto said = with_control("3");
+  EXPECT_EQ(said.exit_code, 1) << said.stderr_text;
+  const auto json = nlohmann::json::parse(said.stdout_text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.stdout_text;
+  EXPECT_EQ(json["reasons"][0]["code"], "trial_failed") << json["line"];
+  EXPECT_EQ(json["reasons"][0]["device"], 0);
+  EXPECT_EQ(control_in(json)["again"], "UNRESOLVED");
+}
+
+TEST_F(node_trials, prove_nothing_while_others_use_the_gpu) {
+  const auto said = with_control("3", {{"DOCTOR_FAKE_UNUSED", ""}, {"DOCTOR_FAKE_NVML", "0"}});
+  const auto json = nlohmann::json::parse(said.stdout_text, nullptr, false);
+  EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
+  EXPECT_EQ(json["verdict"], "undecided");
+  EXPECT_EQ(json["reasons"][0]["code"], "busy") << json["line"];
+}
+
+TEST_F(node_trials, that_pass_are_not_repeated) {
+  const auto said = with_control("0");
+  const auto json = nlohmann::json::parse(said.stdout_text, nullptr, false);
+  EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
+  EXPECT_EQ(control_in(json)["verdict"], "UNCHARTED");
+  EXPECT_FALSE(control_in(json).contains("again"));
+  EXPECT_EQ(json["reasons"][0]["code"], "not_usable_by_cufault") << "the runtime cannot use the fake driver";
+}
+
+TEST_F(node_trials, of_no_name_are_told_apart_from_a_bad_node) {
+  const auto said = node({"--trials", "no.such", "--cublas", FAKE_CUBLAS});
+  EXPECT_EQ(said.exit_code, 0);
+  EXPECT_THAT(said.stdout_text, HasSubstr("no case, family or CASE/ARM is called no.such"));
+}
+
+TEST_F(node_command, fails_on_purpose_through_the_injector) {
+  const auto said = node({"--drill", "--json", "--policy", "nagios"});
+  EXPECT_EQ(said.exit_code, 2) << said.stderr_text;
+  const auto json = nlohmann::json::parse(said.stdout_text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << said.stdout_text;
+  EXPECT_EQ(json["drill"], true);
+  EXPECT_EQ(json["verdict"], "bad");
+  EXPECT_THAT(json["line"].get<std::string>(), StartsWith("CUFAULT CRITICAL - bad: DRILL: "));
+  EXPECT_THAT(json["reasons"][0]["text"].get<std::string>(), HasSubstr("cudaErrorSystemNotReady"));
+}
+
+TEST_F(node_command, does_not_pass_where_there_is_nothing_to_fail_on_purpose) {
+  if (void* const driver = dlopen("libcuda.so.1", RTLD_LAZY); driver != nullptr) {
+    dlclose(driver);
+    GTEST_SKIP() << "there is a driver here";
+  }
+  const auto said = node({"--drill"}, {{"LD_LIBRARY_PATH", ""}});
+  EXPECT_EQ(said.exit_code, 2);
+  EXPECT_THAT(said.stdout_text, HasSubstr("the drill did not make it fail"));
+}
+#endif
+
+}  // namespace
+}  // namespace cufault
