@@ -80,7 +80,7 @@ class Injection:
     thread: int
     """From 1, in the order of their first driver call."""
     rule: int
-    """From 1, as they were given."""
+    """From 0, as they were given."""
     pid: int
     time: float
     """Seconds since 1970."""

@@ -57,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--cufault-timeout",
         type=_positive(float),
         metavar="SECONDS",
-        help="end a run of a sweep after so long (default: ten times that of the run without failures, at least 60)",
+        help="end a run of a sweep whose call failed after so long (default: ten times that of the run without failures, at least 60)",
     )
     parser.addini(
         "cufault_args",
@@ -157,7 +157,8 @@ class _Run:
         if self.timed_out:
             return f"the test's process did not end within {self.seconds:.0f} s, and was ended"
         if self.exit_code < 0:
-            return f"the test's process was ended by {signal.Signals(-self.exit_code).name}"
+            known = {one.value: one.name for one in signal.Signals}
+            return f"the test's process was ended by {known.get(-self.exit_code, f'signal {-self.exit_code}')}"
         if self.exit_code not in (0, 1) or not any(r.when == "teardown" for r in self.reports):
             return f"the test's process ended with exit code {self.exit_code} and without a report of all phases"
         return ""
@@ -245,7 +246,9 @@ def _run(
 ) -> _Run:
     with tempfile.TemporaryDirectory(prefix="cufault-pytest-") as folder:
         log, reports = Path(folder, "log"), Path(folder, "reports")
-        environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+        # Counts would go to where an injector around this pytest collects them, not to the log.
+        left_out = ("PYTEST_ADDOPTS", "CUFAULT_COUNTS")
+        environment = {name: value for name, value in os.environ.items() if name not in left_out}
         environment[_REPORTS], environment[_PARENT] = str(reports), str(os.getpid())
         environment["CUFAULT_FAIL"] = " ".join(fail)
         environment["CUFAULT_RULES"] = json.dumps({"rules": rules}) if rules else ""
@@ -330,7 +333,7 @@ def _run_to_its_end(
 
 def _sweep(item: pytest.Item) -> list[pytest.TestReport]:
     timeout: float | None = item.config.getoption("cufault_timeout")
-    clean = _run(item, [], timeout=timeout)
+    clean = _run(item, [])
     reports = list(clean.reports)
     if clean.end:
         return [_report(item, "setup", f"without a failure: {clean.end}; nothing was swept\n{clean.output}")]

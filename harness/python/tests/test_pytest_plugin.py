@@ -139,18 +139,14 @@ def test_wrong_arguments_are_an_error_that_says_why(outer: pytest.Pytester, argu
     result.stdout.fnmatch_lines([why])
 
 
-def test_a_crash_and_a_hang_are_failures_of_that_test_alone(outer: pytest.Pytester) -> None:
+def test_a_crash_is_a_failure_of_that_test_alone(outer: pytest.Pytester) -> None:
     outer.makepyfile("""
         import os, signal, pytest
         from driver import allocate
-        @pytest.mark.cufault(fail="cuMemAlloc=OUT_OF_MEMORY")
+        @pytest.mark.cufault(fail="cuMemAlloc=OUT_OF_MEMORY", timeout=600)
         def test_crash():
             allocate()
             os.kill(os.getpid(), signal.SIGSEGV)
-        @pytest.mark.cufault(fail="cuMemAlloc=OUT_OF_MEMORY", timeout=3)
-        def test_hang():
-            allocate()
-            signal.pause()
         @pytest.mark.cufault(fail="cuMemAlloc=OUT_OF_MEMORY")
         def test_end():
             allocate()
@@ -160,9 +156,24 @@ def test_a_crash_and_a_hang_are_failures_of_that_test_alone(outer: pytest.Pytest
             pass
     """)
     result = outer.runpytest_subprocess()
-    result.assert_outcomes(failed=2, passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*ended by SIGSEGV*", "*did not end within 3 s*"])
+    result.assert_outcomes(failed=1, passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*ended by SIGSEGV*"])
     result.stdout.fnmatch_lines(["*ended by SIGABRT*"])
+
+
+def test_a_hang_is_ended(outer: pytest.Pytester) -> None:
+    outer.makepyfile("""
+        import signal, pytest
+        from driver import allocate
+        @pytest.mark.cufault(fail="cuMemAlloc=OUT_OF_MEMORY", timeout=3)
+        def test_hang():
+            allocate()
+            signal.pause()
+    """)
+    result = outer.runpytest_subprocess()
+    # On a busy machine the time may run out before the test began: then it is an error, not a failure.
+    assert sum(result.parseoutcomes().get(kind, 0) for kind in ("failed", "errors")) == 1
+    result.stdout.fnmatch_lines(["*did not end within 3 s*"])
 
 
 def test_fixtures_of_other_tests_are_torn_down(outer: pytest.Pytester) -> None:
@@ -304,7 +315,7 @@ def test_a_sweep_says_when_a_run_hangs(outer: pytest.Pytester) -> None:
             if allocate() != 0:
                 signal.pause()
     """)
-    result = outer.runpytest_subprocess("--cufault-sweep", "--cufault-timeout=10")
+    result = outer.runpytest_subprocess("--cufault-sweep", "--cufault-timeout=5")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["cuMemAlloc_v2:1=OUT_OF_MEMORY *hung *"])
 
