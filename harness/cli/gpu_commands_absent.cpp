@@ -23,18 +23,6 @@ int serve_other_process(int, std::uint64_t) {
   throw usage_error(build_it_with_cuda);
 }
 
-std::string inject_help() {
-  return std::string(build_it_with_cuda) + "\n";
-}
-
-int inject(const inject_arguments&) {
-  throw usage_error(build_it_with_cuda);
-}
-
-int trace_command(const trace_arguments&, std::set<std::string>*) {
-  throw usage_error(build_it_with_cuda);
-}
-
 int sweep_operations(const sweep_arguments&) {
   throw usage_error(build_it_with_cuda);
 }

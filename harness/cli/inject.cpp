@@ -49,17 +49,25 @@ std::string from_environment(const char* variable) {
 /// Behind what is preloaded already: a profiler's library, say.
 void preload_injector(bool host) {
   std::string preload = from_environment("LD_PRELOAD");
+  bool searched = false;
   for (const char* name : {"libcufault.so", "libcufault_host.so"}) {
     if (!host && std::string_view(name) == "libcufault_host.so") continue;
     const fs::path library = bundled_file(name);
     if (library.empty())
       throw usage_error(
           fmt::format("{} does not lie in lib/cufault beside this program; build or install it whole", name));
-    if (library.string().find_first_of(": ") != std::string::npos)
-      throw usage_error(fmt::format(
-          "{}: the loader takes no path with ':' or a space in LD_PRELOAD; install cufault elsewhere",
-          library.string()));
-    preload += (preload.empty() ? "" : ":") + library.string();
+    const std::string folder = library.parent_path().string();
+    if (folder.find_first_of(":;") != std::string::npos)
+      throw usage_error(fmt::format("{}: the loader takes no path with ':' or ';'; install cufault elsewhere",
+                                    library.string()));
+    // Spaces separate LD_PRELOAD and cannot be escaped: then it has the name alone, and LD_LIBRARY_PATH the folder.
+    const bool spaces = folder.find(' ') != std::string::npos;
+    if (spaces && !searched) {
+      const std::string before = from_environment("LD_LIBRARY_PATH");
+      put("LD_LIBRARY_PATH", folder + (before.empty() ? "" : ":") + before);
+      searched = true;
+    }
+    preload += (preload.empty() ? "" : ":") + (spaces ? std::string(name) : library.string());
   }
   put("LD_PRELOAD", preload);
 }

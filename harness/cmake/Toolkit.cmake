@@ -50,7 +50,10 @@ if(CUFAULT_CUDA)
 endif()
 
 # cuda.h alone tells the injector what the driver's functions are: it needs no compiler for devices, and is fuzzed, and built for
-# other processors, without one.
+# other processors, without one. The Python package is built with the headers of NVIDIA's wheels (pyproject.toml).
 find_path(CUFAULT_DRIVER_HEADERS cuda.h
-  HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDA_HOME ${PROJECT_SOURCE_DIR}/cuda PATHS /usr/local/cuda PATH_SUFFIXES include
+  HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDA_HOME ${PROJECT_SOURCE_DIR}/cuda PATHS /usr/local/cuda PATH_SUFFIXES include nvidia/cu13/include
   DOC "The folder of cuda.h")
+if(SKBUILD AND NOT CUFAULT_DRIVER_HEADERS)
+  message(FATAL_ERROR "cufault: no cuda.h for the Python package; it comes with nvidia-cuda-runtime and nvidia-cuda-profiler-api, which pyproject.toml names")
+endif()

@@ -19,14 +19,17 @@ std::string& rules_error() {
 
 }  // namespace
 
-CUFAULT_EXPORTED int cufault_set_rules(const char* json) {
+CUFAULT_EXPORTED int cufault_set_rules(const char* rules) {
   const left_alone alone_now;
   read_environment();  // a library's constructor may ask before this one's
   std::string& error = rules_error();
   try {
-    replace_rules(
-        json != nullptr && *json != '\0' ? rules_from(json_cursor{parse_json("rules", json)}) : rule_set{},
-        counts_of_rules::begin_anew);
+    const std::string_view asked = rules != nullptr ? rules : "";
+    const bool json = asked.find_first_of("{[") == asked.find_first_not_of(" \t\r\n");
+    replace_rules(asked.empty() ? rule_set{}
+                  : json        ? rules_from(json_cursor{parse_json("rules", asked)})
+                                : rules_of("", asked),
+                  counts_of_rules::begin_anew);
     return 0;
   } catch (const std::exception& e) {
     error = e.what();

@@ -8,9 +8,10 @@
 extern "C" {
 #endif
 
-/** Replaces the rules (JSON; null or "": none) and resets their counts. Returns 0; -1 if the JSON is wrong or needs libcufault_host.so,
-    which is not preloaded: the old rules then stay in effect. Keeps nothing of replaced rules. */
-int cufault_set_rules(const char* json);
+/** Replaces the rules and resets their counts. `rules`: JSON, or texts as `cufault inject --fail` reads them, separated by spaces; null or
+    "": none. Returns 0; -1 if they are wrong or need libcufault_host.so, which is not preloaded: the old rules then stay in effect. Keeps
+    nothing of replaced rules. */
+int cufault_set_rules(const char* rules);
 /** From now on injections are told in this file, whose lines go behind those that are there; null or "" for standard error. In place of
     CUFAULT_LOG, which is read once, when the process begins. */
 void cufault_set_log(const char* file);

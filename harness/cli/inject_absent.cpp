@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Stands in for inject.cpp where there was no cuda.h to build the injector from.
+#include "harness/cli/cli.hpp"
+
+namespace cufault {
+namespace {
+
+constexpr auto build_it_with_headers =
+    "this cufault was built without cuda.h and has no injector; build it where CMake finds one: ci/suite "
+    "--cuda";
+
+}  // namespace
+
+std::string inject_help() {
+  return std::string(build_it_with_headers) + "\n";
+}
+
+int inject(const inject_arguments&) {
+  throw usage_error(build_it_with_headers);
+}
+
+int trace_command(const trace_arguments&, std::set<std::string>*) {
+  throw usage_error(build_it_with_headers);
+}
+
+}  // namespace cufault

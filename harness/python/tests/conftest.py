@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Of tests of the installed package, with the fake driver of the injector's tests. ci/wheel runs them."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import cufault
+
+pytest_plugins = ["pytester"]
+
+# A module that calls the driver: cuInit, and allocations that return what the driver says.
+DRIVER = """
+import ctypes, os
+_driver = ctypes.CDLL(os.environ["CUFAULT_FAKE_DRIVER"])
+_driver.cuInit(0)
+def allocate(size=16):
+    return _driver.cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(size))
+"""
+OUT_OF_MEMORY = 2
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Without what would reach a child from whoever runs these tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CUFAULT_", "LD_", "PYTEST_"))}
+    return {**kept, "CUFAULT_FAKE_DRIVER": os.environ["CUFAULT_FAKE_DRIVER"], **more}
+
+
+class Runner:
+    """Runs Python texts in which `allocate` is the fake driver's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "driver.py").write_text(DRIVER)
+
+    def python(self, text: str, *options: str, injector: bool = True, **variables: str) -> str:
+        """What it prints. `options`: of cufault inject."""
+        script = self.folder / "script.py"
+        script.write_text("import cufault\nfrom driver import allocate\n" + textwrap.dedent(text))
+        under = [cufault.program(), "inject", *options, "--"] if injector else []
+        done = subprocess.run(
+            [*under, sys.executable, script], env=environment(**variables), cwd=self.folder, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Runner:
+    return Runner(tmp_path)
+
+
+@pytest.fixture
+def outer(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A folder of tests that can import `driver`; run them by runpytest_subprocess."""
+    for name in set(os.environ) - set(environment()):
+        monkeypatch.delenv(name)
+    pytester.makepyfile(driver=DRIVER)
+    pytester.makeini("[pytest]\n")
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    return pytester

@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the wheel asks of the system, and that its program works where it is installed."""
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import cufault
+
+from conftest import OUT_OF_MEMORY, environment
+
+PACKAGE = Path(cufault.__file__).parent
+BUNDLED = PACKAGE.parent / "cufault.libs"
+C_LIBRARY = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+CPP_LIBRARY = {"libstdc++.so.6", "libgcc_s.so.1"}
+FILES = sorted(f for folder in (PACKAGE, BUNDLED) for f in folder.rglob("*") if f.is_file() and f.read_bytes()[:4] == b"\x7fELF")
+COMMAND = Path(sysconfig.get_path("scripts")) / "cufault"
+REFUSED = "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"
+
+
+def dynamic(file: Path) -> str:
+    return subprocess.run(["readelf", "-dW", "-V", file], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_package_has_its_programs_and_data() -> None:
+    assert {"cufault", "libcufault.so", "libcufault_host.so"} <= {f.name for f in FILES}
+    data = PACKAGE / "share" / "cufault"
+    assert {"claims.json", "expectations", "explain", "failures.json", "recorded"} <= {f.name for f in data.iterdir()}
+    assert (PACKAGE / "py.typed").is_file()
+    assert not (PACKAGE / "include").exists()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_nothing_is_needed_but_the_system_and_the_package(file: Path) -> None:
+    needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic(file)))
+    allowed = C_LIBRARY if file.name.startswith("libcufault") else C_LIBRARY | CPP_LIBRARY
+    bundled = {f.name for f in BUNDLED.iterdir()} if BUNDLED.exists() else set()
+    assert needed - bundled <= allowed
+    for path in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", dynamic(file)):
+        assert all(entry.startswith("$ORIGIN") for entry in path.split(":")), path
+
+
+def test_the_tag_names_the_glibc_that_is_asked_for() -> None:
+    tags = Path(os.environ["CUFAULT_WHEEL"]).stem.split("-")[-3:]
+    assert tags[:2] == ["py3", "none"]
+    named = [tuple(map(int, found)) for found in re.findall(rf"manylinux_(\d+)_(\d+)_{platform.machine()}", tags[2])]
+    asked = [tuple(map(int, found)) for file in FILES for found in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", dynamic(file))]
+    assert named and asked
+    assert max(asked) <= min(named)
+
+
+def test_the_command_and_the_module_become_the_program() -> None:
+    version = importlib.metadata.version("cufault")
+    for command in ([COMMAND], [sys.executable, "-m", "cufault"]):
+        done = subprocess.run([*command, "--version"], env=environment(), capture_output=True, text=True, check=True)
+        assert version in done.stdout
+        wrong = subprocess.run([*command, "no-such-command"], env=environment(), capture_output=True, check=False)
+        assert wrong.returncode == 2
+        with subprocess.Popen(
+            [*command, "inject", "--", "sh", "-c", "echo $$; exit 5"], env=environment(), stdout=subprocess.PIPE, text=True
+        ) as process:
+            out, _ = process.communicate(timeout=60)
+        assert (int(out), process.returncode) == (process.pid, 5)
+
+
+def test_a_missing_program_is_told_in_a_line(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "cufault", ignore=shutil.ignore_patterns("bin", "lib", "share"))
+    done = subprocess.run(
+        [sys.executable, "-m", "cufault"], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "install the package again" in done.stderr
+
+
+def test_explain_reads_the_records_of_the_package(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [COMMAND, "explain", "--no-machine"], input=REFUSED, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True
+    )
+    assert "CUBLAS_STATUS_NOT_INITIALIZED" in done.stdout
+    assert "memory.create_under_pressure" in done.stdout  # of the records
+
+
+ALLOCATE = """
+import ctypes, os
+driver = ctypes.CDLL(os.environ["CUFAULT_FAKE_DRIVER"])
+print(driver.cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(16)))
+"""
+INJECT = ["inject", "--fail", "cuMemAlloc=OUT_OF_MEMORY", "--"]
+
+
+def allocated_by(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*command, sys.executable, "-c", ALLOCATE], env=environment(**variables), capture_output=True, text=True, timeout=60, check=True
+    )
+
+
+def test_inject_works_from_a_path_with_a_space() -> None:
+    assert " " in str(cufault.program())
+    assert allocated_by().stdout == "0\n"
+    assert allocated_by(COMMAND, *INJECT).stdout == f"{OUT_OF_MEMORY}\n"
+    assert allocated_by(COMMAND, *INJECT, LD_LIBRARY_PATH="/nowhere").stdout == f"{OUT_OF_MEMORY}\n"
+
+
+def test_from_there_a_child_without_library_path_is_told_by_the_loader() -> None:
+    done = allocated_by(COMMAND, *INJECT, "env", "-u", "LD_LIBRARY_PATH")
+    assert done.stdout == "0\n"
+    assert "libcufault.so" in done.stderr and "cannot be preloaded" in done.stderr
+
+
+def test_a_child_without_library_path_is_injected_from_a_path_without_a_space(tmp_path: Path) -> None:
+    assert " " not in str(tmp_path)
+    for folder in filter(Path.exists, (PACKAGE, BUNDLED)):
+        shutil.copytree(folder, tmp_path / folder.name)
+    program = tmp_path / "cufault" / "bin" / "cufault"
+    assert allocated_by(program, *INJECT, "env", "-u", "LD_LIBRARY_PATH").stdout == f"{OUT_OF_MEMORY}\n"
+    shown = subprocess.run(
+        [program, "inject", "--", "sh", "-c", 'echo "${LD_LIBRARY_PATH-unset}"'], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == "unset\n"
+
+
+def test_a_path_that_the_loader_cannot_take_is_refused(tmp_path: Path) -> None:
+    for folder in filter(Path.exists, (PACKAGE, BUNDLED)):
+        shutil.copytree(folder, tmp_path / "a:b" / folder.name)
+    program = tmp_path / "a:b" / "cufault" / "bin" / "cufault"
+    done = subprocess.run([program, *INJECT, "true"], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "install cufault elsewhere" in done.stderr
