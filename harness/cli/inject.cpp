@@ -46,8 +46,9 @@ std::string from_environment(const char* variable) {
   return value != nullptr ? value : "";
 }
 
-/// Behind what is preloaded already: a profiler's library, say.
-void preload_injector(bool host) {
+}  // namespace
+
+std::string preload_with_injector(bool host) {
   std::string preload = from_environment("LD_PRELOAD");
   for (const char* name : {"libcufault.so", "libcufault_host.so"}) {
     if (!host && std::string_view(name) == "libcufault_host.so") continue;
@@ -61,7 +62,13 @@ void preload_injector(bool host) {
           library.string()));
     preload += (preload.empty() ? "" : ":") + library.string();
   }
-  put("LD_PRELOAD", preload);
+  return preload;
+}
+
+namespace {
+
+void preload_injector(bool host) {
+  put("LD_PRELOAD", preload_with_injector(host));
 }
 
 /// Becomes the command. Returns only where that fails.
