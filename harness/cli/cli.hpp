@@ -54,10 +54,20 @@ struct run_arguments {
 };
 
 struct sweep_arguments {
-  run_arguments run;  ///< `names` are operations: "sgemm", "cublasCreate", "cublas_create/first"
-  bool thin = false, grouped = false;
+  run_arguments run;            ///< `names` are operations: "sgemm", "cublasCreate", "cublas_create/first"
+  std::string depth = "every";  ///< or "thin", "grouped"
   std::pair<int, int> shard{1, 1};
   std::string row;  ///< "libcublas:cuMemAlloc_v2:3=OUT_OF_MEMORY"
+};
+
+struct program_sweep_arguments {
+  std::vector<std::string> command;       ///< never empty
+  std::string depth = "thin", ok;         ///< ok: a shell command; empty for none
+  std::optional<double> timeout, budget;  ///< seconds
+  std::pair<int, int> shard{1, 1};
+  std::filesystem::path record, resume;  ///< one of them at most
+  int jobs = 1;
+  bool json = false;
 };
 
 struct bless_arguments {
@@ -124,6 +134,7 @@ struct trace_arguments {
 
 int run_cases(const run_arguments& arguments);
 int sweep_operations(const sweep_arguments& arguments);
+int sweep_program(const program_sweep_arguments& arguments);
 int show_stack(const target& where, bool json);
 /// CASE, or FAMILY.
 bool names_case(const std::string& name, const failure_case& c);
@@ -148,6 +159,8 @@ int write_report(const report_arguments& arguments);
 int explain_logs(const explain_arguments& arguments);
 int inject(const inject_arguments& arguments);  ///< becomes the command
 std::string inject_help();                      ///< what rules can hold
+/// LD_PRELOAD of a command under the injector: behind what is preloaded already, a profiler's library, say. Throws usage_error.
+std::string preload_with_injector(bool host);
 /// Returns the command's exit code. `libraries`: those that called the driver or asked for variables are added.
 int trace_command(const trace_arguments& arguments, std::set<std::string>* libraries = nullptr);
 /// The file by which a floor knows of the preflight before it.

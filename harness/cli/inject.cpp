@@ -46,8 +46,9 @@ std::string from_environment(const char* variable) {
   return value != nullptr ? value : "";
 }
 
-/// Behind what is preloaded already: a profiler's library, say.
-void preload_injector(bool host) {
+}  // namespace
+
+std::string preload_with_injector(bool host) {
   std::string preload = from_environment("LD_PRELOAD");
   bool searched = false;
   for (const char* name : {"libcufault.so", "libcufault_host.so"}) {
@@ -69,7 +70,13 @@ void preload_injector(bool host) {
     }
     preload += (preload.empty() ? "" : ":") + (spaces ? std::string(name) : library.string());
   }
-  put("LD_PRELOAD", preload);
+  return preload;
+}
+
+namespace {
+
+void preload_injector(bool host) {
+  put("LD_PRELOAD", preload_with_injector(host));
 }
 
 /// Becomes the command. Returns only where that fails.

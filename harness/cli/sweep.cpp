@@ -43,8 +43,6 @@ const failure_case& operation_called(const std::string& name) {
 int sweep_operations(const sweep_arguments& arguments) {
   run_arguments run = arguments.run;
   const auto [part, parts] = arguments.shard;
-  if (part < 1 || part > parts)
-    throw usage_error(fmt::format("--shard {} {}: there is no such part", part, parts));
   if (!arguments.row.empty()) {
     try {
       static_cast<void>(sweeping::row_named(arguments.row));
@@ -61,7 +59,9 @@ int sweep_operations(const sweep_arguments& arguments) {
     if (state.empty() && !arguments.row.empty())
       throw usage_error(fmt::format("{}: a row is of /first or of /further; say which", asked));
     const std::string& name = operation_called(asked.substr(0, slash)).name;
-    const std::string arm = arguments.thin ? thin_sweep : arguments.grouped ? grouped_sweep : every_sweep;
+    const std::string arm = arguments.depth == "thin"      ? thin_sweep
+                            : arguments.depth == "grouped" ? grouped_sweep
+                                                           : every_sweep;
     if (state != "first") run.names.push_back(name + "/" + arm);
     if (state != "further") run.names.push_back(fmt::format("{}/{}{}", name, first_of_process, arm));
   }

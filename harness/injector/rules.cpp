@@ -112,6 +112,15 @@ int code_of(std::string_view name, const auto& fail) {
   return *code;
 }
 
+/// "0f3a…", 16 digits, as a log has it.
+std::optional<std::uint64_t> stack_from(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  if (text.size() != 16 || text.find_first_not_of(digits) != std::string_view::npos) return {};
+  std::uint64_t stack = 0;
+  std::from_chars(text.data(), text.data() + text.size(), stack, 16);
+  return stack;
+}
+
 template <class Number>
 Number number_within(const json_cursor& field, std::uint64_t most = std::numeric_limits<Number>::max()) {
   const auto value = field.unsigned_integer();
@@ -154,7 +163,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> rule_key
      {"hits", "act so often (default: always)"},
      {"every", "act on each N-th alone"},
      {"once_per", "\"stack\": only the first call of each call stack; skip, hits and every count those"},
-     {"stack", "true: lines of the log tell a hash of the call stack"},
+     {"stack",
+      "true: lines of the log tell a hash of the call stack; such a hash: only calls of that stack, which "
+      "skip, hits and every count"},
      {"probability", "act with this probability, up to 1; with hits: so often at most"},
      {"seed", "of the probability"},
      {"force", "true: also a code that the function cannot return, and a function that nobody knows"}}};
@@ -248,7 +259,13 @@ rule rule_from(const json_cursor& entry) {
     r.once_per_stack = true;
     if (entry.at("once_per").string() != "stack") entry.at("once_per").fail("\"stack\" is all there is");
   }
-  if (entry.has("stack")) r.stack = entry.at("stack").boolean();
+  if (entry.has("stack") && entry.at("stack").is_string()) {
+    r.at_stack = stack_from(entry.at("stack").string());
+    if (!r.at_stack) entry.at("stack").fail("true, or a hash of 16 digits as lines of the log tell it");
+    r.stack = true;
+  } else if (entry.has("stack")) {
+    r.stack = entry.at("stack").boolean();
+  }
   r.stack |= r.once_per_stack;
   if (entry.has("caller")) r.caller = entry.at("caller").string();
   if (entry.has("process")) r.process = entry.at("process").string();
@@ -278,9 +295,9 @@ rule rule_from(const json_cursor& entry) {
 /// Whether it decides every call of its functions, so that no later rule is asked.
 bool decides_all(const rule& r) {
   const bool decides = r.does == effect::fail || (r.does == effect::drop && !is_glob(r.function));
-  return decides && !r.once_per_stack && r.except.empty() && r.caller.empty() && r.process.empty() &&
-         r.environment.empty() && !r.thread && !r.device && !r.sized && r.skip == 0 && r.every == 1 &&
-         r.hits == std::numeric_limits<std::uint64_t>::max() && r.probability >= 1;
+  return decides && !r.once_per_stack && !r.at_stack && r.except.empty() && r.caller.empty() &&
+         r.process.empty() && r.environment.empty() && !r.thread && !r.device && !r.sized && r.skip == 0 &&
+         r.every == 1 && r.hits == std::numeric_limits<std::uint64_t>::max() && r.probability >= 1;
 }
 
 void refuse_rules_behind_others(const rule_set& set) {
@@ -410,7 +427,7 @@ std::string rules_help() {
 rule rule_from_text(std::string_view text) {
   const auto fail = [&](std::string_view what) {
     throw input_error(
-        fmt::format("--fail {}: {}; it reads FUNCTION[:N[+]]=CODE, as cuMemAlloc_v2:3=OUT_OF_MEMORY",
+        fmt::format("--fail {}: {}; it reads FUNCTION[@STACK][:N[+]]=CODE, as cuMemAlloc_v2:3=OUT_OF_MEMORY",
                     one_line(text), one_line(what)));
   };
   const auto equals = text.find('=');
@@ -429,8 +446,15 @@ rule rule_from_text(std::string_view text) {
     r.skip = n - 1;
     if (!later) r.hits = 1;
   }
+  if (const auto at = function.find('@'); at != std::string_view::npos) {
+    r.at_stack = stack_from(function.substr(at + 1));
+    if (!r.at_stack) fail("STACK is a hash of 16 digits as lines of the log tell it");
+    r.stack = true;
+    function = function.substr(0, at);
+  }
   r.function = function;
   r.code = code_of(text.substr(equals + 1), fail);
+  if (r.at_stack && is_host_function(function)) fail("the call stack of a host function is not walked");
   if (const auto why = why_refused(r); !why.empty()) fail(why);
   return r;
 }

@@ -64,8 +64,9 @@ struct rule {
   bool sized = false;               ///< min_bytes or max_bytes was given: only calls that allocate
   std::vector<std::string> except;  ///< names of functions that it is not for
 
-  bool stack = false;           ///< its lines tell the call stack
-  bool once_per_stack = false;  ///< it holds for the first call of each call stack
+  bool stack = false;                       ///< its lines tell the call stack
+  std::optional<std::uint64_t> at_stack{};  ///< it holds only for calls of this call stack (call_stack.cpp)
+  bool once_per_stack = false;              ///< it holds for the first call of each call stack
 
   std::uint64_t skip = 0;                                          ///< calls that are let through first
   std::uint64_t hits = std::numeric_limits<std::uint64_t>::max();  ///< it acts so often
@@ -91,7 +92,8 @@ rule_set rules_from(const json_cursor& top);
 std::string why_refused(const rule& r);
 /// What rules_from takes, a line for each key.
 std::string rules_help();
-/// FUNCTION[:N[+]]=CODE: the N-th call fails, with + each later one too; without N every call. Throws input_error.
+/// FUNCTION[@STACK][:N[+]]=CODE: the N-th call, of that call stack alone where one is given, fails, with + each later one too; without N
+/// every call. Throws input_error.
 rule rule_from_text(std::string_view text);
 /// What the environment asks for: CUFAULT_RULES is a file, or JSON if it begins with '{'; CUFAULT_FAIL has texts for rule_from_text,
 /// parted by spaces. Either may be empty. Throws input_error.

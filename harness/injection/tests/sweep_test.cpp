@@ -291,7 +291,7 @@ TEST_F(swept, shards_together_are_the_whole) {
   };
   const auto whole = runs();
   fs::remove_all(folder / "records");
-  ASSERT_EQ(sweep({"road/first", "--shard", "2", "3"}).exit_code, 0);
+  ASSERT_EQ(sweep({"road/first", "--shard", "2/3"}).exit_code, 0);
   const fs::path made = fs::directory_iterator(folder / "records")->path();
   record as_committed = load_record(made);
   as_committed.dirty = false;  // whatever this build is of
@@ -305,7 +305,7 @@ TEST_F(swept, shards_together_are_the_whole) {
               HasSubstr("left out: sweep.road / first_every: only part of its sweep"));
   fs::remove_all(folder / "records");
   for (const char* part : {"1", "2", "3"})
-    ASSERT_EQ(sweep({"road/first", "--shard", part, "3"}).exit_code, 0);
+    ASSERT_EQ(sweep({"road/first", "--shard", std::string(part) + "/3"}).exit_code, 0);
   EXPECT_EQ(runs(), whole);
 }
 
@@ -331,13 +331,13 @@ TEST_F(swept, one_line_repeats_a_row) {
 }
 
 TEST_F(swept, says_what_it_cannot_sweep) {
-  EXPECT_EQ(sweep({"cublasRoad/first", "--thin"}).exit_code, 0) << "by the name of a function, too";
+  EXPECT_EQ(sweep({"cublasRoad/first", "--depth", "thin"}).exit_code, 0) << "by the name of a function, too";
   const auto unknown = sweep({"roads"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.stderr_text, HasSubstr("no operation is called roads; there are: road"));
   EXPECT_THAT(sweep({"road/last"}).stderr_text, HasSubstr("/first or /further"));
   EXPECT_THAT(sweep({"road", "--row", "libcublas:cuInit:1=UNKNOWN"}).stderr_text, HasSubstr("say which"));
-  EXPECT_THAT(sweep({"road", "--shard", "3", "2"}).stderr_text, HasSubstr("there is no such part"));
+  EXPECT_THAT(sweep({"road", "--shard", "3/2"}).stderr_text, HasSubstr("there is no such part"));
   for (const char* no_row : {"", "x", "libcublas:cuInit=UNKNOWN", "libcublas:cuInit:0=UNKNOWN",
                              "libcublas:cuInit:1x=UNKNOWN", "libcublas:cuInit:1=NO_CODE"}) {
     const auto refused = sweep({"road/first", "--row", no_row});
@@ -345,7 +345,7 @@ TEST_F(swept, says_what_it_cannot_sweep) {
     EXPECT_THAT(refused.stderr_text, testing::StartsWith("cufault: --row")) << no_row;
     EXPECT_EQ(std::count(refused.stderr_text.begin(), refused.stderr_text.end(), '\n'), 1) << no_row;
   }
-  EXPECT_THAT(sweep({"road/first", "--row", "libcublas:cuInit:1=UNKNOWN", "--shard", "1", "2"}).stderr_text,
+  EXPECT_THAT(sweep({"road/first", "--row", "libcublas:cuInit:1=UNKNOWN", "--shard", "1/2"}).stderr_text,
               HasSubstr("--shard"));
   const auto row = sweep({"road/first", "--row", "libcublas:cuInit:1=UNKNOWN"});
   EXPECT_EQ(row.exit_code, 2);

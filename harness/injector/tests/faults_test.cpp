@@ -138,6 +138,20 @@ TEST_F(faults, stacks_are_the_same_in_each_run_and_in_a_stripped_program) {
   EXPECT_EQ(std::set(told.begin(), told.end()).size(), 3U);
 }
 
+TEST_F(faults, a_rule_may_hold_for_one_call_stack) {
+  said("1 2 9", R"({"function": "cuMemAlloc", "log": true, "stack": true})");
+  const auto told = stacks_of("call");
+  ASSERT_THAT(told, SizeIs(3));
+  EXPECT_EQ(said("1 2 1 2 9 2 2", R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "stack": ")" +
+                                      told[1] + R"(", "skip": 1, "hits": 1})"),
+            "0 0 0 2 0 0 0")
+      << "skip and hits count calls of that stack";
+  ASSERT_THAT(events("injected"), SizeIs(1));
+  EXPECT_EQ(events("injected")[0]["stack"], told[1]);
+  EXPECT_EQ(events("rule").back()["held"], 4);
+  EXPECT_EQ(said("1 2 1 2", "", "CUFAULT_FAIL=cuMemAlloc_v2@" + told[1] + ":2=OUT_OF_MEMORY "), "0 0 0 2");
+}
+
 TEST_F(faults, threads_share_what_a_rule_knows_of_stacks) {
   EXPECT_EQ(said("8", once), "joined");
   EXPECT_THAT(events("injected"), SizeIs(1)) << "4,000 calls by one way";

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <string>
@@ -61,6 +62,11 @@ void use_text(const rule& r) {
   const std::string code = is_host_function(r.function) ? "ENOMEM" : driver_code_name(r.code);
   nlohmann::json entry{{"function", r.function}, {"return", code}, {"skip", r.skip}};
   if (r.hits != unlimited) entry["hits"] = r.hits;
+  if (r.at_stack) {
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(*r.at_stack));
+    entry["stack"] = digits.data();
+  }
   try {
     if (rules_from(json_cursor{parse_json("again", nlohmann::json{{"rules", {entry}}}.dump())}).rules.at(0) !=
         r)

@@ -109,6 +109,29 @@ TEST(rules, hold_once_for_each_stack_where_there_is_one) {
               HasSubstr("a budget holds for every call"));
 }
 
+TEST(rules, hold_for_one_call_stack) {
+  const rule r = rule_from_text("cuMemAlloc_v2@00f3a0c4d5e6f708:3=OUT_OF_MEMORY");
+  EXPECT_EQ(r.function, "cuMemAlloc_v2");
+  EXPECT_EQ(r.at_stack, 0x00f3a0c4d5e6f708U);
+  EXPECT_TRUE(r.stack) << "its lines tell it";
+  EXPECT_EQ(
+      parsed(
+          R"({"function": "cuMemAlloc_v2", "stack": "00f3a0c4d5e6f708", "skip": 2, "hits": 1, "return": "OUT_OF_MEMORY"})")
+          .rules.at(0),
+      r);
+  EXPECT_FALSE(rule_from_text("cuMemAlloc_v2:3=OUT_OF_MEMORY").at_stack);
+  for (const char* wrong : {"cuInit@:1=UNKNOWN", "cuInit@12=UNKNOWN", "cuInit@00F3A0C4D5E6F708=UNKNOWN"})
+    EXPECT_THROW(static_cast<void>(rule_from_text(wrong)), input_error) << wrong;
+  EXPECT_THROW(static_cast<void>(rule_from_text("malloc@00f3a0c4d5e6f708=ENOMEM")), input_error);
+  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "log": true, "stack": "12"})"),
+              HasSubstr("rules[0].stack: true, or a hash of 16 digits"));
+  EXPECT_EQ(parsed(R"({"function": "cuInit", "stack": "00f3a0c4d5e6f708", "return": "UNKNOWN"},
+                      {"function": "cuInit", "return": "UNKNOWN"})")
+                .rules.size(),
+            2U)
+      << "the first does not decide every call";
+}
+
 // ---- faultinj.cpp ----
 
 rule_set of_faultinj(const std::string& text) {

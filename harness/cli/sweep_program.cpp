@@ -1,0 +1,583 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// cufault sweep -- COMMAND: two clean runs list the driver calls by call site; then the command again with one of them failed, each in turn.
+// Runs side by side are in lanes, processes of ours. What was seen is written to the record when it is known, so that a sweep that was
+// killed can go on.
+#include "harness/cli/cli.hpp"
+#include "harness/injection/program_sweep.hpp"
+#include "harness/model/errors.hpp"
+#include "harness/run/lanes.hpp"
+#include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
+#include "harness/system/unique_fd.hpp"
+#include "reports/base/json_input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "commit.hpp"
+
+namespace fs = std::filesystem;
+
+namespace cufault::program_sweep {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr int exit_rows_left = 3;
+constexpr milliseconds clean_timeout{600'000}, oracle_timeout{600'000}, least_timeout{5'000};
+constexpr std::size_t kept_output = 4U << 20;  // of each stream of a run
+constexpr int repetitions = 3;
+
+// ---- one run ----
+
+/// Of a program as a shell finds it. Throws usage_error.
+std::string path_of(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    if (access(program.c_str(), X_OK) == 0) return program;
+    throw usage_error(fmt::format("{}: {}", program, std::strerror(errno)));
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path found = fs::path(folder.empty() ? "." : folder) / program;
+    std::error_code none;
+    if (fs::is_regular_file(found, none) && access(found.c_str(), X_OK) == 0) return found;
+  }
+  throw usage_error(fmt::format("{}: no such program is in PATH", program));
+}
+
+/// Files of shared memory that are this user's.
+std::set<std::string> shared_memory() {
+  std::set<std::string> found;
+  std::error_code none;
+  for (fs::directory_iterator at("/dev/shm", none), end; !none && at != end; at.increment(none)) {
+    struct stat of {};
+    if (lstat(at->path().c_str(), &of) == 0 && of.st_uid == geteuid()) found.insert(at->path().filename());
+  }
+  return found;
+}
+
+/// The last line that is not empty, for people.
+std::string last_words(const std::string& text) {
+  std::istringstream in(text);
+  std::string last;
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) last = line;
+  return last.empty() ? "it printed nothing on standard error" : "it said: " + one_line(last);
+}
+
+/// How the command is run. `scratch` is a folder that nothing else uses meanwhile.
+struct command_runs {
+  std::vector<std::string> argv;
+  std::string preload, ok;
+
+  [[nodiscard]] run_seen run(const std::string& rules, const std::string& fail, milliseconds timeout,
+                             const fs::path& scratch, int stop) const {
+    const fs::path log = scratch / "log";
+    spawn_options options;
+    options.argv = argv;
+    options.environment = {{"LD_PRELOAD", preload}, {"CUFAULT_RULES", rules}, {"CUFAULT_FAIL", fail},
+                           {"CUFAULT_STRICT", "1"}, {"CUFAULT_LOG", log},     {"CUFAULT_COUNTS", ""}};
+    options.timeout = timeout;
+    options.keep_output = kept_output;
+    const auto before = shared_memory();
+    run_seen seen;
+    seen.process = run_process(options, {}, stop);
+    if (seen.process.how == ending::interrupted) throw interrupted{};
+    for (const std::string& file : shared_memory())
+      if (!before.contains(file)) seen.shared_memory.push_back(file);
+    seen.log = read_log(log);
+    std::error_code none;
+    fs::remove(log, none);
+    return seen;
+  }
+
+  /// What the user's oracle says of a run. Throws usage_error where it says nothing.
+  [[nodiscard]] bool accepts(const process_result& process, std::string_view outcome, const std::string& fail,
+                             const fs::path& scratch, int stop) const {
+    const fs::path output = scratch / "stdout", errors = scratch / "stderr";
+    std::ofstream(output) << process.stdout_text;
+    std::ofstream(errors) << process.stderr_text;
+    spawn_options options;
+    options.argv = {"/bin/sh", "-c", ok};
+    options.environment = {
+        {"CUFAULT_RUN_STDOUT", output},
+        {"CUFAULT_RUN_STDERR", errors},
+        {"CUFAULT_RUN_OUTCOME", std::string(outcome)},
+        {"CUFAULT_RUN_FAILED", fail},
+        {"CUFAULT_RUN_EXIT", process.how == ending::exited ? fmt::format("{}", process.exit_code) : ""}};
+    options.timeout = oracle_timeout;
+    const process_result said = run_process(options, {}, stop);
+    if (said.how == ending::interrupted) throw interrupted{};
+    const bool answered = said.how == ending::exited && said.exit_code != 126 && said.exit_code != 127;
+    if (!answered)
+      throw usage_error(fmt::format("--ok {}: it does not answer; it ended by {}; {}", one_line(ok),
+                                    said.how == ending::exited      ? fmt::format("exit {}", said.exit_code)
+                                    : said.how == ending::signalled ? signal_name(said.signal)
+                                                                    : "its timeout",
+                                    last_words(said.stderr_text)));
+    return said.exit_code == 0;
+  }
+};
+
+/// A record that grows line by line.
+class journal {
+ public:
+  void open_new(const fs::path& file) { open(file, O_TRUNC, 0); }
+  /// Behind its first `bytes`.
+  void go_on(const fs::path& file, std::size_t bytes) { open(file, 0, bytes); }
+  void print_too() { prints_ = true; }
+
+  void write(const std::string& lines) {
+    if (prints_) {
+      fmt::print("{}", lines);
+      std::fflush(stdout);
+    }
+    if (!file_) return;
+    if (::write(file_.get(), lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
+      throw usage_error(fmt::format("{}: cannot be written: {}", name_.string(), std::strerror(errno)));
+  }
+
+ private:
+  void open(const fs::path& file, int how, std::size_t bytes) {
+    name_ = file;
+    file_ = unique_fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | how, 0666));
+    if (!file_ || (how == 0 && ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0))
+      throw usage_error(fmt::format("{}: {}", file.string(), std::strerror(errno)));
+  }
+
+  fs::path name_;
+  unique_fd file_;
+  bool prints_ = false;
+};
+
+std::string now_in_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+std::string ended(const process_result& p) {
+  return p.how == ending::exited      ? fmt::format("exit {}", p.exit_code)
+         : p.how == ending::signalled ? signal_name(p.signal)
+                                      : "its timeout";
+}
+
+// ---- the sweep ----
+
+class sweep {
+ public:
+  explicit sweep(const program_sweep_arguments& asked) : asked_(asked) {
+    command_.argv = asked.command;
+    command_.argv[0] = path_of(asked.command[0]);
+    command_.preload = preload_with_injector(false);
+    command_.ok = asked.ok;
+    if (!asked.resume.empty() && fs::exists(asked.resume)) earlier_ = read_record(asked.resume);
+  }
+
+  int run() {
+    try {
+      return everything();
+    } catch (const interrupted&) {
+      if (!listed_) throw;
+      totals_.interrupted = true;
+      return told(exit_interrupted);
+    }
+  }
+
+ private:
+  int everything() {
+    run_clean();
+    if (sites_.empty()) {
+      fmt::print(stderr, "cufault: nothing to fail: the command called no function of the driver\n");
+      return exit_skipped;
+    }
+    begin_record();
+    print_sites();
+    if (asked_.depth == "grouped")
+      run_groups();
+    else
+      run_rows(shard_of(asked_.depth == "thin" ? plan_thin(sites_) : plan_every(sites_)));
+    if (rows_.empty() && totals_.left_out == 0) {
+      fmt::print(stderr, "cufault: nothing to fail: no call {}\n",
+                 asked_.shard.second > 1 ? "belongs to this part" : "can be named in each run alike");
+      return told(asked_.shard.second > 1 ? 0 : exit_skipped);
+    }
+    return told(totals_.findings > 0                              ? exit_gate
+                : totals_.left_out > 0 || totals_.not_reached > 0 ? exit_rows_left
+                                                                  : 0);
+  }
+
+  // ---- what is called ----
+
+  void run_clean() {
+    std::vector<run_seen> runs;
+    const milliseconds timeout =
+        asked_.timeout ? milliseconds(static_cast<long>(*asked_.timeout * 1000)) : clean_timeout;
+    for (int i = 0; i < 2; ++i) {
+      runs.push_back(command_.run(rules_that_log_all(), "", timeout, folder_.path(), guard_.descriptor()));
+      const process_result& p = runs.back().process;
+      if (p.how != ending::exited || p.exit_code != 0)
+        throw usage_error(
+            fmt::format("the command fails where nothing is made to fail ({}), so that no failure of it "
+                        "would mean anything; {}",
+                        ended(p), last_words(p.stderr_text)));
+      if (runs.back().log.programs == 0)
+        throw usage_error(
+            "no program of the command loaded the injector; is it statically linked or setuid?");
+    }
+    clean_ = agreed(runs[0], runs[1]);
+    sites_ = compare(runs[0].log.sites, runs[1].log.sites);
+    timeout_ = asked_.timeout
+                   ? timeout
+                   : std::max(least_timeout, milliseconds(static_cast<long>(10 * clean_.milliseconds)));
+    if (!command_.ok.empty() &&
+        !command_.accepts(runs[0].process, "clean", "", folder_.path(), guard_.descriptor()))
+      throw usage_error("--ok refuses the command's clean run, in which nothing fails");
+    if (earlier_) take_sites_of_earlier();
+  }
+
+  /// Rows of a record are of its sites, whichever differ between the clean runs of today.
+  void take_sites_of_earlier() {
+    const header& h = earlier_->head;
+    const auto refuse = [&](std::string_view what) {
+      throw usage_error(fmt::format("--resume {}: it was made with another {}; begin anew with --record",
+                                    asked_.resume.string(), what));
+    };
+    if (h.command != asked_.command) refuse("command");
+    if (h.depth != asked_.depth) refuse("--depth");
+    if (h.ok != asked_.ok) refuse("--ok");
+    if (h.shard != static_cast<std::size_t>(asked_.shard.first) ||
+        h.shards != static_cast<std::size_t>(asked_.shard.second))
+      refuse("--shard");
+    for (const compared_site& old : earlier_->sites) {
+      const auto same = [&](const compared_site& s) { return s.site == old.site; };
+      if (old.is_stable() && std::none_of(sites_.begin(), sites_.end(), same))
+        refuse("build of the command or of its libraries, which calls the driver elsewhere");
+    }
+    sites_ = earlier_->sites;
+  }
+
+  void begin_record() {
+    listed_ = true;
+    header h;
+    h.version = fmt::format("{} ({}{})", CUFAULT_VERSION, CUFAULT_COMMIT, CUFAULT_DIRTY ? ", modified" : "");
+    h.began = now_in_utc();
+    h.command = asked_.command;
+    h.depth = asked_.depth;
+    h.ok = asked_.ok;
+    h.timeout_seconds = static_cast<double>(timeout_.count()) / 1000;
+    h.shard = static_cast<std::size_t>(asked_.shard.first);
+    h.shards = static_cast<std::size_t>(asked_.shard.second);
+    h.sites = sites_.size();
+    h.clean = clean_;
+    std::string lines = line_of(h);
+    for (const compared_site& s : sites_) lines += line_of(s);
+    if (earlier_) {
+      journal_.go_on(asked_.resume, earlier_->bytes);
+      for (const row& r : earlier_->rows) take(r);
+      if (asked_.json) journal_.print_too();
+      return;
+    }
+    if (!asked_.record.empty()) journal_.open_new(asked_.record);
+    if (!asked_.resume.empty()) journal_.open_new(asked_.resume);
+    if (asked_.json) journal_.print_too();
+    journal_.write(lines);
+  }
+
+  void print_sites() const {
+    if (asked_.json) return;
+    std::uint64_t calls = 0;
+    for (const compared_site& s : sites_) calls += s.first.calls * s.first.processes;
+    fmt::print("two clean runs, the longer one of {:.2f} s: {} driver calls at {} call sites\n",
+               clean_.milliseconds / 1000, calls, sites_.size());
+    if (!clean_.same_output || !clean_.same_errors)
+      fmt::print("{} differs between them: there only words of a failure are looked for\n",
+                 clean_.same_output   ? "standard error"
+                 : clean_.same_errors ? "standard output"
+                                      : "output");
+    for (const compared_site& s : sites_) {
+      const auto why = why_left_alone(s.site);
+      if (!s.is_stable())
+        fmt::print("not swept: {}, called {} and {} times in {} and {} processes\n", place_of(s.site),
+                   s.first.calls, s.second.calls, s.first.processes, s.second.processes);
+      else if (!why.empty())
+        fmt::print("not swept: {}: {}\n", place_of(s.site), why);
+    }
+    std::fflush(stdout);
+  }
+
+  static std::string place_of(const call_site& s) {
+    return fmt::format("{} at {}{}{}", s.function, s.library, s.offset.empty() ? "" : "+", s.offset);
+  }
+
+  // ---- runs with a failure ----
+
+  /// Every N-th.
+  template <class Each>
+  std::vector<Each> shard_of(std::vector<Each> all) const {
+    std::vector<Each> mine;
+    const auto [part, parts] = asked_.shard;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (i % static_cast<std::size_t>(parts) == static_cast<std::size_t>(part - 1))
+        mine.push_back(std::move(all[i]));
+    return mine;
+  }
+
+  /// In each group the first and the last call; where they differ, the same of each half.
+  void run_groups() {
+    auto ranges = shard_of(plan_groups(sites_));
+    while (!ranges.empty()) {
+      std::vector<planned_call> ends;
+      for (const auto& range : ranges) {
+        ends.push_back(range.front());
+        if (range.size() > 1) ends.push_back(range.back());
+      }
+      run_rows(ends);
+      std::vector<std::vector<planned_call>> halves;
+      for (const auto& range : ranges) {
+        const row* first = row_of(range.front());
+        const row* last = row_of(range.back());
+        if (first == nullptr || last == nullptr) continue;  // the budget left them out
+        if (range.size() > 2 && !same_result(*first, *last)) {
+          const auto middle = range.begin() + static_cast<std::ptrdiff_t>(range.size() / 2);
+          halves.emplace_back(range.begin(), middle);
+          halves.emplace_back(middle, range.end());
+          continue;
+        }
+        const auto tell = [&](const row& r, std::size_t calls) {
+          journal_.write(line_of(group_result{r.site.function, r.site.library, r.code, r.came_to, calls}));
+        };
+        if (same_result(*first, *last)) {
+          tell(*first, range.size());
+        } else {
+          tell(*first, 1);
+          tell(*last, 1);
+        }
+      }
+      ranges = std::move(halves);
+    }
+  }
+
+  [[nodiscard]] const row* row_of(const planned_call& call) const {
+    const auto found = rows_.find(fail_text(sites_[call.site].site, call.ordinal, call.code));
+    return found == rows_.end() ? nullptr : &found->second;
+  }
+
+  [[nodiscard]] bool is_out_of_time() const {
+    return asked_.budget && clock::now() - began_ > std::chrono::duration<double>(*asked_.budget);
+  }
+
+  lanes& workers() {
+    if (!workers_)
+      workers_ = std::make_unique<lanes>(
+          static_cast<std::size_t>(asked_.jobs),
+          [this](const std::string& request, int stop) { return run_one(request, stop); });
+    return *workers_;
+  }
+
+  /// In a lane. Returns the row as a record has it, or what was wrong behind a '!'.
+  std::string run_one(const std::string& request, int stop) const {
+    try {
+      const auto asked = nlohmann::json::parse(request);
+      const planned_call call{asked["site"], asked["ordinal"], asked["code"]};
+      const call_site& site = sites_[call.site].site;
+      const fs::path scratch = folder_.path() / fmt::format("{}", getpid());
+      fs::create_directories(scratch);
+      const std::string fail = fail_text(site, call.ordinal, call.code);
+      const run_seen seen = command_.run(rules_that_log_memory(), fail, timeout_, scratch, stop);
+      row r = judged(site, call, seen, clean_);
+      if (!command_.ok.empty() && r.came_to != outcome::not_reached)
+        r.acceptable = command_.accepts(seen.process, name_of(r.came_to), fail, scratch, stop);
+      return line_of(r, asked_.command);
+    } catch (const std::exception& error) {
+      return std::string("!") + error.what();
+    }
+  }
+
+  void ask(std::size_t lane, const planned_call& call) {
+    workers().ask(lane,
+                  nlohmann::json{{"site", call.site}, {"ordinal", call.ordinal}, {"code", call.code}}.dump());
+  }
+
+  std::pair<std::size_t, row> next_row() {
+    const auto answer = workers().next(guard_.descriptor());
+    if (!answer) throw interrupted{};
+    if (!answer->died.empty())
+      throw usage_error(fmt::format("a process of cufault's own {} while it ran the command", answer->died));
+    if (answer->text.starts_with('!')) throw usage_error(answer->text.substr(1));
+    return {answer->lane, read_row(answer->text)};
+  }
+
+  row run_alone(const planned_call& call) {
+    ask(workers().idle().value(), call);
+    return next_row().second;
+  }
+
+  /// Side by side, but for what is run again: alone, before anything else goes on, so that a kill loses little.
+  void run_rows(const std::vector<planned_call>& calls) {
+    std::deque<planned_call> to_run;
+    for (const planned_call& call : calls)
+      if (row_of(call) == nullptr && std::find(to_run.begin(), to_run.end(), call) == to_run.end())
+        to_run.push_back(call);
+    std::map<std::size_t, planned_call> running;  // by lane
+    std::vector<std::pair<planned_call, row>> to_repeat;
+    while (true) {
+      while (to_repeat.empty() && !to_run.empty() && !is_out_of_time()) {
+        const auto lane = workers().idle();
+        if (!lane) break;
+        ask(*lane, to_run.front());
+        running[*lane] = to_run.front();
+        to_run.pop_front();
+      }
+      if (!running.empty()) {
+        auto [lane, r] = next_row();
+        if (wants_repeating(r.came_to))
+          to_repeat.emplace_back(running.at(lane), std::move(r));
+        else
+          finish(std::move(r));
+        running.erase(lane);
+      } else if (!to_repeat.empty()) {
+        for (auto& [call, r] : to_repeat) finish(repeated(call, std::move(r)));
+        to_repeat.clear();
+      } else {
+        break;
+      }
+    }
+    totals_.left_out += to_run.size();
+  }
+
+  row repeated(const planned_call& call, row r) {
+    // Files of shared memory do not say whose they are: side by side they may be another run's.
+    const bool only_files =
+        r.came_to == outcome::leaked && r.left.processes == 0 && !r.left.shared_memory.empty();
+    if (only_files && asked_.jobs > 1) {
+      r = run_alone(call);
+      if (!wants_repeating(r.came_to)) return r;
+    }
+    for (int i = 0; i < repetitions; ++i) r.repeats.push_back(run_alone(call).came_to);
+    return r;
+  }
+
+  void finish(row r) {
+    journal_.write(line_of(r, asked_.command));
+    take(std::move(r));
+  }
+
+  void take(row r) {
+    ++totals_.rows;
+    ++by_outcome_[r.came_to];
+    if (r.came_to == outcome::not_reached) ++totals_.not_reached;
+    if (!r.acceptable) ++totals_.findings;
+    if (!asked_.json) print(r);
+    const std::string name = r.name();
+    rows_.insert_or_assign(name, std::move(r));
+  }
+
+  void print(const row& r) const {
+    fmt::print("{:<12} {}, call {}: {}; {}, {:.2f} s{}{}\n", name_of(r.came_to), place_of(r.site), r.ordinal,
+               r.code, r.ended, r.seconds,
+               r.acceptable               ? ""
+               : is_acceptable(r.came_to) ? "; --ok refuses it"
+                                          : "; NOT ACCEPTABLE",
+               r.repeats.empty()   ? ""
+               : r.is_repeatable() ? "; 3 of 3 alone"
+                                   : fmt::format("; NOT REPEATABLE, alone {}", words_of(r.repeats)));
+    if (r.left.processes > 0) fmt::print("             left running: {} processes\n", r.left.processes);
+    if (!r.left.shared_memory.empty())
+      fmt::print("             left in /dev/shm: {}\n", fmt::join(r.left.shared_memory, " "));
+    if (r.left.device_allocations > 0)
+      fmt::print("             device allocations not released: {}\n", r.left.device_allocations);
+    fmt::print("             cufault inject --fail {} -- {}\n", r.name(), quoted(asked_.command));
+    std::fflush(stdout);
+  }
+
+  static std::string words_of(const std::vector<outcome>& all) {
+    std::string text;
+    for (const outcome each : all) text += fmt::format("{}{}", text.empty() ? "" : ", ", name_of(each));
+    return text;
+  }
+
+  // ---- the end ----
+
+  int told(int code) {
+    if (workers_) workers_->end();
+    totals_.exit_code = code;
+    journal_.write(line_of(totals_));
+    if (asked_.json) return code;
+    fmt::print("\n{} rows", totals_.rows);
+    const char* parted = ": ";
+    for (const auto& [came_to, count] : by_outcome_) {
+      fmt::print("{}{} {}", parted, count, name_of(came_to));
+      parted = ", ";
+    }
+    fmt::print("; {} not acceptable\n", totals_.findings);
+    if (totals_.left_out > 0)
+      fmt::print("{} rows were left out: the budget was spent; {}\n", totals_.left_out,
+                 asked_.record.empty() && asked_.resume.empty()
+                     ? "with --resume FILE the next sweep goes on where this one ends"
+                     : fmt::format("go on with --resume {}",
+                                   asked_.record.empty() ? asked_.resume.string() : asked_.record.string()));
+    if (totals_.interrupted) fmt::print("interrupted\n");
+    return code;
+  }
+
+  const program_sweep_arguments& asked_;
+  const clock::time_point began_ = clock::now();
+  const interrupt_guard guard_;
+  const temporary_folder folder_{"cufault-sweep-"};
+  command_runs command_;
+  std::optional<earlier_record> earlier_;
+  clean_runs clean_;
+  std::vector<compared_site> sites_;
+  milliseconds timeout_{0};
+  journal journal_;
+  bool listed_ = false;
+  std::map<std::string, row> rows_;  // by name
+  std::map<outcome, std::uint64_t> by_outcome_;
+  totals totals_;
+  std::unique_ptr<lanes> workers_;  // made when all that they read is known; the first to go
+};
+
+}  // namespace
+}  // namespace cufault::program_sweep
+
+namespace cufault {
+
+int sweep_program(const program_sweep_arguments& arguments) {
+  try {
+    return program_sweep::sweep(arguments).run();
+  } catch (const input_error& error) {
+    throw usage_error(error.what());
+  }
+}
+
+}  // namespace cufault

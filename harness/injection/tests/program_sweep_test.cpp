@@ -1,0 +1,302 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/injection/program_sweep.hpp"
+
+#include "reports/base/json_input.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+namespace cufault::program_sweep {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+compared_site site(const char* function, const char* library, char stack, std::uint64_t calls = 1) {
+  return {{library, "0x10", function, std::string(16, stack)}, {calls, 1}, {calls, 1}};
+}
+
+std::vector<std::string> names_of(const std::vector<planned_call>& calls,
+                                  const std::vector<compared_site>& sites) {
+  std::vector<std::string> names;
+  for (const planned_call& c : calls) names.push_back(fail_text(sites[c.site].site, c.ordinal, c.code));
+  return names;
+}
+
+// ---- plans ----
+
+TEST(program_sweep_plan, takes_what_is_new_first) {
+  const std::vector sites{site("cuMemAlloc_v2", "liba.so", 'a', 3), site("cuMemAlloc_v2", "liba.so", 'b'),
+                          site("cuMemAlloc_v2", "libb.so", 'c'), site("cuMemFree_v2", "liba.so", 'd')};
+  EXPECT_THAT(names_of(plan_thin(sites), sites),
+              ElementsAre("cuMemAlloc_v2@aaaaaaaaaaaaaaaa:1=OUT_OF_MEMORY",
+                          "cuMemFree_v2@dddddddddddddddd:1=INVALID_VALUE",
+                          "cuMemAlloc_v2@cccccccccccccccc:1=OUT_OF_MEMORY",
+                          "cuMemAlloc_v2@bbbbbbbbbbbbbbbb:1=OUT_OF_MEMORY"));
+}
+
+TEST(program_sweep_plan, leaves_out_what_cannot_be_named_or_failed) {
+  std::vector sites{site("cuMemAlloc_v2", "liba.so", 'a'), site("cuOfALaterDriver", "liba.so", 'b'),
+                    site("cuMemFree_v2", "liba.so", 'c')};
+  sites[2].second.calls = 2;
+  EXPECT_FALSE(sites[2].is_stable());
+  EXPECT_THAT(plan_thin(sites), SizeIs(1));
+  EXPECT_THAT(plan_groups(sites), SizeIs(1));
+  for (const planned_call& call : plan_every(sites)) EXPECT_EQ(call.site, 0U);
+  EXPECT_THAT(why_left_alone(sites[1].site), HasSubstr("cuda.h"));
+  EXPECT_THAT(why_left_alone(sites[0].site), IsEmpty());
+}
+
+TEST(program_sweep_plan, every_has_each_call_by_each_code) {
+  const std::vector sites{site("cuMemAlloc_v2", "liba.so", 'a', 3)};
+  EXPECT_THAT(plan_every(sites), SizeIs(3 * codes_of("cuMemAlloc_v2").size()));
+}
+
+TEST(program_sweep_plan, groups_are_of_a_function_and_a_library) {
+  const std::vector sites{site("cuMemAlloc_v2", "liba.so", 'a', 2), site("cuMemAlloc_v2", "libb.so", 'b'),
+                          site("cuMemAlloc_v2", "liba.so", 'c', 3)};
+  const auto groups = plan_groups(sites);
+  ASSERT_THAT(groups, SizeIs(2));
+  EXPECT_THAT(groups[0], SizeIs(5));
+  EXPECT_THAT(groups[1], SizeIs(1));
+}
+
+TEST(program_sweep_plan, codes_are_those_that_the_function_can_return) {
+  EXPECT_EQ(codes_of("cuMemAlloc_v2").front(), "OUT_OF_MEMORY");
+  EXPECT_THAT(codes_of("cuDriverGetVersion"), Not(testing::Contains("OUT_OF_MEMORY")));
+  EXPECT_THAT(codes_of("cuDriverGetVersion"), Not(IsEmpty()));
+}
+
+TEST(program_sweep_plan, sites_are_compared_by_function_and_stack) {
+  const auto a = site("cuInit", "liba.so", 'a'), b = site("cuInit", "liba.so", 'b');
+  const auto all = compare({{a.site, {1, 1}}, {b.site, {2, 1}}}, {{b.site, {2, 1}}, {a.site, {1, 2}}});
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_FALSE(all[0].is_stable()) << "in another number of processes";
+  EXPECT_TRUE(all[1].is_stable());
+  EXPECT_FALSE(compare({}, {{a.site, {1, 1}}})[0].is_stable());
+}
+
+// ---- logs ----
+
+class logged : public testing::Test {
+ protected:
+  void SetUp() override { file = fs::temp_directory_path() / ("program-sweep-" + std::to_string(getpid())); }
+  void TearDown() override { fs::remove(file); }
+  run_log read(const std::string& text) {
+    std::ofstream(file) << text;
+    return read_log(file);
+  }
+  fs::path file;
+};
+
+TEST_F(logged, calls_are_counted_by_site_and_process) {
+  const auto call = [](const char* function, char stack, int process, const char* result) {
+    return std::string(R"({"event":"call","function":")") + function +
+           R"(","caller":"a.out","offset":"0x1","stack":")" + std::string(16, stack) + R"(","result":")" +
+           result + R"(","pid":)" + std::to_string(process) + "}\n";
+  };
+  const run_log seen = read(
+      R"({"event":"began","program":"a.out"})"
+      "\n" +
+      call("cuMemAlloc_v2", 'a', 1, "CUDA_SUCCESS") + call("cuMemAlloc_v2", 'a', 1, "CUDA_SUCCESS") +
+      call("cuMemAlloc_v2", 'a', 2, "CUDA_ERROR_OUT_OF_MEMORY") +
+      call("cuMemFree_v2", 'b', 1, "CUDA_SUCCESS") + R"({"event":"injected"})" + "\n" + R"({"event":"ca)");
+  ASSERT_THAT(seen.sites, SizeIs(2));
+  EXPECT_EQ(seen.sites[0].count, (site_count{2, 2}));
+  EXPECT_EQ(seen.sites[1].count, (site_count{1, 1}));
+  EXPECT_EQ(seen.programs, 1U);
+  EXPECT_EQ(seen.injections, 1U);
+  EXPECT_EQ(seen.device_allocations, 1) << "two made, one released";
+  EXPECT_EQ(seen.unread, 1U) << "cut off";
+}
+
+TEST_F(logged, no_log_is_an_empty_one) {
+  const run_log seen = read_log(file);
+  EXPECT_THAT(seen.sites, IsEmpty());
+  EXPECT_EQ(seen.programs, 0U);
+}
+
+// ---- outcomes ----
+
+clean_runs clean() {
+  clean_runs c;
+  c.output = "result 42\ndone\n";
+  c.errors = "begins\n";
+  return c;
+}
+
+run_seen seen() {
+  run_seen s;
+  s.process.stdout_text = clean().output;
+  s.process.stderr_text = clean().errors;
+  s.log.injections = 1;
+  return s;
+}
+
+outcome came_to(const run_seen& s, const clean_runs& c = clean(), const char* function = "cuMemAlloc_v2") {
+  return judged(site(function, "liba.so", 'a').site, {0, 1, "OUT_OF_MEMORY"}, s, c).came_to;
+}
+
+TEST(program_sweep_outcome, swallowed_is_what_a_clean_run_does) {
+  EXPECT_EQ(came_to(seen()), outcome::swallowed);
+}
+
+TEST(program_sweep_outcome, reported_is_an_exit_code_or_a_word) {
+  run_seen s = seen();
+  s.process.exit_code = 3;
+  EXPECT_EQ(came_to(s), outcome::reported);
+  s = seen();
+  s.process.stderr_text += "hm\n";
+  EXPECT_EQ(came_to(s), outcome::reported) << "standard error says what it does not say in a clean run";
+  s = seen();
+  s.process.stdout_text = "result 0\nGPU is out of memory\n";
+  EXPECT_EQ(came_to(s), outcome::reported);
+}
+
+TEST(program_sweep_outcome, other_output_is_without_a_word) {
+  run_seen s = seen();
+  s.process.stdout_text = "result 0\ndone\n";
+  EXPECT_EQ(came_to(s), outcome::other_output);
+  clean_runs differ = clean();
+  differ.same_output = false;
+  EXPECT_EQ(came_to(s, differ), outcome::swallowed) << "clean runs do not agree either";
+  s.process.stdout_text += "allocation failed\n";
+  EXPECT_EQ(came_to(s, differ), outcome::reported);
+}
+
+TEST(program_sweep_outcome, crashed_is_a_signal_also_by_way_of_a_shell) {
+  run_seen s = seen();
+  s.process.how = ending::signalled;
+  s.process.signal = SIGABRT;
+  EXPECT_EQ(came_to(s), outcome::crashed);
+  s = seen();
+  s.process.exit_code = 128 + SIGSEGV;
+  EXPECT_EQ(came_to(s), outcome::crashed);
+  s.process.exit_code = 128 + SIGTERM;
+  EXPECT_EQ(came_to(s), outcome::reported);
+}
+
+TEST(program_sweep_outcome, hung_is_a_timeout_and_what_was_killed_leaked_nothing) {
+  run_seen s = seen();
+  s.process.how = ending::timed_out;
+  s.process.stragglers = 3;
+  EXPECT_EQ(came_to(s), outcome::hung);
+  EXPECT_EQ(judged(site("cuInit", "a", 'a').site, {0, 1, "UNKNOWN"}, s, clean()).left, left_behind{});
+}
+
+TEST(program_sweep_outcome, leaked_is_beyond_what_a_clean_run_leaves) {
+  run_seen s = seen();
+  s.process.stragglers = 1;
+  EXPECT_EQ(came_to(s), outcome::leaked);
+  clean_runs c = clean();
+  c.processes = 1;
+  EXPECT_EQ(came_to(s, c), outcome::swallowed);
+  s = seen();
+  s.shared_memory = {"x"};
+  EXPECT_EQ(came_to(s), outcome::leaked);
+  c.shared_memory = 1;
+  EXPECT_EQ(came_to(s, c), outcome::swallowed);
+}
+
+TEST(program_sweep_outcome, device_memory_is_leaked_by_a_program_that_went_on) {
+  run_seen s = seen();
+  s.log.device_allocations = 1;
+  EXPECT_EQ(came_to(s), outcome::leaked);
+  EXPECT_EQ(came_to(s, clean(), "cuMemFree_v2"), outcome::swallowed) << "the release was made to fail";
+  s.process.exit_code = 1;
+  EXPECT_EQ(came_to(s), outcome::reported) << "it gave up, and the driver releases it";
+}
+
+TEST(program_sweep_outcome, not_reached_says_nothing) {
+  run_seen s = seen();
+  s.log.injections = 0;
+  s.process.exit_code = 9;
+  EXPECT_EQ(came_to(s), outcome::not_reached);
+}
+
+TEST(program_sweep_outcome, names_go_both_ways) {
+  for (std::size_t i = 0; i < outcomes; ++i)
+    EXPECT_EQ(outcome_named(name_of(static_cast<outcome>(i))), static_cast<outcome>(i));
+  EXPECT_FALSE(outcome_named("fine"));
+}
+
+// ---- the record ----
+
+TEST(program_sweep_record, a_command_is_quoted_for_a_shell) {
+  EXPECT_EQ(quoted({"./a", "b c", "it's", "", "--x=1"}), "./a 'b c' 'it'\\''s' '' --x=1");
+}
+
+row some_row() {
+  row r;
+  r.site = site("cuMemAlloc_v2", "liba.so", 'a').site;
+  r.ordinal = 2;
+  r.code = "OUT_OF_MEMORY";
+  r.came_to = outcome::crashed;
+  r.ended = "SIGSEGV";
+  r.acceptable = false;
+  r.injections = 1;
+  r.left.shared_memory = {"x"};
+  r.repeats = {outcome::crashed, outcome::crashed, outcome::reported};
+  return r;
+}
+
+TEST(program_sweep_record, a_row_is_read_as_it_was_written) {
+  const row before = some_row();
+  const std::string line = line_of(before, {"./a", "b c"});
+  EXPECT_THAT(line,
+              HasSubstr("cufault inject --fail cuMemAlloc_v2@aaaaaaaaaaaaaaaa:2=OUT_OF_MEMORY -- ./a 'b c'"));
+  EXPECT_EQ(line_of(read_row(line), {"./a", "b c"}), line);
+  EXPECT_FALSE(before.is_repeatable());
+  EXPECT_THROW(static_cast<void>(read_row("{}")), input_error);
+}
+
+/// The example that ci/schemas validates.
+TEST(program_sweep_record, the_published_example_is_read_and_written) {
+  const fs::path file = GOLDEN "/program_sweep.jsonl";
+  const earlier_record found = read_record(file);
+  std::set<std::string> rows, sites;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(R"({"line":"row")")) rows.insert(line + "\n");
+    if (line.starts_with(R"({"line":"site")")) sites.insert(line + "\n");
+  }
+  EXPECT_THAT(rows, SizeIs(found.rows.size()));
+  for (const row& r : found.rows) EXPECT_TRUE(rows.contains(line_of(r, found.head.command))) << r.name();
+  EXPECT_THAT(sites, SizeIs(found.head.sites));
+  for (const compared_site& s : found.sites) EXPECT_TRUE(sites.contains(line_of(s)));
+  EXPECT_EQ(found.bytes, fs::file_size(file));
+}
+
+TEST_F(logged, a_record_is_read_up_to_its_last_whole_line) {
+  header h;
+  h.command = {"./a"};
+  h.depth = "thin";
+  h.sites = 1;
+  const std::string whole = line_of(h) + line_of(site("cuInit", "a", 'a')) + line_of(some_row(), {"./a"});
+  std::ofstream(file) << whole << R"({"line":"ro)";
+  const earlier_record found = read_record(file);
+  EXPECT_EQ(found.bytes, whole.size());
+  EXPECT_EQ(found.head.command, h.command);
+  EXPECT_THAT(found.sites, SizeIs(1));
+  EXPECT_THAT(found.rows, SizeIs(1));
+  std::ofstream(file) << line_of(h);
+  EXPECT_THROW(static_cast<void>(read_record(file)), input_error) << "cut off before its sites";
+  std::ofstream(file) << line_of(some_row(), {"./a"});
+  EXPECT_THROW(static_cast<void>(read_record(file)), input_error) << "no header";
+}
+
+}  // namespace
+}  // namespace cufault::program_sweep

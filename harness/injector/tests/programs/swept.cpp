@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What sweep_program_test.cpp sweeps: each word is a step that calls the fake driver, and most have a bug in how they handle its failure.
+// Some change their calls from run to run: they count runs in the file of SWEPT_RUNS.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+extern "C" {
+int cuInit(unsigned);
+int cuDriverGetVersion(int* version);
+int cuDeviceGetCount(int* count);
+int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes);
+int cuMemFree_v2(std::uint64_t address);
+int cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes);
+int cuCtxGetCurrent(const void** context);
+int cuCtxGetDevice(int* device);
+}
+
+namespace {
+
+bool reports() {
+  if (cuInit(0) == 0) return true;
+  std::fprintf(stderr, "swept: initialization failed\n");
+  return false;
+}
+
+void warns() {
+  int device = 0;
+  if (cuCtxGetDevice(&device) != 0) std::printf("warning: device query failed, going on\n");
+}
+
+void swallows() {
+  int version = 0;
+  cuDriverGetVersion(&version);
+}
+
+void crashes() {
+  std::uint64_t address = 0;
+  if (cuMemAlloc_v2(&address, 8) != 0) raise(SIGSEGV);
+  cuMemFree_v2(address);
+}
+
+void hangs() {
+  const void* context = nullptr;
+  if (cuCtxGetCurrent(&context) == 0) return;
+  if (const char* file = std::getenv("SWEPT_HANGS"); file != nullptr) {
+    if (FILE* out = std::fopen(file, "w"); out != nullptr) {
+      std::fprintf(out, "%d\n", getpid());
+      std::fclose(out);
+    }
+  }
+  for (;;) pause();
+}
+
+void prints() {
+  int count = 0;
+  cuDeviceGetCount(&count);
+  std::printf("devices: %d\n", count);
+}
+
+void leaks_memory() {
+  std::uint64_t first = 0, second = 0;
+  if (cuMemAlloc_v2(&first, 8) != 0) return;
+  if (cuMemAlloc_v2(&second, 8) != 0) return;  // the bug: the first one stays
+  cuMemFree_v2(second);
+  cuMemFree_v2(first);
+}
+
+void leaks_a_process() {
+  int device = 0;
+  if (cuCtxGetDevice(&device) == 0) return;
+  if (fork() == 0)
+    for (;;) pause();
+}
+
+void leaks_shared_memory() {
+  int device = 0;
+  if (cuCtxGetDevice(&device) == 0) return;
+  char name[64];
+  std::snprintf(name, sizeof name, "/cufault-swept-%d", getpid());
+  close(shm_open(name, O_CREAT | O_RDWR, 0600));
+}
+
+/// From 1.
+int number_of_run() {
+  const char* file = std::getenv("SWEPT_RUNS");
+  if (file == nullptr) return 1;
+  FILE* runs = std::fopen(file, "a");
+  if (runs == nullptr) return 1;
+  std::fputc('.', runs);
+  const int number = static_cast<int>(std::ftell(runs));
+  std::fclose(runs);
+  return number;
+}
+
+void version_so_often(int times) {
+  int version = 0;
+  for (int i = 0; i < times; ++i) cuDriverGetVersion(&version);
+}
+
+/// Only the last of five calls matters.
+void prints_what_the_last_says() {
+  for (int i = 0; i < 5; ++i) {
+    int count = 1;
+    const int result = cuDeviceGetCount(&count);
+    if (result != 0 && i == 4) std::printf("devices: none\n");
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const int run = number_of_run();
+  for (int i = 1; i < count; ++i) {
+    const auto is = [&](const char* word) { return std::strcmp(words[i], word) == 0; };
+    if (is("report") && !reports()) return 3;
+    if (is("warn")) warns();
+    if (is("swallow")) swallows();
+    if (is("crash")) crashes();
+    if (is("crash_once")) {
+      int version = 0;
+      if (cuDriverGetVersion(&version) != 0 && run == 3) raise(SIGSEGV);
+    }
+    if (is("hang")) hangs();
+    if (is("print")) prints();
+    if (is("leak_memory")) leaks_memory();
+    if (is("leak_process")) leaks_a_process();
+    if (is("leak_shared_memory")) leaks_shared_memory();
+    if (is("more_each_run")) version_so_often(run);
+    if (is("only_at_first")) version_so_often(run < 3 ? 1 : 0);
+    if (is("last_matters")) prints_what_the_last_says();
+    if (is("time")) std::printf("run %d\n", run);
+    if (is("fail")) return 7;
+  }
+  std::printf("done\n");
+  return 0;
+}
