@@ -72,9 +72,10 @@ void add_merge(command_line& line) {
   CLI::App* merge = line.command(
       "merge", "Records of several GPUs or hosts as one: who differs from the majority, and pooled rates",
       "A record does not know its host: name files or folders by it.\n"
-      "With --hosts the file of each is HOST.jsonl or HOST@BOOT.jsonl; a host is named that left none, or "
-      "several, or half of\none, that has no GPU, another stack or another day than most, or that is an "
-      "outlier.\n"
+      "With --hosts the file of each is HOST.jsonl or HOST@BOOT.jsonl; each host is named that left no "
+      "record or several,\nwhose run did not end, that has no GPU, whose stack or start differs from most, "
+      "or "
+      "that is an outlier.\n"
       "Exit codes: 0 all agree; 1 there are outliers, arms without a majority, or hosts that are named; 2 "
       "bad "
       "input.",

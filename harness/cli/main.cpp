@@ -235,7 +235,7 @@ void add_sweep(command_line& line) {
   };
   const auto said = std::make_shared<given>();
   CLI::App* sweep =
-      line.command("sweep", "Fail each driver call of a command, or inside of an operation, in turn",
+      line.command("sweep", "Fail driver calls of a command, or inside of an operation, one in each run",
                    about_sweeping_a_program, [said, &line] {
                      const auto part = said->shard.empty() ? std::pair{1, 1} : part_of(said->shard);
                      if (!line.behind.empty()) {

@@ -41,7 +41,7 @@ namespace {
 constexpr const char* trials_command = "node-trials";
 constexpr const char* drill_rule = "cuInit=SYSTEM_NOT_READY";
 
-/// Wrong numbers, refused arguments and their remedies, by cuBLAS and by cuBLASLt; none of them leaves a message in the kernel's log.
+/// Wrong numbers, refused arguments and their remedies, by cuBLAS and by cuBLASLt; none of them provokes a device fault.
 const std::vector<std::string> usual_trials{"numbers.split_k", "layout.shapes"};
 
 struct node_arguments {
@@ -360,7 +360,7 @@ void add_node(command_line& line) {
       "--policy slurm, k8s: 1 proved bad, else 0. --policy nagios: 0 usable; 1 usable, with findings; 2 "
       "proved "
       "bad; 3 not decidable, or no check.\n"
-      "Wrong use is 2 under every policy. CUFAULT_REQUIRE_GPU=1 makes a missing GPU a proof.",
+      "Wrong use is 2 under every policy. With CUFAULT_REQUIRE_GPU=1 a node without a GPU is bad.",
       [said] {
         for (const auto& [policy, name] : names_of(node_policy::none))
           if (name == said->policy) said->asked.policy = policy;

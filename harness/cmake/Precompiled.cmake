@@ -4,7 +4,7 @@
 #   cufault_precompile(TARGET code|tests|fuzzed)
 #
 # With CUFAULT_PRECOMPILED_HEADERS, the sources of TARGET begin with the headers of libraries that most of them include,
-# which saves a third to a half of their time. A source that includes too little is not noticed then, so that one build
+# which shortens their compilation. A source that includes too little is not noticed then, so that one build
 # must go without: the presets `sanitize` and `fuzz` set it, `release` does not.
 function(cufault_precompile TARGET KIND)
   if(CUFAULT_PRECOMPILED_HEADERS)

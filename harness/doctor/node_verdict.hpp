@@ -20,8 +20,8 @@ std::span<const enum_name<node_policy>> names_of(node_policy);
 enum class node_state {
   usable,
   undecided,  ///< nothing was proved, for a reason that is no fault of the node: busy, no GPU, no time
-  bad,        ///< proved: the driver refused, or a trial failed twice on a GPU that nobody else used
-  failed      ///< the check itself could not be made
+  bad,    ///< proved: the driver refused, or a trial failed twice where no other process was seen on a GPU
+  failed  ///< the check itself could not be made
 };
 std::span<const enum_name<node_state>> names_of(node_state);
 
@@ -78,7 +78,8 @@ struct node_verdict {
 /// True for a verdict that a second run has to confirm before it counts against the node.
 bool needs_repeating(const node_arm& a);
 
-/// Only what ran proves a node bad: cuInit, or, twice, on GPUs that nobody else used, the runtime or a trial. What checks found explains.
+/// Only what ran proves a node bad: cuInit; or, twice, where no other process was seen on a GPU, the runtime or a trial; or, with gpu_required,
+/// a missing GPU. What checks found explains it.
 node_verdict decide(const node_facts& facts);
 
 /// A check that could not be made, for the reason given.

@@ -38,8 +38,10 @@ void check_clocks(const merged_records& merged, std::vector<host_finding>& found
   for (const merged_member& m : merged.members) {
     const auto at = seconds_of(m.started);
     if (at && std::abs(*at - median) > most_apart)
-      found.push_back({host_of(m.name), "clock",
-                       fmt::format("its clock said {}, more than a day from the others", m.started)});
+      found.push_back(
+          {host_of(m.name), "clock",
+           fmt::format("its run began at {}, more than a day from the others: a wrong clock, or a late start",
+                       m.started)});
   }
 }
 
