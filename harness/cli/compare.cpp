@@ -57,13 +57,21 @@ void drop_common_folder(std::vector<merged_member>& members) {
   for (auto& m : members) m.name.erase(0, slash + 1);
 }
 
-/// Names, one a line.
+/// Names, one a line; behind # a line has a comment.
 std::vector<std::string> hosts_in(const fs::path& file) {
   std::set<std::string> names;
   std::ifstream in(file);
+  std::size_t number = 0;
   for (std::string line; std::getline(in, line);) {
-    std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
-    if (!line.empty()) names.insert(line);
+    ++number;
+    line.erase(std::min(line.size(), line.find('#')));
+    const auto first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos) continue;
+    line = line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+    if (line.find_first_of(" \t\r/[") != std::string::npos)
+      throw usage_error(
+          fmt::format("--hosts {}:{}: it has one name a line, without ranges", file.string(), number));
+    names.insert(line);
   }
   if (names.empty()) throw usage_error(fmt::format("--hosts {}: it names no host", file.string()));
   return {names.begin(), names.end()};

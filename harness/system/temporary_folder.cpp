@@ -30,7 +30,8 @@ temporary_folder::temporary_folder(std::string_view prefix) {
   std::error_code none;
   const fs::path temporary = fs::temp_directory_path(none);
   if (none) throw std::system_error(none, what);
-  std::string name = (temporary / fmt::format("{}XXXXXX", prefix)).string();
+  // Absolute: a program that is told of a file in it may be in another folder.
+  std::string name = (fs::absolute(temporary) / fmt::format("{}XXXXXX", prefix)).string();
   if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), what);
   path_ = name;
 }

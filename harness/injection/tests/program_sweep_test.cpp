@@ -175,6 +175,9 @@ TEST(program_sweep_outcome, other_output_is_without_a_word) {
   EXPECT_EQ(came_to(s, differ), outcome::swallowed) << "clean runs do not agree either";
   s.process.stdout_text += "allocation failed\n";
   EXPECT_EQ(came_to(s, differ), outcome::reported);
+  differ.output += "3 passed, 0 failed in 12 ms\n";
+  s.process.stdout_text = "result 0\n3 passed, 0 failed in 7 ms\n";
+  EXPECT_EQ(came_to(s, differ), outcome::swallowed) << "clean runs print such a line, with other numbers";
 }
 
 TEST(program_sweep_outcome, crashed_is_a_signal_also_by_way_of_a_shell) {
