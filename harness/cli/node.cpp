@@ -29,6 +29,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "commit.hpp"
@@ -114,16 +115,21 @@ void ask_driver(node_facts& facts, milliseconds limit) {
   for (const auto& name : answer["devices"]) facts.driver.devices.push_back({.name = name});
 }
 
-/// Processes on any GPU. NVML numbers GPUs in another order than CUDA may, so that none is told apart.
-std::size_t other_users(milliseconds limit) {
+/// Processes on any GPU; nothing where NVML does not tell. NVML numbers GPUs in another order than CUDA may, so that none is told apart.
+std::optional<std::size_t> other_users(milliseconds limit) {
   const isolated_answer said = run_isolated(
       [] {
+        const auto gpus = ask_management().gpus;
         std::size_t users = 0;
-        for (const gpu_state& gpu : ask_management().gpus) users += gpu.users ? gpu.users->size() : 0;
-        return std::to_string(users);
+        for (const gpu_state& gpu : gpus) {
+          if (!gpu.users) return std::string();
+          users += gpu.users->size();
+        }
+        return gpus.empty() ? std::string() : std::to_string(users);
       },
       limit);
-  return said.answered ? std::stoul(said.text) : 0;
+  if (!said.answered || said.text.empty()) return {};
+  return std::stoul(said.text);
 }
 
 /// One run on each of the GPUs, side by side, each with its records in FOLDER/DEVICE and what ended it badly in FOLDER/DEVICE/ended.
@@ -141,7 +147,7 @@ void run_trials(const std::map<int, std::vector<std::string>>& names_by_device, 
                         "--device", std::to_string(device), "--records",  mine,
                         "--cublas", asked.where.cublas,     "--cublaslt", asked.where.cublaslt};
         options.argv.insert(options.argv.end(), names.begin(), names.end());
-        options.environment["CUFAULT_PREFLIGHT"] = "";  // nobody has proved these GPUs
+        options.environment["CUFAULT_PREFLIGHT"] = "";  // no preflight has tried these GPUs
         options.timeout = limit;
         const process_result r = run_process(options, {}, stop);
         if (r.how == ending::timed_out)
@@ -264,6 +270,11 @@ node_verdict look_at_node(node_facts& facts, const node_arguments& asked, const 
       facts.no_trials = build_it_with_cuda;
     else
       try_gpus(facts, asked, time);
+    // A process may have come while the trials ran.
+    if (const auto users = other_users(time.left() / 4); !users || !facts.other_users)
+      facts.other_users.reset();
+    else
+      facts.other_users = std::max(*facts.other_users, *users);
   }
   check(facts, time);
   facts.seconds = time.passed();
@@ -296,7 +307,6 @@ int examine_node(const node_arguments& asked) {
   facts.boot = first_line_of("/proc/sys/kernel/random/boot_id");
   facts.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   facts.drill = asked.under_drill;
-  facts.gpu_required = gpu_required();
   node_verdict v;
   try {
     v = look_at_node(facts, asked, time);
@@ -351,16 +361,15 @@ void add_node(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* node = line.command(
       "node", "Is this node usable? One verdict in bounded time, for prologs, health checks and preflights",
-      "It reports and does not act. A node is bad only where cuInit refuses or, twice and while nobody else "
-      "uses "
-      "its GPUs, a trial fails.\n"
+      "It reports and does not act. A node is bad only where cuInit refuses or, twice and while no other "
+      "process uses its GPUs, the runtime cannot use one or a trial fails.\n"
       "Exit codes: 0 usable, or not decidable (busy, no GPU, no time); 1 proved bad; 2 the check could not "
       "be "
       "made; 130 interrupted.\n"
       "--policy slurm, k8s: 1 proved bad, else 0. --policy nagios: 0 usable; 1 usable, with findings; 2 "
       "proved "
       "bad; 3 not decidable, or no check.\n"
-      "Wrong use is 2 under every policy. With CUFAULT_REQUIRE_GPU=1 a node without a GPU is bad.",
+      "Wrong use is 2 under every policy.",
       [said] {
         for (const auto& [policy, name] : names_of(node_policy::none))
           if (name == said->policy) said->asked.policy = policy;

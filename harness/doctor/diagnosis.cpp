@@ -40,11 +40,11 @@ probe_result run(const probe& p, const machine& m) {
   return result;
 }
 
+}  // namespace
+
 std::string plural_of(std::size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
-
-}  // namespace
 
 std::span<const enum_name<finding_level>> names_of(finding_level) {
   static constexpr std::array<enum_name<finding_level>, 3> names{{{finding_level::note, "note"},

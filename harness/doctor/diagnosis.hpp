@@ -28,6 +28,8 @@ struct diagnosis {
   [[nodiscard]] std::size_t unanswered() const;
 };
 
+std::string plural_of(std::size_t count, std::string_view thing);  ///< "1 check", "2 checks"
+
 /// Runs each probe in a process of its own, one after the other, and says of each remedy what the records say.
 diagnosis examine(const std::vector<probe>& probes, const machine& m);
 

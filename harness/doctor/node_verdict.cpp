@@ -16,14 +16,8 @@ namespace {
 
 constexpr int code_no_memory = 2, code_devices_unavailable = 46, code_no_device = 100;
 
-std::string plural_of(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 /// False where no trial could be made after it.
 bool look_at_driver(const node_facts& facts, std::vector<node_reason>& reasons) {
-  const node_state absent = facts.gpu_required ? node_state::bad : node_state::undecided;
-  const std::string required = facts.gpu_required ? ", and CUFAULT_REQUIRE_GPU=1 says that there is one" : "";
   const driver_answers& driver = facts.driver;
   if (!facts.driver_silent.empty())
     reasons.push_back({.state = node_state::undecided,
@@ -31,14 +25,14 @@ bool look_at_driver(const node_facts& facts, std::vector<node_reason>& reasons) 
                        .text = "the driver did not answer: " + facts.driver_silent,
                        .command = "cufault doctor"});
   else if (!driver.why_absent.empty())
-    reasons.push_back({.state = absent,
+    reasons.push_back({.state = node_state::undecided,
                        .code = "no_gpu",
-                       .text = fmt::format("no GPU here: {}{}", driver.why_absent, required),
+                       .text = "no GPU here: " + driver.why_absent,
                        .command = "cufault doctor"});
   else if (driver.initialised == code_no_device || (driver.initialised == 0 && driver.devices.empty()))
-    reasons.push_back({.state = absent,
+    reasons.push_back({.state = node_state::undecided,
                        .code = "no_gpu",
-                       .text = "no GPU here: the driver shows none" + required,
+                       .text = "no GPU here: the driver shows none",
                        .command = "nvidia-smi -L"});
   else if (driver.initialised == code_no_memory || driver.initialised == code_devices_unavailable)
     reasons.push_back(
@@ -58,8 +52,21 @@ bool look_at_driver(const node_facts& facts, std::vector<node_reason>& reasons) 
   return false;
 }
 
-std::string used_by_others(std::size_t users) {
-  return fmt::format("{} other process{} used GPUs here", users, users == 1 ? "" : "es");
+using users_of_gpus = std::optional<std::size_t>;
+
+/// What failed twice proves something only where no other process can have been the reason.
+void prove(node_reason& r, const users_of_gpus& others) {
+  if (!others) {
+    r.code = "users_unknown";
+    r.text += "; twice, but NVML does not tell whether other processes used GPUs here";
+  } else if (*others > 0) {
+    r.code = "busy";
+    r.text +=
+        fmt::format("; twice, but {} other process{} used GPUs here", *others, *others == 1 ? "" : "es");
+  } else {
+    r.state = node_state::bad;
+    r.text += "; twice";
+  }
 }
 
 /// Of "device 0: cudaErrorUnknown: unknown error" the name; empty where it has none.
@@ -69,7 +76,7 @@ std::string error_in(const std::string& text) {
 }
 
 /// The driver shows the GPU, and the runtime cannot use it.
-node_reason reason_of_refusal(const node_gpu& gpu, std::size_t other_users) {
+node_reason reason_of_refusal(const node_gpu& gpu, const users_of_gpus& others) {
   node_reason r{.state = node_state::undecided,
                 .code = "gpu_refused",
                 .text = "the runtime cannot use it: " + one_line(gpu.refused),
@@ -84,16 +91,13 @@ node_reason reason_of_refusal(const node_gpu& gpu, std::size_t other_users) {
     r.code = "busy";
   else if (error_in(gpu.refused_again) != error)
     r.code = gpu.refused_again.empty() ? "not_repeated" : "not_confirmed";
-  else if (other_users > 0) {
-    r.code = "busy";
-    r.text += "; twice, but " + used_by_others(other_users);
-  } else
-    r.state = node_state::bad;
+  else
+    prove(r, others);
   return r;
 }
 
 /// What an arm that is not as expected says of the node.
-node_reason reason_of(const node_arm& a, const node_gpu& gpu, std::size_t other_users) {
+node_reason reason_of(const node_arm& a, const node_gpu& gpu, const users_of_gpus& others) {
   const bool confirmed = a.again == a.judged;
   node_reason r{
       .state = node_state::undecided,
@@ -109,12 +113,8 @@ node_reason reason_of(const node_arm& a, const node_gpu& gpu, std::size_t other_
   } else if (!confirmed) {
     r.code = "not_confirmed";
     r.text += fmt::format("; repeated, it was {}", to_string(*a.again));
-  } else if (other_users > 0) {
-    r.code = "busy";
-    r.text += "; twice, but " + used_by_others(other_users);
   } else {
-    r.state = node_state::bad;
-    r.text += "; twice";
+    prove(r, others);
   }
   return r;
 }

@@ -20,7 +20,7 @@ std::span<const enum_name<node_policy>> names_of(node_policy);
 enum class node_state {
   usable,
   undecided,  ///< nothing was proved, for a reason that is no fault of the node: busy, no GPU, no time
-  bad,    ///< proved: the driver refused, or a trial failed twice where no other process was seen on a GPU
+  bad,    ///< proved: the driver refused, or a trial failed twice, and NVML showed no other process on a GPU
   failed  ///< the check itself could not be made
 };
 std::span<const enum_name<node_state>> names_of(node_state);
@@ -58,11 +58,11 @@ struct node_gpu {
 struct node_facts {
   std::string version{}, host{}, boot{}, started{};  ///< started: UTC; boot: the kernel's boot ID, or empty
   bool drill = false;                                ///< the failure was injected
-  bool gpu_required = false;                         ///< CUFAULT_REQUIRE_GPU=1
   std::string driver_silent{};                       ///< why the driver gave no answer; empty where it did
   driver_answers driver{};
-  std::size_t other_users = 0;  ///< processes on any GPU before the trials began
-  std::string no_trials{};      ///< why none could be made; empty where they could
+  std::optional<std::size_t>
+      other_users{};        ///< processes on any GPU, before or after the trials; nothing: NVML does not tell
+  std::string no_trials{};  ///< why none could be made; empty where they could
   std::vector<node_gpu> gpus{};
   diagnosis checks{};
   double seconds = 0;
@@ -78,8 +78,8 @@ struct node_verdict {
 /// True for a verdict that a second run has to confirm before it counts against the node.
 bool needs_repeating(const node_arm& a);
 
-/// Only what ran proves a node bad: cuInit; or, twice, where no other process was seen on a GPU, the runtime or a trial; or, with gpu_required,
-/// a missing GPU. What checks found explains it.
+/// Only what ran proves a node bad: cuInit; or, twice, where NVML showed no other process on a GPU, the runtime or a trial. What checks
+/// found explains it.
 node_verdict decide(const node_facts& facts);
 
 /// A check that could not be made, for the reason given.

@@ -60,7 +60,8 @@ TEST_F(node_command, is_not_decidable_without_a_driver_and_bad_only_where_a_gpu_
   EXPECT_THAT(said.stdout_text, HasSubstr("no GPU here: "));
   expect_one_line(said.stdout_text);
   const auto required = node({}, {{"LD_LIBRARY_PATH", ""}, {"CUFAULT_REQUIRE_GPU", "1"}});
-  EXPECT_EQ(required.exit_code, 1) << required.stdout_text;
+  EXPECT_EQ(required.exit_code, 0)
+      << "what reports on a node drains none for a GPU that may not belong there";
   EXPECT_EQ(node({"--policy", "nagios"}, {{"LD_LIBRARY_PATH", ""}}).exit_code, 3);
 }
 

@@ -29,6 +29,7 @@ class node_verdicts : public testing::Test {
          .name = "made GPU",
          .arms = {{.case_name = "numbers.split_k", .arm = "control", .control = true, .judged = verdict::ok},
                   {.case_name = "numbers.split_k", .arm = "fault", .judged = verdict::reproduced}}}};
+    facts.other_users = 0;
   }
   node_arm& control() { return facts.gpus[0].arms[0]; }
   node_arm& fault() { return facts.gpus[0].arms[1]; }
@@ -89,6 +90,9 @@ TEST_F(node_verdicts, are_never_bad_while_others_use_the_gpus) {
   facts.other_users = 1;
   expect(node_state::undecided, "busy");
   EXPECT_THAT(decide(facts).line, HasSubstr("1 other process used GPUs here"));
+  facts.other_users.reset();
+  expect(node_state::undecided, "users_unknown");
+  facts.other_users = 1;
   fail_control(verdict::ok);
   control().judged = verdict::ok;
   refuse("device 0: cudaErrorECCUncorrectable: x", "device 0: cudaErrorECCUncorrectable: x");
@@ -107,14 +111,10 @@ TEST_F(node_verdicts, name_what_differs_from_the_records_and_do_not_call_it_bad)
   EXPECT_TRUE(decide(facts).warned);
 }
 
-TEST_F(node_verdicts, without_a_gpu_are_bad_only_where_one_is_required) {
+TEST_F(node_verdicts, without_a_gpu_are_never_bad) {
   facts.gpus.clear();
   facts.driver = {.why_absent = "libcuda.so.1: cannot open"};
   expect(node_state::undecided, "no_gpu");
-  facts.gpu_required = true;
-  expect(node_state::bad, "no_gpu");
-  EXPECT_THAT(decide(facts).line, HasSubstr("CUFAULT_REQUIRE_GPU=1"));
-  facts.gpu_required = false;
   facts.driver = {};
   expect(node_state::undecided, "no_gpu");
   facts.driver.initialised = 100;
