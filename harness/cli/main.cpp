@@ -206,7 +206,7 @@ constexpr const char* about_sweeping_a_program =
     "other "
     "output and leaks are run again alone, three times. Standard input is empty.\n"
     "--ok is run by sh after each run, with CUFAULT_RUN_STDOUT and CUFAULT_RUN_STDERR (files of its output), "
-    "CUFAULT_RUN_EXIT (empty if it did not exit), CUFAULT_RUN_OUTCOME (clean: nothing failed) and "
+    "CUFAULT_RUN_EXIT (not set if it did not exit), CUFAULT_RUN_OUTCOME (clean: nothing failed) and "
     "CUFAULT_RUN_FAILED (the call).\n"
     "Exit codes of a command's sweep: 0 nothing is left to inject, and all was acceptable; 1 a row was not; "
     "2 "

@@ -24,6 +24,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -71,13 +72,15 @@ std::string path_of(const std::string& program) {
   throw usage_error(fmt::format("{}: no such program is in PATH", program));
 }
 
-/// Files of shared memory that are this user's.
-std::set<std::string> shared_memory() {
-  std::set<std::string> found;
+/// Files of shared memory that are this user's, with what tells a file from one of the same name, or from itself written again.
+std::map<std::string, std::array<std::int64_t, 3>> shared_memory() {
+  std::map<std::string, std::array<std::int64_t, 3>> found;
   std::error_code none;
   for (fs::directory_iterator at("/dev/shm", none), end; !none && at != end; at.increment(none)) {
     struct stat of {};
-    if (lstat(at->path().c_str(), &of) == 0 && of.st_uid == geteuid()) found.insert(at->path().filename());
+    if (lstat(at->path().c_str(), &of) == 0 && of.st_uid == geteuid())
+      found[at->path().filename()] = {static_cast<std::int64_t>(of.st_ino), of.st_ctim.tv_sec,
+                                      of.st_ctim.tv_nsec};
   }
   return found;
 }
@@ -89,6 +92,13 @@ std::string last_words(const std::string& text) {
   for (std::string line; std::getline(in, line);)
     if (!line.empty()) last = line;
   return last.empty() ? "it printed nothing on standard error" : "it said: " + one_line(last);
+}
+
+/// "exit 3", "SIGSEGV"
+std::string ended(const process_result& p) {
+  return p.how == ending::exited      ? fmt::format("exit {}", p.exit_code)
+         : p.how == ending::signalled ? signal_name(p.signal)
+                                      : "its timeout";
 }
 
 /// How the command is run. `scratch` is a folder that nothing else uses meanwhile.
@@ -109,8 +119,9 @@ struct command_runs {
     run_seen seen;
     seen.process = run_process(options, {}, stop);
     if (seen.process.how == ending::interrupted) throw interrupted{};
-    for (const std::string& file : shared_memory())
-      if (!before.contains(file)) seen.shared_memory.push_back(file);
+    for (const auto& [file, state] : shared_memory())
+      if (const auto same = before.find(file); same == before.end() || same->second != state)
+        seen.shared_memory.push_back(file);
     seen.log = read_log(log);
     std::error_code none;
     fs::remove(log, none);
@@ -137,10 +148,7 @@ struct command_runs {
     const bool answered = said.how == ending::exited && said.exit_code != 126 && said.exit_code != 127;
     if (!answered)
       throw usage_error(fmt::format("--ok {}: it does not answer; it ended by {}; {}", one_line(ok),
-                                    said.how == ending::exited      ? fmt::format("exit {}", said.exit_code)
-                                    : said.how == ending::signalled ? signal_name(said.signal)
-                                                                    : "its timeout",
-                                    last_words(said.stderr_text)));
+                                    ended(said), last_words(said.stderr_text)));
     return said.exit_code == 0;
   }
 };
@@ -183,12 +191,6 @@ std::string now_in_utc() {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text.data();
-}
-
-std::string ended(const process_result& p) {
-  return p.how == ending::exited      ? fmt::format("exit {}", p.exit_code)
-         : p.how == ending::signalled ? signal_name(p.signal)
-                                      : "its timeout";
 }
 
 // ---- the sweep ----
@@ -304,6 +306,7 @@ class sweep {
     if (earlier_) {
       journal_.go_on(asked_.resume, earlier_->bytes);
       for (const row& r : earlier_->rows) take(r);
+      groups_told_ = {earlier_->groups.begin(), earlier_->groups.end()};
       if (asked_.json) journal_.print_too();
       return;
     }
@@ -374,7 +377,12 @@ class sweep {
           continue;
         }
         const auto tell = [&](const row& r, std::size_t calls) {
-          journal_.write(line_of(group_result{r.site.function, r.site.library, r.code, r.came_to, calls}));
+          const std::string line =
+              line_of(group_result{r.site.function, r.site.library, r.code, r.came_to, calls});
+          if (const auto told = groups_told_.find(line); told != groups_told_.end())
+            groups_told_.erase(told);  // the record that is gone on with has it
+          else
+            journal_.write(line);
         };
         if (same_result(*first, *last)) {
           tell(*first, range.size());
@@ -563,6 +571,7 @@ class sweep {
   bool listed_ = false;
   std::map<std::string, row> rows_;  // by name
   std::map<outcome, std::uint64_t> by_outcome_;
+  std::multiset<std::string> groups_told_;  // lines of an earlier record
   totals totals_;
   std::unique_ptr<lanes> workers_;  // made when all that they read is known; the first to go
 };

@@ -539,6 +539,7 @@ earlier_record read_record(const fs::path& file) {
     if (kind == "sweep") found.head = header_from(line);
     if (kind == "site") found.sites.push_back(compared_from(line));
     if (kind == "row") found.rows.push_back(row_from(line));
+    if (kind == "group") found.groups.push_back(text.substr(at, end + 1 - at));
     at = found.bytes = end + 1;
   }
   if (number == 0) throw input_error(file.string() + ": has no whole line; begin it anew with --record");

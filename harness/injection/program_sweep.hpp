@@ -180,7 +180,8 @@ struct earlier_record {
   header head;
   std::vector<compared_site> sites;
   std::vector<row> rows;
-  std::size_t bytes = 0;  ///< of its whole lines: what comes behind was cut off by a kill
+  std::vector<std::string> groups;  ///< lines of groups, each with its line break
+  std::size_t bytes = 0;            ///< of its whole lines: what comes behind was cut off by a kill
 };
 /// Throws input_error, naming file and line.
 earlier_record read_record(const std::filesystem::path& file);

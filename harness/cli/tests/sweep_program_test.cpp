@@ -294,6 +294,35 @@ TEST_F(sweep_program, parts_together_are_the_whole) {
                                           "cuCtxGetDevice reported"));
 }
 
+TEST_F(sweep_program, groups_are_told_once_by_a_record_that_goes_on) {
+  const std::string record = folder / "sweep.jsonl";
+  const auto groups = [&] {
+    std::ifstream in(record);
+    int found = 0;
+    for (std::string line; std::getline(in, line);)
+      found += line.find(R"("line":"group")") != line.npos ? 1 : 0;
+    return found;
+  };
+  cufault({"--depth", "grouped", "--resume", record}, {SWEPT, "last_matters"});
+  const int told = groups();
+  EXPECT_GT(told, 0);
+  cufault({"--depth", "grouped", "--resume", record}, {SWEPT, "last_matters"});
+  EXPECT_EQ(groups(), told);
+}
+
+TEST_F(sweep_program, a_file_of_one_name_is_left_by_each_run_that_writes_it) {
+  const fs::path file = fs::path("/dev/shm") / ("cufault-test-" + std::to_string(getpid()));
+  const auto sweep_it = [&] {
+    return cufault({}, {"/bin/sh", "-c", SWEPT " report || : >" + file.string() + "; exit 0"});
+  };
+  for (const auto& seen : {sweep_it(), sweep_it()}) {
+    EXPECT_EQ(seen.exit_code, 1);
+    EXPECT_THAT(seen.stdout_text, HasSubstr("NOT ACCEPTABLE; 3 of 3 alone"));
+    EXPECT_THAT(seen.stdout_text, HasSubstr("left in /dev/shm: " + file.filename().string()));
+  }
+  fs::remove(file);
+}
+
 TEST_F(sweep_program, a_budget_says_what_it_left_out_and_a_record_goes_on) {
   const std::string record = folder / "sweep.jsonl";
   const auto cut = cufault({"--budget", "0.000001", "--resume", record}, {SWEPT, "report", "swallow"});
