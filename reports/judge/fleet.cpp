@@ -32,7 +32,7 @@ void check_clocks(const merged_records& merged, std::vector<host_finding>& found
   std::vector<std::time_t> all;
   for (const merged_member& m : merged.members)
     if (const auto at = seconds_of(m.started)) all.push_back(*at);
-  if (all.size() < 3) return;  // of two nobody knows whose is right
+  if (all.size() < 3) return;  // two times show that they differ, and not which is wrong
   std::sort(all.begin(), all.end());
   const std::time_t median = all[all.size() / 2];
   for (const merged_member& m : merged.members) {

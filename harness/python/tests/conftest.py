@@ -26,7 +26,7 @@ OUT_OF_MEMORY = 2
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Without what would reach a child from whoever runs these tests."""
+    """Without the variables of these tests' own environment that a child would take up."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("CUFAULT_", "LD_", "PYTEST_"))}
     return {**kept, "CUFAULT_FAKE_DRIVER": os.environ["CUFAULT_FAKE_DRIVER"], **more}
 
