@@ -21,8 +21,11 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -282,6 +285,26 @@ class waitable_children {
   bool changed_ = false;
 };
 
+/// Whether a child is dead, on its way there, or has a SIGKILL that it was not given the time to die of.
+bool is_ending(pid_t pid) {
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid)), status(fmt::format("/proc/{}/status", pid));
+  std::string line;
+  std::getline(stat, line);
+  std::istringstream behind_name(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  char state = ' ';
+  long skipped = 0;
+  unsigned long flags = 0;  // of the kernel's task, as proc(5) counts its fields
+  behind_name >> state >> skipped >> skipped >> skipped >> skipped >> skipped >> flags;
+  constexpr unsigned long exiting = 4;
+  if (state == 'Z' || state == 'X' || (flags & exiting) != 0) return true;
+  constexpr std::uint64_t sigkill = std::uint64_t{1} << (SIGKILL - 1);
+  while (std::getline(status, line))
+    if ((line.starts_with("SigPnd:") || line.starts_with("ShdPnd:")) &&
+        (std::stoull(line.substr(7), nullptr, 16) & sigkill) != 0)
+      return true;
+  return false;
+}
+
 // A started program and everything that comes of it. None of it outlives this.
 class process_tree {
  public:
@@ -300,6 +323,9 @@ class process_tree {
     if (ended_) return how_;
     ended_ = true;
     const auto deadline = clock::now() + patience_with_killed;
+    std::set<pid_t> ending;  // what others have killed, and what ended with its parent
+    for (const auto pid : children_of_this_process())
+      if (is_ending(pid)) ending.insert(pid);
     // Before the leader is reaped: from then on the number of its group may be somebody else's.
     kill(-leader_, SIGKILL);
     kill(leader_, SIGKILL);  // it may have left its group for another one
@@ -314,7 +340,7 @@ class process_tree {
         found = true;
         kill(pid, SIGKILL);
         const auto how = reap(pid, deadline);
-        if (how.si_code != CLD_EXITED && how.si_status == SIGKILL) ++stragglers_;
+        if (how.si_code != CLD_EXITED && how.si_status == SIGKILL && !ending.contains(pid)) ++stragglers_;
       }
       if (!found) return how_;
       if (clock::now() >= deadline)

@@ -167,6 +167,12 @@ TEST(process, whose_child_ended_before_it_leaves_no_straggler) {
   expect_all_gone(result, 0);
 }
 
+TEST(process, whose_child_was_killed_before_it_ended_leaves_no_straggler) {
+  spawn_options options;
+  options.argv = {"/bin/sh", "-c", "sleep 100 & kill -KILL $!"};
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(run(options).stragglers, 0);
+}
+
 TEST(process, does_not_touch_children_that_we_had_before) {
   std::array<int, 2> hold{};
   ASSERT_EQ(pipe2(hold.data(), O_CLOEXEC), 0);
