@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/cli/cli.hpp"
+#include "harness/system/process.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +34,18 @@ struct command_line {
     c->footer(codes);
     c->preparse_callback([this, c](std::size_t) { take_variables(*c); });
     c->parse_complete_callback([this, action = std::move(action)] { chosen = action; });
+    return c;
+  }
+
+  /// What this program starts itself again for. It ends with the process that started it, and no help names it.
+  CLI::App* own_command(const char* name, std::function<int()> action) {
+    const auto parent = std::make_shared<pid_t>(0);
+    CLI::App* c = command(name, "", "", [parent, action = std::move(action)] {
+      tie_to_parent(*parent);
+      return action();
+    });
+    c->group("");
+    c->add_option("--parent", *parent)->required();
     return c;
   }
 

@@ -120,17 +120,8 @@ void add_doctor_commands(command_line& line) {
       "--no-load", [named] { named->load = false; },
       "do not load it in a process of its own to ask for its version");
 
-  struct product {
-    pid_t parent = 0;
-    target where;
-  };
-  const auto made = std::make_shared<product>();
-  CLI::App* own = line.command(product_command, "", "", [made] {
-    tie_to_parent(made->parent);
-    return serve_product(made->where);
-  });
-  own->group("");
-  own->add_option("--parent", made->parent)->required();
+  const auto where = std::make_shared<target>();
+  line.own_command(product_command, [where] { return serve_product(*where); });
 }
 
 }  // namespace cufault

@@ -635,25 +635,14 @@ void add_floor(command_line& line) {
 
 // ---- what this program starts itself as; no names for people ----
 
-CLI::App* own_command(command_line& line, const char* name, pid_t& parent, std::function<int()> action) {
-  CLI::App* command = line.command(name, "", "", [&parent, action = std::move(action)] {
-    tie_to_parent(parent);
-    return action();
-  });
-  command->group("");
-  command->add_option("--parent", parent)->required();
-  return command;
-}
-
 void add_trial(command_line& line) {
   struct given {
-    pid_t parent = 0;
     trial_arguments one;
     std::int64_t level = 0;
     CLI::Option* has_level = nullptr;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* trial = own_command(line, "trial", said->parent, [said] {
+  CLI::App* trial = line.own_command("trial", [said] {
     if (said->has_level->count() > 0) said->one.level = said->level;
     return serve_trial(said->one);
   });
@@ -667,39 +656,34 @@ void add_trial(command_line& line) {
 
 void add_trials(command_line& line) {
   struct given {
-    pid_t parent = 0;
     target where;
     bool gpu = false;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* trials = own_command(line, "trials", said->parent,
-                                 [said] { return serve_shared_trials(said->where, said->gpu); });
+  CLI::App* trials =
+      line.own_command("trials", [said] { return serve_shared_trials(said->where, said->gpu); });
   trials->add_flag("--gpu", said->gpu);
   add_target(trials, said->where);
 }
 
 void add_other_process(command_line& line) {
   struct given {
-    pid_t parent = 0;
     int device = 0;
     std::uint64_t leave_free = 0;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* other_process = own_command(line, "other-process", said->parent, [said] {
-    return serve_other_process(said->device, said->leave_free);
-  });
+  CLI::App* other_process = line.own_command(
+      "other-process", [said] { return serve_other_process(said->device, said->leave_free); });
   other_process->add_option("--device", said->device);
   other_process->add_option("--leave-free", said->leave_free)->required();
 }
 
 void add_probe(command_line& line) {
   struct given {
-    pid_t parent = 0;
     target where;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* probe =
-      own_command(line, "probe-stack", said->parent, [said] { return serve_probe(said->where); });
+  CLI::App* probe = line.own_command("probe-stack", [said] { return serve_probe(said->where); });
   add_target(probe, said->where);
 }
 

@@ -327,28 +327,21 @@ int examine_node(const node_arguments& asked) {
 }
 
 void add_trials(command_line& line) {
-  struct given {
-    pid_t parent = 0;
-    run_arguments run;
-  };
-  const auto said = std::make_shared<given>();
-  CLI::App* own = line.command(trials_command, "", "", [said] {
-    tie_to_parent(said->parent);
+  const auto said = std::make_shared<run_arguments>();
+  CLI::App* own = line.own_command(trials_command, [said] {
     constexpr int side_by_side = 2, patience_seconds = 2;
-    said->run.argv = {"cufault", "node"};
-    said->run.expectations = default_expectations();
-    said->run.tier = test_tier::quick;
-    said->run.jobs = side_by_side;
-    said->run.wait_seconds = patience_seconds;
-    return run_cases(said->run);
+    said->argv = {"cufault", "node"};
+    said->expectations = default_expectations();
+    said->tier = test_tier::quick;
+    said->jobs = side_by_side;
+    said->wait_seconds = patience_seconds;
+    return run_cases(*said);
   });
-  own->group("");
-  own->add_option("--parent", said->parent)->required();
-  own->add_option("--device", said->run.where.device)->required();
-  own->add_option("--records", said->run.records)->required();
-  own->add_option("--cublas", said->run.where.cublas);
-  own->add_option("--cublaslt", said->run.where.cublaslt);
-  own->add_option("CASE", said->run.names)->required();
+  own->add_option("--device", said->where.device)->required();
+  own->add_option("--records", said->records)->required();
+  own->add_option("--cublas", said->where.cublas);
+  own->add_option("--cublaslt", said->where.cublaslt);
+  own->add_option("CASE", said->names)->required();
 }
 
 }  // namespace
