@@ -20,6 +20,7 @@ failure_case live_arrays() {
       .from_the_start("handle_first", "Device.cublas_handle before the memory is filled")
       .from_the_start("first_product_first", "a product before the memory is filled");
   fault_arms(c, "second_thread.8", "the first product of a second thread with 8 MiB free");
+  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -34,6 +35,7 @@ failure_case cached_arrays() {
       .remedy("new_process", "the same product in a new process")
       .from_the_start("no_pool", "cupy.cuda.set_allocator(None)")
       .from_the_start("asynchronous_pool", "cupy.cuda.MemoryAsyncPool");
+  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -46,6 +48,7 @@ failure_case other_process() {
       .remedy("end_other_process", "end the other process");
   fault_arms(c, "large_empty.64", "an array of 1 GiB with 64 MiB free")
       .remedy("end_other_process", "end the other process");
+  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -53,6 +56,7 @@ failure_case index_out_of_range() {
   failure_case c{.name = "cupy.index_out_of_range", .summary = "an index is beyond its array"};
   c.add_framework("control", arm_kind::control, "a product without the fault");
   fault_arms(c, "take", "what comes back for it");
+  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -65,6 +69,7 @@ failure_case kernel_trap() {
       .dead_end("free_all_blocks", "free_all_blocks()")
       .remedy("new_process", "the same product in a new process");
   fault_arms(c, "later_matmul", "a later product behind the kernel");
+  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -74,12 +79,14 @@ failure_case operations() {
   for (const char* name : {"matmul", "later_matmul", "matmul_half", "second_thread", "solve", "large_empty"})
     fault_arms(c, name, "without a fault");
   fault_arms(c, "incompatible_shapes", "10x10 by 5x10");
+  fork_from_one_interpreter(c);
   return c;
 }
 
 std::vector<failure_case> cupy(std::string_view only) {
-  return those_named(only, {live_arrays(), cached_arrays(), other_process(), index_out_of_range(),
-                            kernel_trap(), operations()});
+  return those_named(only,
+                     {live_arrays(), cached_arrays(), other_process(), index_out_of_range(), kernel_trap(),
+                      operations(), injected("cupy", {"matmul", "later_matmul"}), injected_at_start("cupy")});
 }
 
 const register_cases here{"cupy", cupy};

@@ -4,9 +4,14 @@
 // needed to list it.
 #pragma once
 
+#include "harness/injection/preloaded.hpp"
 #include "harness/model/case.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,10 +66,76 @@ inline arms_of_fault fault_arms(failure_case& of, std::string operation, const s
   return {of, std::move(operation), summary, std::move(claims)};
 }
 
-/// Arms without variables of their own are forked from one interpreter, which has imported the framework and not touched CUDA.
+/// Variables of every arm of the case.
+inline void in_environment(failure_case& c, const std::map<std::string, std::string>& environment) {
+  for (arm& a : c.arms)
+    for (const auto& [variable, value] : environment) a.environment[variable] = value;
+}
+
+/// The fault races with the operation that reports it, also in arms that do something afterwards.
+inline void let_race(failure_case& c, const std::set<std::string>& operations, const std::string& why) {
+  for (arm& a : c.arms) {
+    if (!operations.contains(a.name.substr(0, a.name.find('+'))) || !a.against.empty()) continue;
+    a.repeats = 5;
+    a.races = why;
+  }
+}
+
+/// Arms with the variables of the control are forked from one interpreter, which has imported the framework and not touched CUDA.
 inline void fork_from_one_interpreter(failure_case& c) {
-  const auto usual = failure_case{}.add("usual", arm_kind::control, {}, {}).environment;
-  for (arm& a : c.arms) a.shares_process = a.environment == usual;
+  for (arm& a : c.arms) a.shares_process = a.environment == c.arms.front().environment;
+}
+
+/// A driver call that fails while the operation runs: what framework_trials/injection.py has under the name.
+struct injected_rule {
+  const char *name, *summary;
+};
+inline constexpr std::array injected_rules{
+    injected_rule{"memory", "the driver gives no device memory"},
+    injected_rule{"memory_of_cublas", "the driver gives cuBLAS no device memory"},
+    injected_rule{"memory_once", "one allocation of device memory fails"},
+    injected_rule{"code", "the driver has no memory for code"},
+    injected_rule{"code_of_cublaslt_once", "cuBLASLt cannot load code once"},
+    injected_rule{"no_code_for_this_gpu", "code is of another GPU"},
+    injected_rule{"launch_once", "one launch fails for want of resources"},
+    injected_rule{"launch_of_cublas_once", "one launch of cuBLAS or cuBLASLt fails for want of resources"},
+    injected_rule{"stream", "no stream can be made"},
+    injected_rule{"event", "no event can be made"},
+    injected_rule{"synchronisation_once", "one wait for a stream says that a launch failed"}};
+inline constexpr std::array injected_rules_at_start{
+    injected_rule{"no_device", "the driver finds no device"},
+    injected_rule{"unknown_error", "the driver cannot begin, for a reason that it does not name"},
+    injected_rule{"memory_of_context", "the device has no memory for a context"},
+    injected_rule{"older_driver", "the driver says that it is of CUDA 11.8"}};
+
+/// FAMILY.injected: operations of the framework with driver calls failed by libcufault.so, and once more with nothing failed.
+inline failure_case injected(const std::string& family, const std::vector<std::string>& operations) {
+  failure_case c{.name = family + ".injected",
+                 .summary = "driver calls are made to fail while an operation runs",
+                 .made_up = true};
+  c.add_framework("control", arm_kind::control, "a first product, under the injector, with nothing failed");
+  for (const std::string& operation : operations)
+    for (const injected_rule& rule : injected_rules) {
+      auto arms = fault_arms(c, fmt::format("{}.{}", operation, rule.name), rule.summary);
+      if (operation == operations.front()) arms.remedy("retry", "do it again, with nothing failed");
+    }
+  for (arm& a : c.arms) under_injector(a);
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+/// FAMILY.injected_at_start: likewise, from before the framework has begun.
+inline failure_case injected_at_start(const std::string& family) {
+  failure_case c{.name = family + ".injected_at_start",
+                 .summary = "driver calls are made to fail while the framework begins",
+                 .made_up = true};
+  c.add_framework("control", arm_kind::control, "a first product, under the injector, with nothing failed");
+  for (const injected_rule& rule : injected_rules_at_start)
+    fault_arms(c, fmt::format("matmul.{}", rule.name), rule.summary)
+        .remedy("new_process", "the same product in a new process");
+  for (arm& a : c.arms) under_injector(a);
+  fork_from_one_interpreter(c);
+  return c;
 }
 
 /// What register_cases wants: all cases of a table, or the one that is named.

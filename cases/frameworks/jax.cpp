@@ -1,10 +1,14 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins. Of most arms nothing is measured yet.
+// What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins, but for
+// cases that fill no memory. Of most arms nothing is measured yet.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {
 namespace {
+
+/// JAX takes memory as it needs it, so that other cases can use the GPU.
+const std::map<std::string, std::string> beside_others{{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}};
 
 failure_case live_arrays() {
   failure_case c{.name = "jax.live_arrays",
@@ -18,6 +22,7 @@ failure_case live_arrays() {
   const std::map<std::string, std::string> platform{{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}};
   fault_arms(c, "matmul.8", "the first product with 8 MiB free, without a pool").with(platform);
   fault_arms(c, "later_matmul.8", "a later product with 8 MiB free, without a pool").with(platform);
+  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -36,6 +41,7 @@ failure_case other_process() {
       .from_the_start("platform_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=platform",
                       {{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}});
   fault_arms(c, "matmul.64", "the first product with 64 MiB free");
+  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -43,6 +49,8 @@ failure_case index_out_of_range() {
   failure_case c{.name = "jax.index_out_of_range", .summary = "an index is beyond its array"};
   c.add_framework("control", arm_kind::control, "a product without the fault");
   fault_arms(c, "take", "what comes back for it");
+  in_environment(c, beside_others);
+  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -54,6 +62,8 @@ failure_case kernel_trap() {
       .dead_end("retry", "catch the exception and do it again")
       .remedy("new_process", "the same product in a new process");
   fault_arms(c, "jit", "a compiled product behind the kernel");
+  in_environment(c, beside_others);
+  fork_from_one_interpreter(c);
   return c;
 }
 
@@ -63,12 +73,20 @@ failure_case operations() {
   for (const char* name : {"matmul", "later_matmul", "matmul_half", "jit", "gradient", "solve"})
     fault_arms(c, name, "without a fault");
   fault_arms(c, "incompatible_shapes", "10x10 by 5x10");
+  in_environment(c, beside_others);
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case beside_other_cases(failure_case c) {
+  in_environment(c, beside_others);
   return c;
 }
 
 std::vector<failure_case> jax(std::string_view only) {
-  return those_named(only,
-                     {live_arrays(), other_process(), index_out_of_range(), kernel_trap(), operations()});
+  return those_named(only, {live_arrays(), other_process(), index_out_of_range(), kernel_trap(), operations(),
+                            beside_other_cases(injected("jax", {"matmul", "later_matmul"})),
+                            beside_other_cases(injected_at_start("jax"))});
 }
 
 const register_cases here{"jax", jax};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What a user of PyTorch sees of the failures of other families: exceptions, their texts, memory of the caching allocator. Each fault is
-// documented in issue threads of PyTorch and in its notes on CUDA. Cases that fill memory are not measured yet.
+// documented in issue threads of PyTorch and in its notes on CUDA.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {
@@ -119,6 +119,8 @@ failure_case index_out_of_range() {
   fault_arms(c, "later_matmul", "a later product behind it", {"S3-7"});
   fault_arms(c, "linear", "a linear layer behind it", {"S3-7"});
   fault_arms(c, "solve", "linalg.solve behind it");
+  let_race(c, {"embedding", "matmul", "later_matmul", "linear"},
+           "the assertion may come before or behind the call that reports it");
   fork_from_one_interpreter(c);
   return c;
 }
@@ -180,6 +182,8 @@ failure_case variables() {
   fault_arms(c, "addmm.deterministic", "use_deterministic_algorithms(True) without CUBLAS_WORKSPACE_CONFIG")
       .from_the_start("workspace_4096_8", "CUBLAS_WORKSPACE_CONFIG=:4096:8",
                       {{"CUBLAS_WORKSPACE_CONFIG", ":4096:8"}});
+  fault_arms(c, "cost_of_no_addmm_lt", "what a linear layer costs without cuBLASLt", {"S2-13"});
+  c.arms.back().timeout = std::chrono::seconds(120);  // it starts two interpreters
   fork_from_one_interpreter(c);
   return c;
 }
@@ -217,13 +221,47 @@ failure_case documented_examples() {
   return c;
 }
 
+/// Shapes of issues of PyTorch (framework_trials/pytorch_canaries.py), against a float64 reference.
+failure_case numbers() {
+  failure_case c{.name = "pytorch.numbers",
+                 .summary = "shapes for which wrong numbers, a refusal or a crash were reported",
+                 .failures = {"F-NUM-01", "F-ARG-07", "F-MEM-08"}};
+  c.add_framework("control", arm_kind::control, "a product");
+  fault_arms(c, "mv_beyond_31_bits", "a matrix of more than 2^31 - 1 elements by a vector");
+  fault_arms(c, "mm_beyond_31_bits", "the same by a matrix of one column");
+  fault_arms(c, "column_beyond_31_bits", "a column of such a matrix by itself");
+  fault_arms(c, "bmm_beyond_31_bits", "outer products with more than 2^31 - 1 elements in all");
+  fault_arms(c, "linear_14x4096", "a linear layer of FP16, 14 rows, 4096 features");
+  fault_arms(c, "matmul_20x4096", "20x4096 by 4096x2048 in FP16");
+  fault_arms(c, "matmul_64x14688", "64x14688 by 14688x1536 in FP16");
+  fault_arms(c, "matmul_32x116", "32 products of 116x116 by 116x128 in FP16");
+  fault_arms(c, "bmm_65536", "65536 products of 8x64 by 64x8 in FP16");
+  fault_arms(c, "scores_13269", "106152 products of 22x64 by 64x22 in FP16");
+  fault_arms(c, "linear_655360x10", "a linear layer with a bias, 655360 rows, 10 features");
+  fault_arms(c, "rows_beyond_21_bits", "more than 2^21 rows by a matrix of 2x2");
+  fault_arms(c, "padded_linear", "a layer of BF16, and the same with zeros behind its weights");
+  fault_arms(c, "unaligned_addmm", "operands and bias that begin at odd elements");
+  fault_arms(c, "half_cancelling", "FP16: half of a sum is beyond 65504, and the other half takes it back")
+      .from_the_start("no_reduced_precision", "allow_fp16_reduced_precision_reduction = False");
+  fault_arms(c, "bfloat16_cancelling", "BF16: half of a sum takes back the other half")
+      .from_the_start("no_reduced_precision", "allow_bf16_reduced_precision_reduction = False");
+  const std::map<std::string, std::string> workspace{{"CUBLASLT_WORKSPACE_SIZE", "32768"}};
+  fault_arms(c, "half_cancelling_addmm", "the same of FP16 by addmm, with 32 MiB for cuBLASLt")
+      .from_the_start("no_reduced_precision", "allow_fp16_reduced_precision_reduction = False", workspace)
+      .with(workspace);
+  fault_arms(c, "graphs_of_one_stream", "a graph is replayed after another one of its stream was reset");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
 std::vector<failure_case> pytorch(std::string_view only) {
   return those_named(
       only, {live_tensors(), cached_tensors(), other_process(), fragmentation(), index_out_of_range(),
              kernel_fault("pytorch.kernel_trap", "a kernel of the program traps", "F-STK-04"),
              kernel_fault("pytorch.illegal_address", "a kernel of the program writes to an illegal address",
                           "F-STK-02"),
-             forked_child(), capture(), variables(), operations(), documented_examples()});
+             forked_child(), capture(), variables(), operations(), documented_examples(), numbers(),
+             injected("pytorch", {"matmul", "later_matmul", "linear"}), injected_at_start("pytorch")});
 }
 
 const register_cases here{"pytorch", pytorch};

@@ -32,6 +32,7 @@ const register_operation here{{.name = "kernel_launch",
                                .fresh = fresh<fill>,
                                .handle = own_handle::none,
                                .representative = true,
+                               .own_code = true,
                                .product = by_new_handle}};
 
 }  // namespace

@@ -5,6 +5,8 @@
 //   processes/N   forked, N at a time, reaped: with the libraries loaded before the fork, and (loads) each loading them itself
 //   further       cublasCreate in a process that has a handle; median of 10 in each process
 // Nothing is destroyed: the processes end at once, and the driver clears up within the time measured.
+//   create_rate [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
+// --tiny: each twice, for a test.
 #include "harness/benchmarks/measured.hpp"
 #include "harness/system/shared_memory.hpp"
 
@@ -143,6 +145,7 @@ void measure(benchmark::State& state, const job& what, creation* all) {
 int main(int argc, char** argv) {
   std::string interleave = "--benchmark_enable_random_interleaving=true";
   std::vector<char*> words(argv, argv + argc);
+  const bool tiny = std::erase_if(words, [](const char* word) { return std::string(word) == "--tiny"; }) > 0;
   words.insert(words.begin() + 1, interleave.data());
   int count = static_cast<int>(words.size());
   benchmark::Initialize(&count, words.data());
@@ -156,7 +159,7 @@ int main(int argc, char** argv) {
       benchmark::RegisterBenchmark(what.name, [&](benchmark::State& state) { measure(state, what, &all[0]); })
           ->UseManualTime()
           ->Iterations(1)
-          ->Repetitions(7)
+          ->Repetitions(tiny ? 2 : 7)
           ->DisplayAggregatesOnly(true)
           ->Unit(benchmark::kMillisecond);
     benchmark::RunSpecifiedBenchmarks();

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-//
-//   history_cost [RUNS [ARMS]]
-//
 // What it costs to keep and read the history of many runs, against its bars: 1,000 runs of 1,000 arms unless told otherwise; made up, of
 // no GPU. Bars: `add` of one run and `show` in 1 s each; a report over all runs, read from files, in 10 s and 500 MB. Exits with 1 where a
 // bar is missed.
+//   history_cost [--runs N] [--arms N] [--benchmark_out=FILE.json] [other options of Google Benchmark]
+#include "harness/benchmarks/samples.hpp"
 #include "reports/base/files.hpp"
 #include "reports/history/history.hpp"
 #include "reports/printers/ctrf.hpp"
@@ -25,6 +24,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -115,6 +115,19 @@ std::string record_of(int run, int arms) {
   return record_text(r);
 }
 
+/// Of what ran once: wall time, and CPU time beside it.
+void add_one(const char* name, double seconds, double cpu,
+             std::map<std::string, std::vector<double>> more = {}) {
+  more["cpu_ms"] = {cpu * 1000};
+  add_samples(name, benchmark::kMillisecond, {seconds}, std::move(more));
+}
+
+int positive(const std::string& option, const std::string& value) {
+  const int number = std::atoi(value.c_str());
+  if (number < 1) throw std::runtime_error(fmt::format("{} {}: a number from 1 on", option, value));
+  return number;
+}
+
 bool within(const char* what, double value, const char* unit, double bar) {
   fmt::print("{}: {:.2f} {}; the bar is {} {}: {}\n", what, value, unit, bar, unit,
              value <= bar ? "met" : "MISSED");
@@ -123,8 +136,15 @@ bool within(const char* what, double value, const char* unit, double bar) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const int runs = argc > 1 ? std::atoi(argv[1]) : 1000, arms = argc > 2 ? std::atoi(argv[2]) : 1000;
+int main(int argc, char** argv) try {
+  std::vector<std::string> words(argv, argv + argc);
+  if (!take_benchmark_options(words)) return 2;
+  int runs = 1000, arms = 1000;
+  for (std::size_t i = 1; i < words.size(); i += 2) {
+    if ((words[i] != "--runs" && words[i] != "--arms") || i + 1 == words.size())
+      throw std::runtime_error("unknown argument '" + words[i] + "'; known: --runs N, --arms N");
+    (words[i] == "--runs" ? runs : arms) = positive(words[i], words[i + 1]);
+  }
   const fs::path folder = fs::temp_directory_path() / fmt::format("cufault-history-cost-{}", getpid());
   fs::create_directories(folder);
   const fs::path file = folder / "history.db";
@@ -145,6 +165,7 @@ int main(int argc, char** argv) {
   }
   // The last ones: the file only grows.
   const double slowest = *std::max_element(adds.end() - std::min<std::ptrdiff_t>(50, runs), adds.end());
+  const double last = adds.back();
   std::sort(adds.begin(), adds.end());
   fmt::print(
       "{} runs of {} arms; {:.1f} MB in the file; add: median {:.3f} s, {:.3f} s of each to read the "
@@ -152,19 +173,21 @@ int main(int argc, char** argv) {
       runs, arms, static_cast<double>(fs::file_size(file)) / 1e6, adds[adds.size() / 2], reading / runs,
       add_cpu);
   good &= within("add, the slowest of the last 50", slowest, "s", 1);
+  add_one("add", last, add_cpu);
 
-  const auto show = [&](const char* what, const std::vector<std::string>& patterns) {
+  const auto show = [&](const char* name, const char* what, const std::vector<std::string>& patterns) {
     const auto begun = clock_type::now();
     const double cpu = cpu_seconds();
     std::ostringstream out;
     print_history(out, history(file, history::access::read).view(patterns), table_style::text,
                   patterns.empty() ? history_extent::overview : history_extent::details);
-    const double took = seconds_since(begun);
-    fmt::print("{}: {:.2f} s of CPU time\n", what, cpu_seconds() - cpu);
+    const double took = seconds_since(begun), took_cpu = cpu_seconds() - cpu;
+    fmt::print("{}: {:.2f} s of CPU time\n", what, took_cpu);
     good &= within(what, took, "s", 1);
+    add_one(name, took, took_cpu);
   };
-  show("show, all arms", {});
-  show("show, one arm", {"family0.case0/arm_9"});
+  show("show_all", "show, all arms", {});
+  show("show_one", "show, one arm", {"family0.case0/arm_9"});
 
   double model = 0, model_cpu = 0;
   {
@@ -195,15 +218,21 @@ int main(int argc, char** argv) {
     const std::size_t others =
         summary_markdown(whole).size() + junit_xml(by_stack).size() + ctrf_json(by_stack).size();
     model += seconds_since(begun);
+    const double page_cpu = cpu_seconds() - cpu;
     fmt::print(
         "report: {:.2f} s of CPU time to read and keep the records, {:.2f} s to write a page of {:.2f} MB "
         "and "
         "{:.2f} MB of other files; peak memory before it {:.0f} MB\n",
-        model_cpu, cpu_seconds() - cpu, static_cast<double>(page) / 1e6, static_cast<double>(others) / 1e6,
-        before);
+        model_cpu, page_cpu, static_cast<double>(page) / 1e6, static_cast<double>(others) / 1e6, before);
+    model_cpu += page_cpu;
   }
   good &= within("report over all records, read anew", model, "s", 10);
   good &= within("peak memory", peak_megabytes(), "MB", 500);
+  add_one("report", model, model_cpu, {{"peak_MB", {peak_megabytes()}}});
+  write_samples();
   fs::remove_all(folder);
   return good ? 0 : 1;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "history_cost: {}\n", error.what());
+  return 2;
 }

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/benchmarks/samples.hpp"
 #include "harness/run/stack.hpp"
 
 #include <benchmark/benchmark.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace cufault {
 
@@ -22,13 +21,6 @@ inline void add_stack_to_context() {
   const nlohmann::json stack = for_record(read_stack(self, {}, management));
   for (const auto& [key, value] : stack.items())
     benchmark::AddCustomContext(key, value.is_string() ? value.get<std::string>() : value.dump());
-}
-
-/// Of at least one number.
-inline double median(std::vector<double> of) {
-  std::sort(of.begin(), of.end());
-  const auto half = of.size() / 2;
-  return of.size() % 2 != 0 ? of[half] : (of[half - 1] + of[half]) / 2;
 }
 
 }  // namespace cufault

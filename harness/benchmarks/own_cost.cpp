@@ -1,8 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // own_cost: what a trial and a squeeze cost on this machine, against their bars. Exits 1 above a bar.
-//   trial    at most 1.15 times a bare process that makes the same calls; medians of 20, interleaved at
-//   random squeeze  all device memory but 2 MiB held in under 50 ms; median of 20, each in a fresh process
+//   trial    at most 1.15 times a bare process that makes the same calls; 20 rounds, each in an order drawn at random, and the bare
+//            process twice in each: what two that are alike differ by is there to compare with
+//   squeeze  all device memory but 2 MiB held in under 50 ms; median of 20, each in a fresh process
+//   own_cost [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
+// --tiny: two rounds, for a test; no bar is judged.
+#include "harness/benchmarks/samples.hpp"
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/stack.hpp"
@@ -15,12 +19,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <map>
+#include <random>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -42,12 +49,12 @@ double run_once(const std::vector<std::string>& argv, std::string* said = nullpt
   return ended.milliseconds;
 }
 
-void one_bare_process(benchmark::State& state) {
-  for (auto _ : state) state.SetIterationTime(run_once({beside() / "bare_create"}) / 1000);
+double bare_process_seconds() {
+  return run_once({beside() / "bare_create"}) / 1000;
 }
 
 /// As `cufault run` makes it, with the look at the device's memory before and after.
-void one_trial(benchmark::State& state) {
+double trial_seconds() {
   static const nvml management;
   static const std::string uuid =
       read_stack(beside() / "cufault", {}, management)["gpu"].value("uuid", std::string());
@@ -68,26 +75,23 @@ void one_trial(benchmark::State& state) {
                                     "--stage",
                                     "0"};
   };
-  for (auto _ : state) {
-    const auto start = std::chrono::steady_clock::now();
-    const observation seen = run_trial(c, a, {}, 0, options);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    if (seen.ended != outcome::completed) throw std::runtime_error("the trial did not complete: " + seen.why);
-    state.SetIterationTime(taken.count());
-  }
+  const auto start = std::chrono::steady_clock::now();
+  const observation seen = run_trial(c, a, {}, 0, options);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  if (seen.ended != outcome::completed) throw std::runtime_error("the trial did not complete: " + seen.why);
+  return taken.count();
 }
 
-void one_squeeze(benchmark::State& state) {
-  for (auto _ : state) {
-    std::string said;
-    run_once({beside() / "own_cost", "--squeeze-once"}, &said);
-    double milliseconds = 0, held = 0, left = 0;
-    if (std::sscanf(said.c_str(), "%lf %lf %lf", &milliseconds, &held, &left) != 3)
-      throw std::runtime_error("squeeze said " + said);
-    state.SetIterationTime(milliseconds / 1000);
-    state.counters["held_GB"] = held / 1e9;
-    state.counters["left_MiB"] = left / (1 << 20);
-  }
+struct squeeze {
+  double milliseconds = 0, held = 0, left = 0;  // and bytes
+};
+squeeze one_squeeze() {
+  std::string said;
+  run_once({beside() / "own_cost", "--squeeze-once"}, &said);
+  squeeze found;
+  if (std::sscanf(said.c_str(), "%lf %lf %lf", &found.milliseconds, &found.held, &found.left) != 3)
+    throw std::runtime_error("squeeze said " + said);
+  return found;
 }
 
 int squeeze_once() {
@@ -101,18 +105,6 @@ int squeeze_once() {
   return 0;
 }
 
-/// Prints as usual and keeps the medians.
-class keep_medians : public benchmark::ConsoleReporter {
- public:
-  void ReportRuns(const std::vector<Run>& runs) override {
-    ConsoleReporter::ReportRuns(runs);
-    for (const Run& r : runs) {
-      if (r.aggregate_name == "median") median[r.run_name.function_name] = r.GetAdjustedRealTime();
-    }
-  }
-  std::map<std::string, double> median;
-};
-
 bool within(const char* what, double measured, double bar, const char* unit) {
   fmt::print("{}: {:.3f}{} (bar {}{}): {}\n", what, measured, unit, bar, unit,
              measured <= bar ? "within" : "ABOVE");
@@ -123,32 +115,47 @@ bool within(const char* what, double measured, double bar, const char* unit) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "--squeeze-once") return squeeze_once();
-  std::string interleave = "--benchmark_enable_random_interleaving=true";
-  std::vector<char*> words(argv, argv + argc);
-  words.insert(words.begin() + 1, interleave.data());
-  int count = static_cast<int>(words.size());
-  benchmark::Initialize(&count, words.data());
-  if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
-  const auto add = [](const char* name, void (*body)(benchmark::State&)) {
-    benchmark::RegisterBenchmark(name, body)
-        ->UseManualTime()
-        ->Iterations(1)
-        ->Repetitions(20)
-        ->Unit(benchmark::kMillisecond);
+  std::vector<std::string> words(argv, argv + argc);
+  if (!take_benchmark_options(words)) return 2;
+  const bool tiny = std::erase(words, "--tiny") > 0;
+  if (words.size() > 1) {
+    fmt::print(stderr, "own_cost: unknown argument '{}'; known: --tiny\n", words[1]);
+    return 2;
+  }
+  const int rounds = tiny ? 2 : 20;
+  struct side {
+    const char* name;
+    double (*seconds)();
+    std::vector<double> samples = {};
   };
-  add("bare_process", one_bare_process);
-  add("trial", one_trial);
-  add("squeeze", one_squeeze);
+  std::array<side, 3> sides{side{"bare_process", bare_process_seconds},
+                            side{"bare_process_again", bare_process_seconds}, side{"trial", trial_seconds}};
   try {
+    std::mt19937_64 random(std::random_device{}());
+    std::array<std::size_t, sides.size()> order{0, 1, 2};
+    for (int round = 0; round < rounds; ++round) {
+      std::shuffle(order.begin(), order.end(), random);
+      for (const std::size_t i : order) sides[i].samples.push_back(sides[i].seconds());
+    }
     // The squeeze by itself: the device takes a while to clear what it gave back, and the next process would
     // pay.
-    keep_medians reporter;
-    benchmark::RunSpecifiedBenchmarks(&reporter, "bare_process|trial");
-    benchmark::RunSpecifiedBenchmarks(&reporter, "squeeze");
-    const bool trial_ok = within("trial over bare process",
-                                 reporter.median.at("trial") / reporter.median.at("bare_process"), 1.15, "");
-    const bool squeeze_ok = within("squeeze to 2 MiB", reporter.median.at("squeeze"), 50, " ms");
-    return trial_ok && squeeze_ok ? 0 : 1;
+    std::vector<double> seconds, held, left;
+    for (int round = 0; round < rounds; ++round) {
+      const squeeze one = one_squeeze();
+      seconds.push_back(one.milliseconds / 1000);
+      held.push_back(one.held / 1e9);
+      left.push_back(one.left / (1 << 20));
+    }
+    for (const side& each : sides) {
+      fmt::print("{}: {:.1f} ms\n", each.name, median(each.samples) * 1000);
+      add_samples(each.name, benchmark::kMillisecond, each.samples);
+    }
+    add_samples("squeeze", benchmark::kMillisecond, seconds, {{"held_GB", held}, {"left_MiB", left}});
+    write_samples();
+    const bool trial_ok =
+        within("trial over bare process", median(sides[2].samples) / median(sides[0].samples), 1.15, "");
+    const bool squeeze_ok = within("squeeze to 2 MiB", median(seconds) * 1000, 50, " ms");
+    return tiny || (trial_ok && squeeze_ok) ? 0 : 1;
   } catch (const std::exception& e) {
     fmt::print(stderr, "own_cost: {}\n", e.what());
     return 2;

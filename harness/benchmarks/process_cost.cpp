@@ -1,9 +1,15 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What libcufault.so, without a rule, costs a process beside its driver calls: an allocation, a getenv, a fork beside 64 threads that called
-// the driver; and what cufault_set_rules costs. Needs no GPU. Bare processes are measured twice in each round, so that the difference of two
+// the driver; what cufault_set_rules costs; and what a call of a library's function costs, on the tests' stand-in for cuBLAS, which does nothing:
+// under rules for the library, it is the cost on the CPU alone. Needs no GPU. Bare processes are measured twice in each round, so that the difference of two
 // alike is there to compare with; rounds are shuffled, all processes are pinned to one core.
-//   usage: process_cost [ROUNDS]
+//   process_cost [--rounds N] [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
+// --tiny: one round of short slices, for a test; the figures mean nothing.
+#include "harness/benchmarks/samples.hpp"
+#include "harness/injector/tests/programs/blas_user.hpp"
+
+#include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <dlfcn.h>
@@ -17,8 +23,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -29,16 +35,48 @@
 
 namespace {
 
-constexpr std::array measures{"malloc and free [ns]", "getenv [ns]", "fork beside 64 threads [us]",
-                              "cufault_set_rules, one rule [us]", "the same, a glob [us]"};
-constexpr std::array arms{"bare", "bare again", "libcufault.so", "and libcufault_host.so"};
+struct figure {
+  const char *name, *what;
+  benchmark::TimeUnit unit;
+  double in_a_second;  // units
+};
+constexpr std::array measures{
+    figure{"malloc_free", "malloc and free [ns]", benchmark::kNanosecond, 1e9},
+    figure{"getenv", "getenv [ns]", benchmark::kNanosecond, 1e9},
+    figure{"fork", "fork beside 64 threads [us]", benchmark::kMicrosecond, 1e6},
+    figure{"library_linked", "call of a library, linked [ns]", benchmark::kNanosecond, 1e9},
+    figure{"library_second_file", "the same, from the second file that calls [ns]", benchmark::kNanosecond,
+           1e9},
+    figure{"library_dlsym", "the same, found by dlsym [ns]", benchmark::kNanosecond, 1e9},
+    figure{"set_rules", "cufault_set_rules, one rule [us]", benchmark::kMicrosecond, 1e6},
+    figure{"set_rules_glob", "the same, a glob [us]", benchmark::kMicrosecond, 1e6}};
+struct setting {
+  const char *name, *what;
+  std::vector<const char*> preload{};
+  const char* rules = "";
+};
+const std::array<setting, 6> arms{
+    {{"bare", "bare"},
+     {"bare_again", "bare again"},
+     {"injector", "libcufault.so", {"libcufault.so"}},
+     {"host", "and libcufault_host.so", {"libcufault.so", "libcufault_host.so"}},
+     {"library_rule_elsewhere",
+      "a rule elsewhere in the library",
+      {"libcufault_cublas.so", "libcufault.so"},
+      R"({"rules": [{"function": "cublasGemmEx", "return": "EXECUTION_FAILED"}]})"},
+     {"library_rule_not_met",
+      "a rule that is not met",
+      {"libcufault_cublas.so", "libcufault.so"},
+      R"({"rules": [{"function": "cublas*", "thread": 1000000, "return": "EXECUTION_FAILED"}]})"}}};
 using figures = std::array<double, measures.size()>;
 
-/// Nanoseconds of one; the least of eleven slices.
+int slices = 11;
+
+/// Nanoseconds of one; the least of all slices.
 template <class Work>
 double nanoseconds(int count, Work work) {
   double least = 1e300;
-  for (int slice = 0; slice < 11; ++slice) {
+  for (int slice = 0; slice < slices; ++slice) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) work();
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
@@ -81,27 +119,56 @@ double set_rules_microseconds(const char* rules) {
          1e3;
 }
 
-int measure() {
+template <class Function>
+Function* found(void* library, const char* name) {
+  void* at = library != nullptr ? dlsym(library, name) : nullptr;
+  if (at == nullptr) throw std::runtime_error(dlerror());
+  return reinterpret_cast<Function*>(at);
+}
+
+struct library_call {
+  double linked, from_second_file, looked_up;
+};
+library_call library_nanoseconds() {
+  constexpr int calls = 1'000'000;
+  int version = 0;
+  float c = 0;
+  void* user = dlopen(CUFAULT_BLAS_USER, RTLD_NOW | RTLD_LOCAL);
+  found<int(float*)>(user, "user_multiplies")(&c);  // the first file that calls it
+  auto* looked_up =
+      found<decltype(cublasGetVersion_v2)>(dlopen(CUFAULT_BLAS, RTLD_NOW), "cublasGetVersion_v2");
+  return {
+      nanoseconds(calls, [&] { cublasGetVersion_v2(nullptr, &version); }),
+      nanoseconds(
+          calls,
+          [&] { cublasSgemm_v2(nullptr, 0, 0, 1, 1, 1, nullptr, nullptr, 1, nullptr, 1, nullptr, &c, 1); }),
+      nanoseconds(calls, [&] { looked_up(nullptr, &version); })};
+}
+
+int measure(bool tiny) {
+  if (tiny) slices = 1;
+  const library_call library = library_nanoseconds();
   const double allocation = nanoseconds(1'000'000, [] {
     void* volatile memory = std::malloc(64);
     std::free(memory);
   });
   const double question = nanoseconds(200'000, [] { static_cast<void>(std::getenv("ASKED_AND_NOT_SET")); });
   fmt::print(
-      "{} {} {} {} {}\n", allocation, question, fork_microseconds(),
+      "{} {} {} {} {} {} {} {}\n", allocation, question, fork_microseconds(), library.linked,
+      library.from_second_file, library.looked_up,
       set_rules_microseconds(R"({"rules": [{"function": "cuMemAlloc_v2", "return": "OUT_OF_MEMORY"}]})"),
       set_rules_microseconds(R"({"rules": [{"function": "cuMem*", "return": "OUT_OF_MEMORY"}]})"));
   return 0;
 }
 
-figures measured(std::size_t arm) {
+figures measured(const setting& of, bool tiny) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe");
   const auto libraries = self.parent_path().parent_path() / "lib/cufault";
   std::string preload;
-  if (arm >= 2) preload = (libraries / "libcufault.so").string();
-  if (arm == 3) preload += ":" + (libraries / "libcufault_host.so").string();
-  const std::string command = fmt::format("LD_LIBRARY_PATH='{}' LD_PRELOAD='{}' '{}' --measure",
-                                          CUFAULT_STAND_IN_DRIVER, preload, self.string());
+  for (const char* name : of.preload) preload += (preload.empty() ? "" : ":") + (libraries / name).string();
+  const std::string command =
+      fmt::format("LD_LIBRARY_PATH='{}' LD_PRELOAD='{}' CUFAULT_RULES='{}' '{}' --measure{}",
+                  CUFAULT_STAND_IN_DRIVER, preload, of.rules, self.string(), tiny ? " --tiny" : "");
   FILE* output = popen(command.c_str(), "r");
   if (output == nullptr) throw std::runtime_error("popen failed");
   figures found{};
@@ -121,9 +188,16 @@ std::string interval(std::vector<double> of) {
 
 }  // namespace
 
-int main(int count, char** words) try {
-  if (count > 1 && std::strcmp(words[1], "--measure") == 0) return measure();
-  const int rounds = count > 1 ? std::max(4, std::atoi(words[1])) : 20;
+int main(int count, char** argv) try {
+  std::vector<std::string> words(argv, argv + count);
+  const bool tiny = std::erase(words, "--tiny") > 0;
+  if (words.size() == 2 && words[1] == "--measure") return measure(tiny);
+  if (!cufault::take_benchmark_options(words)) return 2;
+  int rounds = tiny ? 1 : 20;
+  if (words.size() == 3 && words[1] == "--rounds")
+    rounds = std::max(1, std::atoi(words[2].c_str()));
+  else if (words.size() > 1)
+    throw std::runtime_error("unknown argument '" + words[1] + "'; known: --rounds N, --tiny");
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(sched_getcpu(), &one);
@@ -132,23 +206,27 @@ int main(int count, char** words) try {
   std::array<std::vector<figures>, arms.size()> seen;
   std::mt19937 random(1);
   for (int round = 0; round < rounds; ++round) {
-    std::array<std::size_t, arms.size()> order{0, 1, 2, 3};
+    std::array<std::size_t, arms.size()> order{};
+    std::iota(order.begin(), order.end(), std::size_t{0});
     std::shuffle(order.begin(), order.end(), random);
-    for (const std::size_t arm : order) seen[arm].push_back(measured(arm));
+    for (const std::size_t arm : order) seen[arm].push_back(measured(arms[arm], tiny));
   }
   fmt::print("{} rounds; median, and the quartiles of the rounds\n", rounds);
   for (std::size_t m = 0; m < measures.size(); ++m) {
-    fmt::print("{}\n", measures[m]);
+    fmt::print("{}\n", measures[m].what);
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
-      std::vector<double> values, differences;
+      std::vector<double> values, differences, seconds;
       for (std::size_t round = 0; round < seen[arm].size(); ++round) {
         values.push_back(seen[arm][round][m]);
+        seconds.push_back(values.back() / measures[m].in_a_second);
         differences.push_back(seen[arm][round][m] - seen[0][round][m]);
       }
-      fmt::print("  {:<24}{}{}\n", arms[arm], interval(values),
+      fmt::print("  {:<32}{}{}\n", arms[arm].what, interval(values),
                  arm == 0 ? "" : "   against bare " + interval(differences));
+      cufault::add_samples(fmt::format("{}/{}", measures[m].name, arms[arm].name), measures[m].unit, seconds);
     }
   }
+  cufault::write_samples();
   return 0;
 } catch (const std::exception& error) {
   fmt::print(stderr, "process_cost: {}\n", error.what());

@@ -141,7 +141,12 @@ cublas_paths files_of(const cublas_paths& named) {
 }
 
 void bind_cublas(const cublas_paths& paths) {
-  bind(paths, RTLD_NOW);
+  try {
+    bind(paths, RTLD_NOW);
+  } catch (const loader_error& refused) {
+    if (!paths.cublas.empty()) throw;
+    throw loader_error(fmt::format("{}; give a cuBLAS library or its folder with --cublas", refused.what()));
+  }
 }
 
 load_result load_cublas(const cublas_paths& paths, bool lazily) {

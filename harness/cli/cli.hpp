@@ -4,7 +4,9 @@
 
 #include "harness/model/properties.hpp"
 #include "harness/model/target.hpp"
+#include "harness/run/python.hpp"
 #include "harness/run/stack.hpp"
+#include "reports/judge/cost.hpp"
 #include "reports/model/record.hpp"
 
 #include <cstdint>
@@ -36,20 +38,25 @@ struct run_arguments {
   run_mode mode = run_mode::observe;
   std::filesystem::path records = "records", expectations;
   target where;
-  std::filesystem::path python;  ///< for arms of frameworks; empty: they do not run
-  std::vector<int> devices;      ///< to run on side by side; empty: the first, or all of them
+  std::vector<std::filesystem::path> pythons;  ///< for arms of frameworks, a run each; none: they do not run
+  std::vector<int>
+      devices;  ///< to run on side by side; empty: the first, all of them, or what CTest allocates
   bool all_devices = false;
   int jobs = default_jobs();                    ///< arms side by side
   bool verbose = false;                         ///< tell of every arm
   bool separate = false;                        ///< every trial in a process of its own
   bool json = false;                            ///< the summary as JSON
+  bool quiet = false;                           ///< nothing on standard output
   std::filesystem::path junit, ctrf, markdown;  ///< where to write the run, too; empty: nowhere
   std::optional<std::uint64_t> seed;
   test_tier tier = test_tier::full;  ///< only what it has, and what is named itself
   std::pair<int, int> part{1, 1};    ///< only the first-th of so many parts of each case; controls are in all
   bool shuffle = false;              ///< cases, and arms within each, in an order drawn from the seed
   int wait_seconds = 10;
+  int import_seconds = 60;  ///< patience with the import of a framework
   int not_provoked_budget = 0;
+  std::map<std::string, std::string>
+      chosen;                     ///< values of CUDA_MODULE_LOADING and CUBLAS_WORKSPACE_CONFIG for trials
   std::vector<std::string> argv;  ///< for the record
 };
 
@@ -85,10 +92,12 @@ struct explain_arguments {
 };
 
 struct gate_arguments {
-  std::vector<std::filesystem::path> baseline, candidate;  ///< each of one stack
-  std::filesystem::path allow;                             ///< empty: nothing is allowed
-  int at_least = 1;                                        ///< cases that must have been executed
-  std::string date;                                        ///< empty: today
+  std::vector<std::filesystem::path> baseline, candidate;   ///< each of one stack
+  std::filesystem::path baseline_python, candidate_python;  ///< in place of records: what `run` runs in
+  run_arguments run;
+  std::filesystem::path allow;  ///< empty: nothing is allowed
+  int at_least = 1;             ///< cases that must have been executed
+  std::string date;             ///< empty: today
   bool json = false, markdown = false;
   bool names = false;  ///< of arms only their names
 };
@@ -114,6 +123,13 @@ struct matrix_arguments {
   std::string format = "text";                  ///< or "markdown", "csv", "json"
 };
 
+struct cost_arguments {
+  std::vector<std::filesystem::path> records;
+  std::string remedy;           ///< a pattern; empty: all
+  std::string format = "text";  ///< or "markdown", "csv", "json", "svg"
+  bool all_work = false;        ///< each kind of work, too
+};
+
 struct report_arguments {
   std::vector<std::filesystem::path> records;
   std::filesystem::path folder, expectations;  ///< expectations: empty for those that come with cufault
@@ -124,15 +140,25 @@ struct inject_arguments {
   std::vector<std::string> fail;               ///< "cuMemAlloc_v2:3=OUT_OF_MEMORY"
   bool lenient = false;                        ///< the command runs although a rule is wrong
   std::uint64_t require = 0;                   ///< rules act so often at least
+  std::vector<std::string> libraries;          ///< "cublas": to be ready for, beside those that rules name
   std::vector<std::string> command;            ///< never empty
 };
 
 struct trace_arguments {
-  std::filesystem::path chrome;      ///< a Chrome trace of every call; empty: none
-  std::vector<std::string> command;  ///< never empty
+  std::filesystem::path chrome;        ///< a Chrome trace of every call; empty: none
+  std::vector<std::string> libraries;  ///< "cublas": whose calls are told, too
+  std::vector<std::string> command;    ///< never empty
 };
 
 int run_cases(const run_arguments& arguments);
+struct run_outcome {
+  int exit_code = 0;
+  std::filesystem::path record;  ///< empty where there was nothing to run
+};
+/// The same in one Python, or without one. `stop`: descriptor that becomes readable when the run is to end.
+run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_environment> python, int stop);
+/// Families of frameworks that the cases asked for need.
+std::set<std::string> families_asked(const run_arguments& arguments);
 int sweep_operations(const sweep_arguments& arguments);
 int sweep_program(const program_sweep_arguments& arguments);
 int show_stack(const target& where, bool json);
@@ -145,12 +171,21 @@ int show_claims(const std::vector<std::filesystem::path>& records, bool json, bo
 int show_record(const std::filesystem::path& file, const std::vector<std::string>& names, bool markdown);
 int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
 int run_gate(const gate_arguments& arguments);
+int gate_pythons(const gate_arguments& arguments);
+/// `unread`: a line for each file that could not be read.
+int gate_records(record baseline, record candidate, const gate_arguments& arguments,
+                 std::vector<std::string> unread = {});
 int merge_records(const merge_arguments& arguments);
 int add_to_history(const history_arguments& arguments);
 int show_history(const history_arguments& arguments);
 int show_counterparts(const std::vector<std::filesystem::path>& records, bool markdown);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
 int show_matrix(const matrix_arguments& arguments);
+int show_costs(const cost_arguments& arguments);
+/// What stands beside a verdict, from the costs that were measured beside these records. Throws input_error.
+cost_notes measured_costs(const std::vector<std::filesystem::path>& records);
+/// Of the terminal, or what COLUMNS says; 100 where there is neither.
+std::size_t width_of_output();
 /// Throws usage_error where no record has a failure of a framework.
 int show_frameworks(const std::vector<std::filesystem::path>& records, bool markdown);
 /// Throws usage_error where no record has a sweep.
@@ -159,13 +194,17 @@ int write_report(const report_arguments& arguments);
 int explain_logs(const explain_arguments& arguments);
 int inject(const inject_arguments& arguments);  ///< becomes the command
 std::string inject_help();                      ///< what rules can hold
-/// LD_PRELOAD of a command under the injector: behind what is preloaded already, a profiler's library, say. Throws usage_error.
-std::string preload_with_injector(bool host);
+/// LD_PRELOAD of a command under the injector: behind what is preloaded already, a profiler's library, say. `libraries`: whose
+/// functions rules are for. Throws usage_error.
+std::string preload_with_injector(bool host, const std::vector<std::string>& libraries = {});
 /// Returns the command's exit code. `libraries`: those that called the driver or asked for variables are added.
 int trace_command(const trace_arguments& arguments, std::set<std::string>* libraries = nullptr);
 /// The file by which a floor knows of the preflight before it.
 std::filesystem::path preflight_stamp(const std::filesystem::path& records);
-int preflight(const target& where, const std::filesystem::path& records);
+/// `resources`: where to write a resource spec file, too; empty: nowhere.
+int preflight(const target& where, const std::filesystem::path& records,
+              const std::filesystem::path& resources);
+int write_resources(const target& where, const std::filesystem::path& file);  ///< empty: to standard output
 int check_floor(const std::filesystem::path& records, int at_least);
 
 /// Where this program lies, and its data: in the source tree, or beside an installed program.

@@ -37,11 +37,12 @@ struct command_line {
     return c;
   }
 
-  /// What this program starts itself again for. It ends with the process that started it, and no help names it.
-  CLI::App* own_command(const char* name, std::function<int()> action) {
+  /// What this program starts itself again for. It ends with the thread that started it, and no help names it. `outlives_thread`: trials
+  /// in other threads use it, too; it ends by itself when its standard input does.
+  CLI::App* own_command(const char* name, std::function<int()> action, bool outlives_thread = false) {
     const auto parent = std::make_shared<pid_t>(0);
-    CLI::App* c = command(name, "", "", [parent, action = std::move(action)] {
-      tie_to_parent(*parent);
+    CLI::App* c = command(name, "", "", [parent, outlives_thread, action = std::move(action)] {
+      if (!outlives_thread) tie_to_parent(*parent);
       return action();
     });
     c->group("");
@@ -103,6 +104,27 @@ inline void add_libraries(CLI::App* command, target& where) {
                    "cuBLASLt library or its folder (default: the one beside --cublas)")
       ->envname("CUFAULT_CUBLASLT")
       ->type_name("PATH");
+}
+
+inline void add_new_record(CLI::App* command, std::filesystem::path& folder) {
+  command->add_option("--records", folder, "folder for the record")->type_name("DIR")->capture_default_str();
+}
+
+inline test_tier tier_of(const std::string& name) {
+  return name == "quick" ? test_tier::quick : name == "full" ? test_tier::full : test_tier::nightly;
+}
+
+inline void add_jobs(CLI::App* command, int& jobs) {
+  command->add_option("--jobs,-j", jobs, "arms that run side by side; those that fill a GPU run alone on it")
+      ->check(CLI::Range(1, 1000))
+      ->envname("CUFAULT_JOBS")
+      ->capture_default_str();
+}
+
+inline void add_import_timeout(CLI::App* command, int& seconds) {
+  command->add_option("--import-timeout", seconds, "seconds to wait for the import of a framework")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
 }
 
 inline void add_markdown(CLI::App* command, bool& markdown) {

@@ -127,22 +127,28 @@ int show_differences(const std::vector<fs::path>& files, bool by_stack, bool mar
   return differing == 0 ? 0 : exit_gate;
 }
 
-int run_gate(const gate_arguments& arguments) {
-  unread_files unread;
+int gate_records(record baseline, record candidate, const gate_arguments& arguments,
+                 std::vector<std::string> unread) {
   gate_terms terms{.at_least = static_cast<std::size_t>(arguments.at_least)};
   terms.today =
       arguments.date.empty() ? fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))) : arguments.date;
   if (!arguments.allow.empty()) terms.allowances = load_allowances(arguments.allow);
-  record baseline = load_side(arguments.baseline, "--baseline", unread);
-  record candidate = load_side(arguments.candidate, "--candidate", unread);
   gate_report report = compare(std::move(baseline), std::move(candidate), terms);
-  report.unread = unread.lines;
+  report.unread = std::move(unread);
   if (arguments.json)
     std::cout << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
     print_gate(std::cout, report, style(arguments.markdown),
                arguments.names ? gate_extent::names : gate_extent::reasons);
   return exit_code(report);
+}
+
+int run_gate(const gate_arguments& arguments) {
+  if (!arguments.baseline_python.empty()) return gate_pythons(arguments);
+  unread_files unread;
+  record baseline = load_side(arguments.baseline, "--baseline", unread);
+  record candidate = load_side(arguments.candidate, "--candidate", unread);
+  return gate_records(std::move(baseline), std::move(candidate), arguments, std::move(unread.lines));
 }
 
 int merge_records(const merge_arguments& arguments) {

@@ -33,23 +33,61 @@ void add_diff(command_line& line) {
 }
 
 void add_gate(command_line& line) {
-  const auto said = std::make_shared<gate_arguments>();
+  struct given : gate_arguments {
+    std::string tier = "full";
+  };
+  const auto said = std::make_shared<given>();
   CLI::App* gate = line.command(
       "gate", "Compares a candidate with a baseline, and fails on changes that are not allowed",
       "Arms are joined by name. Fail: changed, gone, worsened, remedy_broken, absent. Shown only: new.\n"
-      "Exit codes: 0 passed; 1 a change that no allowance covers, or too few cases executed; 2 unresolved, "
-      "nothing to compare, or bad input.",
-      [said] { return run_gate(*said); });
+      "--baseline-python and --candidate-python, in place of records: the same cases run in both "
+      "environments, and the packages that\ndiffer come first.\n"
+      "Exit codes: 0 passed; 1 a change that no allowance covers, too few cases executed, or a candidate "
+      "without a framework that can be imported; 2 unresolved, nothing to compare, or bad input; 130 "
+      "interrupted.",
+      [said, &line] {
+        if (said->baseline.empty() == said->baseline_python.empty() ||
+            said->baseline.empty() != said->candidate.empty() ||
+            said->baseline_python.empty() != said->candidate_python.empty())
+          throw usage_error(
+              "gate: give --baseline and --candidate, or --baseline-python and --candidate-python");
+        run_arguments& running = said->run;
+        if (!running.where.cublas.empty() && said->baseline_python.empty())
+          throw usage_error("gate: --cublas is taken with --baseline-python and --candidate-python alone");
+        if (!running.names.empty() && said->baseline_python.empty())
+          throw usage_error("gate: cases are named with --baseline-python and --candidate-python alone");
+        running.argv = line.words;
+        running.argv[0] = "cufault";
+        running.expectations = default_expectations();
+        running.tier = tier_of(said->tier);
+        return run_gate(*said);
+      });
   const std::string what =
       "a record, a folder of records, or the folder of a stack; several of one stack are one";
-  gate->add_option("--baseline", said->baseline, what)
-      ->required()
-      ->type_name("RECORD")
-      ->check(CLI::ExistingPath);
-  gate->add_option("--candidate", said->candidate, what)
-      ->required()
-      ->type_name("RECORD")
-      ->check(CLI::ExistingPath);
+  gate->add_option("--baseline", said->baseline, what)->type_name("RECORD")->check(CLI::ExistingPath);
+  gate->add_option("--candidate", said->candidate, what)->type_name("RECORD")->check(CLI::ExistingPath);
+  gate->add_option("--baseline-python", said->baseline_python,
+                   "Python of the environment that is known to be good")
+      ->type_name("PATH")
+      ->check(not_empty);
+  gate->add_option("--candidate-python", said->candidate_python, "Python of the environment to be judged")
+      ->type_name("PATH")
+      ->check(not_empty);
+  gate->add_option("CASE", said->run.names,
+                   "with Pythons: cases to run (default: the families pytorch, jax and cupy)");
+  gate->add_option("--tier", said->tier, "with Pythons: tier of the cases to run")
+      ->check(CLI::IsMember({"quick", "full", "nightly"}))
+      ->envname("CUFAULT_TIER")
+      ->capture_default_str();
+  add_import_timeout(gate, said->run.import_seconds);
+  add_new_record(gate, said->run.records);
+  add_jobs(gate, said->run.jobs);
+  gate->add_option("--cublas", said->run.where.cublas,
+                   "with Pythons: cuBLAS library or its folder, for both (default: that of each environment)")
+      ->type_name("PATH");
+  gate->add_option("--device", said->run.where.device, "with Pythons: CUDA device")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   gate->add_option("--allow", said->allow,
                    "JSON file of changes that may pass, each with a reason and an expiry date "
                    "(reports/schemas/allowances.schema.json)")

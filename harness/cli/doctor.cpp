@@ -78,7 +78,8 @@ int run_doctor(const doctor_arguments& arguments) {
     std::cout << std::flush;
     const unique_fd own_output(arguments.json ? dup(STDOUT_FILENO) : -1);
     if (own_output) dup2(STDERR_FILENO, STDOUT_FILENO);  // what is parsed is JSON alone
-    d.command_exit_code = trace_command({.chrome = {}, .command = arguments.command}, &libraries);
+    d.command_exit_code =
+        trace_command({.chrome = {}, .libraries = {}, .command = arguments.command}, &libraries);
     if (own_output) dup2(own_output.get(), STDOUT_FILENO);
     add_loaded(d, {libraries.begin(), libraries.end()});
     if (!arguments.json && !libraries.empty())

@@ -214,7 +214,7 @@ int explain_logs(const explain_arguments& arguments) {
                   << '\n';
       } else {
         if (inputs.size() > 1) std::cout << "== " << one_line(name) << '\n';
-        print_explanation(std::cout, e, name);
+        print_explanation(std::cout, e, name, measured_costs(arguments.records));
         if (inputs.size() > 1) std::cout << '\n';
       }
     } catch (const input_error& error) {

@@ -48,11 +48,14 @@ std::string from_environment(const char* variable) {
 
 }  // namespace
 
-std::string preload_with_injector(bool host) {
+std::string preload_with_injector(bool host, const std::vector<std::string>& libraries) {
   std::string preload = from_environment("LD_PRELOAD");
   bool searched = false;
-  for (const char* name : {"libcufault.so", "libcufault_host.so"}) {
-    if (!host && std::string_view(name) == "libcufault_host.so") continue;
+  std::vector<std::string> names;
+  for (const std::string& each : libraries) names.push_back(fmt::format("libcufault_{}.so", each));
+  names.emplace_back("libcufault.so");
+  if (host) names.emplace_back("libcufault_host.so");
+  for (const std::string& name : names) {
     const fs::path library = bundled_file(name);
     if (library.empty())
       throw usage_error(
@@ -68,15 +71,25 @@ std::string preload_with_injector(bool host) {
       put("LD_LIBRARY_PATH", folder + (before.empty() ? "" : ":") + before);
       searched = true;
     }
-    preload += (preload.empty() ? "" : ":") + (spaces ? std::string(name) : library.string());
+    preload += (preload.empty() ? "" : ":") + (spaces ? name : library.string());
   }
   return preload;
 }
 
 namespace {
 
-void preload_injector(bool host) {
-  put("LD_PRELOAD", preload_with_injector(host));
+void preload_injector(bool host, const std::vector<std::string>& libraries) {
+  put("LD_PRELOAD", preload_with_injector(host, libraries));
+}
+
+/// Throws usage_error.
+const injector::known_library& library_asked_for(const std::string& name) {
+  const auto* of = injector::library_named(name);
+  if (of == nullptr)
+    throw usage_error(fmt::format("--library {}: one of {}", one_line(name), injector::library_names()));
+  if (of->functions.empty())
+    throw usage_error(fmt::format("--library {}: {}", name, injector::why_without_functions(*of)));
+  return *of;
 }
 
 /// Becomes the command. Returns only where that fails.
@@ -187,8 +200,26 @@ trace trace_from(const fs::path& log) {
   return seen;
 }
 
-void print(const trace& seen, const injector::counted& counts, int signal) {
-  const auto heading = [](const char* words) { fmt::print(stderr, "\n{}\n", words); };
+/// Those of the driver where `of` is null.
+std::map<std::string, std::map<std::string, std::uint64_t>> calls_of(const injector::known_library* of,
+                                                                     const injector::counted& counts) {
+  std::map<std::string, std::map<std::string, std::uint64_t>> found;
+  for (const auto& [library, functions] : counts.calls)
+    for (const auto& [function, calls] : functions)
+      if (injector::library_of(function) == of) found[library][function] = calls;
+  return found;
+}
+
+void print(const trace& seen, const injector::counted& counts, const std::vector<std::string>& libraries,
+           int signal) {
+  const auto heading = [](std::string_view words) { fmt::print(stderr, "\n{}\n", words); };
+  const auto print_calls = [](const auto& all) {
+    for (const auto& [library, functions] : all) {
+      fmt::print(stderr, "  {}\n", library);
+      for (const auto& [function, calls] : functions) fmt::print(stderr, "    {:>12} {}\n", calls, function);
+    }
+  };
+  const auto of_driver = calls_of(nullptr, counts);
   heading("driver calls, by the library that resolved the function");
   if (signal != 0)
     fmt::print(stderr, "  until signal {} ({}) ended the command\n", signal, strsignal(signal));
@@ -196,11 +227,15 @@ void print(const trace& seen, const injector::counted& counts, int signal) {
     fmt::print(
         stderr,
         "  unknown: no program of the command loaded the injector; is it statically linked or setuid?\n");
-  else if (counts.calls.empty())
+  else if (of_driver.empty())
     fmt::print(stderr, "  none: the command called no function of the driver\n");
-  for (const auto& [library, functions] : counts.calls) {
-    fmt::print(stderr, "  {}\n", library);
-    for (const auto& [function, calls] : functions) fmt::print(stderr, "    {:>12} {}\n", calls, function);
+  print_calls(of_driver);
+  for (const std::string& name : libraries) {
+    const auto all = calls_of(injector::library_named(name), counts);
+    heading(fmt::format("calls of {}, by the library that calls or resolved the function", name));
+    if (all.empty())
+      fmt::print(stderr, "  {}\n", counts.programs == 0 ? "unknown, as above" : "none that could be seen");
+    print_calls(all);
   }
   if (!seen.memory.empty()) {
     heading("allocations asked of the driver, by calling library");
@@ -239,12 +274,15 @@ int inject(const inject_arguments& arguments) {
     put("CUFAULT_RULES", rules.empty() ? "" : fs::absolute(rules).string());
     put("CUFAULT_FAIL", fmt::format("{}", fmt::join(arguments.fail, " ")));
   }
+  std::set<std::string> libraries;
+  for (const std::string& name : arguments.libraries) libraries.emplace(library_asked_for(name).name);
   bool host = false;
   try {
     if (!arguments.faultinj.empty() && !injector::is_faultinj(json_cursor{read_json(rules)}))
       throw input_error(rules.string() + ": no configuration of faultinj: it has no cudaDriverFaults");
-    host = injector::needs_host_library(
-        injector::rules_of(from_environment("CUFAULT_RULES"), from_environment("CUFAULT_FAIL")));
+    const auto all = injector::rules_of(from_environment("CUFAULT_RULES"), from_environment("CUFAULT_FAIL"));
+    host = injector::needs_host_library(all);
+    for (const auto* of : injector::libraries_needed(all)) libraries.emplace(of->name);
   } catch (const input_error& error) {
     if (!arguments.lenient) throw usage_error(error.what());
   }
@@ -256,7 +294,7 @@ int inject(const inject_arguments& arguments) {
     if (!log) throw usage_error(fmt::format("{}: {}", arguments.log.string(), std::strerror(errno)));
     put("CUFAULT_LOG", fs::absolute(arguments.log).string());
   }
-  preload_injector(host);
+  preload_injector(host, {libraries.begin(), libraries.end()});
   if (arguments.require == 0) become(arguments.command);
 
   const sigset_t before = hold_back_signals();
@@ -285,16 +323,22 @@ int trace_command(const trace_arguments& arguments, std::set<std::string>* libra
   const scratch_file log{
       chrome ? fs::path(fs::absolute(arguments.chrome).string() + fmt::format(".{}.log", getpid()))
              : folder.path() / "log"};
-  put("CUFAULT_RULES",
-      chrome
-          ? R"({"rules": [{"function": "*", "log": true}], "log_environment": true})"
-          : R"({"rules": [{"function": "cuMem*Alloc*", "log": true}, {"function": "cuMemCreate", "log": true}], "log_environment": true})");
+  std::vector<std::string> logged{"cuMem*Alloc*", "cuMemCreate"}, asked;
+  if (chrome) logged = {"*"};
+  for (const std::string& name : arguments.libraries) {
+    const auto& of = library_asked_for(name);
+    asked.emplace_back(of.name);
+    if (chrome) logged.push_back(std::string(of.prefix) + "*");
+  }
+  nlohmann::json rules{{"log_environment", true}, {"rules", nlohmann::json::array()}};
+  for (const std::string& each : logged) rules["rules"].push_back({{"function", each}, {"log", true}});
+  put("CUFAULT_RULES", rules.dump());
   put("CUFAULT_FAIL", "");
   put("CUFAULT_LOG", log.path.string());
   const fs::path counts = folder.path() / "counts";
   fs::create_directory(counts);
   put("CUFAULT_COUNTS", counts.string());
-  preload_injector(true);
+  preload_injector(true, asked);
   const command_end end = run_to_its_end(arguments.command, before);
   const trace seen = trace_from(log.path);
   const injector::counted counted = injector::counted_in(counts);
@@ -302,7 +346,7 @@ int trace_command(const trace_arguments& arguments, std::set<std::string>* libra
     for (const auto& [library, variables] : seen.asked) libraries->insert(library);
     for (const auto& [library, functions] : counted.calls) libraries->insert(library);
   }
-  print(seen, counted, end.signal);
+  print(seen, counted, asked, end.signal);
   if (chrome) {
     const std::uint64_t calls = injector::write_chrome_trace(log.path, out);
     out.close();

@@ -20,6 +20,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <regex>
 #include <sstream>
 #include <utility>
 
@@ -49,10 +50,6 @@ void add_target(CLI::App* command, target& where) {
       ->capture_default_str();
 }
 
-void add_new_record(CLI::App* command, std::filesystem::path& folder) {
-  command->add_option("--records", folder, "folder for the record")->type_name("DIR")->capture_default_str();
-}
-
 void add_wait(CLI::App* command, int& seconds) {
   command->add_option("--wait", seconds, "seconds to wait for a GPU in use by another cufault")
       ->check(CLI::NonNegativeNumber)
@@ -60,17 +57,6 @@ void add_wait(CLI::App* command, int& seconds) {
 }
 
 // ---- cases ----
-
-test_tier tier_of(const std::string& name) {
-  return name == "quick" ? test_tier::quick : name == "full" ? test_tier::full : test_tier::nightly;
-}
-
-void add_jobs(CLI::App* command, int& jobs) {
-  command->add_option("--jobs,-j", jobs, "arms that run side by side; those that fill a GPU run alone on it")
-      ->check(CLI::Range(1, 1000))
-      ->envname("CUFAULT_JOBS")
-      ->capture_default_str();
-}
 
 /// "0,1" or "all".
 void take_devices(const std::string& text, run_arguments& running) {
@@ -100,7 +86,8 @@ std::vector<std::string> recorded_words(std::vector<std::string> words) {
 void add_run(command_line& line) {
   struct given {
     run_arguments running;
-    std::string mode = "observe", tier = "full", devices = "0";
+    std::string mode = "observe", tier = "full", devices;
+    CLI::Option* has_devices = nullptr;
     std::uint64_t seed = 0;
     CLI::Option* seeded = nullptr;
   };
@@ -115,7 +102,7 @@ void add_run(command_line& line) {
                      if (running.expectations.empty()) running.expectations = default_expectations();
                      if (said->seeded->count() > 0) running.seed = said->seed;
                      running.tier = tier_of(said->tier);
-                     take_devices(said->devices, running);
+                     if (said->has_devices->count() > 0) take_devices(said->devices, running);
                      running.mode = said->mode == "gate" ? run_mode::gate : run_mode::observe;
                      return run_cases(running);
                    });
@@ -128,14 +115,18 @@ void add_run(command_line& line) {
   run->add_option("--expectations", running.expectations, "folder of expectations (default: cufault's own)")
       ->type_name("DIR");
   add_libraries(run, running.where);
-  run->add_option("--python", running.python,
+  run->add_option("--python", running.pythons,
                   "Python of an environment with PyTorch, JAX or CuPy: cases of the families pytorch, jax "
                   "and cupy run in it; "
-                  "its cuBLAS is taken where --cublas is not given")
+                  "its cuBLAS is taken where --cublas is not given. Given again: another run, with a record "
+                  "of its own")
       ->envname("CUFAULT_PYTHON")
+      ->allow_extra_args(false)
       ->type_name("PATH");
-  run->add_option("--device", said->devices, "CUDA devices to run on side by side, all alike: 0,1, or all")
-      ->capture_default_str();
+  add_import_timeout(run, running.import_seconds);
+  said->has_devices = run->add_option(
+      "--device", said->devices,
+      "CUDA devices to run on side by side, all alike: 0,1, or all (default: 0, or what CTest allocates)");
   add_jobs(run, running.jobs);
   run->add_option("--tier", said->tier,
                   "quick: what finds most in about a minute; full: all but sweeps and injected counterparts; "
@@ -165,6 +156,23 @@ void add_run(command_line& line) {
       "run every trial in a process of its own, also where arms may share one as long as it is undamaged");
   run->add_flag("--verbose,-v", running.verbose,
                 "tell when each arm begins and ends, the table of all verdicts, and the runner's own cost");
+  const auto add_variable = [&](const char* option, const char* variable, const std::string& says) {
+    return run->add_option_function<std::string>(
+        option, [&running, variable](const std::string& value) { running.chosen[variable] = value; },
+        says + "; cases that compare values of it keep theirs");
+  };
+  add_variable("--module-loading", "CUDA_MODULE_LOADING",
+               "CUDA_MODULE_LOADING of trials, whatever the shell has (default: LAZY)")
+      ->check(CLI::IsMember({"LAZY", "EAGER"}));
+  add_variable("--workspace-config", "CUBLAS_WORKSPACE_CONFIG",
+               "CUBLAS_WORKSPACE_CONFIG of trials, whatever the shell has (default: none)")
+      ->check([](const std::string& text) {
+        static const std::regex pairs("(:[0-9]{1,9}:[0-9]{1,9})+");
+        return std::regex_match(text, pairs)
+                   ? ""
+                   : "expected pairs of a size in KiB and a count: :4096:8, or :4096:2:16:8";
+      })
+      ->type_name("TEXT");
   add_wait(run, running.wait_seconds);
   run->add_option("--not-provoked-budget", running.not_provoked_budget,
                   "gate: arms with an expectation that may be not provoked")
@@ -510,6 +518,29 @@ void add_matrix(command_line& line) {
       ->capture_default_str();
 }
 
+void add_cost(command_line& line) {
+  const auto said = std::make_shared<cost_arguments>();
+  CLI::App* cost =
+      line.command("cost", "What remedies cost in time and device memory, from the records of remedy_cost",
+                   "Exit codes: 0; 2 bad input; 77 not measured yet.", [said] {
+                     if (said->records.empty()) said->records = {default_recorded()};
+                     return show_costs(*said);
+                   });
+  cost->add_option("RECORD", said->records,
+                   "records of remedy_cost, or folders of stacks that have a cost.jsonl (default: those that "
+                   "come with cufault)")
+      ->check(CLI::ExistingPath);
+  cost->add_option("--remedy", said->remedy,
+                   "only this remedy, on each kind of work; a * is anything: 'workspace_*'")
+      ->type_name("REMEDY")
+      ->check(not_empty);
+  cost->add_flag("--all", said->all_work,
+                 "each kind of work, too; csv and json always have a line or an object for each");
+  cost->add_option("--format", said->format, "svg: a picture")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "json", "svg"}))
+      ->capture_default_str();
+}
+
 void add_compare_injected(command_line& line) {
   const auto said = std::make_shared<to_read>();
   CLI::App* counterparts = line.command(
@@ -535,11 +566,19 @@ std::vector<std::string> command_behind(const command_line& line, const std::str
   return line.behind;
 }
 
+void add_intercepted_libraries(CLI::App* command, std::vector<std::string>& libraries,
+                               const std::string& what) {
+  command->add_option("--library", libraries, what + " (can be given again)")
+      ->allow_extra_args(false)
+      ->type_name("NAME")
+      ->check(not_empty);
+}
+
 void add_inject(command_line& line) {
   const std::string example = "cufault inject --fail cuMemAlloc_v2=OUT_OF_MEMORY -- ./program";
   const auto said = std::make_shared<inject_arguments>();
   CLI::App* command =
-      line.command("inject", "Run a command whose driver calls fail as rules say",
+      line.command("inject", "Run a command whose calls of the driver and of libraries fail as rules say",
                    inject_help() +
                        "Without --rules and --fail, CUFAULT_RULES and CUFAULT_FAIL of the environment hold.\n"
                        "Exit codes: the command's; 2 wrong use, or a wrong rule; 3 rules acted less often "
@@ -554,7 +593,8 @@ void add_inject(command_line& line) {
       ->check(not_empty);
   command
       ->add_option("--faultinj", said->faultinj,
-                   "in place of --rules: a configuration file of NVIDIA's faultinj (cudaDriverFaults)")
+                   "in place of --rules: a configuration file of NVIDIA's faultinj (cudaDriverFaults, "
+                   "cudaRuntimeFaults)")
       ->type_name("FILE")
       ->check(not_empty);
   command
@@ -574,6 +614,10 @@ void add_inject(command_line& line) {
                    "exit with 3 where rules acted less often than N, in all processes together")
       ->type_name("N");
   command->add_flag("--lenient", said->lenient, "run the command without injection if a rule is wrong");
+  add_intercepted_libraries(
+      command, said->libraries,
+      "be ready for rules on this library, too, which the process sets or a file gets later; "
+      "libraries that rules name at the start need no such option");
   add_command_behind(command, example);
 }
 
@@ -595,6 +639,8 @@ void add_trace(command_line& line) {
           "then writes a line")
       ->type_name("FILE")
       ->check(not_empty);
+  add_intercepted_libraries(command, said->libraries,
+                            "calls of this library, too; the help of inject names the libraries");
   add_command_behind(command, example);
 }
 
@@ -603,16 +649,37 @@ void add_trace(command_line& line) {
 void add_preflight(command_line& line) {
   struct given {
     target where;
-    std::filesystem::path records = "records";
+    std::filesystem::path records = "records", resources;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* preflight_command = line.command("preflight", "For CTest: is there a GPU?",
-                                             "Exit codes: 0 there is one; 1 there is none, and one is "
-                                             "required; 2 a library cannot be loaded, or bad "
-                                             "input; 77 there is none.",
-                                             [said] { return preflight(said->where, said->records); });
+  CLI::App* preflight_command =
+      line.command("preflight", "For CTest: is there a GPU?",
+                   "Exit codes: 0 there is one; 1 there is none, and one is "
+                   "required; 2 a library cannot be loaded, or bad "
+                   "input; 77 there is none.",
+                   [said] { return preflight(said->where, said->records, said->resources); });
   preflight_command->add_option("--records", said->records, "folder of the records")->type_name("DIR");
+  preflight_command
+      ->add_option("--resources", said->resources, "write the GPUs that are here as a resource spec file")
+      ->type_name("FILE");
   add_target(preflight_command, said->where);
+}
+
+void add_resources(command_line& line) {
+  struct given {
+    target where;
+    std::filesystem::path file;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* resources = line.command(
+      "resources", "For CTest: the GPUs that are here, as a resource spec file",
+      "ctest --resource-spec-file FILE then gives each case a GPU. From CMake 3.28 on the presets do so by "
+      "themselves.\nExit codes: 0; 1 no GPU, and one is required; 2 a library cannot be loaded, or bad "
+      "input; "
+      "77 there is no GPU (the file has one named none).",
+      [said] { return write_resources(said->where, said->file); });
+  resources->add_option("FILE", said->file, "where to write it (default: standard output)");
+  add_libraries(resources, said->where);
 }
 
 void add_floor(command_line& line) {
@@ -673,7 +740,8 @@ void add_other_process(command_line& line) {
   };
   const auto said = std::make_shared<given>();
   CLI::App* other_process = line.own_command(
-      "other-process", [said] { return serve_other_process(said->device, said->leave_free); });
+      "other-process", [said] { return serve_other_process(said->device, said->leave_free); },
+      /*outlives_thread=*/true);
   other_process->add_option("--device", said->device);
   other_process->add_option("--leave-free", said->leave_free)->required();
 }
@@ -728,10 +796,12 @@ int dispatch(int argc, char** argv) {
                          add_atlas,
                          add_frameworks,
                          add_matrix,
+                         add_cost,
                          add_compare_injected,
                          add_inject,
                          add_trace,
                          add_preflight,
+                         add_resources,
                          add_floor,
                          add_trial,
                          add_trials,

@@ -9,31 +9,11 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <charconv>
-#include <cstdlib>
 #include <iostream>
 #include <set>
-#include <string_view>
 
 namespace cufault {
 namespace {
-
-/// Of the terminal, or what COLUMNS says; 100 where there is neither.
-std::size_t width_of_output() {
-  constexpr std::size_t least = 40, usual = 100;
-  std::size_t width = 0;
-  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
-    const std::string_view digits = text;
-    std::from_chars(digits.data(), digits.data() + digits.size(), width);
-  }
-  winsize size{};
-  if (width == 0 && isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-    width = size.ws_col;
-  return width == 0 ? usual : std::max(width, least);
-}
 
 /// What the filter could have named, where it holds for nothing.
 std::string names_in(const std::vector<stack_matrix>& all, const matrix_arguments& asked) {
@@ -102,7 +82,7 @@ int show_matrix(const matrix_arguments& arguments) {
         << matrix_json(cells, layout.along).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
         << '\n';
   else
-    print_matrix(std::cout, cells, layout);
+    print_matrix(std::cout, cells, layout, measured_costs(arguments.records));
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "harness/run/lanes.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/python.hpp"
+#include "harness/run/resources.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/scheduler.hpp"
 #include "harness/run/shared_process.hpp"
@@ -32,7 +33,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
+#include <deque>
 #include <iostream>
 #include <map>
 #include <random>
@@ -150,6 +153,10 @@ std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm
   return next_random(state);
 }
 
+int devices_of(const nlohmann::json& stack) {
+  return stack.contains("devices") ? static_cast<int>(stack["devices"].size()) : 1;
+}
+
 /// The GPUs to run on, all alike: the record tells of one stack.
 class gpus {
  public:
@@ -162,7 +169,7 @@ class gpus {
     if (const std::string why = stack_.value("error", std::string()); !why.empty()) throw usage_error(why);
     if (!stack_["gpu"].is_object()) return;
     if (numbers.empty() && !arguments.all_devices) numbers.push_back(where.device);
-    for (int i = 0; arguments.all_devices && i < stack_.value("devices", 1); ++i) numbers.push_back(i);
+    for (int i = 0; arguments.all_devices && i < devices_of(stack_); ++i) numbers.push_back(i);
     for (const int number : numbers) {
       where.device = number;
       const nlohmann::json other =
@@ -232,7 +239,7 @@ class run {
     }
   }
 
-  int all(const std::vector<selected_case>& selected) {
+  run_outcome all(const std::vector<selected_case>& selected) {
     // What is wrong with the cases or their expectations is said before anything runs.
     for (const expectation& e : expected_.all()) {
       if (arguments_.names.empty() && !registered(e.case_name, e.arm))
@@ -263,7 +270,7 @@ class run {
     std::cerr << std::flush;
     if (arguments_.json) {
       std::cout << summary_json(report, file.string()).dump(2) << std::endl;
-    } else {
+    } else if (!arguments_.quiet) {
       if (arguments_.verbose) {
         print_verdicts(std::cout, record_, table_style::text);
         std::cout << '\n';
@@ -275,7 +282,7 @@ class run {
       std::cout << std::flush;
     }
     if (!complete) fmt::print(std::cerr, "cufault: {}; {}\n", cut_short_, lost_);
-    return record_.exit_code;
+    return {record_.exit_code, file};
   }
 
  private:
@@ -350,7 +357,13 @@ class run {
         return management_->used_bytes(uuid);
       };
     }
-    const int device = gpu < 0 ? first_device() : gpus_.all().at(static_cast<std::size_t>(gpu)).number;
+    // Of several GPUs, a trial sees its own, as number 0: what others do on theirs then changes nothing on it.
+    const std::string only = gpu >= 0 && devices_of(gpus_.stack()) > 1
+                                 ? gpus_.all().at(static_cast<std::size_t>(gpu)).uuid
+                                 : std::string();
+    const int device = !only.empty() ? 0
+                       : gpu < 0     ? first_device()
+                                     : gpus_.all().at(static_cast<std::size_t>(gpu)).number;
     const auto command = [&](std::vector<std::string> words_of_it) {
       words_of_it.insert(words_of_it.begin(), own_path());
       for (const std::string& more :
@@ -390,7 +403,14 @@ class run {
       options.shared = nullptr;
     }
     lane_report report;
-    for (const auto& [index, a] : j.arms) report.arms.push_back(run_arm(*j.of, *a, options).trials);
+    for (const auto& [index, a] : j.arms) {
+      arm here = *a;
+      if (!only.empty()) here.environment.try_emplace("CUDA_VISIBLE_DEVICES", only);
+      report.arms.push_back(run_arm(*j.of, here, options).trials);
+    }
+    if (gpu >= 0)
+      for (std::vector<observation>& trials : report.arms)
+        for (observation& o : trials) o.gpu = gpus_.all().at(static_cast<std::size_t>(gpu)).uuid;
     if (batch) shared_.retire();
     report.shared = shared_.take_counts();
     return to_wire(report);
@@ -421,12 +441,15 @@ class run {
     lanes_ = workers.count();
     std::vector<scheduler::start> given(workers.count());
     std::vector<clock::time_point> asked(workers.count());
+    std::vector<std::string> processes(workers.count());  // of lanes, by the key of what they did last
     std::vector<std::optional<gpu_lock>> locks(gpus_.all().size());
     try {
       while (!plan.done()) {
         for (auto lane = workers.idle(); lane; lane = workers.idle()) {
-          const auto start = plan.next();
+          const auto start = arguments_.shuffle ? plan.next() : plan.next(processes[*lane]);
           if (!start) break;
+          if (const std::string& process = items_[start->item].process; !process.empty())
+            processes[*lane] = process;
           if (start->device) lock(*start, locks[*start->device], workers);
           given[*lane] = *start;
           asked[*lane] = clock::now();
@@ -584,38 +607,128 @@ int default_jobs() {
 }
 
 namespace {
+/// Empty where CTest gives none.
+std::vector<int> given_by_ctest(const target& where, int stop) {
+  const nvml management;
+  const nlohmann::json stack = read_stack(own_path(), where, management, stop);
+  try {
+    return devices_given_by_ctest(stack.value("devices", std::vector<std::string>()));
+  } catch (const std::invalid_argument& e) {
+    throw usage_error(e.what());
+  }
+}
+
 int first_of(const run_arguments& arguments) {
   return arguments.devices.empty() ? arguments.where.device : arguments.devices.front();
 }
-}  // namespace
 
-int run_cases(const run_arguments& arguments) {
+std::vector<selected_case> asked_for(const run_arguments& arguments, bool frameworks) {
   if (arguments.part.first < 1 || arguments.part.first > arguments.part.second)
     throw usage_error(
         fmt::format("--part {} {}: there is no such part", arguments.part.first, arguments.part.second));
-  auto selected = select(arguments.names, arguments.tier, !arguments.python.empty());
+  auto selected = select(arguments.names, arguments.tier, frameworks);
   for (selected_case& s : selected) s.arms = part_of(s.arms, arguments.part);
   std::erase_if(selected, [](const selected_case& s) { return s.arms.empty(); });
+  return selected;
+}
+
+/// What arms are added with.
+std::map<std::string, std::string> usual_environment() {
+  return failure_case().add("", arm_kind::control, "", {}).environment;
+}
+
+/// The same selection, of copies of cases in which trials get the chosen values in place of the usual ones. A case of which an arm sets such
+/// a variable to another value compares the two itself, and is left as it is.
+std::vector<selected_case> with_chosen_variables(const std::vector<selected_case>& selected,
+                                                 const std::map<std::string, std::string>& chosen,
+                                                 std::deque<failure_case>& copies) {
+  if (chosen.empty()) return selected;
+  const auto usual = usual_environment();
+  std::vector<selected_case> all;
+  for (const selected_case& s : selected) {
+    failure_case& copy = copies.emplace_back(*s.what);
+    for (const auto& [name, value] : chosen) {
+      const bool compares =
+          std::any_of(copy.arms.begin(), copy.arms.end(), [&variable = name, &usual](const arm& a) {
+            const auto set = a.environment.find(variable);
+            return set != a.environment.end() && set->second != usual.at(variable);
+          });
+      if (!compares)
+        for (arm& a : copy.arms) a.environment[name] = value;
+    }
+    selected_case of{&copy, {}};
+    for (const arm* a : s.arms)
+      of.arms.push_back(&copy.arms.at(static_cast<std::size_t>(a - s.what->arms.data())));
+    all.push_back(std::move(of));
+  }
+  return all;
+}
+
+std::set<std::string> families_of(const std::vector<selected_case>& selected) {
+  std::set<std::string> families;
+  for (const selected_case& s : selected)
+    for (const arm* a : s.arms)
+      if (!a->framework.empty()) families.insert(a->framework);
+  return families;
+}
+
+/// What several runs come to: unresolved before failed, before as expected, before nothing provoked.
+int worst_of(const std::vector<int>& codes) {
+  for (const int code : {int{exit_interrupted}, int{exit_unresolved}, int{exit_gate}, 0})
+    if (std::find(codes.begin(), codes.end(), code) != codes.end()) return code;
+  return codes.empty() ? 0 : codes.front();
+}
+
+}  // namespace
+
+std::set<std::string> families_asked(const run_arguments& arguments) {
+  return families_of(asked_for(arguments, true));
+}
+
+run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_environment> python, int stop) {
+  const auto selected = asked_for(arguments, python.has_value());
   if (selected.empty()) {
     if (arguments.part.second == 1)
       fmt::print("nothing to run in the {} tier{}\n", to_string(arguments.tier), how_to_run(arguments.names));
     else
       fmt::print("nothing to run: there are fewer arms than parts, and part {} of {} has none\n",
                  arguments.part.first, arguments.part.second);
-    return exit_skipped;
+    return {exit_skipped, {}};
   }
-  const interrupt_guard guard;
-  std::set<std::string> families;
-  for (const selected_case& s : selected)
-    for (const arm* a : s.arms)
-      if (!a->framework.empty()) families.insert(a->framework);
   run_arguments completed = arguments;
-  std::optional<python_environment> python;
-  if (!arguments.python.empty()) {
-    python.emplace(arguments.python, frameworks_folder(), families, first_of(arguments), guard.descriptor());
-    if (completed.where.cublas.empty()) completed.where.cublas = python->cublas();
+  if (python && completed.where.cublas.empty()) completed.where.cublas = python->cublas();
+  // The record's stack has what trials have.
+  for (const auto& [name, usual] : usual_environment())
+    if (const auto found = arguments.chosen.find(name); found != arguments.chosen.end())
+      ::setenv(name.c_str(), found->second.c_str(), 1);
+    else
+      ::unsetenv(name.c_str());
+  std::deque<failure_case> copies;
+  return run(completed, std::move(python), stop)
+      .all(with_chosen_variables(selected, arguments.chosen, copies));
+}
+
+int run_cases(const run_arguments& asked) {
+  const bool one_report =
+      asked.json || !asked.junit.empty() || !asked.ctrf.empty() || !asked.markdown.empty();
+  if (asked.pythons.size() > 1 && one_report)
+    throw usage_error("--json, --junit, --ctrf and --markdown are of one run: give one --python with them");
+  const auto families = families_of(asked_for(asked, !asked.pythons.empty()));
+  const interrupt_guard guard;
+  run_arguments arguments = asked;
+  if (asked.devices.empty() && !asked.all_devices && ctest_allocates())
+    arguments.devices = given_by_ctest(asked.where, guard.descriptor());
+  if (arguments.pythons.empty()) return run_cases_in(arguments, {}, guard.descriptor()).exit_code;
+  std::vector<int> codes;
+  for (const std::filesystem::path& path : arguments.pythons) {
+    if (arguments.pythons.size() > 1) fmt::print(std::cout, "python: {}\n", path.string());
+    std::cout << std::flush;
+    python_environment python(path, frameworks_folder(), families, first_of(arguments), guard.descriptor(),
+                              std::chrono::seconds(arguments.import_seconds));
+    codes.push_back(run_cases_in(arguments, std::move(python), guard.descriptor()).exit_code);
+    if (codes.back() == exit_interrupted) break;
   }
-  return run(completed, std::move(python), guard.descriptor()).all(selected);
+  return worst_of(codes);
 }
 
 }  // namespace cufault

@@ -484,10 +484,10 @@ class sweep {
   }
 
   row repeated(const planned_call& call, row r) {
-    // Files of shared memory do not say whose they are: side by side they may be another run's.
+    // Files of shared memory do not say whose they are: they may be another run's, or another program's.
     const bool only_files =
         r.came_to == outcome::leaked && r.left.processes == 0 && !r.left.shared_memory.empty();
-    if (only_files && asked_.jobs > 1) {
+    if (only_files) {
       r = run_alone(call);
       if (!wants_repeating(r.came_to)) return r;
     }

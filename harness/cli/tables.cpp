@@ -114,7 +114,7 @@ int show_atlas(const std::vector<fs::path>& records, bool overview, bool markdow
 }
 
 int show_frameworks(const std::vector<fs::path>& records, bool markdown) {
-  if (print_frameworks(std::cout, load_judged(records), style(markdown)) == 0)
+  if (print_frameworks(std::cout, load_judged(records), style(markdown), measured_costs(records)) == 0)
     throw usage_error(
         "no operation of a framework failed in these records; `cufault run pytorch --python PYTHON` makes "
         "them");

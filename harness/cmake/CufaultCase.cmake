@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 #
-#   cufault_case(FAMILY/NAME TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N] [LAST] [NAMED])
+#   cufault_case(FAMILY/NAME TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT SECONDS [PARTS N] [LAST] [NAMED]
+#                            [FRAMEWORK])
 #   cufault_made_case(FAMILY.NAME and the same)
 #
 # The first adds cases/FAMILY/NAME.cpp to the program; the second is for a case that the program makes (register_cases in
@@ -13,7 +14,18 @@
 #   PARTS   for a long case: N tests, FAMILY.NAME.1 to .N, that can run side by side
 #   LAST    it may leave the GPU unusable: after every other case
 #   NAMED   some of its arms have no record yet: no CTest test, and `cufault run` takes it only where it or its family is named
+#   FRAMEWORK  of a Python framework: a CTest test, NAMED or not, where CUFAULT_PYTHON names a Python, else none
+set(CUFAULT_PYTHON "" CACHE STRING "Pythons, separated by semicolons, in which CTest runs cases of frameworks")
 set(CUFAULT_JOBS 2 CACHE STRING "Arms that each of CTest's tests runs side by side")
+
+# The number of slots of a GPU stands in the header alone.
+set(HEADER ${CMAKE_CURRENT_LIST_DIR}/../run/resources.hpp)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${HEADER})
+file(STRINGS ${HEADER} CUFAULT_SLOTS_OF_A_GPU REGEX "slots_of_a_gpu = [0-9]+")
+if(NOT CUFAULT_SLOTS_OF_A_GPU MATCHES "= ([0-9]+)")
+  message(FATAL_ERROR "${HEADER} does not say slots_of_a_gpu = NUMBER")
+endif()
+set(CUFAULT_SLOTS_OF_A_GPU ${CMAKE_MATCH_1})
 
 function(cufault_case PATH)
   cufault_add_case(cufault_case ${PATH} ${ARGN})
@@ -32,8 +44,8 @@ endfunction()
 
 # What both do: `BY` is the function that was called, for its messages.
 function(cufault_add_case BY PATH)
-  cmake_parse_arguments(PARSE_ARGV 2 CASE "LAST;NAMED" "TIER;MEMORY;NEEDS;TIMEOUT;PARTS" "")
-  set(USAGE "${BY}(${PATH} TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds [PARTS n] [LAST] [NAMED])")
+  cmake_parse_arguments(PARSE_ARGV 2 CASE "LAST;NAMED;FRAMEWORK" "TIER;MEMORY;NEEDS;TIMEOUT;PARTS" "")
+  set(USAGE "${BY}(${PATH} TIER quick|full|nightly MEMORY shared|exclusive NEEDS gpu|host TIMEOUT seconds [PARTS n] [LAST] [NAMED] [FRAMEWORK])")
   if(CASE_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${BY}(${PATH}): unknown ${CASE_UNPARSED_ARGUMENTS}; usage: ${USAGE}")
   endif()
@@ -57,8 +69,14 @@ function(cufault_add_case BY PATH)
   endforeach()
   set_property(TARGET cufault APPEND_STRING PROPERTY CUFAULT_CASE_PROPERTIES
     "{\"${TEST}\", \"${CASE_TIER}\", \"${CASE_NEEDS}\", memory_class::${CASE_MEMORY}, ${CASE_TIMEOUT}, ${LAST}, ${NAMED}},\n")
-  if(CASE_NAMED)
+  if((CASE_NAMED AND NOT CASE_FRAMEWORK) OR (CASE_FRAMEWORK AND NOT CUFAULT_PYTHON))
     return()
+  endif()
+  set(PYTHONS "")
+  if(CASE_FRAMEWORK)
+    foreach(PYTHON IN LISTS CUFAULT_PYTHON)
+      list(APPEND PYTHONS --python ${PYTHON})
+    endforeach()
   endif()
 
   if(CASE_TIER STREQUAL nightly)
@@ -76,19 +94,18 @@ function(cufault_add_case BY PATH)
       set(WHICH --part ${PART} ${CASE_PARTS})
     endif()
     add_test(NAME ${NAME}
-      COMMAND cufault run ${TEST} ${WHICH} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait 60 --jobs ${CUFAULT_JOBS})
-    # RESOURCE_GROUPS places cases on GPUs where CTest was given a resource spec file, and is ignored without one; RUN_SERIAL
-    # keeps what needs a GPU to itself alone in a plain `ctest -j`; the harness's own lock on the GPU keeps order between suites.
+      COMMAND cufault run ${TEST} ${WHICH} ${PYTHONS} --records ${CUFAULT_RECORDS} --mode ${CUFAULT_MODE} --wait 60 --jobs ${CUFAULT_JOBS})
+    # CTest gives each case a GPU by a resource spec file. From CMake 3.28 on the preflight writes one: cases that fill a GPU then run
+    # side by side on different GPUs. Older ones have a file only where --resource-spec-file names it, so that there RUN_SERIAL keeps
+    # these cases alone. The harness's own lock on the GPU keeps order between suites.
+    set(SLOTS 1)
     if(CASE_MEMORY STREQUAL exclusive)
-      set_tests_properties(${NAME} PROPERTIES RUN_SERIAL TRUE)
-    endif()
-    if(CASE_NEEDS STREQUAL gpu)
-      set(SLOTS 1)
-      if(CASE_MEMORY STREQUAL exclusive)
-        set(SLOTS 100)
+      set(SLOTS ${CUFAULT_SLOTS_OF_A_GPU})
+      if(CMAKE_VERSION VERSION_LESS 3.28)
+        set_tests_properties(${NAME} PROPERTIES RUN_SERIAL TRUE)
       endif()
-      set_tests_properties(${NAME} PROPERTIES RESOURCE_GROUPS "gpus:${SLOTS}")
     endif()
+    set_tests_properties(${NAME} PROPERTIES RESOURCE_GROUPS "gpus:${SLOTS}")
     # COST: side by side, the longest begin first. The preflight has proved the GPU, and no test makes a context for that again.
     set_tests_properties(${NAME} PROPERTIES
       PROCESSORS ${CUFAULT_JOBS} ENVIRONMENT CUFAULT_PREFLIGHT=passed
@@ -121,7 +138,11 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
     set_tests_properties(${LAST} PROPERTIES DEPENDS "${OTHERS}")
   endif()
   if(PROPERTIES)
-    add_test(NAME preflight COMMAND cufault preflight --records ${CUFAULT_RECORDS})
+    set(SPEC ${PROJECT_BINARY_DIR}/gpus.json)
+    add_test(NAME preflight COMMAND cufault preflight --records ${CUFAULT_RECORDS} --resources ${SPEC})
+    if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.28)
+      set_tests_properties(preflight PROPERTIES GENERATED_RESOURCE_SPEC_FILE ${SPEC})
+    endif()
     set_tests_properties(preflight PROPERTIES FIXTURES_SETUP machine SKIP_RETURN_CODE 77 TIMEOUT 120 LABELS "case;quick;full;nightly")
     add_test(NAME floor COMMAND cufault floor --records ${CUFAULT_RECORDS})
     set_tests_properties(floor PROPERTIES FIXTURES_CLEANUP machine TIMEOUT 120 LABELS "case;quick;full;nightly")

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // The way of a driver call through libcufault.so. Whoever resolves a driver function, by dlsym, cuGetProcAddress or a link, gets
-// thunk i (resolve.cpp, thunks.S), of a slot of its own for each function and resolving library (slots.cpp). The thunk counts
-// (counts.cpp) and jumps to the driver; where a rule may hold it comes to cufault_intercept (intercept.cpp) first, which asks here. The
+// thunk i (resolve.cpp, thunks.S), of a slot of its own for each function and resolving library (slots.cpp); so does who resolves a function of a
+// library that rules ask for, by dlsym or by a link with libcufault_cublas.so and its like (bind.cpp). The thunk counts
+// (counts.cpp) and jumps to the real function; where a rule may hold it comes to cufault_intercept (intercept.cpp) first, which asks here. The
 // environment's rules are read in environment.cpp, those of the process itself come in by interface.cpp.
 // Arguments come as whole numbers, whatever they are.
 // NOLINTBEGIN(performance-no-int-to-ptr)
@@ -22,7 +23,7 @@ constexpr int shared_object_init_failed = 303;
 constexpr int success = 0;
 constexpr int out_of_memory = 2;
 
-/// The function that a library in front of the driver is passing on for this thread: the call of the driver's is the same call.
+/// The function that a library in front of the driver, or of another library, is passing on for this thread: the real one's is the same call.
 constinit thread_local const char* passing_on __attribute__((tls_model("initial-exec"))) = nullptr;
 
 bool is_passed_on(const slot& s) {
@@ -215,7 +216,8 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   call.address = frame->caller;
   if (s.is == role::look_up) call.caller = library_at(frame->caller);
   if (s.memory.bytes != nullptr) call.bytes = s.memory.bytes(frame->integers.data());
-  if (sticky && needs_a_sound_context(s.function) && fails_for_sticky_error(s, *frame, p)) return;
+  if (sticky && s.of == nullptr && needs_a_sound_context(s.function) && fails_for_sticky_error(s, *frame, p))
+    return;
   decision what;
   if (const reading_rules reading; const rules_of_slot* rules = s.rules) {
     const left_alone alone_now;
@@ -234,7 +236,7 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   if (p.accounted && budgets_in_use()) p.released = budget_before(s.memory.role, frame->integers.data());
   const bool tells = what.budgeted && s.memory.role == memory_role::tells;
   p.accounted |= tells;
-  p.passed_on = s.in_front_of_driver;
+  p.passed_on = s.in_front;
   const bool timed = p.behind != nullptr || p.logged != nullptr;
   if (p.look_up || timed || p.claim != 0 || p.accounted || p.passed_on) p.next = next_step::call;
   if (timed) p.began = nanoseconds();

@@ -3,7 +3,6 @@
 // The parts of libcufault.so among themselves. See calls.cpp for the way of a call.
 #pragma once
 
-#include "harness/injector/driver_functions.hpp"
 #include "harness/injector/rules.hpp"
 
 #include <atomic>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injector/chrome_trace.hpp"
 
+#include "harness/injector/library_functions.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
@@ -28,12 +29,14 @@ std::string event_of_process(const json_cursor& line) {
 /// Numbers are written as they are, for a double does not hold nanoseconds of a long uptime.
 std::string event_of_call(const json_cursor& line) {
   const auto began = line.at("began_ns").unsigned_integer();
+  const auto function = line.at("function").string();
+  const known_library* of = library_of(function);
   nlohmann::ordered_json arguments;
   for (const char* key : {"caller", "offset", "result", "thread", "bytes", "stack"})
     if (line.has(key)) arguments[key] = line.at(key).value();
   return fmt::format(
-      R"({{"ph":"X","cat":"driver","name":{},"pid":{},"tid":{},"ts":{}.{:03},"dur":{:.3f},"args":{}}})",
-      quoted(line.at("function").string()), line.at("pid").unsigned_integer(),
+      R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{}.{:03},"dur":{:.3f},"args":{}}})",
+      of != nullptr ? of->name : "driver", quoted(function), line.at("pid").unsigned_integer(),
       line.at("tid").unsigned_integer(), began / 1000, began % 1000, line.at("microseconds").number(),
       arguments.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }

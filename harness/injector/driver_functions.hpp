@@ -10,14 +10,14 @@
 
 namespace cufault::injector {
 
-/// "cuMemcpy_v2_ptds", and how much of it is left without its stream suffix and without its version.
+/// "cuMemcpy_v2_ptds", and how much of it is left without its stream suffix, or that of 64-bit sizes, and without its version.
 struct function_name {
   std::string_view text;
   std::size_t without_stream_size = 0, base_size = 0;
 
   constexpr function_name() = default;
   constexpr explicit function_name(std::string_view name) : text(name), without_stream_size(name.size()) {
-    for (const std::string_view stream : {"_ptds", "_ptsz"})
+    for (const std::string_view stream : {"_ptds", "_ptsz", "_64"})
       if (name.ends_with(stream)) without_stream_size = name.size() - stream.size();
     base_size = without_stream_size;
     std::size_t digits = base_size;

@@ -8,6 +8,8 @@
 #include <link.h>
 #include <string.h>
 
+#include <algorithm>
+
 namespace cufault::injector {
 namespace {
 
@@ -144,6 +146,25 @@ int look_in(dl_phdr_info* loaded, std::size_t, void* data) {
   return 1;
 }
 
+struct file_search {
+  const void* address;
+  loaded_range found;
+};
+
+int look_around(dl_phdr_info* loaded, std::size_t, void* data) {
+  auto& s = *static_cast<file_search*>(data);
+  if (!holds(*loaded, s.address)) return 0;
+  std::uintptr_t begin = UINTPTR_MAX, end = 0;
+  for (int i = 0; i < loaded->dlpi_phnum; ++i) {
+    const auto& segment = loaded->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    begin = std::min(begin, loaded->dlpi_addr + segment.p_vaddr);
+    end = std::max(end, loaded->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+  }
+  s.found = {reinterpret_cast<const char*>(begin), end - begin};
+  return 1;
+}
+
 /// In a segment of notes.
 std::string_view build_id_in(const char* notes, std::size_t size, std::size_t alignment) {
   const auto padded = [&](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
@@ -179,6 +200,12 @@ std::string_view build_id_at(const void* begin) {
     if (!found.empty()) return found;
   }
   return {};
+}
+
+loaded_range file_around(const void* address) {
+  file_search s{address, {}};
+  dl_iterate_phdr(look_around, &s);
+  return s.found;
 }
 
 void* definition_beside(const void* here, side where, const char* name) {

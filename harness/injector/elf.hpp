@@ -4,6 +4,7 @@
 // another preloaded library may stand in front of dlsym too. Neither allocates nor locks anything but the loader's list.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -20,6 +21,13 @@ inline void* next_definition(const char* name) {
   static constexpr char here = 0;
   return definition_beside(&here, side::after, name);
 }
+
+/// From the first to the last address of the loaded file that `address` is in; of size 0 if it is in none.
+struct loaded_range {
+  const char* begin = nullptr;
+  std::size_t size = 0;
+};
+loaded_range file_around(const void* address);
 
 /// The build ID, as its bytes are, of the file whose loaded beginning this is; empty if it has none or does not begin with its header.
 std::string_view build_id_at(const void* begin);

@@ -9,8 +9,8 @@ namespace cufault::injector {
 
 /// Whether it is such a configuration: an object with "cudaDriverFaults" or "cudaRuntimeFaults". Throws input_error where it is no object.
 bool is_faultinj(const json_cursor& top);
-/// A fault of 0 percent, or of no interception, is no rule. Throws input_error for what the injector cannot do: faults of runtime functions,
-/// callback ids, SUCCESS as substitute.
+/// A fault of 0 percent, or of no interception, is no rule. Throws input_error for what the injector cannot do: callback ids, SUCCESS as
+/// substitute.
 rule_set rules_of_faultinj(const json_cursor& top);
 
 }  // namespace cufault::injector

@@ -3,7 +3,6 @@
 // Every line is one write to a file opened for it, so that lines of threads and of forked processes stay whole, and a program that
 // closes descriptors it did not open loses nothing. What is told at the end neither locks nor allocates.
 #include "harness/injector/calls.hpp"
-#include "harness/injector/driver_functions.hpp"
 #include "harness/injector/slots.hpp"
 
 #include <fmt/format.h>
@@ -139,7 +138,7 @@ double now() {
 json what_it_did(const rule& r) {
   switch (r.does) {
     case effect::fail:
-      return is_host_function(r.function) ? json("ENOMEM") : json(driver_code_name(r.code));
+      return is_host_function(r.function) ? json("ENOMEM") : json(code_name(r.of, r.code));
     case effect::delay:
       return {{"delay_ms", r.delay.count()}};
     case effect::trap:
@@ -198,6 +197,11 @@ void report_beginning() {
   }
   line["not_seen"] = {"functions of export tables", "other namespaces of dlmopen",
                       "libraries opened with RTLD_DEEPBIND", "statically linked programs"};
+  for (const known_library& each : libraries())
+    if (front_of(each) != nullptr) line["libraries"].push_back(each.name);
+  if (line.contains("libraries"))
+    for (const char* what : {"statically linked libraries", "calls within a library", "dlvsym"})
+      line["not_seen"].push_back(what);
   add_process_and_time(line);
   write_line(line);
 }
@@ -214,7 +218,7 @@ void report_injection(const active_rule& r, const call_facts& call, std::uint64_
   if (r.what.sticky) line["context"] = address_of(call.context);
   if (call.bytes) line["bytes"] = *call.bytes;
   if (result != nullptr) {
-    line[r.what.does == effect::log ? "result" : "really"] = driver_code_name(result->code);
+    line[r.what.does == effect::log ? "result" : "really"] = code_name(r.what.of, result->code);
     line["microseconds"] = static_cast<double>(result->nanoseconds) / 1e3;
   }
   if (r.what.does == effect::log) {

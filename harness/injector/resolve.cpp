@@ -10,6 +10,12 @@
 #include <link.h>
 #include <string.h>
 
+// Each is there where libcufault_NAME.so is preloaded.
+#define CUFAULT_FRONT(name) \
+  extern "C" const cufault::injector::library_front cufault_front_##name __attribute__((weak));
+CUFAULT_LIBRARIES(CUFAULT_FRONT)
+#undef CUFAULT_FRONT
+
 namespace cufault::injector {
 namespace {
 
@@ -62,18 +68,26 @@ bool is_driver_function(const char* name) {
   return false;
 }
 
-/// A driver that functions were resolved from stays loaded after the program closes it: thunks lead to where it is, and another library there would
+/// In libcufault_cublas.so or its like.
+bool is_front(const void* address) {
+  for (const known_library& each : libraries()) {
+    const library_front* front = front_of(each);
+    if (front != nullptr && address >= front->begin && address < front->end) return true;
+  }
+  return false;
+}
+
+/// A driver or library that functions were resolved from stays loaded after the program closes it: thunks lead to where it is, and another library there would
 /// be taken for it.
 void keep_loaded(const Dl_info& driver) {
-  static constinit std::atomic<void*> kept{nullptr};  // the last one: hardly any process has two
+  static constinit std::atomic<void*> kept{nullptr};  // the last one: to keep one again does no harm
   if (kept.exchange(driver.dli_fbase) == driver.dli_fbase) return;
   const left_alone alone_now;
   dlopen(driver.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/// What RTLD_DEFAULT would find for a library without this one: after it in the global scope, or in what that library needs itself.
-void* default_definition(const char* name, const void* caller) {
-  if (void* found = libc_dlsym()(RTLD_NEXT, name); found != nullptr) return found;
+/// In what the file that the caller is in needs itself.
+void* definition_needed_by(const void* caller, const char* name) {
   Dl_info info{};
   if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr || *info.dli_fname == '\0') return nullptr;
   const left_alone alone_now;
@@ -81,7 +95,7 @@ void* default_definition(const char* name, const void* caller) {
   if (scope == nullptr) return nullptr;
   void* found = libc_dlsym()(scope, name);
   dlclose(scope);
-  return is_thunk(found) ? nullptr : found;
+  return is_thunk(found) || is_front(found) ? nullptr : found;
 }
 
 /// Sets what dlerror() tells where nothing was found.
@@ -93,14 +107,19 @@ void* not_found(const char* name) {
   return nullptr;
 }
 
-void* resolved(void* library, const char* name, const void* caller) {
+/// `of`: null for a name of the driver.
+void* resolved(void* handle, const char* name, const void* caller, const known_library* of) {
   read_environment();
   void* real = nullptr;
-  if (library == RTLD_NEXT) {
+  if (handle == RTLD_NEXT) {
     if ((real = definition_beside(caller, side::after, name)) == nullptr) return not_found(name);
-  } else if (is_thunk(real = next_dlsym()(library, name))) {
+  } else if (real = next_dlsym()(handle, name); is_thunk(real) || is_front(real)) {
     // The name that programs link against is this library's, whether there is a driver or not.
-    if ((real = default_definition(name, caller)) == nullptr) return not_found(name);
+    if ((real = default_definition(name, caller, of)) == nullptr) return not_found(name);
+  }
+  if (of != nullptr) {
+    const function_name* known = function_in(*of, name);
+    return known != nullptr ? wrapped_of_library(real, known->text.data(), caller, *of) : real;
   }
   Dl_info info{};
   if (real == nullptr || is_thunk(real) || dladdr(real, &info) == 0 || info.dli_fname == nullptr) return real;
@@ -135,14 +154,45 @@ module_place place_of(const void* address) {
           static_cast<std::uint64_t>(static_cast<const char*>(address) - base)};
 }
 
-void* wrapped(void* real, const char* asked, const char* library) {
+const library_front* front_of(const known_library& of) {
+#define CUFAULT_FRONT(name) &cufault_front_##name,
+  static constexpr const library_front* all[]{CUFAULT_LIBRARIES(CUFAULT_FRONT)};
+#undef CUFAULT_FRONT
+  return all[&of - libraries().data()];
+}
+
+void* default_definition(const char* name, const void* caller, const known_library* of) {
+  void* next = libc_dlsym()(RTLD_NEXT, name);  // after this library in the global scope
+  if (is_front(next)) next = definition_beside(next, side::after, name);
+  Dl_info info{};
+  const bool real = of != nullptr && next != nullptr && dladdr(next, &info) != 0 &&
+                    is_file_of(*of, file_name(info.dli_fname));
+  if (next != nullptr && !real) return next;
+  // Of two versions of a library, that of the file that calls.
+  void* needed = definition_needed_by(caller, name);
+  const loaded_range own = file_around(caller);  // of a shim, which defines the name itself
+  const bool is_own = static_cast<std::size_t>(static_cast<const char*>(needed) - own.begin) < own.size;
+  return needed != nullptr && !is_own ? needed : next;
+}
+
+void* wrapped_of_library(void* real, const char* name, const void* caller, const known_library& of) {
+  if (real == nullptr || is_thunk(real) || is_front(real)) return real;
+  const char* who = library_at(caller);
+  return is_file_of(of, who) ? real
+                             : wrapped(real, name, who, &of);  // what a library calls of its own is its own
+}
+
+void* wrapped(void* real, const char* asked, const char* library, const known_library* of) {
   if (real == nullptr || is_thunk(real)) return real;
   Dl_info info{};
   const bool found = dladdr(real, &info) != 0;
-  const bool exact = found && info.dli_sname != nullptr && info.dli_saddr == real;
+  const bool exact = of == nullptr && found && info.dli_sname != nullptr && info.dli_saddr == real;
+  const bool in_front =
+      found && !(of != nullptr ? is_file_of(*of, file_name(info.dli_fname)) : is_driver(info.dli_fname));
   if (found) keep_loaded(info);
   locked w;
-  const auto [known, is_new] = w->slot_of.try_emplace({real, library}, all_slots());
+  const auto [known, is_new] =
+      w->slot_of.try_emplace({real, library, of != nullptr ? asked : nullptr}, all_slots());
   if (is_new) {
     const std::uint32_t index = all_slots();
     if (index == slots.size()) {
@@ -151,7 +201,7 @@ void* wrapped(void* real, const char* asked, const char* library) {
       return real;
     }
     slots[index].real = real;
-    slots[index].in_front_of_driver = found && !is_driver(info.dli_fname);
+    slots[index].in_front = in_front;
     name_slot(*w, exact ? info.dli_sname : asked, library);
     update_slot(*w, index);
   }
@@ -169,7 +219,7 @@ void* resolve_linked(std::uint32_t index) {
   if (found) keep_loaded(info);
   locked w;
   if (s.real == nullptr) {
-    s.in_front_of_driver = found && !is_driver(info.dli_fname);
+    s.in_front = found && !is_driver(info.dli_fname);
     s.real = next;
     update_slot(*w, index);
   }
@@ -196,12 +246,21 @@ bool is_driver_name(const char* name) {
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
+/// The library of the name, if calls of its functions are to come here.
+const known_library* library_in_front_of_which(const char* name) {
+  const known_library* of = name != nullptr && (*name == 'c' || *name == 'n') ? library_of(name) : nullptr;
+  return of != nullptr && front_of(*of) != nullptr ? of : nullptr;
+}
+
 }  // namespace
 
-// A driver's name is looked up here. For any other the last call must be a jump: the real one looks at its caller's address to know
+// A name of the driver, or of a library that rules ask for, is looked up here. For any other the last call must be a jump: the real one looks at its caller's address to know
 // what RTLD_NEXT means. Under both versions of the C library's, as others ask for one of them.
 CUFAULT_EXPORTED void* cufault_dlsym(void* library, const char* name) noexcept {
-  if (is_driver_name(name) && !left_alone::now()) return resolved(library, name, __builtin_return_address(0));
+  if (is_driver_name(name) && !left_alone::now())
+    return resolved(library, name, __builtin_return_address(0), nullptr);
+  if (const auto* of = library_in_front_of_which(name); of != nullptr && !left_alone::now())
+    return resolved(library, name, __builtin_return_address(0), of);
   return next_dlsym()(library, name);
 }
 CUFAULT_EXPORTED __attribute__((alias("cufault_dlsym"))) void* cufault_dlsym_of_old(void*,

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injector/rules.hpp"
 
-#include "harness/injector/driver_functions.hpp"
 #include "harness/injector/faultinj.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +15,7 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace cufault::injector {
@@ -63,25 +63,83 @@ bool glob(std::string_view pattern, std::string_view text) {
   return fnmatch(std::string{pattern}.c_str(), std::string{text}.c_str(), 0) == 0;
 }
 
-bool is_any_function(std::string_view pattern) {
+/// Whether any function that a rule of this library, or of the driver, can be for is so.
+bool is_any_function(const known_library* of, const auto& is_so) {
+  if (of != nullptr) return std::any_of(of->functions.begin(), of->functions.end(), is_so);
   const auto all = driver_functions();
-  return is_host_function(pattern) || std::any_of(all.begin(), all.end(), [&](const auto& f) {
-           return matches_function(pattern, f.name);
-         });
+  return std::any_of(all.begin(), all.end(), [&](const auto& f) { return is_so(f.name); });
+}
+
+/// Letters that must be put in, left out or replaced to make the one of the other, in either case.
+std::size_t distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The name that is nearest to a misspelt one, if one is near.
+class nearest {
+ public:
+  explicit nearest(std::string_view text)
+      : text_(text), distance_(std::max<std::size_t>(2, text.size() / 4) + 1) {}
+  void consider(std::string_view name) {
+    const auto longer = std::max(name.size(), text_.size()), shorter = std::min(name.size(), text_.size());
+    if (longer - shorter >= distance_) return;
+    if (const auto d = distance(text_, name); d < distance_) {
+      distance_ = d;
+      name_ = name;
+    }
+  }
+  /// "; did you mean ...?", or nothing.
+  [[nodiscard]] std::string asked() const {
+    return name_.empty() ? "" : fmt::format("; did you mean {}?", name_);
+  }
+
+ private:
+  std::string_view text_, name_;
+  std::size_t distance_;
+};
+
+std::string function_meant(std::string_view text) {
+  if (is_glob(text) || text.size() > 100) return {};
+  nearest found(text);
+  const auto consider = [&](const function_name& name) {
+    found.consider(name.base());
+    found.consider(name.text);
+  };
+  for (const auto& f : driver_functions()) consider(f.name);
+  for (const known_library& of : libraries())
+    for (const auto& name : of.functions) consider(name);
+  for (const auto name : host_functions) found.consider(name);
+  return found.asked();
 }
 
 /// Empty for one that somebody knows.
 std::string unknown_function(const rule& r) {
-  if (r.force || is_any_function(r.function)) return {};
-  return fmt::format("unknown function \"{}\"; in a file of rules, \"force\": true takes it all the same",
-                     r.function);
+  if (r.of != nullptr && r.of->functions.empty()) return why_without_functions(*r.of);
+  const auto is_this = [&](const function_name& name) { return matches_function(r.function, name); };
+  if (is_host_function(r.function) || is_any_function(r.of, is_this)) return {};
+  if (r.of != nullptr)
+    return fmt::format("unknown function \"{}\": the headers of {} have none that returns a status{}",
+                       r.function, r.of->name, function_meant(r.function));
+  if (r.force) return {};
+  return fmt::format("unknown function \"{}\"{}; in a file of rules, \"force\": true takes it all the same",
+                     r.function, function_meant(r.function));
 }
 
 /// Why `function` cannot fail so, or not be left out; empty if it can.
 std::string refusal(const rule& r) {
-  const auto all = driver_functions();
   const bool some =
-      std::any_of(all.begin(), all.end(), [&](const auto& f) { return is_for_function(r, f.name); });
+      is_any_function(r.of, [&](const function_name& name) { return is_for_function(r, name); });
   if (r.does == effect::drop)
     return some ? ""
                 : fmt::format(
@@ -91,6 +149,7 @@ std::string refusal(const rule& r) {
   if (r.does != effect::fail) return {};
   if (is_host_function(r.function))
     return r.code == ENOMEM ? "" : fmt::format("{} can only fail with ENOMEM", r.function);
+  if (r.of != nullptr) return {};
   if (r.code == ENOMEM)  // no CUresult
     return fmt::format("{} is no function of the host: it cannot return ENOMEM", r.function);
   if (r.force) return {};
@@ -102,13 +161,23 @@ std::string refusal(const rule& r) {
                             r.function, driver_code_name(r.code));
 }
 
-int code_of(std::string_view name, const auto& fail) {
-  if (name == "ENOMEM") return ENOMEM;
-  const auto code = driver_code(name);
-  if (!code)
+/// Of a function of the library, or of the driver or the host.
+int code_of(const known_library* of, std::string_view name, const auto& fail) {
+  if (of == nullptr && name == "ENOMEM") return ENOMEM;
+  const auto code = code_in(of, name);
+  if (!code && of == nullptr)
     fail(fmt::format(
         "unknown code \"{}\"; take one of CUresult, as OUT_OF_MEMORY, or ENOMEM for a host function", name));
-  if (*code == 0) fail("a rule cannot return CUDA_SUCCESS");
+  if (!code) {
+    nearest meant(name.substr(0, 100));
+    for (const auto& [full, number] : of->codes) {
+      meant.consider(full);
+      if (full.starts_with(of->code_prefix)) meant.consider(full.substr(of->code_prefix.size()));
+    }
+    fail(fmt::format("unknown status \"{}\": the headers of {} have none of that name{}", name, of->name,
+                     meant.asked()));
+  }
+  if (*code == 0) fail(fmt::format("a rule cannot return {}", code_name(of, 0)));
   return *code;
 }
 
@@ -138,8 +207,11 @@ Number at_least_one(const json_cursor& field) {
 /// What a rule can hold, in the order in which people are told.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 26> rule_keys{
     {{"function",
-      "a function of the driver, with or without its suffix, or a glob; or one of the host (see below)"},
-     {"return", "it fails with this code: OUT_OF_MEMORY, ...; a host function with ENOMEM"},
+      "a function of the driver or of a library, with or without its suffix, or a glob; or one of the host "
+      "(see below)"},
+     {"return",
+      "it fails with this code, of the driver or the library: OUT_OF_MEMORY, ...; a host function with "
+      "ENOMEM"},
      {"drop_call", "true: it is not made, and says SUCCESS: a launch, copy, memset, event, wait or free"},
      {"delay_ms", "it comes so much later"},
      {"kernel", "\"trap\" or \"assert\": such a kernel is started in front of it"},
@@ -151,11 +223,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> rule_key
      {"sticky",
       "true: later calls in the same context return the code, too, as after a kernel's fault: with return"},
      {"caller",
-      "only calls by \"application\" (and a shared libcudart), \"cublas\", \"cublasLt\", \"other\", or a "
-      "library's file name or glob"},
+      "only calls by \"application\" (and a shared libcudart), \"cublas\" or another of the libraries below, "
+      "\"other\", or a library's file name or glob"},
      {"process", "only in programs of this file name or glob: \"python*\""},
      {"environment", "only in processes with these variables: {\"LOCAL_RANK\": \"3\"}; values may be globs"},
-     {"thread", "only of this thread, counted from 1 in the order of their first driver call"},
+     {"thread", "only of this thread, counted from 1 in the order of their first call of such a function"},
      {"device", "only while this device's context is current"},
      {"min_bytes", "only allocations of so much, or more"},
      {"max_bytes", "only allocations of so much, or less"},
@@ -168,7 +240,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> rule_key
       "skip, hits and every count"},
      {"probability", "act with this probability, up to 1; with hits: so often at most"},
      {"seed", "of the probability"},
-     {"force", "true: also a code that the function cannot return, and a function that nobody knows"}}};
+     {"force",
+      "true: also a code that the function cannot return, and a driver function that cuda.h lacks"}}};
 
 /// Keys that a rule cannot have, as nothing would ever meet them.
 void refuse_what_never_holds(const json_cursor& entry, const rule& r) {
@@ -178,6 +251,11 @@ void refuse_what_never_holds(const json_cursor& entry, const rule& r) {
       entry.at(key).fail(host ? "the call stack of a host function is not walked"
                               : "a look-up by name has no call stack");
   if (host && r.device) entry.at("device").fail("a host function has no device");
+  if (r.of != nullptr && r.does == effect::hide)
+    entry.at("hide").fail("only functions of the driver can be hidden");
+  if (r.of != nullptr && r.sized)
+    entry.at(entry.has("min_bytes") ? "min_bytes" : "max_bytes")
+        .fail("only of allocations by the driver and the host it is known how large they are");
   const auto all = driver_functions();
   const auto allocates = [&](const driver_function& f) {
     return matches_function(r.function, f.name) && memory_function_of(f.name.text).bytes != nullptr;
@@ -194,7 +272,9 @@ rule rule_from(const json_cursor& entry) {
   rule r;
   if (entry.has("force")) r.force = entry.at("force").boolean();
   if (entry.has("function")) r.function = entry.at("function").string();
+  r.of = library_of(r.function);
 
+  std::string code;
   int effects = 0;
   const auto takes = [&](const char* key, effect does) {
     if (!entry.has(key)) return false;
@@ -202,9 +282,7 @@ rule rule_from(const json_cursor& entry) {
     r.does = does;
     return true;
   };
-  if (takes("return", effect::fail))
-    r.code =
-        code_of(entry.at("return").string(), [&](const std::string& what) { entry.at("return").fail(what); });
+  if (takes("return", effect::fail)) code = entry.at("return").string();
   if (takes("drop_call", effect::drop) && !entry.at("drop_call").boolean())
     entry.at("drop_call").fail("only true means something here");
   if (takes("delay_ms", effect::delay))
@@ -238,6 +316,8 @@ rule rule_from(const json_cursor& entry) {
   }
   if (r.function.empty()) entry.fail("\"function\" is missing");
   if (const auto why = unknown_function(r); !why.empty()) entry.at("function").fail(why);
+  if (r.does == effect::fail)
+    r.code = code_of(r.of, code, [&](const std::string& what) { entry.at("return").fail(what); });
   if (r.does == effect::driver_version && r.function != "cuDriverGetVersion")
     entry.at("function").fail("only cuDriverGetVersion tells a driver_version");
   if (is_host_function(r.function) && r.does != effect::fail)
@@ -248,11 +328,11 @@ rule rule_from(const json_cursor& entry) {
     if (when != "before" && when != "after") entry.at("when").fail("\"before\" or \"after\" the call");
     r.after = when == "after";
     if (r.after && (r.does != effect::fail || is_host_function(r.function)))
-      entry.at("when").fail("only a driver function's \"return\" can come after the call");
+      entry.at("when").fail("only a \"return\" can come after the call, and not that of a host function");
   }
   if (entry.has("sticky")) {
     r.sticky = entry.at("sticky").boolean();
-    if (r.sticky && (r.does != effect::fail || is_host_function(r.function)))
+    if (r.sticky && (r.does != effect::fail || is_host_function(r.function) || r.of != nullptr))
       entry.at("sticky").fail("only a driver function's \"return\" can be sticky");
   }
   if (entry.has("once_per")) {
@@ -332,11 +412,25 @@ bool needs_host_library(const rule_set& rules) {
                                               [](const rule& r) { return is_host_function(r.function); });
 }
 
+std::vector<const known_library*> libraries_needed(const rule_set& rules) {
+  std::vector<const known_library*> found;
+  for (const rule& r : rules.rules)
+    if (r.of != nullptr && std::find(found.begin(), found.end(), r.of) == found.end()) found.push_back(r.of);
+  return found;
+}
+
 bool matches_function(std::string_view pattern, const function_name& name) {
   // Hundreds of names are compared each time that rules are set. Shorter forms of a name begin as it does.
-  if (!begins_alike(pattern, name.text)) return false;
-  if (!is_glob(pattern))
+  if (!begins_alike(pattern.ends_with("_64") ? pattern.substr(0, pattern.size() - 3) : pattern, name.text))
+    return false;
+  if (!is_glob(pattern)) {
+    // cublasSgemm_64 is documented, and cublasSgemm_v2_64 exported.
+    constexpr std::string_view wide = "_64";
+    if (pattern.ends_with(wide) && name.text.ends_with(wide) &&
+        pattern.substr(0, pattern.size() - wide.size()) == name.base())
+      return true;
     return pattern == name.text || pattern == name.base() || pattern == name.without_stream();
+  }
   if (glob(pattern, name.text)) return true;
   if (pattern.ends_with('*')) return false;  // it would match the longer form, too
   return (name.base_size != name.text.size() && glob(pattern, name.base())) ||
@@ -348,6 +442,7 @@ bool is_for_function(const rule& r, const function_name& name) {
   if (!matches_function(r.function, name)) return false;
   const auto is_this = [&](std::string_view other) { return matches_function(other, name); };
   if (std::any_of(r.except.begin(), r.except.end(), is_this)) return false;
+  if (r.of != nullptr) return r.does != effect::drop || can_be_dropped(*r.of, name);
   if (r.does == effect::drop) return can_be_dropped(name);
   return r.does != effect::fail || r.force || can_return(name, r.code);
 }
@@ -358,15 +453,13 @@ std::string why_refused(const rule& r) {
 }
 
 bool matches_caller(const rule& r, std::string_view library) {
-  const bool lt = library.starts_with("libcublasLt.");
-  const bool cublas = library.starts_with("libcublas.");
+  const auto is_by = [&](std::string_view name) { return is_file_of(*library_named(name), library); };
   const bool shared_object = library.find(".so") != std::string_view::npos;
-  const bool application = !shared_object || library.starts_with("libcudart.");
+  const bool application = !shared_object || is_by("cudart");
   if (r.caller.empty()) return true;
-  if (r.caller == "cublasLt") return lt;
-  if (r.caller == "cublas") return cublas;
   if (r.caller == "application") return application;
-  if (r.caller == "other") return !lt && !cublas && !application;
+  if (r.caller == "other") return !is_by("cublasLt") && !is_by("cublas") && !application;
+  if (library_named(r.caller) != nullptr) return is_by(r.caller);
   return is_glob(r.caller) ? glob(r.caller, library) : r.caller == library;
 }
 
@@ -419,8 +512,13 @@ std::string rules_help() {
   help += fmt::format(
       "It does one of return, drop_call, delay_ms, kernel, driver_version, hide, budget_bytes, log. Host "
       "functions: "
-      "{}.\n",
-      fmt::join(host_functions, ", "));
+      "{}.\n"
+      "Libraries: {}; a function belongs to the one that its name, or that of a glob, begins with; those "
+      "that "
+      "return a status.\n",
+      fmt::join(host_functions, ", "), library_names());
+  for (const known_library& of : libraries())
+    if (of.functions.empty()) help += fmt::format("  {}\n", why_without_functions(of));
   return help + "Beside \"rules\", \"log_environment\": true tells who asks for which variable.\n";
 }
 
@@ -453,9 +551,11 @@ rule rule_from_text(std::string_view text) {
     function = function.substr(0, at);
   }
   r.function = function;
-  r.code = code_of(text.substr(equals + 1), fail);
+  r.of = library_of(function);
+  if (const auto why = unknown_function(r); !why.empty()) fail(why);
+  r.code = code_of(r.of, text.substr(equals + 1), fail);
   if (r.at_stack && is_host_function(function)) fail("the call stack of a host function is not walked");
-  if (const auto why = why_refused(r); !why.empty()) fail(why);
+  if (const auto why = refusal(r); !why.empty()) fail(why);
   return r;
 }
 

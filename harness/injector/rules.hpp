@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/injector/driver_functions.hpp"
+#include "harness/injector/library_functions.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <chrono>
@@ -27,7 +27,7 @@ enum class effect {
   hide,            ///< the look-up of the function answers as if the driver did not have it
   budget,          ///< device allocations beyond `budget` bytes fail, and cuMemGetInfo agrees
   log,             ///< nothing, but a line says that it came by
-  drop,            ///< the call is not made, and returns CUDA_SUCCESS
+  drop,            ///< the call is not made, and says SUCCESS
 };
 
 /// What is known of a call when rules are asked.
@@ -43,7 +43,8 @@ struct call_facts {
 };
 
 struct rule {
-  std::string function;  ///< a name, with or without its suffix, or a glob of * and ?
+  std::string function;               ///< a name, with or without its suffix, or a glob of * and ?
+  const known_library* of = nullptr;  ///< whose function it is; null: the driver's or the host's
   effect does = effect::fail;
   int code = 0;
   std::chrono::milliseconds delay{0};
@@ -108,13 +109,16 @@ bool matches_caller(const rule& r, std::string_view library);
 /// Whether it is for a process of these programs (its file's name, and the name it was started by) and variables: null for none.
 bool matches_process(const rule& r, std::initializer_list<std::string_view> programs,
                      const char* (*variable)(const char* name));
-/// Whether the rule is for this function: what is to fail can return the code, what is to be dropped can be.
+/// Whether the rule is for this function, of the driver or of the library that it is for: what is to fail can return the code, what is to be
+/// dropped can be.
 bool is_for_function(const rule& r, const function_name& name);
-/// Functions of the host that a rule can fail, beside those of the driver.
+/// Functions of the host that a rule can fail, beside those of the driver and of libraries.
 bool is_host_function(std::string_view name);
 
 /// Whether they have to do with functions of the host, which libcufault_host.so stands in front of.
 bool needs_host_library(const rule_set& rules);
+/// The libraries that they have to do with, each of which libcufault_NAME.so stands in front of.
+std::vector<const known_library*> libraries_needed(const rule_set& rules);
 
 /// Whether it holds for such a call; says nothing about how often.
 bool holds_for(const rule& r, const call_facts& call);

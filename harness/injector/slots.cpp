@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injector/slots.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <errno.h>
@@ -72,6 +73,7 @@ void begin() {
 bool concerns(const active_rule& r, const slot& s) {
   const rule& what = r.what;
   if (!r.here) return false;
+  if (what.of != s.of) return false;
   if (what.does == effect::hide) return false;  // looked for by name, in look_up
   if (what.does == effect::budget) return is_allocation(s.memory.role) || s.memory.role == memory_role::tells;
   if (what.sized && s.memory.bytes == nullptr) return false;
@@ -130,6 +132,7 @@ void name_slot(state& w, const char* function, const char* library) {
   const std::uint32_t index = used;
   slot& s = slots[index];
   s.function = function_name{kept(function)};
+  s.of = library_of(function);
   s.library = library;
   s.function_json = kept(quoted(function));
   s.resolver_json = kept(quoted(library));
@@ -181,6 +184,13 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
         "rules for functions of the host, and log_environment, need libcufault_host.so, which is not "
         "preloaded behind libcufault.so; "
         "`cufault inject` does that");
+  for (const known_library* of : libraries_needed(rules))
+    if (front_of(*of) == nullptr)
+      throw input_error(fmt::format(
+          "rules for functions of {0} need libcufault_{0}.so, which is not preloaded in front of "
+          "libcufault.so; `cufault inject` does that where the rules that it starts with ask, or with "
+          "--library {0}",
+          of->name));
   const char* program = program_path();
   locked w;
   std::vector<const active_rule*> before;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "harness/injector/calls.hpp"
-#include "harness/injector/driver_functions.hpp"
+#include "harness/injector/library_functions.hpp"
 #include "harness/injector/thunks.h"
 
 #include <array>
@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,11 +44,12 @@ enum class role : std::uint8_t { ordinary, look_up };
 struct slot {
   std::atomic<void*> real{nullptr};
   function_name function;
-  const char* library = nullptr;  ///< the one that resolved it
+  const known_library* of = nullptr;  ///< whose function it is; null: the driver's
+  const char* library = nullptr;      ///< the one that resolved it
   const char *function_json = nullptr, *resolver_json = nullptr;
   role is = role::ordinary;
-  /// Its function is not the driver's but that of a library in front of it, which will call the driver's.
-  bool in_front_of_driver = false;
+  /// Its function is neither the driver's nor the library's, but that of another file that intercepts calls and will call the real one.
+  bool in_front = false;
   memory_function memory;
   std::atomic<const rules_of_slot*> rules{nullptr};
 };
@@ -55,8 +57,8 @@ extern constinit std::array<slot, CUFAULT_SLOTS> slots;
 
 /// Everything that allocates. Made when first needed, never destroyed: other threads outlive exit().
 struct state {
-  std::map<std::pair<const void*, const char*>, std::uint32_t>
-      slot_of;                  ///< the function's address and the library
+  /// By the function's address, the library that resolved it, and the name, if it is not one of the driver: others may have two names for one.
+  std::map<std::tuple<const void*, const char*, const char*>, std::uint32_t> slot_of;
   std::set<std::string> names;  ///< what slots point to
   /// A set of rules and what slots have of it.
   struct rule_generation {
@@ -110,7 +112,19 @@ bool is_thunk(const void* address);
 
 /// The function that a program linked against: what would be found were this library not there, or else the driver's. Null if there is none.
 void* resolve_linked(std::uint32_t index);
-/// What a library gets instead of the driver's function.
-void* wrapped(void* real, const char* asked, const char* library);
+/// What a library gets instead of a function of the driver, or of another library: then `asked` is its name in that one's list.
+void* wrapped(void* real, const char* asked, const char* library, const known_library* of = nullptr);
+/// What whoever calls or asks from there gets instead of a function of a library: `name` is that of its list.
+void* wrapped_of_library(void* real, const char* name, const void* caller, const known_library& of);
+/// What a file would find were this library, and those in front of libraries, not there. Null if there is nothing.
+void* default_definition(const char* name, const void* caller, const known_library* of);
+
+/// libcufault_cublas.so and its like, in memory. Laid out by library_thunks.S.
+struct library_front {
+  const char *begin, *end;             ///< its functions
+  std::atomic<const void*>* bindings;  ///< of each function, for the first file that called it (bind.cpp)
+};
+/// Null where it is not preloaded.
+const library_front* front_of(const known_library& of);
 
 }  // namespace cufault::injector

@@ -202,109 +202,28 @@ struct change {
   bool wrong = false;  ///< contradicts the documentation
 };
 
+std::vector<change<int>> changes_of_enumeration(const argument& about);
+/// `bits`: of the type that the function takes.
+std::vector<change<std::int64_t>> changes_of_integer(const argument& about, std::size_t bits, depth how_deep);
+std::vector<change<std::uintptr_t>> changes_of_pointer(const argument& about, std::uintptr_t valid,
+                                                       const buffers& b, depth how_deep,
+                                                       const std::vector<argument>& all);
+
 /// Changes of one argument out of `all` of its function.
 template <class A>
 std::vector<change<A>> changes_of(const argument& about, A valid, const buffers& b, depth how_deep,
                                   const std::vector<argument>& all = {}) {
-  const role what = about.what;
   std::vector<change<A>> made;
-  const auto add = [&](std::string words, A value, bool wrong) {
-    made.push_back({std::move(words), value, wrong});
+  const auto take = [&](const auto& changes) {
+    for (const auto& [words, value, wrong] : changes)
+      made.push_back({words, (A)value, wrong});  // NOLINT: the table passes any number as any argument
   };
-  if constexpr (std::is_enum_v<A>) {
-    if (what == role::enumeration) {
-      add("of 99", static_cast<A>(99), true);
-      add("of -1", static_cast<A>(-1), true);
-    }
-    if (what == role::algorithm) {
-      add("of 77", static_cast<A>(77), false);
-      add("of -2", static_cast<A>(-2), false);
-    }
-  } else if constexpr (std::is_integral_v<A>) {
-    const A least = static_cast<A>(about.least), minus_one = static_cast<A>(-1);
-    const bool strided = what == role::stride || what == role::output_stride;
-    switch (what) {
-      case role::size:
-      case role::count:
-        add("of -1", minus_one, true);
-        add("of 0", 0, what == role::count);
-        break;
-      case role::leading_dimension:
-        add("one too small", least - 1, true);
-        add("of 0", 0, true);
-        add("of -1", minus_one, true);
-        break;
-      case role::stride:
-      case role::output_stride:
-        for (const int by : {0, 1, -1})
-          add(fmt::format("of {}", by), static_cast<A>(by), what == role::output_stride);
-        break;
-      case role::increment:
-      case role::spacing:
-      case role::any_increment:
-        add("of 0", 0, what != role::any_increment);
-        add("of -1", minus_one, what == role::spacing);
-        break;
-      case role::element_size:
-        add("of -1", minus_one, true);
-        add("of 0", 0, true);
-        add("of 3", 3, false);
-        break;
-      case role::bytes:
-        add("of 0", 0, true);
-        add("one too small", least - 1, true);
-        add("one too large", least + 1, true);
-        break;
-      default:
-        break;
-    }
-    if (how_deep == depth::everything) {
-      // One more than an int holds, where there is room. The operands are too small for it.
-      constexpr A huge = sizeof(A) > sizeof(int) ? static_cast<A>(std::int64_t{1} << 31) : A{0x7fffffff};
-      if (what == role::size || strided) add("huge", huge, true);
-      if (what == role::count) add("huge", huge, false);
-    }
-  } else if constexpr (std::is_pointer_v<A>) {
-    // NOLINTBEGIN(performance-no-int-to-ptr): the table passes any address as any operand
-    const auto at = [](const std::byte* p, std::uintptr_t off = 0) {
-      return reinterpret_cast<A>(reinterpret_cast<std::uintptr_t>(p) + off);
-    };
-    // NOLINTEND(performance-no-int-to-ptr)
-    const auto off_by = [&](const char* words, const std::byte* p) {
-      for (const unsigned by : {1U, 2U, 4U, 8U}) add(fmt::format(fmt::runtime(words), by), at(p, by), false);
-    };
-    const bool operand = what == role::input || what == role::output, array = what == role::pointer_array;
-    const bool deep = how_deep == depth::everything;
-    // An array of pointers is read by a kernel: nothing of it is checked on the host for sure.
-    if (what != role::kept && (!array || deep)) add("null", nullptr, true);
-    if (what == role::scalar) {
-      off_by("zero at {} mod 16", b.host());
-      if (deep) add("in device memory", at(b.device_scalar()), true);
-    }
-    if ((operand || array) && deep) {
-      off_by("off by {}", reinterpret_cast<const std::byte*>(valid));
-      add("in host memory", array ? at(b.host_pointers(about.operand)) : at(b.host() + 256), true);
-      add("freed", at(b.freed()), true);
-      std::set<int> others;
-      for (const argument& each : all)
-        if (about.operand != argument::none && each.operand != argument::none &&
-            each.operand != about.operand)
-          others.insert(each.operand);
-      for (const int other : others)
-        add(fmt::format("that of {}", "ABC"[other]), array ? at(b.pointers(other)) : at(b.device(other)),
-            false);
-    }
-    if (array && deep) {
-      add("the matrix itself", at(b.device(about.operand)), true);
-      add("of null", at(b.pointers(about.operand, pointing::at_null)), true);
-      add("of host addresses", at(b.pointers(about.operand, pointing::at_host_memory)), true);
-      add("of addresses off by 1", at(b.pointers(about.operand, pointing::off_by_1)), false);
-      add("of addresses off by 2", at(b.pointers(about.operand, pointing::off_by_2)), false);
-      add("of addresses off by 4", at(b.pointers(about.operand, pointing::off_by_4)), false);
-      add("of addresses off by 8", at(b.pointers(about.operand, pointing::off_by_8)), false);
-    }
-    if (what == role::host_array && deep) add("in device memory", at(b.device(1)), true);
-  }
+  if constexpr (std::is_enum_v<A>)
+    take(changes_of_enumeration(about));
+  else if constexpr (std::is_integral_v<A>)
+    take(changes_of_integer(about, sizeof(A) * 8, how_deep));
+  else if constexpr (std::is_pointer_v<A>)
+    take(changes_of_pointer(about, reinterpret_cast<std::uintptr_t>(valid), b, how_deep, all));
   return made;
 }
 
@@ -345,6 +264,14 @@ bool put(argument_check::product& p, std::string_view name, const A& value) {
     return false;
 }
 
+/// A call with its arguments: one type for a signature, and not one for each of its parameters, which is quicker to compile.
+template <class... A>
+struct bound_call {
+  cublasStatus_t (*function)(A...);
+  std::tuple<A...> arguments;
+  answer operator()() const { return std::apply(function, arguments); }
+};
+
 /// Rows of one function: the valid call, then every change of every argument, in the order of its parameters. `of` is what
 /// argument_check cannot know from the arguments: which function it is, and the types where no argument says them.
 template <class... A, class... V>
@@ -367,15 +294,15 @@ std::vector<row> described_rows_of(const std::optional<argument_check::product>&
   rows.push_back({.function = function,
                   .argument = {},
                   .change = {},
-                  .call = [f, usual] { return std::apply(f, usual); },
+                  .call = bound_call<A...>{f, usual},
                   .described = described(usual, names.size())});
   const auto change_each = [&]<std::size_t I>(std::integral_constant<std::size_t, I> /*which*/) {
     for (const auto& [words, value, wrong] :
          changes_of(names.at(I), std::get<I>(usual), b, how_deep, names)) {
       auto changed = usual;
       std::get<I>(changed) = value;
-      rows.push_back({function, names.at(I).name, words, [f, changed] { return std::apply(f, changed); },
-                      names.at(I).what, wrong, described(changed, I)});
+      rows.push_back({function, names.at(I).name, words, bound_call<A...>{f, changed}, names.at(I).what,
+                      wrong, described(changed, I)});
     }
   };
   const auto all = [&]<std::size_t... I>(std::index_sequence<I...> /*which*/) {

@@ -137,8 +137,8 @@ class renewable_pressure {
   std::unique_ptr<memory_pressure> held_;
 };
 
-/// Another process that squeezes the same device, to `leave_free` bytes. It is `cufault other process`, started
-/// by this program, and ends with it. Throws not_provoked with its words when it cannot. In an injected counterpart there is none, but what it
+/// Another process that squeezes the same device, to `leave_free` bytes. It is `cufault other-process`, started
+/// by this program, and ends with it, not with the thread that started it. Throws not_provoked with its words when it cannot. In an injected counterpart there is none, but what it
 /// would have left is this process's budget.
 class other_process {
  public:
@@ -148,7 +148,8 @@ class other_process {
   other_process& operator=(const other_process&) = delete;
   [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< as it saw it
   [[nodiscard]] std::uint64_t held_bytes() const { return held_; }
-  void release();  ///< returns when the process has ended
+  /// Returns when the process has ended: how, as "exit 0", or nothing where there was none.
+  std::string release();
   /// To the same bytes, whatever this process took or gave back meanwhile; a process that was released is started again. Throws as the
   /// constructor does.
   void renew();

@@ -146,8 +146,9 @@ void other_process::hear() {
   const std::string said = read_line(talk_);
   unsigned long long held = 0, free = 0;
   if (std::sscanf(said.c_str(), "held %llu free %llu", &held, &free) != 2) {
-    release();
-    throw not_provoked(fmt::format("the other process could not take device memory: {}", said));
+    const std::string ended = release();
+    throw not_provoked(fmt::format("the other process could not take device memory: {}",
+                                   said.empty() ? "it said nothing; " + ended : said));
   }
   held_ = held;
   free_ = free;
@@ -157,10 +158,11 @@ other_process::~other_process() {
   release();
 }
 
-void other_process::release() {
+std::string other_process::release() {
   lift_budget();
   if (const int end = std::exchange(talk_, -1); end >= 0) close(end);
-  if (const pid_t process = std::exchange(process_, -1); process > 0) wait_for(process);
+  const pid_t process = std::exchange(process_, -1);
+  return process > 0 ? ending_of(wait_for(process)) : std::string();
 }
 
 void other_process::renew() {

@@ -58,6 +58,9 @@ bool has_own_process(const cell& c) {
 std::string batch_of(const cell& c) {
   if (c.fault->cells != isolation::lasting || has_own_process(c)) return {};
   if (c.when == timing::racing || c.when == timing::arrived) return {};
+  // Lazily, code is loaded when it is first used. Where memory is short, a launch succeeds if the process has used its kernel before.
+  if (c.fault->memory == memory_class::exclusive && c.state == handle_state::cold && c.operation->own_code)
+    return {};
   cell_name common = name_of(c);
   common.operation = c.fault->name;
   return to_string(common);

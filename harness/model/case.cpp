@@ -58,7 +58,9 @@ std::string defect_of(const arm& a) {
       return fmt::format("bad library to preload '{}'", library);
     }
   }
-  const bool own_process = a.levels || !a.preload.empty() || a.other_cublas || a.binds_itself ||
+  // What trials of a framework are forked from is started with the libraries of the arm.
+  const bool own_libraries = !a.preload.empty() && a.framework.empty();
+  const bool own_process = a.levels || own_libraries || a.other_cublas || a.binds_itself ||
                            a.limits.address_space_bytes || a.limits.open_files || !a.counterpart_of.empty();
   if (a.shares_process && own_process)
     return "it shares a process, and has levels, limits, libraries or injections of its own";

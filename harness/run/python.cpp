@@ -3,6 +3,7 @@
 #include "harness/run/python.hpp"
 
 #include "harness/model/errors.hpp"
+#include "harness/run/lanes.hpp"
 #include "harness/system/process.hpp"
 
 #include <fmt/format.h>
@@ -78,21 +79,46 @@ python_environment::python_environment(std::filesystem::path python, const std::
     wrong_ = fmt::format("{} is no usable Python 3: {}", python_.string(), wrong_);
     return;
   }
+  const nlohmann::json absent = found_.value("absent", nlohmann::json::array());
+  std::vector<std::string> there;
+  for (const std::string& family : families)
+    if (std::find(absent.begin(), absent.end(), family) == absent.end())
+      there.push_back(family);
+    else
+      absent_[family] = fmt::format("{} has no {}", python_.string(), named(family).title);
+  if (!there.empty()) import_all(there, device, stop);
+}
+
+/// Side by side: an import takes seconds.
+void python_environment::import_all(const std::vector<std::string>& families, int device, int stop) {
+  lanes imports(families.size(), [&](const std::string& family, int stopped) {
+    nlohmann::json report;
+    std::string said;
+    report["failed"] = ask({"probe-import", family, "--device", std::to_string(device)}, said, stopped);
+    report["said"] = said;
+    return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  });
+  std::map<std::size_t, std::string> asked;
   for (const std::string& family : families) {
+    const std::size_t lane = imports.idle().value();
+    asked[lane] = family;
+    imports.ask(lane, family);
+  }
+  while (imports.busy()) {
+    const auto answer = imports.next(stop);
+    if (!answer) throw interrupted{};
+    const nlohmann::json report = nlohmann::json::parse(answer->text, nullptr, false);
+    const std::string failed = report.is_object() ? report.value("failed", std::string()) : answer->died;
+    const nlohmann::json told = nlohmann::json::parse(
+        report.is_object() ? report.value("said", std::string()) : std::string(), nullptr, false);
+    const std::string family = asked.at(answer->lane);
     const framework_name& f = named(family);
-    const nlohmann::json absent = found_.value("absent", nlohmann::json::array());
-    if (std::find(absent.begin(), absent.end(), family) != absent.end()) {
-      absent_[family] = fmt::format("{} has no {}", python_.string(), f.title);
-      continue;
-    }
-    said.clear();
-    const std::string failed = ask({"probe-import", family, "--device", std::to_string(device)}, said, stop);
-    const nlohmann::json told = nlohmann::json::parse(said, nullptr, false);
+    std::string& wrong = imports_[family];
     if (!failed.empty() || !told.is_object())
-      absent_[family] =
+      wrong =
           fmt::format("the process that imports {} {}", f.package, failed.empty() ? "said nothing" : failed);
     else if (told.contains("error"))
-      absent_[family] = told.value("error", std::string());
+      wrong = told.value("error", std::string());
     else if (const std::string why = told.value("no_gpu", std::string()); !why.empty())
       no_gpu_[family] = fmt::format("{} has no GPU: {}", f.title, why);
   }
@@ -119,6 +145,8 @@ std::string python_environment::ask(const std::vector<std::string>& words, std::
 std::string python_environment::why_not(const arm& a) const {
   if (!wrong_.empty()) return wrong_;
   if (const auto absent = absent_.find(a.framework); absent != absent_.end()) return absent->second;
+  if (const auto found = imports_.find(a.framework); found != imports_.end() && !found->second.empty())
+    return found->second;
   const auto none = no_gpu_.find(a.framework);
   return a.needs == need::gpu && none != no_gpu_.end() ? none->second : std::string();
 }

@@ -19,13 +19,18 @@ namespace cufault {
 class python_environment {
  public:
   /// `scripts`: the folder of run_trials.py. `families`: "pytorch", "jax", "cupy": those that arms need. What is wrong with the Python is
-  /// no exception: why_not() says it of each arm. `patience`: with an import. Throws interrupted.
+  /// no exception: why_not() says it of each arm. `patience`: with an import. Throws interrupted. Forks: this process must have no second
+  /// thread.
   python_environment(std::filesystem::path python, const std::filesystem::path& scripts,
                      const std::set<std::string>& families, int device, int stop,
                      std::chrono::milliseconds patience = std::chrono::seconds(60));
 
   /// Why no trial of an arm of a framework can run; empty if one can.
   [[nodiscard]] std::string why_not(const arm& a) const;
+  /// What is wrong with the Python itself; empty if nothing is.
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+  /// Of the families asked for, those whose framework is there, and why it could not be imported; empty if it was.
+  [[nodiscard]] const std::map<std::string, std::string>& imports() const { return imports_; }
   /// The folder of its own cuBLAS; empty where it has none.
   [[nodiscard]] std::string cublas() const;
   /// {"python", "prefix", "packages": {name: version}}, as the stack of a record keeps it; null where it is no Python.
@@ -36,12 +41,13 @@ class python_environment {
   [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& words) const;
 
  private:
+  void import_all(const std::vector<std::string>& families, int device, int stop);
   std::string ask(const std::vector<std::string>& words, std::string& said, int stop) const;
   std::filesystem::path python_, script_;
   std::chrono::milliseconds patience_;
   std::string wrong_;  // with the Python itself; empty if nothing is
   nlohmann::json found_;
-  std::map<std::string, std::string> absent_, no_gpu_;  // by family: why
+  std::map<std::string, std::string> imports_, absent_, no_gpu_;  // by family: why not
 };
 
 }  // namespace cufault

@@ -3,6 +3,7 @@
 #include "harness/run/scheduler.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -75,24 +76,56 @@ std::optional<std::size_t> scheduler::device_for(const work_item& item) const {
   return least;
 }
 
-std::optional<scheduler::start> scheduler::next() {
-  for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
-    const work_item& item = items_[*at];
-    const bool others = !running_.empty() || std::any_of(waiting_.begin(), waiting_.end(),
-                                                         [&](std::size_t i) { return !items_[i].last; });
-    if (item.last && others) continue;
-    start s{*at, {}};
-    if (item.needs_gpu) {
-      s.device = device_for(item);
-      if (!s.device) continue;
-      ++devices_[*s.device].running;
-      devices_[*s.device].exclusive = item.exclusive;
-    }
-    running_.insert(*at);
-    waiting_.erase(at);
-    return s;
+bool scheduler::can_begin(std::size_t i) const {
+  const work_item& item = items_[i];
+  const bool others = !running_.empty() || std::any_of(waiting_.begin(), waiting_.end(),
+                                                       [&](std::size_t w) { return !items_[w].last; });
+  if (item.last && others) return false;
+  return !item.needs_gpu || device_for(item).has_value();
+}
+
+/// Of items that could begin as well as the first one: of the lane's key, or else of the key that has most items for each lane.
+std::vector<std::size_t>::iterator scheduler::share_of(std::vector<std::size_t>::iterator first,
+                                                       const std::string& process) {
+  const work_item& leads = items_[*first];
+  if (leads.process.empty()) return first;
+  const auto as_well = [&](std::size_t i) {
+    const work_item& item = items_[i];
+    return !item.process.empty() && item.exclusive == leads.exclusive && item.needs_gpu == leads.needs_gpu &&
+           item.weight == leads.weight && can_begin(i);
+  };
+  struct share {
+    std::vector<std::size_t>::iterator first;
+    double items = 0, lanes = 1;  // that it would have
+  };
+  std::map<std::string, share> keys;
+  for (auto at = first; at != waiting_.end(); ++at)
+    if (as_well(*at)) ++keys.try_emplace(items_[*at].process, share{at}).first->second.items;
+  if (const auto own = keys.find(process); own != keys.end()) return own->second.first;
+  if (running_.empty()) return first;
+  for (const std::size_t i : running_)
+    if (const auto key = keys.find(items_[i].process); key != keys.end()) ++key->second.lanes;
+  return std::max_element(keys.begin(), keys.end(),
+                          [](const auto& x, const auto& y) {
+                            return x.second.items / x.second.lanes < y.second.items / y.second.lanes;
+                          })
+      ->second.first;
+}
+
+std::optional<scheduler::start> scheduler::next(const std::optional<std::string>& process) {
+  auto at = std::find_if(waiting_.begin(), waiting_.end(), [this](std::size_t i) { return can_begin(i); });
+  if (at == waiting_.end()) return {};
+  if (process) at = share_of(at, *process);
+  const work_item& item = items_[*at];
+  start s{*at, {}};
+  if (item.needs_gpu) {
+    s.device = device_for(item);
+    ++devices_[*s.device].running;
+    devices_[*s.device].exclusive = item.exclusive;
   }
-  return {};
+  running_.insert(*at);
+  waiting_.erase(at);
+  return s;
 }
 
 bool scheduler::gpu_waiting() const {

@@ -47,8 +47,10 @@ class scheduler {
     std::size_t item = 0;
     std::optional<std::size_t> device{};  ///< empty for an item that needs no GPU
   };
-  /// The next item, which begins with that; empty if none can begin before another is over.
-  std::optional<start> next();
+  /// The next item, which begins with that; empty if none can begin before another is over. `process`: what the lane that asks has for
+  /// items of this key, empty for nothing; then lanes share keys of equal weight out among them, and keep to them, since a process may
+  /// take seconds to start. Without it the order is the one given.
+  std::optional<start> next(const std::optional<std::string>& process = {});
   void over(const start& ended);
 
   [[nodiscard]] bool done() const { return waiting_.empty() && running_.empty(); }
@@ -63,6 +65,9 @@ class scheduler {
     bool exclusive = false;
   };
   [[nodiscard]] std::optional<std::size_t> device_for(const work_item& item) const;
+  [[nodiscard]] bool can_begin(std::size_t i) const;
+  [[nodiscard]] std::vector<std::size_t>::iterator share_of(std::vector<std::size_t>::iterator first,
+                                                            const std::string& process);
   std::vector<work_item> items_;
   std::vector<std::size_t> waiting_;
   std::vector<device> devices_;

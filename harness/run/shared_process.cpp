@@ -15,6 +15,7 @@ std::string shared_process_key(const arm& a) {
   if (!a.framework.empty()) key += " " + a.framework;
   if (!a.batch.empty()) key += " " + a.batch;
   for (const auto& [name, value] : a.environment) key += fmt::format(" {}={}", name, value);
+  if (!a.preload.empty()) key += fmt::format(" preload {}", fmt::join(a.preload, ":"));
   return key;
 }
 
@@ -36,6 +37,7 @@ process_result shared_process::run(const arm& a, const std::vector<std::string>&
     options.environment = {{"CUFAULT_SCRATCH", ""},
                            {"CUDA_CACHE_PATH", scratch_->path().string() + "/cache"}};
     for (const auto& [name, value] : a.environment) options.environment[name] = value;
+    options.preload = a.preload;
     process_ = std::make_unique<resident_process>(options);
     key_ = key;
     forks_ = !a.framework.empty();

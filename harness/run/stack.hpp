@@ -17,7 +17,7 @@ namespace cufault {
 /// {"gpu": {"name", "compute_capability", "memory_bytes", "multiprocessors", "uuid"} or null, "no_gpu": why
 /// there is none, or "",
 ///  "driver": {"version", "cuda", "library"}, "runtime": {"version"}, "cublas": {"version", "path"},
-///  "cublaslt": {"version", "path", "called_by_cublas"}, "other_cublas": version of the second pair, or "none", "devices": how many the driver shows, "error": why nothing may be run here (no cuBLAS could be bound, or the process that looked died), or "",
+///  "cublaslt": {"version", "path", "called_by_cublas"}, "other_cublas": version of the second pair, or "none", "devices": UUIDs of those that the driver shows, by number, "error": why nothing may be run here (no cuBLAS could be bound, or the process that looked died), or "",
 ///  "environment": {variable: value}, "host": {"system", "kernel", "processor", "processors", "libc"},
 ///  "keys": {what expectations' conditions may name}}
 /// Read in a child process, since it takes a CUDA context to know; a child that dies is told in "no_gpu".

@@ -111,7 +111,11 @@ int probe_stack(const target& where) {
   stack["runtime"] = {{"version", cuda_version(runtime)}};
   stack["driver"] = {{"cuda", driver == 0 ? "" : cuda_version(driver)}, {"library", driver_library()}};
   const cudaError_t count = cudaGetDeviceCount(&devices);
-  stack["devices"] = devices;
+  stack["devices"] = nlohmann::json::array();
+  for (int i = 0; i < devices; ++i) {
+    cudaDeviceProp p{};
+    stack["devices"].push_back(cudaGetDeviceProperties(&p, i) == cudaSuccess ? uuid_text(p.uuid) : "unknown");
+  }
   if (count != cudaSuccess) {
     stack["no_gpu"] = fmt::format("{}: {}", cudaGetErrorName(count), cudaGetErrorString(count));
   } else if (devices == 0) {

@@ -311,6 +311,10 @@ void event_finder::conclude() {
     all_.events.push_back(
         {.id = id, .role = event_role::condition, .words = std::move(words), .anywhere = true});
   };
+  const auto told = [&](std::string_view id) {
+    return std::any_of(all_.events.begin(), all_.events.end(),
+                       [&](const log_event& e) { return e.id == id; });
+  };
   std::set<std::string> versions;
   for (const char* name : {"built_for_cuda", "cuda"})
     if (const auto at = all_.facts.find(name); at != all_.facts.end())
@@ -357,7 +361,19 @@ void event_finder::conclude() {
                                      static_cast<double>(*n) * static_cast<double>(*k)});
     if (largest >= 2147483648.0)
       conclude_that("log.extents_over_32_bits", fmt::format("m {}, n {}, k {}", *m, *n, *k));
+  } else if (const auto elements = number_in(first("elements")); elements && *elements >= 2147483648) {
+    conclude_that("log.extents_over_32_bits", fmt::format("{} elements", *elements));
   }
+
+  // A GPU whose family cannot compute with a type of the log.
+  int highest = 0;
+  for (const gpu_model& g : known_.gpus)
+    if (told("gpu." + g.family)) highest = std::max(highest, static_cast<int>(g.capability));
+  for (const auto& [type, least] : {std::pair{"types.bfloat16", 80}, std::pair{"types.fp8", 89}})
+    if (highest > 0 && highest < least && told(type))
+      conclude_that("log.type_newer_than_gpu",
+                    fmt::format("{}, and a GPU of compute capability {}.{} at most",
+                                std::string_view(type).substr(6), highest / 10, highest % 10));
 }
 
 log_findings event_finder::finish() {

@@ -50,8 +50,10 @@ std::string call_of(const call_record& call) {
              : call.what.name.api;
 }
 
-bool is_runtime_call(const std::string& api) {
-  return api.starts_with("cuda");
+/// Whether an error that an earlier kernel left comes back from it: an allocation that fails says nothing of kernels.
+bool waits_for_kernels(const std::string& api) {
+  return api.starts_with("cuda") &&
+         (api.find("Synchronize") != std::string::npos || api.starts_with("cudaMemcpy"));
 }
 
 /// What checks would have said directly behind the step.
@@ -63,19 +65,16 @@ std::map<std::string, std::string> checks_behind(const observation& o, std::size
   if (o.context == "damaged") said["context"] = "it fails";
   for (std::size_t i = 0; i < index; ++i) {
     const step& before = o.calls[i].what;
-    if (!is_runtime_call(before.name.api)) continue;
+    if (!waits_for_kernels(before.name.api)) continue;
     if (!before.ok && before.numbers != numbers_found::wrong)
       said["error_before"] = "an error";
     else if (before.name.api == "cudaDeviceSynchronize" && !said.contains("error_before"))
       said["error_before"] = "no error";
   }
-  for (const memory_sample& sample : o.memory) {
-    if (sample.total_bytes == 0) continue;
-    const bool little = sample.free_bytes < sample.total_bytes / 50;
-    if (little || !said.contains("free_memory"))
-      said["free_memory"] =
-          little ? "less than 2 % of the memory is free" : "more than 2 % of the memory is free";
-  }
+  // A sample with more may be of before the memory was taken.
+  for (const memory_sample& sample : o.memory)
+    if (sample.total_bytes > 0 && sample.free_bytes < sample.total_bytes / 50)
+      said["free_memory"] = "less than 2 % of the memory is free";
   return said;
 }
 

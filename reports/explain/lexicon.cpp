@@ -128,7 +128,7 @@ void check_names(const lexicon& known, const fs::path& folder) {
   std::set<std::string> events{
       "log.gpu_newer_than_toolkit", "log.gpu_older_than_toolkit", "log.driver_older_than_toolkit",
       "log.two_cuda_versions",      "log.memory_nearly_full",     "log.extents_over_32_bits",
-      "log.plain_program"};
+      "log.plain_program",          "log.type_newer_than_gpu"};
   for (const error_name& e : known.errors) events.insert("error." + e.name);
   for (const gpu_model& g : known.gpus) events.insert("gpu." + g.family);
   for (const char* xid : {"13", "31", "48", "61", "62", "63", "64", "74", "79", "92", "94", "95", "119"})

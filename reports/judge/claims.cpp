@@ -178,9 +178,15 @@ std::optional<word> says_of(const claim& what, const case_result& c, const arm_r
               describe(plateaus)};
 }
 
+bool is_of_framework(const claim_evidence& e) {
+  return e.case_name.starts_with("pytorch.") || e.case_name.starts_with("jax.") ||
+         e.case_name.starts_with("cupy.");
+}
+
 std::string verdict_of(const claim& what, const std::vector<claim_evidence>& evidence) {
   if (!what.untestable.empty()) return "untestable";
-  if (!what.awaits.empty()) return "awaits " + what.awaits;
+  if (!what.awaits.empty() && std::none_of(evidence.begin(), evidence.end(), is_of_framework))
+    return "awaits " + what.awaits;
   std::set<std::string_view> said;
   for (const claim_evidence& e : evidence) said.insert(e.says);
   if (said.empty() || said == std::set<std::string_view>{"cut off"}) return "not measured yet";

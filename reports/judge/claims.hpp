@@ -27,7 +27,7 @@ struct claim {
   std::string status{};      ///< of a failure: the documented status; empty where the document names none
   std::string call{};        ///< of a failure: the documented call; empty likewise
   std::string untestable{};  ///< why nothing in it can be run; empty if testable
-  std::string awaits{};      ///< "a framework": who alone can tell; empty if the raw arms can
+  std::string awaits{};      ///< "a framework", whose arms alone can tell; empty if the raw arms can
   std::string source{};      ///< where its document is from; empty where that is not known
   std::vector<claim_rule> rules{};
 };
@@ -64,8 +64,8 @@ struct claim_verdict {
 /// - statement: only by rules.
 /// Sweeps speak by rules alone: what is failed in them is failed on purpose. Arms that were not provoked say
 /// nothing, nor do injected counterparts, nor those of a case whose control is unresolved or that may have shared its GPU. Arms
-/// that agree give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so, and
-/// one that awaits somebody too, beside what the arms already show.
+/// that agree give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so.
+/// One that awaits a framework does so, beside what other arms already show, until an arm of one says something.
 std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
 
 /// Whether a control arm of it is unresolved: then nothing that its other arms saw proves anything.

@@ -64,6 +64,15 @@ std::string text_of(const nlohmann::json& value) {
                            : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// Whether a value of a stack is what a key says: "cublas/version" of cublas, "gpu/compute_capability", "environment/CUDA_MODULE_LOADING".
+bool says_a_key(const std::string& path, const std::map<std::string, stack_difference>& keys) {
+  if (path == "environment/CUDA_MODULE_LOADING") return keys.contains("module_loading");
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return keys.contains(path);
+  const std::string last = path.substr(slash + 1);
+  return keys.contains(last == "version" ? path.substr(0, slash) : last);
+}
+
 /// Each value of a stack by its path, without the leading slash.
 std::map<std::string, std::string> values_of(const nlohmann::json& stack) {
   std::map<std::string, std::string> values;
@@ -94,8 +103,8 @@ std::string to_string(change c) {
 arm_change compare_arms(const arm_result* before, const arm_result* after) {
   const bool was = before != nullptr && observed(*before), is = after != nullptr && observed(*after);
   if (!was && !is) return {change::unobserved};
-  if (!was) return {change::added, before == nullptr ? "not in the baseline" : why_not_observed(*before)};
-  if (after == nullptr) return {change::absent, "not in the candidate"};
+  if (!was) return {change::added, before == nullptr ? not_in_baseline : why_not_observed(*before)};
+  if (after == nullptr) return {change::absent, not_in_candidate};
   const bool races = !before->races.empty() || !after->races.empty();
   arm_result judged = *after;
   if (is && judged.kind == arm_kind::control)
@@ -127,21 +136,21 @@ std::vector<joined_arm> join(std::span<const record> records) {
 
 std::vector<stack_difference> stack_differences(const record& before, const record& after) {
   const auto was = values_of(before.stack), is = values_of(after.stack);
-  std::map<std::string, stack_difference> keys, rest;
-  constexpr std::string_view of_keys = "keys/";
+  std::map<std::string, stack_difference> packages, keys, rest;
+  constexpr std::string_view of_keys = "keys/", of_packages = "python/packages/";
   const auto note = [&](const std::string& path, const std::string& then, const std::string& now) {
     if (then == now) return;
-    const bool key = path.starts_with(of_keys);
-    const auto name = key ? path.substr(of_keys.size()) : path;
-    (key ? keys : rest)[name] = {name, then, now};
+    const bool key = path.starts_with(of_keys), package = path.starts_with(of_packages);
+    const auto name = key ? path.substr(of_keys.size()) : package ? path.substr(of_packages.size()) : path;
+    (key ? keys : package ? packages : rest)[name] = {name, then, now};
   };
   for (const auto& [path, value] : was) note(path, value, is.contains(path) ? is.at(path) : "");
   for (const auto& [path, value] : is)
     if (!was.contains(path)) note(path, "", value);
   std::vector<stack_difference> all;
-  for (auto* each : {&keys, &rest})
+  for (auto* each : {&packages, &keys, &rest})
     for (auto& [name, difference] : *each)
-      if (each == &keys || !keys.contains(name)) all.push_back(std::move(difference));
+      if (each != &rest || !says_a_key(name, keys)) all.push_back(std::move(difference));
   return all;
 }
 

@@ -26,6 +26,10 @@ enum class change {
 std::span<const enum_name<change>> names_of(change);
 std::string to_string(change c);  ///< "unchanged", ..., "new" for added
 
+/// Why an arm is absent or new where one of the records does not have it at all.
+inline constexpr const char *not_in_baseline = "not in the baseline",
+                            *not_in_candidate = "not in the candidate";
+
 struct arm_change {
   change what = change::unchanged;
   std::string why{};  ///< one line; empty where nothing changed
@@ -48,7 +52,7 @@ struct stack_difference {
   std::string name;  ///< "cublas", or a path: "environment/LD_LIBRARY_PATH"
   std::string before, after;
 };
-/// First the keys that conditions can name, then all else.
+/// In this order: packages of Python, keys that conditions can name, other values that repeat no key.
 std::vector<stack_difference> stack_differences(const record& before, const record& after);
 
 }  // namespace cufault

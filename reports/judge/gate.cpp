@@ -116,6 +116,7 @@ gate_report compare(record baseline, record candidate, const gate_terms& terms) 
       ++report.unobserved;
       continue;
     }
+    arm.summary = (joined.each[1] != nullptr ? joined.each[1] : joined.each[0])->summary;
     arm.before = seen_in(before);
     arm.after = seen_in(after);
     for (std::size_t i = 0; i < terms.allowances.size() && fails_gate(arm.found.what); ++i) {

@@ -29,6 +29,7 @@ bool is_date(const std::string& text);  ///< "2026-12-31", a day that there is
 struct gated_arm {
   std::string case_name, arm;
   arm_change found;
+  std::string summary{};          ///< what it does, in words; empty where the record does not say
   std::string before{}, after{};  ///< what each record saw, in one line; empty where it has no such arm
   std::optional<allowance> allowed_by{};  ///< of an arm that would fail the gate
 };

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -67,18 +68,22 @@ std::string reason_of(const observation& o) {
   return level_text(o) + (o.why.empty() ? std::string{"no reason was given"} : o.why);
 }
 
-/// How they differ. Of a long list of calls, those that do.
+/// How they differ: where both made the same calls, those that came to something else.
 std::string difference(const plateaus& expected, const plateaus& seen) {
-  if (expected.size() == 1 && seen.size() == 1 &&
-      expected[0].seen.fault.size() + expected[0].seen.after.size() > 8) {
-    const auto steps = differing_steps(expected[0].seen, seen[0].seen);
+  if (expected.size() == 1 && seen.size() == 1) {
+    const signature &was = expected[0].seen, &is = seen[0].seen;
+    const auto steps = differing_steps(was, is);
     constexpr std::size_t enough = 5;
-    if (!steps.empty())
-      return fmt::format(
-          "{}{}",
-          fmt::join(steps.begin(),
-                    steps.begin() + static_cast<std::ptrdiff_t>(std::min(steps.size(), enough)), "; "),
-          steps.size() > enough ? fmt::format("; and {} more", steps.size() - enough) : "");
+    if (!steps.empty()) {
+      std::string text = fmt::format(
+          "{}", fmt::join(steps.begin(),
+                          steps.begin() + static_cast<std::ptrdiff_t>(std::min(steps.size(), enough)), "; "));
+      if (steps.size() > enough) text += fmt::format("; and {} more", steps.size() - enough);
+      for (const auto& [what, before, now] : {std::tuple{"context", was.context, is.context},
+                                              std::tuple{"the process", was.outcome, is.outcome}})
+        if (before != now) text += fmt::format("; {}: expected {}, seen {}", what, before, now);
+      return text;
+    }
   }
   if (auto why = disagreement(expected, seen); !why.empty()) return why;
   return fmt::format("expected {}; seen {}", describe(expected), describe(seen));
@@ -99,8 +104,8 @@ std::map<std::string, std::pair<double, double>> ranges_of(const std::vector<obs
 }
 
 std::string text_of(const std::pair<double, double>& range) {
-  return range.first == range.second ? fmt::format("{}", range.first)
-                                     : fmt::format("{} to {}", range.first, range.second);
+  return range.first == range.second ? fmt::format("{:.10g}", range.first)
+                                     : fmt::format("{:.10g} to {:.10g}", range.first, range.second);
 }
 
 /// Why measurements that are compared are out of their band; empty where none is.
@@ -116,7 +121,7 @@ std::string out_of_band(const std::vector<observation>& expected, const std::vec
                    to = range.second + std::abs(range.second) * c.band + c.slack;
       if (now->second.first < from || now->second.second > to)
         return fmt::format("{}: expected {}{}, seen {}", name, text_of(range),
-                           c.band + c.slack > 0 ? fmt::format(" (band {} to {})", from, to) : "",
+                           c.band + c.slack > 0 ? fmt::format(" (band {:.10g} to {:.10g})", from, to) : "",
                            text_of(now->second));
     }
   }

@@ -141,6 +141,35 @@ std::string place_of(const expectation& e) {
   return e.source.empty() ? e.case_name + "/" + e.arm : e.source;
 }
 
+/// How much arms may copy of the lines of their cases, in bytes.
+constexpr std::size_t most_shared = std::size_t{256} << 20;
+
+/// Of the line of a case: without an arm.
+expectation shared_from(const json_cursor& at) {
+  if (const auto arm = at.find("arm"))
+    arm->fail(
+        "stands in a line of its own, behind that of its case; if an older cufault wrote this, bless it "
+        "again");
+  at.only({"case", "when", "stacks"});
+  expectation e{
+      .case_name = not_empty(at.at("case")), .when = conditions::parse(at.at("when")), .source = at.place()};
+  for (const auto& item : at.at("stacks").items()) e.stacks.push_back(not_empty(item));
+  if (e.stacks.empty()) at.at("stacks").fail("must not be empty: an expectation points to what was seen");
+  return e;
+}
+
+expectation arm_from(const json_cursor& at, expectation e) {
+  at.only({"arm", "rates", "reason", "digest"});
+  e.arm = not_empty(at.at("arm"));
+  e.digest = not_empty(at.at("digest"));
+  e.source = at.place();
+  if (at.has("rates"))
+    e.flaky = rate_from(at);
+  else if (at.has("reason"))
+    at.at("reason").fail("belongs to rates, and there are none");
+  return e;
+}
+
 }  // namespace
 
 conditions conditions::parse(const json_cursor& at) {
@@ -210,31 +239,49 @@ expectation expectation_of(const std::string& case_name, const arm_result& arm) 
   return e;
 }
 
-expectation expectation_from(const json_cursor& at) {
-  at.only({"case", "arm", "when", "stacks", "rates", "reason", "digest"});
-  expectation e{.case_name = not_empty(at.at("case")),
-                .arm = not_empty(at.at("arm")),
-                .when = conditions::parse(at.at("when")),
-                .digest = not_empty(at.at("digest")),
-                .source = at.place()};
-  for (const auto& item : at.at("stacks").items()) e.stacks.push_back(not_empty(item));
-  if (e.stacks.empty()) at.at("stacks").fail("must not be empty: an expectation points to what was seen");
-  if (at.has("rates"))
-    e.flaky = rate_from(at);
-  else if (at.has("reason"))
-    at.at("reason").fail("belongs to rates, and there are none");
-  return e;
+std::vector<expectation> expectations_from(const std::string& name, std::string_view text) {
+  std::vector<expectation> all;
+  std::optional<expectation> shared;
+  std::size_t room = most_shared, copied = 0;
+  for (int number = 1; !text.empty(); ++number) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const json_cursor at{parse_json(name, text.substr(0, end), number)};
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (at.has("case")) {
+      shared = shared_from(at);
+      copied = end;
+      continue;
+    }
+    if (!shared)
+      at.fail(R"(an arm stands in front of the line of its case: {"case": ..., "when": ..., "stacks": ...})");
+    if (copied > room) at.fail("arms share more than fits into memory");
+    room -= copied;
+    all.push_back(arm_from(at, *shared));
+  }
+  return all;
 }
 
-nlohmann::ordered_json to_json(const expectation& e) {
-  nlohmann::ordered_json j{
-      {"case", e.case_name}, {"arm", e.arm}, {"when", e.when.by_key}, {"stacks", e.stacks}};
-  if (e.flaky) {
-    j["rates"] = e.flaky->rates;
-    j["reason"] = e.flaky->reason;
+std::string expectations_text(std::vector<expectation> all) {
+  const auto place = [](const expectation& e) {
+    return std::tuple{e.case_name, e.when.text(), e.stacks, e.arm};
+  };
+  std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  std::string text;
+  const expectation* shared = nullptr;
+  for (const auto& e : all) {
+    if (shared == nullptr || shared->case_name != e.case_name || shared->when.by_key != e.when.by_key ||
+        shared->stacks != e.stacks)
+      text += dump_json({{"case", e.case_name}, {"when", e.when.by_key}, {"stacks", e.stacks}}) + "\n";
+    shared = &e;
+    nlohmann::ordered_json j{{"arm", e.arm}};
+    if (e.flaky) {
+      j["rates"] = e.flaky->rates;
+      j["reason"] = e.flaky->reason;
+    }
+    j["digest"] = e.digest;
+    text += dump_json(j) + "\n";
   }
-  j["digest"] = e.digest;
-  return j;
+  return text;
 }
 
 expectation_set expectation_set::load(const std::filesystem::path& directory,
@@ -255,18 +302,13 @@ expectation_set expectation_set::load(const std::filesystem::path& directory,
   }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
-    const auto text = read_text(file);
-    int number = 0;
-    for (std::string_view rest = text; !rest.empty();) {
-      const auto end = std::min(rest.find('\n'), rest.size());
-      const json_cursor at{parse_json(file.string(), rest.substr(0, end), ++number)};
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      auto e = expectation_from(at);
+    for (expectation& e : expectations_from(file.string(), read_text(file))) {
       if (family_of(e.case_name) != file.stem().string())
-        at.at("case").fail(
-            fmt::format("\"{}\" in the file of the family {}", e.case_name, file.stem().string()));
+        throw input_error(fmt::format("{}: case: \"{}\" in the file of the family {}", e.source,
+                                      one_line(e.case_name), file.stem().string()));
       for (const auto& other : set.all_)
-        if (same_place(other, e)) at.fail(fmt::format("same arm and conditions as {}", other.source));
+        if (same_place(other, e))
+          throw input_error(fmt::format("{}: arm: same arm and conditions as {}", e.source, other.source));
       set.all_.push_back(std::move(e));
     }
   }
@@ -353,13 +395,10 @@ void expectation_set::put(expectation e) {
 void expectation_set::save(const std::filesystem::path& directory) const {
   std::filesystem::create_directories(directory);
   for (const auto& family : std::set<std::string>(changed_.begin(), changed_.end())) {
-    std::map<std::tuple<std::string, std::string, std::string>, std::string> lines;
+    std::vector<expectation> of_family;
     for (const auto& e : all_)
-      if (family_of(e.case_name) == family)
-        lines[{e.case_name, e.arm, e.when.text()}] = dump_json(to_json(e)) + "\n";
-    std::string text;
-    for (const auto& [place, line] : lines) text += line;
-    write_whole(directory / (family + ".jsonl"), text);
+      if (family_of(e.case_name) == family) of_family.push_back(e);
+    write_whole(directory / (family + ".jsonl"), expectations_text(std::move(of_family)));
   }
 }
 

@@ -57,9 +57,10 @@ struct expectation {
 /// What an arm showed, as an expectation without conditions and stacks. Where the arm races and showed several signatures it has rates.
 expectation expectation_of(const std::string& case_name, const arm_result& arm);
 
-/// A line of FAMILY.jsonl: {"case": ..., "arm": ..., "when": {...}, "stacks": [...], "rates": [...]?, "reason": ...?, "digest": ...}
-expectation expectation_from(const json_cursor& at);  ///< throws input_error
-nlohmann::ordered_json to_json(const expectation& e);
+/// The lines of FAMILY.jsonl: {"case": ..., "when": {...}, "stacks": [...]}, and behind it for each arm of which that is true
+/// {"arm": ..., "rates": [...]?, "reason": ...?, "digest": ...}. Throws input_error.
+std::vector<expectation> expectations_from(const std::string& name, std::string_view text);
+std::string expectations_text(std::vector<expectation> all);  ///< sorted
 
 /// All expectations: expectations/FAMILY.jsonl, and the records that they point to.
 class expectation_set {

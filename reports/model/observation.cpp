@@ -80,14 +80,6 @@ std::string describe_steps(const std::vector<step>& steps) {
   return text;
 }
 
-std::string context_from(const json_cursor& at) {
-  auto text = at.string();
-  constexpr std::array words{"usable", "damaged", "unchecked", "none"};
-  if (std::find(words.begin(), words.end(), text) == words.end())
-    at.fail(fmt::format("expected one of {}", fmt::join(words, ", ")));
-  return text;
-}
-
 /// What is compared of a row of a sweep, beside its status.
 fact_map facts_of(const swept_calls& s) {
   fact_map facts;
@@ -142,28 +134,6 @@ nlohmann::ordered_json signature_json(const signature& s) {
   j["context"] = s.context;
   j["numbers"] = s.numbers;
   return j;
-}
-
-template <class Fields>
-void describe_scalars(observation& o, Fields& f) {
-  f("level", o.level);
-  f("refined", o.refined);
-  f("ended", o.ended, outcome::completed);
-  f("why", o.why);
-  f("exit_code", o.exit_code);
-  f("signal", o.signal);
-  f("applied", o.applied);
-}
-
-template <class Fields>
-void describe_rest(observation& o, Fields& f) {
-  f("memory", o.memory);
-  f("measurements", o.measurements);
-  f("notes", o.notes);
-  f("log", o.library_log);
-  f("stdout", o.stdout_text);
-  f("stderr", o.stderr_text);
-  f("ms", o.milliseconds);
 }
 
 // ---- levels ----
@@ -373,86 +343,6 @@ std::string to_string(arm_kind k) {
 }
 std::string to_string(outcome o) {
   return name_of(o);
-}
-
-nlohmann::ordered_json call_json(const call_record& c) {
-  auto j = step_json(c.what);
-  field_writer f;
-  f.json = std::move(j);
-  f("last_error", c.last_error, std::string(c.swept ? "" : "cudaSuccess"));
-  f("ms", c.milliseconds);
-  f("after_remedy", c.after_remedy);
-  f("swept", c.swept);
-  return std::move(f.json);
-}
-
-call_record call_from(const json_cursor& at) {
-  call_record c;
-  field_reader f{at};
-  f.required("api", c.what.name.api);
-  f("variant", c.what.name.variant);
-  f("status", c.what.status);
-  f("ok", c.what.ok, true);
-  f("numbers", c.what.numbers);
-  f.other("facts");
-  f("swept", c.swept);
-  f("last_error", c.last_error, std::string(c.swept ? "" : "cudaSuccess"));
-  f("ms", c.milliseconds);
-  f("after_remedy", c.after_remedy);
-  f.finish();
-  if (c.what.ok && !at.has("status")) c.what.status = success_of(c.what.name.api);
-  if (const auto facts = at.find("facts")) c.what.facts = facts_from(*facts);
-  if (const auto defect = defect_of(c.what.name); !defect.empty())
-    at.at(c.what.name.variant.empty() || !is_step_name(c.what.name.api) ? "api" : "variant").fail(defect);
-  return c;
-}
-
-void shorten(observation& o) {
-  constexpr std::size_t longest = 2048, line_between = 64;
-  for (std::string* text : {&o.stdout_text, &o.stderr_text}) {
-    if (text->size() <= longest) continue;
-    // Between characters of UTF-8.
-    const auto continues = [&](std::size_t at) {
-      return (static_cast<unsigned char>((*text)[at]) & 0xc0) == 0x80;
-    };
-    constexpr std::size_t kept = (longest - line_between) / 2;  // so that it is not shortened again
-    std::size_t head = kept, tail = text->size() - kept;
-    while (head > 0 && continues(head)) --head;
-    while (tail < text->size() && continues(tail)) ++tail;
-    *text = fmt::format("{}\n[... {} bytes ...]\n{}", text->substr(0, head), tail - head, text->substr(tail));
-  }
-  std::vector<std::string> once;
-  for (auto& line : o.library_log)
-    if (std::find(once.begin(), once.end(), line) == once.end()) once.push_back(std::move(line));
-  o.library_log = std::move(once);
-}
-
-nlohmann::ordered_json observation_json(const observation& o) {
-  field_writer f;
-  auto& plain = const_cast<observation&>(o);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
-  describe_scalars(plain, f);
-  f("context", o.context, std::string("usable"));
-  f.json["calls"] = nlohmann::ordered_json::array();
-  for (const auto& c : o.calls) f.json["calls"].push_back(call_json(c));
-  describe_rest(plain, f);
-  return std::move(f.json);
-}
-
-observation observation_from(const json_cursor& at) {
-  observation o;
-  field_reader f{at};
-  describe_scalars(o, f);
-  f("context", o.context, std::string("usable"));
-  f.other("calls");
-  describe_rest(o, f);
-  f.finish();
-  if (at.has("context")) static_cast<void>(context_from(at.at("context")));
-  const auto calls = at.at("calls").items();
-  o.calls.reserve(calls.size());
-  for (const auto& item : calls) o.calls.push_back(call_from(item));
-  for (std::size_t i = 0; i + 1 < o.calls.size(); ++i)
-    if (o.calls[i].what.status.empty()) calls[i].fail("only the last call can be without a status");
-  return o;
 }
 
 std::string canonical(const std::vector<plateau>& plateaus) {

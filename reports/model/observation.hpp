@@ -96,6 +96,7 @@ struct observation {
   std::string why;  ///< reason for not_provoked and harness_failed; signal name for crashed
   std::optional<int> exit_code;
   std::optional<int> signal;
+  std::string gpu;  ///< UUID of the one that the trial had; empty where it had none. Not kept of a stack
   std::string context =
       "unchecked";  ///< after the body: "usable", "damaged", "none"; "unchecked" if the process ended before
   std::vector<memory_sample> memory;
@@ -216,10 +217,10 @@ void describe_fields(note& n, Fields& f) {
   f.required("text", n.text);
 }
 
-/// What is kept of a stack: of long output the beginning and the end, each line of the log once.
+/// What is kept of a stack: no GPU's name, three digits of times of calls, each logged line once and only in the log, ends of long output.
 void shorten(observation& o);
 
-/// With what is left out: "ok" where it is true, "status" where it is then that of success, "last_error" where it is cudaSuccess.
+/// As in a record (trials_json.hpp), without time and part: "cublasSgemm split_k, right: CUBLAS_STATUS_INTERNAL_ERROR".
 nlohmann::ordered_json call_json(const call_record& c);
 call_record call_from(const json_cursor& at);  ///< throws input_error: also for an API that is in no list
 nlohmann::ordered_json observation_json(const observation& o);

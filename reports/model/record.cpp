@@ -3,6 +3,8 @@
 #include "reports/model/record.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/model/arm_lines.hpp"
+#include "reports/model/cost.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +19,7 @@
 #include <cstddef>
 #include <future>
 #include <memory>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -99,24 +102,19 @@ void take_end(record& r, const json_cursor& top) {
   r.exit_code = static_cast<int>(code);
 }
 
-/// The text of a member with which a line begins: {"case":"...","arm":"...". Empty where the line does not begin so.
-struct names_of_line {
-  std::string_view case_name, arm;
-};
-names_of_line names_in(std::string_view line) {
-  constexpr std::string_view first = R"({"case":")", second = R"(","arm":")";
-  if (!line.starts_with(first)) return {};
-  line.remove_prefix(first.size());
-  const auto middle = line.find(second);
-  if (middle == std::string_view::npos) return {};
-  const auto arm = line.substr(middle + second.size());
-  return {line.substr(0, middle), arm.substr(0, arm.find('"'))};
+/// Takes `begin` and a text that ends at the next quote from a line. Empty where it does not begin so.
+std::string_view named_first(std::string_view& line, std::string_view begin) {
+  if (!line.starts_with(begin)) return {};
+  const auto text = line.substr(begin.size(), line.find('"', begin.size()) - begin.size());
+  line.remove_prefix(begin.size() + text.size());
+  return text;
 }
 
-void take_arm(record& r, const json_cursor& at) {
-  auto arm = arm_from(at);
-  const auto case_name = at.at("case").string();
-  if (!is_name(case_name)) at.at("case").fail("a name is of letters, digits, '.', '_' and '-'");
+void check_case_name(const json_cursor& at) {
+  if (!is_name(at.text())) at.fail("a name is of letters, digits, '.', '_' and '-'");
+}
+
+void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& at) {
   if (!is_name(arm.name, ".+")) at.at("arm").fail("a name is of letters, digits, '.', '_', '-' and '+'");
   case_result& c = case_in(r.cases, case_name);
   if (std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& a) { return a.name == arm.name; }))
@@ -135,10 +133,30 @@ void each_line(std::string_view text, Take take) {
   }
 }
 
+/// Of a line that begins as cufault writes it: otherwise it is read.
 bool wanted(const arm_filter& only, std::string_view line) {
   if (!only) return true;
-  const auto names = names_in(line);
-  return names.case_name.empty() || only(names.case_name, names.arm);
+  const auto case_name = named_first(line, R"({"case":")"), arm = named_first(line, R"(","arm":")");
+  return arm.empty() || only(case_name, arm);
+}
+bool wanted(const arm_filter& only, const std::string& case_name, std::string_view line) {
+  if (!only) return true;
+  const auto arm = named_first(line, R"({"arm":")");
+  return arm.empty() || only(case_name, arm);
+}
+
+/// Bytes of device memory of the stack's GPU; 0 where it has none. What samples of memory say in all goes without saying where it is this.
+std::uint64_t memory_of(const nlohmann::json& stack) {
+  const nlohmann::json::json_pointer at{"/gpu/memory_bytes"};
+  return stack.is_object() && stack.contains(at) && stack.at(at).is_number_unsigned()
+             ? stack.at(at).get<std::uint64_t>()
+             : 0;
+}
+
+template <class Change>
+void each_sample(arm_result& arm, Change change) {
+  for (observation& o : arm.trials)
+    for (memory_sample& sample : o.memory) change(sample);
 }
 
 std::string key_of(const nlohmann::json& stack, const char* name) {
@@ -275,6 +293,7 @@ record record_from(const std::string& name, std::string_view text, const arm_fil
   record r;
   if (text.empty()) throw input_error(fmt::format("{}:1: an empty record", name));
   bool ended = false;
+  std::size_t room = most_copied;
   each_line(text, [&](std::string_view line, int number, bool whole) {
     if (number > 1 && !wanted(only, line)) return;
     std::shared_ptr<const json_document> parsed;
@@ -298,7 +317,9 @@ record record_from(const std::string& name, std::string_view text, const arm_fil
       take_end(r, top);
       ended = true;
     } else {
-      take_arm(r, top);
+      case_result c = arm_from(top, room);
+      check_case_name(top.at("case"));
+      take_arm(r, c.name, std::move(c.arms[0]), top);
     }
   });
   for (case_result& c : r.cases)
@@ -313,8 +334,22 @@ record record_from(const std::string& name, std::string_view text, const arm_fil
 }
 
 void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only) {
+  case_line of;
+  std::size_t room = most_copied;
+  const std::uint64_t memory = memory_of(r.stack);
   each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
-    if (wanted(only, line)) take_arm(r, json_cursor{parse_json(name, line, number)});
+    if (!of.name.empty() && !wanted(only, of.name, line)) return;
+    const json_cursor at{parse_json(name, line, number)};
+    if (at.has("case")) {
+      of = case_from(at);
+      check_case_name(at.at("case"));
+      return;
+    }
+    if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
+    arm_result arm = arm_from(at, of, room);
+    if (only && !only(of.name, arm.name)) return;
+    each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == 0 ? memory : s.total_bytes; });
+    take_arm(r, of.name, std::move(arm), at);
   });
 }
 
@@ -334,7 +369,8 @@ record load_record(const fs::path& file, const arm_filter& only) {
   r.exit_code = 0;
   std::vector<fs::path> families;
   for (const auto& entry : fs::directory_iterator(file))
-    if (entry.path().extension() == ".jsonl") families.push_back(entry.path());
+    if (entry.path().extension() == ".jsonl" && entry.path().filename() != cost_file)
+      families.push_back(entry.path());
   std::sort(families.begin(), families.end());
   for (const fs::path& family : families) add_lines(r, family.string(), read_text(family), only);
   for (const case_result& c : r.cases)
@@ -350,7 +386,8 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
       continue;
     }
     for (const auto& entry : fs::directory_iterator(name))
-      if (entry.path().extension() == ".jsonl" || is_stack_folder(entry.path()))
+      if ((entry.path().extension() == ".jsonl" && entry.path().filename() != cost_file) ||
+          is_stack_folder(entry.path()))
         found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());
@@ -402,11 +439,13 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
   if (is_stack_folder(folder)) {
     all = load_record(folder);
   } else {
+    all.stack = r.stack;
     const nlohmann::ordered_json file{{"schema", record_schema}, {"stack", r.stack}};
     write_whole(folder / stack_file,
                 file.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
-  std::vector<std::string> changed;
+  const std::uint64_t memory = memory_of(all.stack);
+  std::set<std::string> changed;
   for (const case_result& c : r.cases) {
     case_result& into = case_in(all.cases, c.name);
     for (const arm_result& arm : c.arms) {
@@ -414,17 +453,23 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
       into.arms.push_back(arm);
       for (observation& o : into.arms.back().trials) shorten(o);
     }
-    changed.push_back(family_of(c.name));
+    changed.insert(family_of(c.name));
   }
-  std::sort(changed.begin(), changed.end());
-  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+  std::sort(all.cases.begin(), all.cases.end(), by_name);
   for (const std::string& family : changed) {
-    std::map<std::pair<std::string, std::string>, std::string> lines;
-    for (const case_result& c : all.cases)
-      if (family_of(c.name) == family)
-        for (const arm_result& arm : c.arms) lines[{c.name, arm.name}] = dump_json(arm_json(c.name, arm));
     std::string text;
-    for (const auto& [names, line] : lines) text += line + "\n";
+    for (case_result& c : all.cases) {
+      if (family_of(c.name) != family || c.arms.empty()) continue;
+      std::sort(c.arms.begin(), c.arms.end(), by_name);
+      const case_line shared = line_of(c);
+      text += dump_json(case_json(shared)) + "\n";
+      for (arm_result& arm : c.arms) {
+        each_sample(arm,
+                    [&](memory_sample& s) { s.total_bytes = s.total_bytes == memory ? 0 : s.total_bytes; });
+        text += dump_json(arm_json(shared, arm)) + "\n";
+      }
+    }
     write_whole(folder / (family + ".jsonl"), text);
   }
   return folder;

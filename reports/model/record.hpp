@@ -15,8 +15,8 @@
 
 namespace cufault {
 
-/// Of records, stacks' files and expectations. Version 1 was one JSON object a run; nothing reads it any more.
-inline constexpr int record_schema = 2;
+/// Of records, stacks' files and expectations. Nothing reads an earlier one.
+inline constexpr int record_schema = 3;
 
 /// The keys of a stack that conditions can name, as text: "cublas" "13.1.0", "cublaslt", "driver"
 /// "580.159.04", "runtime" "13.0", "compute_capability" "9.0", "module_loading" "LAZY", "other_cublas" "12.4.5" or "none"; "pytorch" "2.11.0", "jax" and "cupy" of the Python that was given. A key that is
@@ -59,7 +59,7 @@ using arm_filter = std::function<bool(std::string_view case_name, std::string_vi
 record load_record(const std::filesystem::path& file, const arm_filter& only = {});
 record record_from(const std::string& name, std::string_view text,
                    const arm_filter& only = {});  ///< of a run; name is for messages
-/// Lines of a stack's FAMILY.jsonl.
+/// Lines of a stack's FAMILY.jsonl: of cases, each with those of its arms behind it.
 void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only = {});
 bool is_stack_folder(const std::filesystem::path& path);
 /// Runs and stacks in what was named: files as they are, of folders their runs and their stacks' folders.
@@ -74,8 +74,8 @@ void each_record(const std::vector<std::filesystem::path>& named,
 /// The text of a whole run.
 std::string record_text(const record& r);
 
-/// Files arms in the folder of their stack below `recorded`: each replaces the one of its name, and lines are sorted. Files are replaced
-/// whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another process is
+/// Files arms in the folder of their stack below `recorded`, shortened: each replaces the one of its name, and lines are sorted. Files are
+/// replaced whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another process is
 /// writing it.
 std::filesystem::path file_in_stack(const std::filesystem::path& recorded, const record& r);
 

@@ -47,15 +47,6 @@ std::string to_string(run_mode m) {
   return name_of(m);
 }
 
-template <class Fields>
-void describe_fields(run_of_trials& r, Fields& f) {
-  f.required("commit", r.commit);
-  f("dirty", r.dirty);
-  f.required("started", r.started);
-  f.required("seed", r.seed);
-  f.required("trials", r.trials);
-}
-
 std::string join_key(std::string_view case_name, std::string_view arm) {
   return fmt::format("{}/{}", case_name, arm);
 }
@@ -104,53 +95,13 @@ std::string describe(const arm_result& arm) {
 }
 
 std::string digest_of(const arm_result& arm) {
-  constexpr std::size_t readable = 200;
+  constexpr std::size_t readable = 100;
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : canonical(arm_plateaus(arm)))
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   std::string text = describe(arm_plateaus(arm));
   if (text.size() > readable) text = text.substr(0, readable - 3) + "...";
   return fmt::format("{} #{:016x}", text, hash);
-}
-
-template <class Arm, class Fields>
-void describe_arm(Arm& arm, Fields& f) {
-  f("kind", arm.kind, arm_kind::fault);
-  f("summary", arm.summary);
-  f("claims", arm.claims);
-  f("against", arm.against);
-  f("races", arm.races);
-  f("injected", arm.counterpart_of);
-  f("made_up", arm.made_up);
-  f("runs", arm.runs);
-}
-
-nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& arm) {
-  field_writer f;
-  f.required("case", case_name);
-  f.required("arm", arm.name);
-  describe_arm(arm, f);
-  f.json["trials"] = nlohmann::ordered_json::array();
-  for (const auto& o : arm.trials) f.json["trials"].push_back(observation_json(o));
-  return std::move(f.json);
-}
-
-arm_result arm_from(const json_cursor& at) {
-  arm_result arm;
-  arm.source = at.place();
-  field_reader f{at};
-  std::string case_name;
-  f.required("case", case_name);
-  f.required("arm", arm.name);
-  describe_arm(arm, f);
-  f.other("trials");
-  f.finish();
-  for (const auto& item : at.at("trials").items()) arm.trials.push_back(observation_from(item));
-  std::size_t counted = 0;
-  for (const auto& r : arm.runs) counted += std::min(r.trials, SIZE_MAX - counted);  // no sum wraps round
-  if (!arm.runs.empty() && counted != arm.trials.size())
-    at.at("runs").fail(fmt::format("{} trials in all, but there are {}", counted, arm.trials.size()));
-  return arm;
 }
 
 }  // namespace cufault

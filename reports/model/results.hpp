@@ -83,12 +83,8 @@ std::vector<counted_signature> distinct_signatures(const std::vector<observation
 std::vector<plateau> arm_plateaus(const arm_result& arm);
 /// In one line; "13 of 20: ..." where it races.
 std::string describe(const arm_result& arm);
-/// For a review: what the arm came to, in at most 200 characters, and a hash of all that is compared.
+/// For a review: what the arm came to, in at most 100 characters, and a hash of all that is compared.
 std::string digest_of(const arm_result& arm);
-
-/// {"case": ..., "arm": ..., ...}: a line of a record or of a stack's file.
-nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& arm);
-arm_result arm_from(const json_cursor& at);  ///< throws input_error
 
 /// True for a verdict that says "as expected".
 bool as_expected(verdict v);

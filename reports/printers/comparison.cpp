@@ -15,6 +15,7 @@
 #include <ostream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -40,9 +41,10 @@ constexpr std::array change_advices{
     change_advice{change::unresolved, "nothing was proved: repair the harness, the control or the machine"},
     change_advice{change::worsened, "a status became a crash, a hang, wrong numbers or a damaged context"},
     change_advice{change::remedy_broken, "the failure is the same and its remedy no longer clears it"},
-    change_advice{change::absent, "observed in the baseline, and not in the candidate"},
     change_advice{change::changed, "it behaves in another way"},
     change_advice{change::gone, "the failure no longer happens, or a dead end now clears it"},
+    change_advice{change::absent,
+                  "observed in the baseline, and not in the candidate: run the same cases and tiers of both"},
     change_advice{change::added, "observed in the candidate alone: there is nothing to compare it with"}};
 
 std::map<change, std::size_t> counts_of(const gate_report& report) {
@@ -60,14 +62,36 @@ std::string text_of(const std::map<change, std::size_t>& counts) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+std::string allowance_text(const gated_arm& a) {
+  return a.allowed_by ? fmt::format(" [allowed until {}: {}]", a.allowed_by->expires, a.allowed_by->reason)
+                      : std::string();
+}
+
 /// One line of an arm, in the words of the gate.
 std::string line_of(const gated_arm& a) {
   std::string text = join_key(a.case_name, a.arm);
+  if (!a.summary.empty()) text += fmt::format(" ({})", a.summary);
   if (!a.found.why.empty()) text += ": " + a.found.why;
-  if (a.found.what == change::added && !a.after.empty()) text += ": " + a.after;
-  if (a.allowed_by)
-    text += fmt::format(" [allowed until {}: {}]", a.allowed_by->expires, a.allowed_by->reason);
-  return text;
+  return text + allowance_text(a);
+}
+
+/// A line for the arms of a case that have the same reason: "memory.leak: one, two (no GPU)".
+std::vector<std::string> lines_by_case(const std::vector<const gated_arm*>& arms, gate_extent extent) {
+  std::map<std::pair<std::string, std::string>, std::string> names;  // by case and what follows
+  for (const gated_arm* a : arms) {
+    std::string rest;
+    if (extent == gate_extent::reasons) {
+      if (!a->found.why.empty() && a->found.why != not_in_baseline && a->found.why != not_in_candidate)
+        rest = fmt::format(" ({})", a->found.why);
+      rest += allowance_text(*a);
+    }
+    std::string& here = names[{a->case_name, rest}];
+    here += (here.empty() ? "" : ", ") + a->arm;
+  }
+  std::vector<std::string> lines;
+  for (const auto& [key, listed] : names)
+    lines.push_back(fmt::format("{}: {}{}", key.first, listed, key.second));
+  return lines;
 }
 
 std::string line_of(const allowance& a) {
@@ -177,24 +201,25 @@ void print_gate(std::ostream& out, const gate_report& report, table_style style,
   else
     page.table("What differs between the stacks", {"of the stack", "baseline", "candidate"}, rows);
 
+  const auto compared = [](const gated_arm& a) {
+    return !a.found.why.empty() && !a.before.empty() && !a.after.empty();
+  };
+  if (extent == gate_extent::reasons && std::any_of(report.arms.begin(), report.arms.end(), compared))
+    page.line("Below, expected is what the baseline showed, and seen what the candidate showed.");
   for (const auto& [what, says] : change_advices) {
-    std::vector<std::string> lines;
-    std::map<std::string, std::string> names;  // by case
+    std::vector<const gated_arm*> arms;
     for (const bool allowed : {false, true})
-      for (const gated_arm& a : report.arms) {
-        if (a.found.what != what || a.allowed_by.has_value() != allowed) continue;
-        lines.push_back(line_of(a));
-        auto& arms = names[a.case_name];
-        arms += (arms.empty() ? "" : ", ") + a.arm;
-      }
-    if (extent == gate_extent::names) {
-      lines.clear();
-      for (const auto& [case_name, arms] : names) lines.push_back(fmt::format("{}: {}", case_name, arms));
-    }
-    constexpr std::size_t enough = 20;
-    if (!lines.empty())
-      page.list(fmt::format("{}: {}", to_string(what), says), lines,
-                what == change::added ? enough : SIZE_MAX);
+      for (const gated_arm& a : report.arms)
+        if (a.found.what == what && a.allowed_by.has_value() == allowed) arms.push_back(&a);
+    if (arms.empty()) continue;
+    std::vector<std::string> lines;
+    if (extent == gate_extent::names || what == change::absent || what == change::added)
+      lines = lines_by_case(arms, extent);
+    else
+      for (const gated_arm* a : arms) lines.push_back(line_of(*a));
+    constexpr std::size_t enough = 10;
+    page.list(fmt::format("{}, {}: {}", to_string(what), plural(arms.size(), "arm"), says), lines,
+              what == change::added ? enough : SIZE_MAX);
   }
   for (const auto& [title, allowances] :
        {std::pair{"allowances that have expired, and cover nothing", &report.expired},
@@ -217,8 +242,10 @@ nlohmann::json to_json(const gate_report& report) {
     stacks.push_back({{"name", d.name}, {"baseline", d.before}, {"candidate", d.after}});
   for (const gated_arm& a : report.arms) {
     if (a.found.what == change::unchanged) continue;
-    nlohmann::json j{{"case", a.case_name}, {"arm", a.arm},         {"change", to_string(a.found.what)},
-                     {"why", a.found.why},  {"baseline", a.before}, {"candidate", a.after}};
+    nlohmann::json j{{"case", a.case_name},  {"arm", a.arm},
+                     {"summary", a.summary}, {"change", to_string(a.found.what)},
+                     {"why", a.found.why},   {"baseline", a.before},
+                     {"candidate", a.after}};
     if (a.allowed_by) j["allowed"] = {{"reason", a.allowed_by->reason}, {"expires", a.allowed_by->expires}};
     arms.push_back(std::move(j));
   }

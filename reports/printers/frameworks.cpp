@@ -104,7 +104,9 @@ struct seen_failure {
 /// By framework, exception and case.
 using failures_of_a_stack = std::map<std::tuple<std::string_view, std::string, std::string>, seen_failure>;
 
-void note_arm(failures_of_a_stack& found, const case_result& c, const arm_result& arm) {
+/// `cost`: of the remedy that the arm applies, where it was measured.
+void note_arm(failures_of_a_stack& found, const case_result& c, const arm_result& arm,
+              const std::string& cost) {
   const auto named = [&](const std::string& name) {
     return std::find_if(c.arms.begin(), c.arms.end(), [&](const arm_result& a) { return a.name == name; });
   };
@@ -137,8 +139,12 @@ void note_arm(failures_of_a_stack& found, const case_result& c, const arm_result
         for (const observation& o : fault.trials) note_trial(o, false);
   }
   if (tried)
-    for (seen_failure* const seen : here)
-      (tried->cleared ? seen->cleared : seen->not_cleared).insert(tried->words);
+    for (seen_failure* const seen : here) {
+      if (tried->cleared)
+        seen->cleared.insert(cost.empty() ? tried->words : fmt::format("{} ({})", tried->words, cost));
+      else
+        seen->not_cleared.insert(tried->words);
+    }
 }
 
 std::string joined(const std::set<std::string>& words) {
@@ -156,15 +162,20 @@ std::string versioned(std::string_view name, const record& r) {
 
 }  // namespace
 
-std::size_t print_frameworks(std::ostream& out, std::span<const record> records, table_style style) {
+std::size_t print_frameworks(std::ostream& out, std::span<const record> records, table_style style,
+                             const cost_notes& costs) {
   std::map<std::string, failures_of_a_stack> found;  // by framework and stack, as the heading says
   for (const record& r : records)
     for (const case_result& c : r.cases) {
       if (control_unresolved(c)) continue;
       failures_of_a_stack here;
       for (const arm_result& arm : c.arms)
-        if (arm.kind != arm_kind::control && !arm.made_up && arm.counterpart_of.empty())
-          note_arm(here, c, arm);
+        if (arm.kind != arm_kind::control && !arm.made_up && arm.counterpart_of.empty()) {
+          const std::string remedy = remedy_of_arm(join_key(c.name, arm.name));
+          // A new process of a framework imports it, which was not measured.
+          note_arm(here, c, arm,
+                   remedy == "new_process" ? std::string() : note_of(costs, stack_label(r), remedy));
+        }
       for (auto& [key, seen] : here)
         found[fmt::format("{}, {}", versioned(std::get<0>(key), r), stack_label(r))][key] = std::move(seen);
     }

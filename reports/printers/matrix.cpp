@@ -194,8 +194,16 @@ std::string contexts_of(const std::vector<observed_cell>& cells) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// "release: cleared where cold: 12 cells; else still fails: 8 cells; nothing to clear in 4 cells".
-std::string remedy_line(const matrix_section& s, axis along) {
+/// What the remedy costs, where it cleared something and that was measured.
+std::string cost_of(const matrix_section& s, const std::string& stack, const cost_notes& costs) {
+  const bool clears = std::any_of(s.cells.begin(), s.cells.end(), [](const observed_cell& c) {
+    return was_observed(c) && c.result == remedy_result::cleared;
+  });
+  return clears ? note_of(costs, stack, s.remedy) : std::string();
+}
+
+/// "release: cleared where cold: 12 cells; else still fails: 8 cells; nothing to clear in 4 cells; costs 3.0 %; 64 MiB".
+std::string remedy_line(const matrix_section& s, axis along, const std::string& cost) {
   std::vector<observed_cell> against_failures;
   std::map<std::string, std::size_t> others;
   for (const observed_cell& c : s.cells) {
@@ -208,6 +216,7 @@ std::string remedy_line(const matrix_section& s, axis along) {
   }
   std::vector<std::string> words = describe(conditions_of(against_failures, along), "cell");
   for (const auto& [word, n] : others) words.push_back(fmt::format("{} in {}", word, cells_text(n)));
+  if (!cost.empty()) words.push_back(cost);
   return fmt::format("{}: {}", s.remedy, fmt::join(words, "; "));
 }
 
@@ -235,7 +244,8 @@ void print_section(std::ostream& out, const matrix_section& s, const std::vector
 
 }  // namespace
 
-void print_matrix(std::ostream& out, const std::vector<stack_matrix>& all, const matrix_layout& layout) {
+void print_matrix(std::ostream& out, const std::vector<stack_matrix>& all, const matrix_layout& layout,
+                  const cost_notes& costs) {
   for (const stack_matrix& m : all) {
     print_heading(out, m.stack, 3, layout.style);
     const auto sections = sections_of(m, layout.along);
@@ -243,11 +253,16 @@ void print_matrix(std::ostream& out, const std::vector<stack_matrix>& all, const
       const auto next =
           std::find_if(s, sections.end(), [&](const matrix_section& o) { return o.name != s->name; });
       if (!s->remedy.empty()) {
-        for (; s != next; ++s) print_section(out, *s, {}, layout);
+        for (; s != next; ++s) {
+          print_section(out, *s, {}, layout);
+          if (const std::string cost = cost_of(*s, m.stack, costs); !cost.empty())
+            print_lines(out, "Its cost", {cost}, layout);
+        }
         continue;
       }
       std::vector<std::string> remedies;
-      for (auto r = s + 1; r != next; ++r) remedies.push_back(remedy_line(*r, layout.along));
+      for (auto r = s + 1; r != next; ++r)
+        remedies.push_back(remedy_line(*r, layout.along, cost_of(*r, m.stack, costs)));
       print_section(out, *s, remedies, layout);
       s = next;
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/judge/cost.hpp"
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/printers/table.hpp"
 
@@ -27,8 +28,9 @@ struct matrix_layout {
 };
 
 /// For each stack and each fault (or operation): the table, its conditions, and what remedies did. Where a remedy was asked for, all cells have
-/// one, and the table has what it did.
-void print_matrix(std::ostream& out, const std::vector<stack_matrix>& all, const matrix_layout& layout);
+/// one, and the table has what it did. Of a remedy that cleared something, what it costs, where that was measured on the stack.
+void print_matrix(std::ostream& out, const std::vector<stack_matrix>& all, const matrix_layout& layout,
+                  const cost_notes& costs = {});
 
 /// What cells came to, by stacks: a group for each combination of the values of these keys ("cublas", "gpu", "driver", ...).
 struct stack_comparison {

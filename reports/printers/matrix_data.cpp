@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The matrix for programs: CSV and JSON.
 #include "reports/printers/matrix.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,17 +14,6 @@
 
 namespace cufault {
 namespace {
-
-/// As in RFC 4180.
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 nlohmann::ordered_json counts_json(const outcome_counts& counts) {
   auto j = nlohmann::ordered_json::object();

@@ -56,19 +56,30 @@ void line(std::ostream& out, std::string_view head, const std::string& text) {
   out << fmt::format("   {:<14} {}\n", head, text);
 }
 
-void print_remedies(std::ostream& out, std::string_view head, const std::vector<tried_remedy>& all) {
+/// Each stack on which it was measured says what it costs.
+std::string costs_text(const cost_notes& costs, const std::string& arm) {
+  std::string text;
+  for (const auto& [stack, of_stack] : costs)
+    if (const std::string note = note_of(costs, stack, remedy_of_arm(arm)); !note.empty())
+      text += fmt::format("; {} on {}", note, stack);
+  return text;
+}
+
+void print_remedies(std::ostream& out, std::string_view head, const std::vector<tried_remedy>& all,
+                    const cost_notes& costs = {}) {
   for (std::size_t i = 0; i < std::min(all.size(), most_remedies); ++i) {
     const tried_remedy& t = all[i];
     const std::string stacks = t.cleared > 0 && t.failed > 0
                                    ? fmt::format("cleared it on {}, not on {}", plural(t.cleared, "stack"),
                                                  plural(t.failed, "stack"))
                                    : plural(t.cleared + t.failed, "stack");
-    line(out, i == 0 ? head : "", fmt::format("{} ({}: {})", one_line(t.words), t.arm, stacks));
+    line(out, i == 0 ? head : "",
+         fmt::format("{} ({}: {}){}", one_line(t.words), t.arm, stacks, costs_text(costs, t.arm)));
   }
   if (all.size() > most_remedies) line(out, "", fmt::format("and {} more", all.size() - most_remedies));
 }
 
-void print_cause(std::ostream& out, std::size_t place, const explanation& e) {
+void print_cause(std::ostream& out, std::size_t place, const explanation& e, const cost_notes& costs) {
   const ranked_cause& c = e.causes[place];
   out << fmt::format("{}. {} ({}): {}\n", place + 1, c.what->id, to_string(c.sure), c.what->text);
   for (std::size_t i = 0; i < std::min(c.words.size(), most_words); ++i)
@@ -89,7 +100,7 @@ void print_cause(std::ostream& out, std::size_t place, const explanation& e) {
              c.next->of_records > 0 ? fmt::format(" ({})", plural(c.next->of_records, "recorded trial")) : "",
              others.empty() ? "" : fmt::format("; otherwise under {}", fmt::join(others, " and "))));
   }
-  print_remedies(out, "clears it", c.clears);
+  print_remedies(out, "clears it", c.clears, costs);
   print_remedies(out, "does not", c.does_not_clear);
   if (c.clears.empty())
     for (const std::string& said : c.what->said_to_clear)
@@ -142,7 +153,8 @@ nlohmann::ordered_json cause_json(const ranked_cause& c) {
 
 }  // namespace
 
-void print_explanation(std::ostream& out, const explanation& e, const std::string& log) {
+void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
+                       const cost_notes& costs) {
   if (e.causes.empty()) {
     out << fmt::format("Nothing of this is known ({}: {}).\n", one_line(log), plural(e.log.lines, "line"));
     if (e.failure)
@@ -163,7 +175,7 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
     out << "No record shows this failure: the order is that of reports, which are not measurements.\n";
   for (std::size_t i = 0; i < e.causes.size(); ++i) {
     out << '\n';
-    print_cause(out, i, e);
+    print_cause(out, i, e, costs);
   }
 }
 

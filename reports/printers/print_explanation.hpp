@@ -3,6 +3,7 @@
 #pragma once
 
 #include "reports/explain/explanation.hpp"
+#include "reports/judge/cost.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,7 +16,8 @@ namespace cufault {
 inline constexpr int explanation_schema = 1;
 
 /// For people: whether the process can go on, the failure, then at most three causes. Text of the log is printable ASCII in it.
-void print_explanation(std::ostream& out, const explanation& e, const std::string& log);
+void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
+                       const cost_notes& costs = {});
 
 /// The same for programs. `log`: what was read: a file, "standard input", "command line".
 nlohmann::ordered_json explanation_json(const explanation& e, const std::string& log);

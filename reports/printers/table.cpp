@@ -105,23 +105,29 @@ void limited_output::table(std::string_view title, const table_row& head,
   put(left > 0 ? fmt::format("\n{} more do not fit here.\n\n", left) : "\n");
 }
 
-void limited_output::list(std::string_view title, const std::vector<std::string>& lines,
-                          std::size_t in_text) {
-  std::size_t left = lines.size();
-  const std::size_t most = markdown() ? lines.size() : in_text;
+void limited_output::list(std::string_view title, const std::vector<std::string>& lines, std::size_t most) {
+  std::size_t written = 0;
   const std::string bullet = markdown() ? "- " : "  ";
   if (put(markdown() ? fmt::format("\n### {}\n\n", shown(title)) : fmt::format("\n{}.\n", shown(title))))
-    for (const auto& text : lines) {
-      if (lines.size() - left >= most || !put(bullet + shown(text) + '\n')) break;
-      --left;
-    }
-  if (left > 0)
-    put(markdown() ? fmt::format("\n{} more do not fit here.\n", left)
-                   : fmt::format("  and {} more: --json has all\n", left));
+    while (written < std::min(most, lines.size()) && put(bullet + shown(lines[written]) + '\n')) ++written;
+  const std::size_t left = lines.size() - written;
+  if (left == 0) return;
+  put(written < most ? fmt::format("\n{} more do not fit here.\n", left)
+                     : fmt::format("{}and {} more: --json has all\n", bullet, left));
 }
 
 void limited_output::last(std::string_view text) {
   out_ << '\n' << shown(text) << '\n';
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
 }
 
 std::string plural(std::size_t count, std::string_view noun) {

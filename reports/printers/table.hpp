@@ -34,8 +34,8 @@ class limited_output {
   void heading(std::string_view text);  ///< of the page; in text there is none
   void line(std::string_view text);
   void table(std::string_view title, const table_row& head, const std::vector<table_row>& rows);
-  /// In text, at most `in_text` lines.
-  void list(std::string_view title, const std::vector<std::string>& lines, std::size_t in_text = SIZE_MAX);
+  /// At most so many lines.
+  void list(std::string_view title, const std::vector<std::string>& lines, std::size_t most = SIZE_MAX);
   void last(std::string_view text);  ///< a line that is always there: it has room of its own
 
  private:
@@ -47,6 +47,7 @@ class limited_output {
   std::size_t written_ = 0;
 };
 
+std::string csv_field(std::string_view text);                  ///< quoted where RFC 4180 asks for it
 std::string plural(std::size_t count, std::string_view noun);  ///< "1 arm", "2 arms"
 
 }  // namespace cufault

@@ -27,6 +27,8 @@
 const std::vector<cufault::case_properties>& cufault::all_properties() {
   static const std::vector<case_properties> all{
       {"road.create", "quick", "host", memory_class::shared, 60},
+      {"road.compared", "full", "host", memory_class::shared, 60},
+      {"road.configured", "full", "host", memory_class::shared, 60},
       {"road.ladder", "quick", "host", memory_class::shared, 60},
       {"road.limits", "quick", "host", memory_class::shared, 60},
       {"road.set_up", "quick", "host", memory_class::shared, 60},
@@ -477,9 +479,41 @@ failure_case sweep_road() {
   return c;
 }
 
+/// Fails where code is loaded eagerly or a workspace is configured.
+void create_as_configured(trial&) {
+  const auto told = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    return std::string_view(value != nullptr ? value : "");
+  };
+  const bool fails = told("CUDA_MODULE_LOADING") == "EAGER" || !told("CUBLAS_WORKSPACE_CONFIG").empty();
+  setenv("FAKE_CUBLAS_CREATE", fails ? "3" : "0", 1);
+  cublasHandle_t handle = nullptr;
+  CUFAULT_OBSERVE(cublasCreate(&handle));
+}
+
+failure_case road_configured() {
+  failure_case c;
+  c.name = "road.configured";
+  c.summary = "creates in the usual environment";
+  c.add("control", arm_kind::control, "the library fails in no way", create).needs = need::host;
+  c.add("create", arm_kind::fault, "as the environment has it", create_as_configured).needs = need::host;
+  return c;
+}
+
+failure_case road_compared() {
+  failure_case c = road_configured();
+  c.name = "road.compared";
+  c.summary = "creates with lazy and with eager loading";
+  arm& eager = c.add("create_eager", arm_kind::fault, "with eager loading", create_as_configured);
+  eager.needs = need::host;
+  eager.environment["CUDA_MODULE_LOADING"] = "EAGER";
+  return c;
+}
+
 const register_case first{road_create()}, second{road_levels()}, third{road_set_up()},
     fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()},
-    shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()}, tenth{road_counterpart()};
+    shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()}, tenth{road_counterpart()},
+    configured{road_configured()}, compared{road_compared()};
 
 }  // namespace
 }  // namespace cufault

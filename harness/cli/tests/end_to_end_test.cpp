@@ -570,9 +570,8 @@ TEST_F(end_to_end, names_a_folder_that_cannot_be_written) {
 
 TEST_F(end_to_end, names_file_line_and_field_of_a_malformed_expectation) {
   fs::create_directories(folder / "expectations");
-  std::ofstream(folder / "expectations" / "road.jsonl")
-      << R"({"case":"road.create","arm":"fault","when":5,"stacks":["x"],"digest":"y"})"
-      << "\n";
+  std::ofstream(folder / "expectations" / "road.jsonl") << R"({"case":"road.create","when":5,"stacks":["x"]})"
+                                                        << "\n";
   const auto seen = run({"road.create"});
   EXPECT_EQ(seen.exit_code, 2);
   EXPECT_THAT(seen.stderr_text, HasSubstr("road.jsonl:1: when: expected an object"));
@@ -593,6 +592,22 @@ TEST_F(end_to_end, passes_on_the_loaders_words_for_what_is_no_cublas) {
       {"run", "road.create", "--cublas", (fs::path(FAKE_CUBLAS_DIR) / "text" / "libcublas.so.13").string()});
   EXPECT_EQ(seen.exit_code, 2);
   EXPECT_THAT(seen.stderr_text, HasSubstr("cannot load"));
+}
+
+TEST_F(end_to_end, refuses_a_workspace_configuration_that_is_none) {
+  for (const char* text : {"", "4096:8", ":4096", ":4096:8:xx", ":-1:-1", "a\nb=c"}) {
+    const auto seen = cufault({"run", "road.create", "--workspace-config", text});
+    EXPECT_EQ(seen.exit_code, 2) << text;
+    EXPECT_THAT(seen.stderr_text, HasSubstr(":4096:2:16:8")) << text;
+  }
+}
+
+TEST_F(end_to_end, says_how_to_name_a_cublas_where_the_loader_finds_none) {
+  const auto seen = cufault({"run", "road.create"},
+                            {{"LD_LIBRARY_PATH", (fs::path(FAKE_CUBLAS_DIR) / "text_lt").string()}});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text,
+              AllOf(HasSubstr("cannot load libcublasLt.so.13"), HasSubstr("with --cublas")));
 }
 
 TEST_F(end_to_end, tells_two_records_apart) {
@@ -640,6 +655,42 @@ TEST_F(end_to_end, gates_a_candidate_on_a_baseline) {
   EXPECT_THAT(bad.stderr_text, HasSubstr("allow.json:1: allowances[0]: \"change\" is missing"));
 }
 
+// What the page about gates says how to do. Cases that compare values of a variable themselves keep theirs.
+TEST_F(end_to_end, gates_lazy_against_eager_loading_and_two_workspaces) {
+  const std::map<std::string, std::string> shell{{"CUDA_MODULE_LOADING", "EAGER"},
+                                                 {"CUBLAS_WORKSPACE_CONFIG", ":8:1"}};
+  const auto made = [&](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"run", "road.configured", "road.compared", "--records", folder / name, "--expectations",
+                 folder / "expectations", "--cublas", fs::path(fake_cublas_folder) / "a"});
+    EXPECT_EQ(cufault(std::move(more), shell).exit_code, 0);
+    return (folder / name).string();
+  };
+  const auto gate = [&](const std::string& baseline, const std::string& candidate) {
+    return cufault({"gate", "--baseline", baseline, "--candidate", candidate});
+  };
+  const std::string lazy = made("lazy", {}), again = made("again", {"--module-loading", "LAZY"}),
+                    eager = made("eager", {"--module-loading", "EAGER"}),
+                    small = made("small", {"--workspace-config", ":16:8"});
+  EXPECT_EQ(gate(lazy, again).exit_code, 0) << "what the shell has makes no difference";
+  EXPECT_THAT(cufault({"gate", "--baseline", lazy, "--candidate", eager, "--json"}).stdout_text,
+              HasSubstr(R"({
+      "baseline": "",
+      "candidate": "EAGER",
+      "name": "module_loading"
+    })"));
+  const auto loading = gate(lazy, eager);
+  EXPECT_EQ(loading.exit_code, 1);
+  EXPECT_THAT(loading.stdout_text, HasSubstr("road.configured/create"));
+  EXPECT_THAT(loading.stdout_text, HasSubstr("5 arms: 4 unchanged, 1 changed"));
+  const auto workspace = gate(lazy, small);
+  EXPECT_EQ(workspace.exit_code, 1);
+  EXPECT_THAT(workspace.stdout_text, HasSubstr("CUBLAS_WORKSPACE_CONFIG"));
+  EXPECT_THAT(workspace.stdout_text, HasSubstr("5 arms: 3 unchanged, 2 changed"));
+  EXPECT_EQ(run({"road.configured", "--module-loading", "SOMETIMES"}).exit_code, 2);
+  EXPECT_EQ(run({"road.configured", "--workspace-config", ""}).exit_code, 2);
+}
+
 // One line for each bad file; the others are read, and the exit code tells.
 TEST_F(end_to_end, reads_the_other_records_where_one_cannot_be_read) {
   run({"road.create"});
@@ -648,7 +699,7 @@ TEST_F(end_to_end, reads_the_other_records_where_one_cannot_be_read) {
   fs::copy_file(good, records / "good.jsonl");
   std::ofstream(records / "foreign.jsonl") << "<html>\n";
   std::ofstream(records / "newer.jsonl") << "{\"schema\": 99}\n";
-  std::ofstream(records / "truncated.jsonl") << R"({"schema":2,"version":"0.1.0")" << '\n';
+  std::ofstream(records / "truncated.jsonl") << R"({"schema":3,"version":"0.1.0")" << '\n';
   std::ofstream(records / "binary\x1b[2J.jsonl") << std::string("\x00\xff\n", 3);
   const auto once = [](const std::string& text, const std::string& part) {
     return text.find(part) != text.npos && text.find(part) == text.rfind(part);
@@ -1043,7 +1094,8 @@ TEST_F(end_to_end_cut_short, by_sigkill_leaves_a_record_that_can_be_read) {
 /// cufault_case() and cufault_made_case() stop the configure unless everything is said.
 class case_line : public end_to_end {
  protected:
-  process_result configure(const std::string& line, const std::string& function = "cufault_case") {
+  process_result configure(const std::string& line, const std::string& function = "cufault_case",
+                           const std::vector<std::string>& more = {}) {
     spawn_options options;
     options.argv = {CMAKE_PROGRAM,
                     "-S",
@@ -1055,6 +1107,7 @@ class case_line : public end_to_end {
                     "-DFUNCTION=" + function,
                     "-DLINE=" + line,
                     std::string("-DMODULES=") + CASE_LINE_MODULES};
+    options.argv.insert(options.argv.end(), more.begin(), more.end());
     return run_process(options, {});
   }
 };
@@ -1101,6 +1154,19 @@ TEST_F(case_line, of_a_case_that_is_made_needs_no_file_but_everything_else) {
               HasSubstr("cufault_made_case(family.absent): MEMORY is missing or wrong"));
   EXPECT_THAT(configure("family/absent" + rest, "cufault_made_case").stderr_text,
               HasSubstr("the name is not FAMILY.NAME"));
+}
+
+TEST_F(case_line, of_a_framework_is_a_test_where_a_python_is_given) {
+  const std::string line = "family.absent;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60;NAMED;FRAMEWORK";
+  const auto tests = [&] {
+    std::stringstream text;
+    text << std::ifstream(folder / "build" / "CTestTestfile.cmake").rdbuf();
+    return text.str();
+  };
+  ASSERT_EQ(configure(line, "cufault_made_case").exit_code, 0);
+  EXPECT_THAT(tests(), testing::Not(HasSubstr("family.absent")));
+  ASSERT_EQ(configure(line, "cufault_made_case", {"-DCUFAULT_PYTHON=/a/python;/b/python"}).exit_code, 0);
+  EXPECT_THAT(tests(), HasSubstr(R"("run" "family.absent" "--python" "/a/python" "--python" "/b/python")"));
 }
 
 }  // namespace

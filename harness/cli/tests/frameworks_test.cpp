@@ -3,26 +3,35 @@
 // Cases of a framework from the command line to the record, with small hostile programs in place of PyTorch.
 #include "harness/cli/tests/end_to_end.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <sys/stat.h>
+
+#include <set>
 
 namespace cufault {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class frameworks : public end_to_end {
  protected:
   void SetUp() override {
     end_to_end::SetUp();
-    // Without site-packages: whatever this machine has there.
-    std::ofstream(folder / "python") << "#!/bin/sh\nexec '" PYTHON3 "' -S \"$@\"\n";
-    ASSERT_EQ(chmod((folder / "python").c_str(), 0755), 0);
+    add_python("python", "packages");
     fs::create_directories(folder / "packages" / "torch");
+  }
+  /// An interpreter without site-packages, whatever this machine has there, that finds the packages of a folder.
+  void add_python(const fs::path& name, const fs::path& packages) {
+    std::ofstream(folder / name) << "#!/bin/sh\nPYTHONPATH='" << (folder / packages).string()
+                                 << "' exec '" PYTHON3 "' -S \"$@\"\n";
+    ASSERT_EQ(chmod((folder / name).c_str(), 0755), 0);
   }
   /// A torch that can be imported, and of which no function works; `begins`: what it does first.
   void fake_torch(const std::string& begins) {
-    std::ofstream(folder / "packages" / "torch" / "__init__.py") << begins << R"(
+    write_torch("packages", begins + R"(
 class version:
     cuda = None
 class Anything:
@@ -38,11 +47,46 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     return Anything()
-)";
+)");
+  }
+  /// One whose functions do nothing and whose numbers are all right. `ends`: what is defined beside them.
+  void quiet_torch(const fs::path& packages, const std::string& ends = {}) {
+    write_torch(packages, R"(
+class version:
+    cuda = None
+class Anything:
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything()
+    def __call__(self, *given, **named):
+        return Anything()
+    def __matmul__(self, other):
+        return Anything()
+class nn:
+    Module = Linear = Embedding = Anything
+class cuda:
+    is_initialized = staticmethod(lambda: False)
+    set_device = synchronize = memory_allocated = memory_reserved = staticmethod(lambda *given: 0)
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Anything()
+)" + ends);
+  }
+  void write_torch(const fs::path& packages, const std::string& text) {
+    fs::create_directories(folder / packages / "torch");
+    std::ofstream(folder / packages / "torch" / "__init__.py") << text;
+  }
+  void add_package(const fs::path& packages, const std::string& name, const std::string& version) {
+    const fs::path about = folder / packages / (name + "-" + version + ".dist-info");
+    fs::create_directories(about);
+    std::ofstream(about / "METADATA")
+        << "Metadata-Version: 2.1\nName: " << name << "\nVersion: " << version << "\n";
   }
   process_result run_frameworks(std::vector<std::string> more) {
     more.insert(more.end(), {"--python", folder / "python"});
-    return run(std::move(more), {{"PYTHONPATH", folder / "packages"}, {"ASAN_OPTIONS", "handle_segv=0"}});
+    return run(std::move(more), {{"ASAN_OPTIONS", "handle_segv=0"}});
   }
   observation trial_of(const std::string& name) {
     seen_ = load_record(files(".jsonl").at(0));
@@ -138,6 +182,214 @@ def act():
   std::stringstream imports;
   imports << std::ifstream(folder / "packages" / "imports").rdbuf();
   EXPECT_EQ(imports.str(), "xx") << "one to look, one for all trials";
+}
+
+TEST_F(frameworks, that_touch_cuda_when_imported_get_an_interpreter_for_each_trial) {
+  fake_torch(R"(
+import ctypes, os
+ctypes.CDLL(")" FAKE_DRIVER R"(/libcuda.so.1").cuInit(0)
+with open(os.environ["PYTHONPATH"] + "/imports", "a") as file:
+    file.write("x")
+def act():
+    raise RuntimeError("no")
+)");
+  run_frameworks({"pytorch.on_the_cpu", "--jobs", "1"});
+  EXPECT_EQ(trial_of("mixed_types").ended, outcome::completed) << trial_of("mixed_types").why;
+  EXPECT_EQ(trial_of("mixed_types").calls.size(), 2U);
+  std::stringstream imports;
+  imports << std::ifstream(folder / "packages" / "imports").rdbuf();
+  EXPECT_EQ(imports.str(), std::string(2 + load_record(files(".jsonl").at(0)).cases.at(0).arms.size(), 'x'))
+      << "one to look, one to fork from, and one for each trial";
+}
+
+TEST_F(frameworks, of_two_pythons_have_a_record_each) {
+  quiet_torch("packages");
+  quiet_torch("others");
+  add_package("packages", "torch", "2.11.0");
+  add_package("others", "torch", "2.12.0");
+  add_python("other_python", "others");
+  const auto seen = run_frameworks({"pytorch.on_the_cpu", "--python", folder / "other_python"});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  const auto made = files(".jsonl");
+  ASSERT_EQ(made.size(), 2U);
+  std::set<std::string> versions;
+  for (const auto& file : made) versions.insert(load_record(file).stack["keys"]["pytorch"]);
+  EXPECT_THAT(versions, testing::ElementsAre("2.11.0", "2.12.0"));
+}
+
+TEST_F(frameworks, of_two_pythons_make_no_single_report) {
+  const auto seen = run_frameworks({"pytorch.on_the_cpu", "--json", "--python", folder / "python"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("give one --python with them"));
+}
+
+TEST_F(frameworks, of_which_one_python_is_none_still_run_in_the_other) {
+  quiet_torch("packages");
+  const auto seen = run_frameworks({"pytorch.on_the_cpu", "--python", folder / "nothing"});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text, HasSubstr("is no usable Python 3"));
+}
+
+/// Two environments, whose frameworks are fakes.
+class gate_of_pythons : public frameworks {
+ protected:
+  void SetUp() override {
+    frameworks::SetUp();
+    for (const char* packages : {"before", "after"}) {
+      add_python(std::string("python_") + packages, packages);
+      quiet_torch(packages);
+      add_package(packages, "numpy", "2.5.2");
+    }
+    add_package("before", "torch", "2.11.0");
+  }
+  process_result gate(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"gate", "--records", folder / "records", "--cublas",
+                               fs::path(fake_cublas_folder) / "a", "--baseline-python",
+                               folder / "python_before", "--candidate-python", folder / "python_after"});
+    return cufault(more);
+  }
+};
+
+TEST_F(gate_of_pythons, passes_between_equal_ones) {
+  add_package("after", "torch", "2.11.0");
+  const auto seen = gate();
+  EXPECT_EQ(seen.exit_code, 0) << seen.stdout_text << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text, HasSubstr("gate: passed"));
+  EXPECT_THAT(seen.stderr_text, HasSubstr("The packages that matter are equal."));
+  EXPECT_EQ(files(".jsonl").size(), 2U);
+}
+
+TEST_F(gate_of_pythons, tells_first_which_packages_differ) {
+  add_package("after", "torch", "2.12.0");
+  const auto seen = gate({"--json"});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_THAT(seen.stderr_text, HasSubstr("torch: 2.11.0 -> 2.12.0"));
+  EXPECT_THAT(seen.stderr_text, Not(HasSubstr("numpy")));
+  const auto report = nlohmann::json::parse(seen.stdout_text);
+  EXPECT_EQ(report["stacks"][0]["name"], "torch");
+  EXPECT_EQ(report["stacks"][0]["candidate"], "2.12.0");
+}
+
+TEST_F(gate_of_pythons, fails_where_a_failure_is_another_one) {
+  add_package("after", "torch", "2.11.0");
+  quiet_torch("after", "nn.functional = Anything()\n");
+  const auto seen = gate();
+  EXPECT_EQ(seen.exit_code, 1) << seen.stdout_text;
+  EXPECT_THAT(seen.stdout_text, HasSubstr("pytorch.on_the_cpu/index_out_of_range"));
+}
+
+TEST_F(gate_of_pythons, is_unresolved_where_the_candidate_crashes_in_its_control) {
+  quiet_torch("after", "def matmul(*given):\n    import os\n    os.abort()\n");
+  EXPECT_EQ(gate().exit_code, 2);
+}
+
+TEST_F(gate_of_pythons, needs_two_pythons) {
+  fs::remove(folder / "python_after");
+  const auto seen = gate();
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, AllOf(HasSubstr("--candidate-python"), HasSubstr("is no usable Python 3")));
+  EXPECT_TRUE(files(".jsonl").empty()) << "nothing runs";
+  EXPECT_EQ(cufault({"gate", "--baseline-python", folder / "python_before"}).exit_code, 2);
+}
+
+TEST_F(gate_of_pythons, alone_takes_a_cublas) {
+  const auto seen = cufault({"gate", "--baseline", folder, "--candidate", folder, "--cublas", "/nowhere"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("--cublas is taken with --baseline-python"));
+}
+
+TEST_F(gate_of_pythons, needs_a_baseline_whose_framework_can_be_imported) {
+  write_torch("before", "raise ImportError('libnothing.so')\n");
+  auto seen = gate();
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("import torch raises ImportError: libnothing.so"));
+  fs::remove_all(folder / "before" / "torch");
+  seen = gate();
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("it has no framework of the cases that are to run"));
+}
+
+TEST_F(gate_of_pythons, fails_a_candidate_that_crashes_at_import_or_lacks_the_framework) {
+  write_torch("after", "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n");
+  auto seen = gate();
+  EXPECT_EQ(seen.exit_code, 1);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("the process that imports torch died of SIGSEGV"));
+  EXPECT_EQ(seen.stragglers, 0);
+  fs::remove_all(folder / "after" / "torch");
+  seen = gate();
+  EXPECT_EQ(seen.exit_code, 1);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("it has no framework that the baseline has"));
+}
+
+TEST_F(gate_of_pythons, ends_a_candidate_that_hangs_at_import) {
+  write_torch("after", "import signal\nwhile True: signal.pause()\n");
+  const auto seen = gate({"--import-timeout", "5"});
+  EXPECT_EQ(seen.exit_code, 1);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("the process that imports torch has not answered in time"));
+  EXPECT_EQ(seen.stragglers, 0);
+}
+
+/// Rules of libcufault.so in a trial, with a fake driver, of which the fake torch asks for memory.
+class injected_trials : public frameworks {
+ protected:
+  void SetUp() override {
+    frameworks::SetUp();
+    quiet_torch("packages", R"py(
+import ctypes
+def matmul(*given):
+    code = ctypes.CDLL("libcuda.so.1").cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(1024))
+    if code != 0:
+        raise RuntimeError(f"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)` ({code})")
+    return Anything()
+)py");
+  }
+  std::string trial(const std::string& arm, bool preloaded = true) {
+    spawn_options options;
+    options.argv = {folder / "python",  "-B", std::string(FRAMEWORKS) + "/run_trials.py", "trial",
+                    "pytorch.injected", arm};
+    options.environment = {{"LD_LIBRARY_PATH", FAKE_DRIVER}, {"CUFAULT_LOG", "/dev/null"}};
+    if (preloaded) options.preload = {INJECTOR};
+    std::string said;
+    const auto ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
+    EXPECT_EQ(ended.exit_code, 0) << ended.stderr_text;
+    return said;
+  }
+};
+
+TEST_F(injected_trials, fail_for_one_operation) {
+  const std::string said = trial("matmul.memory");
+  const auto failed = said.find(R"("status": "CUBLAS_STATUS_ALLOC_FAILED")");
+  ASSERT_NE(failed, said.npos) << said;
+  EXPECT_THAT(said, HasSubstr(R"("named_call": "cublasCreate")"));
+  EXPECT_THAT(said, HasSubstr(R"("driver calls of this process that rules acted on", "value": 1.0)"));
+  EXPECT_THAT(said.substr(failed), AllOf(HasSubstr(R"("variant": "next"})"), HasSubstr(R"("status": "OK")")));
+  EXPECT_THAT(said, Not(HasSubstr("not_provoked")));
+}
+
+TEST_F(injected_trials, are_forked_from_one_interpreter) {
+  spawn_options options;
+  options.argv = {folder / "python", "-B", std::string(FRAMEWORKS) + "/run_trials.py", "serve", "--gpu"};
+  options.environment = {{"LD_LIBRARY_PATH", FAKE_DRIVER}, {"CUFAULT_LOG", "/dev/null"}};
+  options.preload = {INJECTOR};
+  resident_process server(options);
+  for (const char* arm : {"matmul.memory", "matmul.memory_once"}) {
+    std::string said;
+    const auto answer =
+        server.ask(nlohmann::json{{"case", "pytorch.injected"}, {"arm", arm}, {"seed", 5}}.dump(),
+                   std::chrono::seconds(60), [&](std::string_view bytes) { said += bytes; });
+    EXPECT_TRUE(answer.answered) << answer.process.stderr_text;
+    EXPECT_THAT(said, AllOf(HasSubstr("CUBLAS_STATUS_ALLOC_FAILED"), HasSubstr(R"("t": "done")")));
+    EXPECT_THAT(said, HasSubstr(R"("driver calls of this process that rules acted on", "value": 1.0)"));
+  }
+}
+
+TEST_F(injected_trials, are_not_provoked_where_no_call_is_meant) {
+  EXPECT_THAT(trial("matmul.stream"),
+              HasSubstr(R"("why": "the operation made no driver call that the rule is for")"));
+}
+
+TEST_F(injected_trials, are_not_provoked_without_the_injector) {
+  EXPECT_THAT(trial("matmul.memory", false), HasSubstr("libcufault.so is not preloaded"));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // Whatever somebody writes as a rule, it is refused in one line, or it is one that can act as it says.
-#include "harness/injector/driver_functions.hpp"
 #include "harness/injector/rules.hpp"
 
 #include <nlohmann/json.hpp>
@@ -36,9 +35,11 @@ void tolerate(Read read) {
 void use(const rule& r) {
   if (r.function.empty() || r.every == 0 || r.hits == 0) std::abort();
   const auto functions = driver_functions();
-  const auto stands_in_front = [&](const driver_function& f) { return is_for_function(r, f.name); };
+  const auto is_met = [&](const function_name& name) { return is_for_function(r, name); };
+  const auto stands_in_front = [&](const driver_function& f) { return is_met(f.name); };
   if (r.sticky && (r.does != effect::fail || (!r.force && !is_sticky(r.code)))) std::abort();
-  if (!r.force && !is_host_function(r.function) &&
+  if (r.of != nullptr && std::none_of(r.of->functions.begin(), r.of->functions.end(), is_met)) std::abort();
+  if (r.of == nullptr && !r.force && !is_host_function(r.function) &&
       std::none_of(functions.begin(), functions.end(), stands_in_front))
     std::abort();
 
@@ -59,7 +60,7 @@ void use(const rule& r) {
 void use_text(const rule& r) {
   use(r);
   if (std::any_of(r.function.begin(), r.function.end(), [](char c) { return c < ' ' || c > '~'; })) return;
-  const std::string code = is_host_function(r.function) ? "ENOMEM" : driver_code_name(r.code);
+  const std::string code = is_host_function(r.function) ? "ENOMEM" : code_name(r.of, r.code);
   nlohmann::json entry{{"function", r.function}, {"return", code}, {"skip", r.skip}};
   if (r.hits != unlimited) entry["hits"] = r.hits;
   if (r.at_stack) {

@@ -6,6 +6,7 @@
 #include "harness/injector/counts_reader.hpp"
 #include "harness/system/temporary_folder.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -132,6 +133,100 @@ TEST(rules, hold_for_one_call_stack) {
       << "the first does not decide every call";
 }
 
+// ---- library_functions.cpp ----
+
+TEST(library_rules, are_of_the_library_that_a_name_begins_with) {
+  const auto of = [](std::string_view function) {
+    const known_library* found = library_of(function);
+    return found != nullptr ? found->name : "driver";
+  };
+  EXPECT_EQ(of("cudaMalloc"), "cudart");
+  EXPECT_EQ(of("cublasGemmEx"), "cublas");
+  EXPECT_EQ(of("cublasLtMatmul"), "cublasLt");
+  EXPECT_EQ(of("cublas*"), "cublas");
+  EXPECT_EQ(of("cudnnBackendExecute"), "cudnn");
+  EXPECT_EQ(of("cusolverDnCreate"), "cusolver");
+  EXPECT_EQ(of("ncclAllReduce"), "nccl");
+  EXPECT_EQ(of("nvmlInit"), "nvml");
+  for (const char* driver : {"cuMemAlloc", "cu*", "*", "malloc", "cuda"})
+    EXPECT_EQ(of(driver), driver == std::string("cuda") ? "cudart" : "driver") << driver;
+}
+
+TEST(library_rules, are_of_files_in_wheels_too) {
+  const auto& cublas = *library_named("cublas");
+  for (const char* file : {"libcublas.so", "libcublas.so.13", "libcublas-1a2b3c.so.13"})
+    EXPECT_TRUE(is_file_of(cublas, file)) << file;
+  for (const char* file : {"libcublasLt.so.13", "libcublas", "libmycublas.so", ""})
+    EXPECT_FALSE(is_file_of(cublas, file)) << file;
+  EXPECT_TRUE(is_file_of(*library_named("cudnn"), "libcudnn_ops.so.9"));
+  EXPECT_TRUE(is_file_of(*library_named("cusolver"), "libcusolverMg.so.12"));
+  EXPECT_TRUE(is_file_of(*library_named("nvml"), "libnvidia-ml.so.1"));
+}
+
+TEST(library_rules, know_statuses_by_full_and_short_names) {
+  struct given {
+    const char *library, *text, *status;
+  };
+  for (const given& each :
+       {given{"cudart", "cudaMalloc:3=cudaErrorMemoryAllocation", "cudaErrorMemoryAllocation"},
+        given{"cudart", "cudaMalloc=MemoryAllocation", "cudaErrorMemoryAllocation"},
+        given{"cublas", "cublasGemmEx:100=EXECUTION_FAILED", "CUBLAS_STATUS_EXECUTION_FAILED"},
+        given{"cublasLt", "cublasLtMatmul=NOT_SUPPORTED", "CUBLAS_STATUS_NOT_SUPPORTED"},
+        given{"cudnn", "cudnnCreate=NOT_INITIALIZED", "CUDNN_STATUS_NOT_INITIALIZED"},
+        given{"cusolver", "cusolverDnCreate=ALLOC_FAILED", "CUSOLVER_STATUS_ALLOC_FAILED"},
+        given{"nccl", "ncclAllReduce=ncclRemoteError", "ncclRemoteError"},
+        given{"nccl", "ncclAllReduce=SystemError", "ncclSystemError"}}) {
+    if (library_named(each.library)->functions.empty()) continue;
+    const rule r = rule_from_text(each.text);
+    EXPECT_EQ(r.of, library_named(each.library)) << each.text;
+    EXPECT_EQ(code_name(r.of, r.code), each.status);
+  }
+}
+
+TEST(library_rules, are_refused_where_no_header_was) {
+  known_library without = *library_named("cublas");
+  without.functions = {};
+  EXPECT_THAT(
+      why_without_functions(without),
+      HasSubstr("functions of cublas are not known: cublas_api.h was not there when cufault was built"));
+  for (const known_library& each : libraries()) {
+    if (!each.functions.empty()) continue;
+    EXPECT_THAT(refused(fmt::format(R"({{"function": "{}Init", "return": "UNKNOWN"}})", each.prefix)),
+                HasSubstr(why_without_functions(each)));
+  }
+}
+
+TEST(library_rules, that_mean_nothing_are_refused) {
+  if (library_named("cublas")->functions.empty()) GTEST_SKIP() << "no cublas_api.h";
+  const std::string sgemm = R"({"function": "cublasSgemm", )";
+  EXPECT_EQ(refused(sgemm + R"("return": "EXECUTION_FAILED"})"), "taken");
+  EXPECT_EQ(refused(sgemm + R"("drop_call": true})"), "taken");
+  EXPECT_EQ(refused(R"({"function": "cublas*", "drop_call": true})"), "taken");
+  EXPECT_THAT(refused(R"({"function": "cublasCreate", "drop_call": true})"), HasSubstr("cannot be dropped"));
+  EXPECT_THAT(refused(R"({"function": "cublasGetVersion", "drop_call": true})"),
+              HasSubstr("cannot be dropped"));
+  EXPECT_THAT(refused(sgemm + R"("return": "OUT_OF_MEMORY"})"),
+              HasSubstr("unknown status \"OUT_OF_MEMORY\""));
+  EXPECT_THAT(refused(sgemm + R"("return": "SUCCESS"})"), HasSubstr("cannot return CUBLAS_STATUS_SUCCESS"));
+  EXPECT_THAT(refused(sgemm + R"("return": "EXECUTION_FAILED", "sticky": true})"),
+              HasSubstr("only a driver function's"));
+  EXPECT_THAT(refused(sgemm + R"("return": "EXECUTION_FAILED", "min_bytes": 1})"),
+              HasSubstr("how large they are"));
+  EXPECT_THAT(refused(sgemm + R"("hide": true})"), HasSubstr("only functions of the driver can be hidden"));
+  EXPECT_THAT(refused(R"({"function": "cublasNothing", "log": true, "force": true})"),
+              HasSubstr("unknown function \"cublasNothing\": the headers of cublas"));
+  EXPECT_THAT(refused(sgemm + R"("return": "EXECUTION_FAILED"}, {"function": "cublasSgemm", "delay_ms": 1})"),
+              HasSubstr("rules[1] can never act: rules[0] fails every call of cublasSgemm"));
+}
+
+TEST(rules, suggest_the_nearest_name) {
+  EXPECT_THAT(refused(R"({"function": "cuMemAlocc", "log": true})"), HasSubstr("did you mean cuMemAlloc?"));
+  EXPECT_THAT(refused(R"({"function": "cumemalloc", "log": true})"), HasSubstr("did you mean cuMemAlloc?"));
+  EXPECT_THAT(refused(R"({"function": "maloc", "log": true})"), HasSubstr("did you mean malloc?"));
+  EXPECT_THAT(refused(R"({"function": "somethingElseAltogether", "log": true})"),
+              testing::Not(HasSubstr("did you mean")));
+}
+
 // ---- faultinj.cpp ----
 
 rule_set of_faultinj(const std::string& text) {
@@ -187,10 +282,25 @@ TEST(faultinj, is_read_as_it_is) {
   EXPECT_FALSE(of_faultinj(R"({"cudaDriverFaults": {}})").reload);
 }
 
+TEST(faultinj, has_faults_of_runtime_functions_too) {
+  if (library_named("cudart")->functions.empty()) GTEST_SKIP() << "no cuda_runtime_api.h";
+  const rule_set all = of_faultinj(R"({"cudaRuntimeFaults": {
+      "*": {"percent": 100, "injectionType": 2, "substituteReturnCode": 999},
+      "cudaMalloc": {"percent": 100, "injectionType": 2, "substituteReturnCode": 2, "interceptionCount": 1}}})");
+  ASSERT_EQ(all.rules.size(), 2U);
+  for (const rule& r : all.rules) EXPECT_EQ(r.of, library_named("cudart"));
+  EXPECT_EQ(all.rules[0].function, "cudaMalloc");
+  EXPECT_EQ(all.rules[0].code, 2);
+  EXPECT_TRUE(is_for_function(all.rules[1], function_name{"cudaFree"}));
+  EXPECT_FALSE(is_for_function(all.rules[1], function_name{"cudaMalloc"}));
+}
+
 TEST(faultinj, says_in_a_line_what_it_cannot_do) {
   EXPECT_THAT(
-      refused_of_faultinj(R"({"cudaRuntimeFaults": {"cudaMalloc": {"percent": 50, "injectionType": 0}}})"),
-      HasSubstr("cudaRuntimeFaults.cudaMalloc: functions of the CUDA runtime are not intercepted"));
+      refused_of_faultinj(R"({"cudaRuntimeFaults": {"cuMemAlloc": {"percent": 50, "injectionType": 0}}})"),
+      HasSubstr("cudaRuntimeFaults.cuMemAlloc: no function of the CUDA runtime"));
+  EXPECT_THAT(refused_of_faultinj(driver_fault("cudaMalloc", R"({"percent": 1, "injectionType": 0})")),
+              HasSubstr("no function of the driver"));
   EXPECT_THAT(refused_of_faultinj(driver_fault("214", R"({"percent": 1, "injectionType": 0})")),
               HasSubstr("callback ids of CUPTI are not known here"));
   EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percent": 1, "injectionType": 2})")),

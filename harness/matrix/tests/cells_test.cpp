@@ -233,6 +233,24 @@ TEST(matrix_case, runs_what_a_lasting_fault_leaves_in_one_process) {
   EXPECT_FALSE(arm_of(alone, "first.warm.arrived").shares_process);
 }
 
+TEST(matrix_case, gives_a_cold_cell_a_process_of_its_own_where_others_would_have_loaded_its_code) {
+  words w;
+  fault_type f = trap();
+  f.memory = memory_class::exclusive;
+  const auto shares = [&](const char* name) {
+    const failure_case c = case_of(f, w.all());
+    EXPECT_EQ(arm_of(c, name).batch.empty(), !arm_of(c, name).shares_process);
+    return arm_of(c, name).shares_process;
+  };
+  EXPECT_TRUE(shares("first.cold.synchronised"));
+  w.operations[1].own_code = true;
+  EXPECT_FALSE(shares("first.cold.synchronised"));
+  EXPECT_TRUE(shares("first.warm.synchronised"));
+  EXPECT_TRUE(shares("second.cold.synchronised"));
+  f.memory = memory_class::shared;
+  EXPECT_TRUE(shares("first.cold.synchronised"));
+}
+
 TEST(matrix_case, gives_a_remedy_a_process_of_its_own_where_others_would_see_it) {
   words w;
   w.remedies[0].own_process = true;

@@ -257,6 +257,7 @@ def test_no_process_and_no_file_is_left(outer: pytest.Pytester, sent: signal.Sig
         cwd=outer.path,
         env=environment(PYTHONPATH=str(outer.path), TMPDIR=str(temporary)),
         stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background begins without it
     )
     wait_for((outer.path / "processes").exists, "the test did not begin")
     started = [int(word) for word in (outer.path / "processes").read_text().split()]

@@ -129,5 +129,20 @@ TEST_F(python, whose_framework_was_built_without_cuda_runs_what_needs_no_gpu) {
   EXPECT_EQ(found.why_not(on_gpu), "PyTorch has no GPU: this PyTorch was built without CUDA");
 }
 
+TEST_F(python, imports_frameworks_side_by_side) {
+  // Each waits until the other one has begun.
+  const auto waits_for = [&](const std::string& own, const std::string& other) {
+    return "import os, time\nfolder = '" + folder.path().string() + "/'\nopen(folder + '" + own +
+           "', 'w').close()\nend = time.monotonic() + 20\nwhile not os.path.exists(folder + '" + other +
+           "'):\n    assert time.monotonic() < end\n    time.sleep(0.01)\nraise ImportError('" + own + "')\n";
+  };
+  write("torch/__init__.py", waits_for("first", "second"));
+  write("cupy/__init__.py", waits_for("second", "first"));
+  const python_environment found(folder.path() / "python", FRAMEWORKS, {"pytorch", "cupy", "jax"}, 0, -1);
+  const std::map<std::string, std::string> expected{{"cupy", "import cupy raises ImportError: second"},
+                                                    {"pytorch", "import torch raises ImportError: first"}};
+  EXPECT_EQ(found.imports(), expected);
+}
+
 }  // namespace
 }  // namespace cufault

@@ -158,5 +158,41 @@ TEST(scheduler, runs_everything_once_in_any_order) {
   }
 }
 
+/// Six of A, three of B, and one that shares no process.
+std::vector<work_item> of_two_keys() {
+  std::vector<work_item> items(10, shared());
+  for (std::size_t i = 1; i < 10; ++i) items[i].process = i < 7 ? "A" : "B";
+  return items;
+}
+
+TEST(scheduler, shares_keys_out_among_lanes_that_keep_to_them) {
+  scheduler plan(of_two_keys(), as_given(10), 1);
+  EXPECT_EQ(plan.next("")->item, 0U) << "first in the order given";
+  const auto a = plan.next("");
+  EXPECT_EQ(a->item, 1U) << "most are of A";
+  EXPECT_EQ(plan.next("")->item, 7U) << "of A are five for two lanes, of B three for one";
+  EXPECT_EQ(plan.next("")->item, 2U);
+  plan.over(*a);
+  EXPECT_EQ(plan.next("A")->item, 3U);
+  EXPECT_EQ(plan.next("B")->item, 8U);
+  EXPECT_EQ(plan.next("B")->item, 9U);
+  EXPECT_EQ(plan.next("B")->item, 4U) << "none is left of its own";
+}
+
+TEST(scheduler, keeps_to_the_order_given_where_no_lane_says_what_it_has) {
+  scheduler plan(of_two_keys(), {9, 1, 8, 2, 0, 3, 4, 5, 6, 7}, 1);
+  EXPECT_EQ(plan.next()->item, 9U);
+  EXPECT_EQ(plan.next()->item, 1U);
+  EXPECT_EQ(plan.next()->item, 8U);
+}
+
+TEST(scheduler, lets_no_key_of_less_weight_or_alone_on_its_gpu_go_first) {
+  std::vector<work_item> items{shared(2), shared(), alone(2)};
+  items[0].process = "A";
+  items[1].process = items[2].process = "B";
+  scheduler plan(items, as_given(3), 1);
+  EXPECT_EQ(plan.next("B")->item, 0U);
+}
+
 }  // namespace
 }  // namespace cufault

@@ -60,6 +60,68 @@ TEST(explain, takes_the_first_event_that_can_be_causal) {
   EXPECT_EQ(e.causes[0].words.at(0).line, 1U);
 }
 
+struct told {
+  const char *log, *cause;
+};
+
+class first_cause : public testing::TestWithParam<told> {};
+
+// What programs print of failures of which the words name the cause.
+TEST_P(first_cause, is_what_the_words_name) {
+  const knowing all(records());
+  const auto e = all.of(GetParam().log);
+  ASSERT_FALSE(e.causes.empty());
+  EXPECT_EQ(e.causes[0].what->id, GetParam().cause);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    each, first_cause,
+    testing::Values(
+        told{"RuntimeError: Library libcublas.so.12 is not found or cannot be loaded",
+             "mixed_libraries.pair"},
+        told{"slurmstepd: error: Detected 1 oom_kill event in StepId=5512.batch. Some of the step tasks have "
+             "been OOM Killed.",
+             "memory_exhausted.host"},
+        told{"Last State: Terminated\n  Reason: OOMKilled\n  Exit Code: 137", "memory_exhausted.host"},
+        told{"MemoryError: std::bad_alloc: out_of_memory: CUDA error at: cuda_memory_resource.hpp:62: "
+             "cudaErrorMemoryAllocation out of memory",
+             "memory_exhausted.device"},
+        told{"RuntimeError: can't start new thread\ncublasCreate: CUBLAS_STATUS_NOT_INITIALIZED",
+             "environment_other.limit"},
+        told{"OpenBLAS blas_thread_init: RLIMIT_NPROC 512 current, 512 max\ncublasCreate failed: "
+             "CUBLAS_STATUS_NOT_INITIALIZED",
+             "environment_other.limit"},
+        told{"NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n"
+             "jax.errors.JaxRuntimeError: FAILED_PRECONDITION: No visible GPU devices.",
+             "environment_other.no_device"},
+        told{"CUDA error: all CUDA-capable devices are busy or unavailable", "environment_other.refused"},
+        told{"cublasGemmEx failed: CUBLAS_STATUS_NOT_SUPPORTED\nbfloat16 operands on a Tesla T4",
+             "unsupported_types_or_shapes.combination"},
+        told{"cublasSgemmStridedBatched: CUBLAS_STATUS_INVALID_VALUE\nscores: 4900000000 elements",
+             "integer_overflow.extents"},
+        told{"my_kernel<<<0, 256>>> was launched\ncublasSgemm: invalid configuration argument",
+             "upstream_kernel_fault.refused_launch"},
+        told{"handles created: 512\ncublasCreate -> 3", "memory_exhausted.device"},
+        told{"NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\ncublasSgemm: "
+             "CUBLAS_STATUS_EXECUTION_FAILED",
+             "hardware.fault"},
+        told{"[[ Forward compatibility was attempted on non supported HW (error 804) ]]",
+             "driver_too_old.compatibility_package"}));
+
+TEST(explain, does_not_take_a_bias_or_a_type_that_the_gpu_has_for_a_cause) {
+  const knowing all(records());
+  const auto has = [&](std::string_view log, std::string_view event) {
+    const auto e = all.of(log);
+    return std::any_of(e.log.events.begin(), e.log.events.end(),
+                       [&](const log_event& o) { return o.id == event; });
+  };
+  EXPECT_FALSE(has("return F.linear(input, self.weight, self.bias)", "alignment.words"));
+  EXPECT_TRUE(has("bfloat16 on a Tesla T4", "log.type_newer_than_gpu"));
+  EXPECT_FALSE(has("bfloat16 on an H100", "log.type_newer_than_gpu"));
+  EXPECT_FALSE(has("float32 on a Tesla T4", "log.type_newer_than_gpu"));
+  EXPECT_FALSE(has("4096 elements", "log.extents_over_32_bits"));
+}
+
 TEST(explain, ranks_what_the_machine_meets_before_what_it_does_not) {
   const knowing all(records());
   const char* const failure = "cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED";

@@ -419,6 +419,10 @@ TEST(claim_verdict, awaits_a_framework_beside_what_the_raw_arms_show) {
   ASSERT_EQ(verdicts.size(), 1U);
   EXPECT_EQ(verdicts[0].verdict, "awaits a framework");
   EXPECT_EQ(verdicts[0].evidence.size(), 1U);
+
+  r.cases.push_back(r.cases[0]);
+  r.cases[1].name = "pytorch.live_tensors";
+  EXPECT_EQ(judge_claims(read, std::array{r})[0].verdict, "confirmed") << "a framework has spoken";
 }
 
 TEST(claims, about_a_call_are_tested_by_steps_of_a_framework_that_name_it) {

@@ -132,6 +132,21 @@ TEST(stack_differences, name_keys_first_and_only_what_differs) {
   EXPECT_TRUE(stack_differences({}, {}).empty());
 }
 
+TEST(stack_differences, do_not_say_a_key_again_by_another_name) {
+  const auto of = [](const std::string& cublas, const std::string& loading) {
+    record r;
+    r.stack = {{"keys", {{"cublas", cublas}, {"module_loading", loading}}},
+               {"cublas", {{"version", cublas}, {"path", "/" + cublas}}},
+               {"environment", {{"CUDA_MODULE_LOADING", loading}, {"LD_LIBRARY_PATH", "/" + cublas}}}};
+    return r;
+  };
+  std::vector<std::string> names;
+  for (const auto& d : stack_differences(of("12.4.5", "LAZY"), of("13.10.0", "EAGER")))
+    names.push_back(d.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"cublas", "module_loading", "cublas/path",
+                                             "environment/LD_LIBRARY_PATH"}));
+}
+
 // What the committed records show: they are not the same, and each is the same as itself.
 TEST(committed_records, differ_from_each_other_and_not_from_themselves) {
   const std::filesystem::path recorded{CUFAULT_RECORDED};

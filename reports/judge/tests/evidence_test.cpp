@@ -165,6 +165,7 @@ TEST(every_rule_of_a_claim, is_about_arms_that_are_recorded) {
   for (const claim& c : load_claims(CUFAULT_CLAIMS_FILE))
     for (const claim_rule& each : c.rules)
       for (const std::string& glob : each.arms) {
+        if (!c.awaits.empty() && glob.starts_with("pytorch.")) continue;  // what it waits for
         const claim_rule rule{.arms = {glob}};
         ++rules;
         EXPECT_TRUE(std::any_of(arms.begin(), arms.end(),
@@ -186,7 +187,7 @@ TEST(every_claim, is_judged_alike_by_the_same_observation_of_each_stack) {
   EXPECT_EQ(words, std::set<std::string>{"partly"}) << "the query succeeds, the caller's allocation fails";
 }
 
-/// Bytes of all files, by family: "matrix" of matrix.jsonl. Lines: of records, one an arm.
+/// Bytes of all files, by family: "matrix" of matrix.jsonl. Arms: of records, a line each.
 struct committed {
   std::map<std::string, std::uintmax_t> bytes, arms;
   committed() {
@@ -197,29 +198,24 @@ struct committed {
         bytes[family] += entry.file_size();
         std::ifstream lines(entry.path());
         if (folder == CUFAULT_RECORDED)
-          for (std::string line; std::getline(lines, line);) ++arms[family];
+          for (std::string line; std::getline(lines, line);)
+            arms[family] += line.starts_with(R"({"arm":)") ? 1 : 0;
       }
   }
 };
 
-TEST(committed_data, are_less_than_5_mb_beside_cells_and_frameworks) {
-  std::uintmax_t sum = 0;
-  for (const auto& [family, bytes] : committed().bytes)
-    if (!std::set<std::string>{"matrix", "pytorch", "jax", "cupy"}.contains(family)) sum += bytes;
-  EXPECT_GT(sum, 0U);
-  EXPECT_LT(sum, 5'000'000U);
-}
-
-TEST(committed_data, do_not_grow_while_they_are_beyond_their_bar) {
+TEST(committed_data, are_less_than_5_mb) {
   std::uintmax_t sum = 0;
   for (const auto& [family, bytes] : committed().bytes) sum += bytes;
-  EXPECT_LT(sum, 7'100'000U) << "the bar is 5 MB for all of them";
+  EXPECT_GT(sum, 0U);
+  EXPECT_LT(sum, 5'000'000U)
+      << "the bar for all files of reports/recorded and reports/expectations: shorten what is filed";
 }
 
 TEST(committed_data, of_a_cell_or_of_an_arm_of_a_framework_are_small) {
   committed all;
   for (const auto& [family, most] : std::map<std::string, std::uintmax_t>{
-           {"matrix", 1000}, {"pytorch", 2500}, {"jax", 2500}, {"cupy", 2500}}) {
+           {"matrix", 500}, {"pytorch", 1500}, {"jax", 2500}, {"cupy", 1700}}) {
     ASSERT_GT(all.arms[family], 0U) << family;
     EXPECT_LT(all.bytes[family] / all.arms[family], most) << family << ", record and expectation of an arm";
   }

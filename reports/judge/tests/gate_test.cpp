@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -136,6 +137,51 @@ TEST(allowances, need_a_reason_a_day_and_a_change_that_can_be_allowed) {
   EXPECT_THROW(allowances_from(json_cursor{parse_json("a.json", R"({"schema": 2, "allowances": []})")}),
                input_error);
   EXPECT_THROW(allowances_from(json_cursor{parse_json("a.json", R"({"allowances": []})")}), input_error);
+}
+
+/// How many arms of each kind: "2 unchanged, 1 changed".
+std::string counts_of(const gate_report& report) {
+  std::map<change, int> counts;
+  for (const auto& a : report.arms) ++counts[a.found.what];
+  std::string text;
+  for (const auto& name : names_of(change{}))
+    if (counts.contains(name.value))
+      text += (text.empty() ? "" : ", ") + std::to_string(counts[name.value]) + " " + std::string(name.name);
+  return text;
+}
+
+// An edge that moved, and what the later stack did not run: of 12.4.5 there are three cases, of all tiers.
+TEST(gate, of_committed_records_tells_versions_of_cublas_apart) {
+  const std::filesystem::path recorded{CUFAULT_RECORDED};
+  const auto gate = [&](const char* before, const char* after) {
+    return compare(load_record(recorded / before), load_record(recorded / after), plain);
+  };
+  const char* const last = "h200-580.159.04-cublas-13.10.0-other-12.0.1";
+  EXPECT_EQ(counts_of(gate("h200-580.159.04-cublas-12.0.1-other-13.10.0", last)),
+            "259 unchanged, 55 changed, 4 gone, 1 worsened, 2 absent, 19 new");
+  const auto upgrade = gate("h200-580.159.04-cublas-12.4.5", last);
+  EXPECT_EQ(counts_of(upgrade), "26 unchanged, 1 changed, 38 absent, 311 new");
+  EXPECT_EQ(exit_code(upgrade), 1);
+  std::vector<std::string> changed;
+  for (const auto& a : upgrade.arms)
+    if (a.found.what == change::changed) changed.push_back(a.case_name + "/" + a.arm);
+  EXPECT_THAT(changed, ElementsAre("memory.create_under_pressure/held_here_eager"));
+  EXPECT_EQ(upgrade.stacks.front().name, "cublas");
+}
+
+TEST(gate, of_every_committed_stack_with_itself_finds_nothing_changed) {
+  int stacks = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(CUFAULT_RECORDED)) {
+    if (!entry.is_directory()) continue;
+    const record r = load_record(entry.path());
+    const auto report = compare(r, r, plain);
+    EXPECT_EQ(exit_code(report), 0) << entry.path();
+    EXPECT_TRUE(report.stacks.empty()) << entry.path();
+    for (const auto& a : report.arms)
+      EXPECT_EQ(a.found.what, change::unchanged) << entry.path() << ": " << a.case_name << "/" << a.arm;
+    ++stacks;
+  }
+  EXPECT_GE(stacks, 7);
 }
 
 std::vector<std::string> lines_of(const gate_report& report, const std::string& family) {

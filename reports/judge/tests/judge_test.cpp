@@ -139,9 +139,9 @@ TEST(judge, another_status_is_changed) {
   const auto e = expects({trial({no_memory})});
   const auto a = judged_arm(fault, {trial({internal})}, &e);
   EXPECT_EQ(a.judged, verdict::changed);
-  EXPECT_EQ(a.why,
-            "expected cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable; "
-            "seen cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable");
+  EXPECT_EQ(
+      a.why,
+      "expected cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; seen cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR");
 }
 
 TEST(judge, a_control_that_succeeds_in_another_way_is_changed) {
@@ -422,6 +422,15 @@ TEST(judge, of_a_long_list_of_calls_those_that_differ_are_told) {
   for (int i = 8; i < 14; ++i)
     after.calls[static_cast<std::size_t>(i)].what = step_of("cublasCreate", no_memory);
   EXPECT_TRUE(judged_arm(fault, {after}, &e).why.ends_with("; and 2 more"));
+}
+
+TEST(judge, where_calls_differ_it_is_told_what_became_of_the_context) {
+  auto after = trial({success, no_memory});
+  after.context = "damaged";
+  const auto e = expects({trial({success, internal})});
+  EXPECT_EQ(judged_arm(fault, {after}, &e).why,
+            "expected cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; seen cublasCreate: "
+            "CUBLAS_STATUS_ALLOC_FAILED; context: expected usable, seen damaged");
 }
 
 // Time.

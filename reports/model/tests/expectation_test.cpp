@@ -126,59 +126,107 @@ TEST(conditions, that_are_malformed_are_refused) {
   EXPECT_EQ(refusal([] { when("{\"cublas\": 13}"); }), "x.json:1: cublas: expected a string, found a number");
 }
 
-/// A line of a file of expectations, with the given members beside case and arm.
-std::string line_with(std::string_view members) {
-  return fmt::format("{{\n\"case\": \"memory.leak\", \"arm\": \"fault\",\n{}}}", members);
-}
-
-expectation read(std::string_view text) {
-  return expectation_from(cursor(text));
+/// A file of one expectation, with the given members beside case and arm.
+std::string file_with(std::string_view shared, std::string_view own) {
+  return fmt::format("{{\"case\": \"memory.leak\", {}}}\n{{\"arm\": \"fault\", {}}}\n", shared, own);
 }
 
 std::string told(std::string_view text) {
-  return refusal([&] { return read(text); });
+  return refusal([&] { return expectations_from("x.jsonl", text); });
 }
 
 TEST(expectations, are_read_with_their_place) {
-  const auto e = read(line_with(
-      R"("when": {"cublas": ">=13"}, "stacks": ["h200-580", "h100-580"], "digest": "cublasCreate: X #1")"));
+  const auto all = expectations_from(
+      "x.jsonl", file_with(R"("when": {"cublas": ">=13"}, "stacks": ["h200-580", "h100-580"])",
+                           R"("digest": "cublasCreate: X #1")") +
+                     R"({"arm": "control", "digest": "d #2"})"
+                     "\n"
+                     R"({"case": "memory.pool", "when": {}, "stacks": ["s"]})"
+                     "\n"
+                     R"({"arm": "fault", "digest": "d #3"})");
+  ASSERT_EQ(all.size(), 3U);
+  const auto& e = all[0];
   EXPECT_EQ(e.case_name, "memory.leak");
   EXPECT_EQ(e.arm, "fault");
   EXPECT_EQ(e.stacks, (std::vector<std::string>{"h200-580", "h100-580"}));
   EXPECT_EQ(e.digest, "cublasCreate: X #1");
-  EXPECT_EQ(e.source, "x.json:1");
+  EXPECT_EQ(e.source, "x.jsonl:2");
   EXPECT_EQ(e.when.by_key.at("cublas"), ">=13");
   EXPECT_FALSE(e.flaky);
   EXPECT_TRUE(e.seen.empty()) << "it points to a record, which nobody read yet";
+  EXPECT_EQ(all[1].case_name, "memory.leak");
+  EXPECT_EQ(all[1].arm, "control");
+  EXPECT_EQ(all[1].stacks, e.stacks);
+  EXPECT_EQ(all[2].case_name, "memory.pool");
+  EXPECT_EQ(all[2].stacks, std::vector<std::string>{"s"});
+  EXPECT_TRUE(all[2].when.by_key.empty());
 }
 
 TEST(expectations, that_are_malformed_are_refused_by_line_and_field) {
-  constexpr auto ok = R"("when": {}, "stacks": ["s"], "digest": "d")";
-  EXPECT_EQ(told(line_with(ok)), "(nothing was refused)");
-  EXPECT_EQ(told(line_with(R"("when": {}, "stacks": [], "digest": "d")")),
-            "x.json:3: stacks: must not be empty: an expectation points to what was seen");
-  EXPECT_EQ(told(line_with(R"("when": {}, "stacks": [""], "digest": "d")")),
-            "x.json:3: stacks[0]: must not be empty");
-  EXPECT_EQ(told(line_with(R"("when": {}, "stacks": "s", "digest": "d")")),
-            "x.json:3: stacks: expected an array, found a string");
-  EXPECT_EQ(told(line_with(R"("when": {}, "digest": "d")")), "x.json:1: top level: \"stacks\" is missing");
-  EXPECT_EQ(told(line_with(R"("when": {}, "stacks": ["s"])")), "x.json:1: top level: \"digest\" is missing");
-  EXPECT_EQ(told(line_with(R"("when": {}, "stacks": ["s"], "digest": "")")),
-            "x.json:3: digest: must not be empty");
-  EXPECT_EQ(told(line_with(R"("stacks": ["s"], "digest": "d")")), "x.json:1: top level: \"when\" is missing");
-  EXPECT_EQ(told(line_with(fmt::format("{}, \"note\": 1", ok))), "x.json:3: note: unknown key");
-  EXPECT_EQ(told(line_with(fmt::format("{}, \"signatures\": []", ok))), "x.json:3: signatures: unknown key");
-  EXPECT_EQ(told("{\"case\": \"memory.leak\",\n\"arm\": 3}"),
-            "x.json:2: arm: expected a string, found a number");
-  EXPECT_EQ(told("{\"case\": \"\"}"), "x.json:1: case: must not be empty");
+  constexpr auto shared = R"("when": {}, "stacks": ["s"])", own = R"("digest": "d")";
+  EXPECT_EQ(told(file_with(shared, own)), "(nothing was refused)");
+  EXPECT_EQ(told(file_with(R"("when": {}, "stacks": [])", own)),
+            "x.jsonl:1: stacks: must not be empty: an expectation points to what was seen");
+  EXPECT_EQ(told(file_with(R"("when": {}, "stacks": [""])", own)), "x.jsonl:1: stacks[0]: must not be empty");
+  EXPECT_EQ(told(file_with(R"("when": {}, "stacks": "s")", own)),
+            "x.jsonl:1: stacks: expected an array, found a string");
+  EXPECT_EQ(told(file_with(R"("when": {})", own)), "x.jsonl:1: top level: \"stacks\" is missing");
+  EXPECT_EQ(told(file_with(R"("stacks": ["s"])", own)), "x.jsonl:1: top level: \"when\" is missing");
+  EXPECT_EQ(told(file_with(R"("when": {}, "stacks": ["s"], "note": 1)", own)),
+            "x.jsonl:1: note: unknown key");
+  EXPECT_EQ(told(file_with(shared, R"("rates": [1], "reason": "r")")),
+            "x.jsonl:2: top level: \"digest\" is missing");
+  EXPECT_EQ(told(file_with(shared, R"("digest": "")")), "x.jsonl:2: digest: must not be empty");
+  EXPECT_EQ(told(file_with(shared, R"("digest": "d", "signatures": [])")),
+            "x.jsonl:2: signatures: unknown key");
+  EXPECT_EQ(told(file_with(shared, own) + "{\"arm\": 3}"),
+            "x.jsonl:3: arm: expected a string, found a number");
+  EXPECT_EQ(told("{\"case\": \"\"}"), "x.jsonl:1: case: must not be empty");
+  EXPECT_EQ(told("{\"arm\": \"a\", \"digest\": \"d\"}"),
+            "x.jsonl:1: top level: an arm stands in front of the line of its case: "
+            "{\"case\": ..., \"when\": ..., \"stacks\": ...}");
+}
+
+TEST(expectations, of_the_schema_before_get_one_clear_line) {
+  EXPECT_EQ(
+      told(R"({"case": "memory.leak", "arm": "fault", "when": {}, "stacks": ["s"], "digest": "d"})"),
+      "x.jsonl:1: arm: stands in a line of its own, behind that of its case; if an older cufault wrote this, "
+      "bless it again");
+}
+
+TEST(expectations, that_share_more_than_fits_into_memory_are_refused) {
+  std::string text =
+      R"({"case": "memory.leak", "when": {}, "stacks": [")" + std::string(1 << 20, 's') + "\"]}\n";
+  for (int i = 0; i < 1000; ++i) text += "{\"arm\": \"a\", \"digest\": \"d\"}\n";
+  EXPECT_EQ(told(text), "x.jsonl:257: top level: arms share more than fits into memory");
+}
+
+TEST(expectations, state_once_what_arms_of_a_case_share) {
+  const auto of = [](const char* arm, const char* conditions) {
+    return expectation{
+        .case_name = "memory.leak", .arm = arm, .when = when(conditions), .stacks = {"s"}, .digest = "d #1"};
+  };
+  const std::string text = expectations_text({of("b", "{}"), of("c", R"({"cublas": "13"})"), of("a", "{}")});
+  EXPECT_EQ(text, R"({"case":"memory.leak","when":{},"stacks":["s"]})"
+                  "\n"
+                  R"({"arm":"a","digest":"d #1"})"
+                  "\n"
+                  R"({"arm":"b","digest":"d #1"})"
+                  "\n"
+                  R"({"case":"memory.leak","when":{"cublas":"13"},"stacks":["s"]})"
+                  "\n"
+                  R"({"arm":"c","digest":"d #1"})"
+                  "\n");
+  EXPECT_EQ(expectations_text(expectations_from("x.jsonl", text)), text);
 }
 
 std::string with_rates(std::string_view rates) {
-  return line_with(fmt::format("\"when\": {{}}, \"stacks\": [\"s\"], \"digest\": \"d\",\n{}", rates));
+  return file_with(R"("when": {}, "stacks": ["s"])", fmt::format("\"digest\": \"d\", {}", rates));
 }
 
 TEST(expectations, may_state_rates_with_a_reason) {
-  const auto e = read(with_rates(R"("rates": [0.25, 0.75], "reason": "a race")"));
+  const auto e =
+      expectations_from("x.jsonl", with_rates(R"("rates": [0.25, 0.75], "reason": "a race")")).at(0);
   ASSERT_TRUE(e.flaky);
   EXPECT_EQ(e.flaky->rates, (std::vector<double>{0.25, 0.75}));
   EXPECT_EQ(e.flaky->reason, "a race");
@@ -186,16 +234,17 @@ TEST(expectations, may_state_rates_with_a_reason) {
 
 TEST(expectations, with_malformed_rates_are_refused) {
   EXPECT_EQ(told(with_rates(R"("rates": [0.5, 0.6], "reason": "a race")")),
-            "x.json:4: rates: add up to 1.1, not to 1");
-  EXPECT_EQ(told(with_rates(R"("rates": [], "reason": "a race")")), "x.json:4: rates: add up to 0, not to 1");
+            "x.jsonl:2: rates: add up to 1.1, not to 1");
+  EXPECT_EQ(told(with_rates(R"("rates": [], "reason": "a race")")),
+            "x.jsonl:2: rates: add up to 0, not to 1");
   EXPECT_EQ(told(with_rates(R"("rates": [-0.5, 1.5], "reason": "a race")")),
-            "x.json:4: rates[0]: a rate is from 0 to 1");
+            "x.jsonl:2: rates[0]: a rate is from 0 to 1");
   EXPECT_EQ(told(with_rates(R"("rates": ["nan", 1], "reason": "a race")")),
-            "x.json:4: rates[0]: expected a number, found a string");
-  EXPECT_EQ(told(with_rates(R"("rates": [0.5, 0.5])")), "x.json:1: top level: \"reason\" is missing");
-  EXPECT_EQ(told(with_rates(R"("rates": [0.5, 0.5], "reason": "")")), "x.json:4: reason: must not be empty");
+            "x.jsonl:2: rates[0]: expected a number, found a string");
+  EXPECT_EQ(told(with_rates(R"("rates": [0.5, 0.5])")), "x.jsonl:2: top level: \"reason\" is missing");
+  EXPECT_EQ(told(with_rates(R"("rates": [0.5, 0.5], "reason": "")")), "x.jsonl:2: reason: must not be empty");
   EXPECT_EQ(told(with_rates(R"("reason": "a race")")),
-            "x.json:4: reason: belongs to rates, and there are none");
+            "x.jsonl:2: reason: belongs to rates, and there are none");
 }
 
 expectation with_conditions(std::string_view json, std::string source) {
@@ -294,7 +343,7 @@ class expectation_files : public in_directory {
   }
   fs::path write_line(const expectation& e) const {
     fs::create_directories(directory / "expectations");
-    return write("expectations/memory.jsonl", dump_json(to_json(e)) + "\n");
+    return write("expectations/memory.jsonl", expectations_text({e}));
   }
   /// Why the one expectation that was written cannot be resolved.
   [[nodiscard]] std::string unresolved() const {
@@ -316,7 +365,7 @@ TEST_F(expectation_files, of_the_old_schema_get_one_clear_line) {
   fs::create_directories(directory / "expectations");
   const auto file = write("expectations/memory.leak.json", "{}");
   EXPECT_EQ(refusal([&] { return load(); }),
-            file.string() + ":1: made by an older cufault: schema 1, and this one reads 2; bless it again");
+            file.string() + ":1: made by an older cufault: schema 1, and this one reads 3; bless it again");
 }
 
 TEST_F(expectation_files, come_back_as_they_were_put) {
@@ -338,7 +387,7 @@ TEST_F(expectation_files, come_back_as_they_were_put) {
   ASSERT_EQ(again.all().size(), 2U);
   const auto* const first = again.find("memory.leak", "fault", {{"cublas", "13.1.0"}});
   ASSERT_NE(first, nullptr);
-  EXPECT_EQ(first->source, (directory / "expectations" / "memory.jsonl").string() + ":2");
+  EXPECT_EQ(first->source, (directory / "expectations" / "memory.jsonl").string() + ":4");
   EXPECT_EQ(first->stacks, std::vector<std::string>{stack});
   EXPECT_EQ(first->seen, plateaus_of(plain));
   EXPECT_EQ(first->trials.size(), 2U);
@@ -382,7 +431,7 @@ TEST_F(expectation_files, that_were_put_are_resolved_each_by_itself) {
 
 TEST_F(expectation_files, that_point_to_a_stack_that_is_gone_are_refused) {
   const auto file = write_line(pointing_to({"h200-gone"}, {trial({no_memory})}));
-  EXPECT_EQ(unresolved(), file.string() + ":1: stacks: " + (directory / "recorded" / "h200-gone").string() +
+  EXPECT_EQ(unresolved(), file.string() + ":2: stacks: " + (directory / "recorded" / "h200-gone").string() +
                               " is gone; restore it, or bless memory.leak/fault again");
 }
 
@@ -391,7 +440,7 @@ TEST_F(expectation_files, that_point_to_an_arm_that_is_gone_are_refused) {
   const auto file = write_line(pointing_to({stack}, {trial({no_memory})}));
   ASSERT_EQ(unresolved(), "(nothing was refused)");
   write("recorded/" + stack + "/memory.jsonl", "");
-  EXPECT_EQ(unresolved(), file.string() + ":1: stacks: " + (directory / "recorded" / stack).string() +
+  EXPECT_EQ(unresolved(), file.string() + ":2: stacks: " + (directory / "recorded" / stack).string() +
                               " has no memory.leak/fault; restore it, or bless the arm again");
 }
 
@@ -399,7 +448,7 @@ TEST_F(expectation_files, whose_record_shows_something_else_are_refused) {
   const auto stack = file_arm({trial({internal})});
   const auto file = write_line(pointing_to({stack}, {trial({no_memory})}));
   const auto said = unresolved();
-  EXPECT_TRUE(said.starts_with(file.string() + ":1: digest: memory.leak/fault in " +
+  EXPECT_TRUE(said.starts_with(file.string() + ":2: digest: memory.leak/fault in " +
                                (directory / "recorded" / stack).string() +
                                " shows \"cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable #"))
       << said;
@@ -411,34 +460,34 @@ TEST_F(expectation_files, whose_record_shows_something_else_are_refused) {
 TEST_F(expectation_files, that_do_not_hold_on_the_stack_that_shows_them_are_refused) {
   const auto stack = file_arm({trial({no_memory})}, "12.0.1");
   const auto file = write_line(pointing_to({stack}, {trial({no_memory})}, R"({"cublas": "13.1"})"));
-  EXPECT_EQ(unresolved(), file.string() + ":1: when: does not hold on " + stack + " itself");
+  EXPECT_EQ(unresolved(), file.string() + ":2: when: does not hold on " + stack + " itself");
 }
 
 TEST_F(expectation_files, with_rates_for_other_signatures_are_refused) {
   auto e = pointing_to({file_arm({trial({no_memory})})}, {trial({no_memory})});
   e.flaky = stated_rate{{0.5, 0.5}, "a race"};
   const auto file = write_line(e);
-  EXPECT_EQ(unresolved(), file.string() + ":1: rates: 2 for 1 signatures");
+  EXPECT_EQ(unresolved(), file.string() + ":2: rates: 2 for 1 signatures");
 }
 
 TEST_F(expectation_files, with_a_place_twice_are_refused) {
-  const auto line = dump_json(to_json(pointing_to({"s"}, {trial({success})}))) + "\n";
+  const auto line = expectations_text({pointing_to({"s"}, {trial({success})})});
   fs::create_directories(directory / "expectations");
   const auto file = write("expectations/memory.jsonl", line + line);
   EXPECT_EQ(refusal([&] { return load(); }),
-            file.string() + ":2: top level: same arm and conditions as " + file.string() + ":1");
+            file.string() + ":4: arm: same arm and conditions as " + file.string() + ":2");
 }
 
 TEST_F(expectation_files, that_are_equally_specific_are_refused_when_both_hold) {
   const auto stack = file_arm({trial({no_memory})});
   const auto line = [&](std::string_view conditions) {
-    return dump_json(to_json(pointing_to({stack}, {trial({no_memory})}, conditions))) + "\n";
+    return expectations_text({pointing_to({stack}, {trial({no_memory})}, conditions)});
   };
   fs::create_directories(directory / "expectations");
   const auto file = write("expectations/memory.jsonl",
                           line(R"({"cublas": "13.1"})") + line(R"({"cublas": "12.4 || 13.1.0"})"));
-  EXPECT_EQ(unresolved(), file.string() + ":2: memory.leak/fault: no more specific than " + file.string() +
-                              ":1, and both hold on this stack");
+  EXPECT_EQ(unresolved(), file.string() + ":4: memory.leak/fault: no more specific than " + file.string() +
+                              ":2, and both hold on this stack");
 }
 
 TEST_F(expectation_files, of_families_that_nobody_touched_are_not_written) {
@@ -474,10 +523,10 @@ TEST_F(expectation_files, are_sorted_and_whole_however_they_were_put) {
 
 TEST_F(expectation_files, of_another_family_are_refused) {
   fs::create_directories(directory / "expectations");
-  const auto line = dump_json(to_json(pointing_to({"s"}, {trial({success})})));
+  const auto line = expectations_text({pointing_to({"s"}, {trial({success})})});
   const auto file = write("expectations/sticky.jsonl", line);
   EXPECT_EQ(refusal([&] { return load(); }),
-            file.string() + ":1: case: \"memory.leak\" in the file of the family sticky");
+            file.string() + ":2: case: \"memory.leak\" in the file of the family sticky");
 }
 
 }  // namespace

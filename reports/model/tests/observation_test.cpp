@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/tests/examples.hpp"
+#include "reports/model/trials_json.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -449,7 +450,89 @@ TEST(observation, json_keeps_every_signature) {
 TEST(observation, json_leaves_defaults_out) {
   auto o = trial({success});
   o.calls[0].last_error = "cudaSuccess";
-  EXPECT_EQ(observation_json(o).dump(), R"({"calls":[{"api":"cublasCreate"}]})");
+  o.exit_code = 0;
+  EXPECT_EQ(observation_json(o).dump(), R"({"calls":["cublasCreate"]})");
+  EXPECT_EQ(observation_from(cursor(R"({"calls":["cublasCreate"]})")).exit_code, 0);
+  EXPECT_FALSE(observation_from(cursor(R"({"ended":"crashed","calls":["cublasCreate"]})")).exit_code);
+  o.ended = outcome::not_provoked;
+  EXPECT_EQ(observation_from(cursor(dumped(o))).exit_code, 0);
+}
+
+TEST(observation, has_lists_of_what_is_measured) {
+  auto o = trial({});
+  o.memory = {{"before", 5, 6}, {"after", 4, 0}};
+  o.measurements = {{"rows", 148, ""}, {"workspace", 0.5, "MiB"}};
+  o.notes = {{"printed", ""}};
+  EXPECT_EQ(observation_json(o).dump(),
+            R"({"calls":[],"notes":[["printed",""]],"memory":[["before",5,6],["after",4]],)"
+            R"("measurements":[["rows",148.0],["workspace",0.5,"MiB"]]})");
+}
+
+observation at_of(observation o, std::int64_t level, double ms) {
+  o.level = level;
+  o.milliseconds = ms;
+  for (auto& c : o.calls) c.milliseconds = ms / 2;
+  return o;
+}
+
+TEST(trials, that_saw_the_same_state_it_once) {
+  const std::vector<observation> trials{at_of(crash({no_memory}), 1, 8), at_of(trial({success}), 2, 6),
+                                        at_of(crash({no_memory}), 3, 4), at_of(trial({success}), 4, 0)};
+  const auto j = trials_json(trials);
+  ASSERT_EQ(j.size(), 4U);
+  EXPECT_FALSE(j[1].contains("like"));
+  EXPECT_EQ(j[2].dump(), R"({"level":3,"like":0,"times":[2.0,2.0],"ms":4.0})");
+  EXPECT_EQ(j[3].dump(), R"({"level":4,"like":1})");
+  std::size_t room = 1 << 20;
+  const auto again = trials_from(cursor(j.dump()), room);
+  ASSERT_EQ(again.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(dumped(again[i]), dumped(trials[i])) << i;
+  EXPECT_LT(room, 1U << 20);
+  EXPECT_GT(room, (1U << 20) - 20000U) << "what two copies take, about";
+}
+
+TEST(trials, that_are_like_none_before_them_are_refused) {
+  const auto told = [](std::string_view text) {
+    std::size_t room = 1 << 20;
+    return refusal([&] { return trials_from(cursor(text), room); });
+  };
+  EXPECT_EQ(told("[{\"calls\": []},\n{\"like\": 1}]"),
+            "x.json:2: [1].like: 1 trials stand in front of this one, counted from 0");
+  EXPECT_EQ(told(R"([{"like": 0}])"),
+            "x.json:1: [0].like: 0 trials stand in front of this one, counted from 0");
+  EXPECT_EQ(told(R"([{"like": -1}])"), "x.json:1: [0].like: expected no negative number, found -1");
+  EXPECT_EQ(told(R"([{"calls": []}, {"like": 0, "calls": []}])"), "x.json:1: [1].calls: unknown key");
+  EXPECT_EQ(told(R"([{"calls": ["cublasCreate"]}, {"like": 0, "times": []}])"),
+            "x.json:1: [1].times: 0 times of 1 calls");
+}
+
+TEST(trials, that_repeat_more_than_there_is_room_for_are_refused) {
+  std::string text = R"([{"calls": [], "stdout": ")" + std::string(1000, 'x') + "\"}";
+  for (int i = 0; i < 100; ++i) text += ",{\"like\": 0}";
+  std::size_t room = 20000;
+  const auto said = refusal([&] { return trials_from(cursor(text + "]"), room); });
+  EXPECT_TRUE(said.ends_with(".like: more is repeated than fits into memory; state what the trials saw"))
+      << said;
+  EXPECT_LT(room, 20000U);
+}
+
+TEST(observation, kept_of_a_stack_is_shorter) {
+  auto o = trial({no_memory, success});
+  o.calls[0].milliseconds = 1453.645;
+  o.calls[1].milliseconds = 0.000123456;
+  o.milliseconds = 1453.645;
+  o.library_log = {"cublasLtMatmul: refused: 7 [x] y", "other"};
+  o.stdout_text =
+      "[2026-11-21 23:56:42][cublasLt][5595][Error][cublasLtMatmul] refused: 7 [x] y\nkept\n[cublasLtMatmul] "
+      "refused\n"
+      "[1][cublasLtMatmul] refused: 7 [x] y";
+  o.stderr_text = "[1][cublasLtMatmul] refused: 7 [x] y\n";
+  shorten(o);
+  EXPECT_EQ(o.calls[0].milliseconds, 1450);
+  EXPECT_EQ(o.calls[1].milliseconds, 0.000123);
+  EXPECT_EQ(o.milliseconds, 1453.645);
+  EXPECT_EQ(o.stdout_text, "kept\n[cublasLtMatmul] refused\n");
+  EXPECT_EQ(o.stderr_text, "[1][cublasLtMatmul] refused: 7 [x] y\n");
 }
 
 TEST(observation, malformed_observations_are_refused_by_line_and_field) {
@@ -464,17 +547,29 @@ TEST(observation, malformed_observations_are_refused_by_line_and_field) {
             "x.json:1: top level: \"calls\" is missing");
   EXPECT_EQ(told("{\"calls\": [],\n\"exit_code\": 4294967296}"),
             "x.json:2: exit_code: 4294967296 does not fit");
-  EXPECT_EQ(told(R"({"calls": [{"api": "cublasCreate", "status": "", "ms": "soon"}]})"),
-            R"(x.json:1: calls[0].ms: expected a number, "nan", "inf" or "-inf")");
-  EXPECT_EQ(told(R"({"calls": [{"api": "cublasCreate", "numbers": "fine"}]})"),
-            "x.json:1: calls[0].numbers: expected one of unchecked, right, wrong");
-  EXPECT_EQ(told("{\"calls\": [\n{\"api\": \"helper\"}]}").substr(0, 32),
-            "x.json:2: calls[0].api: \"helper\"");
-  EXPECT_EQ(told(R"({"calls": [{"api": "cublasCreate", "text": "f"}]})"),
+  EXPECT_EQ(told(R"({"calls": ["cublasCreate"], "times": ["soon"]})"),
+            R"(x.json:1: times[0]: expected a number, "nan", "inf" or "-inf")");
+  EXPECT_EQ(told("{\"calls\": [\"cublasCreate\"],\n\"times\": [1, 2]}"),
+            "x.json:2: times: 2 times of 1 calls");
+  EXPECT_EQ(told(R"({"calls": ["cublasCreate, fine"]})"),
+            "x.json:1: calls[0]: numbers are right or wrong, not \"fine\"");
+  EXPECT_EQ(told("{\"calls\": [\n\"helper\"]}").substr(0, 28), "x.json:2: calls[0]: \"helper\"");
+  EXPECT_EQ(told("{\"calls\": [], \"after\": [\n\"helper\"]}").substr(0, 28),
+            "x.json:2: after[0]: \"helper\"");
+  EXPECT_EQ(told(R"({"calls": [{"step": "cublasCreate", "text": "f"}]})"),
             "x.json:1: calls[0].text: unknown key");
-  EXPECT_EQ(told("{\"calls\": [\n{\"api\": \"cublasCreate\", \"ok\": false},\n{\"api\": \"cublasCreate\", "
-                 "\"status\": \"OK\"}]}"),
-            "x.json:2: calls[0]: only the last call can be without a status");
+  EXPECT_EQ(told("{\"calls\": [\n\"cublasCreate:\",\n\"cublasCreate: X\"]}"),
+            "x.json:3: calls[1]: stands behind a call that has not returned");
+  EXPECT_EQ(told("{\"calls\": [\"cublasCreate:\"],\n\"after\": [\"cublasCreate\"]}"),
+            "x.json:2: after[0]: stands behind a call that has not returned");
+  EXPECT_EQ(told(R"({"calls": [], "memory": [["before"]]})"),
+            "x.json:1: memory[0]: 1 items, and at least 2 are needed");
+  EXPECT_EQ(told(R"({"calls": [], "memory": [["before", 1, 2, 3]]})"),
+            "x.json:1: memory[0][3]: there is no item behind the first 3");
+  EXPECT_EQ(told(R"({"calls": [], "measurements": [["rows", "soon"]]})"),
+            R"(x.json:1: measurements[0][1]: expected a number, "nan", "inf" or "-inf")");
+  EXPECT_EQ(told(R"({"calls": [], "notes": [{"name": "n", "text": "t"}]})"),
+            "x.json:1: notes[0]: expected an array, found an object");
   EXPECT_EQ(told("{\"colour\": 1}"), "x.json:1: colour: unknown key");
   EXPECT_EQ(told("[]"), "x.json:1: top level: expected an object, found an array");
 }

@@ -98,15 +98,43 @@ TEST(step, is_ok_whatever_its_status_is_called) {
 
 TEST(step, is_ok_unless_a_record_says_otherwise) {
   const auto read = [](std::string_view text) { return call_from(cursor(text)).what; };
-  EXPECT_TRUE(read(R"({"api": "cublasCreate", "status": "CUBLAS_STATUS_ALLOC_FAILED"})").ok);
-  EXPECT_FALSE(read(R"({"api": "cublasCreate", "status": "CUBLAS_STATUS_SUCCESS", "ok": false})").ok);
+  EXPECT_FALSE(read(R"("cublasCreate: CUBLAS_STATUS_ALLOC_FAILED")").ok);
+  EXPECT_FALSE(read(R"("cublasCreate: CUBLAS_STATUS_SUCCESS")").ok);
+  EXPECT_TRUE(read(R"({"step": "cublasCreate: CUBLAS_STATUS_ALLOC_FAILED", "ok": true})").ok);
   auto c = call("cublasCreate", no_memory);
+  c.last_error = "cudaSuccess";
+  EXPECT_EQ(call_json(c).dump(), R"("cublasCreate: CUBLAS_STATUS_ALLOC_FAILED")");
   c.what.ok = true;
-  EXPECT_EQ(call_json(c).dump(),
-            R"({"api":"cublasCreate","status":"CUBLAS_STATUS_ALLOC_FAILED","last_error":""})")
+  EXPECT_EQ(call_json(c).dump(), R"({"step":"cublasCreate: CUBLAS_STATUS_ALLOC_FAILED","ok":true})")
       << "a status that is not that of success is kept";
-  c.what.ok = false;
-  EXPECT_TRUE(contains(call_json(c).dump(), R"("ok":false)"));
+}
+
+TEST(step, is_a_text_where_nothing_more_is_to_be_said) {
+  auto c = call("cublasSgemm", wrong);
+  c.what.name.variant = "split_k";
+  c.last_error = "cudaSuccess";
+  EXPECT_EQ(call_json(c).dump(), R"("cublasSgemm split_k, wrong: CUBLAS_STATUS_SUCCESS")");
+  EXPECT_EQ(call_from(cursor(call_json(c).dump())).what, c.what);
+  c.what.ok = true;
+  c.what.numbers = numbers_found::right;
+  EXPECT_EQ(call_json(c).dump(), R"("cublasSgemm split_k, right")");
+  c.last_error = "cudaErrorAssert";
+  c.what.facts = {{"logged", true}};
+  EXPECT_EQ(
+      call_json(c).dump(),
+      R"({"step":"cublasSgemm split_k, right","last_error":"cudaErrorAssert","facts":{"logged":true}})");
+  EXPECT_EQ(call_from(cursor(call_json(c).dump())).what, c.what);
+  EXPECT_EQ(call_from(cursor(call_json(c).dump())).last_error, "cudaErrorAssert");
+  const auto in_flight = call("cublasSgemm", "");
+  EXPECT_EQ(call_json(in_flight).dump(), R"("cublasSgemm:")");
+  EXPECT_EQ(call_from(cursor(R"("cublasSgemm:")")).last_error, "") << "nobody read it";
+}
+
+TEST(step, has_any_status_that_a_library_can_name) {
+  for (const auto* status : {"a: b", " x", ", right", ":", "two words, and a comma"}) {
+    auto c = call("cublasSgemm", status);
+    EXPECT_EQ(call_from(cursor(call_json(c).dump())).what, c.what) << status;
+  }
 }
 
 std::string told(std::string_view call) {
@@ -121,7 +149,7 @@ TEST(step, leaves_the_status_of_its_library_s_success_out) {
     auto c = call(api, status);
     c.what.ok = true;
     c.last_error = "cudaSuccess";
-    EXPECT_EQ(call_json(c).dump(), "{\"api\":\"" + std::string(api) + "\"}");
+    EXPECT_EQ(call_json(c).dump(), "\"" + std::string(api) + "\"");
     EXPECT_EQ(call_from(cursor(call_json(c).dump())).what, c.what);
   }
   auto c = call("cublasCreate", success);
@@ -151,19 +179,22 @@ TEST(step_name, is_made_of_the_words_of_a_table) {
 }
 
 TEST(step, of_a_name_that_cannot_be_is_refused_by_line_and_field) {
-  EXPECT_EQ(told("{\"status\": \"\",\n\"api\": \"product(h)\"}"),
-            "x.json:2: api: \"product(h)\" is no function of the CUDA headers or of a framework, and no "
+  EXPECT_EQ(told("{\"ok\": true,\n\"step\": \"product(h): FAILED\"}"),
+            "x.json:2: step: \"product(h)\" is no function of the CUDA headers or of a framework, and no "
             "check of cufault's own; "
             "reports/model/api_functions.hpp lists them");
-  EXPECT_EQ(told("{\"api\": \"product\", \"variant\": \"x\"}").substr(0, 24), "x.json:1: api: \"product\"");
-  EXPECT_EQ(told("{\"api\": \"cublasCreate\",\n\"variant\": \"a(b)\"}"),
-            "x.json:2: variant: \"a(b)\" is no variant: at most 120 letters, digits and \"_.+-=\"");
-  EXPECT_EQ(told(R"({"status": "OK"})"), "x.json:1: top level: \"api\" is missing");
+  EXPECT_EQ(told("\"product x\"").substr(0, 30), "x.json:1: top level: \"product\"");
+  EXPECT_EQ(told("\"\"").substr(0, 23), "x.json:1: top level: \"\"");
+  EXPECT_EQ(told("\"cublasCreate a(b)\""),
+            "x.json:1: top level: \"a(b)\" is no variant: at most 120 letters, digits and \"_.+-=\"");
+  EXPECT_EQ(told("\"cublasCreate, fine\""), "x.json:1: top level: numbers are right or wrong, not \"fine\"");
+  EXPECT_EQ(told(R"({"ok": true})"), "x.json:1: top level: \"step\" is missing");
+  EXPECT_EQ(told("3"), "x.json:1: top level: expected an object, found a number");
 }
 
 TEST(step, with_facts_that_cannot_be_is_refused_by_line_and_field) {
   const auto with = [](const std::string& facts) {
-    return told("{\"api\": \"cublasCreate\", \"facts\": {\n" + facts + "}}");
+    return told("{\"step\": \"cublasCreate\", \"facts\": {\n" + facts + "}}");
   };
   EXPECT_EQ(with(R"("blamed": 8, "written": ["A"], "logged": true, "then": "cudaErrorAssert")"),
             "(nothing was refused)");
@@ -179,7 +210,7 @@ TEST(step, with_facts_that_cannot_be_is_refused_by_line_and_field) {
   EXPECT_EQ(with(R"("written": "A")"), "x.json:2: facts.written: the fact written is a list of words");
   EXPECT_EQ(with(R"("elements_right": 3)"),
             "x.json:2: facts.elements_right: the fact elements_right is a list of integers");
-  EXPECT_EQ(told(R"({"api": "cublasCreate", "facts": []})"),
+  EXPECT_EQ(told(R"({"step": "cublasCreate", "facts": []})"),
             "x.json:1: facts: expected an object, found an array");
 }
 

@@ -166,55 +166,75 @@ std::string gate_text(const gate_report& report, table_style style) {
 }
 
 TEST(gate_table, tells_stacks_first_then_arms_then_allowances) {
-  EXPECT_EQ(gate_text(example_gate(), table_style::text),
-            "baseline: cuBLAS 13.1.0: 4 arms observed\n"
-            "candidate: cuBLAS 13.10.0: 4 arms observed\n"
-            "\n"
-            "What differs between the stacks:\n"
-            "of the stack  baseline  candidate\n"
-            "cublas        13.1.0    13.10.0\n"
-            "\n"
-            "absent: observed in the baseline, and not in the candidate.\n"
-            "  memory.leak/lost: not in the candidate\n"
-            "\n"
-            "changed: it behaves in another way.\n"
-            "  memory.leak/fault: expected cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable; seen "
-            "cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable [allowed until 2026-12-31: known]\n"
-            "\n"
-            "new: observed in the candidate alone: there is nothing to compare it with.\n"
-            "  memory.leak/another: not in the baseline: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context "
-            "usable\n"
-            "\n"
-            "allowances that have expired, and cover nothing.\n"
-            "  a.json:5: absent of */lost (until 2025-12-31: last year)\n"
-            "\n"
-            "allowances that nothing needs: remove them.\n"
-            "  a.json:4: gone of */none (until 2026-12-31: of old)\n"
-            "\n"
-            "5 arms: 2 unchanged, 1 changed, 1 absent, 1 new; 1 case of the candidate executed, the floor is "
-            "1\n"
-            "\n"
-            "gate: FAILED: 1 change that no allowance covers\n");
+  EXPECT_EQ(
+      gate_text(example_gate(), table_style::text),
+      "baseline: cuBLAS 13.1.0: 4 arms observed\n"
+      "candidate: cuBLAS 13.10.0: 4 arms observed\n"
+      "\n"
+      "What differs between the stacks:\n"
+      "of the stack  baseline  candidate\n"
+      "cublas        13.1.0    13.10.0\n"
+      "Below, expected is what the baseline showed, and seen what the candidate showed.\n"
+      "\n"
+      "changed, 1 arm: it behaves in another way.\n"
+      "  memory.leak/fault: expected cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; seen cublasCreate: "
+      "CUBLAS_STATUS_INTERNAL_ERROR [allowed until 2026-12-31: known]\n"
+      "\n"
+      "absent, 1 arm: observed in the baseline, and not in the candidate: run the same cases and tiers of "
+      "both.\n"
+      "  memory.leak: lost\n"
+      "\n"
+      "new, 1 arm: observed in the candidate alone: there is nothing to compare it with.\n"
+      "  memory.leak: another\n"
+      "\n"
+      "allowances that have expired, and cover nothing.\n"
+      "  a.json:5: absent of */lost (until 2025-12-31: last year)\n"
+      "\n"
+      "allowances that nothing needs: remove them.\n"
+      "  a.json:4: gone of */none (until 2026-12-31: of old)\n"
+      "\n"
+      "5 arms: 2 unchanged, 1 changed, 1 absent, 1 new; 1 case of the candidate executed, the floor is "
+      "1\n"
+      "\n"
+      "gate: FAILED: 1 change that no allowance covers\n");
 }
 
 TEST(gate_table, is_a_page_in_markdown) {
   const auto text = gate_text(example_gate(), table_style::markdown);
-  EXPECT_TRUE(
-      text.starts_with("## cufault gate: FAILED: 1 change that no allowance covers\n\n"
-                       "- baseline: cuBLAS 13.1.0: 4 arms observed\n"
-                       "- candidate: cuBLAS 13.10.0: 4 arms observed\n"
-                       "\n### What differs between the stacks\n\n"
-                       "| of the stack | baseline | candidate |\n"
-                       "| --- | --- | --- |\n"
-                       "| cublas | 13.1.0 | 13.10.0 |\n"
-                       "\n\n### absent: "))
+  EXPECT_TRUE(text.starts_with(
+      "## cufault gate: FAILED: 1 change that no allowance covers\n\n"
+      "- baseline: cuBLAS 13.1.0: 4 arms observed\n"
+      "- candidate: cuBLAS 13.10.0: 4 arms observed\n"
+      "\n### What differs between the stacks\n\n"
+      "| of the stack | baseline | candidate |\n"
+      "| --- | --- | --- |\n"
+      "| cublas | 13.1.0 | 13.10.0 |\n"
+      "\n- Below, expected is what the baseline showed, and seen what the candidate showed.\n"
+      "\n### changed, 1 arm: "))
       << text;
+}
+
+TEST(gate_table, says_what_an_arm_does_and_names_arms_that_one_record_lacks_by_case) {
+  auto before = example(), after = example();
+  for (auto* r : {&before, &after}) r->cases[0].arms[1].summary = "a handle more";
+  after.cases[0].arms[1].trials = {trial({internal})};
+  for (const char* name : {"one", "two"})
+    before.cases[0].arms.push_back(arm(arm_kind::fault, {trial({no_memory})}, name));
+  before.cases[0].arms.push_back(arm(arm_kind::fault, {trial({no_memory})}, "kept"));
+  after.cases[0].arms.push_back(arm(arm_kind::fault, {not_provoked("no room")}, "kept"));
+  const auto text = gate_text(compare(before, after, {.today = "2026-11-22"}), table_style::text);
+  EXPECT_THAT(text, HasSubstr("  memory.leak/fault (a handle more): expected cublasCreate: "));
+  EXPECT_THAT(text, HasSubstr("absent, 3 arms: "));
+  EXPECT_THAT(text, HasSubstr("  memory.leak: one, two\n"));
+  EXPECT_THAT(text, HasSubstr("  memory.leak: kept (no room)\n"));
+  EXPECT_THAT(gate_text(compare(before, before, {.today = "2026-11-22"}), table_style::text),
+              testing::Not(HasSubstr("Below, expected")));
 }
 
 TEST(gate_table, can_have_names_only) {
   std::ostringstream out;
   print_gate(out, example_gate(), table_style::text, gate_extent::names);
-  EXPECT_THAT(out.str(), HasSubstr("changed: it behaves in another way.\n  memory.leak: fault\n"));
+  EXPECT_THAT(out.str(), HasSubstr("changed, 1 arm: it behaves in another way.\n  memory.leak: fault\n"));
 }
 
 TEST(gate_table, is_json_with_a_schema_number) {
@@ -236,6 +256,7 @@ TEST(gate_table, stays_below_the_limit_in_markdown_and_counts_the_rest) {
     report.arms.push_back({"memory.leak",
                            "arm" + std::to_string(i),
                            {change::changed, std::string(3000, i % 2 == 0 ? '<' : '\x1b')},
+                           "what it does",
                            "x",
                            "y"});
   report.executed = 1;

@@ -21,6 +21,7 @@ class World:
         self.held: List[Any] = []  # arrays that a fault keeps alive
         self.other: Optional[OtherProcess] = None
         self.failed: Optional[Operation] = None  # whose operands live on
+        self.at_end_of_fault: List[Callable[[], None]] = []  # of a fault that is over with the operation
         self._driver: Optional[Driver] = None
 
     @property
@@ -86,6 +87,10 @@ class World:
         self.trial.measure("device memory left by the fault", left, "bytes")
         if left > self.level + 64 * MIB:
             raise NotProvoked(f"{left // MIB} MiB stayed free, and not {self.level // MIB}")
+
+    def end_fault(self) -> None:
+        while self.at_end_of_fault:
+            self.at_end_of_fault.pop()()
 
     def release(self) -> None:
         self.held.clear()
@@ -174,6 +179,7 @@ def fail(world: World, fault: str, remedy: Optional[Remedy]) -> "Operation | typ
     if fault in framework.before_start:
         framework.faults[fault](world)
         attempt(world, kind)
+        world.end_fault()
         return kind
     framework.start(world)
     if remedy and remedy.before:
@@ -185,6 +191,7 @@ def fail(world: World, fault: str, remedy: Optional[Remedy]) -> "Operation | typ
     framework.faults[fault](world)
     world.sample("with the fault")
     world.trial.observe(operation.api, operation.variant, operation)
+    world.end_fault()
     return operation
 
 

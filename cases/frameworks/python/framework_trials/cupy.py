@@ -10,6 +10,7 @@ import cupy
 import cupy.linalg
 import numpy
 
+from framework_trials import injection
 from framework_trials.cells import Framework, Operation, Remedy, World, attempt, in_thread
 from framework_trials.driver import OtherProcess
 from framework_trials.numbers import same, small_integers
@@ -22,6 +23,7 @@ class Product(Operation):
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
+        cupy.cuda.Device(world.trial.device).use()
         self.operands = [cupy.empty(shape, dtype=self.dtype) for shape in self.shapes]
         self.numbers: List[numpy.ndarray] = []
         self.refresh()
@@ -237,6 +239,8 @@ FRAMEWORK = Framework(
         "cached_arrays": cached_arrays,
         "other_process": other_process,
         "kernel_trap": kernel_trap,
+        "injected": injection.fault,
+        "injected_at_start": injection.fault,
     },
     remedies=REMEDIES,
     arms={
@@ -248,4 +252,5 @@ FRAMEWORK = Framework(
     memory=memory,
     next_product="matmul",
     why_no_gpu=why_no_gpu,
+    before_start=frozenset({"injected_at_start"}),
 )

@@ -100,6 +100,17 @@ class Driver:
         self._inside("cuLaunchKernel", function, 1, 1, 1, 1, 1, 1, 0, None, None, None)
 
 
+def has_begun() -> bool:
+    """Whether this process has called cuInit: then no process that is forked from it can use a GPU."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "/libcuda.so" in line}
+        not_initialized = 3
+        return any(ctypes.CDLL(path).cuDeviceGetCount(ctypes.byref(ctypes.c_int())) != not_initialized for path in paths)
+    except (OSError, AttributeError):
+        return False
+
+
 class OtherProcess:
     """Another process that holds device memory, so that `leave` bytes stay free. It ends with this object, or with this process."""
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy
 import numpy
 
+from framework_trials import injection
 from framework_trials.cells import Framework, Operation, Remedy, World, attempt
 from framework_trials.driver import OtherProcess
 from framework_trials.numbers import same, small_integers
@@ -238,6 +239,8 @@ FRAMEWORK = Framework(
         "live_arrays": live_arrays,
         "other_process": other_process,
         "kernel_trap": kernel_trap,
+        "injected": injection.fault,
+        "injected_at_start": injection.fault,
     },
     remedies=REMEDIES,
     arms={
@@ -249,5 +252,5 @@ FRAMEWORK = Framework(
     memory=memory,
     next_product="matmul",
     why_no_gpu=why_no_gpu,
-    before_start=frozenset({"other_process"}),
+    before_start=frozenset({"other_process", "injected_at_start"}),
 )

@@ -6,36 +6,18 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import subprocess
+import sys
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
+from framework_trials import injection
 from framework_trials.cells import Framework, Operation, Remedy, World, attempt, in_forked_child, in_thread, parsed
 from framework_trials.driver import MIB, OtherProcess
-from framework_trials.protocol import NotProvoked
-
-
-def device_of(world: World) -> str:
-    return "cpu" if world.trial.case.endswith(".on_the_cpu") else f"cuda:{world.trial.device}"
-
-
-def generator_of(world: World) -> torch.Generator:
-    generator = getattr(world, "generator", None)
-    if generator is None:
-        generator = torch.Generator().manual_seed(world.trial.seed % (1 << 63))
-        setattr(world, "generator", generator)
-    return generator
-
-
-def small_integers(world: World, *shape: int) -> torch.Tensor:
-    """Fresh whole numbers, whose products are exact in every type."""
-    return torch.randint(-3, 4, shape, generator=generator_of(world)).double()
-
-
-def same(found: torch.Tensor, wanted: torch.Tensor) -> bool:
-    """Exactly, in the type that was found; copying to the host waits for it."""
-    on_host = found.detach().cpu()
-    return bool(torch.equal(on_host.double(), wanted.to(on_host.dtype).double()))
+from framework_trials.protocol import NotProvoked, SetUpFailed
+from framework_trials.pytorch_canaries import CANARIES
+from framework_trials.pytorch_numbers import device_of, generator_of, same, small_integers
 
 
 # ---- operations ----
@@ -576,6 +558,43 @@ def cublas_gemm(world: World) -> None:
     attempt(world, Matmul, "next")
 
 
+# Prints the microseconds of a linear layer with a bias: PyTorch reads its variable once in a process.
+TIMED_LINEAR = """
+import sys, torch
+torch.cuda.set_device(int(sys.argv[1]))
+x, weight, bias = [torch.ones(shape, dtype=torch.float16, device="cuda") for shape in ((512, 1024), (4096, 1024), (4096,))]
+best = float("inf")
+for _ in range(10):
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(100):
+        torch.nn.functional.linear(x, weight, bias)
+    end.record()
+    torch.cuda.synchronize()
+    best = min(best, begin.elapsed_time(end) * 1000 / 100)
+print(best)
+"""
+
+
+def cost_of_no_addmm_lt(world: World) -> None:
+    """How long a linear layer takes with cuBLASLt and without, each in a process of its own."""
+    for name, value in (("with", ""), ("without", "1")):
+        words = [sys.executable, "-B", "-c", TIMED_LINEAR, str(world.trial.device)]
+        environment = {**os.environ, "DISABLE_ADDMM_CUDA_LT": value}
+        if not value:
+            del environment["DISABLE_ADDMM_CUDA_LT"]
+        try:
+            ended = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50, check=False)
+            time = float(ended.stdout)
+        except ValueError:
+            said = (ended.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            raise SetUpFailed(f"the process that takes the time {name} cuBLASLt: {said}") from None
+        except subprocess.SubprocessError as error:
+            raise SetUpFailed(f"the process that takes the time {name} cuBLASLt: {error}") from None
+        world.trial.measure(f"time of a linear layer {name} cuBLASLt", time, "us")
+    attempt(world, Linear)
+
+
 def index_on_cpu(world: World) -> Optional[bool]:
     torch.nn.functional.embedding(torch.tensor([11], device=device_of(world)), torch.zeros(10, 4, device=device_of(world)))
     return None
@@ -745,6 +764,7 @@ ARMS: Dict[str, Callable[[World], None]] = {
     "index_out_of_range/embedding": then_next("embedding_out_of_range"),
     "index_out_of_range/embedding+check_index": operation_alone("checked_embedding"),
     "index_out_of_range/gather": then_next("gather_out_of_range"),
+    "variables/cost_of_no_addmm_lt": cost_of_no_addmm_lt,
     "forked_child/matmul": forked,
     "forked_child/matmul+spawn": forked_then_spawned,
     "forked_child/matmul+fork_first": forked_first,
@@ -754,6 +774,8 @@ ARMS: Dict[str, Callable[[World], None]] = {
 }
 for _name in OPERATIONS:
     ARMS.setdefault("operations/" + _name, operation_alone(_name))
+for _name, _canary in CANARIES.items():
+    ARMS["numbers/" + _name] = documented(*_canary)
 
 FRAMEWORK = Framework(
     package="torch",
@@ -768,6 +790,8 @@ FRAMEWORK = Framework(
         "illegal_address": launch("cufault_illegal_address"),
         "capture": lambda world: None,
         "variables": variables,
+        "injected": injection.fault,
+        "injected_at_start": injection.fault,
     },
     remedies=REMEDIES,
     arms=ARMS,
@@ -776,7 +800,7 @@ FRAMEWORK = Framework(
     memory=memory,
     next_product="matmul",
     why_no_gpu=lambda: why_no_gpu(),
-    before_start=frozenset({"variables"}),
+    before_start=frozenset({"variables", "injected_at_start"}),
 )
 
 

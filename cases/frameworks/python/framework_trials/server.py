@@ -171,6 +171,11 @@ def run_trial(case: str, arm: str, seed: int, device: int) -> None:
 
 def in_child_of_server(request: Dict[str, Any], device: int) -> None:
     tie_to_parent()
+    if driver.has_begun():
+        # The import of the framework has touched CUDA, so that this process cannot.
+        os.set_inheritable(REPORT_FD, True)
+        words = ["trial", request["case"], request["arm"], "--seed", str(request["seed"]), "--device", str(device)]
+        os.execv(sys.executable, [sys.executable, "-B", sys.argv[0], *words])
     run_trial(request["case"], request["arm"], int(request["seed"]), device)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,0 +1,406 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/benchmarks/remedy_cost/fresh_process.hpp"
+
+#include "harness/benchmarks/remedy_cost/device_timer.hpp"
+#include "harness/benchmarks/remedy_cost/products.hpp"
+#include "harness/binding/cublas_binding.hpp"
+#include "harness/matrix/remedy.hpp"
+#include "harness/model/errors.hpp"
+#include "harness/system/process.hpp"
+#include "reports/base/files.hpp"
+
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <utility>
+
+namespace cufault::remedy_cost {
+namespace {
+
+using clock_type = std::chrono::steady_clock;  // one for all processes of a machine
+
+double now_ms() {
+  return std::chrono::duration<double, std::milli>(clock_type::now().time_since_epoch()).count();
+}
+
+struct fresh_work {
+  const number_kind& kind;
+  shape extents;
+  [[nodiscard]] std::string name() const { return fmt::format("{}.{}", kind.name, extents.name()); }
+};
+
+std::vector<fresh_work> all_work(size how_large) {
+  std::vector<fresh_work> all;
+  for (const char* const name : {"fp32", "tf32", "fp16", "bf16"}) {
+    const number_kind& kind = kind_called(name);
+    if (how_large == size::tiny) {
+      all.push_back({kind, {64, 64, 64}});
+      continue;
+    }
+    for (const shape& s :
+         {shape{4096, 1, 4096}, {64, 64, 65536}, {1024, 1024, 1024}, {4096, 4096, 4096}, {8192, 8192, 8192}})
+      all.push_back({kind, s});
+  }
+  return all;
+}
+
+/// Milliseconds of a call by CUDA events; and by the host, which launches and does not wait between.
+struct call_times {
+  double device = 0, host = 0;
+};
+call_times time_of(const timed_product& p, cublasHandle_t handle, double slice_ms) {
+  const device_timer timer;
+  const auto run = [&](int calls) {
+    const double start = now_ms();
+    const double device = timer.milliseconds([&] {
+      for (int i = 0; i < calls; ++i) p.by_gemm_ex(handle);
+    });
+    return call_times{device / calls, (now_ms() - start) / calls};
+  };
+  const double roughly = run(2).device;
+  return run(std::clamp(static_cast<int>(slice_ms / std::max(roughly, 1e-4)), 1, 500));
+}
+
+std::int64_t used_device_memory() {
+  std::size_t free = 0, total = 0;
+  CUFAULT_REQUIRE(cudaMemGetInfo(&free, &total));
+  return static_cast<std::int64_t>(total - free);
+}
+
+/// What a process found out: names of figures to numbers.
+nlohmann::json figures_of_this_process(const target& where, size how_large, bool reset) {
+  const bool tiny = how_large == size::tiny;
+  nlohmann::json found;
+  bind_cublas({where.cublas, where.cublaslt});
+  CUFAULT_REQUIRE(cudaSetDevice(where.device));
+  CUFAULT_REQUIRE(cudaFree(nullptr));
+  found["context_at"] = now_ms();
+  owned_cublas handle{new_handle()};
+  found["handle_at"] = now_ms();
+  const std::int64_t square = 256;  // operands are made in no time
+  auto first = std::make_unique<timed_product>(kind_called("fp32"), shape{square, square, square});
+  const double before_first = now_ms();
+  first->by_gemm_ex(handle.get());
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
+  found["first_at"] = now_ms();
+  found["first_call"] = now_ms() - before_first;
+  found["right"] = first->right();
+  found["memory_after_first"] = used_device_memory();
+
+  // By a handle that has done it before: what a new process, a reset or a new handle is compared with.
+  constexpr int calls = 20;
+  const double warm = now_ms();
+  for (int i = 0; i < calls; ++i) {
+    first->by_gemm_ex(handle.get());
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());
+  }
+  found["warm_call"] = (now_ms() - warm) / calls;
+
+  for (const fresh_work& each : all_work(how_large)) {
+    const timed_product p(each.kind, each.extents);
+    const call_times taken = time_of(p, handle.get(), tiny ? 0.05 : 2);
+    found["calls"][each.name()] = {{"device", taken.device}, {"host", taken.host}};
+    p.poison();
+    p.by_gemm_ex(handle.get());
+    found["calls"][each.name()]["right"] = p.right();
+  }
+  found["memory_at_end"] = used_device_memory();
+
+  if (!reset) return found;
+  first.reset();
+  handle.reset();
+  const double before_reset = now_ms();
+  CUFAULT_REQUIRE(cudaDeviceReset());
+  CUFAULT_REQUIRE(cudaSetDevice(where.device));
+  handle.reset(new_handle());
+  const timed_product again(kind_called("fp32"), shape{square, square, square});
+  again.by_gemm_ex(handle.get());
+  CUFAULT_REQUIRE(cudaDeviceSynchronize());
+  found["after_reset"] = now_ms() - before_reset;
+  found["right_after_reset"] = again.right();
+  return found;
+}
+
+// ---- the process that starts them ----
+
+struct one_process {
+  nlohmann::json figures;
+  double started_at = 0, milliseconds = 0;
+  std::string failed;
+};
+
+one_process run_one(const fresh_processes& how, const setting& with) {
+  one_process found;
+  spawn_options options;
+  options.argv = {std::filesystem::read_symlink("/proc/self/exe"),
+                  "fresh-process",
+                  "--parent",
+                  std::to_string(getpid()),
+                  "--device",
+                  std::to_string(how.where.device),
+                  "--cublas",
+                  how.where.cublas,
+                  "--cublaslt",
+                  how.where.cublaslt};
+  if (how.how_large == size::tiny) options.argv.emplace_back("--tiny");
+  if (with.remedy.empty()) options.argv.emplace_back("--reset");
+  options.environment = without_remedies();
+  for (const auto& [variable, value] : with.environment) options.environment[variable] = value;
+  options.timeout = std::chrono::seconds(30);
+  std::string said;
+  found.started_at = now_ms();
+  const process_result ended = run_process(
+      options, [&](std::string_view bytes) { said += bytes; }, how.stop);
+  if (ended.how == ending::interrupted) throw interrupted{};
+  found.milliseconds = ended.milliseconds;
+  found.figures = nlohmann::json::parse(said, nullptr, false);
+  if (ended.how == ending::signalled)
+    found.failed = signal_name(ended.signal);
+  else if (ended.how == ending::timed_out)
+    found.failed = "no answer in 30 s";
+  else if (!found.figures.is_object())
+    found.failed = fmt::format("exit code {}: {}", ended.exit_code, ended.stderr_text.substr(0, 200));
+  else if (found.figures.contains("failed"))
+    found.failed = found.figures["failed"].get<std::string>();
+  return found;
+}
+
+/// A figure of a process, to be compared between settings.
+struct figure {
+  std::string name, work, clock;
+  std::function<double(const one_process&)> milliseconds;
+  std::function<std::optional<std::int64_t>(const one_process&)> memory = [](const one_process&) {
+    return std::nullopt;
+  };
+  std::string type = {};
+  double operations = 0, bytes = 0;
+  std::function<bool(const one_process&)> right = [](const one_process& p) {
+    return p.figures.at("right").get<bool>();
+  };
+};
+
+std::vector<figure> all_figures(size how_large) {
+  const auto number = [](const char* name) {
+    return [name](const one_process& p) { return p.figures.at(name).get<double>(); };
+  };
+  const auto since_start = [](const char* name) {
+    return [name](const one_process& p) { return p.figures.at(name).get<double>() - p.started_at; };
+  };
+  const auto memory = [](const char* name) {
+    return [name](const one_process& p) { return std::optional(p.figures.at(name).get<std::int64_t>()); };
+  };
+  std::vector<figure> all{{"process.start", "from the start of a process to its context and a cuBLAS handle",
+                           "host", since_start("handle_at")},
+                          {"process.first_call", "the first product of a process, cublasGemmEx in FP32",
+                           "host", number("first_call"), memory("memory_after_first")},
+                          {"process.first_result", "from the start of a process to its first result", "host",
+                           since_start("first_at"), memory("memory_after_first")},
+                          {"process.warm_call", "a product in FP32, of which each is waited for", "host",
+                           number("warm_call"), memory("memory_at_end")}};
+  for (const fresh_work& each : all_work(how_large)) {
+    const auto of_call = [name = each.name()](const char* clock) {
+      return [name, clock](const one_process& p) {
+        return p.figures.at("calls").at(name).at(clock).get<double>();
+      };
+    };
+    figure f{
+        "process." + each.name(),
+        fmt::format("cublasGemmEx in {}, {}, in a process of its own", each.kind.words, each.extents.name()),
+        "device", of_call("device")};
+    f.memory = memory("memory_at_end");
+    f.type = each.kind.name;
+    const auto& s = each.extents;
+    f.operations = s.operations();
+    f.bytes = static_cast<double>(s.m * s.k + s.k * s.n + s.m * s.n) *
+              static_cast<double>(element_bytes(each.kind.ab));
+    f.right = [name = each.name()](const one_process& p) {
+      return p.figures.at("calls").at(name).at("right").get<bool>();
+    };
+    all.push_back(f);
+    if (each.extents.n > 1 && each.extents.k > 4096) continue;
+    f.name += ".host";
+    f.work += ", issued one behind the other";
+    f.clock = "host";
+    f.milliseconds = of_call("host");
+    f.operations = f.bytes = 0;
+    f.type.clear();
+    all.push_back(f);
+  }
+  return all;
+}
+
+using rounds_of = std::vector<one_process>;
+
+std::optional<std::int64_t> median_memory(const figure& f, const rounds_of& all) {
+  std::vector<std::int64_t> bytes;
+  for (const one_process& p : all)
+    if (const auto one = f.memory(p)) bytes.push_back(*one);
+  if (bytes.empty()) return {};
+  std::sort(bytes.begin(), bytes.end());
+  return bytes[bytes.size() / 2];
+}
+
+void fill(cost_side& into, const figure& f, const rounds_of& all) {
+  for (const one_process& p : all) into.milliseconds.push_back(f.milliseconds(p));
+  into.device_bytes = median_memory(f, all);
+  into.numbers = std::all_of(all.begin(), all.end(), f.right) ? "right" : "wrong";
+}
+
+cost_comparison compared(const figure& f, const std::vector<setting>& settings,
+                         const std::vector<rounds_of>& seen, const std::vector<std::string>& failed) {
+  cost_comparison c;
+  c.name = f.name;
+  c.work = f.work;
+  c.clock = f.clock;
+  c.type = f.type;
+  c.operations = f.operations;
+  c.bytes = f.bytes;
+  c.without.words = settings[0].words;
+  fill(c.without, f, seen[0]);
+  for (const one_process& p : seen[1]) c.again.push_back(f.milliseconds(p));
+  for (std::size_t i = 2; i < settings.size(); ++i) {
+    cost_side s{.remedy = settings[i].remedy, .words = settings[i].words};
+    s.failed = failed[i];
+    if (s.failed.empty()) fill(s, f, seen[i]);
+    c.with.push_back(std::move(s));
+  }
+  return c;
+}
+
+/// What brings a lost process back, compared with a product by a handle that has done it before.
+cost_comparison started_over(const rounds_of& without, const rounds_of& again) {
+  cost_comparison c;
+  c.name = "process.start_over";
+  c.work = "a product in FP32 where the process can go on: by a handle that has done it before, waited for";
+  c.clock = "host";
+  c.without.words = "the same handle";
+  const auto number = [](const char* name) {
+    return [name](const one_process& p) { return p.figures.at(name).get<double>(); };
+  };
+  const auto take = [](const rounds_of& all, const auto& of) {
+    std::vector<double> found;
+    for (const one_process& p : all) found.push_back(of(p));
+    return found;
+  };
+  c.without.milliseconds = take(without, number("warm_call"));
+  c.without.numbers = "right";
+  c.again = take(again, number("warm_call"));
+  const auto all_right = [&](const char* name) {
+    return std::all_of(without.begin(), without.end(),
+                       [&](const one_process& p) { return p.figures.at(name).get<bool>(); })
+               ? "right"
+               : "wrong";
+  };
+  cost_side process{.remedy = "new_process", .words = "a new process, from its start to its first result"};
+  process.milliseconds = take(
+      without, [](const one_process& p) { return p.figures.at("first_at").get<double>() - p.started_at; });
+  process.numbers = all_right("right");
+  cost_side reset{.remedy = "device_reset",
+                  .words = "cudaDeviceReset(), a new handle, new operands, and the product"};
+  reset.milliseconds = take(without, number("after_reset"));
+  reset.numbers = all_right("right_after_reset");
+  c.with = {std::move(process), std::move(reset)};
+  return c;
+}
+
+}  // namespace
+
+std::vector<setting> all_settings() {
+  std::vector<setting> all{{"", "no variable is set", {}}, {"", "no variable is set", {}}};
+  for (const char* const name : {"workspace_0_0", "workspace_16_8", "workspace_4096_8", "blocking_launches",
+                                 "eager_loading", "workspace_4096_2_16_8", "workspace_8_1", "lazy_loading"})
+    for (const remedy_type& each : all_remedies())
+      if (each.name == name) all.push_back({each.name, each.words, each.environment});
+  return all;
+}
+
+std::map<std::string, std::string> without_remedies() {
+  std::map<std::string, std::string> unset;
+  for (const setting& each : all_settings())
+    for (const auto& [variable, value] : each.environment) unset[variable] = "";
+  return unset;
+}
+
+int serve_fresh_process(const target& where, size how_large, bool reset) {
+  nlohmann::json found;
+  try {
+    found = figures_of_this_process(where, how_large, reset);
+  } catch (const std::exception& e) {
+    found = {{"failed", e.what()}};
+  }
+  return write_all(report_fd, found.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) ? 0 : 2;
+}
+
+std::vector<std::string> measure_fresh_processes(const fresh_processes& how,
+                                                 const std::function<void(cost_comparison)>& told) {
+  const std::vector<setting> settings = all_settings();
+  const std::size_t least_pairs = how.how_large == size::tiny ? 1 : 3,
+                    most_pairs = how.how_large == size::tiny ? 1 : 5;
+  const auto begun = clock_type::now();
+  const auto spent = [&] { return clock_type::now() - begun; };
+  std::vector<rounds_of> seen(settings.size());
+  std::vector<std::string> failed(settings.size()), left_out;
+  std::vector<double> cost(settings.size());  // milliseconds of a process
+  std::mt19937_64 random(how.seed);
+
+  // The first process after a while is slower: files of libraries are read.
+  static_cast<void>(run_one(how, settings[0]));
+  for (std::size_t pair = 0; pair < most_pairs; ++pair) {
+    if (pair >= least_pairs && spent() + spent() / pair > how.at_most) break;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < settings.size(); ++i)
+      if (failed[i].empty()) order.push_back(i);
+    std::shuffle(order.begin(), order.end(), random);
+    const std::vector<std::size_t> back(order.rbegin(), order.rend());
+    order.insert(order.end(), back.begin(), back.end());
+    for (const std::size_t i : order) {
+      if (!failed[i].empty()) continue;
+      one_process one = run_one(how, settings[i]);
+      cost[i] = std::max(cost[i], one.milliseconds);
+      if (!one.failed.empty()) {
+        failed[i] = one.failed;
+        if (i < 2) {
+          cost_comparison nothing{.name = "process", .work = "work in processes of their own"};
+          nothing.failed = one.failed;
+          told(std::move(nothing));
+          return left_out;
+        }
+        continue;
+      }
+      seen[i].push_back(std::move(one));
+    }
+    if (pair > 0) continue;
+    // What the rest would take; the last settings go first.
+    for (std::size_t i = settings.size(); i-- > 2;) {
+      double rest = 0;
+      for (std::size_t j = 0; j < settings.size(); ++j)
+        if (failed[j].empty()) rest += cost[j] * 2 * static_cast<double>(least_pairs - 1);
+      if (spent() + std::chrono::duration<double, std::milli>(rest) <= how.at_most) break;
+      if (!failed[i].empty()) continue;
+      failed[i] = "left out: the time of --seconds was too short; measure it with more, by --only process";
+      left_out.push_back(settings[i].remedy);
+    }
+  }
+  for (const figure& f : all_figures(how.how_large)) {
+    try {
+      told(compared(f, settings, seen, failed));
+    } catch (const nlohmann::json::exception& e) {
+      cost_comparison nothing{.name = f.name, .work = f.work};
+      nothing.failed = e.what();
+      told(std::move(nothing));
+    }
+  }
+  told(started_over(seen[0], seen[1]));
+  return left_out;
+}
+
+}  // namespace cufault::remedy_cost

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Samples that a program took by itself, as Google Benchmark writes them: --benchmark_out=FILE is what ci/bench reads.
+namespace cufault {
+
+/// Of at least one number.
+inline double median(std::vector<double> of) {
+  std::sort(of.begin(), of.end());
+  const auto half = of.size() / 2;
+  return of.size() % 2 != 0 ? of[half] : (of[half - 1] + of[half]) / 2;
+}
+
+/// A benchmark by manual time, with a repetition for each sample; of each counter, too. No samples: nothing.
+inline void add_samples(const std::string& name, benchmark::TimeUnit unit, std::vector<double> seconds,
+                        std::map<std::string, std::vector<double>> counters = {}) {
+  if (seconds.empty()) return;
+  const int repetitions = static_cast<int>(seconds.size());
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [samples = std::move(seconds), all = std::move(counters),
+                                next = std::size_t{0}](benchmark::State& state) mutable {
+                                 const std::size_t repetition = next++ % samples.size();
+                                 for (auto _ : state) state.SetIterationTime(samples[repetition]);
+                                 for (const auto& [counter, values] : all)
+                                   state.counters[counter] = values.at(repetition);
+                               })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Repetitions(repetitions)
+      ->Unit(unit);
+}
+
+/// Writes them to the file of --benchmark_out, if there is one. What people read the program prints itself.
+inline void write_samples() {
+  class : public benchmark::BenchmarkReporter {
+    bool ReportContext(const Context&) override { return true; }
+    void ReportRuns(const std::vector<Run>&) override {}
+  } silent;
+  benchmark::RunSpecifiedBenchmarks(&silent);
+}
+
+/// Takes the options of Google Benchmark, which are its own to read, and leaves the others. False, and the option named on stderr, where
+/// it does not know one. Keeps a pointer to the first word.
+inline bool take_benchmark_options(std::vector<std::string>& words) {
+  std::vector<char*> its{words[0].data()};
+  for (std::string& word : words)
+    if (word.starts_with("--benchmark_")) its.push_back(word.data());
+  int count = static_cast<int>(its.size());
+  benchmark::Initialize(&count, its.data());
+  const bool known = !benchmark::ReportUnrecognizedArguments(count, its.data());
+  std::erase_if(words, [](const std::string& word) { return word.starts_with("--benchmark_"); });
+  return known;
+}
+
+}  // namespace cufault

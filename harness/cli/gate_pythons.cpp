@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// cufault gate --baseline-python A --candidate-python B: runs the same cases in both, and compares the two records.
+#include "harness/cli/cli.hpp"
+#include "harness/system/process.hpp"
+#include "reports/judge/comparison.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+/// A baseline proves something only where each of its frameworks can be imported.
+void require_baseline(const python_environment& python, const std::filesystem::path& path) {
+  for (const auto& [family, why] : python.imports())
+    if (!why.empty())
+      throw usage_error(fmt::format("--baseline-python {}: {}; repair it, or name cases of other frameworks",
+                                    path.string(), why));
+  if (python.imports().empty())
+    throw usage_error(
+        fmt::format("--baseline-python {}: it has no framework of the cases that are to run", path.string()));
+}
+
+/// Where nothing that the baseline has can be imported, nothing has to run. The reason of one of them.
+void require_candidate(const python_environment& python, const python_environment& baseline,
+                       const std::filesystem::path& path) {
+  std::string why = "it has no framework that the baseline has";
+  for (const auto& [family, _] : baseline.imports()) {
+    const auto found = python.imports().find(family);
+    if (found == python.imports().end()) continue;
+    if (found->second.empty()) return;
+    why = found->second;
+  }
+  throw usage_error(fmt::format("gate: FAILED: --candidate-python {}: {}", path.string(), why), exit_gate);
+}
+
+void print_packages(const python_environment& baseline, const python_environment& candidate) {
+  record before, after;
+  before.stack["python"] = baseline.for_stack();
+  after.stack["python"] = candidate.for_stack();
+  bool any = false;
+  for (const stack_difference& d : stack_differences(before, after)) {
+    if (d.name.find('/') != std::string::npos && d.name != "python/python") continue;
+    fmt::print(std::cerr, "{}: {} -> {}\n", d.name == "python/python" ? "python" : d.name,
+               d.before.empty() ? "absent" : d.before, d.after.empty() ? "absent" : d.after);
+    any = true;
+  }
+  if (!any) fmt::print(std::cerr, "The packages that matter are equal.\n");
+}
+
+}  // namespace
+
+int gate_pythons(const gate_arguments& arguments) {
+  run_arguments running = arguments.run;
+  running.quiet = true;
+  if (running.names.empty()) running.names = {"pytorch", "jax", "cupy"};
+  // Of a program with fewer cases: those that it has.
+  std::erase_if(running.names, [&](const std::string& name) {
+    return arguments.run.names.empty() &&
+           std::none_of(all_cases().begin(), all_cases().end(),
+                        [&](const failure_case& c) { return names_case(name, c); });
+  });
+  const interrupt_guard guard;
+  const int stop = guard.descriptor();
+  const auto families = families_asked(running);
+  const auto environment = [&](const std::filesystem::path& path, const char* option) {
+    python_environment python(path, frameworks_folder(), families, running.where.device, stop,
+                              std::chrono::seconds(running.import_seconds));
+    if (!python.wrong().empty()) throw usage_error(fmt::format("{} {}", option, python.wrong()));
+    return python;
+  };
+  python_environment baseline = environment(arguments.baseline_python, "--baseline-python");
+  require_baseline(baseline, arguments.baseline_python);
+  python_environment candidate = environment(arguments.candidate_python, "--candidate-python");
+  require_candidate(candidate, baseline, arguments.candidate_python);
+  print_packages(baseline, candidate);
+
+  std::vector<record> seen;
+  for (python_environment* python : {&baseline, &candidate}) {
+    const run_outcome outcome = run_cases_in(running, std::move(*python), stop);
+    if (outcome.exit_code == exit_interrupted) return outcome.exit_code;
+    if (outcome.record.empty())
+      throw usage_error("gate: nothing to compare: no arm was selected; name other cases, or another --tier");
+    fmt::print(std::cerr, "{}: {}\n", python == &baseline ? "baseline" : "candidate",
+               outcome.record.string());
+    seen.push_back(load_record(outcome.record));
+  }
+  return gate_records(std::move(seen[0]), std::move(seen[1]), arguments);
+}
+
+}  // namespace cufault

@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/injector/library_functions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+namespace cufault::injector {
+namespace {
+
+// A last entry in each, as there may be no other.
+#define CUFAULT_LIBRARY_CODE(name, code)
+#define CUFAULT_LIBRARY_FUNCTION(name) function_name{#name},
+constexpr function_name functions_cudart[]{
+#include "library_cudart.inc"
+    {}};
+constexpr function_name functions_cublas[]{
+#include "library_cublas.inc"
+    {}};
+constexpr function_name functions_cublas_lt[]{
+#include "library_cublasLt.inc"
+    {}};
+constexpr function_name functions_cudnn[]{
+#include "library_cudnn.inc"
+    {}};
+constexpr function_name functions_cusolver[]{
+#include "library_cusolver.inc"
+    {}};
+constexpr function_name functions_nccl[]{
+#include "library_nccl.inc"
+    {}};
+constexpr function_name functions_nvml[]{
+#include "library_nvml.inc"
+    {}};
+#undef CUFAULT_LIBRARY_CODE
+#undef CUFAULT_LIBRARY_FUNCTION
+
+#define CUFAULT_LIBRARY_CODE(name, code) {#name, code},
+#define CUFAULT_LIBRARY_FUNCTION(name)
+constexpr library_code codes_cudart[]{
+#include "library_cudart.inc"
+    {}};
+constexpr library_code codes_cublas[]{
+#include "library_cublas.inc"
+    {}};
+constexpr library_code codes_cublas_lt[]{
+#include "library_cublasLt.inc"
+    {}};
+constexpr library_code codes_cudnn[]{
+#include "library_cudnn.inc"
+    {}};
+constexpr library_code codes_cusolver[]{
+#include "library_cusolver.inc"
+    {}};
+constexpr library_code codes_nccl[]{
+#include "library_nccl.inc"
+    {}};
+constexpr library_code codes_nvml[]{
+#include "library_nvml.inc"
+    {}};
+#undef CUFAULT_LIBRARY_CODE
+#undef CUFAULT_LIBRARY_FUNCTION
+
+template <class Type, std::size_t size>
+constexpr std::span<const Type> but_last(const Type (&all)[size]) {
+  return std::span{all}.first(size - 1);
+}
+
+using texts = const std::string_view[];
+
+constexpr texts files_cudart{"libcudart"}, files_cublas{"libcublas"}, files_cublas_lt{"libcublasLt"},
+    files_cudnn{"libcudnn"}, files_cusolver{"libcusolver", "libcusolverMg"}, files_nccl{"libnccl"},
+    files_nvml{"libnvidia-ml"};
+
+// As driver_functions.cpp has it of the driver: work, waits and frees. Globs of names without suffix.
+constexpr texts work_cudart{
+    "cudaLaunch*",           "cudaGraphLaunch",      "cudaGraphUpload",       "cudaMemcpy*",
+    "cudaMemset*",           "cudaMemPrefetch*",     "cudaMemAdvise",         "cudaStreamWaitEvent",
+    "cudaStreamSynchronize", "cudaStreamAttachMem*", "cudaStreamDestroy",     "cudaEventRecord*",
+    "cudaEventSynchronize",  "cudaEventDestroy",     "cudaDeviceSynchronize", "cudaFree",
+    "cudaFreeAsync",         "cudaFreeHost"};
+constexpr texts work_cublas{"cublas*"};
+constexpr texts no_work_cublas{"cublasCreate*", "cublasDestroy*", "cublasGet*",
+                               "cublasSet*",    "cublasLogger*",  "cublasXt*"};
+constexpr texts work_cublas_lt{"cublasLtMatmul", "cublasLtMatrixTransform"};
+constexpr texts work_cudnn{"cudnnBackendExecute", "cudnn*Forward*",   "cudnn*Backward*",
+                           "cudnnAddTensor",      "cudnnOpTensor",    "cudnnReduceTensor",
+                           "cudnnSetTensor",      "cudnnScaleTensor", "cudnnTransform*"};
+constexpr texts no_work_cudnn{"cudnnGet*", "cudnnSet*Descriptor*", "cudnnFind*", "cudnnCreate*",
+                              "cudnnDestroy*"};
+constexpr texts work_cusolver{"cusolverDn[SDCZX]*"};
+constexpr texts no_work_cusolver{"*_bufferSize*", "*Get*", "*Set*", "*Create*", "*Destroy*"};
+constexpr texts work_nccl{"ncclAllReduce",     "ncclAllGather", "ncclAlltoAll",  "ncclReduce",
+                          "ncclReduceScatter", "ncclBcast",     "ncclBroadcast", "ncclGather",
+                          "ncclScatter",       "ncclSend",      "ncclRecv"};
+
+constexpr known_library all[]{
+    {"cudart",
+     "cuda",
+     "cudaError",
+     "cuda_runtime_api.h",
+     files_cudart,
+     but_last(functions_cudart),
+     but_last(codes_cudart),
+     work_cudart,
+     {}},
+    {"cublas", "cublas", "CUBLAS_STATUS_", "cublas_api.h", files_cublas, but_last(functions_cublas),
+     but_last(codes_cublas), work_cublas, no_work_cublas},
+    {"cublasLt",
+     "cublasLt",
+     "CUBLAS_STATUS_",
+     "cublasLt.h",
+     files_cublas_lt,
+     but_last(functions_cublas_lt),
+     but_last(codes_cublas_lt),
+     work_cublas_lt,
+     {}},
+    {"cudnn", "cudnn", "CUDNN_STATUS_", "cudnn.h", files_cudnn, but_last(functions_cudnn),
+     but_last(codes_cudnn), work_cudnn, no_work_cudnn},
+    {"cusolver", "cusolver", "CUSOLVER_STATUS_", "cusolver_common.h", files_cusolver,
+     but_last(functions_cusolver), but_last(codes_cusolver), work_cusolver, no_work_cusolver},
+    {"nccl",
+     "nccl",
+     "nccl",
+     "nccl.h",
+     files_nccl,
+     but_last(functions_nccl),
+     but_last(codes_nccl),
+     work_nccl,
+     {}},
+    {"nvml",
+     "nvml",
+     "NVML_ERROR_",
+     "nvml.h",
+     files_nvml,
+     but_last(functions_nvml),
+     but_last(codes_nvml),
+     {},
+     {}}};
+
+#define CUFAULT_NAME(name) #name,
+constexpr std::string_view names_of_fronts[]{CUFAULT_LIBRARIES(CUFAULT_NAME)};
+constexpr std::string_view names_of_build[]{
+#include "library_order.inc"
+};
+#undef CUFAULT_NAME
+constexpr bool is_order_of_all(std::span<const std::string_view> names) {
+  return std::equal(std::begin(all), std::end(all), names.begin(), names.end(),
+                    [](const known_library& of, std::string_view name) { return of.name == name; });
+}
+static_assert(is_order_of_all(names_of_fronts) && is_order_of_all(names_of_build));
+
+}  // namespace
+
+std::span<const known_library> libraries() {
+  return all;
+}
+
+const known_library* library_named(std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(all), std::end(all), [&](const known_library& l) { return l.name == name; });
+  return found != std::end(all) ? found : nullptr;
+}
+
+std::string library_names() {
+  std::vector<std::string_view> names;
+  for (const known_library& each : all) names.push_back(each.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string why_without_functions(const known_library& of) {
+  return fmt::format(
+      "functions of {} are not known: {} was not there when cufault was built; build it where that is, with "
+      "-DCUFAULT_LIBRARY_HEADERS_{}=FOLDER if it is not found",
+      of.name, of.header, of.name);
+}
+
+const known_library* library_of(std::string_view function) {
+  // A glob is of the library that its beginning names.
+  function = function.substr(0, function.find_first_of("*?[\\"));
+  const known_library* longest = nullptr;
+  for (const known_library& each : all)
+    if (function.starts_with(each.prefix) &&
+        (longest == nullptr || longest->prefix.size() < each.prefix.size()))
+      longest = &each;
+  return longest;
+}
+
+const function_name* function_in(const known_library& of, std::string_view name) {
+  for (const function_name& each : of.functions)
+    if (each.text == name) return &each;
+  return nullptr;
+}
+
+bool is_file_of(const known_library& of, std::string_view file) {
+  return std::any_of(of.files.begin(), of.files.end(), [&](std::string_view begin) {
+    return file.size() > begin.size() && file.starts_with(begin) &&
+           std::string_view(".-_").find(file[begin.size()]) != std::string_view::npos;
+  });
+}
+
+bool can_be_dropped(const known_library& of, const function_name& function) {
+  const std::string base{function.base()};
+  const auto is_like = [&](std::string_view glob) {
+    return fnmatch(std::string{glob}.c_str(), base.c_str(), 0) == 0;
+  };
+  return std::any_of(of.work.begin(), of.work.end(), is_like) &&
+         std::none_of(of.no_work.begin(), of.no_work.end(), is_like);
+}
+
+std::optional<int> code_in(const known_library* of, std::string_view name) {
+  if (of == nullptr) return driver_code(name);
+  for (const auto& [full, number] : of->codes)
+    if (name == full || (full.starts_with(of->code_prefix) && name == full.substr(of->code_prefix.size())))
+      return number;
+  return std::nullopt;
+}
+
+std::string code_name(const known_library* of, int code) {
+  if (of == nullptr) return driver_code_name(code);
+  for (const library_code& each : of->codes)
+    if (each.number == code) return std::string{each.name};
+  return fmt::format("{} status {}", of->name, code);
+}
+
+}  // namespace cufault::injector

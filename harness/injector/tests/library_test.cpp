@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Rules for functions of libraries, on a libcublas that stands in for NVIDIA's (programs/fake_blas.cpp), in each way that programs call it.
+#include "harness/injector/tests/injector_fixture.hpp"
+
+#include <set>
+
+namespace cufault {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+const std::string blas = driver_folder + "/blas", linked_probe = tree + "/bin/injector_blas_linked_probe",
+                  unlinked_probe = tree + "/bin/injector_blas_probe", of_13 = blas + "/new/libcublas.so.13",
+                  bundled = blas + "/bundled/libcublas-1a2b3c.so.13",
+                  limiter = driver_folder + "/libinjector_limiter.so",
+                  shim = blas + "/libinjector_blas_shim.so";
+
+std::string user(const std::string& which) {
+  return blas + "/libinjector_blas_user_" + which + ".so";
+}
+std::string front(const std::string& name) {
+  return tree + "/lib/cufault/libcufault_" + name + ".so:";
+}
+
+class libraries : public injector {
+ protected:
+  std::vector<std::string> under(const std::string& preload, const std::string& program,
+                                 const std::string& rule = "", const std::string& more = "") {
+    const std::string quoted = rule.empty() ? "" : " CUFAULT_RULES='" + rules(rule) + "' ";
+    return run("CUFAULT_LOG=" + log().string() + quoted + " " + more, preload, program);
+  }
+  /// What a program says under rules for cuBLAS.
+  std::vector<std::string> said(const std::string& program, const std::string& rule = "",
+                                const std::string& more = "") {
+    return under(front("cublas") + library, program, rule, more);
+  }
+  std::vector<std::string> bare(const std::string& program) { return run("", "", program); }
+};
+
+const std::string second =
+    R"({"function": "cublasSgemm", "skip": 1, "hits": 1, "return": "EXECUTION_FAILED"})";
+
+TEST_F(libraries, fail_however_they_are_called) {
+  for (const std::string& program :
+       {linked_probe + " linked 3", linked_probe + " default 3", linked_probe + " next 3",
+        unlinked_probe + " plugin " + user("new") + " 3",
+        unlinked_probe + " plugin " + user("bundled") + " 3", unlinked_probe + " dlsym " + of_13 + " 3",
+        unlinked_probe + " dlsym " + bundled + " 3"}) {
+    EXPECT_THAT(bare(program), ElementsAre("0 0 0 made 3")) << program;
+    EXPECT_THAT(said(program), ElementsAre("0 0 0 made 3")) << program;
+    fs::remove(log());
+    EXPECT_THAT(said(program, second), ElementsAre("0 13 0 made 2")) << program;
+    ASSERT_THAT(events("injected"), SizeIs(1)) << program;
+    const json one = events("injected")[0];
+    EXPECT_EQ(one["function"], "cublasSgemm_v2");
+    EXPECT_EQ(one["did"], "CUBLAS_STATUS_EXECUTION_FAILED");
+    EXPECT_EQ(one["ordinal"], 2);
+  }
+}
+
+TEST_F(libraries, are_left_alone_by_rules_for_others) {
+  EXPECT_THAT(
+      said(linked_probe + " linked 3", R"({"function": "cublasGemmEx", "return": "EXECUTION_FAILED"})"),
+      ElementsAre("0 0 0 made 3"));
+  EXPECT_THAT(events("injected"), IsEmpty());
+  EXPECT_THAT(said(linked_probe + " linked 3", R"({"function": "cu*", "delay_ms": 0})"),
+              ElementsAre("0 0 0 made 3"));
+  EXPECT_THAT(events("injected"), IsEmpty()) << "a glob of the driver's functions is of those alone";
+  EXPECT_THAT(said(linked_probe + " nested 1",
+                   R"({"function": "cublas*", "caller": "nobody", "return": "NOT_SUPPORTED"})"),
+              ElementsAre("0"));
+}
+
+TEST_F(libraries, keep_their_own_functions_where_no_rule_asks) {
+  const std::string where = unlinked_probe + " where " + of_13 + " ";
+  EXPECT_THAT(said(where + "cublasSgemm_v2"), ElementsAre("libcufault.so"));
+  EXPECT_THAT(said(where + "cublasGetCudartVersion"), ElementsAre("libcublas.so.13"))
+      << "it returns no status";
+  EXPECT_THAT(said(where + "cublasNothing"), ElementsAre("nowhere"));
+  EXPECT_THAT(under(library, where + "cublasSgemm_v2"), ElementsAre("libcublas.so.13"));
+  EXPECT_THAT(under(front("cudart") + library, where + "cublasSgemm_v2"), ElementsAre("libcublas.so.13"));
+  EXPECT_THAT(said(unlinked_probe + " unloaded"), ElementsAre("null"));
+}
+
+TEST_F(libraries, get_all_their_arguments) {
+  const std::string linked = linked_probe + " arguments 1",
+                    looked_up = unlinked_probe + " arguments_of " + of_13;
+  const std::string function = R"({"function": "cublasGemmStridedBatchedEx", )";
+  for (const std::string& program : {linked, looked_up}) {
+    EXPECT_THAT(bare(program), ElementsAre("0"));
+    EXPECT_THAT(said(program), ElementsAre("0"));
+    EXPECT_THAT(said(program, function + R"("delay_ms": 0})"), ElementsAre("0"));
+    EXPECT_THAT(said(program, function + R"("return": "INTERNAL_ERROR", "when": "after"})"),
+                ElementsAre("14"))
+        << "the call itself succeeds, or it would say 7";
+    EXPECT_THAT(said(program, function + R"("log": true})"), ElementsAre("0"));
+  }
+  EXPECT_EQ(events("call").at(0)["result"], "CUBLAS_STATUS_SUCCESS");
+}
+
+TEST_F(libraries, are_met_with_their_suffixes_and_by_globs) {
+  const std::string program = linked_probe + " linked 1 wide 1";
+  const auto failing = [&](const std::string& function) {
+    return said(program, R"({"function": ")" + function + R"(", "return": "ALLOC_FAILED"})");
+  };
+  EXPECT_THAT(failing("cublasSgemm"), ElementsAre("3 made 0", "3 made 0"));
+  EXPECT_THAT(failing("cublasSgemm_v2"), ElementsAre("3 made 0", "3 made 0"));
+  EXPECT_THAT(failing("cublasSgemm_64"), ElementsAre("0 made 1", "3 made 0"));
+  EXPECT_THAT(failing("cublas[SD]gemm"), ElementsAre("3 made 0", "3 made 0"));
+  EXPECT_THAT(failing("cublasSgemm*_64"), ElementsAre("0 made 1", "3 made 0"));
+}
+
+TEST_F(libraries, of_two_versions_stay_apart) {
+  const std::string versions =
+      unlinked_probe + " version " + user("new") + " version " + user("old") + " version " + user("new");
+  EXPECT_THAT(bare(versions), ElementsAre("13", "12", "13"));
+  EXPECT_THAT(said(versions), ElementsAre("13", "12", "13"));
+  EXPECT_THAT(said(versions, R"({"function": "cublasGetVersion", "delay_ms": 0})"),
+              ElementsAre("13", "12", "13"));
+  EXPECT_THAT(
+      said(versions,
+           R"({"function": "cublasGetVersion", "caller": "*user_old.so", "return": "NOT_SUPPORTED"})"),
+      ElementsAre("13", "-15", "13"));
+  const std::string underlinked =
+      unlinked_probe + " version " + user("new") + " version " + blas + "/libinjector_blas_both.so";
+  EXPECT_THAT(bare(underlinked), ElementsAre("13", "12"));
+  EXPECT_THAT(said(underlinked), ElementsAre("13", "12"));
+}
+
+TEST_F(libraries, call_each_other_and_rules_meet_both) {
+  const std::string nested = linked_probe + " nested 1";
+  const std::string inner = R"({"function": "cublasLtMatmul", "return": "ARCH_MISMATCH"})";
+  EXPECT_THAT(under(front("cublasLt") + library, nested, inner), ElementsAre("8"));
+  ASSERT_THAT(events("injected"), SizeIs(1));
+  EXPECT_EQ(events("injected")[0]["caller"], "libcublas.so.13");
+  fs::remove(log());
+  EXPECT_THAT(under(front("cublas") + front("cublasLt") + library, nested,
+                    inner + R"(, {"function": "cublasGemmEx", "return": "INTERNAL_ERROR", "when": "after"})"),
+              ElementsAre("8"));
+  EXPECT_EQ(counts()["cublasLtMatmul by libcublas.so.13"], 1);
+  EXPECT_EQ(counts()["cublasGemmEx by injector_blas_linked_probe"], 1);
+}
+
+TEST_F(libraries, take_what_rules_for_the_driver_take) {
+  const std::string four = linked_probe + " linked 4";
+  const auto with = [&](const std::string& more) {
+    return said(four, R"({"function": "cublasSgemm", "return": "EXECUTION_FAILED")" + more + "}").at(0);
+  };
+  EXPECT_EQ(with(R"(, "every": 2)"), "0 13 0 13 made 2");
+  EXPECT_EQ(with(R"(, "once_per": "stack")"), "13 0 0 0 made 3");
+  EXPECT_EQ(with(R"(, "probability": 1, "hits": 2, "seed": 3)"), "13 13 0 0 made 2");
+  EXPECT_EQ(with(R"(, "caller": "application")"), "13 13 13 13 made 0");
+  EXPECT_EQ(with(R"(, "caller": "cublas")"), "0 0 0 0 made 4");
+  EXPECT_EQ(with(R"(, "thread": 2)"), "0 0 0 0 made 4");
+  EXPECT_EQ(with(R"(, "process": "other")"), "0 0 0 0 made 4");
+  EXPECT_EQ(with(R"(, "when": "after")"), "13 13 13 13 made 4");
+  EXPECT_THAT(said(four, R"({"function": "cublasSgemm", "drop_call": true, "hits": 3})"),
+              ElementsAre("0 0 0 0 made 1"));
+  EXPECT_THAT(said(four, "", "CUFAULT_FAIL='cublasSgemm:3+=CUBLAS_STATUS_INVALID_VALUE'"),
+              ElementsAre("0 0 7 7 made 2"));
+  fs::remove(log());
+  said(four, R"({"function": "cublasSgemm", "log": true, "stack": true})");
+  ASSERT_THAT(events("call"), SizeIs(4));
+  EXPECT_THAT(events("call")[0]["stack"].get<std::string>(), SizeIs(16));
+  EXPECT_THAT(events("began").at(0)["libraries"], ElementsAre("cublas"));
+  EXPECT_EQ(events("rule").at(0)["held"], 4);
+}
+
+TEST_F(libraries, lose_no_call_of_many_threads) {
+  EXPECT_THAT(said(unlinked_probe + " threads " + of_13 + " 8 1000",
+                   R"({"function": "cublasSgemm", "every": 4, "return": "INTERNAL_ERROR"})"),
+              ElementsAre("2000 failed"));
+  EXPECT_THAT(events("injected"), SizeIs(2000));
+}
+
+TEST_F(libraries, work_beside_others_that_stand_in_front) {
+  const std::string looked_up = unlinked_probe + " dlsym " + of_13 + " 3",
+                    linked = linked_probe + " linked 3", ours = front("cublas") + library;
+  for (const std::string& preload : {limiter + ":" + ours, ours + ":" + limiter}) {
+    EXPECT_THAT(under(preload, looked_up, second), ElementsAre("0 13 0 made 2")) << preload;
+    EXPECT_THAT(under(preload, linked, second), ElementsAre("0 13 0 made 2")) << preload;
+  }
+  for (const std::string& preload : {shim + ":" + ours, ours + ":" + shim}) {
+    fs::remove(log());
+    EXPECT_THAT(under(preload, linked, second), ElementsAre(EndsWith("0 13 0 made 2"))) << preload;
+    EXPECT_THAT(under(preload, linked), ElementsAre("shim shim shim 0 0 0 made 3")) << preload;
+    EXPECT_THAT(events("injected"), SizeIs(1)) << "once for each call: " << preload;
+  }
+}
+
+TEST_F(libraries, outlive_being_closed) {
+  EXPECT_THAT(said(unlinked_probe + " again " + of_13, second), ElementsAre("0 made 1", "13 made 0"));
+}
+
+TEST_F(libraries, can_be_asked_for_by_the_process) {
+  const std::string set = " set cublasSgemm:1=ALLOC_FAILED linked 2";
+  EXPECT_THAT(said(linked_probe + set), ElementsAre("set 0", "3 0 made 1"));
+  EXPECT_THAT(
+      under(library, linked_probe + set),
+      ElementsAre(HasSubstr("set -1rules for functions of cublas need libcufault_cublas.so"), "0 0 made 2"));
+}
+
+TEST_F(libraries, that_are_never_loaded_meet_no_rule) {
+  EXPECT_THAT(said(unlinked_probe, second), IsEmpty());
+  EXPECT_EQ(events("rule").at(0)["held"], 0);
+}
+
+class library_command : public libraries {
+ protected:
+  void SetUp() override {
+    if (emulated) GTEST_SKIP() << "the command is for this processor";
+  }
+  std::vector<std::string> cli(const std::string& words) {
+    return said_by("env ASAN_OPTIONS=verify_asan_link_order=0 " CLI_PROGRAM " " + words +
+                   " 2>&1; echo exit code $?");
+  }
+};
+
+TEST_F(library_command, stands_in_front_of_libraries_that_rules_name) {
+  EXPECT_THAT(cli("inject --log " + log().string() +
+                  " --fail cublasSgemm:2=EXECUTION_FAILED --require 1 -- " + linked_probe + " linked 3"),
+              ElementsAre("0 13 0 made 2", "exit code 0"));
+  EXPECT_THAT(cli("inject --fail cublasSgemm=EXECUTION_FAILED --require 1 -- " + unlinked_probe),
+              ElementsAre("cufault: rules acted 0 times, and 1 were required; the command ended with 0",
+                          "exit code 3"));
+  EXPECT_THAT(cli("inject --fail cublasLtMatmul=ALLOC_FAILED --fail cublasSgemm=ALLOC_FAILED -- sh -c 'echo "
+                  "$LD_PRELOAD'"),
+              ElementsAre(front("cublas") + front("cublasLt") + library, "exit code 0"));
+  setenv("CUFAULT_FAIL", "cublasSgemm:1=ALLOC_FAILED", 1);  // as the pytest plugin has it
+  const auto by_environment = cli("inject --log /dev/null -- " + linked_probe + " linked 2");
+  unsetenv("CUFAULT_FAIL");
+  EXPECT_THAT(by_environment, ElementsAre("3 0 made 1", "exit code 0"));
+  EXPECT_THAT(cli("inject --log /dev/null --library cublas -- " + linked_probe +
+                  " set cublasSgemm:1=ALLOC_FAILED linked 2"),
+              ElementsAre("set 0", "3 0 made 1", "exit code 0"));
+}
+
+TEST_F(library_command, refuses_what_headers_do_not_have) {
+  const auto refused = [&](const std::string& rule) {
+    return cli("inject --fail " + rule + " -- echo it ran");
+  };
+  EXPECT_THAT(
+      refused("cublasGemEx=INTERNAL_ERROR"),
+      ElementsAre(
+          HasSubstr("unknown function \"cublasGemEx\": the headers of cublas have none that returns a "
+                    "status; did you mean cublasGemmEx?"),
+          "exit code 2"));
+  EXPECT_THAT(
+      refused("cublasGemmEx=EXECUTION_FAILD"),
+      ElementsAre(
+          HasSubstr("unknown status \"EXECUTION_FAILD\": the headers of cublas have none of that name; "
+                    "did you mean EXECUTION_FAILED?"),
+          "exit code 2"));
+  EXPECT_THAT(cli("inject --library cufft -- echo it ran"),
+              ElementsAre(HasSubstr("--library cufft: one of cudart, cublas, cublasLt"), "exit code 2"));
+}
+
+TEST_F(library_command, traces_a_library_where_asked) {
+  const std::string program = " -- " + linked_probe + " linked 3 nested 1";
+  EXPECT_THAT(cli("trace --library cublas --library cublasLt" + program),
+              testing::IsSupersetOf({"calls of cublas, by the library that calls or resolved the function",
+                                     "  injector_blas_linked_probe", "               3 cublasSgemm_v2",
+                                     "               1 cublasGemmEx", "  libcublas.so.13",
+                                     "               1 cublasLtMatmul"}));
+  EXPECT_THAT(cli("trace" + program), Not(Contains(HasSubstr("cublasSgemm"))));
+  EXPECT_THAT(cli("trace --library cudart" + program), Contains("  none that could be seen"));
+  const fs::path file = folder / "trace.json";
+  EXPECT_EQ(cli("trace --library cublas --chrome " + file.string() + program).back(), "exit code 0");
+  std::ifstream in(file);
+  std::multiset<std::string> calls;
+  const json trace = json::parse(in);
+  for (const json& each : trace["traceEvents"])
+    if (each["ph"] == "X") calls.insert(each["name"]);
+  EXPECT_EQ(calls.count("cublasSgemm_v2"), 3U);
+  EXPECT_EQ(calls.count("cublasGemmEx"), 1U);
+  EXPECT_EQ(calls.count("cublasLtMatmul"), 0U);
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// A libcublas for library_test.cpp, in several versions and under several names. It has no device; it looks at its arguments, and calls cuBLASLt as
+// NVIDIA's does. Its functions have the version that NVIDIA's have.
+#include <cstddef>
+#include <cstdint>
+
+#define BLAS extern "C" __attribute__((visibility("default")))
+
+extern "C" int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, void*, const void*,
+                              const void*, void*, void*, void*, const void*, void*, std::size_t, void*);
+
+BLAS int cublasCreate_v2(void** handle) {
+  static int one = 0;
+  *handle = &one;
+  return 0;
+}
+BLAS int cublasGetVersion_v2(void*, int* version) {
+  *version = FAKE_MAJOR;
+  return 0;
+}
+/// Returns no status.
+BLAS std::size_t cublasGetCudartVersion() {
+  return FAKE_MAJOR * 1000;
+}
+BLAS int cublasSgemm_v2(void*, int, int, int, int, int, const float*, const float*, int, const float*, int,
+                        const float*, float* c, int) {
+  if (c != nullptr) *c += 1;
+  return 0;
+}
+BLAS int cublasSgemm_v2_64(void*, int, int, std::int64_t, std::int64_t, std::int64_t, const float*,
+                           const float*, std::int64_t, const float*, std::int64_t, const float*, float* c,
+                           std::int64_t) {
+  *c += 64;
+  return 0;
+}
+/// 23 arguments, of which 17 lie on the stack of x86-64: 7 (INVALID_VALUE) unless they are the numbers from 1 on.
+BLAS int cublasGemmStridedBatchedEx(void* a, int b, int c, int d, int e, int f, const void* g, const void* h,
+                                    int i, int j, long long k, const void* l, int m, int n, long long o,
+                                    const void* p, void* q, int r, int s, long long t, int u, int v, int w) {
+  const auto number = [](const void* pointer) {
+    return static_cast<long long>(reinterpret_cast<std::uintptr_t>(pointer));
+  };
+  const long long all[]{number(a), b, c, d,         e,         f, number(g), number(h), i, j, k, number(l),
+                        m,         n, o, number(p), number(q), r, s,         t,         u, v, w};
+  long long expected = 0;
+  for (const long long each : all)
+    if (each != ++expected) return 7;
+  return 0;
+}
+BLAS int cublasGemmEx(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int,
+                      int, const void*, void*, int, int, int, int) {
+  const int status = cublasLtMatmul(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                    nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0, nullptr);
+  return status + 0;  // no jump: the call must come from here
+}

@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+# Run by cpack when a package's files are in place: the shared libraries that the program and its injector need. For a .deb, which packages have them; for the
+# others, the libraries themselves, without those that every system has. harness/cmake/Packages.cmake says why.
+if(CPACK_GENERATOR STREQUAL "TGZ")
+  set(PLACE ${CPACK_TEMPORARY_DIRECTORY})
+else()
+  set(PLACE ${CPACK_TEMPORARY_DIRECTORY}${CPACK_PACKAGING_INSTALL_PREFIX})
+endif()
+# The link-time stub of the driver is NVIDIA's and stays here. Arms that need it say that it is missing.
+file(REMOVE_RECURSE ${PLACE}/${CPACK_CUFAULT_LIBRARIES}/stub)
+set(PROGRAM ${PLACE}/bin/cufault)
+file(GLOB INJECTOR ${PLACE}/${CPACK_CUFAULT_LIBRARIES}/libcufault.so ${PLACE}/${CPACK_CUFAULT_LIBRARIES}/libcufault_*.so)
+list(FILTER INJECTOR EXCLUDE REGEX libcufault_code_)
+if(NOT EXISTS ${PROGRAM})
+  message(FATAL_ERROR "${PROGRAM} is not there")
+endif()
+
+if(CPACK_GENERATOR STREQUAL "DEB")
+  find_program(SHLIBDEPS dpkg-shlibdeps)
+  if(NOT SHLIBDEPS)
+    message(FATAL_ERROR "dpkg-shlibdeps is missing: install dpkg-dev, or make the others alone: cpack -G TGZ")
+  endif()
+  set(WORK ${CPACK_TOPLEVEL_DIRECTORY}/shlibdeps)
+  file(WRITE ${WORK}/debian/control "Source: cufault\n\nPackage: cufault\nArchitecture: any\n")
+  execute_process(COMMAND ${SHLIBDEPS} -O ${PROGRAM} ${INJECTOR} WORKING_DIRECTORY ${WORK} OUTPUT_VARIABLE SAID ERROR_VARIABLE WHY RESULT_VARIABLE CODE)
+  if(NOT CODE EQUAL 0 OR NOT SAID MATCHES "shlibs:Depends=([^\n]+)")
+    message(FATAL_ERROR "dpkg-shlibdeps: ${CODE}: ${WHY}")
+  endif()
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "${CMAKE_MATCH_1}")
+else()
+  file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAM} LIBRARIES ${INJECTOR} RESOLVED_DEPENDENCIES_VAR FOUND UNRESOLVED_DEPENDENCIES_VAR LACKING
+       PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|gcc_s|stdc[+][+])[.]so")
+  if(LACKING)
+    message(FATAL_ERROR "not on this machine: ${LACKING}")
+  endif()
+  foreach(LIBRARY IN LISTS FOUND)
+    file(COPY ${LIBRARY} DESTINATION ${PLACE}/${CPACK_CUFAULT_LIBRARIES}/bundled FOLLOW_SYMLINK_CHAIN)
+    # Their licences, where a package of Debian has them.
+    execute_process(COMMAND dpkg-query -S ${LIBRARY} OUTPUT_VARIABLE OWNER ERROR_QUIET)
+    if(OWNER MATCHES "^([^:]+):" AND EXISTS /usr/share/doc/${CMAKE_MATCH_1}/copyright)
+      configure_file(/usr/share/doc/${CMAKE_MATCH_1}/copyright ${PLACE}/share/doc/cufault/licenses/${CMAKE_MATCH_1} COPYONLY)
+    endif()
+  endforeach()
+endif()

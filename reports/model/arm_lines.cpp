@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/arm_lines.hpp"
+
+#include "reports/model/trials_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace cufault {
+
+template <class Fields>
+void describe_run(run_of_trials& r, Fields& f) {
+  f.required("commit", r.commit);
+  f("dirty", r.dirty);
+  f.required("started", r.started);
+  f.required("seed", r.seed);
+}
+
+template <class Fields>
+void describe_fields(run_of_trials& r, Fields& f) {
+  describe_run(r, f);
+  f.required("trials", r.trials);
+}
+
+namespace {
+
+constexpr std::string_view separator = "; ";
+
+/// The one run that made all trials of an arm, without their number.
+std::optional<run_of_trials> only_run(const arm_result& arm) {
+  if (arm.runs.size() != 1 || arm.runs[0].trials != arm.trials.size()) return std::nullopt;
+  auto run = arm.runs[0];
+  run.trials = 0;
+  return run;
+}
+
+nlohmann::ordered_json run_json(const run_of_trials& run) {
+  field_writer f;
+  describe_run(const_cast<run_of_trials&>(run),
+               f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  return std::move(f.json);
+}
+
+run_of_trials run_from(const json_cursor& at) {
+  run_of_trials run;
+  field_reader f{at};
+  describe_run(run, f);
+  f.finish();
+  return run;
+}
+
+/// The entry with the highest count, the first of equal ones.
+template <class Counts>
+auto most_frequent(const Counts& counts) {
+  return std::max_element(counts.begin(), counts.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+template <class Arm, class Fields>
+void describe_arm(Arm& arm, Fields& f) {
+  f.required("arm", arm.name);
+  f("kind", arm.kind, arm_kind::fault);
+  f("summary", arm.summary);
+  f("claims", arm.claims);
+  f("against", arm.against);
+  f("races", arm.races);
+  f("injected", arm.counterpart_of);
+  f("made_up", arm.made_up);
+  f("runs", arm.runs);
+}
+
+/// With its trials; what else its line may have is in `others`.
+arm_result stated_arm(const json_cursor& at, std::initializer_list<const char*> others, std::size_t& room) {
+  arm_result arm;
+  arm.source = at.place();
+  field_reader f{at};
+  describe_arm(arm, f);
+  for (const char* other : others) f.other(other);
+  f.other("trials");
+  f.finish();
+  arm.trials = trials_from(at.at("trials"), room);
+  std::size_t counted = 0;
+  for (const auto& r : arm.runs) counted += std::min(r.trials, SIZE_MAX - counted);  // no sum wraps round
+  if (!arm.runs.empty() && counted != arm.trials.size())
+    at.at("runs").fail(fmt::format("{} trials in all, but there are {}", counted, arm.trials.size()));
+  return arm;
+}
+
+}  // namespace
+
+case_line line_of(const case_result& c) {
+  std::map<std::string, int> beginnings;
+  std::map<std::tuple<std::string, std::string, std::uint64_t, bool>, int> runs;
+  for (const arm_result& a : c.arms) {
+    if (const auto end = a.summary.find(separator); end != a.summary.npos)
+      ++beginnings[a.summary.substr(0, end)];
+    if (const auto run = only_run(a)) ++runs[{run->started, run->commit, run->seed, run->dirty}];
+  }
+  case_line line{.name = c.name};
+  if (const auto most = most_frequent(beginnings); most != beginnings.end() && most->second > 1)
+    line.summary = most->first;
+  const bool all_known =
+      std::none_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) { return a.runs.empty(); });
+  if (const auto most = most_frequent(runs); most != runs.end() && all_known) {
+    const auto& [started, commit, seed, dirty] = most->first;
+    line.run = run_of_trials{.commit = commit, .dirty = dirty, .started = started, .seed = seed};
+  }
+  return line;
+}
+
+nlohmann::ordered_json case_json(const case_line& c) {
+  field_writer f;
+  f.required("case", c.name);
+  f("summary", c.summary);
+  if (c.run) f.json["run"] = run_json(*c.run);
+  return std::move(f.json);
+}
+
+case_line case_from(const json_cursor& at) {
+  case_line c;
+  if (at.has("arm")) at.at("arm").fail("stands in a line of its own, behind that of its case");
+  field_reader f{at};
+  f.required("case", c.name);
+  f("summary", c.summary);
+  f.other("run");
+  f.finish();
+  if (const auto run = at.find("run")) c.run = run_from(*run);
+  return c;
+}
+
+nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& arm) {
+  field_writer f;
+  f.required("case", case_name);
+  describe_arm(arm, f);
+  f.json["trials"] = trials_json(arm.trials);
+  return std::move(f.json);
+}
+
+nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm) {
+  field_writer f;
+  describe_arm(arm, f);
+  const std::string shared = of.summary + std::string(separator);
+  if (!of.summary.empty() && arm.summary.size() > shared.size() && arm.summary.starts_with(shared)) {
+    f.json.erase("summary");
+    f.json["detail"] = arm.summary.substr(shared.size());
+  }
+  if (const auto run = only_run(arm)) {
+    f.json.erase("runs");
+    if (run != of.run) f.json["run"] = run_json(*run);
+  }
+  f.json["trials"] = trials_json(arm.trials);
+  return std::move(f.json);
+}
+
+arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& room) {
+  arm_result arm = stated_arm(at, {"detail", "run"}, room);
+  const auto take = [&](const json_cursor& place, std::size_t bytes) {
+    if (bytes > room) place.fail("more is shared than fits into memory; state it in each arm");
+    room -= bytes;
+  };
+  if (const auto detail = at.find("detail")) {
+    if (of.summary.empty()) detail->fail("the line of the case has no summary that it could follow");
+    if (at.has("summary")) detail->fail("the arm has a summary, too; leave one of them");
+    take(*detail, of.summary.size());
+    arm.summary = of.summary + std::string(separator) + detail->string();
+  }
+  if (const auto run = at.find("run")) {
+    if (at.has("runs")) run->fail("the arm has runs, too; leave one of them");
+    arm.runs = {run_from(*run)};
+  } else if (!at.has("runs") && of.run) {
+    take(at, of.run->commit.size() + of.run->started.size());
+    arm.runs = {*of.run};
+  } else {
+    return arm;
+  }
+  arm.runs[0].trials = arm.trials.size();
+  return arm;
+}
+
+case_result arm_from(const json_cursor& at, std::size_t& room) {
+  return {.name = at.at("case").string(), .arms = {stated_arm(at, {"case"}, room)}};
+}
+
+}  // namespace cufault

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Lines of records. That of an arm in the record of a run stands by itself; in a stack's file arms stand behind the line of their case,
+// which says once what they share.
+#pragma once
+
+#include "reports/model/results.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace cufault {
+
+/// {"case": ..., "summary": ..., "run": {...}}
+struct case_line {
+  std::string name{};
+  std::string summary{};               ///< of arms that state a detail the summary is "SUMMARY; DETAIL"
+  std::optional<run_of_trials> run{};  ///< made all trials of arms that name no run
+};
+
+/// What most arms of a case share.
+case_line line_of(const case_result& c);
+nlohmann::ordered_json case_json(const case_line& c);
+case_line case_from(const json_cursor& at);  ///< throws input_error
+
+/// {"case": ..., "arm": ..., ...}: a line by itself.
+nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& arm);
+/// {"arm": ..., ...}: a line behind that of its case, without what that says.
+nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm);
+
+/// How much the lines of a file may copy of what they share or repeat, in bytes.
+inline constexpr std::size_t most_copied = std::size_t{256} << 20;
+/// An arm behind the line of its case. Takes what is copied from `room`. Throws input_error.
+arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& room);
+/// An arm by itself, with the name of its case. Throws input_error.
+case_result arm_from(const json_cursor& at, std::size_t& room);
+
+}  // namespace cufault

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/cost.hpp"
+
+#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
+#include "reports/model/record.hpp"
+#include "reports/model/tests/cost_example.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace examples;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// The line that refuses the record.
+std::string refusal(const std::string& text) {
+  try {
+    static_cast<void>(cost_record_from("cost.jsonl", text));
+  } catch (const input_error& e) {
+    return e.what();
+  }
+  return "it was taken";
+}
+std::string refusal(const std::function<void(cost_record&)>& change) {
+  cost_record r = costs();
+  change(r);
+  return refusal(cost_record_text(r));
+}
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, text.npos) << from;
+  return at == text.npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(cost_record, is_read_as_it_was_written) {
+  const cost_record r = cost_record_from("cost.jsonl", cost_record_text(costs()));
+  EXPECT_EQ(cost_record_text(r), cost_record_text(costs()));
+  ASSERT_EQ(r.comparisons.size(), 4U);
+  EXPECT_EQ(r.comparisons[0].with[0].remedy, "own_workspace");
+  EXPECT_EQ(r.comparisons[0].without.device_bytes, 32 << 20);
+  EXPECT_EQ(r.comparisons[3].failed, "SIGSEGV");
+  EXPECT_TRUE(r.complete);
+}
+
+TEST(cost_record, of_a_run_that_was_killed_is_read_up_to_there) {
+  const std::string whole = cost_record_text(costs());
+  const std::string without_end = whole.substr(0, whole.rfind('{'));
+  EXPECT_FALSE(cost_record_from("c", without_end).complete);
+  EXPECT_EQ(cost_record_from("c", without_end).comparisons.size(), 4U);
+  // Half of the last comparison.
+  const auto cut = without_end.rfind("\"work\"");
+  EXPECT_EQ(cost_record_from("c", without_end.substr(0, cut)).comparisons.size(), 3U);
+}
+
+TEST(cost_record, is_refused_with_file_and_line_where_it_is_cut_within) {
+  EXPECT_THAT(refusal(replaced(cost_record_text(costs()), "\"clock\":\"device\",", "\"clock\":\n")),
+              StartsWith("cost.jsonl:2: "));
+  EXPECT_THAT(refusal(std::string()), HasSubstr("an empty record"));
+  EXPECT_THAT(refusal(std::string("{\"case\":\"memory.leak\"}\n")), HasSubstr("cost_schema"));
+}
+
+TEST(cost_record, of_another_schema_says_what_to_do) {
+  const std::string text = cost_record_text(costs());
+  EXPECT_THAT(refusal(replaced(text, "\"cost_schema\":1", "\"cost_schema\":2")),
+              HasSubstr("made by a newer cufault: schema 2, and this one reads 1; update cufault"));
+  EXPECT_THAT(refusal(replaced(text, "\"cost_schema\":1", "\"cost_schema\":0")),
+              HasSubstr("run remedy_cost again"));
+}
+
+TEST(cost_record, takes_no_time_that_is_none) {
+  const auto time_of = [](double value) {
+    return refusal([value](cost_record& r) { r.comparisons[0].with[0].milliseconds[3] = value; });
+  };
+  EXPECT_THAT(time_of(std::numeric_limits<double>::quiet_NaN()), HasSubstr("a time is a number above 0"));
+  EXPECT_THAT(time_of(std::numeric_limits<double>::infinity()), HasSubstr("a time is a number above 0"));
+  EXPECT_THAT(time_of(0), HasSubstr("a time is a number above 0"));
+  EXPECT_THAT(time_of(-1), HasSubstr("a time is a number above 0"));
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].again[0] = -1; }),
+              HasSubstr("a time is a number above 0"));
+  // A median of such times, or a ratio, may be no number.
+  EXPECT_THAT(time_of(std::numeric_limits<double>::denorm_min()), HasSubstr("a time is from 1e-09 to"));
+  EXPECT_THAT(time_of(1e300), HasSubstr("a time is from 1e-09 to"));
+  for (const double none : {std::numeric_limits<double>::quiet_NaN(), -1.0, 1e300})
+    EXPECT_THAT(refusal([none](cost_record& r) { r.comparisons[0].operations = none; }),
+                HasSubstr("numbers from 0 to"));
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].device_bytes = INT64_MIN; }),
+              HasSubstr("no GPU has"));
+}
+
+TEST(cost_record, takes_nothing_twice) {
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons.push_back(r.comparisons[0]); }),
+              HasSubstr("stands twice"));
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[1] = r.comparisons[0].with[0]; }),
+              HasSubstr("stands twice"));
+  EXPECT_THAT(refusal(cost_record_text(costs()) + cost_line(comparison("more", {})) + "\n"),
+              HasSubstr("behind the last one"));
+}
+
+TEST(cost_record, has_a_time_for_each_round) {
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].again.pop_back(); }),
+              HasSubstr("8 times, and 9 rounds"));
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].milliseconds.pop_back(); }),
+              HasSubstr("8 times, and 9 rounds"));
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].failed = "refused"; }),
+              HasSubstr("a side that failed has no times"));
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].failed = "refused"; }),
+              HasSubstr("has no samples"));
+}
+
+TEST(cost_record, knows_its_words) {
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].clock = "sun"; }),
+              HasSubstr("expected device or host"));
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].remedy = "a b"; }), HasSubstr("a-z"));
+  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].numbers = "fine"; }),
+              HasSubstr("right or wrong"));
+  EXPECT_THAT(refusal([](cost_record& r) { r.size = "huge"; }), HasSubstr("usual or tiny"));
+  EXPECT_THAT(refusal(replaced(cost_record_text(costs()), "\"work\":", "\"speed\":1,\"work\":")),
+              HasSubstr("speed"));
+}
+
+class cost_files : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "cufault-cost-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  fs::path folder;
+};
+
+TEST_F(cost_files, lie_in_the_folders_of_stacks_and_are_no_cases) {
+  const fs::path stack = folder / "h200";
+  fs::create_directory(stack);
+  write_whole(stack / "stack.json", R"({"schema": 3, "stack": {"keys": {"cublas": "13.1.0"}}})");
+  write_whole(stack / cost_file, cost_record_text(costs()));
+  write_whole(folder / cost_file, cost_record_text(costs()));
+  EXPECT_TRUE(load_record(stack).cases.empty());
+  EXPECT_THAT(records_in({folder}), ElementsAre(stack));
+  EXPECT_THAT(cost_records_in({folder}), ElementsAre(folder / cost_file, stack / cost_file));
+  EXPECT_THAT(cost_records_in({stack}), ElementsAre(stack / cost_file));
+  EXPECT_EQ(load_cost_record(stack).comparisons.size(), 4U);
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/model/observation.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <vector>
+
+// A call of a trial is a text, "cublasSgemm split_k, right: CUBLAS_STATUS_INTERNAL_ERROR", without a status where it did what it should and
+// has that of success; or, where there is more to say, {"step": this text, "ok", "last_error", "facts", "swept"}. Calls behind the remedy
+// stand in "after", the times of all in "times". Samples of memory, measurements and notes are lists: ["handles created", 12, "handles"].
+namespace cufault {
+
+/// The trials of an arm. One that saw the same as an earlier one is {"like": its index, and what is its own: level, GPU, times, memory,
+/// measurements}.
+nlohmann::ordered_json trials_json(const std::vector<observation>& trials);
+/// `room`: how many bytes may be copied of trials that others are like; less afterwards. Throws input_error.
+std::vector<observation> trials_from(const json_cursor& list, std::size_t& room);
+
+}  // namespace cufault
