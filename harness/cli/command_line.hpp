@@ -50,6 +50,13 @@ struct command_line {
     return c;
   }
 
+  /// `words` as a record keeps them: where this program lies on this machine is no evidence.
+  [[nodiscard]] std::vector<std::string> recorded_words() const {
+    std::vector<std::string> all = words;
+    all[0] = "cufault";
+    return all;
+  }
+
   CLI::App app;
   std::vector<std::string> words;   ///< all that was said
   std::vector<std::string> behind;  ///< the command that inject and trace run
@@ -106,6 +113,20 @@ inline void add_libraries(CLI::App* command, target& where) {
       ->type_name("PATH");
 }
 
+/// Which cuBLAS and which device to take.
+inline void add_target(CLI::App* command, target& where) {
+  add_libraries(command, where);
+  command->add_option("--device", where.device, "CUDA device")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+inline void add_wait(CLI::App* command, int& seconds) {
+  command->add_option("--wait", seconds, "seconds to wait for a GPU in use by another cufault")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
 inline void add_new_record(CLI::App* command, std::filesystem::path& folder) {
   command->add_option("--records", folder, "folder for the record")->type_name("DIR")->capture_default_str();
 }
@@ -135,9 +156,18 @@ inline std::string not_empty(const std::string& text) {
   return text.find_first_not_of(' ') == std::string::npos ? "is empty" : "";
 }
 
-/// The commands that compare records: diff, gate, merge, history (harness/cli/compare_commands.cpp), and report.
-void add_compare_commands(command_line& line);
-void add_report(command_line& line);  ///< harness/cli/report.cpp
-void add_node(command_line& line);    ///< harness/cli/node.cpp
+// Options and help of commands: a file a group.
+void add_run(command_line& line);
+void add_sweep(command_line& line);
+void add_record_commands(
+    command_line&
+        line);  ///< bless, claims, show, causes, explain, frameworks, atlas, matrix, cost, compare-injected
+void add_compare_commands(command_line& line);  ///< diff, gate, merge, history, report
+void add_report(command_line& line);            ///< the last of these
+void add_node(command_line& line);
+void add_inject(command_line& line);  ///< harness/cli/program_commands.cpp
+void add_trace(command_line& line);
+void add_ctest_commands(command_line& line);  ///< preflight, resources, floor
+void add_own_commands(command_line& line);    ///< what this program starts itself as
 
 }  // namespace cufault

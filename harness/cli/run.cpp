@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cufault run: select, lock, run each arm, judge, record, print.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/selection.hpp"
 #include "harness/model/properties.hpp"
 #include "harness/run/gpu_lock.hpp"
 #include "harness/run/lanes.hpp"
@@ -27,7 +28,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <fnmatch.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -48,86 +48,6 @@
 
 namespace cufault {
 namespace {
-
-struct selected_case {
-  const failure_case* what;
-  std::vector<const arm*> arms;
-};
-
-/// One of so many parts of a case's arms: controls belong to each, every other arm to one, and what answers a
-/// fault to that of the fault. Where there are fewer than parts, the parts beyond have none: controls alone would prove nothing.
-std::vector<const arm*> part_of(const std::vector<const arm*>& arms, std::pair<int, int> part) {
-  std::map<std::string, int> dealt;
-  int next = 0;
-  for (const arm* a : arms)
-    if (a->kind != arm_kind::control && a->against.empty()) dealt[a->name] = next++ % part.second + 1;
-  std::vector<const arm*> mine;
-  for (const arm* a : arms) {
-    const auto to = dealt.find(a->against.empty() ? a->name : a->against);
-    if (a->kind == arm_kind::control || (to != dealt.end() && to->second == part.first)) mine.push_back(a);
-  }
-  const bool controls_alone = part.first > next && part.first > 1;
-  return controls_alone ? std::vector<const arm*>{} : mine;
-}
-
-/// CASE/ARM, with * for whatever there is: "*/*_injected" are all injected counterparts.
-bool names_arm(const std::string& name, const failure_case& c, const arm& a) {
-  return fnmatch(name.c_str(), (c.name + "/" + a.name).c_str(), 0) == 0;
-}
-
-/// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
-/// is proved).
-std::vector<selected_case> select(const std::vector<std::string>& names, test_tier tier, bool frameworks) {
-  const auto& cases = all_cases();
-  if (cases.empty()) throw usage_error(build_it_with_cuda);
-  std::vector<selected_case> selected;
-  std::set<std::string> understood;
-  for (const failure_case& c : cases) {
-    selected_case s{&c, {}};
-    const bool of_framework = !c.arms.front().framework.empty();
-    const bool by_tier = names.empty() && (of_framework ? frameworks : !properties_of(c).only_named);
-    for (const arm& a : c.arms) {
-      const bool in_tier = tier_of(c, a) <= tier;
-      bool asked = by_tier && in_tier;
-      for (const std::string& name : names) {
-        const bool whole = names_case(name, c);
-        const bool only_this = names_arm(name, c, a);
-        // Without a working control nothing is proved, nor by a remedy without the fault that it answers.
-        const bool control_of_it = a.kind == arm_kind::control &&
-                                   std::any_of(c.arms.begin(), c.arms.end(),
-                                               [&](const arm& other) { return names_arm(name, c, other); });
-        const bool answered_by_it = std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& other) {
-          return other.against == a.name && names_arm(name, c, other);
-        });
-        if (whole || only_this) understood.insert(name);
-        asked = asked || (whole && in_tier) || only_this || control_of_it || answered_by_it;
-      }
-      if (asked) s.arms.push_back(&a);
-    }
-    if (!s.arms.empty()) selected.push_back(std::move(s));
-  }
-  for (const std::string& name : names) {
-    if (!understood.contains(name))
-      throw usage_error(
-          fmt::format("no case, family or CASE/ARM is called {}; `cufault list` names them", name));
-  }
-  return selected;
-}
-
-/// Of each name, which was not enough to run anything: what would be.
-std::string how_to_run(const std::vector<std::string>& names) {
-  std::string lines;
-  for (const std::string& name : names) {
-    test_tier first = test_tier::named;
-    for (const failure_case& c : all_cases())
-      for (const arm& a : c.arms)
-        if (names_case(name, c)) first = std::min(first, tier_of(c, a));
-    lines += first == test_tier::named
-                 ? fmt::format("; the arms of {} run only when named, as CASE/ARM", name)
-                 : fmt::format("; --tier {} would run {}", to_string(first), name);
-  }
-  return lines;
-}
 
 bool registered(const std::string& case_name, const std::string& arm_name) {
   const auto& cases = all_cases();
@@ -622,56 +542,6 @@ int first_of(const run_arguments& arguments) {
   return arguments.devices.empty() ? arguments.where.device : arguments.devices.front();
 }
 
-std::vector<selected_case> asked_for(const run_arguments& arguments, bool frameworks) {
-  if (arguments.part.first < 1 || arguments.part.first > arguments.part.second)
-    throw usage_error(
-        fmt::format("--part {} {}: there is no such part", arguments.part.first, arguments.part.second));
-  auto selected = select(arguments.names, arguments.tier, frameworks);
-  for (selected_case& s : selected) s.arms = part_of(s.arms, arguments.part);
-  std::erase_if(selected, [](const selected_case& s) { return s.arms.empty(); });
-  return selected;
-}
-
-/// What arms are added with.
-std::map<std::string, std::string> usual_environment() {
-  return failure_case().add("", arm_kind::control, "", {}).environment;
-}
-
-/// The same selection, of copies of cases in which trials get the chosen values in place of the usual ones. A case of which an arm sets such
-/// a variable to another value compares the two itself, and is left as it is.
-std::vector<selected_case> with_chosen_variables(const std::vector<selected_case>& selected,
-                                                 const std::map<std::string, std::string>& chosen,
-                                                 std::deque<failure_case>& copies) {
-  if (chosen.empty()) return selected;
-  const auto usual = usual_environment();
-  std::vector<selected_case> all;
-  for (const selected_case& s : selected) {
-    failure_case& copy = copies.emplace_back(*s.what);
-    for (const auto& [name, value] : chosen) {
-      const bool compares =
-          std::any_of(copy.arms.begin(), copy.arms.end(), [&variable = name, &usual](const arm& a) {
-            const auto set = a.environment.find(variable);
-            return set != a.environment.end() && set->second != usual.at(variable);
-          });
-      if (!compares)
-        for (arm& a : copy.arms) a.environment[name] = value;
-    }
-    selected_case of{&copy, {}};
-    for (const arm* a : s.arms)
-      of.arms.push_back(&copy.arms.at(static_cast<std::size_t>(a - s.what->arms.data())));
-    all.push_back(std::move(of));
-  }
-  return all;
-}
-
-std::set<std::string> families_of(const std::vector<selected_case>& selected) {
-  std::set<std::string> families;
-  for (const selected_case& s : selected)
-    for (const arm* a : s.arms)
-      if (!a->framework.empty()) families.insert(a->framework);
-  return families;
-}
-
 /// What several runs come to: unresolved before failed, before as expected, before nothing provoked.
 int worst_of(const std::vector<int>& codes) {
   for (const int code : {int{exit_interrupted}, int{exit_unresolved}, int{exit_gate}, 0})
@@ -681,12 +551,8 @@ int worst_of(const std::vector<int>& codes) {
 
 }  // namespace
 
-std::set<std::string> families_asked(const run_arguments& arguments) {
-  return families_of(asked_for(arguments, true));
-}
-
 run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_environment> python, int stop) {
-  const auto selected = asked_for(arguments, python.has_value());
+  const auto selected = select_cases(arguments, python.has_value());
   if (selected.empty()) {
     if (arguments.part.second == 1)
       fmt::print("nothing to run in the {} tier{}\n", to_string(arguments.tier), how_to_run(arguments.names));
@@ -713,7 +579,7 @@ int run_cases(const run_arguments& asked) {
       asked.json || !asked.junit.empty() || !asked.ctrf.empty() || !asked.markdown.empty();
   if (asked.pythons.size() > 1 && one_report)
     throw usage_error("--json, --junit, --ctrf and --markdown are of one run: give one --python with them");
-  const auto families = families_of(asked_for(asked, !asked.pythons.empty()));
+  const auto families = families_of(select_cases(asked, !asked.pythons.empty()));
   const interrupt_guard guard;
   run_arguments arguments = asked;
   if (asked.devices.empty() && !asked.all_devices && ctest_allocates())

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What `cufault inject` and `cufault trace` are asked for.
+#include "harness/cli/command_line.hpp"
+
+namespace cufault {
+namespace {
+
+/// `COMMAND`, which stands behind --: what stands before it is refused. Only for the help is it an option.
+void add_command_behind(CLI::App* command, const std::string& example) {
+  command->add_option("COMMAND", CLI::callback_t{}, "behind --: the command and its arguments")
+      ->check([example](const std::string& word) {
+        return fmt::format("{} does not stand behind --, as in: {}", word, example);
+      });
+}
+
+std::vector<std::string> command_behind(const command_line& line, const std::string& example) {
+  if (line.behind.empty()) throw usage_error(fmt::format("no command stands behind --, as in: {}", example));
+  return line.behind;
+}
+
+void add_intercepted_libraries(CLI::App* command, std::vector<std::string>& libraries,
+                               const std::string& what) {
+  command->add_option("--library", libraries, what + " (can be given again)")
+      ->allow_extra_args(false)
+      ->type_name("NAME")
+      ->check(not_empty);
+}
+
+}  // namespace
+
+void add_inject(command_line& line) {
+  const std::string example = "cufault inject --fail cuMemAlloc_v2=OUT_OF_MEMORY -- ./program";
+  const auto said = std::make_shared<inject_arguments>();
+  CLI::App* command =
+      line.command("inject", "Run a command whose calls of the driver and of libraries fail as rules say",
+                   inject_help() +
+                       "Without --rules and --fail, CUFAULT_RULES and CUFAULT_FAIL of the environment hold.\n"
+                       "Exit codes: the command's; 2 wrong use, or a wrong rule; 3 rules acted less often "
+                       "than --require says; 126 it "
+                       "cannot be executed; 127 it is not found.",
+                   [said, example, &line] {
+                     said->command = command_behind(line, example);
+                     return inject(*said);
+                   });
+  command->add_option("--rules", said->rules, "JSON rules, read again whenever the file changes")
+      ->type_name("FILE")
+      ->check(not_empty);
+  command
+      ->add_option("--faultinj", said->faultinj,
+                   "in place of --rules: a configuration file of NVIDIA's faultinj (cudaDriverFaults, "
+                   "cudaRuntimeFaults)")
+      ->type_name("FILE")
+      ->check(not_empty);
+  command
+      ->add_option("--fail", said->fail,
+                   "FUNCTION[@STACK][:N[+]]=CODE: the N-th call, with + each later one too, else all; STACK: "
+                   "only calls of the call stack of this hash, as a log or `cufault sweep` tells it")
+      ->allow_extra_args(false)
+      ->type_name("TEXT")
+      ->check(not_empty);
+  command
+      ->add_option("--log", said->log,
+                   "JSON lines of injections and counts (default: injections to standard error)")
+      ->type_name("FILE")
+      ->check(not_empty);
+  command
+      ->add_option("--require", said->require,
+                   "exit with 3 where rules acted less often than N, in all processes together")
+      ->type_name("N");
+  command->add_flag("--lenient", said->lenient, "run the command without injection if a rule is wrong");
+  add_intercepted_libraries(
+      command, said->libraries,
+      "be ready for rules on this library, too, which the process sets or a file gets later; "
+      "libraries that rules name at the start need no such option");
+  add_command_behind(command, example);
+}
+
+void add_trace(command_line& line) {
+  const std::string example = "cufault trace -- ./program";
+  const auto said = std::make_shared<trace_arguments>();
+  CLI::App* command = line.command(
+      "trace", "Run a command and tell its driver calls, allocations and environment look-ups, by library",
+      "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
+      "127 it is not found.",
+      [said, example, &line] {
+        said->command = command_behind(line, example);
+        return trace_command(*said);
+      });
+  command
+      ->add_option(
+          "--chrome", said->chrome,
+          "every driver call of all its processes as a Chrome trace, which Perfetto opens; each call "
+          "then writes a line")
+      ->type_name("FILE")
+      ->check(not_empty);
+  add_intercepted_libraries(command, said->libraries,
+                            "calls of this library, too; the help of inject names the libraries");
+  add_command_behind(command, example);
+}
+
+}  // namespace cufault

@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What the commands that read one or more records, or file one, are asked for. Those that compare records: compare_commands.cpp.
+#include "harness/cli/command_line.hpp"
+
+namespace cufault {
+namespace {
+
+void add_bless(command_line& line) {
+  const auto said = std::make_shared<bless_arguments>();
+  CLI::App* command =
+      line.command("bless", "Write expectations from a record; never exits 0",
+                   "Exit codes: 1 always, whatever there was to bless, so that no job can do it by accident; "
+                   "2 bad input.",
+                   [said] {
+                     if (said->expectations.empty()) said->expectations = default_expectations();
+                     return bless(*said);
+                   });
+  command->add_option("RECORD", said->record, "record to bless")->required()->check(CLI::ExistingPath);
+  command->add_option("CASE", said->names,
+                      "cases to bless, or CASE/ARM, in which a * is anything (default: all)");
+  command->add_flag("--observations-only", said->observations_only,
+                    "file what was observed with its stack, and expect nothing of these arms");
+  command
+      ->add_option("--with", said->with,
+                   "another record of the same stack, whose trials count for the rates of arms that race")
+      ->allow_extra_args(false)
+      ->type_name("RECORD")
+      ->check(CLI::ExistingPath);
+  command->add_option("--when", said->when, "further condition: KEY=COMPARISONS, as in 'driver=>=580 <581'")
+      ->allow_extra_args(false)
+      ->type_name("CONDITION");
+  command->add_option("--expectations", said->expectations, "folder to write to (default: cufault's own)")
+      ->type_name("DIR");
+}
+
+void add_claims(command_line& line) {
+  const auto said = std::make_shared<to_read>();
+  CLI::App* claims = line.command(
+      "claims", "Each claim of the source documents, its verdict, and the arms behind it", codes_of_reading,
+      [said] { return show_claims(said->records_or_own(), said->json, said->markdown); });
+  add_to_read(claims, *said);
+  claims->add_flag("--json", said->json, "as JSON");
+  add_markdown(claims, said->markdown);
+}
+
+void add_show(command_line& line) {
+  struct given {
+    std::filesystem::path record;
+    std::vector<std::string> names;
+    bool markdown = false;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* show = line.command(
+      "show", "Verdict table of a run's record, also of one that was killed, or of a stack", codes_of_reading,
+      [said] { return show_record(said->record, said->names, said->markdown); });
+  show->add_option("RECORD", said->record, "record of a run (.jsonl), or folder of a stack")
+      ->required()
+      ->check(CLI::ExistingPath);
+  show->add_option("CASE", said->names, "cases to show (default: all)");
+  add_markdown(show, said->markdown);
+}
+
+void add_causes(command_line& line) {
+  struct given : to_read {
+    std::string status;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* causes =
+      line.command("causes", "Every recorded way to make a call return a status", codes_of_reading,
+                   [said] { return show_causes(said->status, said->records_or_own(), said->markdown); });
+  causes
+      ->add_option(
+          "STATUS", said->status,
+          "as in CUBLAS_STATUS_INTERNAL_ERROR, or INTERNAL_ERROR; WRONG_NUMBERS: success with wrong numbers")
+      ->required();
+  add_to_read(causes, *said);
+  add_markdown(causes, said->markdown);
+}
+
+void add_explain(command_line& line) {
+  const auto said = std::make_shared<explain_arguments>();
+  CLI::App* explain = line.command(
+      "explain", "What can have caused the failure that a log tells of, from the records and known failures",
+      "Exit codes: 0 with an answer; 4 nothing of it is known; 2 bad input.\n"
+      "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault explain",
+      [said] {
+        if (said->records.empty()) said->records = {default_recorded()};
+        return explain_logs(*said);
+      });
+  explain->add_option(
+      "TEXT|FILE", said->words,
+      "a message, or logs; - or nothing: standard input. Several logs are explained one by one");
+  explain
+      ->add_option("--records", said->records,
+                   "records or folders of records to rank by (default: those that come with cufault)")
+      ->allow_extra_args(false)
+      ->type_name("RECORD")
+      ->check(CLI::ExistingPath);
+  explain->add_flag("--json", said->json, "as JSON; of several logs one object a line");
+  explain->add_flag("--no-machine", said->no_machine,
+                    "do not look at this machine, as doctor does where there is a driver; a log that names "
+                    "another GPU or driver is explained without it anyway");
+}
+
+void add_frameworks(command_line& line) {
+  struct given : to_read {};
+  const auto said = std::make_shared<given>();
+  CLI::App* frameworks = line.command(
+      "frameworks", "What a user of PyTorch, JAX or CuPy sees, what had happened, and what cleared it",
+      codes_of_reading, [said] { return show_frameworks(said->records_or_own(), said->markdown); });
+  add_to_read(frameworks, *said);
+  add_markdown(frameworks, said->markdown);
+}
+
+void add_atlas(command_line& line) {
+  struct given : to_read {
+    bool overview = false;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* atlas = line.command(
+      "atlas", "Which driver failures lead to which status, from the records of sweeps", codes_of_reading,
+      [said] { return show_atlas(said->records_or_own(), said->overview, said->markdown); });
+  add_to_read(atlas, *said);
+  atlas->add_flag("--overview", said->overview, "one line an operation");
+  add_markdown(atlas, said->markdown);
+}
+
+void add_matrix(command_line& line) {
+  const auto said = std::make_shared<matrix_arguments>();
+  CLI::App* matrix = line.command(
+      "matrix", "What every operation came to under every fault, what that depends on, and what remedies did",
+      "Exit codes: 0; 2 bad input; 77 no record has a cell of the matrix.", [said] {
+        if (said->records.empty()) said->records = {default_recorded()};
+        return show_matrix(*said);
+      });
+  matrix
+      ->add_option("RECORD", said->records,
+                   "records or folders of records (default: those that come with cufault)")
+      ->check(CLI::ExistingPath);
+  matrix->add_option("--fault", said->fault, "only this fault; a * is anything: 'kernel_*'")
+      ->type_name("FAULT")
+      ->check(not_empty);
+  matrix
+      ->add_option("--operation", said->operation,
+                   "only this operation, or function, under every fault: sgemm_64, cublasSgemm")
+      ->type_name("OPERATION")
+      ->check(not_empty);
+  matrix->add_option("--remedy", said->remedy, "what this remedy did; a * is anything")
+      ->type_name("REMEDY")
+      ->check(not_empty);
+  matrix->add_option("--stack", said->stack, "only stacks whose name has this text: 'cuBLAS 13.1.0'")
+      ->type_name("TEXT")
+      ->check(not_empty);
+  matrix
+      ->add_option("--by", said->by,
+                   "only cells that differ between stacks, by keys of `cufault stack --json`: cublas,gpu")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("KEY,...")
+      ->check(not_empty);
+  matrix->add_option("--format", said->format, "csv and json have a line or an object for each cell")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
+      ->capture_default_str();
+}
+
+void add_cost(command_line& line) {
+  const auto said = std::make_shared<cost_arguments>();
+  CLI::App* cost =
+      line.command("cost", "What remedies cost in time and device memory, from the records of remedy_cost",
+                   "Exit codes: 0; 2 bad input; 77 not measured yet.", [said] {
+                     if (said->records.empty()) said->records = {default_recorded()};
+                     return show_costs(*said);
+                   });
+  cost->add_option("RECORD", said->records,
+                   "records of remedy_cost, or folders of stacks that have a cost.jsonl (default: those that "
+                   "come with cufault)")
+      ->check(CLI::ExistingPath);
+  cost->add_option("--remedy", said->remedy,
+                   "only this remedy, on each kind of work; a * is anything: 'workspace_*'")
+      ->type_name("REMEDY")
+      ->check(not_empty);
+  cost->add_flag("--all", said->all_work,
+                 "each kind of work, too; csv and json always have a line or an object for each");
+  cost->add_option("--format", said->format, "svg: a picture")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "json", "svg"}))
+      ->capture_default_str();
+}
+
+void add_compare_injected(command_line& line) {
+  const auto said = std::make_shared<to_read>();
+  CLI::App* counterparts = line.command(
+      "compare-injected",
+      "Injected counterparts of fault arms: do they come to what the natural arms came to?", codes_of_reading,
+      [said] { return show_counterparts(said->records_or_own(), said->markdown); });
+  add_to_read(counterparts, *said);
+  add_markdown(counterparts, said->markdown);
+}
+
+}  // namespace
+
+void add_record_commands(command_line& line) {
+  for (const auto add : {add_bless, add_claims, add_show, add_causes, add_explain, add_frameworks, add_atlas,
+                         add_matrix, add_cost, add_compare_injected})
+    add(line);
+}
+
+}  // namespace cufault

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What `cufault run` is asked for.
+#include "harness/cli/command_line.hpp"
+
+#include <algorithm>
+#include <regex>
+#include <sstream>
+
+namespace cufault {
+namespace {
+
+/// "0,1" or "all".
+void take_devices(const std::string& text, run_arguments& running) {
+  running.all_devices = text == "all";
+  if (running.all_devices) return;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) {
+    const bool number = !word.empty() && word.size() < 5 && word.find_first_not_of("0123456789") == word.npos;
+    if (!number)
+      throw usage_error(fmt::format("--device {}: give numbers of devices, as in 0,1, or all", text));
+    const int device = std::stoi(word);
+    if (std::find(running.devices.begin(), running.devices.end(), device) != running.devices.end())
+      throw usage_error(fmt::format("--device {}: {} is there twice", text, device));
+    running.devices.push_back(device);
+  }
+  if (running.devices.empty())
+    throw usage_error("--device is empty; give numbers of devices, as in 0,1, or all");
+  running.where.device = running.devices.front();
+}
+
+}  // namespace
+
+void add_run(command_line& line) {
+  struct given {
+    run_arguments running;
+    std::string mode = "observe", tier = "full", devices;
+    CLI::Option* has_devices = nullptr;
+    std::uint64_t seed = 0;
+    CLI::Option* seeded = nullptr;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* run =
+      line.command("run", "Run cases: all, or those named (CASE, FAMILY or CASE/ARM)",
+                   "Exit codes: 0 as expected; 1 gate failed, or no GPU where one is required; 2 unresolved "
+                   "or bad input; 77 nothing could be provoked here; 130 interrupted.",
+                   [said, &line] {
+                     run_arguments& running = said->running;
+                     running.argv = line.recorded_words();
+                     if (running.expectations.empty()) running.expectations = default_expectations();
+                     if (said->seeded->count() > 0) running.seed = said->seed;
+                     running.tier = tier_of(said->tier);
+                     if (said->has_devices->count() > 0) take_devices(said->devices, running);
+                     running.mode = said->mode == "gate" ? run_mode::gate : run_mode::observe;
+                     return run_cases(running);
+                   });
+  run_arguments& running = said->running;
+  run->add_option("CASE", running.names, "cases to run; in CASE/ARM a * is anything: '*_injected'");
+  run->add_option("--mode", said->mode, "observe: report; gate: fail on anything unexpected")
+      ->check(CLI::IsMember({"observe", "gate"}))
+      ->capture_default_str();
+  add_new_record(run, running.records);
+  run->add_option("--expectations", running.expectations, "folder of expectations (default: cufault's own)")
+      ->type_name("DIR");
+  add_libraries(run, running.where);
+  run->add_option("--python", running.pythons,
+                  "Python of an environment with PyTorch, JAX or CuPy: cases of the families pytorch, jax "
+                  "and cupy run in it; "
+                  "its cuBLAS is taken where --cublas is not given. Given again: another run, with a record "
+                  "of its own")
+      ->envname("CUFAULT_PYTHON")
+      ->allow_extra_args(false)
+      ->type_name("PATH");
+  add_import_timeout(run, running.import_seconds);
+  said->has_devices = run->add_option(
+      "--device", said->devices,
+      "CUDA devices to run on side by side, all alike: 0,1, or all (default: 0, or what CTest allocates)");
+  add_jobs(run, running.jobs);
+  run->add_option("--tier", said->tier,
+                  "quick: what finds most in about a minute; full: all but sweeps and injected counterparts; "
+                  "nightly: these, too. What `cufault list` marks (only when named) runs only as CASE/ARM")
+      ->check(CLI::IsMember({"quick", "full", "nightly"}))
+      ->envname("CUFAULT_TIER")
+      ->capture_default_str();
+  run->add_option("--part", running.part,
+                  "only part I of N of each case: its controls, and every N-th fault with what answers it")
+      ->type_name("I N");
+  run->add_flag("--shuffle", running.shuffle, "run cases and arms in an order drawn from the seed")
+      ->envname("CUFAULT_SHUFFLE");
+  said->seeded =
+      run->add_option("--seed", said->seed, "seed of all random data (default: a new one, printed)");
+  run->add_flag("--json", running.json, "the summary as JSON");
+  run->add_option("--junit", running.junit, "write JUnit XML, too: a suite a case, a test an arm")
+      ->type_name("FILE")
+      ->check(not_empty);
+  run->add_option("--ctrf", running.ctrf, "write CTRF JSON, too: a test an arm")
+      ->type_name("FILE")
+      ->check(not_empty);
+  run->add_option("--markdown", running.markdown, "write the summary as Markdown, too: for a step summary")
+      ->type_name("FILE")
+      ->check(not_empty);
+  run->add_flag(
+      "--separate", running.separate,
+      "run every trial in a process of its own, also where arms may share one as long as it is undamaged");
+  run->add_flag("--verbose,-v", running.verbose,
+                "tell when each arm begins and ends, the table of all verdicts, and the runner's own cost");
+  const auto add_variable = [&](const char* option, const char* variable, const std::string& says) {
+    return run->add_option_function<std::string>(
+        option, [&running, variable](const std::string& value) { running.chosen[variable] = value; },
+        says + "; cases that compare values of it keep theirs");
+  };
+  add_variable("--module-loading", "CUDA_MODULE_LOADING",
+               "CUDA_MODULE_LOADING of trials, whatever the shell has (default: LAZY)")
+      ->check(CLI::IsMember({"LAZY", "EAGER"}));
+  add_variable("--workspace-config", "CUBLAS_WORKSPACE_CONFIG",
+               "CUBLAS_WORKSPACE_CONFIG of trials, whatever the shell has (default: none)")
+      ->check([](const std::string& text) {
+        static const std::regex pairs("(:[0-9]{1,9}:[0-9]{1,9})+");
+        return std::regex_match(text, pairs)
+                   ? ""
+                   : "expected pairs of a size in KiB and a count: :4096:8, or :4096:2:16:8";
+      })
+      ->type_name("TEXT");
+  add_wait(run, running.wait_seconds);
+  run->add_option("--not-provoked-budget", running.not_provoked_budget,
+                  "gate: arms with an expectation that may be not provoked")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+}  // namespace cufault

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What `cufault sweep` is asked for, of operations or of a command.
+#include "harness/cli/command_line.hpp"
+
+#include <cstdio>
+
+namespace cufault {
+namespace {
+
+/// "3/8". Throws usage_error.
+std::pair<int, int> part_of(const std::string& text) {
+  std::pair<int, int> part{0, 0};
+  char slash = 0, rest = 0;
+  if (std::sscanf(text.c_str(), "%d%c%d%c", &part.first, &slash, &part.second, &rest) != 3 || slash != '/')
+    throw usage_error(fmt::format("--shard {}: give K/N, as in 1/4", text));
+  if (part.first < 1 || part.first > part.second)
+    throw usage_error(fmt::format("--shard {}: there is no such part", text));
+  return part;
+}
+
+/// Seconds of "90", "90s", "10m" or "2h". Throws usage_error.
+double seconds_of(const char* option, const std::string& text) {
+  double number = 0;
+  char unit = 's', rest = 0;
+  const int read = std::sscanf(text.c_str(), "%lf%c%c", &number, &unit, &rest);
+  const double factor = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
+  const double seconds = number * factor;
+  if (read < 1 || read > 2 || !(seconds > 0 && seconds <= 1e6))
+    throw usage_error(fmt::format("{} {}: give a time, as in 90s, 10m or 2h", option, text));
+  return seconds;
+}
+
+constexpr const char* about_sweeping_a_program =
+    "With a command behind --: two clean runs list its driver calls by call site; then it is run again with "
+    "one "
+    "call failed, each in turn. Each row is reported (exit code or output says that something failed), "
+    "swallowed "
+    "(as a clean run), crashed, hung, other_output (exit 0, other output), leaked (a process, shared memory "
+    "or "
+    "device memory is left behind) or not_reached, and prints the line that repeats it. Crashes, hangs, "
+    "other "
+    "output and leaks are run again alone, three times. Standard input is empty.\n"
+    "--ok is run by sh after each run, with CUFAULT_RUN_STDOUT and CUFAULT_RUN_STDERR (files of its output), "
+    "CUFAULT_RUN_EXIT (not set if it did not exit), CUFAULT_RUN_OUTCOME (clean: nothing failed) and "
+    "CUFAULT_RUN_FAILED (the call).\n"
+    "Exit codes of a command's sweep: 0 nothing is left to inject, and all was acceptable; 1 a row was not; "
+    "2 "
+    "cufault could not sweep it: wrong use, or the command fails by itself; 3 all acceptable, but the budget "
+    "left "
+    "rows out or a call was not reached; 77 it calls no driver function; 130 interrupted.\n"
+    "Exit codes of an operation's: 0 swept; 1 no GPU where one is required; 2 unresolved or bad input; 77 "
+    "nothing "
+    "could be provoked here; 130 interrupted.";
+
+}  // namespace
+
+void add_sweep(command_line& line) {
+  struct given {
+    sweep_arguments operations;
+    program_sweep_arguments program;
+    std::string depth, shard, timeout, budget;
+    int jobs = 0;
+    std::vector<CLI::Option*> of_operations, of_commands;  // options that only the one kind of sweep has
+
+    /// Throws usage_error where one of them is given.
+    static void refuse(const std::vector<CLI::Option*>& options, const char* of) {
+      for (const CLI::Option* o : options)
+        if (o->count() > 0 && o->get_envname().empty())  // a variable may be set for other commands
+          throw usage_error(
+              fmt::format("{} is of sweeps of {}; see cufault sweep --help", o->get_name(), of));
+    }
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* sweep =
+      line.command("sweep", "Fail driver calls of a command, or inside of an operation, one in each run",
+                   about_sweeping_a_program, [said, &line] {
+                     const auto part = said->shard.empty() ? std::pair{1, 1} : part_of(said->shard);
+                     if (!line.behind.empty()) {
+                       given::refuse(said->of_operations, "operations, and a command stands behind --");
+                       program_sweep_arguments& program = said->program;
+                       program.command = line.behind;
+                       program.shard = part;
+                       if (!said->depth.empty()) program.depth = said->depth;
+                       if (said->jobs > 0) program.jobs = said->jobs;
+                       if (!said->timeout.empty()) program.timeout = seconds_of("--timeout", said->timeout);
+                       if (!said->budget.empty()) program.budget = seconds_of("--budget", said->budget);
+                       return sweep_program(program);
+                     }
+                     if (said->operations.run.names.empty())
+                       throw usage_error(
+                           "neither an operation nor a command behind --, as in: cufault sweep -- ./program");
+                     given::refuse(said->of_commands, "a command, and none stands behind --");
+                     sweep_arguments& operations = said->operations;
+                     operations.shard = part;
+                     if (!said->depth.empty()) operations.depth = said->depth;
+                     if (said->jobs > 0) operations.run.jobs = said->jobs;
+                     operations.run.argv = line.recorded_words();
+                     operations.run.expectations = default_expectations();
+                     return sweep_operations(operations);
+                   });
+  auto &of_operations = said->of_operations, &of_commands = said->of_commands;
+  run_arguments& run = said->operations.run;
+  of_operations.push_back(sweep->add_option(
+      "OPERATION", run.names,
+      "as in `cufault list`, or a function: lt_matmul, cublasLtMatmul; /first: only the first of a "
+      "process, /further: only one that is not"));
+  sweep
+      ->add_option(
+          "--depth", said->depth,
+          "thin: the first call of each call site, by one code; of an operation, one call of each "
+          "group, once, by one code. grouped: the first and last call of each function and library, "
+          "and more where they differ; of an operation, one call of each group, by every code, once "
+          "and persistently. every: every call, by every code. Default: thin for a command, every for "
+          "an operation")
+      ->check(CLI::IsMember({"thin", "grouped", "every"}));
+  auto* shard = sweep->add_option("--shard", said->shard, "only rows of part K of N")->type_name("K/N");
+  sweep
+      ->add_option(
+          "--jobs,-j", said->jobs,
+          "so many runs of a command, or arms of operations, side by side (default: 1 for a command)")
+      ->check(CLI::Range(1, 1000))
+      ->envname("CUFAULT_JOBS");
+  const auto of_command = [&](CLI::Option* option) { of_commands.push_back(option->check(not_empty)); };
+  of_command(sweep
+                 ->add_option("--ok", said->program.ok,
+                              "a shell command that says by its exit code whether a run was acceptable")
+                 ->type_name("COMMAND"));
+  of_command(sweep
+                 ->add_option("--timeout", said->timeout,
+                              "of each run (default: 10 times the longer clean run, and 5 s at least)")
+                 ->type_name("TIME"));
+  of_command(sweep
+                 ->add_option("--budget", said->budget,
+                              "begin no run after so long, as 10m; what is new comes first, and what is left "
+                              "out is counted")
+                 ->type_name("TIME"));
+  auto* record = sweep->add_option("--record", said->program.record, "write what is seen, as JSON Lines")
+                     ->type_name("FILE");
+  of_command(record);
+  of_command(
+      sweep
+          ->add_option(
+              "--resume", said->program.resume,
+              "go on with such a record, also of a sweep that was killed; begin it where there is none")
+          ->type_name("FILE")
+          ->excludes(record));
+  of_commands.push_back(sweep->add_flag("--json", said->program.json,
+                                        "the record's lines on standard output, in place of text"));
+  of_operations.push_back(sweep
+                              ->add_option("--row", said->operations.row,
+                                           "only this row: LIBRARY:FUNCTION:N[+]=CODE, + persistently")
+                              ->type_name("TEXT")
+                              ->check(not_empty)
+                              ->excludes(shard));
+  add_new_record(sweep, run.records);
+  add_target(sweep, run.where);
+  add_wait(sweep, run.wait_seconds);
+  for (const char* name : {"--records", "--cublas", "--cublaslt", "--device", "--wait"})
+    of_operations.push_back(sweep->get_option(name));
+  sweep->add_option("COMMAND", CLI::callback_t{},
+                    "behind --: a command and its arguments, in place of operations");
+}
+
+}  // namespace cufault

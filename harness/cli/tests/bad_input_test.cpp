@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What the command line says of wrong input: one line, and an exit code.
+#include "harness/cli/tests/end_to_end.hpp"
+#include "reports/model/expectation.hpp"
+#include "reports/model/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace cufault {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST_F(end_to_end, names_a_wrong_flag) {
+  const auto seen = cufault({"run", "--wrong"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, AllOf(HasSubstr("--wrong"), HasSubstr("see cufault run --help\n")));
+}
+
+TEST_F(end_to_end, names_a_command_that_there_is_not) {
+  const auto seen = cufault({"bogus", "--device", "0"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text,
+              testing::StartsWith("cufault: there is no command bogus; the commands are: run, "));
+  EXPECT_THAT(seen.stderr_text, testing::Not(HasSubstr("probe-stack")));
+  EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1);
+  EXPECT_EQ(cufault({}).exit_code, 2);
+}
+
+TEST_F(end_to_end, refuses_nonsense_of_a_variable_where_it_stands_for_an_option) {
+  const auto floor = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"floor", "--records", folder / "records"};
+    words.insert(words.end(), more.begin(), more.end());
+    return cufault(words, {{"CUFAULT_FLOOR", "abc"}});
+  };
+  const auto seen = floor({});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, testing::StartsWith("cufault: CUFAULT_FLOOR: --at-least: "));
+  EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1);
+  EXPECT_THAT(floor({"--at-least", "1"}).stderr_text, HasSubstr("no preflight has run"));
+  EXPECT_EQ(cufault({"list"}, {{"CUFAULT_FLOOR", "abc"}, {"CUFAULT_TIER", "abc"}}).exit_code, 0);
+  EXPECT_THAT(run({"road.create"}, {{"CUFAULT_TIER", "abc"}}).stderr_text, HasSubstr("CUFAULT_TIER"));
+}
+
+TEST_F(end_to_end, says_of_each_command_what_its_exit_codes_mean) {
+  EXPECT_THAT(cufault({"--help"}).stdout_text, HasSubstr("130 interrupted"));
+  for (const auto& [command, codes] : {std::pair{"run", "77 nothing could be provoked"},
+                                       {"diff", "0 none differ; 1 some do; 2 bad input."},
+                                       {"list", "Exit codes: 0; 2 bad input."},
+                                       {"trace", "128 and N"}}) {
+    const auto seen = cufault({command, "--help"});
+    EXPECT_EQ(seen.exit_code, 0);
+    EXPECT_THAT(seen.stdout_text, HasSubstr(codes));
+  }
+  EXPECT_THAT(cufault({"list", "--help"}).stdout_text, testing::Not(HasSubstr("77")));
+}
+
+TEST_F(end_to_end, names_a_folder_that_cannot_be_written) {
+  std::ofstream(folder / "a_file") << "in the way";
+  const auto seen = cufault({"run", "road.create", "--records", (folder / "a_file" / "records").string(),
+                             "--cublas", (fs::path(FAKE_CUBLAS_DIR) / "a").string()});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr((folder / "a_file" / "records").string()));
+}
+
+TEST_F(end_to_end, names_file_line_and_field_of_a_malformed_expectation) {
+  fs::create_directories(folder / "expectations");
+  std::ofstream(folder / "expectations" / "road.jsonl") << R"({"case":"road.create","when":5,"stacks":["x"]})"
+                                                        << "\n";
+  const auto seen = run({"road.create"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("road.jsonl:1: when: expected an object"));
+}
+
+TEST_F(end_to_end, names_a_malformed_record_by_line) {
+  std::ofstream(folder / "bad.jsonl") << "{\"schema\": 99}\n";
+  const auto seen = cufault({"show", (folder / "bad.jsonl").string()});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("bad.jsonl:1: schema: made by a newer cufault"));
+  std::ofstream(folder / "old.json") << "{\n  \"schema\": 1\n}\n";
+  EXPECT_THAT(cufault({"show", (folder / "old.json").string()}).stderr_text,
+              HasSubstr("old.json:1: schema: made by an older cufault"));
+}
+
+TEST_F(end_to_end, passes_on_the_loaders_words_for_what_is_no_cublas) {
+  const auto seen = cufault(
+      {"run", "road.create", "--cublas", (fs::path(FAKE_CUBLAS_DIR) / "text" / "libcublas.so.13").string()});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("cannot load"));
+}
+
+TEST_F(end_to_end, refuses_a_workspace_configuration_that_is_none) {
+  for (const char* text : {"", "4096:8", ":4096", ":4096:8:xx", ":-1:-1", "a\nb=c"}) {
+    const auto seen = cufault({"run", "road.create", "--workspace-config", text});
+    EXPECT_EQ(seen.exit_code, 2) << text;
+    EXPECT_THAT(seen.stderr_text, HasSubstr(":4096:2:16:8")) << text;
+  }
+}
+
+TEST_F(end_to_end, says_how_to_name_a_cublas_where_the_loader_finds_none) {
+  const auto seen = cufault({"run", "road.create"},
+                            {{"LD_LIBRARY_PATH", (fs::path(FAKE_CUBLAS_DIR) / "text_lt").string()}});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text,
+              AllOf(HasSubstr("cannot load libcublasLt.so.13"), HasSubstr("with --cublas")));
+}
+
+TEST_F(end_to_end, does_not_take_a_library_that_kills_the_process_for_a_missing_gpu) {
+  const std::string deadly = (fs::path(FAKE_CUBLAS_DIR) / "deadly").string();
+  for (const char* command : {"stack", "preflight"}) {
+    const auto seen = cufault({command, "--cublas", deadly});
+    EXPECT_EQ(seen.exit_code, 2) << command;
+    EXPECT_THAT(seen.stdout_text + seen.stderr_text, HasSubstr("signal 6"));
+  }
+  EXPECT_EQ(cufault({"run", "road.on_a_gpu", "--cublas", deadly, "--records", (folder / "records").string()})
+                .exit_code,
+            2);
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The line of a case in CMake: what it must have.
+#include "harness/cli/tests/end_to_end.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace cufault {
+namespace {
+
+using testing::HasSubstr;
+
+/// cufault_case() and cufault_made_case() stop the configure unless everything is said.
+class case_line : public end_to_end {
+ protected:
+  process_result configure(const std::string& line, const std::string& function = "cufault_case",
+                           const std::vector<std::string>& more = {}) {
+    spawn_options options;
+    options.argv = {CMAKE_PROGRAM,
+                    "-S",
+                    CASE_LINE_PROJECT,
+                    "-G",
+                    CASE_LINE_GENERATOR,
+                    "-B",
+                    (folder / "build").string(),
+                    "-DFUNCTION=" + function,
+                    "-DLINE=" + line,
+                    std::string("-DMODULES=") + CASE_LINE_MODULES};
+    options.argv.insert(options.argv.end(), more.begin(), more.end());
+    return run_process(options, {});
+  }
+};
+
+TEST_F(case_line, is_accepted_when_complete) {
+  const auto configured = configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60");
+  EXPECT_EQ(configured.exit_code, 0) << configured.stderr_text;
+}
+
+TEST_F(case_line, is_refused_without_a_tier) {
+  const auto configured = configure("family/present;MEMORY;shared;NEEDS;host;TIMEOUT;60");
+  EXPECT_EQ(configured.exit_code, 1);
+  EXPECT_THAT(configured.stderr_text, HasSubstr("TIER is missing or wrong"));
+}
+
+TEST_F(case_line, is_refused_without_a_memory_class) {
+  EXPECT_THAT(configure("family/present;TIER;quick;NEEDS;host;TIMEOUT;60").stderr_text,
+              HasSubstr("MEMORY is missing or wrong"));
+}
+
+TEST_F(case_line, is_refused_without_a_timeout_or_with_zero) {
+  EXPECT_THAT(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host").stderr_text,
+              HasSubstr("TIMEOUT is missing or wrong"));
+  EXPECT_THAT(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;0").stderr_text,
+              HasSubstr("TIMEOUT is missing or wrong"));
+}
+
+TEST_F(case_line, may_ask_for_parts_but_not_for_none) {
+  EXPECT_EQ(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60;PARTS;3").exit_code, 0);
+  EXPECT_THAT(configure("family/present;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60;PARTS;0").stderr_text,
+              HasSubstr("PARTS is missing or wrong"));
+}
+
+TEST_F(case_line, is_refused_without_its_file) {
+  EXPECT_THAT(configure("family/absent;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60").stderr_text,
+              HasSubstr("there is no cases/family/absent.cpp"));
+}
+
+TEST_F(case_line, of_a_case_that_is_made_needs_no_file_but_everything_else) {
+  const std::string rest = ";TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60";
+  const auto configured = configure("family.absent" + rest, "cufault_made_case");
+  EXPECT_EQ(configured.exit_code, 0) << configured.stderr_text;
+  EXPECT_THAT(configure("family.absent;TIER;quick", "cufault_made_case").stderr_text,
+              HasSubstr("cufault_made_case(family.absent): MEMORY is missing or wrong"));
+  EXPECT_THAT(configure("family/absent" + rest, "cufault_made_case").stderr_text,
+              HasSubstr("the name is not FAMILY.NAME"));
+}
+
+TEST_F(case_line, of_a_framework_is_a_test_where_a_python_is_given) {
+  const std::string line = "family.absent;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60;NAMED;FRAMEWORK";
+  const auto tests = [&] {
+    std::stringstream text;
+    text << std::ifstream(folder / "build" / "CTestTestfile.cmake").rdbuf();
+    return text.str();
+  };
+  ASSERT_EQ(configure(line, "cufault_made_case").exit_code, 0);
+  EXPECT_THAT(tests(), testing::Not(HasSubstr("family.absent")));
+  ASSERT_EQ(configure(line, "cufault_made_case", {"-DCUFAULT_PYTHON=/a/python;/b/python"}).exit_code, 0);
+  EXPECT_THAT(tests(), HasSubstr(R"("run" "family.absent" "--python" "/a/python" "--python" "/b/python")"));
+}
+
+}  // namespace
+}  // namespace cufault

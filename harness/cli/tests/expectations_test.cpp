@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Expectations: bless, and runs as a gate on them.
+#include "harness/cli/tests/end_to_end.hpp"
+#include "reports/model/expectation.hpp"
+#include "reports/model/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace cufault {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST_F(end_to_end, fails_the_gate_while_uncharted) {
+  EXPECT_EQ(run({"road.create", "--mode", "gate"}).exit_code, 1);
+}
+
+TEST_F(end_to_end, passes_the_gate_once_blessed_and_twice) {
+  bless_what_is_seen();
+  for (int i = 0; i < 2; ++i) {
+    const auto seen = run({"road.create", "--mode", "gate"});
+    EXPECT_EQ(seen.exit_code, 0) << seen.stdout_text;
+    EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("REPRODUCED"), HasSubstr("CLEARED"),
+                                        HasSubstr("STILL_FAILS"), HasSubstr("OK")));
+  }
+}
+
+struct surprise {
+  const char* variable;
+  const char* order;
+  const char* verdict;
+  friend std::ostream& operator<<(std::ostream& out, const surprise& s) {
+    return out << s.variable << '=' << s.order << " is " << s.verdict;
+  }
+};
+
+class end_to_end_with_a_surprise : public end_to_end, public testing::WithParamInterface<surprise> {};
+
+TEST_P(end_to_end_with_a_surprise, is_seen_in_observe_and_fails_the_gate) {
+  bless_what_is_seen();
+  const std::map<std::string, std::string> environment{{GetParam().variable, GetParam().order}};
+  const auto observed = run({"road.create"}, environment);
+  EXPECT_EQ(observed.exit_code, 0);
+  EXPECT_THAT(observed.stdout_text, HasSubstr(std::string(" ") + GetParam().verdict));
+  EXPECT_EQ(run({"road.create", "--mode", "gate"}, environment).exit_code, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    each, end_to_end_with_a_surprise,
+    testing::Values(surprise{"ROAD_FAULT", "14", "CHANGED"}, surprise{"ROAD_FAULT", "0", "GONE"},
+                    surprise{"ROAD_FAULT", "crash", "WORSENED"}, surprise{"ROAD_FAULT", "hang", "WORSENED"},
+                    surprise{"ROAD_FAULT", "exit", "WORSENED"}, surprise{"ROAD_REMEDY", "3", "REMEDY_BROKEN"},
+                    surprise{"ROAD_REMEDY", "crash", "WORSENED"}, surprise{"ROAD_DEAD_END", "0", "GONE"}));
+
+TEST_F(end_to_end, fails_the_gate_where_what_was_expected_of_a_gpu_cannot_run) {
+  bless_what_is_seen();
+  // What is seen without a GPU stands for what was seen with one.
+  for (const auto& file : fs::recursive_directory_iterator(folder)) {
+    if (file.path().filename() != "road.jsonl") continue;
+    std::ifstream in(file.path());
+    std::string of_another_case;
+    for (std::string line; std::getline(in, line);)
+      if (const auto at = line.find("road.create");
+          at != line.npos && line.find("\"kind\":\"remedy") == line.npos)
+        of_another_case += line.replace(at, std::string("road.create").size(), "road.on_a_gpu") + "\n";
+    std::ofstream(file.path(), std::ios::app) << of_another_case;
+  }
+  auto expected = expectation_set::load(folder / "expectations", folder / "recorded");
+  const expectation_set of_create = expected;
+  for (expectation e : of_create.all()) {
+    if (e.arm != "control" && e.arm != "fault") continue;
+    e.case_name = "road.on_a_gpu";
+    e.when.by_key["compute_capability"] = "9.0";
+    expected.put(e);
+  }
+  expected.save(folder / "expectations");
+  EXPECT_EQ(run({"road.on_a_gpu", "--mode", "gate"}).exit_code, 1);
+  EXPECT_EQ(run({"road.on_a_gpu", "--mode", "gate", "--not-provoked-budget", "2"}).exit_code, 77);
+}
+
+TEST_F(end_to_end, refuses_expectations_of_arms_that_do_not_exist) {
+  bless_what_is_seen();
+  auto expected = expectation_set::load(folder / "expectations", folder / "recorded");
+  expectation e = expected.all().front();
+  e.arm = "forgotten";
+  expected.put(e);
+  expected.save(folder / "expectations");
+  const auto seen = run({});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("expects road.create/forgotten, which this cufault does not have"));
+}
+
+TEST_F(end_to_end, blesses_nothing_that_its_own_stack_contradicts_or_that_ties) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const std::string made = files(".jsonl").at(0);
+  const auto bless_when = [&](const std::string& when) { return bless(made, {"--when", when}); };
+  EXPECT_THAT(bless_when("foo=1").stderr_text, HasSubstr("unknown condition"));
+  EXPECT_THAT(bless_when("cublas=<1").stderr_text, HasSubstr("does not hold on the stack"));
+  EXPECT_FALSE(fs::exists(folder / "expectations"));
+  EXPECT_EQ(bless_when("cublaslt=>=13").exit_code, 1);
+  EXPECT_THAT(bless_when("runtime=>=1").stderr_text, HasSubstr("no more specific than"));
+  EXPECT_EQ(run({"road.create", "--mode", "gate"}).exit_code, 0) << "what was blessed before is not spoilt";
+}
+
+TEST_F(end_to_end, blesses_nothing_from_a_run_that_did_not_end_or_of_a_cufault_that_nobody_else_has) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const record made = load_record(files(".jsonl").at(0));
+  for (const bool ended : {false, true}) {
+    record spoilt = made;
+    spoilt.complete = ended;
+    spoilt.dirty = ended;
+    write(folder / "spoilt.jsonl", spoilt);
+    const auto seen = cufault({"bless", folder / "spoilt.jsonl", "--expectations", folder / "expectations"});
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_THAT(seen.stderr_text, HasSubstr(ended ? "differs from every commit" : "did not come to its end"));
+  }
+  record cut_short = made;
+  cut_short.complete = false;
+  write(folder / "cut_short.jsonl", cut_short);
+  EXPECT_THAT(bless((folder / "cut_short.jsonl").string(), {"road.create"}).stdout_text,
+              HasSubstr("blessed: road.create"))
+      << "arms that are in it are whole";
+}
+
+TEST_F(end_to_end, blesses_arms_that_are_named_and_files_what_is_expected_of_nobody) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const std::string made = files(".jsonl").at(0);
+  const auto filed = bless(made, {"--observations-only", "road.create/control"});
+  EXPECT_THAT(filed.stdout_text, HasSubstr("1 filed in"));
+  EXPECT_FALSE(fs::exists(folder / "expectations"));
+  EXPECT_THAT(bless(made, {"road.create/c*l"}).stdout_text, HasSubstr("1 blessed, 0 already expected"));
+  EXPECT_THAT(bless(made, {"road.create/nothing"}).stderr_text,
+              HasSubstr("has nothing called road.create/nothing"));
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Commands that run another program: inject, trace, doctor.
+#include "harness/cli/tests/end_to_end.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <map>
+
+namespace cufault {
+namespace {
+
+using testing::HasSubstr;
+
+#ifndef SANITIZED  // libcufault.so stands in front of malloc, and a sanitizer wants to
+class end_to_end_beside_another_program : public end_to_end {};
+
+TEST_F(end_to_end_beside_another_program, takes_its_words_as_they_are) {
+  for (const char* command : {"inject", "trace"}) {
+    const auto seen = cufault({command, "--", "printf", "<%s>", "[a,b]", "[]", "", "--", "{}", "--help"});
+    EXPECT_EQ(seen.exit_code, 0);
+    EXPECT_EQ(seen.stdout_text, "<[a,b]><[]><><--><{}><--help>") << command;
+  }
+}
+
+TEST_F(end_to_end_beside_another_program, wants_it_behind_dashes) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"inject"},
+                                             {"inject", "--"},
+                                             {"inject", "echo", "ran"},
+                                             {"inject", "echo", "--", "ran"},
+                                             {"trace"},
+                                             {"trace", "echo", "ran"},
+                                             {"trace", "echo", "--x", "ran"}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_EQ(seen.stdout_text, "");
+    EXPECT_THAT(seen.stderr_text, HasSubstr(" behind --, as in: cufault " + words[0]));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+}
+
+TEST_F(end_to_end_beside_another_program, refuses_empty_rules_and_a_log_that_cannot_be_written) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--rules", ""}, {"--fail", ""}, {"--fail", " "}, {"--log", ""}, {"--log", folder}}) {
+    const auto seen = cufault({"inject", words[0], words[1], "--", "echo", "ran"});
+    EXPECT_EQ(seen.exit_code, 2) << words[0];
+    EXPECT_EQ(seen.stdout_text, "") << words[0];
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+  EXPECT_EQ(cufault({"inject", "--log", folder, "--", "echo"}).stderr_text,
+            "cufault: " + folder.string() + ": Is a directory\n");
+}
+
+TEST_F(end_to_end_beside_another_program, leaves_rules_of_the_environment_where_it_has_none) {
+  const std::map<std::string, std::string> rules{{"CUFAULT_RULES", "/a"}, {"CUFAULT_FAIL", "cuInit=UNKNOWN"}};
+  const std::string show = "echo $CUFAULT_RULES $CUFAULT_FAIL";
+  EXPECT_EQ(cufault({"inject", "--lenient", "--", "sh", "-c", show}, rules).stdout_text,
+            "/a cuInit=UNKNOWN\n");
+  EXPECT_EQ(cufault({"inject", "--fail", "cuInit=NO_DEVICE", "--", "sh", "-c", show}, rules).stdout_text,
+            "cuInit=NO_DEVICE\n");
+  EXPECT_EQ(cufault({"inject", "--", "sh", "-c", show}, rules).exit_code, 2) << "/a is no file";
+}
+
+TEST_F(end_to_end_beside_another_program, passes_on_what_would_end_it_and_leaves_no_folder) {
+  const auto seen =
+      cufault({"trace", "--", "sh", "-c",
+               "trap 'echo heard; exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.05; done"});
+  EXPECT_EQ(seen.exit_code, 5);
+  EXPECT_EQ(seen.stdout_text, "heard\n");
+  EXPECT_THAT(seen.stderr_text, HasSubstr("driver calls"));
+  EXPECT_EQ(cufault({"trace", "--", "sh", "-c", "kill -HUP $PPID; exec sleep 9"}).exit_code, 128 + SIGHUP);
+  EXPECT_TRUE(fs::is_empty(folder / "temporary"));
+}
+
+TEST_F(end_to_end_beside_another_program, counts_lines_of_a_log_that_it_cannot_read) {
+  const auto seen = cufault({"trace", "--", "sh", "-c", "echo half a li > $CUFAULT_LOG; exit 3"});
+  EXPECT_EQ(seen.exit_code, 3);
+  EXPECT_THAT(seen.stderr_text, HasSubstr(" lines of the log could not be read"));
+}
+
+TEST_F(end_to_end_beside_another_program, says_why_nothing_may_have_been_seen) {
+  const auto seen = cufault({"trace", "--", "sh", "-c", "rm -f $CUFAULT_LOG; kill -9 $$"});
+  EXPECT_EQ(seen.exit_code, 128 + SIGKILL);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("until signal 9"));
+  EXPECT_THAT(seen.stderr_text, HasSubstr("the command called no function of the driver"));
+  EXPECT_THAT(cufault({"trace", "--", "sh", "-c", "rm -rf $CUFAULT_COUNTS"}).stderr_text,
+              HasSubstr("statically linked or setuid"));
+}
+#endif
+
+}  // namespace
+}  // namespace cufault

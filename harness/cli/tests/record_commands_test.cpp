@@ -1,0 +1,383 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Commands that list cases, and that read, judge and compare records.
+#include "harness/cli/tests/end_to_end.hpp"
+#include "reports/model/expectation.hpp"
+#include "reports/model/failures.hpp"
+#include "reports/model/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace cufault {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+TEST_F(end_to_end, lists_what_is_special_about_an_arm) {
+  const auto all = nlohmann::json::parse(cufault({"list", "--json"}).stdout_text);
+  const auto arm_of = [&](const std::string& case_name, const std::string& name) {
+    for (const auto& c : all) {
+      for (const auto& a : c["arms"]) {
+        if (c["name"] == case_name && a["name"] == name) return a;
+      }
+    }
+    throw std::out_of_range(name);
+  };
+  EXPECT_EQ(arm_of("road.ends", "thorough")["tier"], "full");
+  EXPECT_EQ(arm_of("road.ends", "other_pair")["other_cublas"], true);
+  EXPECT_EQ(arm_of("road.races", "now_and_then")["races"], "a counter");
+  const auto usual = arm_of("road.create", "fault");
+  EXPECT_EQ(usual["tier"], "quick");
+  EXPECT_EQ(usual["races"], "");
+  EXPECT_EQ(usual["other_cublas"], false);
+  const std::string text = cufault({"list"}).stdout_text;
+  for (const char* mark : {"(full tier)\n", "(races)\n", "(second cuBLAS)\n"})
+    EXPECT_THAT(text, HasSubstr(mark));
+}
+
+TEST_F(end_to_end, lists_field_failures_with_their_text_and_tells_of_one_that_is_unknown) {
+  const auto all = nlohmann::json::parse(cufault({"list", "--json"}).stdout_text);
+  const auto races =
+      std::find_if(all.begin(), all.end(), [](const auto& c) { return c["name"] == "road.races"; });
+  ASSERT_NE(races, all.end());
+  const auto& failures = (*races)["failures"];
+  ASSERT_EQ(failures.size(), 2U);
+  EXPECT_EQ(failures[0]["id"], "F-MEM-01");
+  const auto known = failures[0]["text"].get<std::string>();
+  EXPECT_THAT(known, HasSubstr("cublasCreate"));
+  EXPECT_EQ(failures[1], nlohmann::json({{"id", "F-NONE-01"}, {"text", ""}}));
+  EXPECT_THAT(cufault({"list"}).stdout_text,
+              HasSubstr("  one in four fails\n    F-MEM-01  reported: " + known +
+                        "\n    F-NONE-01 unknown: not in cases/failures.json\n    control "));
+}
+
+TEST_F(end_to_end, names_the_causes_of_a_status_and_a_status_that_nothing_returned) {
+  run({"road.create"});
+  const std::string recorded = files(".jsonl").at(0);
+  const auto found = cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", recorded});
+  EXPECT_EQ(found.exit_code, 0);
+  EXPECT_THAT(found.stdout_text, HasSubstr("road.create/fault"));
+  EXPECT_EQ(cufault({"causes", "ALLOC_FAILED", recorded}).stdout_text, found.stdout_text);
+  const auto typo = cufault({"causes", "CUBLAS_STATUS_ALOC_FAILED", recorded});
+  EXPECT_EQ(typo.exit_code, 2);
+  EXPECT_EQ(typo.stderr_text,
+            "cufault: no call returned CUBLAS_STATUS_ALOC_FAILED in 1 record; "
+            "statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR, or INTERNAL_ERROR\n");
+  fs::remove_all(folder / "records");
+  run({"road.create"}, {{"ROAD_CONTROL", "14"}});
+  const auto silenced = cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", files(".jsonl").at(0).string()});
+  EXPECT_EQ(silenced.exit_code, 0);
+  EXPECT_THAT(silenced.stdout_text, HasSubstr("with a working control returned"));
+}
+
+TEST_F(end_to_end, has_no_table_of_frameworks_where_none_failed) {
+  run({"road.create"});
+  const auto shown = cufault({"frameworks", files(".jsonl").at(0).string()});
+  EXPECT_EQ(shown.exit_code, 2);
+  EXPECT_EQ(shown.stdout_text, "");
+  EXPECT_EQ(
+      shown.stderr_text,
+      "cufault: no operation of a framework failed in these records; `cufault run pytorch --python PYTHON` "
+      "makes them\n");
+}
+
+TEST_F(end_to_end, states_a_rate_over_records_of_one_stack) {
+  const std::map<std::string, std::string> counter{{"ROAD_COUNTER", folder / "counter"}};
+  ASSERT_EQ(run({"road.races"}, counter).exit_code, 0);
+  ASSERT_EQ(run({"road.races"}, counter).exit_code, 0);
+  const auto made = files(".jsonl");
+  ASSERT_EQ(made.size(), 2U);
+  bless(made[1]);  // so that it can be
+  fs::remove_all(folder / "expectations");
+  const auto bless_with = [&](const fs::path& other) { return bless(made[0], {"--with", other}); };
+  record elsewhere = load_record(made[1]);
+  elsewhere.stack["keys"]["cublas"] = "9.9.9";
+  write(folder / "elsewhere.jsonl", elsewhere);
+  EXPECT_THAT(bless_with(folder / "elsewhere.jsonl").stderr_text, HasSubstr("is of another stack than"));
+  EXPECT_FALSE(fs::exists(folder / "expectations"));
+
+  EXPECT_THAT(bless_with(made[0]).stderr_text, HasSubstr("is named twice"));
+
+  record lucky = load_record(made[1]);
+  for (auto& c : lucky.cases)
+    for (auto& a : c.arms) {
+      if (a.name != "now_and_then") continue;
+      std::erase_if(a.trials, [](const observation& o) { return !o.calls.at(0).what.ok; });
+      a.runs.at(0).trials = a.trials.size();
+    }
+  write(folder / "lucky.jsonl", lucky);
+  const auto blessed = bless_with(folder / "lucky.jsonl");
+  ASSERT_EQ(blessed.exit_code, 1) << blessed.stderr_text;
+  const auto expected = expectation_set::load(folder / "expectations", folder / "recorded");
+  const auto* const e = expected.find("road.races", "now_and_then", keys_of(lucky));
+  ASSERT_NE(e, nullptr);
+  ASSERT_TRUE(e->flaky.has_value());
+  EXPECT_DOUBLE_EQ(e->flaky->rates.at(0), 30.0 / 35);
+  EXPECT_EQ(e->trials.size(), 35U) << "both records are filed";
+}
+
+#ifndef SANITIZED  // libcufault.so stands in front of malloc, and a sanitizer wants to
+TEST_F(end_to_end, compares_injected_counterparts_with_the_arms_that_have_it_for_real) {
+  ASSERT_EQ(run({"*/*_injected"}).exit_code, 0) << "a star stands for anything";
+  const record alone = load_record(files(".jsonl").at(0));
+  ASSERT_EQ(alone.cases.size(), 1U);
+  std::map<std::string, std::string> counterparts;  // arms stand in the order in which they ended
+  for (const arm_result& a : alone.cases[0].arms) counterparts[a.name] = a.counterpart_of;
+  EXPECT_THAT(counterparts, testing::ElementsAre(Pair("control", ""), Pair("too_much_injected", "too_much"),
+                                                 Pair("too_much_twice_injected", "too_much_twice")));
+  ASSERT_EQ(run({"road.twin"}).exit_code, 0);
+  const auto seen = cufault({"compare-injected", (folder / "records").string()});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text, HasSubstr("too_much_injected        agrees"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("too_much_twice_injected  differs"));
+  EXPECT_THAT(seen.stdout_text,
+              HasSubstr("expected cudaMalloc squeezed: NO_HOST_MEMORY; seen cudaMalloc squeezed: ALLOCATED"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("2 comparisons: 1 agrees, 1 differs"));
+}
+#endif
+
+TEST_F(end_to_end, tells_two_records_apart) {
+  run({"road.create"});
+  run({"road.create"}, {{"ROAD_FAULT", "14"}});
+  const auto recorded = files(".jsonl");
+  ASSERT_EQ(recorded.size(), 2U);
+  const auto differing = cufault({"diff", recorded[0].string(), recorded[1].string()});
+  EXPECT_EQ(differing.exit_code, 1);
+  EXPECT_THAT(differing.stdout_text,
+              AllOf(HasSubstr("CUBLAS_STATUS_ALLOC_FAILED"), HasSubstr("CUBLAS_STATUS_INTERNAL_ERROR")));
+  EXPECT_EQ(cufault({"diff", recorded[0].string(), recorded[0].string()}).exit_code, 0);
+}
+
+TEST_F(end_to_end, gates_a_candidate_on_a_baseline) {
+  run({"road.create"});
+  run({"road.create"}, {{"ROAD_FAULT", "14"}});
+  const auto recorded = files(".jsonl");
+  ASSERT_EQ(recorded.size(), 2U);
+  const auto gate = [&](const fs::path& baseline, const fs::path& candidate,
+                        const std::vector<std::string>& more) {
+    std::vector<std::string> words{"gate", "--baseline", baseline, "--candidate", candidate};
+    words.insert(words.end(), more.begin(), more.end());
+    return cufault(words);
+  };
+  EXPECT_EQ(gate(recorded[0], recorded[0], {}).exit_code, 0);
+  EXPECT_THAT(gate(recorded[0], recorded[0], {}).stdout_text, HasSubstr("gate: passed\n"));
+  const auto differing = gate(recorded[0], recorded[1], {});
+  EXPECT_EQ(differing.exit_code, 1);
+  EXPECT_THAT(differing.stdout_text, HasSubstr("The stacks are equal.\n"));
+  EXPECT_THAT(differing.stdout_text, HasSubstr("  road.create/fault: expected "));
+  EXPECT_EQ(gate(recorded[0], recorded[0], {"--at-least", "2"}).exit_code, 1);
+
+  const fs::path allow = folder / "allow.json";
+  std::ofstream(allow)
+      << R"({"schema": 1, "allowances": [{"arm": "road.create/*", "change": "changed", "reason": "known", "expires": "2026-12-31"}]})";
+  EXPECT_THAT(gate(recorded[0], recorded[1], {"--allow", allow, "--date", "2026-12-31"}).stdout_text,
+              HasSubstr("[allowed until 2026-12-31: known]"));
+  EXPECT_THAT(gate(recorded[0], recorded[1], {"--allow", allow, "--date", "2027-01-01"}).stdout_text,
+              HasSubstr("allowances that have expired"));
+  EXPECT_EQ(gate(recorded[0], recorded[1], {"--date", "soon"}).exit_code, 2);
+  std::ofstream(allow) << R"({"schema": 1, "allowances": [{"arm": "road.create/*"}]})";
+  const auto bad = gate(recorded[0], recorded[1], {"--allow", allow});
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_THAT(bad.stderr_text, HasSubstr("allow.json:1: allowances[0]: \"change\" is missing"));
+}
+
+// What the page about gates says how to do. Cases that compare values of a variable themselves keep theirs.
+TEST_F(end_to_end, gates_lazy_against_eager_loading_and_two_workspaces) {
+  const std::map<std::string, std::string> shell{{"CUDA_MODULE_LOADING", "EAGER"},
+                                                 {"CUBLAS_WORKSPACE_CONFIG", ":8:1"}};
+  const auto made = [&](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"run", "road.configured", "road.compared", "--records", folder / name, "--expectations",
+                 folder / "expectations", "--cublas", fs::path(fake_cublas_folder) / "a"});
+    EXPECT_EQ(cufault(std::move(more), shell).exit_code, 0);
+    return (folder / name).string();
+  };
+  const auto gate = [&](const std::string& baseline, const std::string& candidate) {
+    return cufault({"gate", "--baseline", baseline, "--candidate", candidate});
+  };
+  const std::string lazy = made("lazy", {}), again = made("again", {"--module-loading", "LAZY"}),
+                    eager = made("eager", {"--module-loading", "EAGER"}),
+                    small = made("small", {"--workspace-config", ":16:8"});
+  EXPECT_EQ(gate(lazy, again).exit_code, 0) << "what the shell has makes no difference";
+  EXPECT_THAT(cufault({"gate", "--baseline", lazy, "--candidate", eager, "--json"}).stdout_text,
+              HasSubstr(R"({
+      "baseline": "",
+      "candidate": "EAGER",
+      "name": "module_loading"
+    })"));
+  const auto loading = gate(lazy, eager);
+  EXPECT_EQ(loading.exit_code, 1);
+  EXPECT_THAT(loading.stdout_text, HasSubstr("road.configured/create"));
+  EXPECT_THAT(loading.stdout_text, HasSubstr("5 arms: 4 unchanged, 1 changed"));
+  const auto workspace = gate(lazy, small);
+  EXPECT_EQ(workspace.exit_code, 1);
+  EXPECT_THAT(workspace.stdout_text, HasSubstr("CUBLAS_WORKSPACE_CONFIG"));
+  EXPECT_THAT(workspace.stdout_text, HasSubstr("5 arms: 3 unchanged, 2 changed"));
+  EXPECT_EQ(run({"road.configured", "--module-loading", "SOMETIMES"}).exit_code, 2);
+  EXPECT_EQ(run({"road.configured", "--workspace-config", ""}).exit_code, 2);
+}
+
+// One line for each bad file; the others are read, and the exit code tells.
+TEST_F(end_to_end, reads_the_other_records_where_one_cannot_be_read) {
+  run({"road.create"});
+  const fs::path good = files(".jsonl").at(0), records = folder / "mixed";
+  fs::create_directories(records);
+  fs::copy_file(good, records / "good.jsonl");
+  std::ofstream(records / "foreign.jsonl") << "<html>\n";
+  std::ofstream(records / "newer.jsonl") << "{\"schema\": 99}\n";
+  std::ofstream(records / "truncated.jsonl") << R"({"schema":3,"version":"0.1.0")" << '\n';
+  std::ofstream(records / "binary\x1b[2J.jsonl") << std::string("\x00\xff\n", 3);
+  const auto once = [](const std::string& text, const std::string& part) {
+    return text.find(part) != text.npos && text.find(part) == text.rfind(part);
+  };
+  const fs::path history = folder / "history.db";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"gate", "--baseline", good, "--candidate", records},
+        {"merge", records},
+        {"history", "add", history, records}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2) << words[0];
+    EXPECT_TRUE(once(seen.stderr_text, "foreign.jsonl:1: ")) << seen.stderr_text;
+    EXPECT_TRUE(once(seen.stderr_text, "newer.jsonl:1: schema: made by a newer cufault")) << seen.stderr_text;
+    EXPECT_TRUE(once(seen.stderr_text, "truncated.jsonl:1: ")) << seen.stderr_text;
+    EXPECT_THAT(seen.stderr_text, HasSubstr("(byte 1 of the line)"));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 4) << seen.stderr_text;
+    EXPECT_EQ(seen.stderr_text.find('\x1b'), std::string::npos);
+    EXPECT_THAT(seen.stdout_text, HasSubstr(words[0] == "history" ? "added 4 arms in 1 run" : "4 arms"))
+        << words[0];
+  }
+}
+
+TEST_F(end_to_end, keeps_a_history_and_shows_it) {
+  run({"road.create"});
+  run({"road.create"}, {{"ROAD_FAULT", "14"}});
+  const fs::path history = folder / "history.db";
+  const auto recorded = files(".jsonl");
+  for (const auto& file : recorded) EXPECT_EQ(cufault({"history", "add", history, file}).exit_code, 0);
+  EXPECT_THAT(cufault({"history", "add", history, recorded[0]}).stdout_text,
+              HasSubstr("added 0 arms in 0 runs"));
+  const auto shown = cufault({"history", "show", history});
+  EXPECT_EQ(shown.exit_code, 0);
+  EXPECT_THAT(shown.stdout_text, HasSubstr("road.create/fault"));
+  EXPECT_THAT(shown.stdout_text, HasSubstr("1 of 2"));
+  EXPECT_THAT(cufault({"history", "show", history, "*/fault", "--json"}).stdout_text,
+              HasSubstr("\"since\": 0"));
+  EXPECT_EQ(cufault({"history", "show", history, "no/such"}).exit_code, 2);
+  EXPECT_EQ(cufault({"history", "show", folder / "none.db"}).exit_code, 2);
+  EXPECT_FALSE(fs::exists(folder / "none.db"));
+  EXPECT_EQ(cufault({"history"}).exit_code, 2);
+}
+
+TEST_F(end_to_end, merges_records_and_names_them_by_file) {
+  run({"road.create"});
+  run({"road.create"}, {{"ROAD_FAULT", "14"}});
+  const auto recorded = files(".jsonl");
+  fs::copy_file(recorded[0], folder / "host_a.jsonl");
+  fs::copy_file(recorded[1], folder / "host_b.jsonl");
+  const auto seen = cufault({"merge", folder / "host_a.jsonl", folder / "host_b.jsonl"});
+  EXPECT_EQ(seen.exit_code, 1);
+  EXPECT_THAT(seen.stdout_text, HasSubstr("\nhost_a  "));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("1 of 2 (host_b)"));
+  EXPECT_EQ(cufault({"merge", recorded[0]}).exit_code, 0);
+}
+
+TEST_F(end_to_end, writes_a_run_in_the_formats_of_ci) {
+  const auto seen = run({"road.create", "--ctrf", (folder / "ctrf.json").string(), "--markdown",
+                         (folder / "summary.md").string()});
+  EXPECT_THAT(seen.stdout_text, HasSubstr("record: "));
+  std::stringstream ctrf, page;
+  ctrf << std::ifstream(folder / "ctrf.json").rdbuf();
+  page << std::ifstream(folder / "summary.md").rdbuf();
+  EXPECT_THAT(ctrf.str(), HasSubstr(R"("name":"road.create/fault")"));
+  EXPECT_THAT(page.str(), testing::StartsWith("## cufault run: "));
+}
+
+TEST_F(end_to_end, compares_nothing_with_nothing_as_bad_input) {
+  run({"road.on_a_gpu"});
+  const std::string only = files(".jsonl").at(0);
+  EXPECT_EQ(cufault({"diff", only, only}).exit_code, 2);
+}
+
+#ifdef CUFAULT_PROGRAM  // with all cases in it
+TEST_F(end_to_end, names_only_claims_and_field_failures_of_the_ledgers) {
+  spawn_options options;
+  options.keep_output = 4u << 20;
+  options.argv = {CUFAULT_PROGRAM, "list", "--json"};
+  const auto listed = nlohmann::json::parse(run_process(options, {}).stdout_text);
+  options.argv = {CUFAULT_PROGRAM, "claims", "--json", folder};
+  const std::string ledger = run_process(options, {}).stdout_text;
+  int tested = 0, shown = 0;
+  for (const auto& c : listed) {
+    for (const auto& f : c["failures"]) {
+      ++shown;
+      EXPECT_NE(f["text"], "") << c["name"] << " names " << f["id"] << ", which cases/failures.json lacks";
+    }
+    for (const auto& a : c["arms"]) {
+      for (const auto& id : a["claims"]) {
+        ++tested;
+        EXPECT_THAT(ledger, HasSubstr("\"" + id.get<std::string>() + "\"")) << c["name"] << "/" << a["name"];
+      }
+    }
+  }
+  EXPECT_GT(tested, 0);
+  EXPECT_GT(shown, 0);
+}
+
+TEST_F(end_to_end, has_a_case_for_every_field_failure_or_says_why_not) {
+  spawn_options options;
+  options.keep_output = 4u << 20;
+  options.argv = {CUFAULT_PROGRAM, "list", "--json"};
+  std::set<std::string> shown;
+  for (const auto& c : nlohmann::json::parse(run_process(options, {}).stdout_text))
+    for (const auto& f : c["failures"]) shown.insert(f["id"].get<std::string>());
+  for (const field_failure& f : load_failures(CUFAULT_FAILURES_FILE)) {
+    const bool said = !f.untestable.empty() || !f.awaits.empty();
+    EXPECT_NE(shown.contains(f.id), said)
+        << f.id << " needs a case, or `untestable` or `awaits`, and not both";
+  }
+}
+#endif
+
+TEST_F(end_to_end, judges_claims_from_records) {
+  run({"road.create"});
+  const auto claims = cufault({"claims", files(".jsonl").at(0).string(), "--json"});
+  EXPECT_EQ(claims.exit_code, 0);
+  const auto all = nlohmann::json::parse(claims.stdout_text);
+  EXPECT_EQ(all.dump().find("\"other status\"") != std::string::npos, true)
+      << "S0-5 says INTERNAL_ERROR, the fake says ALLOC_FAILED";
+}
+
+TEST_F(end_to_end, counts_executed_cases_from_the_preflight_to_the_floor) {
+  const std::string records = (folder / "records").string();
+  const std::string fake = (fs::path(FAKE_CUBLAS_DIR) / "a").string();
+  EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 2) << "no preflight has run";
+  EXPECT_EQ(cufault({"preflight", "--records", records, "--cublas", fake}).exit_code, 77);
+  EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 1) << "nothing ran";
+  cufault({"preflight", "--records", records, "--cublas", fake});
+  run({"road.create"});
+  EXPECT_EQ(cufault({"floor", "--records", records, "--at-least", "2"}).exit_code, 1);
+  EXPECT_EQ(cufault({"floor", "--records", records, "--at-least", "0"}).exit_code, 2)
+      << "no floor is no gate";
+  cufault({"preflight", "--records", records, "--cublas", fake});
+  run({"road.create"});
+  EXPECT_EQ(cufault({"floor", "--records", records}).exit_code, 0);
+  EXPECT_EQ(cufault({"preflight", "--records", records, "--cublas", fake}, {{"CUFAULT_REQUIRE_GPU", "1"}})
+                .exit_code,
+            1);
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Which cases and arms `cufault run` takes, and in which order.
+#include "harness/cli/tests/end_to_end.hpp"
+#include "reports/model/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+namespace cufault {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST_F(end_to_end, leaves_thorough_arms_out_of_the_quick_tier_unless_named) {
+  const auto has_it = [](const process_result& seen) {
+    return seen.stdout_text.find("thorough") != std::string::npos;
+  };
+  EXPECT_TRUE(has_it(run({"road.ends", "-v"})));
+  EXPECT_FALSE(has_it(run({"road.ends", "-v", "--tier", "quick"})));
+  EXPECT_FALSE(has_it(run({"road.ends", "-v"}, {{"CUFAULT_TIER", "quick"}})));
+  EXPECT_TRUE(has_it(run({"road.ends/thorough", "-v", "--tier", "quick"})));
+}
+
+TEST_F(end_to_end, takes_under_ctest_what_its_options_say_from_the_environment) {
+  const std::string old = (fs::path(FAKE_CUBLAS_DIR) / "old").string();
+  ASSERT_EQ(
+      cufault({"run", "road.create", "--records", (folder / "records").string()}, {{"CUFAULT_CUBLAS", old}})
+          .exit_code,
+      0);
+  EXPECT_EQ(keys_of(load_record(files(".jsonl").at(0))).at("cublas"), "12.4.0");
+  const auto order = [&](const std::map<std::string, std::string>& environment) {
+    return order_of_arms(run({"road.create", "--seed", "2", "--jobs", "1", "-v"}, environment));
+  };
+  const std::string as_listed = order({}), shuffled = order({{"CUFAULT_SHUFFLE", "1"}});
+  EXPECT_NE(shuffled, as_listed);
+  EXPECT_EQ(order({{"CUFAULT_SHUFFLE", "1"}}), shuffled);
+}
+
+TEST_F(end_to_end, runs_every_arm_in_exactly_one_part_and_the_controls_in_all) {
+  const auto arms_of = [&](const char* part, const char* parts) {
+    fs::remove_all(folder / "records");
+    EXPECT_EQ(run({"road.create", "--part", part, parts}).exit_code, 0);
+    const record r = load_record(files(".jsonl").at(0));
+    std::multiset<std::string> names;
+    for (const arm_result& a : r.cases.at(0).arms) names.insert(a.name);
+    return names;
+  };
+  const auto whole = arms_of("1", "1");
+  auto dealt = arms_of("1", "2");
+  const auto second = arms_of("2", "2");
+  EXPECT_THAT(dealt, ::testing::Contains("control"));
+  EXPECT_THAT(second, ::testing::Contains("control"));
+  dealt.insert(second.begin(), second.end());
+  dealt.erase(dealt.find("control"));
+  EXPECT_EQ(dealt, whole);
+}
+
+TEST_F(end_to_end, skips_a_part_for_which_no_arm_is_left) {
+  const auto seen = run({"road.create", "--part", "9", "9"});
+  EXPECT_EQ(seen.exit_code, 77);
+  EXPECT_THAT(seen.stdout_text, HasSubstr("part 9 of 9 has none"));
+  EXPECT_TRUE(files(".jsonl").empty());
+}
+
+TEST_F(end_to_end, names_a_part_that_is_none) {
+  for (const auto& [part, parts] : {std::pair{"0", "2"}, {"3", "2"}, {"1", "0"}, {"1", "x"}}) {
+    const auto seen = run({"road.create", "--part", part, parts});
+    EXPECT_EQ(seen.exit_code, 2) << part << " " << parts;
+    EXPECT_THAT(seen.stderr_text, HasSubstr("--part")) << part << " " << parts;
+  }
+}
+
+TEST_F(end_to_end, shuffles_by_the_seed_and_judges_alike) {
+  bless_what_is_seen();
+  const auto order = [&](const char* seed) {
+    fs::remove_all(folder / "records");
+    const auto seen =
+        run({"road.create", "--mode", "gate", "--shuffle", "--seed", seed, "--jobs", "1", "-v"});
+    EXPECT_EQ(seen.exit_code, 0) << seen.stdout_text;
+    const record r = load_record(files(".jsonl").back());
+    std::set<std::string> names;
+    for (const arm_result& a : r.cases.at(0).arms) names.insert(a.name);
+    EXPECT_THAT(names, ElementsAre("control", "dead_end", "fault", "remedy"));
+    return order_of_arms(seen);
+  };
+  EXPECT_EQ(order("1"), order("1"));
+  // Written down: another standard library or machine draws the same.
+  EXPECT_EQ(order("1"), "remedy control dead_end fault ");
+  EXPECT_EQ(order("4"), "control dead_end fault remedy ");
+}
+
+TEST_F(end_to_end, runs_one_arm_with_its_control) {
+  const auto seen = run({"road.create/fault"});
+  EXPECT_THAT(seen.stdout_text, HasSubstr("2 arms"));
+}
+
+TEST_F(end_to_end, repeats_the_data_of_a_run_by_its_seed) {
+  run({"road.create", "--seed", "42"});
+  EXPECT_EQ(load_record(files(".jsonl").at(0)).seed, 42U);
+}
+
+TEST_F(end_to_end, names_an_unknown_case) {
+  const auto seen = run({"road.nowhere"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_EQ(seen.stderr_text,
+            "cufault: no case, family or CASE/ARM is called road.nowhere; `cufault list` names them\n");
+}
+
+TEST_F(end_to_end, says_which_tier_has_what_was_named) {
+  const auto seen = run({"sweep.road"});
+  EXPECT_EQ(seen.exit_code, 77);
+  EXPECT_EQ(seen.stdout_text, "nothing to run in the full tier; --tier nightly would run sweep.road\n");
+}
+
+}  // namespace
+}  // namespace cufault
