@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <optional>
@@ -27,7 +28,7 @@ bool is_word(char c) {
 
 /// The beginnings of names that libraries give to errors and functions.
 const std::vector<std::string>& beginnings() {
-  static const std::vector<std::string> all{"cublas", "cuda", "cu"};
+  static const std::vector<std::string> all{"cublas", "cuda", "cu", "nccl"};
   return all;
 }
 
@@ -60,12 +61,24 @@ std::optional<std::int64_t> version_number(std::string_view version) {
 }
 
 bool is_success(std::string_view name) {
-  return name == "CUBLAS_STATUS_SUCCESS" || name == "cudaSuccess" || name == "CUDA_SUCCESS";
+  return name.ends_with("_STATUS_SUCCESS") || name == "cudaSuccess" || name == "CUDA_SUCCESS";
+}
+
+/// Of libraries whose functions frameworks name beside those that records have steps of.
+bool is_of_other_library(std::string_view name) {
+  static constexpr std::array<std::string_view, 3> libraries{"cusolver", "cudnn", "nccl"};
+  return std::any_of(libraries.begin(), libraries.end(), [&](std::string_view library) {
+    return name.starts_with(library) && name.size() > library.size() && name[library.size()] >= 'A' &&
+           name[library.size()] <= 'Z';
+  });
 }
 
 bool is_status(std::string_view word) {
-  return word.starts_with("CUBLAS_STATUS_") || word.starts_with("cudaError") ||
-         word.starts_with("CUDA_ERROR_");
+  static constexpr std::array beginnings{"CUBLAS_STATUS_", "cudaError", "CUDA_ERROR_", "CUSOLVER_STATUS_",
+                                         "CUDNN_STATUS_"};
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view beginning) { return word.starts_with(beginning); }) ||
+         (word.starts_with("nccl") && word.ends_with("Error"));
 }
 
 /// "a == cudaErrorCudartUnloading" is a condition in a program's source, not what a call returned.
@@ -90,7 +103,9 @@ const toolkit* toolkit_of(const lexicon& known, std::string_view version) {
 }  // namespace
 
 std::string function_called(std::string_view word) {
-  const auto known = [](std::string_view name) { return !library_of(name).empty(); };
+  const auto known = [](std::string_view name) {
+    return !library_of(name).empty() || is_of_other_library(name);
+  };
   if (known(word)) return std::string(word);
   if (word.size() > 3 && word[word.size() - 3] == '_' && word[word.size() - 2] == 'v')
     if (known(word.substr(0, word.size() - 3))) return std::string(word.substr(0, word.size() - 3));
@@ -181,7 +196,7 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
       if (!is_success(word) && word != "cudaError" && word != "cudaError_t" && word != "cudaError_enum" &&
           !is_compared(text, at, end))
         statuses.push_back({at, known_.canonical(word)});
-    } else if (word.starts_with("cu")) {
+    } else if (word.starts_with("cu") || word.starts_with("nccl")) {
       if (std::string call = function_called(word); !call.empty()) calls.push_back({at, std::move(call)});
     }
     at = end;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/explain/evidence.hpp"
 
+#include "reports/explain/events.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/remedy_outcome.hpp"
 #include "reports/model/api_functions.hpp"
@@ -33,14 +34,41 @@ std::optional<std::size_t> cause_of(const lexicon& known, const std::string& arm
   return found;
 }
 
-std::string status_of(const call_record& call, const lexicon& known) {
-  const step& s = call.what;
-  if (s.ok) return {};
-  if (is_success_status(s.status)) return s.numbers == numbers_found::wrong ? status_wrong_numbers : "";
-  if (s.status == status_crashed) return "SIGSEGV";
-  if (s.status == status_timed_out) return status_hang;
-  return known.canonical(s.status);
-}
+/// What failed calls of trials returned, as logs are read. Of a framework's function that named no status it is what the tables make of the
+/// exception's text: "RuntimeError" alone says nothing.
+class status_reader {
+ public:
+  explicit status_reader(const lexicon& known) : known_(known) {}
+
+  /// Empty where the call succeeded.
+  std::string of(const observation& o, const call_record& call) {
+    const step& s = call.what;
+    if (s.ok) return {};
+    if (is_success_status(s.status)) return s.numbers == numbers_found::wrong ? status_wrong_numbers : "";
+    if (s.status == status_crashed) return "SIGSEGV";
+    if (s.status == status_timed_out) return status_hang;
+    if (const std::string said = said_by_exception(o, s); !said.empty()) return said;
+    return known_.canonical(s.status);
+  }
+
+ private:
+  std::string said_by_exception(const observation& o, const step& s) {
+    const auto exception = s.facts.find("exception");
+    if (exception == s.facts.end() || exception->second != fact(s.status)) return {};
+    const std::string name = s.name.variant.empty() ? s.name.api : s.name.api + " " + s.name.variant;
+    const auto text =
+        std::find_if(o.notes.begin(), o.notes.end(), [&](const note& n) { return n.name == name; });
+    if (text == o.notes.end()) return {};
+    if (!finder_) finder_.emplace(known_);
+    finder_->add(text->text);
+    for (const log_event& e : finder_->finish().events)
+      if (e.role == event_role::failure) return e.status;
+    return {};
+  }
+
+  const lexicon& known_;
+  std::optional<event_finder> finder_{};  ///< takes milliseconds to make, and few records have exceptions
+};
 
 /// What a log would name: of a framework's function the call that the text of its exception names, if it does.
 std::string call_of(const call_record& call) {
@@ -87,8 +115,8 @@ recorded_failure& failure_in(evidence& all, std::size_t cause, const failure_see
       recorded_failure{.cause = cause, .call = seen.call, .status = seen.status, .natural = natural});
 }
 
-void add_fault(evidence& all, const lexicon& known, const std::string& stack, const std::string& case_name,
-               const arm_result& arm) {
+void add_fault(evidence& all, const lexicon& known, status_reader& statuses, const std::string& stack,
+               const std::string& case_name, const arm_result& arm) {
   const std::string name = case_name + "/" + arm.name;
   const bool natural = arm.counterpart_of.empty();
   const auto cause = cause_of(known, natural ? name : case_name + "/" + arm.counterpart_of);
@@ -99,7 +127,7 @@ void add_fault(evidence& all, const lexicon& known, const std::string& stack, co
     if (!comparable(o)) continue;
     std::set<std::pair<std::string, std::string>> counted;
     for (std::size_t i = 0; i < o.calls.size(); ++i) {
-      std::string status = status_of(o.calls[i], known);
+      std::string status = statuses.of(o, o.calls[i]);
       if (&o.calls[i] == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
       if (status.empty() || o.calls[i].swept) continue;
       fails = true;
@@ -137,14 +165,17 @@ void add_sweep(evidence& all, const lexicon& known, const std::string& stack, co
   }
 }
 
-void add_remedy(evidence& all, const lexicon& known, const std::string& stack, const case_result& c,
+void add_remedy(evidence& all, status_reader& statuses, const std::string& stack, const case_result& c,
                 const arm_result& arm) {
   const auto tried = remedy_outcome_of(c, arm);
   if (!tried) return;
   std::vector<failure_seen> before;
-  for (const call_record* call : tried->before)
-    if (const std::string status = status_of(*call, known); !status.empty())
-      before.push_back({status, call_of(*call)});
+  for (const observation& o : arm.trials)
+    for (const call_record& call : o.calls) {
+      if (std::find(tried->before.begin(), tried->before.end(), &call) == tried->before.end()) continue;
+      if (const std::string status = statuses.of(o, call); !status.empty())
+        before.push_back({status, call_of(call)});
+    }
   if (before.empty() && tried->against.empty()) return;
   const std::string name = join_key(c.name, arm.name);
   auto same = std::find_if(all.remedies.begin(), all.remedies.end(),
@@ -172,9 +203,10 @@ std::string_view family_of(std::string_view call) {
 
 std::vector<failure_seen> failures_in(const observation& o, const lexicon& known) {
   std::vector<failure_seen> all;
+  status_reader statuses(known);
   for (const call_record& call : o.calls) {
     if (call.swept) continue;
-    std::string status = status_of(call, known);
+    std::string status = statuses.of(o, call);
     if (&call == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
     if (!status.empty())
       all.push_back({status, call_of(call), call.last_error == "cudaSuccess" ? "" : call.last_error});
@@ -184,6 +216,7 @@ std::vector<failure_seen> failures_in(const observation& o, const lexicon& known
 
 evidence evidence_in(std::span<const record> records, const lexicon& known) {
   evidence all;
+  status_reader statuses(known);
   for (const record& r : records) {
     const std::string stack = stack_label(r);
     for (const case_result& c : r.cases) {
@@ -192,9 +225,9 @@ evidence evidence_in(std::span<const record> records, const lexicon& known) {
         if (c.name.starts_with("sweep."))
           add_sweep(all, known, stack, c.name, arm);
         else if (arm.kind == arm_kind::fault)
-          add_fault(all, known, stack, c.name, arm);
+          add_fault(all, known, statuses, stack, c.name, arm);
         else if (arm.kind != arm_kind::control)
-          add_remedy(all, known, stack, c, arm);
+          add_remedy(all, statuses, stack, c, arm);
       }
     }
   }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,7 +107,64 @@ INSTANTIATE_TEST_SUITE_P(
              "CUBLAS_STATUS_EXECUTION_FAILED",
              "hardware.fault"},
         told{"[[ Forward compatibility was attempted on non supported HW (error 804) ]]",
-             "driver_too_old.compatibility_package"}));
+             "driver_too_old.compatibility_package"},
+        told{"RuntimeError: expected scalar type Half but found Float",
+             "unsupported_types_or_shapes.framework"},
+        told{"RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'",
+             "unsupported_types_or_shapes.framework"},
+        told{"RuntimeError: mat1 and mat2 shapes cannot be multiplied (10x10 and 5x10)",
+             "bad_strides_or_ld.framework"},
+        told{"ValueError: shapes (10,10) and (5,10) not aligned: 10 (dim 1) != 5 (dim 0)",
+             "bad_strides_or_ld.framework"},
+        told{
+            "RuntimeError: Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be "
+            "the same",
+            "wrong_context_or_thread.framework"},
+        told{"RuntimeError: Input type (torch.cuda.FloatTensor) and weight type (torch.cuda.HalfTensor) "
+             "should "
+             "be the same",
+             "unsupported_types_or_shapes.framework"},
+        told{"RuntimeError: cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling "
+             "`cusolverDnCreate(handle)`",
+             "memory_exhausted.device"},
+        told{"RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "upstream_kernel_fault.sticky"},
+        told{
+            "ImportError: libcublas.so.11: symbol cublasLtInit version libcublasLt.so.11 not defined in file "
+            "libcublasLt.so.11 with link time reference",
+            "mixed_libraries.pair"},
+        told{"RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)",
+             "no_code_for_gpu.not_compiled"},
+        told{"RuntimeError: [enforce fail at alloc_cpu.cpp:75] DefaultCPUAllocator: can't allocate memory: "
+             "you "
+             "tried to allocate 1099511627776 bytes.",
+             "memory_exhausted.host"}));
+
+// "RuntimeError" alone is no failure that another RuntimeError is measured by.
+TEST(explain, measures_what_a_framework_refuses_by_the_text_of_its_exception) {
+  const auto refused = [](const char* name, const char* text) {
+    call_record call = example_call("torch.matmul", "RuntimeError");
+    call.what.name.variant = name;
+    call.what.facts["exception"] = std::string("RuntimeError");
+    arm_result arm = example_arm(name, arm_kind::fault, {call}, "usable");
+    arm.trials[0].notes = {{std::string("torch.matmul ") + name, text}};
+    return arm;
+  };
+  std::vector<record> with_refusals = records();
+  with_refusals[0].cases.push_back(
+      {"pytorch.on_the_cpu",
+       {refused("mixed_types", "expected m1 and m2 to have the same dtype, but got: float != double"),
+        refused("incompatible_shapes", "mat1 and mat2 shapes cannot be multiplied (10x10 and 5x10)")}});
+  const knowing all(with_refusals);
+  const auto arms_of = [&](std::string_view log) {
+    const auto e = all.of(log);
+    return e.causes.empty() ? std::set<std::string>{} : e.causes[0].natural_arms;
+  };
+  EXPECT_THAT(arms_of("RuntimeError: expected scalar type Half but found Float"),
+              ElementsAre("pytorch.on_the_cpu/mixed_types"));
+  EXPECT_THAT(arms_of("RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"),
+              ElementsAre("pytorch.on_the_cpu/incompatible_shapes"));
+  EXPECT_THAT(arms_of("RuntimeError: something else"), IsEmpty());
+}
 
 TEST(explain, does_not_take_a_bias_or_a_type_that_the_gpu_has_for_a_cause) {
   const knowing all(records());
