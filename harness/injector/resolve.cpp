@@ -29,7 +29,17 @@ dlsym_function* next_dlsym() {
   return reinterpret_cast<dlsym_function*>(known.load());
 }
 
-/// The C library's.
+/// Never closed.
+void* c_library() {
+  static constinit std::atomic<void*> known{nullptr};
+  if (known == nullptr) {
+    const left_alone alone_now;
+    known = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  }
+  return known;
+}
+
+/// The C library's, asked of its own file: libraries that stand in front of dlsym may define every version of it.
 dlsym_function* libc_dlsym() {
   static constinit std::atomic<void*> known{nullptr};
 #if defined(__x86_64__)
@@ -37,7 +47,13 @@ dlsym_function* libc_dlsym() {
 #else
   constexpr const char* version = "GLIBC_2.17";
 #endif
-  if (known == nullptr) known = dlvsym(RTLD_NEXT, "dlsym", version);
+  if (known == nullptr) {
+    const left_alone alone_now;
+    void* found = c_library() != nullptr ? dlvsym(c_library(), "dlsym", version) : nullptr;
+    void* older = found == nullptr ? dlopen("libdl.so.2", RTLD_LAZY | RTLD_NOLOAD) : nullptr;  // before 2.34
+    if (older != nullptr) found = dlvsym(older, "dlsym", version);
+    known = found != nullptr ? found : dlvsym(RTLD_NEXT, "dlsym", version);
+  }
   return reinterpret_cast<dlsym_function*>(known.load());
 }
 
@@ -45,7 +61,7 @@ bool is_driver(const char* path) {
   return strncmp(file_name(path), "libcuda.so", 10) == 0;
 }
 
-/// A library behind this one that stands in front of dlsym too, by its first address; null if there is none.
+/// A library behind this one that stands in front of dlsym too, by its first address; null if there is none. What it finds may lie in any file.
 const void* other_resolver() {
   static constinit std::atomic<int> known{0};
   static constinit std::atomic<const void*> base{nullptr};
@@ -60,6 +76,10 @@ const void* other_resolver() {
     known = 1;
   }
   return base;
+}
+
+bool is_of_other_resolver(const void* address) {
+  return other_resolver() != nullptr && place_of(address).begin == other_resolver();
 }
 
 bool is_driver_function(const char* name) {
@@ -101,10 +121,20 @@ void* definition_needed_by(const void* caller, const char* name) {
 /// Sets what dlerror() tells where nothing was found.
 void* not_found(const char* name) {
   const left_alone alone_now;
-  static constinit std::atomic<void*> libc{nullptr};  // never closed
-  if (libc == nullptr) libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  if (libc != nullptr) libc_dlsym()(libc, name);
+  if (c_library() != nullptr) libc_dlsym()(c_library(), name);
   return nullptr;
+}
+
+/// What a name that programs link against leads to; any other address is itself. Another library's table of functions may have that name,
+/// which is this library's then.
+void* behind_linked_name(void* address) {
+  if (!is_thunk(address)) return address;
+  const auto offset = static_cast<const char*>(address) - reinterpret_cast<const char*>(&cufault_thunks);
+  const auto index = static_cast<std::uint32_t>(offset) / CUFAULT_THUNK_SIZE;
+  if (index >= driver_functions().size()) return address;
+  void* real = slots[index].real;
+  if (real == nullptr) real = resolve_linked(index);
+  return real != nullptr ? real : address;
 }
 
 /// `of`: null for a name of the driver.
@@ -112,10 +142,18 @@ void* resolved(void* handle, const char* name, const void* caller, const known_l
   read_environment();
   void* real = nullptr;
   if (handle == RTLD_NEXT) {
-    if ((real = definition_beside(caller, side::after, name)) == nullptr) return not_found(name);
+    // To who stands behind another resolver that one may give its own function, which is where the caller's calls went without this library.
+    if (of == nullptr && other_resolver() != nullptr && !is_of_other_resolver(caller) &&
+        is_driver_function(name))
+      real = behind_linked_name(next_dlsym()(handle, name));
+    if (real == nullptr || !is_of_other_resolver(real)) real = definition_beside(caller, side::after, name);
+    if (real == nullptr) return not_found(name);
   } else if (real = next_dlsym()(handle, name); is_thunk(real) || is_front(real)) {
     // The name that programs link against is this library's, whether there is a driver or not.
-    if ((real = default_definition(name, caller, of)) == nullptr) return not_found(name);
+    real = default_definition(name, caller, of);
+    // Another resolver may have asked everywhere, whatever library it was asked for.
+    if (real == nullptr && other_resolver() != nullptr) real = libc_dlsym()(handle, name);
+    if (real == nullptr || is_thunk(real) || is_front(real)) return not_found(name);
   }
   if (of != nullptr) {
     const function_name* known = function_in(*of, name);
@@ -123,8 +161,7 @@ void* resolved(void* handle, const char* name, const void* caller, const known_l
   }
   Dl_info info{};
   if (real == nullptr || is_thunk(real) || dladdr(real, &info) == 0 || info.dli_fname == nullptr) return real;
-  const bool others =
-      other_resolver() != nullptr && info.dli_fbase == other_resolver() && is_driver_function(name);
+  const bool others = other_resolver() != nullptr && is_driver_function(name);
   if (!is_driver(info.dli_fname) && !others) return real;
   return wrapped(real, name, library_at(caller));
 }
@@ -183,12 +220,15 @@ void* wrapped_of_library(void* real, const char* name, const void* caller, const
 }
 
 void* wrapped(void* real, const char* asked, const char* library, const known_library* of) {
+  if (of == nullptr) real = behind_linked_name(real);
   if (real == nullptr || is_thunk(real)) return real;
   Dl_info info{};
   const bool found = dladdr(real, &info) != 0;
-  const bool exact = of == nullptr && found && info.dli_sname != nullptr && info.dli_saddr == real;
   const bool in_front =
       found && !(of != nullptr ? is_file_of(*of, file_name(info.dli_fname)) : is_driver(info.dli_fname));
+  // Another library may call its functions as it likes; the driver's name says the version.
+  const bool exact = of == nullptr && found && info.dli_sname != nullptr && info.dli_saddr == real &&
+                     (!in_front || function_name{info.dli_sname}.base() == function_name{asked}.base());
   if (found) keep_loaded(info);
   locked w;
   const auto [known, is_new] =
@@ -213,7 +253,7 @@ void* resolve_linked(std::uint32_t index) {
   slot& s = slots[index];
   const left_alone alone_now;
   void* next = libc_dlsym()(RTLD_NEXT, s.function.text.data());
-  if (next == nullptr) next = driver_function_at(s.function.text.data());
+  if (next == nullptr || is_thunk(next)) next = driver_function_at(s.function.text.data());
   Dl_info info{};
   const bool found = next != nullptr && dladdr(next, &info) != 0;
   if (found) keep_loaded(info);

@@ -8,6 +8,7 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -19,7 +20,8 @@ using testing::StartsWith;
 const std::string process_probe = tree + "/bin/injector_process_probe",
                   closing_probe = tree + "/bin/injector_closing_probe",
                   shim = driver_folder + "/libinjector_shim.so",
-                  limiter = driver_folder + "/libinjector_limiter.so";
+                  limiter = driver_folder + "/libinjector_limiter.so",
+                  sharer = driver_folder + "/libinjector_sharer.so";
 
 const std::string no_memory = rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"})");
 
@@ -70,6 +72,55 @@ TEST_F(harmless, works_beside_another_library_in_front_of_dlsym_in_either_order)
         << preload;
     EXPECT_THAT(events("injected"), SizeIs(4)) << "once for each call: " << preload;
   }
+}
+
+class beside_a_sharer : public harmless {
+ protected:
+  const std::string in_front = library + ":" + sharer, behind = sharer + ":" + library;
+  /// Of a library that does not let a process go on, none after a while.
+  std::vector<std::string> within_time(const std::string& preload, const std::string& program,
+                                       const std::string& rules = "", const std::string& more = "") {
+    fs::remove(log());
+    return run("CUFAULT_LOG=" + log().string() + " " + more +
+                   (rules.empty() ? "" : " CUFAULT_RULES='" + rules + "'") + " timeout 60",
+               preload, program);
+  }
+};
+
+TEST_F(beside_a_sharer, both_see_the_call) {
+  const auto bare = run("", sharer, probe + " every_way"),
+             bare_large = run("", sharer, process_probe + " ways 2000");
+  ASSERT_THAT(bare, AllOf(SizeIs(8), Each(AllOf(StartsWith("sharer "), EndsWith(" 0")))));
+  ASSERT_THAT(bare_large, Contains("looked up: sharer 2"));
+  for (const std::string& preload : {in_front, behind}) {
+    EXPECT_EQ(within_time(preload, probe + " every_way"), bare) << preload;
+    EXPECT_EQ(within_time(preload, process_probe + " ways 2000"), bare_large) << preload;
+  }
+  EXPECT_THAT(within_time(in_front, probe + " every_way", no_memory), AllOf(SizeIs(8), Each(EndsWith(" 2"))));
+  EXPECT_THAT(events("injected"), SizeIs(8)) << "once for each call";
+  for (const json& each : events("injected")) EXPECT_EQ(each["caller"], "injector_probe");
+  EXPECT_THAT(within_time(behind, probe + " every_way",
+                          rules(R"({"function": "cuMemAllocManaged", "return": "OUT_OF_MEMORY"})")),
+              AllOf(SizeIs(8), Each(AllOf(StartsWith("sharer "), EndsWith(" 2")))));
+  EXPECT_THAT(events("injected"), SizeIs(8)) << "what it calls itself";
+}
+
+TEST_F(beside_a_sharer, counts_by_who_looked_up) {
+  within_time(in_front, process_probe + " ways 100");
+  EXPECT_THAT(counts(), AllOf(Contains(Pair("cuMemAlloc_v2 by (linked)", 1)),
+                              Contains(Pair("cuMemAlloc_v2 by injector_process_probe", 3))));
+}
+
+TEST_F(beside_a_sharer, knows_a_look_up_by_what_it_was_asked_for) {
+  EXPECT_THAT(within_time(in_front, process_probe + " looks_up_twice"), ElementsAre("sharer 42"));
+  EXPECT_THAT(counts(), Contains(Pair("cuOfALaterDriver by injector_process_probe", 1)));
+}
+
+TEST_F(beside_a_sharer, finds_what_that_has_in_another_file) {
+  const fs::path copy = folder / "copy.so";
+  fs::copy_file(sharer, copy);
+  EXPECT_THAT(within_time(in_front, probe + " every_way", no_memory, "SHARER_LOOKS_IN=" + copy.string()),
+              AllOf(SizeIs(8), Each(EndsWith(" 2"))));
 }
 
 TEST_F(harmless, has_no_driver_where_there_is_none) {

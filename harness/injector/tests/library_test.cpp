@@ -20,6 +20,7 @@ const std::string blas = driver_folder + "/blas", linked_probe = tree + "/bin/in
                   unlinked_probe = tree + "/bin/injector_blas_probe", of_13 = blas + "/new/libcublas.so.13",
                   bundled = blas + "/bundled/libcublas-1a2b3c.so.13",
                   limiter = driver_folder + "/libinjector_limiter.so",
+                  sharer = driver_folder + "/libinjector_sharer.so",
                   shim = blas + "/libinjector_blas_shim.so";
 
 std::string user(const std::string& which) {
@@ -183,7 +184,8 @@ TEST_F(libraries, lose_no_call_of_many_threads) {
 TEST_F(libraries, work_beside_others_that_stand_in_front) {
   const std::string looked_up = unlinked_probe + " dlsym " + of_13 + " 3",
                     linked = linked_probe + " linked 3", ours = front("cublas") + library;
-  for (const std::string& preload : {limiter + ":" + ours, ours + ":" + limiter}) {
+  for (const std::string& preload :
+       {limiter + ":" + ours, ours + ":" + limiter, sharer + ":" + ours, ours + ":" + sharer}) {
     EXPECT_THAT(under(preload, looked_up, second), ElementsAre("0 13 0 made 2")) << preload;
     EXPECT_THAT(under(preload, linked, second), ElementsAre("0 13 0 made 2")) << preload;
   }

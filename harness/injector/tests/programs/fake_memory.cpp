@@ -82,6 +82,9 @@ void end_context(const void* context) {
 DRIVER int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   return take(address, bytes);
 }
+DRIVER int cuMemAllocManaged(std::uint64_t* address, std::size_t bytes, unsigned) {
+  return take(address, bytes);
+}
 DRIVER int cuMemAllocPitch_v2(std::uint64_t* address, std::size_t* pitch, std::size_t width,
                               std::size_t height, unsigned) {
   *pitch = width;

@@ -223,6 +223,17 @@ void host() {
   _exit(0);
 }
 
+/// By the first version of the look-up function, asked for the look-up function.
+void looks_up_twice() {
+  using look_up = int(const char*, void**, int, std::uint64_t);
+  auto* first = as<look_up>(dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuGetProcAddress"));
+  void* again = nullptr;
+  void* found = nullptr;
+  first("cuGetProcAddress", &again, 11030, 0);
+  as<look_up>(again)("cuOfALaterDriver", &found, 13000, 0);
+  std::printf("%d\n", as<int(int)>(found)(41));
+}
+
 /// Three calls here and two in another thread, and an end.
 void ends(const std::string& how, char** words) {
   int version = 0;
@@ -249,6 +260,7 @@ void ends(const std::string& how, char** words) {
 int main(int count, char** words) {
   const std::string what = count > 1 ? words[1] : "";
   if (what == "ways") ways(static_cast<std::size_t>(std::atoi(words[2])));
+  if (what == "looks_up_twice") looks_up_twice();
   if (what == "fiber") guarded_fiber();
   if (what == "cancelled_in_delay") cancelled_in(allocates);
   if (what == "cancelled_in_driver") cancelled_in(waits_in_driver);
