@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace cufault::injector {
 namespace {
@@ -234,20 +235,21 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   if (what.budgeted && is_allocation(s.memory.role) && !claim_budget(s, *frame, p))
     return answer(p, out_of_memory);
   if (p.accounted && budgets_in_use()) p.released = budget_before(s.memory.role, frame->integers.data());
-  const bool tells = what.budgeted && s.memory.role == memory_role::tells;
+  // A library in front that asks within an allocation would count that one twice: it is claimed already.
+  const bool tells = what.budgeted && s.memory.role == memory_role::tells && passing_on == nullptr;
   p.accounted |= tells;
   p.passed_on = s.in_front;
   const bool timed = p.behind != nullptr || p.logged != nullptr;
   if (p.look_up || timed || p.claim != 0 || p.accounted || p.passed_on) p.next = next_step::call;
   if (timed) p.began = nanoseconds();
-  if (p.passed_on) passing_on = s.function.text.data();
+  if (p.passed_on) p.passed_on_before = std::exchange(passing_on, s.function.text.data());
 }
 
 std::int64_t end_call(pending_call& p, call_frame* frame, std::int64_t result) {
   const slot& s = slots[p.slot];
   const call_result made{static_cast<int>(result), p.began, p.began != 0 ? nanoseconds() - p.began : 0};
   const bool succeeded = static_cast<int>(result) == 0;
-  if (p.passed_on) passing_on = nullptr;
+  if (p.passed_on) passing_on = p.passed_on_before;
   if (p.look_up && succeeded) {
     auto** found = reinterpret_cast<void**>(frame->integers[1]);
     const auto* symbol = reinterpret_cast<const char*>(frame->integers[0]);

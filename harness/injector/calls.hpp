@@ -100,6 +100,7 @@ struct pending_call {
   std::uint64_t claim = 0;     ///< of a budget
   std::uint64_t released = 0;  ///< the number of the allocation that it may free
   bool look_up = false, accounted = false, passed_on = false;
+  const char* passed_on_before = nullptr;  ///< the call that this one is made in, if that is being passed on
 };
 void begin_call(pending_call& call, std::uint32_t slot, call_frame* frame, bool first);
 /// Returns what the caller gets.

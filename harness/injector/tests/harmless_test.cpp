@@ -74,6 +74,17 @@ TEST_F(harmless, works_beside_another_library_in_front_of_dlsym_in_either_order)
   }
 }
 
+TEST_F(harmless, sees_a_call_once_that_a_shim_makes_after_another) {
+  for (const std::string& preload : {shim + ":" + library, library + ":" + shim}) {
+    fs::remove(log());
+    EXPECT_THAT(said_beside(preload, "ways 100", rules(R"({"function": "cuMem*", "log": true})")),
+                Contains("linked: shim 0"));
+    int allocations = 0;
+    for (const json& each : events("call")) allocations += each["function"] == "cuMemAlloc_v2" ? 1 : 0;
+    EXPECT_EQ(allocations, 4) << preload;
+  }
+}
+
 class beside_a_sharer : public harmless {
  protected:
   const std::string in_front = library + ":" + sharer, behind = sharer + ":" + library;
@@ -103,6 +114,14 @@ TEST_F(beside_a_sharer, both_see_the_call) {
                           rules(R"({"function": "cuMemAllocManaged", "return": "OUT_OF_MEMORY"})")),
               AllOf(SizeIs(8), Each(AllOf(StartsWith("sharer "), EndsWith(" 2")))));
   EXPECT_THAT(events("injected"), SizeIs(8)) << "what it calls itself";
+}
+
+TEST_F(beside_a_sharer, counts_an_allocation_once_against_a_budget) {
+  EXPECT_THAT(
+      within_time(in_front, process_probe + " ways 600", rules(R"({"budget_bytes": 1000})")),
+      ElementsAre("linked: sharer 0", "dlsym: 2", "next: 2", "looked up: 2", "nothing: 0", "told why: 1"));
+  EXPECT_THAT(within_time(behind, process_probe + " ways 600", rules(R"({"budget_bytes": 1000})")),
+              testing::IsSupersetOf({"linked: sharer 0", "dlsym: sharer 2", "looked up: sharer 2"}));
 }
 
 TEST_F(beside_a_sharer, counts_by_who_looked_up) {
