@@ -197,6 +197,7 @@ void report_beginning() {
   }
   line["not_seen"] = {"functions of export tables", "other namespaces of dlmopen",
                       "libraries opened with RTLD_DEEPBIND", "statically linked programs"};
+  for (const char* each : libraries_in_front()) line["in_front"].push_back(each);
   for (const known_library& each : libraries())
     if (front_of(each) != nullptr) line["libraries"].push_back(each.name);
   if (line.contains("libraries"))

@@ -10,6 +10,8 @@
 #include <link.h>
 #include <string.h>
 
+#include <algorithm>
+
 // Each is there where libcufault_NAME.so is preloaded.
 #define CUFAULT_FRONT(name) \
   extern "C" const cufault::injector::library_front cufault_front_##name __attribute__((weak));
@@ -210,6 +212,16 @@ void* default_definition(const char* name, const void* caller, const known_libra
   const loaded_range own = file_around(caller);  // of a shim, which defines the name itself
   const bool is_own = static_cast<std::size_t>(static_cast<const char*>(needed) - own.begin) < own.size;
   return needed != nullptr && !is_own ? needed : next;
+}
+
+std::vector<const char*> libraries_in_front() {
+  std::vector<const char*> found;
+  for (const driver_function& each : driver_functions()) {
+    const void* at = definition_beside(&cufault_thunks, side::before, each.name.text.data());
+    const char* name = at != nullptr ? library_at(at) : nullptr;
+    if (name != nullptr && std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+  }
+  return found;
 }
 
 void* wrapped_of_library(void* real, const char* name, const void* caller, const known_library& of) {

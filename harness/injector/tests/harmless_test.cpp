@@ -116,6 +116,13 @@ TEST_F(beside_a_sharer, both_see_the_call) {
   EXPECT_THAT(events("injected"), SizeIs(8)) << "what it calls itself";
 }
 
+TEST_F(beside_a_sharer, says_who_stands_in_front) {
+  within_time(behind, probe + " every_way");
+  EXPECT_THAT(events("began").at(0)["in_front"], ElementsAre("libinjector_sharer.so"));
+  within_time(in_front, probe + " every_way");
+  EXPECT_FALSE(events("began").at(0).contains("in_front"));
+}
+
 TEST_F(beside_a_sharer, counts_an_allocation_once_against_a_budget) {
   EXPECT_THAT(
       within_time(in_front, process_probe + " ways 600", rules(R"({"budget_bytes": 1000})")),
