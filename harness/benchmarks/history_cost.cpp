@@ -5,6 +5,7 @@
 // bar is missed.
 //   history_cost [--runs N] [--arms N] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 #include "harness/benchmarks/samples.hpp"
+#include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/history/history.hpp"
 #include "reports/printers/ctrf.hpp"
@@ -18,7 +19,6 @@
 #include <nlohmann/json.hpp>
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -145,9 +145,8 @@ int main(int argc, char** argv) try {
       throw std::runtime_error("unknown argument '" + words[i] + "'; known: --runs N, --arms N");
     (words[i] == "--runs" ? runs : arms) = positive(words[i], words[i + 1]);
   }
-  const fs::path folder = fs::temp_directory_path() / fmt::format("cufault-history-cost-{}", getpid());
-  fs::create_directories(folder);
-  const fs::path file = folder / "history.db";
+  const temporary_folder folder("cufault-history-cost-");
+  const fs::path file = folder.path() / "history.db";
   bool good = true;
 
   std::vector<double> adds;
@@ -197,7 +196,7 @@ int main(int argc, char** argv) try {
     for (int first = 0; first < runs; first += at_once) {
       std::vector<fs::path> files;
       for (int run = first; run < std::min(first + at_once, runs); ++run) {
-        files.push_back(folder / fmt::format("run{}.jsonl", run));
+        files.push_back(folder.path() / fmt::format("run{}.jsonl", run));
         write_whole(files.back(), record_of(run, arms));
       }
       const auto begun = clock_type::now();
@@ -230,7 +229,6 @@ int main(int argc, char** argv) try {
   good &= within("peak memory", peak_megabytes(), "MB", 500);
   add_one("report", model, model_cpu, {{"peak_MB", {peak_megabytes()}}});
   write_samples();
-  fs::remove_all(folder);
   return good ? 0 : 1;
 } catch (const std::exception& error) {
   fmt::print(stderr, "history_cost: {}\n", error.what());

@@ -146,18 +146,20 @@ command_end run_to_its_end(const std::vector<std::string>& command, const sigset
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 
-/// Removed at the end.
+/// Removed at the end. Others write it.
 class scratch_file {
  public:
-  explicit scratch_file(fs::path where) : path(std::move(where)) {}
+  explicit scratch_file(const fs::path& where) : file_([&] { return where; }) {}
   ~scratch_file() {
     std::error_code none;
-    fs::remove(path, none);
+    fs::remove(path(), none);
   }
   scratch_file(const scratch_file&) = delete;
   scratch_file& operator=(const scratch_file&) = delete;
+  [[nodiscard]] const fs::path& path() const { return file_.path(); }
 
-  const fs::path path;
+ private:
+  const removed_by_signals file_;
 };
 
 struct trace {
@@ -334,13 +336,13 @@ int trace_command(const trace_arguments& arguments, std::set<std::string>* libra
   for (const std::string& each : logged) rules["rules"].push_back({{"function", each}, {"log", true}});
   put("CUFAULT_RULES", rules.dump());
   put("CUFAULT_FAIL", "");
-  put("CUFAULT_LOG", log.path.string());
+  put("CUFAULT_LOG", log.path().string());
   const fs::path counts = folder.path() / "counts";
   fs::create_directory(counts);
   put("CUFAULT_COUNTS", counts.string());
   preload_injector(true, asked);
   const command_end end = run_to_its_end(arguments.command, before);
-  const trace seen = trace_from(log.path);
+  const trace seen = trace_from(log.path());
   const injector::counted counted = injector::counted_in(counts);
   if (libraries != nullptr) {
     for (const auto& [library, variables] : seen.asked) libraries->insert(library);
@@ -348,7 +350,7 @@ int trace_command(const trace_arguments& arguments, std::set<std::string>* libra
   }
   print(seen, counted, asked, end.signal);
   if (chrome) {
-    const std::uint64_t calls = injector::write_chrome_trace(log.path, out);
+    const std::uint64_t calls = injector::write_chrome_trace(log.path(), out);
     out.close();
     if (!out) throw usage_error(arguments.chrome.string() + ": could not be written whole");
     fmt::print(stderr, "\n{} calls in {}\n", calls, arguments.chrome.string());

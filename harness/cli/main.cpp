@@ -7,12 +7,15 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <system_error>
 
 #include "commit.hpp"
 
@@ -102,6 +105,8 @@ int dispatch(int argc, char** argv) {
   return line.chosen();
 }
 
+constexpr int exit_unread = 128 + SIGPIPE;  // nobody reads the output to its end: as a shell tells it
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -112,8 +117,11 @@ int main(int argc, char** argv) {
   try {
     const int code = dispatch(argc, argv);
     std::cout << std::flush;
-    if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      pollfd out{STDOUT_FILENO, POLLOUT, 0};
+      if (poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0) return exit_unread;
       throw usage_error("standard output could not be written");
+    }
     return code;
   } catch (const interrupted&) {
     std::cerr << "cufault: interrupted before anything ran\n";
@@ -122,6 +130,8 @@ int main(int argc, char** argv) {
     std::cerr << "cufault: " << e.what() << '\n';
     return e.exit_code;
   } catch (const std::exception& e) {
+    const auto* failed = dynamic_cast<const std::system_error*>(&e);
+    if (failed != nullptr && failed->code() == std::errc::broken_pipe) return exit_unread;
     std::cerr << "cufault: " << e.what() << '\n';
     return exit_unresolved;
   }

@@ -407,13 +407,19 @@ void set_ending(process_result& result, const siginfo_t& how) {
 // What interrupt_guard's handler may touch.
 std::atomic<int> interrupt_pipe{-1};
 std::atomic<int> interrupt_signal{0};
+std::atomic<pid_t> interrupted_process{0};
 static_assert(std::atomic<int>::is_always_lock_free);
-constexpr std::array interrupting{SIGINT, SIGTERM, SIGHUP};
+constexpr std::array interrupting{SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 std::array<struct sigaction, interrupting.size()> before_guard;
 unique_fd guard_read_end;
 
 void note_interrupt(int signal) {
   const int saved = errno;
+  if (signal == SIGPIPE && getpid() != interrupted_process) {  // a forked child's output is its own
+    ::signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+    return;
+  }
   int none = 0;
   interrupt_signal.compare_exchange_strong(none, signal);  // the first one is the reason
   // A full pipe is readable all the same.
@@ -559,6 +565,7 @@ interrupt_guard::interrupt_guard() {
   if (fcntl(ends.write.get(), F_SETFL, O_NONBLOCK) != 0) fail(errno, "cannot make a pipe non-blocking");
   guard_read_end = std::move(ends.read);
   interrupt_signal = 0;
+  interrupted_process = getpid();
   interrupt_pipe = ends.write.release();
   // A handler, not signalfd(2), which needs the signals blocked in every thread of every library.
   struct sigaction noting {};

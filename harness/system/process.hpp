@@ -82,8 +82,8 @@ class resident_process {
 /// process.
 void tie_to_parent(pid_t parent);
 
-/// SIGINT, SIGTERM and SIGHUP, turned into a readable descriptor for as long as this lives. One at a time. A
-/// signal that was ignored before (nohup) stays ignored. The descriptor stays readable once a signal has
+/// SIGINT, SIGTERM, SIGHUP and SIGPIPE (nobody reads the output any more, and writing it fails), turned into a readable descriptor for as
+/// long as this lives. One at a time. A signal that was ignored before (nohup) stays ignored. The descriptor stays readable once a signal has
 /// come.
 class interrupt_guard {
  public:

@@ -4,27 +4,141 @@
 
 #include <fmt/format.h>
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace fs = std::filesystem;
 
 namespace cufault {
 namespace {
 
-void open_up(const fs::path& folder) {
-  std::error_code refused;  // then it cannot be removed either, which is told
-  fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, refused);
+constexpr std::array ending{SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
+constexpr int most_passes = 100;  // over a folder that somebody fills meanwhile
+
+/// Returns 0, or why something of it is left. Neither locks nor allocates: a signal's handler calls it.
+int remove_tree(int at, const char* name) {
+  if (unlinkat(at, name, 0) == 0 || errno == ENOENT) return 0;
+  const int refused = errno;
+  struct stat is {};
+  if (fstatat(at, name, &is, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+  if (!S_ISDIR(is.st_mode)) return refused;
+  fchmodat(at, name, is.st_mode | S_IRWXU,
+           0);  // where that fails it cannot be read or removed, which is told
+  const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return errno;
+  int why = ENOTEMPTY;
+  for (int pass = 0; why == ENOTEMPTY && pass < most_passes; ++pass) {
+    int left = 0;
+    bool changed = false;
+    lseek(folder, 0, SEEK_SET);
+    alignas(dirent64) std::array<char, 2048> entries;
+    for (ssize_t bytes = 0; (bytes = getdents64(folder, entries.data(), entries.size())) > 0;)
+      for (const char* each = entries.data(); each < entries.data() + bytes;) {
+        const auto* entry = reinterpret_cast<const dirent64*>(each);
+        each += entry->d_reclen;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        const int failed = remove_tree(folder, entry->d_name);
+        changed |= failed == 0;
+        if (failed != 0) left = failed;
+      }
+    why = unlinkat(at, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : errno;
+    if (why == ENOTEMPTY && left != 0 && !changed) why = left;
+  }
+  close(folder);
+  return why;
 }
+
+/// No signal comes to this thread while it lives.
+class signals_held {
+ public:
+  signals_held() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~signals_held() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  signals_held(const signals_held&) = delete;
+  signals_held& operator=(const signals_held&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+// The list that a handler reads. Who holds it holds back signals too, so that a handler waits for other threads alone.
+constinit std::atomic<pid_t> holder{0};
+constinit removed_by_signals* first = nullptr;
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+/// A child that was forked while a thread of its parent held it takes it over.
+void hold_list() {
+  const pid_t here = getpid();
+  for (pid_t held_by = 0; !holder.compare_exchange_weak(held_by, here);)
+    if (held_by == here) {
+      held_by = 0;
+      sched_yield();
+    }
+}
+
+class list_held : signals_held {
+ public:
+  list_held() { hold_list(); }
+  ~list_held() { holder = 0; }
+  list_held(const list_held&) = delete;
+  list_held& operator=(const list_held&) = delete;
+};
 
 }  // namespace
 
-temporary_folder::temporary_folder(std::string_view prefix) {
+void remove_what_is_left() {
+  hold_list();  // to the end: nobody makes another one
+  const pid_t here = getpid();
+  for (const removed_by_signals* each = first; each != nullptr; each = each->next_)
+    if (each->process_ == here) remove_tree(AT_FDCWD, each->path_.c_str());
+}
+
+namespace {
+
+void remove_and_die(int signal) {
+  remove_what_is_left();
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(signal, &usual, nullptr);
+  sigset_t its;
+  sigemptyset(&its);
+  sigaddset(&its, signal);
+  pthread_sigmask(SIG_UNBLOCK, &its, nullptr);
+  raise(signal);
+}
+
+/// Each time, as a handler of others may be gone again.
+void be_told_of_signals() {
+  for (const int signal : ending) {
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) continue;
+    struct sigaction ours {};
+    ours.sa_handler = remove_and_die;
+    sigfillset(&ours.sa_mask);
+    sigaction(signal, &ours, nullptr);
+  }
+}
+
+fs::path made_folder(std::string_view prefix) {
   const char* where = std::getenv("TMPDIR");
   const auto what = fmt::format("no temporary folder can be made (TMPDIR={})", where != nullptr ? where : "");
   std::error_code none;
@@ -33,25 +147,36 @@ temporary_folder::temporary_folder(std::string_view prefix) {
   // Absolute: a program that is told of a file in it may be in another folder.
   std::string name = (fs::absolute(temporary) / fmt::format("{}XXXXXX", prefix)).string();
   if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), what);
-  path_ = name;
+  return name;
 }
 
+}  // namespace
+
+removed_by_signals::removed_by_signals(const std::function<fs::path()>& make) : process_(getpid()) {
+  const list_held list;
+  path_ = make();
+  be_told_of_signals();
+  next_ = std::exchange(first, this);
+}
+
+removed_by_signals::~removed_by_signals() {
+  const list_held list;
+  for (removed_by_signals** each = &first; *each != nullptr; each = &(*each)->next_)
+    if (*each == this) {
+      *each = next_;
+      return;
+    }
+}
+
+temporary_folder::temporary_folder(std::string_view prefix) : made_([&] { return made_folder(prefix); }) {}
+
 temporary_folder::~temporary_folder() {
-  remove_folder(path_);
+  remove_folder(path());
 }
 
 void remove_folder(const fs::path& folder) {
-  open_up(folder);
-  std::error_code end, failed;
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (auto at = fs::recursive_directory_iterator(folder, options, end);
-       at != fs::recursive_directory_iterator(); at.increment(end)) {
-    std::error_code gone;
-    if (at->symlink_status(gone).type() == fs::file_type::directory) open_up(at->path());
-  }
-  fs::remove_all(folder, failed);
-  if (failed)
-    std::fprintf(stderr, "cufault: cannot remove %s: %s\n", folder.c_str(), failed.message().c_str());
+  if (const int why = remove_tree(AT_FDCWD, folder.c_str()); why != 0)
+    std::fprintf(stderr, "cufault: cannot remove %s: %s\n", folder.c_str(), strerrordesc_np(why));
 }
 
 }  // namespace cufault

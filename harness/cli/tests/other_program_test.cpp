@@ -6,9 +6,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <string>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -74,6 +83,37 @@ TEST_F(end_to_end_beside_another_program, passes_on_what_would_end_it_and_leaves
   EXPECT_THAT(seen.stderr_text, HasSubstr("driver calls"));
   EXPECT_EQ(cufault({"trace", "--", "sh", "-c", "kill -HUP $PPID; exec sleep 9"}).exit_code, 128 + SIGHUP);
   EXPECT_TRUE(fs::is_empty(folder / "temporary"));
+}
+
+TEST_F(end_to_end_beside_another_program, leaves_no_folder_where_nobody_reads_what_it_prints) {
+  const std::string chrome = folder / "trace.json";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"trace", "--", "true"},
+                                             {"trace", "--chrome", chrome, "--", "true"},
+                                             {"inject", "--require", "1", "--", "true"}}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+    close(ends[0]);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      setenv("TMPDIR", (folder / "temporary").c_str(), 1);
+      dup2(ends[1], STDERR_FILENO);
+      signal(SIGPIPE, SIG_DFL);
+      std::vector<char*> argv{const_cast<char*>(TEST_PROGRAM)};
+      for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+      argv.push_back(nullptr);
+      execv(TEST_PROGRAM, argv.data());
+      _exit(99);
+    }
+    close(ends[1]);
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    ASSERT_TRUE(WIFSIGNALED(status)) << words[0] << " ended with " << status;
+    EXPECT_EQ(WTERMSIG(status), SIGPIPE);
+    EXPECT_TRUE(fs::is_empty(folder / "temporary")) << words[0];
+  }
+  fs::remove(chrome);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1) << "its log is gone";
 }
 
 TEST_F(end_to_end_beside_another_program, counts_lines_of_a_log_that_it_cannot_read) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -390,6 +391,26 @@ TEST_F(sweep_program, an_interruption_leaves_no_process_and_no_file) {
   std::string last;
   for (std::string line; std::getline(in, line);) last = line;
   EXPECT_EQ(json::parse(last)["interrupted"], true);
+}
+
+TEST_F(sweep_program, an_output_that_nobody_reads_leaves_no_file) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  close(ends[0]);
+  const pid_t pid = fork();
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    setenv("TMPDIR", (folder / "temporary").c_str(), 1);
+    dup2(ends[1], STDOUT_FILENO);
+    signal(SIGPIPE, SIG_DFL);
+    execl(TEST_PROGRAM, TEST_PROGRAM, "sweep", "-j", "2", "--", SWEPT, "report", "warn", nullptr);
+    _exit(125);
+  }
+  close(ends[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  EXPECT_EQ(code, 128 + SIGPIPE);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/system/process.hpp"
 
+#include "harness/system/child.hpp"
 #include "harness/system/children.hpp"
 #include "harness/system/unique_fd.hpp"
 
@@ -385,6 +386,23 @@ TEST(interrupts, become_a_readable_descriptor) {
   EXPECT_EQ(poll(&waiting, 1, 0), 1);
   EXPECT_EQ(poll(&waiting, 1, 0), 1) << "only once";
   EXPECT_EQ(guard.signal(), SIGTERM) << "the first one is the reason";
+}
+
+TEST(interrupts, come_from_an_output_that_nobody_reads_unless_it_is_a_forked_child_s) {
+  const interrupt_guard guard;
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  close(ends[0]);
+  pollfd waiting{guard.descriptor(), POLLIN, 0};
+  const int child = wait_for(fork_child([&] { static_cast<void>(!write(ends[1], "a", 1)); }));
+  ASSERT_TRUE(WIFSIGNALED(child));
+  EXPECT_EQ(WTERMSIG(child), SIGPIPE);
+  EXPECT_EQ(poll(&waiting, 1, 0), 0);
+  EXPECT_EQ(write(ends[1], "a", 1), -1);
+  EXPECT_EQ(errno, EPIPE);
+  EXPECT_EQ(poll(&waiting, 1, 0), 1);
+  EXPECT_EQ(guard.signal(), SIGPIPE);
+  close(ends[1]);
 }
 
 TEST(interrupts, end_a_process) {
