@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/arm_lines.hpp"
 
+#include "reports/model/times.hpp"
 #include "reports/model/trials_json.hpp"
 
 #include <fmt/format.h>
@@ -54,6 +55,7 @@ run_of_trials run_from(const json_cursor& at) {
   field_reader f{at};
   describe_run(run, f);
   f.finish();
+  check_utc(at.at("started"));
   return run;
 }
 
@@ -86,6 +88,8 @@ arm_result stated_arm(const json_cursor& at, std::initializer_list<const char*> 
   for (const char* other : others) f.other(other);
   f.other("trials");
   f.finish();
+  if (const auto runs = at.find("runs"))
+    for (const auto& run : runs->items()) check_utc(run.at("started"));
   arm.trials = trials_from(at.at("trials"), room);
   std::size_t counted = 0;
   for (const auto& r : arm.runs) counted += std::min(r.trials, SIZE_MAX - counted);  // no sum wraps round

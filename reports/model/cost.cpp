@@ -5,6 +5,7 @@
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
+#include "reports/model/times.hpp"
 
 #include <fmt/format.h>
 
@@ -42,6 +43,7 @@ cost_record header_from(const json_cursor& top) {
   describe_header(r, f);
   f.required("stack", r.stack);
   f.finish();
+  check_utc(top.at("started"));
   if (r.size != "usual" && r.size != "tiny") top.at("size").fail("expected usual or tiny");
   if (!r.stack.is_object()) top.at("stack").fail("expected an object");
   return r;

@@ -5,6 +5,7 @@
 #include "reports/base/files.hpp"
 #include "reports/model/arm_lines.hpp"
 #include "reports/model/cost.hpp"
+#include "reports/model/times.hpp"
 
 #include <fmt/format.h>
 
@@ -85,6 +86,7 @@ record header_from(const json_cursor& top) {
   nlohmann::json stack;
   f.required("stack", stack);
   f.finish();
+  check_utc(top.at("started"));
   r.stack = stack_from(top.at("stack"));
   return r;
 }
@@ -96,6 +98,8 @@ nlohmann::ordered_json end_json(const record& r) {
 void take_end(record& r, const json_cursor& top) {
   top.only({"ended", "complete", "exit_code"});
   r.ended = top.at("ended").string();
+  if (!r.ended.empty())
+    check_utc(top.at("ended"));  // a report writes a stack, or a run that was killed, without
   r.complete = top.at("complete").boolean();
   const auto code = top.at("exit_code").integer();
   if (code < 0 || code > 255) top.at("exit_code").fail("an exit code is from 0 to 255");
@@ -337,12 +341,16 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
   case_line of;
   std::size_t room = most_copied;
   const std::uint64_t memory = memory_of(r.stack);
+  std::set<std::string> stated;
+  for (const case_result& c : r.cases) stated.insert(c.name);  // by another file
   each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
     if (!of.name.empty() && !wanted(only, of.name, line)) return;
     const json_cursor at{parse_json(name, line, number)};
     if (at.has("case")) {
       of = case_from(at);
       check_case_name(at.at("case"));
+      if (!stated.insert(of.name).second)
+        at.at("case").fail(fmt::format("{} stands twice; leave one line, with all arms behind it", of.name));
       return;
     }
     if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
@@ -358,8 +366,41 @@ bool is_stack_folder(const fs::path& path) {
   return fs::exists(path / stack_file, none);
 }
 
+namespace {
+
+/// Of what lies in the folder of a stack, as cufault writes it. What is one record is the folder.
+void refuse_part_of_a_stack(const fs::path& file, std::string_view text) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (text.starts_with(R"({"cost_schema")"))
+    throw input_error(
+        fmt::format("{}: is of what remedies cost, and no record; name it to `cufault cost`", file.string()));
+  if (file.filename() != stack_file && !text.starts_with(R"({"case":)")) return;
+  throw input_error(fmt::format("{}: is a part of a stack's record; name {}", file.string(),
+                                is_stack_folder(folder)
+                                    ? fmt::format("its folder, {}", folder.string())
+                                    : fmt::format("the folder that it and {} are of", stack_file)));
+}
+
+/// That is none of a stack's.
+[[noreturn]] void refuse_folder(const fs::path& folder) {
+  const auto inside = records_in({folder});
+  if (!inside.empty() && !fs::is_directory(inside.front()))
+    refuse_part_of_a_stack(inside.front(), read_text(inside.front()));
+  throw input_error(
+      fmt::format("{}: is no folder of a stack, as it has no {}; name {}", folder.string(), stack_file,
+                  inside.empty() ? "the record of a run (.jsonl), or the folder of a stack"
+                                 : fmt::format("a record in it, as {}", inside.front().string())));
+}
+
+}  // namespace
+
 record load_record(const fs::path& file, const arm_filter& only) {
-  if (!is_stack_folder(file)) return record_from(file.string(), read_text(file), only);
+  if (!is_stack_folder(file)) {
+    if (fs::is_directory(file)) refuse_folder(file);
+    const std::string text = read_text(file);
+    refuse_part_of_a_stack(file, text);
+    return record_from(file.string(), text, only);
+  }
   record r;
   const json_cursor top{read_json(file / stack_file)};
   check_schema(top);

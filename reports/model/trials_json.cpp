@@ -3,6 +3,8 @@
 // Trials as lines of records have them.
 #include "reports/model/trials_json.hpp"
 
+#include "reports/model/times.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -140,7 +142,9 @@ void write_measured(field_writer& f, const observation& o) {
 void read_measured(field_reader& f, observation& o) {
   read_lists(f, "memory", o.memory);
   read_lists(f, "measurements", o.measurements);
-  f("ms", o.milliseconds);
+  f.other("ms");
+  const auto ms = f.at.find("ms");
+  o.milliseconds = ms ? milliseconds_from(*ms) : 0;
 }
 
 /// The exit code that goes without saying.
@@ -189,7 +193,7 @@ void read_times(observation& o, const json_cursor& at) {
   const auto items = times->items();
   if (items.size() != o.calls.size())
     times->fail(fmt::format("{} times of {} calls", items.size(), o.calls.size()));
-  for (std::size_t i = 0; i < items.size(); ++i) o.calls[i].milliseconds = read_json_value<double>(items[i]);
+  for (std::size_t i = 0; i < items.size(); ++i) o.calls[i].milliseconds = milliseconds_from(items[i]);
 }
 
 void read_calls(observation& o, const json_cursor& list, bool after) {

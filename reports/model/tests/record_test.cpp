@@ -145,17 +145,19 @@ TEST(record, tells_of_each_arm_which_run_made_its_trials) {
                                          .seed = std::numeric_limits<std::uint64_t>::max(),
                                          .trials = 2}}));
   auto r = example();
-  r.cases[0].arms[0].runs = {{.commit = "a", .started = "s", .seed = 1, .trials = 1},
-                             {.commit = "b", .started = "t", .seed = 2, .trials = 1}};
+  r.cases[0].arms[0].runs = {{.commit = "a", .started = "2026-11-21T07:27:40Z", .seed = 1, .trials = 1},
+                             {.commit = "b", .started = "2026-11-21T07:27:41Z", .seed = 2, .trials = 1}};
   EXPECT_EQ(read(record_text(r)).cases[0].arms[0].runs, r.cases[0].arms[0].runs);
-  EXPECT_EQ(latest_run(r.cases[0].arms[0]), "t");
+  EXPECT_EQ(latest_run(r.cases[0].arms[0]), "2026-11-21T07:27:41Z");
   r.cases[0].arms[0].runs[1].trials = 2;
   EXPECT_EQ(told(record_text(r)), "x.jsonl:2: runs: 3 trials in all, but there are 2");
 }
 
 TEST(record, that_was_never_filled_comes_back_too) {
-  const auto again = read(record_text(record{}));
-  EXPECT_EQ(record_text(again), record_text(record{}));
+  record never;
+  never.started = never.ended = "2026-11-21T07:27:40Z";
+  const auto again = read(record_text(never));
+  EXPECT_EQ(record_text(again), record_text(never));
   EXPECT_TRUE(again.cases.empty());
   EXPECT_EQ(again.exit_code, 2);
 }
@@ -252,6 +254,19 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
   EXPECT_EQ(with(4, "/trials/0/calls/0/facts", {{"colour", 1}}),
             "x.jsonl:4: trials[0].calls[0].facts.colour: no fact is called colour; reports/model/facts.cpp "
             "lists them");
+  const std::string no_time = "expected a time of UTC, as 2026-11-21T07:27:40Z";
+  for (const char* text : {"", "now", "2026-11-21", "2026-11-21T07:27:40", "2026-11-21 07:27:40Z",
+                           "2026-13-21T07:27:40Z", "2026-11-00T07:27:40Z", "2026-11-21T24:27:40Z",
+                           "2026-11-21T07:60:40Z", "2026-11-21T07:27:61Z", "2026-11-2xT07:27:40Z"})
+    EXPECT_EQ(with(1, "/started", text), "x.jsonl:1: started: " + no_time) << text;
+  EXPECT_EQ(with(2, "/runs", {{{"commit", "c"}, {"started", "now"}, {"seed", 1}, {"trials", 2}}}),
+            "x.jsonl:2: runs[0].started: " + no_time);
+  EXPECT_EQ(with(5, "/ended", "now"), "x.jsonl:5: ended: " + no_time);
+  EXPECT_EQ(with(2, "/trials/1/ms", -5), "x.jsonl:2: trials[1].ms: a time is a number from 0 on, and no -5");
+  EXPECT_EQ(with(2, "/trials/0/times", {-0.5}),
+            "x.jsonl:2: trials[0].times[0]: a time is a number from 0 on, and no -0.5");
+  EXPECT_EQ(with(2, "/trials/0/times", {"inf"}),
+            "x.jsonl:2: trials[0].times[0]: expected a number, found a string");
   EXPECT_EQ(with(5, "/exit_code", 256), "x.jsonl:5: exit_code: an exit code is from 0 to 255");
   EXPECT_EQ(with(5, "/note", 1), "x.jsonl:5: note: unknown key");
 }
@@ -492,8 +507,8 @@ TEST_F(stack_files, state_once_what_most_arms_of_a_case_share) {
   file(of_run(later, "2026-11-22T00:00:00Z"));
   record third = later;
   third.cases[0].arms = {arms[2]};
-  third.cases[0].arms[0].runs = {{.commit = "x", .started = "s", .trials = 0},
-                                 {.commit = "y", .started = "t", .trials = 1}};
+  third.cases[0].arms[0].runs = {{.commit = "x", .started = "2026-11-23T00:00:00Z", .trials = 0},
+                                 {.commit = "y", .started = "2026-11-24T00:00:00Z", .trials = 1}};
   file(third);
   const auto lines = lines_of(files_of(folder).at("memory.jsonl"));
   ASSERT_EQ(lines.size(), 6U);
@@ -539,6 +554,12 @@ TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
   EXPECT_EQ(said("{\"case\": \"memory.leak\", \"speed\": 1}\n"), "x.jsonl:1: speed: unknown key");
   EXPECT_EQ(said("{\"case\": \"memory.leak\", \"run\": {\"commit\": \"c\", \"started\": \"s\"}}\n"),
             "x.jsonl:1: run: \"seed\" is missing");
+  EXPECT_EQ(said(R"({"case": "memory.leak", "run": {"commit": "c", "started": "now", "seed": 1}})"),
+            "x.jsonl:1: run.started: expected a time of UTC, as 2026-11-21T07:27:40Z");
+  EXPECT_EQ(said(of + of),
+            "x.jsonl:2: case: memory.leak stands twice; leave one line, with all arms behind it");
+  EXPECT_EQ(said(of + R"({"arm": "a", "trials": []})" + "\n{\"case\": \"memory.other\"}\n" + of),
+            "x.jsonl:4: case: memory.leak stands twice; leave one line, with all arms behind it");
   EXPECT_EQ(said(of + R"({"arm": "a", "colour": 1, "trials": []})"), "x.jsonl:2: colour: unknown key");
   EXPECT_EQ(said("{\"case\": \"memory.leak\"}\n"
                  R"({"arm": "a", "detail": "d", "trials": []})"),
@@ -546,8 +567,9 @@ TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
   EXPECT_EQ(said(of + R"({"arm": "a", "detail": "d", "summary": "s", "trials": []})"),
             "x.jsonl:2: detail: the arm has a summary, too; leave one of them");
   EXPECT_EQ(
-      said(of +
-           R"({"arm": "a", "run": {"commit": "c", "started": "s", "seed": 1}, "runs": [], "trials": []})"),
+      said(
+          of +
+          R"({"arm": "a", "run": {"commit": "c", "started": "2026-11-21T07:27:40Z", "seed": 1}, "runs": [], "trials": []})"),
       "x.jsonl:2: run: the arm has runs, too; leave one of them");
   EXPECT_EQ(said(of + R"({"arm": "a", "trials": [{"like": 0}]})"),
             "x.jsonl:2: trials[0].like: 0 trials stand in front of this one, counted from 0");
@@ -577,6 +599,33 @@ TEST_F(stack_files, are_read_as_a_record) {
     return case_name == "sticky.trap";
   };
   EXPECT_EQ(load_record(directory / "recorded" / "h200-580.159.04-cublas-13.1.0", only).cases.size(), 1U);
+}
+
+TEST_F(stack_files, are_no_records_by_themselves) {
+  const auto folder = file(of_run(example()));
+  const auto said = [](const fs::path& named) { return refusal([&] { return load_record(named); }); };
+  EXPECT_EQ(said(folder / "memory.jsonl"), (folder / "memory.jsonl").string() +
+                                               ": is a part of a stack's record; name its folder, " +
+                                               folder.string());
+  EXPECT_EQ(said(folder / "stack.json"), (folder / "stack.json").string() +
+                                             ": is a part of a stack's record; name its folder, " +
+                                             folder.string());
+  EXPECT_EQ(said(directory / "recorded"),
+            (directory / "recorded").string() +
+                ": is no folder of a stack, as it has no stack.json; name a record in it, as " +
+                folder.string());
+  fs::create_directory(directory / "empty");
+  EXPECT_EQ(said(directory / "empty"), (directory / "empty").string() +
+                                           ": is no folder of a stack, as it has no stack.json; name the "
+                                           "record of a run (.jsonl), or the folder of a stack");
+  fs::remove(folder / "stack.json");
+  for (const fs::path& named : {folder, folder / "memory.jsonl"})
+    EXPECT_EQ(said(named),
+              (folder / "memory.jsonl").string() +
+                  ": is a part of a stack's record; name the folder that it and stack.json are of");
+  const auto cost = write("cost.jsonl", "{\"cost_schema\":1}\n");
+  EXPECT_EQ(said(cost),
+            cost.string() + ": is of what remedies cost, and no record; name it to `cufault cost`");
 }
 
 TEST_F(stack_files, keep_the_newest_of_an_arm_and_leave_the_others_as_they_were) {
@@ -719,12 +768,13 @@ TEST_F(stack_files, that_cannot_be_read_are_not_replaced) {
             (folder / "stack.json").string() + ":1: more: unknown key");
 }
 
-TEST_F(stack_files, with_an_arm_in_two_families_are_refused) {
+TEST_F(stack_files, with_a_case_in_two_families_are_refused) {
   const auto folder = file(of_run(example()));
   const auto lines = lines_of(text_in(folder / "memory.jsonl"));
   write(fs::relative(folder, directory).string() + "/more.jsonl", lines[0] + lines[1]);
   EXPECT_EQ(refusal([&] { return load_record(folder); }),
-            (folder / "more.jsonl").string() + ":2: arm: memory.leak/control stands twice; leave one line");
+            (folder / "more.jsonl").string() +
+                ":1: case: memory.leak stands twice; leave one line, with all arms behind it");
 }
 
 TEST_F(stack_files, need_a_stack_that_has_a_name) {

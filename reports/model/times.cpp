@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/times.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string_view>
+
+namespace cufault {
+
+void check_utc(const json_cursor& at) {
+  constexpr std::string_view form = "0000-00-00T00:00:00Z";
+  const std::string_view said = at.text();
+  bool good = said.size() == form.size();
+  for (std::size_t i = 0; good && i < form.size(); ++i)
+    good = form[i] == '0' ? said[i] >= '0' && said[i] <= '9' : said[i] == form[i];
+  const auto two = [&](std::size_t i) { return 10 * (said[i] - '0') + said[i + 1] - '0'; };
+  good = good && two(5) >= 1 && two(5) <= 12 && two(8) >= 1 && two(8) <= 31 && two(11) < 24 && two(14) < 60 &&
+         two(17) <= 60;
+  if (!good) at.fail("expected a time of UTC, as 2026-11-21T07:27:40Z");
+}
+
+double milliseconds_from(const json_cursor& at) {
+  const double ms = at.number();
+  if (ms < 0) at.fail(fmt::format("a time is a number from 0 on, and no {}", ms));
+  return ms;
+}
+
+}  // namespace cufault
