@@ -216,7 +216,8 @@ std::filesystem::path recorded_beside(const std::filesystem::path& expectations)
 std::filesystem::path claims_file();
 std::filesystem::path failures_file();
 std::filesystem::path explain_folder();
-std::filesystem::path frameworks_folder();  ///< of run_trials.py
+std::filesystem::path frameworks_folder();         ///< of run_trials.py
+std::vector<std::filesystem::path> own_folders();  ///< and files, of this installation or build
 
 /// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself.
 std::vector<record> load_judged(const std::vector<std::filesystem::path>& named);

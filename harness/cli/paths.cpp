@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where this program and its data lie.
 #include "harness/cli/cli.hpp"
+#include "harness/system/bundled_file.hpp"
 
 #include <cstdlib>
 #include <string_view>
@@ -44,6 +45,13 @@ fs::path frameworks_folder() {
 }
 fs::path explain_folder() {
   return data_folder("explain", "cases/explain");
+}
+
+std::vector<fs::path> own_folders() {
+  std::vector<fs::path> all{frameworks_folder(), own_path()};
+  if (const fs::path injector = bundled_file("libcufault.so"); !injector.empty())
+    all.push_back(injector.parent_path());
+  return all;
 }
 
 bool gpu_required() {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -28,6 +29,7 @@ namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds between_samples{20};
+constexpr std::string_view own_name = "<cufault>";
 
 // "exited with 3", "died of SIGSEGV", "hung until the watchdog ended it"
 std::string ending_text(const process_result& p) {
@@ -223,8 +225,8 @@ observation run_trial(const failure_case& c, const arm& a, std::optional<std::in
   if (process.how == ending::exited) seen.exit_code = process.exit_code;
   if (process.how == ending::signalled) seen.signal = process.signal;
   seen.milliseconds = process.milliseconds;
-  seen.stdout_text = std::move(process.stdout_text);
-  seen.stderr_text = std::move(process.stderr_text);
+  seen.stdout_text = with_own_folders_named(process.stdout_text, options.own_folders);
+  seen.stderr_text = with_own_folders_named(process.stderr_text, options.own_folders);
   decide_ending(seen, reader, process);
 
   // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
@@ -235,6 +237,28 @@ observation run_trial(const failure_case& c, const arm& a, std::optional<std::in
     }
   }
   return seen;
+}
+
+std::string with_own_folders_named(std::string_view text, const std::vector<std::filesystem::path>& own) {
+  std::string kept(text);
+  for (const auto& folder : own) {
+    const std::string begin = folder.lexically_normal().string();
+    if (begin.size() < 2) continue;  // where everything lies
+    const auto is_of_path = [&](std::size_t at) {
+      return at < kept.size() && (std::isalnum(static_cast<unsigned char>(kept[at])) != 0 ||
+                                  kept[at] == '_' || kept[at] == '-' || kept[at] == '.');
+    };
+    for (std::size_t at = 0; (at = kept.find(begin, at)) != kept.npos;) {
+      const auto end = at + begin.size();
+      if ((at > 0 && is_of_path(at - 1)) || is_of_path(end)) {
+        at = end;
+        continue;
+      }
+      kept.replace(at, begin.size(), own_name);
+      at += own_name.size();
+    }
+  }
+  return kept;
 }
 
 arm_result result_of(const failure_case& c, const arm& a) {

@@ -219,6 +219,23 @@ TEST(trial, without_a_folder_of_its_own_proves_nothing) {
   EXPECT_EQ(o.level, 7);
 }
 
+TEST(trial, prints_paths_of_this_cufault_that_records_do_not_tell) {
+  runner_options options;
+  options.own_folders = {"/opt/cufault/share/cufault/frameworks", "/opt/cufault/bin/cufault"};
+  options.command = [](const auto&...) {
+    return words{"/bin/sh", "-c",
+                 "echo /opt/cufault/bin/cufault: no; echo '/opt/cufault/share/cufault/frameworks/a.py:1: "
+                 "\"/opt/cufault/share/cufault/frameworks\"' >&2"};
+  };
+  const auto o = run_trial(a_case, host_arm(), 7, 0, options);
+  EXPECT_EQ(o.stdout_text, "<cufault>: no\n");
+  EXPECT_EQ(o.stderr_text, "<cufault>/a.py:1: \"<cufault>\"\n");
+  for (const char* other : {"/mnt/opt/cufault/bin/cufault", "/opt/cufault/bin/cufault2",
+                            "/opt/cufault/bin/cufault.py", "/opt/cufault", ""})
+    EXPECT_EQ(with_own_folders_named(other, options.own_folders), other);
+  EXPECT_EQ(with_own_folders_named("/a/b", {"/", ""}), "/a/b");
+}
+
 TEST(trial, that_is_interrupted_is_no_observation) {
   std::array<int, 2> stop{};
   ASSERT_EQ(pipe2(stop.data(), O_CLOEXEC), 0);
