@@ -191,9 +191,12 @@ const settings& asked_for();
 void log_to(const char* file);
 /// Before the first call, whoever makes it: constructors of other libraries may come before this one's.
 void read_environment();
-/// Reads the rules again from now on, when their file changes. Only for processes that look for the driver, so that a shell in between
-/// gets no thread.
+/// Reads the rules again from now on, when their file changes. Only for processes that look for the driver or for functions of libraries, so
+/// that a shell in between gets no thread.
 void watch_rules();
+/// Likewise where a library is loaded that rules can be for. Nobody need call the driver then, and without libcufault_NAME.so no call of the
+/// library comes here.
+void watch_rules_beside_libraries();
 
 // ---- log.cpp: JSON lines to CUFAULT_LOG, or to standard error ----
 

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules that the environment asks for: read before the first call, and again when their file changes.
 #include "harness/injector/calls.hpp"
+#include "harness/injector/library_functions.hpp"
 
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <string>
@@ -59,10 +62,18 @@ const settings* read_settings() {
                       !strict.empty() && strict != "0"};
 }
 
+bool are_in_a_file(const settings& asked) {
+  return !asked.rules.empty() && !asked.rules.starts_with('{');
+}
+
 /// What the file and the texts ask for holds from now on. Throws input_error.
 void take_rules(const settings& asked, counts_of_rules counting) {
   const rule_set rules = rules_of(asked.rules, asked.fail);
-  replace_rules(rules, counting);
+  try {
+    replace_rules(rules, counting);
+  } catch (const input_error& error) {
+    throw input_error(are_in_a_file(asked) ? asked.rules + ": " + error.what() : error.what());
+  }
   reload = rules.reload;
 }
 
@@ -151,7 +162,8 @@ void read_environment() {
 }
 
 void watch_rules() {
-  if (asked_for().rules.empty() || asked_for().rules.starts_with('{') || !reload) return;
+  read_environment();
+  if (!are_in_a_file(asked_for()) || !reload) return;
   static constinit std::atomic<pid_t> watched_in{0};  // a forked child has no such thread
   const pid_t here = getpid();
   if (watched_in.exchange(here) == here) return;
@@ -168,6 +180,19 @@ void watch_rules() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+void watch_rules_beside_libraries() {
+  if (!are_in_a_file(asked_for())) return;
+  const auto is_one = [](dl_phdr_info* file, std::size_t, void*) {
+    const auto all = libraries();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const known_library& of) { return is_file_of(of, file_name(file->dlpi_name)); })
+               ? 1
+               : 0;
+  };
+  const left_alone alone_now;
+  if (dl_iterate_phdr(is_one, nullptr) != 0) watch_rules();
+}
+
 }  // namespace cufault::injector
 
 namespace {
@@ -179,6 +204,7 @@ __attribute__((constructor)) void begin() {
   cufault::injector::begin_counts_of_process();
   cufault::injector::report_beginning();
   cufault::injector::find_next_exit();
+  cufault::injector::watch_rules_beside_libraries();
 }
 
 }  // namespace

@@ -298,10 +298,9 @@ bool is_driver_name(const char* name) {
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-/// The library of the name, if calls of its functions are to come here.
-const known_library* library_in_front_of_which(const char* name) {
-  const known_library* of = name != nullptr && (*name == 'c' || *name == 'n') ? library_of(name) : nullptr;
-  return of != nullptr && front_of(*of) != nullptr ? of : nullptr;
+/// Of the name, if it is one of a library.
+const known_library* library_meant(const char* name) {
+  return name != nullptr && (*name == 'c' || *name == 'n') ? library_of(name) : nullptr;
 }
 
 }  // namespace
@@ -311,8 +310,10 @@ const known_library* library_in_front_of_which(const char* name) {
 CUFAULT_EXPORTED void* cufault_dlsym(void* library, const char* name) noexcept {
   if (is_driver_name(name) && !left_alone::now())
     return resolved(library, name, __builtin_return_address(0), nullptr);
-  if (const auto* of = library_in_front_of_which(name); of != nullptr && !left_alone::now())
-    return resolved(library, name, __builtin_return_address(0), of);
+  if (const auto* of = library_meant(name); of != nullptr && !left_alone::now()) {
+    if (front_of(*of) != nullptr) return resolved(library, name, __builtin_return_address(0), of);
+    watch_rules();  // which may ask for it later
+  }
   return next_dlsym()(library, name);
 }
 CUFAULT_EXPORTED __attribute__((alias("cufault_dlsym"))) void* cufault_dlsym_of_old(void*,

@@ -3,6 +3,7 @@
 #include "harness/injector/slots.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <errno.h>
@@ -88,6 +89,21 @@ void free_replaced(state& w) {
     return std::none_of(g->rules.all.begin(), g->rules.all.end(),
                         [&](const auto& r) { return in_use(r.get()); });
   });
+}
+
+void refuse_rules_of_no_front(const rule_set& rules) {
+  std::vector<std::string> names, fronts, options;
+  for (const known_library* of : libraries_needed(rules)) {
+    if (front_of(*of) != nullptr) continue;
+    names.emplace_back(of->name);
+    fronts.push_back(fmt::format("libcufault_{}.so", of->name));
+    options.push_back(fmt::format("--library {}", of->name));
+  }
+  if (names.empty()) return;
+  throw input_error(
+      fmt::format("rules for functions of {} need {} preloaded in front of libcufault.so; start the "
+                  "program with `cufault inject {}`, or with such rules",
+                  fmt::join(names, ", "), fmt::join(fronts, ", "), fmt::join(options, " ")));
 }
 
 }  // namespace
@@ -184,13 +200,7 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
         "rules for functions of the host, and log_environment, need libcufault_host.so, which is not "
         "preloaded behind libcufault.so; "
         "`cufault inject` does that");
-  for (const known_library* of : libraries_needed(rules))
-    if (front_of(*of) == nullptr)
-      throw input_error(fmt::format(
-          "rules for functions of {0} need libcufault_{0}.so, which is not preloaded in front of "
-          "libcufault.so; `cufault inject` does that where the rules that it starts with ask, or with "
-          "--library {0}",
-          of->name));
+  refuse_rules_of_no_front(rules);
   const char* program = program_path();
   locked w;
   std::vector<const active_rule*> before;

@@ -209,6 +209,28 @@ TEST_F(libraries, can_be_asked_for_by_the_process) {
       ElementsAre(HasSubstr("set -1rules for functions of cublas need libcufault_cublas.so"), "0 0 made 2"));
 }
 
+TEST_F(libraries, that_a_file_of_rules_asks_for_too_late_are_named) {
+  const fs::path file = folder / "rules.json";
+  const std::string late = " reload " + file.string() + " '" + rules(second) + "' ",
+                    both = rules(second + R"(, {"function": "cublasLtMatmul", "delay_ms": 0})");
+  const auto told = [&](const std::string& libraries, const std::string& fronts, const std::string& options) {
+    return "cufault: " + file.string() + ": rules for functions of " + libraries + " need " + fronts +
+           " preloaded in front of libcufault.so; start the program with `cufault inject " + options +
+           "`, or with such rules; the rules from before go on to hold";
+  };
+  const std::string alone = told("cublas", "libcufault_cublas.so", "--library cublas");
+  const auto by = [&](const std::string& program) {
+    std::ofstream(file) << R"({"rules": []})";
+    return run("CUFAULT_RULES=" + file.string(), library, program);
+  };
+  // Neither calls the driver.
+  EXPECT_THAT(by(linked_probe + late + "linked 1"), ElementsAre(alone, "0 made 1"));
+  EXPECT_THAT(by(unlinked_probe + " dlsym " + of_13 + " 1" + late), ElementsAre("0 made 1", alone));
+  EXPECT_THAT(by(linked_probe + " reload " + file.string() + " '" + both + "'"),
+              ElementsAre(told("cublas, cublasLt", "libcufault_cublas.so, libcufault_cublasLt.so",
+                               "--library cublas --library cublasLt")));
+}
+
 TEST_F(libraries, that_are_never_loaded_meet_no_rule) {
   EXPECT_THAT(said(unlinked_probe, second), IsEmpty());
   EXPECT_EQ(events("rule").at(0)["held"], 0);

@@ -4,11 +4,14 @@
 #include "harness/injector/tests/programs/blas_user.hpp"
 
 #include <dlfcn.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -84,6 +87,18 @@ void set_rules(const char* rules) {
   std::printf("set %d%s\n", result, result != 0 ? why() : "");
 }
 
+/// Replaces a file of rules, at once, and prints what is then said on standard error.
+void reload(const std::string& file, const char* rules) {
+  int complaints[2];
+  if (pipe(complaints) != 0 || dup2(complaints[1], STDERR_FILENO) < 0) return;
+  std::ofstream(file + ".new") << rules;
+  std::rename((file + ".new").c_str(), file.c_str());
+  pollfd complained{complaints[0], POLLIN, 0};
+  char line[1024];
+  if (poll(&complained, 1, 20'000) == 1)
+    std::printf("%.*s", static_cast<int>(read(complaints[0], line, sizeof line)), line);
+}
+
 #ifdef LINKED
 int call_gemm_ex(decltype(cublasGemmEx)* function) {
   return function(nullptr, 0, 0, 1, 1, 1, nullptr, nullptr, 0, 1, nullptr, 0, 1, nullptr, nullptr, 0, 1, 0,
@@ -140,6 +155,9 @@ int main(int count, char** words) {
     } else if (what == "arguments_of") {
       void* function = dlsym(load(word()), "cublasGemmStridedBatchedEx");
       std::printf("%d\n", call_with_many_arguments(as<decltype(cublasGemmStridedBatchedEx)>(function)));
+    } else if (what == "reload") {
+      const char* file = word();
+      reload(file, word());
     } else if (what == "set") {
       set_rules(word());
     } else {
