@@ -192,8 +192,9 @@ int show_frameworks(const std::vector<std::filesystem::path>& records, bool mark
 int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
 int write_report(const report_arguments& arguments);
 int explain_logs(const explain_arguments& arguments);
-int inject(const inject_arguments& arguments);  ///< becomes the command
-std::string inject_help();                      ///< what rules can hold
+int inject(const inject_arguments& arguments);    ///< becomes the command
+std::string inject_help();                        ///< what rules can hold
+std::vector<std::string> injectable_libraries();  ///< what --library takes
 /// LD_PRELOAD of a command under the injector: behind what is preloaded already, a profiler's library, say. `libraries`: whose
 /// functions rules are for. Throws usage_error.
 std::string preload_with_injector(bool host, const std::vector<std::string>& libraries = {});

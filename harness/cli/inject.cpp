@@ -267,6 +267,12 @@ std::string inject_help() {
   return injector::rules_help();
 }
 
+std::vector<std::string> injectable_libraries() {
+  std::vector<std::string> names;
+  for (const injector::known_library& each : injector::libraries()) names.emplace_back(each.name);
+  return names;
+}
+
 int inject(const inject_arguments& arguments) {
   if (!arguments.rules.empty() && !arguments.faultinj.empty())
     throw usage_error("--rules and --faultinj: rules come from one file");

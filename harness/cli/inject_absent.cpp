@@ -16,6 +16,10 @@ std::string inject_help() {
   return std::string(build_it_with_headers) + "\n";
 }
 
+std::vector<std::string> injectable_libraries() {
+  return {};
+}
+
 int inject(const inject_arguments&) {
   throw usage_error(build_it_with_headers);
 }

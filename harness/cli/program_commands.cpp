@@ -3,6 +3,8 @@
 // What `cufault inject` and `cufault trace` are asked for.
 #include "harness/cli/command_line.hpp"
 
+#include <fmt/ranges.h>
+
 namespace cufault {
 namespace {
 
@@ -23,7 +25,7 @@ void add_intercepted_libraries(CLI::App* command, std::vector<std::string>& libr
                                const std::string& what) {
   command->add_option("--library", libraries, what + " (can be given again)")
       ->allow_extra_args(false)
-      ->type_name("NAME")
+      ->type_name(fmt::format("NAME:{{{}}}", fmt::join(injectable_libraries(), ",")))
       ->check(not_empty);
 }
 
@@ -94,8 +96,7 @@ void add_trace(command_line& line) {
           "then writes a line")
       ->type_name("FILE")
       ->check(not_empty);
-  add_intercepted_libraries(command, said->libraries,
-                            "calls of this library, too; the help of inject names the libraries");
+  add_intercepted_libraries(command, said->libraries, "calls of this library, too");
   add_command_behind(command, example);
 }
 

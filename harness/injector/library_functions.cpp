@@ -14,56 +14,15 @@
 namespace cufault::injector {
 namespace {
 
-// A last entry in each, as there may be no other.
+// functions_NAME and codes_NAME of each library, with a last entry, as there may be no other.
 #define CUFAULT_LIBRARY_CODE(name, code)
 #define CUFAULT_LIBRARY_FUNCTION(name) function_name{#name},
-constexpr function_name functions_cudart[]{
-#include "library_cudart.inc"
-    {}};
-constexpr function_name functions_cublas[]{
-#include "library_cublas.inc"
-    {}};
-constexpr function_name functions_cublas_lt[]{
-#include "library_cublasLt.inc"
-    {}};
-constexpr function_name functions_cudnn[]{
-#include "library_cudnn.inc"
-    {}};
-constexpr function_name functions_cusolver[]{
-#include "library_cusolver.inc"
-    {}};
-constexpr function_name functions_nccl[]{
-#include "library_nccl.inc"
-    {}};
-constexpr function_name functions_nvml[]{
-#include "library_nvml.inc"
-    {}};
+#include "library_functions.inc"
 #undef CUFAULT_LIBRARY_CODE
 #undef CUFAULT_LIBRARY_FUNCTION
-
 #define CUFAULT_LIBRARY_CODE(name, code) {#name, code},
 #define CUFAULT_LIBRARY_FUNCTION(name)
-constexpr library_code codes_cudart[]{
-#include "library_cudart.inc"
-    {}};
-constexpr library_code codes_cublas[]{
-#include "library_cublas.inc"
-    {}};
-constexpr library_code codes_cublas_lt[]{
-#include "library_cublasLt.inc"
-    {}};
-constexpr library_code codes_cudnn[]{
-#include "library_cudnn.inc"
-    {}};
-constexpr library_code codes_cusolver[]{
-#include "library_cusolver.inc"
-    {}};
-constexpr library_code codes_nccl[]{
-#include "library_nccl.inc"
-    {}};
-constexpr library_code codes_nvml[]{
-#include "library_nvml.inc"
-    {}};
+#include "library_codes.inc"
 #undef CUFAULT_LIBRARY_CODE
 #undef CUFAULT_LIBRARY_FUNCTION
 
@@ -105,30 +64,33 @@ constexpr known_library all[]{
      "cuda",
      "cudaError",
      "cuda_runtime_api.h",
+     "cudaMalloc:3=MemoryAllocation",
      files_cudart,
      but_last(functions_cudart),
      but_last(codes_cudart),
      work_cudart,
      {}},
-    {"cublas", "cublas", "CUBLAS_STATUS_", "cublas_api.h", files_cublas, but_last(functions_cublas),
-     but_last(codes_cublas), work_cublas, no_work_cublas},
+    {"cublas", "cublas", "CUBLAS_STATUS_", "cublas_api.h", "cublasGemmEx:3=EXECUTION_FAILED", files_cublas,
+     but_last(functions_cublas), but_last(codes_cublas), work_cublas, no_work_cublas},
     {"cublasLt",
      "cublasLt",
      "CUBLAS_STATUS_",
      "cublasLt.h",
+     "cublasLtMatmul:3=EXECUTION_FAILED",
      files_cublas_lt,
-     but_last(functions_cublas_lt),
-     but_last(codes_cublas_lt),
+     but_last(functions_cublasLt),
+     but_last(codes_cublasLt),
      work_cublas_lt,
      {}},
-    {"cudnn", "cudnn", "CUDNN_STATUS_", "cudnn.h", files_cudnn, but_last(functions_cudnn),
-     but_last(codes_cudnn), work_cudnn, no_work_cudnn},
-    {"cusolver", "cusolver", "CUSOLVER_STATUS_", "cusolver_common.h", files_cusolver,
-     but_last(functions_cusolver), but_last(codes_cusolver), work_cusolver, no_work_cusolver},
+    {"cudnn", "cudnn", "CUDNN_STATUS_", "cudnn.h", "cudnnBackendExecute:3=EXECUTION_FAILED", files_cudnn,
+     but_last(functions_cudnn), but_last(codes_cudnn), work_cudnn, no_work_cudnn},
+    {"cusolver", "cusolver", "CUSOLVER_STATUS_", "cusolver_common.h", "cusolverDnCreate:1=ALLOC_FAILED",
+     files_cusolver, but_last(functions_cusolver), but_last(codes_cusolver), work_cusolver, no_work_cusolver},
     {"nccl",
      "nccl",
      "nccl",
      "nccl.h",
+     "ncclAllReduce:3=SystemError",
      files_nccl,
      but_last(functions_nccl),
      but_last(codes_nccl),
@@ -138,23 +100,24 @@ constexpr known_library all[]{
      "nvml",
      "NVML_ERROR_",
      "nvml.h",
+     "nvmlDeviceGetMemoryInfo:3=GPU_IS_LOST",
      files_nvml,
      but_last(functions_nvml),
      but_last(codes_nvml),
      {},
      {}}};
 
-#define CUFAULT_NAME(name) #name,
-constexpr std::string_view names_of_fronts[]{CUFAULT_LIBRARIES(CUFAULT_NAME)};
-constexpr std::string_view names_of_build[]{
-#include "library_order.inc"
+// A library's number is compiled into libcufault_NAME.so.
+#define CUFAULT_LIBRARY(name, prefix, header) \
+  known_library{#name, #prefix, {}, header, {}, {}, {}, {}, {}, {}},
+constexpr known_library of_build[]{
+#include "libraries.inc"
 };
-#undef CUFAULT_NAME
-constexpr bool is_order_of_all(std::span<const std::string_view> names) {
-  return std::equal(std::begin(all), std::end(all), names.begin(), names.end(),
-                    [](const known_library& of, std::string_view name) { return of.name == name; });
-}
-static_assert(is_order_of_all(names_of_fronts) && is_order_of_all(names_of_build));
+#undef CUFAULT_LIBRARY
+static_assert(std::equal(std::begin(all), std::end(all), std::begin(of_build), std::end(of_build),
+                         [](const known_library& a, const known_library& b) {
+                           return a.name == b.name && a.prefix == b.prefix && a.header == b.header;
+                         }));
 
 }  // namespace
 

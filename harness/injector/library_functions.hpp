@@ -11,9 +11,6 @@
 #include <string>
 #include <string_view>
 
-/// X(name): each as the file libcufault_NAME.so stands in front of it.
-#define CUFAULT_LIBRARIES(X) X(cudart) X(cublas) X(cublasLt) X(cudnn) X(cusolver) X(nccl) X(nvml)
-
 namespace cufault::injector {
 
 struct library_code {
@@ -21,11 +18,13 @@ struct library_code {
   int number;
 };
 
+/// Which there are, and in which order, says CMakeLists.txt, which writes libraries.inc: each as CUFAULT_LIBRARY(name, prefix, header).
 struct known_library {
   std::string_view name;         ///< "cublas", of a text that ends in a zero
   std::string_view prefix;       ///< names of its functions begin so
   std::string_view code_prefix;  ///< what people may leave out of a status: "CUBLAS_STATUS_"
   std::string_view header;       ///< "cublas_api.h"
+  std::string_view example;      ///< of a rule's text
   /// File names begin so, and go on with '.', '-' or '_': "libcublas.so.13", "libcublas-1a2b3c.so.13" in a wheel.
   std::span<const std::string_view> files;
   /// Those that return its status. None where the build found no header.

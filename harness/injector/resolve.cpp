@@ -13,10 +13,10 @@
 #include <algorithm>
 
 // Each is there where libcufault_NAME.so is preloaded.
-#define CUFAULT_FRONT(name) \
+#define CUFAULT_LIBRARY(name, prefix, header) \
   extern "C" const cufault::injector::library_front cufault_front_##name __attribute__((weak));
-CUFAULT_LIBRARIES(CUFAULT_FRONT)
-#undef CUFAULT_FRONT
+#include "libraries.inc"
+#undef CUFAULT_LIBRARY
 
 namespace cufault::injector {
 namespace {
@@ -194,9 +194,11 @@ module_place place_of(const void* address) {
 }
 
 const library_front* front_of(const known_library& of) {
-#define CUFAULT_FRONT(name) &cufault_front_##name,
-  static constexpr const library_front* all[]{CUFAULT_LIBRARIES(CUFAULT_FRONT)};
-#undef CUFAULT_FRONT
+#define CUFAULT_LIBRARY(name, prefix, header) &cufault_front_##name,
+  static constexpr const library_front* all[]{
+#include "libraries.inc"
+  };
+#undef CUFAULT_LIBRARY
   return all[&of - libraries().data()];
 }
 

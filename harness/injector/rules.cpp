@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace cufault::injector {
@@ -86,27 +87,34 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The name that is nearest to a misspelt one, if one is near.
+/// The names that are nearest to a misspelt one, if any is near.
 class nearest {
  public:
   explicit nearest(std::string_view text)
-      : text_(text), distance_(std::max<std::size_t>(2, text.size() / 4) + 1) {}
+      : text_(text), distance_(std::max<std::size_t>(2, text.size() / 4)) {}
   void consider(std::string_view name) {
     const auto longer = std::max(name.size(), text_.size()), shorter = std::min(name.size(), text_.size());
-    if (longer - shorter >= distance_) return;
-    if (const auto d = distance(text_, name); d < distance_) {
-      distance_ = d;
-      name_ = name;
-    }
+    if (longer - shorter > distance_) return;
+    const auto d = distance(text_, name);
+    if (d > distance_) return;
+    if (d < distance_) names_.clear();
+    distance_ = d;
+    if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
   }
-  /// "; did you mean ...?", or nothing.
+  /// "; did you mean A, B or C?", or nothing.
   [[nodiscard]] std::string asked() const {
-    return name_.empty() ? "" : fmt::format("; did you mean {}?", name_);
+    if (names_.empty()) return {};
+    const bool all = names_.size() <= most_named;
+    const std::span told{names_.data(), all ? names_.size() - 1 : most_named};
+    return fmt::format("; did you mean {}{}{}?", fmt::join(told, ", "), told.empty() ? "" : " or ",
+                       all ? names_.back() : "another one that is as near");
   }
 
  private:
-  std::string_view text_, name_;
+  static constexpr std::size_t most_named = 3;
+  std::string_view text_;
   std::size_t distance_;
+  std::vector<std::string_view> names_;  ///< of equal distance, in the order of the headers
 };
 
 std::string function_meant(std::string_view text) {
@@ -524,9 +532,10 @@ std::string rules_help() {
 
 rule rule_from_text(std::string_view text) {
   const auto fail = [&](std::string_view what) {
-    throw input_error(
-        fmt::format("--fail {}: {}; it reads FUNCTION[@STACK][:N[+]]=CODE, as cuMemAlloc_v2:3=OUT_OF_MEMORY",
-                    one_line(text), one_line(what)));
+    const known_library* of = library_of(text);
+    throw input_error(fmt::format("--fail {}: {}; it reads FUNCTION[@STACK][:N[+]]=CODE, as {}",
+                                  one_line(text), one_line(what),
+                                  of != nullptr ? of->example : "cuMemAlloc_v2:3=OUT_OF_MEMORY"));
   };
   const auto equals = text.find('=');
   if (equals == std::string_view::npos) fail("no '='");

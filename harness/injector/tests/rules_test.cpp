@@ -12,8 +12,10 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace cufault::injector {
 namespace {
@@ -183,6 +185,44 @@ TEST(library_rules, know_statuses_by_full_and_short_names) {
   }
 }
 
+TEST(library_rules, that_are_wrong_get_an_example_of_their_library) {
+  const auto refused_text = [](std::string_view text) -> std::string {
+    try {
+      rule_from_text(text);
+    } catch (const input_error& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  EXPECT_THAT(refused_text("cuMemAlloc=NOTHING"), testing::EndsWith("as cuMemAlloc_v2:3=OUT_OF_MEMORY"));
+  for (const known_library& each : libraries()) {
+    EXPECT_THAT(refused_text(fmt::format("{}Nothing=0", each.prefix)),
+                testing::EndsWith(fmt::format(", as {}", each.example)));
+    if (each.functions.empty()) continue;
+    EXPECT_EQ(rule_from_text(each.example).of, &each) << each.example;
+    const auto function = each.example.substr(0, each.example.find(':'));
+    EXPECT_THAT(refused_text(fmt::format("{}=NOTHING", function)),
+                testing::AllOf(HasSubstr("unknown status \"NOTHING\""),
+                               testing::EndsWith(fmt::format(", as {}", each.example))));
+  }
+}
+
+TEST(library_rules, are_for_the_libraries_that_the_readme_names) {
+  std::ifstream in(INJECTOR_README);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const auto begin = text.find(" take functions of "), end = text.find(':', begin);
+  ASSERT_NE(begin, text.npos);
+  std::vector<std::string> named;
+  for (auto at = begin; (at = text.find('`', at)) < end;) {
+    const auto to = text.find('`', at + 1);
+    named.push_back(text.substr(at + 1, to - at - 1));
+    at = to + 1;
+  }
+  std::vector<std::string> known;
+  for (const known_library& each : libraries()) known.emplace_back(each.name);
+  EXPECT_EQ(named, known);
+}
+
 TEST(library_rules, are_refused_where_no_header_was) {
   known_library without = *library_named("cublas");
   without.functions = {};
@@ -225,6 +265,17 @@ TEST(rules, suggest_the_nearest_name) {
   EXPECT_THAT(refused(R"({"function": "maloc", "log": true})"), HasSubstr("did you mean malloc?"));
   EXPECT_THAT(refused(R"({"function": "somethingElseAltogether", "log": true})"),
               testing::Not(HasSubstr("did you mean")));
+}
+
+TEST(rules, suggest_all_names_that_are_equally_near) {
+  EXPECT_THAT(refused(R"({"function": "cuMemcpyHtoX", "log": true})"),
+              HasSubstr("did you mean cuMemcpyHtoD or cuMemcpyHtoA?"));
+  EXPECT_THAT(refused(R"({"function": "cuMemcpyXtoD", "log": true})"),
+              HasSubstr("did you mean cuMemcpyHtoD, cuMemcpyDtoD or cuMemcpyAtoD?"));
+  if (library_named("cublas")->functions.empty()) GTEST_SKIP() << "no cublas_api.h";
+  EXPECT_THAT(
+      refused(R"({"function": "cublasXgemm", "log": true})"),
+      HasSubstr("did you mean cublasSgemm, cublasDgemm, cublasCgemm or another one that is as near?"));
 }
 
 // ---- faultinj.cpp ----

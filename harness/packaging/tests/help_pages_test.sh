@@ -60,6 +60,11 @@ for option in --help --version; do has "$first" "$option" "the completion does n
 
 has "$(offered run --mode '')" gate "the completion does not know what --mode takes"
 [[ $(offered run --mode g) == gate ]] || fail "--mode g is completed to $(offered run --mode g)"
+# Of a build without cuda.h there are none.
+libraries=$("$program" inject --help | sed -n 's/^Libraries: \(.*\); a function belongs .*/\1/p' | tr -d ,)
+for name in $libraries; do
+  for command in inject trace; do has "$(offered "$command" --library '')" "$name" "--library $name is not completed for $command"; done
+done
 cases=$("$program" list 2>/dev/null | sed -nE 's/^([a-z0-9_]+\.[a-z0-9_]+) .*/\1/p')
 every=$(offered run '')
 for name in $cases; do has "$every" "$name" "the case $name is not completed"; done
