@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+// NOLINTBEGIN(readability-identifier-naming): the names are those of cuBLAS
 extern "C" {
 int cublasGetVersion_v2(void* handle, int* version);
 int cublasSgemm_v2(void*, int, int, int, int, int, const float*, const float*, int, const float*, int,
@@ -17,3 +18,4 @@ int cublasGemmStridedBatchedEx(void*, int, int, int, int, int, const void*, cons
 int cublasGemmEx(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
                  const void*, void*, int, int, int, int);
 }
+// NOLINTEND(readability-identifier-naming)
