@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -85,12 +86,17 @@ stack_keys without_second_pair(stack_keys keys) {
 /// Further records of the same stack, whose trials count for arms that race.
 std::vector<record> further_records(const bless_arguments& arguments, const stack_keys& stack) {
   std::vector<record> others;
+  std::map<std::string, fs::path> texts{{record_text(load_record(arguments.record)), arguments.record}};
   for (const fs::path& file : arguments.with) {
     const bool twice = fs::equivalent(file, arguments.record) ||
                        std::count_if(arguments.with.begin(), arguments.with.end(),
                                      [&](const fs::path& other) { return fs::equivalent(file, other); }) > 1;
     if (twice) throw usage_error(file.string() + " is named twice; its trials count once");
     others.push_back(to_bless(file, !arguments.names.empty()));
+    const std::string text = record_text(load_record(file));
+    if (!texts.emplace(text, file).second)
+      throw usage_error(
+          fmt::format("{} is a copy of {}; its trials count once", file.string(), texts.at(text).string()));
     const auto here = without_second_pair(stack), there = without_second_pair(keys_of(others.back()));
     for (const auto& [key, value] : here) {
       const auto other = there.find(key);

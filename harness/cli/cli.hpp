@@ -157,8 +157,6 @@ struct run_outcome {
 };
 /// The same in one Python, or without one. `stop`: descriptor that becomes readable when the run is to end.
 run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_environment> python, int stop);
-/// Families of frameworks that the cases asked for need.
-std::set<std::string> families_asked(const run_arguments& arguments);
 int sweep_operations(const sweep_arguments& arguments);
 int sweep_program(const program_sweep_arguments& arguments);
 int show_stack(const target& where, bool json);
@@ -217,8 +215,8 @@ std::filesystem::path recorded_beside(const std::filesystem::path& expectations)
 std::filesystem::path claims_file();
 std::filesystem::path failures_file();
 std::filesystem::path explain_folder();
-std::filesystem::path frameworks_folder();         ///< of run_trials.py
-std::vector<std::filesystem::path> own_folders();  ///< and files, of this installation or build
+std::filesystem::path frameworks_folder();       ///< of run_trials.py
+std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build
 
 /// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself.
 std::vector<record> load_judged(const std::vector<std::filesystem::path>& named);

@@ -37,7 +37,7 @@ struct command_line {
     return c;
   }
 
-  /// What this program starts itself again for. It ends with the thread that started it, and no help names it. `outlives_thread`: trials
+  /// Commands with which cufault starts itself; hidden from help. It ends with the thread that started it, and no help names it. `outlives_thread`: trials
   /// in other threads use it, too; it ends by itself when its standard input does.
   CLI::App* own_command(const char* name, std::function<int()> action, bool outlives_thread = false) {
     const auto parent = std::make_shared<pid_t>(0);
@@ -50,7 +50,7 @@ struct command_line {
     return c;
   }
 
-  /// `words` as a record keeps them: where this program lies on this machine is no evidence.
+  /// `words` for the record, without the path of this program.
   [[nodiscard]] std::vector<std::string> recorded_words() const {
     std::vector<std::string> all = words;
     all[0] = "cufault";
@@ -156,7 +156,7 @@ inline std::string not_empty(const std::string& text) {
   return text.find_first_not_of(' ') == std::string::npos ? "is empty" : "";
 }
 
-// Options and help of commands: a file a group.
+// Options and help of commands: one file per group, which the comment names.
 void add_run(command_line& line);
 void add_sweep(command_line& line);
 void add_record_commands(

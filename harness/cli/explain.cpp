@@ -26,6 +26,7 @@
 #include <cstring>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -176,8 +177,11 @@ int explain_logs(const explain_arguments& arguments) {
   const std::vector<input> inputs = inputs_of(arguments.words);
   const lexicon words = load_lexicon(explain_folder());
   std::vector<record> records;
+  std::set<std::string> known;
   for (const fs::path& path : records_in(arguments.records)) {
-    records.push_back(load_record(path));
+    record r = load_record(path);
+    if (!known.insert(record_text(r)).second) continue;  // a copy: its trials count once
+    records.push_back(std::move(r));
     for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
   }
   const evidence seen = evidence_in(records, words);

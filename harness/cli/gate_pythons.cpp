@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cufault gate --baseline-python A --candidate-python B: runs the same cases in both, and compares the two records.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/selection.hpp"
 #include "harness/system/process.hpp"
 #include "reports/judge/comparison.hpp"
 

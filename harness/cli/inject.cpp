@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <set>
@@ -146,10 +147,10 @@ command_end run_to_its_end(const std::vector<std::string>& command, const sigset
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 
-/// Removed at the end. Others write it.
+/// A file that another process writes; removed at the end.
 class scratch_file {
  public:
-  explicit scratch_file(const fs::path& where) : file_([&] { return where; }) {}
+  explicit scratch_file(const std::function<fs::path()>& make) : file_(make) {}
   ~scratch_file() {
     std::error_code none;
     fs::remove(path(), none);
@@ -159,7 +160,7 @@ class scratch_file {
   [[nodiscard]] const fs::path& path() const { return file_.path(); }
 
  private:
-  const removed_by_signals file_;
+  const signal_cleanup file_;
 };
 
 struct trace {
@@ -318,7 +319,23 @@ int inject(const inject_arguments& arguments) {
   return exit_too_few;
 }
 
+namespace {
+
+/// Throws usage_error.
+fs::path new_file_beside(const fs::path& file) {
+  std::string name = fs::absolute(file).string() + ".XXXXXX";
+  const unique_fd made(mkostemp(name.data(), O_CLOEXEC));
+  if (!made)
+    throw usage_error(fmt::format("no file can be made beside {}, where calls are logged: {}", file.string(),
+                                  std::strerror(errno)));
+  return name;
+}
+
+}  // namespace
+
 int trace_command(const trace_arguments& arguments, std::set<std::string>* libraries) {
+  if (const char* outer = std::getenv("CUFAULT_COUNTS"); outer != nullptr && *outer != '\0')
+    throw usage_error("another cufault counts the calls of this process (CUFAULT_COUNTS); trace only once");
   const bool chrome = !arguments.chrome.empty();
   std::ofstream out;  // refused before the command runs
   if (chrome) {
@@ -328,9 +345,8 @@ int trace_command(const trace_arguments& arguments, std::set<std::string>* libra
   const sigset_t before = hold_back_signals();
   const temporary_folder folder("cufault-trace-");
   // A log of every call may be long: it lies beside what is made of it, not in memory that is a file system.
-  const scratch_file log{
-      chrome ? fs::path(fs::absolute(arguments.chrome).string() + fmt::format(".{}.log", getpid()))
-             : folder.path() / "log"};
+  const scratch_file log{chrome ? std::function([&] { return new_file_beside(arguments.chrome); })
+                                : [&] { return folder.path() / "log"; }};
   std::vector<std::string> logged{"cuMem*Alloc*", "cuMemCreate"}, asked;
   if (chrome) logged = {"*"};
   for (const std::string& name : arguments.libraries) {

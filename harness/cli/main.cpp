@@ -105,7 +105,13 @@ int dispatch(int argc, char** argv) {
   return line.chosen();
 }
 
-constexpr int exit_unread = 128 + SIGPIPE;  // nobody reads the output to its end: as a shell tells it
+constexpr int exit_unread = 128 + SIGPIPE;  // as a shell shows a process that this signal ended
+
+/// Whether the reader of standard output has closed it.
+bool nobody_reads() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
 
 }  // namespace
 
@@ -118,8 +124,7 @@ int main(int argc, char** argv) {
     const int code = dispatch(argc, argv);
     std::cout << std::flush;
     if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      pollfd out{STDOUT_FILENO, POLLOUT, 0};
-      if (poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0) return exit_unread;
+      if (nobody_reads()) return exit_unread;
       throw usage_error("standard output could not be written");
     }
     return code;
@@ -131,7 +136,7 @@ int main(int argc, char** argv) {
     return e.exit_code;
   } catch (const std::exception& e) {
     const auto* failed = dynamic_cast<const std::system_error*>(&e);
-    if (failed != nullptr && failed->code() == std::errc::broken_pipe) return exit_unread;
+    if (failed != nullptr && failed->code() == std::errc::broken_pipe && nobody_reads()) return exit_unread;
     std::cerr << "cufault: " << e.what() << '\n';
     return exit_unresolved;
   }

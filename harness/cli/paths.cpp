@@ -47,7 +47,7 @@ fs::path explain_folder() {
   return data_folder("explain", "cases/explain");
 }
 
-std::vector<fs::path> own_folders() {
+std::vector<fs::path> own_paths() {
   std::vector<fs::path> all{frameworks_folder(), own_path()};
   if (const fs::path injector = bundled_file("libcufault.so"); !injector.empty())
     all.push_back(injector.parent_path());

@@ -69,11 +69,12 @@ void add_inject(command_line& line) {
   command
       ->add_option("--require", said->require,
                    "exit with 3 where rules acted less often than N, in all processes together")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
       ->type_name("N");
   command->add_flag("--lenient", said->lenient, "run the command without injection if a rule is wrong");
   add_intercepted_libraries(
       command, said->libraries,
-      "be ready for rules on this library, too, which the process sets or a file gets later; "
+      "preload what intercepts this library, for rules that are set or added to the file after the start; "
       "libraries that rules name at the start need no such option");
   add_command_behind(command, example);
 }

@@ -150,7 +150,7 @@ class run {
         stack["gpu"].is_object() ? std::string() : stack.value("no_gpu", std::string("unknown"));
     if (!options_.no_gpu.empty() && gpu_required())
       throw usage_error("CUFAULT_REQUIRE_GPU is set and there is no GPU: " + options_.no_gpu, exit_gate);
-    options_.own_folders = own_folders();
+    options_.own_paths = own_paths();
     options_.other_cublas = stack.value("other_cublas", std::string("none")) != "none";
     record_.stack = for_record(stack);
     if (python_) {

@@ -90,10 +90,10 @@ void add_run(command_line& line) {
   said->seeded =
       run->add_option("--seed", said->seed, "seed of all random data (default: a new one, printed)");
   run->add_flag("--json", running.json, "the summary as JSON");
-  run->add_option("--junit", running.junit, "write JUnit XML, too: a suite a case, a test an arm")
+  run->add_option("--junit", running.junit, "write JUnit XML, too: one suite per case, one test per arm")
       ->type_name("FILE")
       ->check(not_empty);
-  run->add_option("--ctrf", running.ctrf, "write CTRF JSON, too: a test an arm")
+  run->add_option("--ctrf", running.ctrf, "write CTRF JSON, too: one test per arm")
       ->type_name("FILE")
       ->check(not_empty);
   run->add_option("--markdown", running.markdown, "write the summary as Markdown, too: for a step summary")

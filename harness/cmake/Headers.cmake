@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 # The target `headers` compiles headers of ours alone, so that none lives on what another one includes before it. A header
-# that some source includes before all others is compiled so with that source, by ci/lint. Not part of `all`.
+# that some source includes before all others is read so with that source, by the nightly ci/lint. Not part of `all`.
 file(GLOB_RECURSE HEADERS CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/cases/*.hpp ${PROJECT_SOURCE_DIR}/harness/*.hpp ${PROJECT_SOURCE_DIR}/harness/*.h
   ${PROJECT_SOURCE_DIR}/kernels/*.hpp ${PROJECT_SOURCE_DIR}/reports/*.hpp)

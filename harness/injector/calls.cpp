@@ -26,6 +26,8 @@ constexpr int out_of_memory = 2;
 
 /// The function that a library in front of the driver, or of another library, is passing on for this thread: the real one's is the same call.
 constinit thread_local const char* passing_on __attribute__((tls_model("initial-exec"))) = nullptr;
+/// Whether that call, or one that it is made in, is an allocation that a budget has counted.
+constinit thread_local bool passing_on_claimed __attribute__((tls_model("initial-exec"))) = false;
 
 bool is_passed_on(const slot& s) {
   return passing_on != nullptr && function_name{passing_on}.base() == s.function.base();
@@ -236,20 +238,26 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
     return answer(p, out_of_memory);
   if (p.accounted && budgets_in_use()) p.released = budget_before(s.memory.role, frame->integers.data());
   // A library in front that asks within an allocation would count that one twice: it is claimed already.
-  const bool tells = what.budgeted && s.memory.role == memory_role::tells && passing_on == nullptr;
+  const bool tells = what.budgeted && s.memory.role == memory_role::tells && !passing_on_claimed;
   p.accounted |= tells;
   p.passed_on = s.in_front;
   const bool timed = p.behind != nullptr || p.logged != nullptr;
   if (p.look_up || timed || p.claim != 0 || p.accounted || p.passed_on) p.next = next_step::call;
   if (timed) p.began = nanoseconds();
-  if (p.passed_on) p.passed_on_before = std::exchange(passing_on, s.function.text.data());
+  if (p.passed_on) {
+    p.passed_on_before = std::exchange(passing_on, s.function.text.data());
+    p.claimed_before = std::exchange(passing_on_claimed, passing_on_claimed || p.claim != 0);
+  }
 }
 
 std::int64_t end_call(pending_call& p, call_frame* frame, std::int64_t result) {
   const slot& s = slots[p.slot];
   const call_result made{static_cast<int>(result), p.began, p.began != 0 ? nanoseconds() - p.began : 0};
   const bool succeeded = static_cast<int>(result) == 0;
-  if (p.passed_on) passing_on = p.passed_on_before;
+  if (p.passed_on) {
+    passing_on = p.passed_on_before;
+    passing_on_claimed = p.claimed_before;
+  }
   if (p.look_up && succeeded) {
     auto** found = reinterpret_cast<void**>(frame->integers[1]);
     const auto* symbol = reinterpret_cast<const char*>(frame->integers[0]);

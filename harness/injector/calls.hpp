@@ -101,6 +101,7 @@ struct pending_call {
   std::uint64_t released = 0;  ///< the number of the allocation that it may free
   bool look_up = false, accounted = false, passed_on = false;
   const char* passed_on_before = nullptr;  ///< the call that this one is made in, if that is being passed on
+  bool claimed_before = false;             ///< whether a budget has counted that one
 };
 void begin_call(pending_call& call, std::uint32_t slot, call_frame* frame, bool first);
 /// Returns what the caller gets.
@@ -194,8 +195,7 @@ void read_environment();
 /// Reads the rules again from now on, when their file changes. Only for processes that look for the driver or for functions of libraries, so
 /// that a shell in between gets no thread.
 void watch_rules();
-/// Likewise where a library is loaded that rules can be for. Nobody need call the driver then, and without libcufault_NAME.so no call of the
-/// library comes here.
+/// Likewise for processes that start with a library that rules can be for, and may never call the driver.
 void watch_rules_beside_libraries();
 
 // ---- log.cpp: JSON lines to CUFAULT_LOG, or to standard error ----

@@ -18,7 +18,7 @@ struct library_code {
   int number;
 };
 
-/// Which there are, and in which order, says CMakeLists.txt, which writes libraries.inc: each as CUFAULT_LIBRARY(name, prefix, header).
+/// Names and order come from CMakeLists.txt (libraries.inc: CUFAULT_LIBRARY(name, prefix, header)).
 struct known_library {
   std::string_view name;         ///< "cublas", of a text that ends in a zero
   std::string_view prefix;       ///< names of its functions begin so

@@ -108,7 +108,7 @@ void keep_loaded(const Dl_info& driver) {
   dlopen(driver.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/// In what the file that the caller is in needs itself.
+/// The definition in the files that the caller's file depends on.
 void* definition_needed_by(const void* caller, const char* name) {
   Dl_info info{};
   if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr || *info.dli_fname == '\0') return nullptr;
@@ -127,8 +127,8 @@ void* not_found(const char* name) {
   return nullptr;
 }
 
-/// What a name that programs link against leads to; any other address is itself. Another library's table of functions may have that name,
-/// which is this library's then.
+/// For a name that programs link against, which is this library's thunk: the function that it leads to. For any other address: the address
+/// itself. Another library's table of functions may hold such a name.
 void* behind_linked_name(void* address) {
   if (!is_thunk(address)) return address;
   const auto offset = static_cast<const char*>(address) - reinterpret_cast<const char*>(&cufault_thunks);
@@ -144,7 +144,7 @@ void* resolved(void* handle, const char* name, const void* caller, const known_l
   read_environment();
   void* real = nullptr;
   if (handle == RTLD_NEXT) {
-    // To who stands behind another resolver that one may give its own function, which is where the caller's calls went without this library.
+    // Another library's dlsym may answer RTLD_NEXT with its own function. A caller behind that library gets it, as without this library.
     if (of == nullptr && other_resolver() != nullptr && !is_of_other_resolver(caller) &&
         is_driver_function(name))
       real = behind_linked_name(next_dlsym()(handle, name));
@@ -300,7 +300,7 @@ bool is_driver_name(const char* name) {
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-/// Of the name, if it is one of a library.
+/// The library that the function name belongs to; null if none.
 const known_library* library_meant(const char* name) {
   return name != nullptr && (*name == 'c' || *name == 'n') ? library_of(name) : nullptr;
 }

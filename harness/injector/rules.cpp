@@ -107,7 +107,7 @@ class nearest {
     const bool all = names_.size() <= most_named;
     const std::span told{names_.data(), all ? names_.size() - 1 : most_named};
     return fmt::format("; did you mean {}{}{}?", fmt::join(told, ", "), told.empty() ? "" : " or ",
-                       all ? names_.back() : "another one that is as near");
+                       all ? names_.back() : "others");
   }
 
  private:
@@ -533,7 +533,7 @@ std::string rules_help() {
 rule rule_from_text(std::string_view text) {
   const auto fail = [&](std::string_view what) {
     const known_library* of = library_of(text);
-    throw input_error(fmt::format("--fail {}: {}; it reads FUNCTION[@STACK][:N[+]]=CODE, as {}",
+    throw input_error(fmt::format("--fail {}: {}; expected FUNCTION[@STACK][:N[+]]=CODE, for example {}",
                                   one_line(text), one_line(what),
                                   of != nullptr ? of->example : "cuMemAlloc_v2:3=OUT_OF_MEMORY"));
   };

@@ -102,7 +102,7 @@ void refuse_rules_of_no_front(const rule_set& rules) {
   if (names.empty()) return;
   throw input_error(
       fmt::format("rules for functions of {} need {} preloaded in front of libcufault.so; start the "
-                  "program with `cufault inject {}`, or with such rules",
+                  "program with `cufault inject {}`",
                   fmt::join(names, ", "), fmt::join(fronts, ", "), fmt::join(options, " ")));
 }
 

@@ -119,8 +119,8 @@ void* wrapped_of_library(void* real, const char* name, const void* caller, const
 /// What a file would find were this library, and those in front of libraries, not there. Null if there is nothing.
 void* default_definition(const char* name, const void* caller, const known_library* of);
 
-/// Those that the loader searches before this library, and that define functions of the driver: what is linked against these is not seen here, but
-/// what they call themselves. By their names.
+/// File names of libraries that the loader searches before this one and that define functions of the driver. Calls linked to these do not come here;
+/// what these libraries call themselves does.
 std::vector<const char*> libraries_in_front();
 
 /// libcufault_cublas.so and its like, in memory. Laid out by library_thunks.S.

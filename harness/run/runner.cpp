@@ -225,8 +225,8 @@ observation run_trial(const failure_case& c, const arm& a, std::optional<std::in
   if (process.how == ending::exited) seen.exit_code = process.exit_code;
   if (process.how == ending::signalled) seen.signal = process.signal;
   seen.milliseconds = process.milliseconds;
-  seen.stdout_text = with_own_folders_named(process.stdout_text, options.own_folders);
-  seen.stderr_text = with_own_folders_named(process.stderr_text, options.own_folders);
+  seen.stdout_text = without_own_paths(process.stdout_text, options.own_paths);
+  seen.stderr_text = without_own_paths(process.stderr_text, options.own_paths);
   decide_ending(seen, reader, process);
 
   // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
@@ -239,14 +239,17 @@ observation run_trial(const failure_case& c, const arm& a, std::optional<std::in
   return seen;
 }
 
-std::string with_own_folders_named(std::string_view text, const std::vector<std::filesystem::path>& own) {
+std::string without_own_paths(std::string_view text, const std::vector<std::filesystem::path>& own) {
   std::string kept(text);
   for (const auto& folder : own) {
     const std::string begin = folder.lexically_normal().string();
     if (begin.size() < 2) continue;  // where everything lies
     const auto is_of_path = [&](std::size_t at) {
-      return at < kept.size() && (std::isalnum(static_cast<unsigned char>(kept[at])) != 0 ||
-                                  kept[at] == '_' || kept[at] == '-' || kept[at] == '.');
+      const auto is_word = [&](std::size_t i) {
+        return i < kept.size() &&
+               (std::isalnum(static_cast<unsigned char>(kept[i])) != 0 || kept[i] == '_' || kept[i] == '-');
+      };
+      return is_word(at) || (at < kept.size() && kept[at] == '.' && is_word(at + 1));  // not at a full stop
     };
     for (std::size_t at = 0; (at = kept.find(begin, at)) != kept.npos;) {
       const auto end = at + begin.size();

@@ -31,8 +31,8 @@ struct runner_options {
   bool other_cublas = false;  ///< whether a second pair was given
   /// Why an arm of a framework cannot run; empty if it can. Where there is no such function, none can.
   std::function<std::string(const arm&)> no_framework{};
-  /// And files, of this cufault: records have "<cufault>" instead in what trials print.
-  std::vector<std::filesystem::path> own_folders{};
+  /// Folders and files of this installation. In what trials print they are replaced by "<cufault>".
+  std::vector<std::filesystem::path> own_paths{};
   int stop = -1;                     ///< descriptor that becomes readable when the run is to end
   shared_process* shared = nullptr;  ///< for arms that share a process; null: every trial has one of its own
   std::function<std::vector<std::string>(const arm&)>
@@ -62,8 +62,8 @@ struct runner_options {
 observation run_trial(const failure_case& c, const arm& a, std::optional<std::int64_t> level, int repeat,
                       const runner_options& options);
 
-/// With "<cufault>" where a path in the text is one of these, or begins with one.
-std::string with_own_folders_named(std::string_view text, const std::vector<std::filesystem::path>& own);
+/// The text with "<cufault>" in place of each path that is one of `own`, or lies in one.
+std::string without_own_paths(std::string_view text, const std::vector<std::filesystem::path>& own);
 
 /// What a record says of an arm before any trial.
 arm_result result_of(const failure_case& c, const arm& a);

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-constexpr std::array ending{SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
+constexpr std::array fatal_signals{SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
 constexpr int most_passes = 100;  // over a folder that somebody fills meanwhile
 
 /// Returns 0, or why something of it is left. Neither locks nor allocates: a signal's handler calls it.
@@ -64,28 +64,28 @@ int remove_tree(int at, const char* name) {
 }
 
 /// No signal comes to this thread while it lives.
-class signals_held {
+class blocked_signals {
  public:
-  signals_held() {
+  blocked_signals() {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before_);
   }
-  ~signals_held() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  signals_held(const signals_held&) = delete;
-  signals_held& operator=(const signals_held&) = delete;
+  ~blocked_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  blocked_signals(const blocked_signals&) = delete;
+  blocked_signals& operator=(const blocked_signals&) = delete;
 
  private:
   sigset_t before_{};
 };
 
-// The list that a handler reads. Who holds it holds back signals too, so that a handler waits for other threads alone.
+// The list that a handler reads. The thread that holds it blocks its signals, so that a handler never waits for its own thread.
 constinit std::atomic<pid_t> holder{0};
-constinit removed_by_signals* first = nullptr;
+constinit signal_cleanup* first = nullptr;
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
-/// A child that was forked while a thread of its parent held it takes it over.
-void hold_list() {
+/// A forked child takes over a lock that a thread of its parent held.
+void lock_list() {
   const pid_t here = getpid();
   for (pid_t held_by = 0; !holder.compare_exchange_weak(held_by, here);)
     if (held_by == here) {
@@ -94,27 +94,27 @@ void hold_list() {
     }
 }
 
-class list_held : signals_held {
+class list_lock : blocked_signals {
  public:
-  list_held() { hold_list(); }
-  ~list_held() { holder = 0; }
-  list_held(const list_held&) = delete;
-  list_held& operator=(const list_held&) = delete;
+  list_lock() { lock_list(); }
+  ~list_lock() { holder = 0; }
+  list_lock(const list_lock&) = delete;
+  list_lock& operator=(const list_lock&) = delete;
 };
 
 }  // namespace
 
-void remove_what_is_left() {
-  hold_list();  // to the end: nobody makes another one
+void remove_registered_paths() {
+  lock_list();  // to the end: nobody makes another one
   const pid_t here = getpid();
-  for (const removed_by_signals* each = first; each != nullptr; each = each->next_)
+  for (const signal_cleanup* each = first; each != nullptr; each = each->next_)
     if (each->process_ == here) remove_tree(AT_FDCWD, each->path_.c_str());
 }
 
 namespace {
 
 void remove_and_die(int signal) {
-  remove_what_is_left();
+  remove_registered_paths();
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   sigaction(signal, &usual, nullptr);
@@ -125,9 +125,9 @@ void remove_and_die(int signal) {
   raise(signal);
 }
 
-/// Each time, as a handler of others may be gone again.
-void be_told_of_signals() {
-  for (const int signal : ending) {
+/// Called for each path: another handler may have been removed meanwhile.
+void install_handlers() {
+  for (const int signal : fatal_signals) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) continue;
@@ -152,16 +152,16 @@ fs::path made_folder(std::string_view prefix) {
 
 }  // namespace
 
-removed_by_signals::removed_by_signals(const std::function<fs::path()>& make) : process_(getpid()) {
-  const list_held list;
+signal_cleanup::signal_cleanup(const std::function<fs::path()>& make) : process_(getpid()) {
+  const list_lock list;
   path_ = make();
-  be_told_of_signals();
+  install_handlers();
   next_ = std::exchange(first, this);
 }
 
-removed_by_signals::~removed_by_signals() {
-  const list_held list;
-  for (removed_by_signals** each = &first; *each != nullptr; each = &(*each)->next_)
+signal_cleanup::~signal_cleanup() {
+  const list_lock list;
+  for (signal_cleanup** each = &first; *each != nullptr; each = &(*each)->next_)
     if (*each == this) {
       *each = next_;
       return;

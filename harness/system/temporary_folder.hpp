@@ -8,22 +8,22 @@
 
 namespace cufault {
 
-/// A file or folder that is removed also where SIGHUP, SIGINT, SIGQUIT, SIGPIPE or SIGTERM ends this process while it lives. A signal that is
-/// ignored, or has another handler, is left alone; so is what a forked child inherits.
-class removed_by_signals {
+/// A path that is removed when SIGHUP, SIGINT, SIGQUIT, SIGPIPE or SIGTERM ends this process. A signal that is ignored or has another handler
+/// keeps that. A forked child does not remove the paths of its parent.
+class signal_cleanup {
  public:
-  /// `make` makes it, and says its path: no signal comes in between.
-  explicit removed_by_signals(const std::function<std::filesystem::path()>& make);
-  ~removed_by_signals();  ///< removes nothing
-  removed_by_signals(const removed_by_signals&) = delete;
-  removed_by_signals& operator=(const removed_by_signals&) = delete;
+  /// `make` creates the file or folder and returns its path. No signal comes in between.
+  explicit signal_cleanup(const std::function<std::filesystem::path()>& make);
+  ~signal_cleanup();  ///< removes nothing
+  signal_cleanup(const signal_cleanup&) = delete;
+  signal_cleanup& operator=(const signal_cleanup&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
-  friend void remove_what_is_left();
+  friend void remove_registered_paths();
   std::filesystem::path path_;
   int process_;
-  removed_by_signals* next_ = nullptr;
+  signal_cleanup* next_ = nullptr;
 };
 
 /// A folder of its own under TMPDIR, named PREFIX and more, removed with all that is in it, whatever was done to permissions, and by signals
@@ -37,7 +37,7 @@ class temporary_folder {
   [[nodiscard]] const std::filesystem::path& path() const { return made_.path(); }
 
  private:
-  const removed_by_signals made_;
+  const signal_cleanup made_;
 };
 
 /// Removes a folder and all that is in it, likewise.

@@ -78,7 +78,7 @@ bool is_status(std::string_view word) {
                                          "CUDNN_STATUS_"};
   return std::any_of(beginnings.begin(), beginnings.end(),
                      [&](std::string_view beginning) { return word.starts_with(beginning); }) ||
-         (word.starts_with("nccl") && word.ends_with("Error"));
+         word == "ncclUnhandledCudaError";
 }
 
 /// "a == cudaErrorCudartUnloading" is a condition in a program's source, not what a call returned.
@@ -234,6 +234,7 @@ void event_finder::look_at(const log_line& line) {
   lower_case(line.text, lower_);
   std::vector<log_event> found;
   std::vector<std::pair<std::size_t, std::size_t>> order;  // where it begins, index in found
+  std::vector<std::size_t> ends;                           // of the words of each in found
   std::vector<std::pair<std::string, std::string>> facts;
   bool names = false;
   std::size_t echo = line.text.size();
@@ -291,6 +292,7 @@ void event_finder::look_at(const log_line& line) {
       });
       if (same == found.end()) {
         order.emplace_back(m->begin, found.size());
+        ends.push_back(m->end);
         found.push_back(std::move(event));
       } else if (same->call.empty()) {
         same->call = event.call;
@@ -305,8 +307,17 @@ void event_finder::look_at(const log_line& line) {
   }
   std::sort(order.begin(), order.end());
   std::vector<log_event> in_order;
+  // "operation not permitted" is the begin of "operation not permitted when stream is capturing".
+  const auto is_part = [&](std::size_t begin, std::size_t index) {
+    return found[index].id.starts_with("error.") &&
+           std::any_of(order.begin(), order.end(), [&](const auto& other) {
+             return found[other.second].id.starts_with("error.") && other.first >= begin &&
+                    other.first < ends[index] && ends[other.second] > ends[index];
+           });
+  };
   for (const auto& [begin, index] : order) {
     if (begin >= echo && found[index].role == event_role::condition) continue;
+    if (is_part(begin, index)) continue;
     in_order.push_back(std::move(found[index]));
   }
   for (const std::uint32_t index : matched) patterns_[index].done = patterns_[index].once;

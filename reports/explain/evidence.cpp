@@ -34,8 +34,8 @@ std::optional<std::size_t> cause_of(const lexicon& known, const std::string& arm
   return found;
 }
 
-/// What failed calls of trials returned, as logs are read. Of a framework's function that named no status it is what the tables make of the
-/// exception's text: "RuntimeError" alone says nothing.
+/// The status of a failed call, as `explain` would read it from a log. Where a framework's exception names no status, its text is read: a
+/// "RuntimeError" alone says nothing.
 class status_reader {
  public:
   explicit status_reader(const lexicon& known) : known_(known) {}
@@ -47,17 +47,23 @@ class status_reader {
     if (is_success_status(s.status)) return s.numbers == numbers_found::wrong ? status_wrong_numbers : "";
     if (s.status == status_crashed) return "SIGSEGV";
     if (s.status == status_timed_out) return status_hang;
-    if (const std::string said = said_by_exception(o, s); !said.empty()) return said;
+    if (const std::string said = said_by_exception(o, call); !said.empty()) return said;
     return known_.canonical(s.status);
   }
 
  private:
-  std::string said_by_exception(const observation& o, const step& s) {
-    const auto exception = s.facts.find("exception");
-    if (exception == s.facts.end() || exception->second != fact(s.status)) return {};
+  /// Each call that raised an exception has a note of its name, in the same order.
+  std::string said_by_exception(const observation& o, const call_record& call) {
+    const step& s = call.what;
+    const auto raised = [](const step& of) { return of.facts.contains("exception"); };
+    if (!raised(s) || s.facts.at("exception") != fact(s.status)) return {};
+    const auto before = std::count_if(o.calls.data(), &call, [&](const call_record& earlier) {
+      return raised(earlier.what) && earlier.what.name == s.name;
+    });
     const std::string name = s.name.variant.empty() ? s.name.api : s.name.api + " " + s.name.variant;
-    const auto text =
-        std::find_if(o.notes.begin(), o.notes.end(), [&](const note& n) { return n.name == name; });
+    auto skip = before;
+    const auto text = std::find_if(o.notes.begin(), o.notes.end(),
+                                   [&](const note& n) { return n.name == name && skip-- == 0; });
     if (text == o.notes.end()) return {};
     if (!finder_) finder_.emplace(known_);
     finder_->add(text->text);
@@ -89,6 +95,7 @@ std::map<std::string, std::string> checks_behind(const observation& o, std::size
   std::map<std::string, std::string> said;
   const call_record& call = o.calls[index];
   said["last_error"] = call.last_error.empty() ? "cudaSuccess" : call.last_error;
+  if (call.what.name.api == "check.program") return said;  // the process that failed is another one
   if (o.context == "usable") said["context"] = "it works";
   if (o.context == "damaged") said["context"] = "it fails";
   for (std::size_t i = 0; i < index; ++i) {

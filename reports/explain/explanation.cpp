@@ -281,11 +281,34 @@ process_state state_under(const known_cause& cause, const failure_seen& failure,
   return state;
 }
 
+/// What a framework refuses before it calls a library; the program often goes on.
+bool is_refusal(const log_event& e) {
+  return e.role == event_role::failure && e.status.ends_with("_REFUSED");
+}
+
+/// What ended the process or its context after the failure that is explained.
+std::optional<process_state> ended_later(const explanation& e) {
+  static const std::set<std::string> ends{"SIGSEGV", "SIGABRT", "SIGFPE"};
+  static const std::set<std::string> sticky{
+      "cudaErrorAssert",           "cudaErrorIllegalAddress",    "cudaErrorIllegalInstruction",
+      "cudaErrorInvalidPc",        "cudaErrorMisalignedAddress", "cudaErrorInvalidAddressSpace",
+      "cudaErrorLaunchFailure",    "cudaErrorLaunchTimeout",     "cudaErrorHardwareStackError",
+      "cudaErrorECCUncorrectable", "cudaErrorContextIsDestroyed"};
+  for (const log_event& event : e.log.events) {
+    const std::string where = fmt::format("line {}: {}", event.line, event.words);
+    if (event.id.starts_with("end.")) return process_state{.state = "ended", .why = where};
+    if (!e.failure || event.line <= e.failure->line || event.status == e.failure->status) continue;
+    if (ends.contains(event.status) || event.id == "process.killed" || event.id == "kernel.oom_killer")
+      return process_state{.state = "ended", .why = where};
+    if (sticky.contains(event.status) || event.status.starts_with("Xid "))
+      return process_state{.state = "lost", .why = where};
+  }
+  return std::nullopt;
+}
+
 /// Afterwards, as far as the causes agree: a cause that the log names, or that is ahead by two points, decides alone.
 process_state state_after(const explanation& e, const failure_seen& failure, const knowledge& known) {
-  for (const log_event& event : e.log.events)
-    if (event.id.starts_with("end."))
-      return {.state = "ended", .why = fmt::format("line {}: {}", event.line, event.words)};
+  if (auto later = ended_later(e)) return *later;
   if (e.causes.empty()) return {};
   process_state first = state_under(*e.causes.front().what, failure, known);
   const bool clearly = e.causes.size() == 1 || e.causes[0].points >= e.causes[1].points + 2;
@@ -342,6 +365,10 @@ std::string to_string(confidence c) {
 explanation explain(log_findings log, const knowledge& known, std::size_t at_most) {
   explanation result{.failure = {}, .process = {}, .causes = {}, .log = std::move(log), .machine = {}};
   std::vector<candidate> all;
+  const auto& events = result.log.events;
+  if (std::any_of(events.begin(), events.end(),
+                  [](const log_event& e) { return e.role == event_role::failure && !is_refusal(e); }))
+    std::erase_if(result.log.events, is_refusal);
   // The first failure of which anything is known: what stands behind it follows from it.
   for (const log_event& e : result.log.events) {
     if (e.role != event_role::failure) continue;

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -159,7 +161,11 @@ void renumber(std::vector<std::size_t>& members, const std::vector<std::size_t>&
 struct merging::state {
   std::vector<merged_member> members;
   std::vector<stack_keys> keys;
-  std::set<std::tuple<std::string, std::string, std::uint64_t, std::string>> runs;
+  struct run {
+    std::string name;
+    std::size_t text;  ///< hash of record_text()
+  };
+  std::map<std::tuple<std::string, std::string, std::uint64_t, std::string>, run> runs;
   std::map<std::string, kept_arm> arms;  // by join_key()
 };
 
@@ -167,7 +173,13 @@ merging::merging() : state_(std::make_unique<state>()) {}
 merging::~merging() = default;
 
 bool merging::add(const std::string& name, const record& r) {
-  if (!state_->runs.emplace(dump_json(r.stack), r.started, r.seed, r.commit).second) return false;
+  const state::run here{name, std::hash<std::string>{}(record_text(r))};
+  const auto [there, is_new] =
+      state_->runs.emplace(std::tuple(dump_json(r.stack), r.started, r.seed, r.commit), here);
+  if (!is_new && there->second.text != here.text)
+    throw input_error(fmt::format("{}: is of the same run as {}, and they differ; give the one that is whole",
+                                  name, there->second.name));
+  if (!is_new) return false;
   const std::size_t member = state_->members.size();
   const bool without_gpu = r.stack.is_object() && r.stack.contains("gpu") && !r.stack["gpu"].is_object();
   state_->members.push_back({.name = name,

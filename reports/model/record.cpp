@@ -98,8 +98,7 @@ nlohmann::ordered_json end_json(const record& r) {
 void take_end(record& r, const json_cursor& top) {
   top.only({"ended", "complete", "exit_code"});
   r.ended = top.at("ended").string();
-  if (!r.ended.empty())
-    check_utc(top.at("ended"));  // a report writes a stack, or a run that was killed, without
+  if (!r.ended.empty()) check_utc(top.at("ended"));  // empty for a stack, or for a run that was killed
   r.complete = top.at("complete").boolean();
   const auto code = top.at("exit_code").integer();
   if (code < 0 || code > 255) top.at("exit_code").fail("an exit code is from 0 to 255");
@@ -368,14 +367,14 @@ bool is_stack_folder(const fs::path& path) {
 
 namespace {
 
-/// Of what lies in the folder of a stack, as cufault writes it. What is one record is the folder.
+/// Throws if the file is only a part of the folder of a stack: the folder is the record.
 void refuse_part_of_a_stack(const fs::path& file, std::string_view text) {
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (text.starts_with(R"({"cost_schema")"))
     throw input_error(
-        fmt::format("{}: is of what remedies cost, and no record; name it to `cufault cost`", file.string()));
+        fmt::format("{}: holds costs of remedies, and is no record; use `cufault cost`", file.string()));
   if (file.filename() != stack_file && !text.starts_with(R"({"case":)")) return;
-  throw input_error(fmt::format("{}: is a part of a stack's record; name {}", file.string(),
+  throw input_error(fmt::format("{}: is part of the record of a stack; name {}", file.string(),
                                 is_stack_folder(folder)
                                     ? fmt::format("its folder, {}", folder.string())
                                     : fmt::format("the folder that it and {} are of", stack_file)));
@@ -386,10 +385,10 @@ void refuse_part_of_a_stack(const fs::path& file, std::string_view text) {
   const auto inside = records_in({folder});
   if (!inside.empty() && !fs::is_directory(inside.front()))
     refuse_part_of_a_stack(inside.front(), read_text(inside.front()));
-  throw input_error(
-      fmt::format("{}: is no folder of a stack, as it has no {}; name {}", folder.string(), stack_file,
-                  inside.empty() ? "the record of a run (.jsonl), or the folder of a stack"
-                                 : fmt::format("a record in it, as {}", inside.front().string())));
+  throw input_error(fmt::format(
+      "{}: is not the folder of a stack, because it has no {}; name {}", folder.string(), stack_file,
+      inside.empty() ? "the record of a run (.jsonl), or the folder of a stack"
+                     : fmt::format("a record in it, as {}", inside.front().string())));
 }
 
 }  // namespace

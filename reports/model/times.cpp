@@ -18,12 +18,12 @@ void check_utc(const json_cursor& at) {
   const auto two = [&](std::size_t i) { return 10 * (said[i] - '0') + said[i + 1] - '0'; };
   good = good && two(5) >= 1 && two(5) <= 12 && two(8) >= 1 && two(8) <= 31 && two(11) < 24 && two(14) < 60 &&
          two(17) <= 60;
-  if (!good) at.fail("expected a time of UTC, as 2026-11-21T07:27:40Z");
+  if (!good) at.fail("expected a UTC time such as 2026-11-21T07:27:40Z");
 }
 
 double milliseconds_from(const json_cursor& at) {
   const double ms = at.number();
-  if (ms < 0) at.fail(fmt::format("a time is a number from 0 on, and no {}", ms));
+  if (ms < 0) at.fail(fmt::format("a time must be 0 or more, found {}", ms));
   return ms;
 }
 

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Times that records state. All throw input_error.
+// Reads the times in records. Both throw input_error.
 #pragma once
 
 #include "reports/base/json_input.hpp"
 
 namespace cufault {
 
-/// Unless it is as "2026-11-21T07:27:40Z".
+/// Checks that the text has the form 2026-11-21T07:27:40Z.
 void check_utc(const json_cursor& at);
-/// How long something took: 0 or more.
+/// A duration: 0 or more.
 double milliseconds_from(const json_cursor& at);
 
 }  // namespace cufault

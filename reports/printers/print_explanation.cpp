@@ -27,8 +27,18 @@ std::string state_line(const process_state& s) {
   return "Whether this process can go on is not known" + why + ".";
 }
 
+/// Statuses that no library returns, in words. Records have the name of the exception in their place.
+std::string status_text(const std::string& status) {
+  if (status == "SHAPES_REFUSED") return "the framework refused the shapes of the operands";
+  if (status == "TYPES_REFUSED") return "the framework refused the types of the operands";
+  if (status == "DEVICES_REFUSED") return "the framework refused operands on different devices";
+  if (status == "INDEX_REFUSED") return "the framework refused an index";
+  if (status == "CUDNN_NO_ENGINE") return "cuDNN found no algorithm";
+  return status;
+}
+
 std::string failure_text(const log_event& e) {
-  const std::string text = e.call.empty() ? e.status : e.call + ": " + e.status;
+  const std::string said = status_text(e.status), text = e.call.empty() ? said : e.call + ": " + said;
   return e.line > 0 ? fmt::format("line {}: {}", e.line, text) : text;
 }
 

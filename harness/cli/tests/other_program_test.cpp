@@ -122,6 +122,27 @@ TEST_F(end_to_end_beside_another_program, counts_lines_of_a_log_that_it_cannot_r
   EXPECT_THAT(seen.stderr_text, HasSubstr(" lines of the log could not be read"));
 }
 
+TEST_F(end_to_end_beside_another_program, does_not_trace_within_a_trace) {
+  const auto seen = cufault({"trace", "--", TEST_PROGRAM, "trace", "--", "true"});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("another cufault counts the calls of this process"));
+}
+
+TEST_F(end_to_end_beside_another_program, logs_calls_for_a_chrome_trace_in_a_file_of_its_own) {
+  const fs::path trace = folder / "here" / "trace.json";
+  EXPECT_EQ(cufault({"trace", "--chrome", trace, "--", "true"}).exit_code, 2) << "there is no such folder";
+  fs::create_directory(folder / "here");
+  EXPECT_EQ(
+      cufault({"trace", "--chrome", trace, "--", "sh", "-c", "ls " + (folder / "here").string()}).exit_code,
+      0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "here"), fs::directory_iterator()), 1);
+}
+
+TEST_F(end_to_end_beside_another_program, wants_a_number_of_actions) {
+  for (const char* number : {"-1", "99999999999999999999999", "many"})
+    EXPECT_EQ(cufault({"inject", "--require", number, "--", "true"}).exit_code, 2) << number;
+}
+
 TEST_F(end_to_end_beside_another_program, says_why_nothing_may_have_been_seen) {
   const auto seen = cufault({"trace", "--", "sh", "-c", "rm -f $CUFAULT_LOG; kill -9 $$"});
   EXPECT_EQ(seen.exit_code, 128 + SIGKILL);

@@ -110,6 +110,8 @@ TEST_F(end_to_end, states_a_rate_over_records_of_one_stack) {
   EXPECT_FALSE(fs::exists(folder / "expectations"));
 
   EXPECT_THAT(bless_with(made[0]).stderr_text, HasSubstr("is named twice"));
+  fs::copy_file(made[0], folder / "copy.jsonl");
+  EXPECT_THAT(bless_with(folder / "copy.jsonl").stderr_text, HasSubstr("its trials count once"));
 
   record lucky = load_record(made[1]);
   for (auto& c : lucky.cases)

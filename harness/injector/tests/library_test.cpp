@@ -216,7 +216,7 @@ TEST_F(libraries, that_a_file_of_rules_asks_for_too_late_are_named) {
   const auto told = [&](const std::string& libraries, const std::string& fronts, const std::string& options) {
     return "cufault: " + file.string() + ": rules for functions of " + libraries + " need " + fronts +
            " preloaded in front of libcufault.so; start the program with `cufault inject " + options +
-           "`, or with such rules; the rules from before go on to hold";
+           "`; the rules from before go on to hold";
   };
   const std::string alone = told("cublas", "libcufault_cublas.so", "--library cublas");
   const auto by = [&](const std::string& program) {

@@ -204,7 +204,7 @@ def inject(*fail: str) -> Rules:
         raise RuleError("inject() needs what to fail, as in inject('cuMemAlloc:3=OUT_OF_MEMORY')")
     for text in fail:
         if not text or any(c.isspace() for c in text) or text[0] in "{[":
-            raise RuleError(f"{text!r}: it reads FUNCTION[:N[+]]=CODE, without spaces; rules() takes other rules")
+            raise RuleError(f"{text!r}: expected FUNCTION[:N[+]]=CODE, without spaces; rules() takes other rules")
     return Rules(" ".join(fail))
 
 

@@ -221,7 +221,7 @@ TEST(trial, without_a_folder_of_its_own_proves_nothing) {
 
 TEST(trial, prints_paths_of_this_cufault_that_records_do_not_tell) {
   runner_options options;
-  options.own_folders = {"/opt/cufault/share/cufault/frameworks", "/opt/cufault/bin/cufault"};
+  options.own_paths = {"/opt/cufault/share/cufault/frameworks", "/opt/cufault/bin/cufault"};
   options.command = [](const auto&...) {
     return words{"/bin/sh", "-c",
                  "echo /opt/cufault/bin/cufault: no; echo '/opt/cufault/share/cufault/frameworks/a.py:1: "
@@ -232,8 +232,8 @@ TEST(trial, prints_paths_of_this_cufault_that_records_do_not_tell) {
   EXPECT_EQ(o.stderr_text, "<cufault>/a.py:1: \"<cufault>\"\n");
   for (const char* other : {"/mnt/opt/cufault/bin/cufault", "/opt/cufault/bin/cufault2",
                             "/opt/cufault/bin/cufault.py", "/opt/cufault", ""})
-    EXPECT_EQ(with_own_folders_named(other, options.own_folders), other);
-  EXPECT_EQ(with_own_folders_named("/a/b", {"/", ""}), "/a/b");
+    EXPECT_EQ(without_own_paths(other, options.own_paths), other);
+  EXPECT_EQ(without_own_paths("/a/b", {"/", ""}), "/a/b");
 }
 
 TEST(trial, that_is_interrupted_is_no_observation) {

@@ -69,7 +69,7 @@ TEST_F(temporary, folders_are_removed_where_a_signal_ends_the_process) {
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM}) {
     const int status = end_of([&] {
       const temporary_folder first("cufault-test-"), second("cufault-test-");
-      const removed_by_signals file([&] {
+      const signal_cleanup file([&] {
         std::ofstream(in / "file") << "of others";
         return in / "file";
       });

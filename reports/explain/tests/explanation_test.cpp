@@ -166,6 +166,72 @@ TEST(explain, measures_what_a_framework_refuses_by_the_text_of_its_exception) {
   EXPECT_THAT(arms_of("RuntimeError: something else"), IsEmpty());
 }
 
+TEST(explain, does_not_take_general_words_before_an_error_for_what_a_framework_refuses) {
+  const knowing all(records());
+  for (const char* before : {"worker is on device 0 but scheduler wants 1",
+                             "DimensionMismatch raised as expected", "size mismatch, got 5",
+                             "found at least two devices: cuda:0 and cuda:1", "calling ncclGetLastError"}) {
+    const auto e = all.of(std::string(before) + "\ncublasSgemm: cudaErrorIllegalAddress\n");
+    ASSERT_TRUE(e.failure) << before;
+    EXPECT_EQ(e.failure->status, "cudaErrorIllegalAddress") << before;
+  }
+}
+
+TEST(explain, takes_a_later_error_for_the_failure_and_not_what_a_framework_refused) {
+  const knowing all(records());
+  const auto e = all.of(
+      "skipping batch 3: mat1 and mat2 shapes cannot be multiplied (64x512 and 256x10)\n"
+      "RuntimeError: CUDA error: an illegal memory access was encountered\n");
+  ASSERT_TRUE(e.failure);
+  EXPECT_EQ(e.failure->status, "cudaErrorIllegalAddress");
+  EXPECT_NE(e.process.state, "usable");
+}
+
+TEST(explain, says_that_a_process_is_lost_or_ended_by_what_came_later) {
+  const knowing all(records());
+  const std::string full = "cublasCreate failed: CUBLAS_STATUS_ALLOC_FAILED\n";
+  EXPECT_EQ(all.of(full).process.state, "usable");
+  EXPECT_EQ(all.of(full + "cublasSgemm: cudaErrorIllegalAddress\n").process.state, "lost");
+  EXPECT_EQ(all.of(full + "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\n").process.state,
+            "lost");
+  EXPECT_EQ(all.of(full + "Segmentation fault (core dumped)\n").process.state, "ended");
+}
+
+TEST(explain, knows_nothing_of_ordinary_lines) {
+  const knowing all(records());
+  for (const char* line :
+       {"ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
+        "git: symbol lookup error: git: undefined symbol: pcre2_match",
+        "The root filesystem is on device /dev/sda1 but the boot partition is elsewhere.",
+        "rsync: size mismatch, got 1024 bytes, expected 2048",
+        "with pytest.raises(RuntimeError, match='mat1 and mat2 shapes cannot be multiplied'):",
+        "IndexError: list index out of range", "Double Bit ECC : 0"})
+    EXPECT_THAT(all.of(line).causes, IsEmpty()) << line;
+}
+
+TEST(explain, takes_the_longer_of_two_texts_of_errors) {
+  const knowing all(records());
+  const auto e = all.of("CUDA error: operation not permitted when stream is capturing");
+  ASSERT_TRUE(e.failure);
+  EXPECT_EQ(e.failure->status, "cudaErrorStreamCaptureUnsupported");
+}
+
+// The text of each exception is its own: the second call failed for another reason.
+TEST(explain, reads_the_note_of_each_of_several_exceptions) {
+  observation o;
+  for (int i = 0; i < 2; ++i) {
+    call_record call = example_call("torch.matmul", "RuntimeError");
+    call.what.facts["exception"] = std::string("RuntimeError");
+    o.calls.push_back(call);
+  }
+  o.notes = {{"torch.matmul", "expected m1 and m2 to have the same dtype, but got: float != double"},
+             {"torch.matmul", "mat1 and mat2 shapes cannot be multiplied (10x10 and 5x10)"}};
+  const auto failures = failures_in(o, known());
+  ASSERT_EQ(failures.size(), 2U);
+  EXPECT_EQ(failures[0].status, "TYPES_REFUSED");
+  EXPECT_EQ(failures[1].status, "SHAPES_REFUSED");
+}
+
 TEST(explain, does_not_take_a_bias_or_a_type_that_the_gpu_has_for_a_cause) {
   const knowing all(records());
   const auto has = [&](std::string_view log, std::string_view event) {

@@ -101,6 +101,7 @@ TEST(merged_records, count_the_same_run_once) {
   merging all;
   EXPECT_TRUE(all.add("a", of("1", {trial({no_memory})})));
   EXPECT_FALSE(all.add("copy", of("1", {trial({no_memory})})));
+  EXPECT_THROW(all.add("cut", of("1", {})), input_error) << "of the same run, with less in it";
   EXPECT_EQ(all.result().members.size(), 1U);
 }
 

@@ -550,7 +550,7 @@ TEST(observation, malformed_observations_are_refused_by_line_and_field) {
   EXPECT_EQ(told(R"({"calls": ["cublasCreate"], "times": ["soon"]})"),
             "x.json:1: times[0]: expected a number, found a string");
   EXPECT_EQ(told(R"({"calls": ["cublasCreate"], "times": [-1e-3]})"),
-            "x.json:1: times[0]: a time is a number from 0 on, and no -0.001");
+            "x.json:1: times[0]: a time must be 0 or more, found -0.001");
   EXPECT_EQ(told("{\"calls\": [\"cublasCreate\"],\n\"times\": [1, 2]}"),
             "x.json:2: times: 2 times of 1 calls");
   EXPECT_EQ(told(R"({"calls": ["cublasCreate, fine"]})"),

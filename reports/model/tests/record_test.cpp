@@ -254,7 +254,7 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
   EXPECT_EQ(with(4, "/trials/0/calls/0/facts", {{"colour", 1}}),
             "x.jsonl:4: trials[0].calls[0].facts.colour: no fact is called colour; reports/model/facts.cpp "
             "lists them");
-  const std::string no_time = "expected a time of UTC, as 2026-11-21T07:27:40Z";
+  const std::string no_time = "expected a UTC time such as 2026-11-21T07:27:40Z";
   for (const char* text : {"", "now", "2026-11-21", "2026-11-21T07:27:40", "2026-11-21 07:27:40Z",
                            "2026-13-21T07:27:40Z", "2026-11-00T07:27:40Z", "2026-11-21T24:27:40Z",
                            "2026-11-21T07:60:40Z", "2026-11-21T07:27:61Z", "2026-11-2xT07:27:40Z"})
@@ -262,9 +262,9 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
   EXPECT_EQ(with(2, "/runs", {{{"commit", "c"}, {"started", "now"}, {"seed", 1}, {"trials", 2}}}),
             "x.jsonl:2: runs[0].started: " + no_time);
   EXPECT_EQ(with(5, "/ended", "now"), "x.jsonl:5: ended: " + no_time);
-  EXPECT_EQ(with(2, "/trials/1/ms", -5), "x.jsonl:2: trials[1].ms: a time is a number from 0 on, and no -5");
+  EXPECT_EQ(with(2, "/trials/1/ms", -5), "x.jsonl:2: trials[1].ms: a time must be 0 or more, found -5");
   EXPECT_EQ(with(2, "/trials/0/times", {-0.5}),
-            "x.jsonl:2: trials[0].times[0]: a time is a number from 0 on, and no -0.5");
+            "x.jsonl:2: trials[0].times[0]: a time must be 0 or more, found -0.5");
   EXPECT_EQ(with(2, "/trials/0/times", {"inf"}),
             "x.jsonl:2: trials[0].times[0]: expected a number, found a string");
   EXPECT_EQ(with(5, "/exit_code", 256), "x.jsonl:5: exit_code: an exit code is from 0 to 255");
@@ -555,7 +555,7 @@ TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
   EXPECT_EQ(said("{\"case\": \"memory.leak\", \"run\": {\"commit\": \"c\", \"started\": \"s\"}}\n"),
             "x.jsonl:1: run: \"seed\" is missing");
   EXPECT_EQ(said(R"({"case": "memory.leak", "run": {"commit": "c", "started": "now", "seed": 1}})"),
-            "x.jsonl:1: run.started: expected a time of UTC, as 2026-11-21T07:27:40Z");
+            "x.jsonl:1: run.started: expected a UTC time such as 2026-11-21T07:27:40Z");
   EXPECT_EQ(said(of + of),
             "x.jsonl:2: case: memory.leak stands twice; leave one line, with all arms behind it");
   EXPECT_EQ(said(of + R"({"arm": "a", "trials": []})" + "\n{\"case\": \"memory.other\"}\n" + of),
@@ -605,27 +605,27 @@ TEST_F(stack_files, are_no_records_by_themselves) {
   const auto folder = file(of_run(example()));
   const auto said = [](const fs::path& named) { return refusal([&] { return load_record(named); }); };
   EXPECT_EQ(said(folder / "memory.jsonl"), (folder / "memory.jsonl").string() +
-                                               ": is a part of a stack's record; name its folder, " +
+                                               ": is part of the record of a stack; name its folder, " +
                                                folder.string());
   EXPECT_EQ(said(folder / "stack.json"), (folder / "stack.json").string() +
-                                             ": is a part of a stack's record; name its folder, " +
+                                             ": is part of the record of a stack; name its folder, " +
                                              folder.string());
   EXPECT_EQ(said(directory / "recorded"),
             (directory / "recorded").string() +
-                ": is no folder of a stack, as it has no stack.json; name a record in it, as " +
+                ": is not the folder of a stack, because it has no stack.json; name a record in it, as " +
                 folder.string());
   fs::create_directory(directory / "empty");
-  EXPECT_EQ(said(directory / "empty"), (directory / "empty").string() +
-                                           ": is no folder of a stack, as it has no stack.json; name the "
-                                           "record of a run (.jsonl), or the folder of a stack");
+  EXPECT_EQ(said(directory / "empty"),
+            (directory / "empty").string() +
+                ": is not the folder of a stack, because it has no stack.json; name the "
+                "record of a run (.jsonl), or the folder of a stack");
   fs::remove(folder / "stack.json");
   for (const fs::path& named : {folder, folder / "memory.jsonl"})
     EXPECT_EQ(said(named),
               (folder / "memory.jsonl").string() +
-                  ": is a part of a stack's record; name the folder that it and stack.json are of");
+                  ": is part of the record of a stack; name the folder that it and stack.json are of");
   const auto cost = write("cost.jsonl", "{\"cost_schema\":1}\n");
-  EXPECT_EQ(said(cost),
-            cost.string() + ": is of what remedies cost, and no record; name it to `cufault cost`");
+  EXPECT_EQ(said(cost), cost.string() + ": holds costs of remedies, and is no record; use `cufault cost`");
 }
 
 TEST_F(stack_files, keep_the_newest_of_an_arm_and_leave_the_others_as_they_were) {
