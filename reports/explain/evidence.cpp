@@ -47,7 +47,7 @@ class status_reader {
     if (is_success_status(s.status)) return s.numbers == numbers_found::wrong ? status_wrong_numbers : "";
     if (s.status == status_crashed) return "SIGSEGV";
     if (s.status == status_timed_out) return status_hang;
-    if (const std::string said = said_by_exception(o, call); !said.empty()) return said;
+    if (std::string said = said_by_exception(o, call); !said.empty()) return said;
     return known_.canonical(s.status);
   }
 
