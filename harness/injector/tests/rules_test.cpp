@@ -194,7 +194,8 @@ TEST(library_rules, that_are_wrong_get_an_example_of_their_library) {
     }
     return "taken";
   };
-  EXPECT_THAT(refused_text("cuMemAlloc=NOTHING"), testing::EndsWith("for example cuMemAlloc_v2:3=OUT_OF_MEMORY"));
+  EXPECT_THAT(refused_text("cuMemAlloc=NOTHING"),
+              testing::EndsWith("for example cuMemAlloc_v2:3=OUT_OF_MEMORY"));
   for (const known_library& each : libraries()) {
     EXPECT_THAT(refused_text(fmt::format("{}Nothing=0", each.prefix)),
                 testing::EndsWith(fmt::format(", for example {}", each.example)));
