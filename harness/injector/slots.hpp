@@ -114,7 +114,7 @@ bool is_thunk(const void* address);
 void* resolve_linked(std::uint32_t index);
 /// What a library gets instead of a function of the driver, or of another library: then `asked` is its name in that one's list.
 void* wrapped(void* real, const char* asked, const char* library, const known_library* of = nullptr);
-/// What whoever calls or asks from there gets instead of a function of a library: `name` is that of its list.
+/// The thunk that code in the file of address `caller` gets in place of `real`, a function of the library `of`; `name` is that of its list.
 void* wrapped_of_library(void* real, const char* name, const void* caller, const known_library& of);
 /// What a file would find were this library, and those in front of libraries, not there. Null if there is nothing.
 void* default_definition(const char* name, const void* caller, const known_library* of);

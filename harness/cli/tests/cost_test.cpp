@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cufault cost` as a program: what it reads, prints and refuses. Needs no CUDA.
 #include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/model/tests/cost_example.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -25,12 +24,6 @@ using testing::StartsWith;
 
 class cost_command : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "cufault-cost-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder); }
   void write(const std::string& text) const { write_whole(folder / cost_file, text); }
 
   [[nodiscard]] process_result cost(std::vector<std::string> words) const {
@@ -49,7 +42,8 @@ class cost_command : public testing::Test {
     EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
     EXPECT_EQ(seen.stdout_text, "");
   }
-  fs::path folder;
+  const temporary_folder made{"cufault-cost-"};
+  const fs::path folder = made.path();
 };
 
 TEST_F(cost_command, without_a_record_says_how_to_measure) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cufault matrix` as a program: what it reads, prints and refuses. Needs no CUDA.
 #include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/matrix/tests/matrix_example.hpp"
 #include "reports/model/record.hpp"
@@ -9,8 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -26,13 +25,7 @@ using testing::StartsWith;
 
 class matrix_command : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "cufault-matrix-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-    write("a.jsonl", examples::matrix_record(examples::example_cases()));
-  }
-  void TearDown() override { fs::remove_all(folder); }
+  void SetUp() override { write("a.jsonl", examples::matrix_record(examples::example_cases())); }
 
   void write(const char* name, record r) const {
     r.version = r.commit = "test";
@@ -59,7 +52,8 @@ class matrix_command : public testing::Test {
     EXPECT_EQ(seen.stdout_text, "");
   }
 
-  fs::path folder;
+  const temporary_folder made{"cufault-matrix-"};
+  const fs::path folder = made.path();
 };
 
 TEST_F(matrix_command, prints_a_table_in_the_width_of_the_terminal) {
