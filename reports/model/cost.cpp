@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/lines.hpp"
 #include "reports/base/words.hpp"
 #include "reports/model/times.hpp"
 
@@ -136,17 +137,13 @@ cost_record cost_record_from(const std::string& name, std::string_view text) {
   cost_record r;
   std::set<std::string> names;
   bool ended = false;
-  for (int number = 1; !text.empty(); ++number) {
-    const auto end = text.find('\n');
-    const bool whole = end != std::string_view::npos;
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(whole ? end + 1 : text.size());
+  each_line(text, [&](std::string_view line, int number, bool whole) {
     std::shared_ptr<const json_document> parsed;
     try {
       parsed = parse_json(name, line, number);
     } catch (const input_error&) {
       if (whole || number == 1) throw;
-      break;  // the run was killed while it wrote this line
+      return;  // the run was killed while it wrote this line
     }
     const json_cursor top{parsed};
     if (number == 1) {
@@ -163,7 +160,7 @@ cost_record cost_record_from(const std::string& name, std::string_view text) {
       if (!names.insert(r.comparisons.back().name).second)
         top.at("comparison").fail(fmt::format("{} stands twice; leave one line", r.comparisons.back().name));
     }
-  }
+  });
   return r;
 }
 

@@ -3,6 +3,7 @@
 #include "reports/model/record.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/base/lines.hpp"
 #include "reports/model/arm_lines.hpp"
 #include "reports/model/cost.hpp"
 #include "reports/model/times.hpp"
@@ -123,17 +124,6 @@ void take_arm(record& r, const std::string& case_name, arm_result arm, const jso
   if (std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& a) { return a.name == arm.name; }))
     at.at("arm").fail(fmt::format("{}/{} stands twice; leave one line", case_name, arm.name));
   c.arms.push_back(std::move(arm));
-}
-
-/// Calls `take` with each whole line and its number; with what is behind the last newline too, which `whole` says.
-template <class Take>
-void each_line(std::string_view text, Take take) {
-  for (int number = 1; !text.empty(); ++number) {
-    const auto end = text.find('\n');
-    const bool whole = end != std::string_view::npos;
-    take(text.substr(0, end), number, whole);
-    text.remove_prefix(whole ? end + 1 : text.size());
-  }
 }
 
 /// Of a line that begins as cufault writes it: otherwise it is read.
