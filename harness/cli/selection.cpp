@@ -9,6 +9,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace cufault {
@@ -35,6 +36,14 @@ bool names_arm(const std::string& name, const failure_case& c, const arm& a) {
   return fnmatch(name.c_str(), (c.name + "/" + a.name).c_str(), 0) == 0;
 }
 
+/// Whether names_arm() can hold for an arm of the case, by what stands before the first wildcard. The matrix has tens of thousands of arms.
+bool may_name_arm(const std::string& name, const failure_case& c) {
+  const auto literal = std::string_view(name).substr(0, name.find_first_of("*?[\\"));
+  const std::string begin = c.name + "/";
+  const auto length = std::min(literal.size(), begin.size());
+  return literal.substr(0, length) == std::string_view(begin).substr(0, length);
+}
+
 /// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
 /// is proved).
 std::vector<selected_case> select(const std::vector<std::string>& names, test_tier tier, bool frameworks) {
@@ -43,26 +52,29 @@ std::vector<selected_case> select(const std::vector<std::string>& names, test_ti
   std::vector<selected_case> selected;
   std::set<std::string> understood;
   for (const failure_case& c : cases) {
-    selected_case s{&c, {}};
     const bool of_framework = !c.arms.front().framework.empty();
-    const bool by_tier = names.empty() && (of_framework ? frameworks : !properties_of(c).only_named);
-    for (const arm& a : c.arms) {
-      const bool in_tier = tier_of(c, a) <= tier;
-      bool asked = by_tier && in_tier;
-      for (const std::string& name : names) {
-        const bool whole = names_case(name, c);
-        const bool only_this = names_arm(name, c, a);
-        // Without a working control nothing is proved, nor by a remedy without the fault that it answers.
-        const bool control_of_it = a.kind == arm_kind::control &&
-                                   std::any_of(c.arms.begin(), c.arms.end(),
-                                               [&](const arm& other) { return names_arm(name, c, other); });
-        const bool answered_by_it = std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& other) {
-          return other.against == a.name && names_arm(name, c, other);
-        });
-        if (whole || only_this) understood.insert(name);
-        asked = asked || (whole && in_tier) || only_this || control_of_it || answered_by_it;
+    bool whole = names.empty() && (of_framework ? frameworks : !properties_of(c).only_named);
+    std::set<const arm*> named;
+    std::set<std::string> answered;  // faults that a named remedy is for
+    for (const std::string& name : names) {
+      if (names_case(name, c)) {
+        whole = true;
+        understood.insert(name);
       }
-      if (asked) s.arms.push_back(&a);
+      if (!may_name_arm(name, c)) continue;
+      for (const arm& a : c.arms) {
+        if (!names_arm(name, c, a)) continue;
+        understood.insert(name);
+        named.insert(&a);
+        if (!a.against.empty()) answered.insert(a.against);
+      }
+    }
+    selected_case s{&c, {}};
+    for (const arm& a : c.arms) {
+      // Without a working control nothing is proved, nor by a remedy without the fault that it answers.
+      const bool control_of_it = a.kind == arm_kind::control && !named.empty();
+      if ((whole && tier_of(c, a) <= tier) || named.contains(&a) || control_of_it || answered.contains(a.name))
+        s.arms.push_back(&a);
     }
     if (!s.arms.empty()) selected.push_back(std::move(s));
   }

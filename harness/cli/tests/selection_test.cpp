@@ -42,6 +42,18 @@ TEST_F(end_to_end, takes_under_ctest_what_its_options_say_from_the_environment) 
   EXPECT_EQ(order({{"CUFAULT_SHUFFLE", "1"}}), shuffled);
 }
 
+TEST_F(end_to_end, stacks_do_not_differ_by_variables_that_choose_no_library) {
+  const std::string old = (fs::path(FAKE_CUBLAS_DIR) / "old").string();
+  ASSERT_EQ(cufault({"run", "road.create", "--records", (folder / "records").string()},
+                    {{"CUFAULT_CUBLAS", old}, {"CUFAULT_TIER", "full"}, {"CUFAULT_JOBS", "1"}})
+                .exit_code,
+            0);
+  const auto variables = load_record(files(".jsonl").at(0)).stack.at("environment");
+  EXPECT_EQ(variables.at("CUFAULT_CUBLAS"), old);
+  EXPECT_FALSE(variables.contains("CUFAULT_TIER")) << variables;
+  EXPECT_FALSE(variables.contains("CUFAULT_JOBS")) << variables;
+}
+
 TEST_F(end_to_end, runs_every_arm_in_exactly_one_part_and_the_controls_in_all) {
   const auto arms_of = [&](const char* part, const char* parts) {
     fs::remove_all(folder / "records");
