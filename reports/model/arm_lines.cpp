@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/arm_lines.hpp"
 
+#include "reports/base/files.hpp"
 #include "reports/model/times.hpp"
 #include "reports/model/trials_json.hpp"
 
@@ -125,6 +126,7 @@ nlohmann::ordered_json case_json(const case_line& c) {
   f.required("case", c.name);
   f("summary", c.summary);
   if (c.run) f.json["run"] = run_json(*c.run);
+  f("as", c.as);
   return std::move(f.json);
 }
 
@@ -134,6 +136,7 @@ case_line case_from(const json_cursor& at) {
   field_reader f{at};
   f.required("case", c.name);
   f("summary", c.summary);
+  f("as", c.as);
   f.other("run");
   f.finish();
   if (const auto run = at.find("run")) c.run = run_from(*run);
@@ -162,6 +165,84 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm) {
   }
   f.json["trials"] = trials_json(arm.trials);
   return std::move(f.json);
+}
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// From which an arm's line can differ.
+json line_without_runs(const case_line& of, const arm_result& arm) {
+  json line = arm_json(of, arm);
+  line.erase("run");
+  line.erase("runs");
+  return line;
+}
+
+std::string hash_of(const std::string& line) {
+  std::uint32_t hash = 0x811c9dc5;  // FNV-1a
+  for (const char c : line) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
+  return fmt::format("{:08x}", hash);
+}
+
+/// Members of `to` that `from` has otherwise, and null for those that `to` lacks.
+json difference(const json& from, const json& to) {
+  json d = json::object();
+  for (const auto& [key, value] : to.items())
+    if (const auto known = from.find(key); known == from.end() || *known != value) d[key] = value;
+  for (const auto& [key, value] : from.items())
+    if (!to.contains(key)) d[key] = nullptr;
+  return d;
+}
+
+void change(json& line, const nlohmann::json& difference) {
+  for (const auto& [key, value] : difference.items())
+    if (value.is_null())
+      line.erase(key);
+    else
+      line[key] = value;
+}
+
+}  // namespace
+
+nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, const arm_result& other) {
+  json whole = arm_json(of, arm);
+  const json from = line_without_runs(of, other);
+  json line = json::object();
+  line["arm"] = arm.name;
+  line["as"] = hash_of(dump_json(from));
+  line.update(difference(from, whole));
+  json& trials = line["trials"] = whole["trials"];
+  const json& known = from.at("trials");
+  for (std::size_t at = 0; at < std::min(trials.size(), known.size()); ++at)
+    trials[at] = difference(known[at], trials[at]);
+  return dump_json(line).size() < dump_json(whole).size() ? line : whole;
+}
+
+std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& other,
+                       std::size_t& room) {
+  json line = line_without_runs(of, other);
+  const std::string from = dump_json(line);
+  if (hash_of(from) != at.at("as").string())
+    at.at("as").fail(fmt::format(
+        "{}/{} of {} is not what it was when this line was written; take both folders from one commit",
+        of.name, other.name, of.as));
+  if (from.size() > room) at.fail("more is shared than fits into memory; state it in each arm");
+  room -= from.size();
+  nlohmann::json told = at.value();
+  told.erase("as");
+  const auto trials = at.at("trials").items();
+  json known = line.at("trials");
+  json all = json::array();
+  for (std::size_t n = 0; n < trials.size(); ++n) {
+    if (!trials[n].is_object()) trials[n].fail("a trial is an object");
+    all.push_back(n < known.size() ? known[n] : json::object());
+    change(all.back(), trials[n].value());
+  }
+  told.erase("trials");
+  change(line, told);
+  line["trials"] = std::move(all);
+  return dump_json(line);
 }
 
 arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& room) {

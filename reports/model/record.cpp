@@ -6,6 +6,7 @@
 #include "reports/base/lines.hpp"
 #include "reports/model/arm_lines.hpp"
 #include "reports/model/cost.hpp"
+#include "reports/model/record_parts.hpp"
 #include "reports/model/times.hpp"
 
 #include <fmt/format.h>
@@ -29,34 +30,6 @@ namespace fs = std::filesystem;
 
 namespace cufault {
 namespace {
-
-constexpr const char* stack_file = "stack.json";
-
-/// `others`: characters that it may have beside letters, digits, '_' and '-'.
-bool is_name(std::string_view name, std::string_view others = ".") {
-  const auto usual = [&](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '-' || others.find(static_cast<char>(c)) != others.npos;
-  };
-  return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), usual);
-}
-
-void check_schema(const json_cursor& top) {
-  if (!top.has("schema")) top.fail("\"schema\" is missing: the first line of a record has it");
-  const auto at = top.at("schema");
-  const auto schema = at.integer();
-  if (schema > record_schema)
-    at.fail(fmt::format("made by a newer cufault: schema {}, and this one reads {}; update cufault", schema,
-                        record_schema));
-  if (schema < record_schema)
-    at.fail(fmt::format("made by an older cufault: schema {}, and this one reads {}; run it again", schema,
-                        record_schema));
-}
-
-nlohmann::json stack_from(const json_cursor& at) {
-  if (at.has("keys"))
-    for (const auto& key : at.at("keys").keys()) static_cast<void>(at.at("keys").at(key).string());
-  return at.value();
-}
 
 template <class Record, class Fields>
 void describe_header(Record& r, Fields& f) {
@@ -106,88 +79,12 @@ void take_end(record& r, const json_cursor& top) {
   r.exit_code = static_cast<int>(code);
 }
 
-/// Takes `begin` and a text that ends at the next quote from a line. Empty where it does not begin so.
-std::string_view named_first(std::string_view& line, std::string_view begin) {
-  if (!line.starts_with(begin)) return {};
-  const auto text = line.substr(begin.size(), line.find('"', begin.size()) - begin.size());
-  line.remove_prefix(begin.size() + text.size());
-  return text;
-}
-
-void check_case_name(const json_cursor& at) {
-  if (!is_name(at.text())) at.fail("a name is of letters, digits, '.', '_' and '-'");
-}
-
-void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& at) {
-  if (!is_name(arm.name, ".+")) at.at("arm").fail("a name is of letters, digits, '.', '_', '-' and '+'");
-  case_result& c = case_in(r.cases, case_name);
-  if (std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& a) { return a.name == arm.name; }))
-    at.at("arm").fail(fmt::format("{}/{} stands twice; leave one line", case_name, arm.name));
-  c.arms.push_back(std::move(arm));
-}
-
 /// Of a line that begins as cufault writes it: otherwise it is read.
 bool wanted(const arm_filter& only, std::string_view line) {
   if (!only) return true;
   const auto case_name = named_first(line, R"({"case":")"), arm = named_first(line, R"(","arm":")");
   return arm.empty() || only(case_name, arm);
 }
-bool wanted(const arm_filter& only, const std::string& case_name, std::string_view line) {
-  if (!only) return true;
-  const auto arm = named_first(line, R"({"arm":")");
-  return arm.empty() || only(case_name, arm);
-}
-
-/// Bytes of device memory of the stack's GPU; 0 where it has none. What samples of memory say in all goes without saying where it is this.
-std::uint64_t memory_of(const nlohmann::json& stack) {
-  const nlohmann::json::json_pointer at{"/gpu/memory_bytes"};
-  return stack.is_object() && stack.contains(at) && stack.at(at).is_number_unsigned()
-             ? stack.at(at).get<std::uint64_t>()
-             : 0;
-}
-
-template <class Change>
-void each_sample(arm_result& arm, Change change) {
-  for (observation& o : arm.trials)
-    for (memory_sample& sample : o.memory) change(sample);
-}
-
-std::string key_of(const nlohmann::json& stack, const char* name) {
-  if (!stack.is_object() || !stack.contains("keys") || !stack["keys"].contains(name)) return {};
-  return stack["keys"][name].is_string() ? stack["keys"][name].get<std::string>() : std::string();
-}
-
-std::string gpu_name(const nlohmann::json& stack) {
-  const nlohmann::json::json_pointer at{"/gpu/name"};
-  return stack.is_object() && stack.contains(at) && stack.at(at).is_string() ? stack.at(at).get<std::string>()
-                                                                             : std::string();
-}
-
-std::string family_of(const std::string& case_name) {
-  return case_name.substr(0, case_name.find('.'));
-}
-
-void make_directories(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw std::system_error(error, fmt::format("{}: cannot create", folder.string()));
-}
-
-/// Nobody else files in this folder while this lives.
-class folder_lock {
- public:
-  explicit folder_lock(const fs::path& folder)
-      : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (fd_.get() < 0) throw_errno(folder, "open");
-    if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
-      throw std::system_error(
-          errno, std::generic_category(),
-          fmt::format("{}: another cufault writes this stack; try again when it has ended", folder.string()));
-  }
-
- private:
-  descriptor fd_;
-};
 
 }  // namespace
 
@@ -208,31 +105,6 @@ std::string stack_label(const record& r) {
   add("", gpu_name(r.stack));
   add("driver ", key_of(r.stack, "driver"));
   return label.empty() ? "unknown stack" : label;
-}
-
-std::string stack_folder(const nlohmann::json& stack) {
-  const auto cublas = key_of(stack, "cublas"), driver = key_of(stack, "driver"),
-             other = key_of(stack, "other_cublas");
-  std::string gpu = gpu_name(stack);
-  gpu.erase(0, gpu.starts_with("NVIDIA ") ? 7 : 0);
-  const auto of_framework = [&](const char* name) {
-    const std::string version = key_of(stack, name);
-    return version.empty() ? version : fmt::format("{}-{}", name, version);
-  };
-  std::string folder;
-  for (const std::string& part : {gpu, driver, cublas.empty() ? "" : "cublas-" + cublas,
-                                  other.empty() || other == "none" ? "" : "other-" + other,
-                                  of_framework("pytorch"), of_framework("jax"), of_framework("cupy")}) {
-    if (part.empty()) continue;
-    folder += folder.empty() ? "" : "-";
-    for (const char c : part) {
-      const auto byte = static_cast<unsigned char>(c);
-      folder += std::isalnum(byte) != 0 || c == '.' || c == '-' ? static_cast<char>(std::tolower(byte)) : '-';
-    }
-  }
-  if (cublas.empty() || !is_name(folder))
-    throw input_error("the record does not say which cuBLAS it was made on");
-  return folder;
 }
 
 case_result& case_in(std::vector<case_result>& cases, const std::string& name) {
@@ -326,35 +198,6 @@ record record_from(const std::string& name, std::string_view text, const arm_fil
   return r;
 }
 
-void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only) {
-  case_line of;
-  std::size_t room = most_copied;
-  const std::uint64_t memory = memory_of(r.stack);
-  std::set<std::string> stated;
-  for (const case_result& c : r.cases) stated.insert(c.name);  // by another file
-  each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
-    if (!of.name.empty() && !wanted(only, of.name, line)) return;
-    const json_cursor at{parse_json(name, line, number)};
-    if (at.has("case")) {
-      of = case_from(at);
-      check_case_name(at.at("case"));
-      if (!stated.insert(of.name).second)
-        at.at("case").fail(fmt::format("{} stands twice; leave one line, with all arms behind it", of.name));
-      return;
-    }
-    if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
-    arm_result arm = arm_from(at, of, room);
-    if (only && !only(of.name, arm.name)) return;
-    each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == 0 ? memory : s.total_bytes; });
-    take_arm(r, of.name, std::move(arm), at);
-  });
-}
-
-bool is_stack_folder(const fs::path& path) {
-  std::error_code none;
-  return fs::exists(path / stack_file, none);
-}
-
 namespace {
 
 /// Throws if the file is only a part of the folder of a stack: the folder is the record.
@@ -384,28 +227,11 @@ void refuse_part_of_a_stack(const fs::path& file, std::string_view text) {
 }  // namespace
 
 record load_record(const fs::path& file, const arm_filter& only) {
-  if (!is_stack_folder(file)) {
-    if (fs::is_directory(file)) refuse_folder(file);
-    const std::string text = read_text(file);
-    refuse_part_of_a_stack(file, text);
-    return record_from(file.string(), text, only);
-  }
-  record r;
-  const json_cursor top{read_json(file / stack_file)};
-  check_schema(top);
-  top.only({"schema", "stack"});
-  r.stack = stack_from(top.at("stack"));
-  r.complete = true;
-  r.exit_code = 0;
-  std::vector<fs::path> families;
-  for (const auto& entry : fs::directory_iterator(file))
-    if (entry.path().extension() == ".jsonl" && entry.path().filename() != cost_file)
-      families.push_back(entry.path());
-  std::sort(families.begin(), families.end());
-  for (const fs::path& family : families) add_lines(r, family.string(), read_text(family), only);
-  for (const case_result& c : r.cases)
-    for (const arm_result& a : c.arms) r.started = std::max(r.started, latest_run(a));
-  return r;
+  if (is_stack_folder(file)) return load_stack(file, only);
+  if (fs::is_directory(file)) refuse_folder(file);
+  const std::string text = read_text(file);
+  refuse_part_of_a_stack(file, text);
+  return record_from(file.string(), text, only);
 }
 
 std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
@@ -459,50 +285,6 @@ std::string record_text(const record& r) {
   for (const auto& c : r.cases)
     for (const auto& arm : c.arms) text += dump_json(arm_json(c.name, arm)) + "\n";
   return text + dump_json(end_json(r)) + "\n";
-}
-
-fs::path file_in_stack(const fs::path& recorded, const record& r) {
-  fs::path folder = recorded / stack_folder(r.stack);
-  make_directories(folder);
-  const folder_lock lock(folder);
-  record all;
-  if (is_stack_folder(folder)) {
-    all = load_record(folder);
-  } else {
-    all.stack = r.stack;
-    const nlohmann::ordered_json file{{"schema", record_schema}, {"stack", r.stack}};
-    write_whole(folder / stack_file,
-                file.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  }
-  const std::uint64_t memory = memory_of(all.stack);
-  std::set<std::string> changed;
-  for (const case_result& c : r.cases) {
-    case_result& into = case_in(all.cases, c.name);
-    for (const arm_result& arm : c.arms) {
-      std::erase_if(into.arms, [&](const arm_result& a) { return a.name == arm.name; });
-      into.arms.push_back(arm);
-      for (observation& o : into.arms.back().trials) shorten(o);
-    }
-    changed.insert(family_of(c.name));
-  }
-  const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
-  std::sort(all.cases.begin(), all.cases.end(), by_name);
-  for (const std::string& family : changed) {
-    std::string text;
-    for (case_result& c : all.cases) {
-      if (family_of(c.name) != family || c.arms.empty()) continue;
-      std::sort(c.arms.begin(), c.arms.end(), by_name);
-      const case_line shared = line_of(c);
-      text += dump_json(case_json(shared)) + "\n";
-      for (arm_result& arm : c.arms) {
-        each_sample(arm,
-                    [&](memory_sample& s) { s.total_bytes = s.total_bytes == memory ? 0 : s.total_bytes; });
-        text += dump_json(arm_json(shared, arm)) + "\n";
-      }
-    }
-    write_whole(folder / (family + ".jsonl"), text);
-  }
-  return folder;
 }
 
 record_writer::record_writer(const fs::path& directory, const std::string& stem, const record& header) {

@@ -59,8 +59,13 @@ using arm_filter = std::function<bool(std::string_view case_name, std::string_vi
 record load_record(const std::filesystem::path& file, const arm_filter& only = {});
 record record_from(const std::string& name, std::string_view text,
                    const arm_filter& only = {});  ///< of a run; name is for messages
-/// Lines of a stack's FAMILY.jsonl: of cases, each with those of its arms behind it.
-void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only = {});
+/// An arm of another stack, by its folder's name; null where there is none.
+using other_arms = std::function<const arm_result*(const std::string& stack, const std::string& case_name,
+                                                   const std::string& arm)>;
+/// Lines of a stack's FAMILY.jsonl: of cases, each with those of its arms behind it. `others`: from which arms tell how they differ, without
+/// what goes without saying.
+void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only = {},
+               const other_arms& others = {});
 bool is_stack_folder(const std::filesystem::path& path);
 /// Runs and stacks in what was named: files as they are, of folders their runs and their stacks' folders.
 std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
@@ -74,8 +79,8 @@ void each_record(const std::vector<std::filesystem::path>& named,
 /// The text of a whole run.
 std::string record_text(const record& r);
 
-/// Files arms in the folder of their stack below `recorded`, shortened: each replaces the one of its name, and lines are sorted. Files are
-/// replaced whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another process is
+/// Files arms in the folder of their stack below `recorded`, shortened: each replaces the one of its name, and lines are sorted. What is as in
+/// a larger stack beside it is told by what differs; stacks that are told so by this one are written anew. Files are replaced whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another process is
 /// writing it.
 std::filesystem::path file_in_stack(const std::filesystem::path& recorded, const record& r);
 

@@ -3,6 +3,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/gate.hpp"
+#include "reports/judge/tests/whole_arm.hpp"
 #include "reports/model/cell_name.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/failures.hpp"
@@ -46,6 +47,15 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
   ASSERT_EQ(stack.cases.size(), 2U);
   EXPECT_EQ(stack.cases[0].arms.at(0).summary, "s; d");
   EXPECT_EQ(stack.cases[0].arms.at(1).trials.size(), 2U);
+
+  record whole, differing;
+  add_lines(whole, "whole", whole_arm);
+  add_lines(differing, "differing.jsonl", read_text(corpus / "differing.jsonl"), {},
+            [&](const std::string& /*stack*/, const std::string& /*case_name*/, const std::string& /*arm*/) {
+              return &whole.cases.at(0).arms.at(0);
+            });
+  EXPECT_EQ(differing.cases.at(0).arms.at(0).summary, whole.cases[0].arms[0].summary);
+  EXPECT_EQ(differing.cases[0].arms[0].trials.size(), 3U);
 }
 
 // A key that no seed has is one that the fuzzer hardly ever finds.

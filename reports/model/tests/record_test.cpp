@@ -24,6 +24,8 @@ namespace cufault {
 namespace {
 
 using namespace examples;
+using testing::HasSubstr;
+using testing::Not;
 namespace fs = std::filesystem;
 
 record example() {
@@ -535,6 +537,89 @@ TEST_F(stack_files, state_once_what_most_arms_of_a_case_share) {
   EXPECT_EQ(one.cases[0].arms[0].summary, arms[1].summary);
 }
 
+/// Two stacks side by side. The second has its arms as the larger first one, but for the trials of one.
+class stacks_side_by_side : public stack_files {
+ protected:
+  void SetUp() override {
+    stack_files::SetUp();
+    first_ = of_run(example());
+    first_.cases[0].arms.push_back(first_.cases[0].arms[0]);
+    first_.cases[0].arms.back().name = "more";
+    second_ = of_run(example(), "2026-11-22T07:27:40Z");
+    second_.stack["keys"]["cublas"] = "13.10.0";
+    arm_result& fault = second_.cases[0].arms[0];
+    fault.claims.clear();
+    fault.trials[0].notes = {{.name = "n", .text = "of the second"}};
+    fault.trials.push_back(second_.cases[1].arms[0].trials[0]);
+    fault.runs[0].trials = 3;
+    folder_ = {file(first_), file(second_)};
+  }
+  [[nodiscard]] std::string text(std::size_t of) const { return text_in(folder_[of] / "memory.jsonl"); }
+  /// All that a folder says.
+  [[nodiscard]] std::string all_of(std::size_t of) const { return record_text(load_record(folder_[of])); }
+  /// What the folder of one stack alone would say.
+  [[nodiscard]] std::string alone(const record& r) const {
+    const auto all = record_text(load_record(file_in_stack(directory / "alone", r)));
+    fs::remove_all(directory / "alone");
+    return all;
+  }
+  record first_, second_;
+  std::vector<fs::path> folder_;
+};
+
+TEST_F(stacks_side_by_side, tell_what_differs_and_are_read_whole) {
+  EXPECT_THAT(text(0), Not(HasSubstr(R"("as")")));
+  EXPECT_THAT(text(1), HasSubstr(R"("as":"h200-580.159.04-cublas-13.1.0"})"));
+  EXPECT_THAT(text(0), HasSubstr(first_.cases[0].arms[0].summary));
+  EXPECT_THAT(text(1), Not(HasSubstr(first_.cases[0].arms[0].summary)));
+  EXPECT_EQ(all_of(0), alone(first_));
+  EXPECT_EQ(all_of(1), alone(second_));
+  const arm_result &fault = second_.cases[0].arms[0], again = load_record(folder_[1]).cases[0].arms.at(1);
+  EXPECT_EQ(again.summary, fault.summary);
+  EXPECT_TRUE(again.claims.empty());
+  EXPECT_EQ(again.runs, fault.runs);
+  ASSERT_EQ(again.trials.size(), 3U);
+  EXPECT_EQ(again.trials[0].notes, fault.trials[0].notes);
+  EXPECT_EQ(digest_of(again), digest_of(fault));
+}
+
+TEST_F(stacks_side_by_side, are_read_from_within_and_in_part) {
+  const auto only = [](std::string_view /*case_name*/, std::string_view arm) { return arm == "fault"; };
+  EXPECT_EQ(load_record(folder_[1], only).cases.at(0).arms.size(), 1U);
+  const auto before = fs::current_path();
+  fs::current_path(folder_[1]);
+  const auto within = record_text(load_record("."));
+  fs::current_path(before);
+  EXPECT_EQ(within, all_of(1));
+}
+
+TEST_F(stacks_side_by_side, stay_what_they_are_when_the_other_one_changes) {
+  const auto second = all_of(1);
+  record later = of_run(example(), "2026-11-23T07:27:40Z");
+  later.cases[0].arms[0].trials[0].notes = {{.name = "n", .text = "of a later run"}};
+  EXPECT_EQ(file(later), folder_[0]);
+  EXPECT_THAT(text(0), HasSubstr("of a later run"));
+  EXPECT_EQ(all_of(1), second);
+  EXPECT_THAT(text(1), HasSubstr(R"("as")"));
+  EXPECT_EQ(file(second_), folder_[1]);
+  EXPECT_EQ(all_of(1), second);
+}
+
+TEST_F(stacks_side_by_side, that_do_not_belong_together_are_refused) {
+  const auto why = [&] { return refusal([&] { return load_record(folder_[1]); }); };
+  const auto elsewhere = directory / "elsewhere";
+  fs::rename(folder_[0], elsewhere);
+  EXPECT_THAT(why(), HasSubstr("memory.jsonl:2: as: needs memory.leak/control of the folder "
+                               "h200-580.159.04-cublas-13.1.0, told in full, beside this folder"));
+  fs::rename(elsewhere, folder_[0]);
+  auto changed = text(0);
+  changed.replace(changed.find("squeeze"), 7, "squash!");
+  std::ofstream(folder_[0] / "memory.jsonl") << changed;
+  EXPECT_THAT(why(),
+              HasSubstr("memory.jsonl:3: as: memory.leak/fault of h200-580.159.04-cublas-13.1.0 is not what "
+                        "it was when this line was written; take both folders from one commit"));
+}
+
 TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
   const auto said = [](const std::string& text) {
     return refusal([&] {
@@ -556,6 +641,13 @@ TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
             "x.jsonl:1: run: \"seed\" is missing");
   EXPECT_EQ(said(R"({"case": "memory.leak", "run": {"commit": "c", "started": "now", "seed": 1}})"),
             "x.jsonl:1: run.started: expected a UTC time such as 2026-11-21T07:27:40Z");
+  EXPECT_EQ(said(of + R"({"arm": "a", "as": "0a1b2c3d", "trials": []})"),
+            "x.jsonl:2: as: the line of the case names no stack from which the arm could differ");
+  EXPECT_EQ(said(R"({"case": "memory.leak", "as": "../h200"})"),
+            "x.jsonl:1: as: names no folder beside this one");
+  EXPECT_EQ(said("{\"case\": \"memory.leak\", \"as\": \"h200\"}\n"
+                 R"({"arm": "a", "as": "0a1b2c3d", "trials": []})"),
+            "x.jsonl:2: as: needs memory.leak/a of the folder h200, told in full, beside this folder");
   EXPECT_EQ(said(of + of),
             "x.jsonl:2: case: memory.leak stands twice; leave one line, with all arms behind it");
   EXPECT_EQ(said(of + R"({"arm": "a", "trials": []})" + "\n{\"case\": \"memory.other\"}\n" + of),

@@ -5,6 +5,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/judge/tests/whole_arm.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/model/record.hpp"
@@ -119,6 +120,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   tolerate([&] {
     record stack;
     add_lines(stack, "family", text);
+    use(stack);
+  });
+  tolerate([&] {  // arms that differ from whole ones
+    static const record whole = [] {
+      record r;
+      add_lines(r, "whole", whole_arm);
+      return r;
+    }();
+    record stack;
+    add_lines(stack, "family", text, {}, [](const std::string&, const std::string&, const std::string&) {
+      return &whole.cases[0].arms[0];
+    });
     use(stack);
   });
   tolerate([&] {

@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace cufault {
+
+/// Of the stack from which the arm of corpus/differing.jsonl differs.
+inline constexpr const char* whole_arm = R"({"case":"memory.leak"}
+{"arm":"a","summary":"a summary that is long enough","trials":[{"calls":["cublasCreate: CUBLAS_STATUS_ALLOC_FAILED"],"times":[1.5],"ms":3},{"like":0,"ms":4}]}
+)";
+
+}  // namespace cufault

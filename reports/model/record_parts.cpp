@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/record_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <system_error>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+/// `others`: characters that it may have beside letters, digits, '_' and '-'.
+bool is_name(std::string_view name, std::string_view others = ".") {
+  const auto usual = [&](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || others.find(static_cast<char>(c)) != others.npos;
+  };
+  return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), usual);
+}
+
+}  // namespace
+
+void check_schema(const json_cursor& top) {
+  if (!top.has("schema")) top.fail("\"schema\" is missing: the first line of a record has it");
+  const auto at = top.at("schema");
+  const auto schema = at.integer();
+  if (schema > record_schema)
+    at.fail(fmt::format("made by a newer cufault: schema {}, and this one reads {}; update cufault", schema,
+                        record_schema));
+  if (schema < record_schema)
+    at.fail(fmt::format("made by an older cufault: schema {}, and this one reads {}; run it again", schema,
+                        record_schema));
+}
+
+nlohmann::json stack_from(const json_cursor& at) {
+  if (at.has("keys"))
+    for (const auto& key : at.at("keys").keys()) static_cast<void>(at.at("keys").at(key).string());
+  return at.value();
+}
+
+void check_case_name(const json_cursor& at) {
+  if (!is_name(at.text())) at.fail("a name is of letters, digits, '.', '_' and '-'");
+}
+
+void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& at) {
+  if (!is_name(arm.name, ".+")) at.at("arm").fail("a name is of letters, digits, '.', '_', '-' and '+'");
+  case_result& c = case_in(r.cases, case_name);
+  if (std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& a) { return a.name == arm.name; }))
+    at.at("arm").fail(fmt::format("{}/{} stands twice; leave one line", case_name, arm.name));
+  c.arms.push_back(std::move(arm));
+}
+
+std::string_view named_first(std::string_view& line, std::string_view begin) {
+  if (!line.starts_with(begin)) return {};
+  const auto text = line.substr(begin.size(), line.find('"', begin.size()) - begin.size());
+  line.remove_prefix(begin.size() + text.size());
+  return text;
+}
+
+bool is_folder_name(std::string_view name) {
+  return is_name(name);
+}
+
+std::string key_of(const nlohmann::json& stack, const char* name) {
+  if (!stack.is_object() || !stack.contains("keys") || !stack["keys"].contains(name)) return {};
+  return stack["keys"][name].is_string() ? stack["keys"][name].get<std::string>() : std::string();
+}
+
+std::string gpu_name(const nlohmann::json& stack) {
+  const nlohmann::json::json_pointer at{"/gpu/name"};
+  return stack.is_object() && stack.contains(at) && stack.at(at).is_string() ? stack.at(at).get<std::string>()
+                                                                             : std::string();
+}
+
+void make_directories(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw std::system_error(error, fmt::format("{}: cannot create", folder.string()));
+}
+
+}  // namespace cufault

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What the readers of runs and of stacks' folders share. Only they include it.
+#pragma once
+
+#include "reports/base/json_input.hpp"
+#include "reports/model/record.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace cufault {
+
+inline constexpr const char* stack_file = "stack.json";
+
+void check_schema(const json_cursor& top);  ///< throws input_error
+nlohmann::json stack_from(const json_cursor& at);
+void check_case_name(const json_cursor& at);
+/// Adds an arm to a case. Throws input_error where the case has one of this name.
+void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& at);
+/// Takes `begin` and a text that ends at the next quote from a line. Empty where it does not begin so.
+std::string_view named_first(std::string_view& line, std::string_view begin);
+
+bool is_folder_name(std::string_view name);
+/// A member of a stack's "keys", and the name of its GPU; empty where it has none.
+std::string key_of(const nlohmann::json& stack, const char* name);
+std::string gpu_name(const nlohmann::json& stack);
+
+void make_directories(const std::filesystem::path& folder);  ///< throws std::system_error that names it
+record load_stack(const std::filesystem::path& folder, const arm_filter& only);  ///< throws input_error
+
+}  // namespace cufault

@@ -1,0 +1,336 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What is kept of a stack: stack.json, and FAMILY.jsonl with the lines of its cases and arms. Most arms of a stack are as those of another one:
+// they are told by what differs (arm_lines.hpp), so that the committed records stay small. The other stack is told in full.
+#include "reports/base/files.hpp"
+#include "reports/base/lines.hpp"
+#include "reports/model/arm_lines.hpp"
+#include "reports/model/cost.hpp"
+#include "reports/model/record_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+bool wanted(const arm_filter& only, const std::string& case_name, std::string_view line) {
+  if (!only) return true;
+  const auto arm = named_first(line, R"({"arm":")");
+  return arm.empty() || only(case_name, arm);
+}
+
+/// Bytes of device memory of the stack's GPU; 0 where it has none. What samples of memory say in all goes without saying where it is this.
+std::uint64_t memory_of(const nlohmann::json& stack) {
+  const nlohmann::json::json_pointer at{"/gpu/memory_bytes"};
+  return stack.is_object() && stack.contains(at) && stack.at(at).is_number_unsigned()
+             ? stack.at(at).get<std::uint64_t>()
+             : 0;
+}
+
+template <class Change>
+void each_sample(arm_result& arm, Change change) {
+  for (observation& o : arm.trials)
+    for (memory_sample& sample : o.memory) change(sample);
+}
+
+/// As it is written: what its samples of memory say in all goes without saying.
+void leave_out(arm_result& arm, std::uint64_t memory) {
+  each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == memory ? 0 : s.total_bytes; });
+}
+
+std::string family_of(const std::string& case_name) {
+  return case_name.substr(0, case_name.find('.'));
+}
+
+/// Nobody else files in this folder while this lives.
+class folder_lock {
+ public:
+  explicit folder_lock(const fs::path& folder)
+      : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (fd_.get() < 0) throw_errno(folder, "open");
+    if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
+      throw std::system_error(
+          errno, std::generic_category(),
+          fmt::format("{}: another cufault writes this stack; try again when it has ended", folder.string()));
+  }
+
+ private:
+  descriptor fd_;
+};
+
+std::vector<fs::path> families_in(const fs::path& folder) {
+  std::vector<fs::path> families;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".jsonl" && entry.path().filename() != cost_file)
+      families.push_back(entry.path());
+  std::sort(families.begin(), families.end());
+  return families;
+}
+
+/// By the folder of the stack from which they differ: the arms that lines tell so, with their cases.
+using differing_arms = std::map<std::string, std::set<std::pair<std::string, std::string>>>;
+
+void add_differing(differing_arms& all, const std::string& name, std::string_view text) {
+  case_line of;
+  each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
+    if (line.starts_with(R"({"case":)")) of = case_from(json_cursor{parse_json(name, line, number)});
+    if (of.as.empty()) return;
+    const auto arm = named_first(line, R"({"arm":")");
+    if (!arm.empty() && line.starts_with(R"(","as":)")) all[of.as].emplace(of.name, arm);
+  });
+}
+
+differing_arms differing_in(const fs::path& folder) {
+  differing_arms all;
+  for (const fs::path& family : families_in(folder)) add_differing(all, family.string(), read_text(family));
+  return all;
+}
+
+const arm_result* find_arm(const record& r, const std::string& case_name, const std::string& arm) {
+  for (const case_result& c : r.cases)
+    if (c.name == case_name)
+      for (const arm_result& a : c.arms)
+        if (a.name == arm) return &a;
+  return nullptr;
+}
+
+/// A stack from which the arms of others tell how they differ.
+struct base {
+  std::string folder;
+  record all;
+};
+
+record load(const fs::path& folder, const arm_filter& only, bool may_differ) {
+  record r;
+  const json_cursor top{read_json(folder / stack_file)};
+  check_schema(top);
+  top.only({"schema", "stack"});
+  r.stack = stack_from(top.at("stack"));
+  r.complete = true;
+  r.exit_code = 0;
+  const fs::path recorded = fs::canonical(folder).parent_path();
+  std::map<std::string, record> others;
+  const auto load_others = [&](const std::string& name, std::string_view text) {
+    differing_arms needed;
+    add_differing(needed, name, text);
+    for (const auto& [other, arms] : needed) {
+      if (!is_folder_name(other) || !is_stack_folder(recorded / other)) continue;  // add_lines() says so
+      record& into = others[other];
+      const record found = load(
+          recorded / other,
+          [&, &wanted_arms = arms](std::string_view case_name, std::string_view arm) {
+            return wanted_arms.contains({std::string(case_name), std::string(arm)}) &&
+                   (!only || only(case_name, arm));
+          },
+          false);
+      into.cases.insert(into.cases.end(), found.cases.begin(), found.cases.end());
+      for (case_result& c : into.cases)
+        for (arm_result& arm : c.arms) leave_out(arm, memory_of(found.stack));
+    }
+  };
+  for (const fs::path& family : families_in(folder)) {
+    const std::string text = read_text(family);
+    if (may_differ) load_others(family.string(), text);
+    add_lines(r, family.string(), text, only,
+              [&](const std::string& stack, const std::string& case_name, const std::string& arm) {
+                const auto other = others.find(stack);
+                return other == others.end() ? nullptr : find_arm(other->second, case_name, arm);
+              });
+  }
+  for (const case_result& c : r.cases)
+    for (const arm_result& a : c.arms) r.started = std::max(r.started, latest_run(a));
+  return r;
+}
+
+/// The stack from which this one's arms tell how they differ: the one of before, else the one with most to tell of those that tell all in
+/// full. None where there is no larger one.
+std::optional<base> base_for(const fs::path& folder) {
+  const auto size_of = [](const fs::path& of) {
+    std::uintmax_t size = 0;
+    for (const fs::path& family : families_in(of)) size += fs::file_size(family);
+    return size;
+  };
+  if (const auto before = differing_in(folder); !before.empty())
+    return base{before.begin()->first, load(folder.parent_path() / before.begin()->first, {}, false)};
+  std::uintmax_t largest = size_of(folder);
+  fs::path found;
+  for (const auto& entry : fs::directory_iterator(folder.parent_path())) {
+    if (!is_stack_folder(entry.path()) || entry.path() == folder || size_of(entry.path()) <= largest)
+      continue;
+    if (!differing_in(entry.path()).empty()) continue;
+    largest = size_of(entry.path());
+    found = entry.path();
+  }
+  if (found.empty()) return std::nullopt;
+  return base{found.filename(), load(found, {}, false)};
+}
+
+/// Each file is replaced whole.
+void write_families(const fs::path& folder, record& all, const std::set<std::string>& families,
+                    const std::optional<base>& other) {
+  const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+  std::sort(all.cases.begin(), all.cases.end(), by_name);
+  for (const std::string& family : families) {
+    std::string text;
+    for (case_result& c : all.cases) {
+      if (family_of(c.name) != family || c.arms.empty()) continue;
+      std::sort(c.arms.begin(), c.arms.end(), by_name);
+      case_line shared = line_of(c);
+      std::string arms;
+      for (arm_result& arm : c.arms) {
+        leave_out(arm, memory_of(all.stack));
+        const arm_result* known = other ? find_arm(other->all, c.name, arm.name) : nullptr;
+        nlohmann::ordered_json line;
+        if (known == nullptr) {
+          line = arm_json(shared, arm);
+        } else {
+          arm_result from = *known;
+          leave_out(from, memory_of(other->all.stack));
+          line = arm_json(shared, arm, from);
+          if (line.contains("as")) shared.as = other->folder;
+        }
+        arms += dump_json(line) + "\n";
+      }
+      text += dump_json(case_json(shared)) + "\n" + arms;
+    }
+    write_whole(folder / (family + ".jsonl"), text);
+  }
+}
+
+std::set<std::string> families_of(const record& r) {
+  std::set<std::string> families;
+  for (const case_result& c : r.cases) families.insert(family_of(c.name));
+  return families;
+}
+
+/// A stack whose arms tell how they differ from those of the one that is written. It tells them in full meanwhile, so that it can be read
+/// whenever this process ends.
+struct follower {
+  explicit follower(const fs::path& of) : folder(of), lock(of), all(load_stack(of, {})) {}
+  fs::path folder;
+  folder_lock lock;
+  record all;
+};
+
+}  // namespace
+
+std::string stack_folder(const nlohmann::json& stack) {
+  const auto cublas = key_of(stack, "cublas"), driver = key_of(stack, "driver"),
+             other = key_of(stack, "other_cublas");
+  std::string gpu = gpu_name(stack);
+  gpu.erase(0, gpu.starts_with("NVIDIA ") ? 7 : 0);
+  const auto of_framework = [&](const char* name) {
+    const std::string version = key_of(stack, name);
+    return version.empty() ? version : fmt::format("{}-{}", name, version);
+  };
+  std::string folder;
+  for (const std::string& part : {gpu, driver, cublas.empty() ? "" : "cublas-" + cublas,
+                                  other.empty() || other == "none" ? "" : "other-" + other,
+                                  of_framework("pytorch"), of_framework("jax"), of_framework("cupy")}) {
+    if (part.empty()) continue;
+    folder += folder.empty() ? "" : "-";
+    for (const char c : part) {
+      const auto byte = static_cast<unsigned char>(c);
+      folder += std::isalnum(byte) != 0 || c == '.' || c == '-' ? static_cast<char>(std::tolower(byte)) : '-';
+    }
+  }
+  if (cublas.empty() || !is_folder_name(folder))
+    throw input_error("the record does not say which cuBLAS it was made on");
+  return folder;
+}
+
+bool is_stack_folder(const fs::path& path) {
+  std::error_code none;
+  return fs::exists(path / stack_file, none);
+}
+
+record load_stack(const fs::path& folder, const arm_filter& only) {
+  return load(folder, only, true);
+}
+
+void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only,
+               const other_arms& others) {
+  case_line of;
+  std::size_t room = most_copied;
+  const std::uint64_t memory = memory_of(r.stack);
+  std::set<std::string> stated;
+  for (const case_result& c : r.cases) stated.insert(c.name);  // by another file
+  each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
+    if (!of.name.empty() && !wanted(only, of.name, line)) return;
+    json_cursor at{parse_json(name, line, number)};
+    if (at.has("case")) {
+      of = case_from(at);
+      check_case_name(at.at("case"));
+      if (!of.as.empty() && !is_folder_name(of.as)) at.at("as").fail("names no folder beside this one");
+      if (!stated.insert(of.name).second)
+        at.at("case").fail(fmt::format("{} stands twice; leave one line, with all arms behind it", of.name));
+      return;
+    }
+    if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
+    if (at.has("as")) {
+      const json_cursor place = at.at("as");
+      if (of.as.empty()) place.fail("the line of the case names no stack from which the arm could differ");
+      const auto arm_name = at.at("arm").string();
+      const arm_result* other = others ? others(of.as, of.name, arm_name) : nullptr;
+      if (other == nullptr)
+        place.fail(fmt::format("needs {}/{} of the folder {}, told in full, beside this folder", of.name,
+                               arm_name, of.as));
+      at = json_cursor{parse_json(name, whole_line(at, of, *other, room), number)};
+    }
+    arm_result arm = arm_from(at, of, room);
+    if (only && !only(of.name, arm.name)) return;
+    each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == 0 ? memory : s.total_bytes; });
+    take_arm(r, of.name, std::move(arm), at);
+  });
+}
+
+fs::path file_in_stack(const fs::path& recorded, const record& r) {
+  fs::path folder = recorded / stack_folder(r.stack);
+  make_directories(folder);
+  const folder_lock lock(folder);
+  record all;
+  if (is_stack_folder(folder)) {
+    all = load_stack(folder, {});
+  } else {
+    all.stack = r.stack;
+    const nlohmann::ordered_json file{{"schema", record_schema}, {"stack", r.stack}};
+    write_whole(folder / stack_file,
+                file.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  }
+  for (const case_result& c : r.cases) {
+    case_result& into = case_in(all.cases, c.name);
+    for (const arm_result& arm : c.arms) {
+      std::erase_if(into.arms, [&](const arm_result& a) { return a.name == arm.name; });
+      into.arms.push_back(arm);
+      for (observation& o : into.arms.back().trials) shorten(o);
+    }
+  }
+  std::deque<follower> followers;
+  for (const auto& entry : fs::directory_iterator(recorded))
+    if (is_stack_folder(entry.path()) && differing_in(entry.path()).contains(folder.filename()))
+      followers.emplace_back(entry.path());
+  for (follower& f : followers) write_families(f.folder, f.all, families_of(f.all), std::nullopt);
+  write_families(folder, all, families_of(r), followers.empty() ? base_for(folder) : std::nullopt);
+  if (followers.empty()) return folder;
+  const base now{folder.filename(), load_stack(folder, {})};
+  for (follower& f : followers) write_families(f.folder, f.all, families_of(f.all), now);
+  return folder;
+}
+
+}  // namespace cufault
