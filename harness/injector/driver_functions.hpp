@@ -10,7 +10,8 @@
 
 namespace cufault::injector {
 
-/// "cuMemcpy_v2_ptds", and how much of it is left without its stream suffix, or that of 64-bit sizes, and without its version.
+/// "cuMemcpy_v2_ptds", and how much of it is left without its stream suffix, or that of 64-bit sizes, and without its version. What compilers
+/// call in place of a documented function has that one's name behind "__": __cudaLaunchKernel.
 struct function_name {
   std::string_view text;
   std::size_t without_stream_size = 0, base_size = 0;
@@ -28,8 +29,9 @@ struct function_name {
     return text.substr(0, without_stream_size);
   }
   [[nodiscard]] constexpr std::string_view base() const {
-    return text.substr(0, base_size);
+    return text.substr(0, base_size).substr(is_for_compilers() ? 2 : 0);
   }  ///< as documented
+  [[nodiscard]] constexpr bool is_for_compilers() const { return text.starts_with("__"); }
 };
 
 /// A function that libcuda exports, as the toolkit's cuda.h has it: with its version and stream suffix.

@@ -147,6 +147,7 @@ std::string why_without_functions(const known_library& of) {
 const known_library* library_of(std::string_view function) {
   // A glob is of the library that its beginning names.
   function = function.substr(0, function.find_first_of("*?[\\"));
+  if (function_name{function}.is_for_compilers()) function.remove_prefix(2);
   const known_library* longest = nullptr;
   for (const known_library& each : all)
     if (function.starts_with(each.prefix) &&

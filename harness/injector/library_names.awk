@@ -3,6 +3,7 @@
 # Headers of a library -> what the injector knows of its functions; -v prefix=cublas -v status=cublasStatus_t:
 #   CUFAULT_LIBRARY_CODE(CUBLAS_STATUS_NOT_INITIALIZED, 1)   what `status` can be
 #   CUFAULT_LIBRARY_FUNCTION(cublasSgemm_v2)                 what returns it and is exported
+# __cudaLaunchKernel is what nvcc's code for kernel<<<...>>> calls since CUDA 13.0.
 # Declarations may be spread over lines, hence all are put together up to their semicolon.
 
 # #define cudaMemcpy __CUDART_API_PTDS(cudaMemcpy): there is another one for the per-thread stream.
@@ -39,7 +40,7 @@
 function take(text) {
   gsub(/[ \t]+/, " ", text)
   if (index(text, "{") != 0 && text ~ ("enum[^;{]* " enum() " ?{|} ?" status "$")) take_codes(text)
-  if (text !~ /inline/ && match(text, "(^|[^A-Za-z0-9_])" status " ([A-Z]+ )?" prefix "[A-Za-z0-9_]+ ?\\(")) {
+  if (text !~ /inline/ && match(text, "(^|[^A-Za-z0-9_])" status " ([A-Z]+ )?(__cudaLaunch|" prefix ")[A-Za-z0-9_]+ ?\\(")) {
     name = substr(text, RSTART, RLENGTH)
     sub(/ ?\($/, "", name)
     sub(/.* /, "", name)

@@ -302,7 +302,9 @@ bool is_driver_name(const char* name) {
 
 /// The library that the function name belongs to; null if none.
 const known_library* library_meant(const char* name) {
-  return name != nullptr && (*name == 'c' || *name == 'n') ? library_of(name) : nullptr;
+  if (name == nullptr) return nullptr;
+  const bool may_be = *name == 'c' || *name == 'n' || (name[0] == '_' && name[1] == '_');
+  return may_be ? library_of(name) : nullptr;
 }
 
 }  // namespace

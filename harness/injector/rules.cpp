@@ -428,6 +428,7 @@ std::vector<const known_library*> libraries_needed(const rule_set& rules) {
 }
 
 bool matches_function(std::string_view pattern, const function_name& name) {
+  if (name.is_for_compilers() && matches_function(pattern, function_name{name.text.substr(2)})) return true;
   // Hundreds of names are compared each time that rules are set. Shorter forms of a name begin as it does.
   if (!begins_alike(pattern.ends_with("_64") ? pattern.substr(0, pattern.size() - 3) : pattern, name.text))
     return false;

@@ -100,7 +100,7 @@ rule rule_from_text(std::string_view text);
 /// parted by spaces. Either may be empty. Throws input_error.
 rule_set rules_of(const std::string& file_or_json, std::string_view texts);
 
-/// Whether the name is what `pattern` says: as it is, without its stream suffix, or without version and stream suffix.
+/// Whether the name is what `pattern` says: as it is, without its stream suffix, or without version and stream suffix; each also without "__".
 bool matches_function(std::string_view pattern, const function_name& name);
 inline bool matches_function(std::string_view pattern, std::string_view name) {
   return matches_function(pattern, function_name{name});

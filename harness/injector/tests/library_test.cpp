@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Rules for functions of libraries, on a libcublas that stands in for NVIDIA's (programs/fake_blas.cpp), in each way that programs call it.
+// Rules for functions of libraries, on a libcublas that stands in for NVIDIA's (programs/fake_blas.cpp), in each way that programs call it, and on
+// a libcudart (programs/fake_cudart.cpp).
 #include "harness/injector/tests/injector_fixture.hpp"
 
 #include <set>
@@ -19,6 +20,7 @@ using testing::SizeIs;
 const std::string blas = driver_folder + "/blas", linked_probe = tree + "/bin/injector_blas_linked_probe",
                   unlinked_probe = tree + "/bin/injector_blas_probe", of_13 = blas + "/new/libcublas.so.13",
                   bundled = blas + "/bundled/libcublas-1a2b3c.so.13",
+                  launch_probe = tree + "/bin/injector_launch_probe",
                   limiter = driver_folder + "/libinjector_limiter.so",
                   sharer = driver_folder + "/libinjector_sharer.so",
                   shim = blas + "/libinjector_blas_shim.so";
@@ -236,6 +238,59 @@ TEST_F(libraries, that_are_never_loaded_meet_no_rule) {
   EXPECT_EQ(events("rule").at(0)["held"], 0);
 }
 
+/// Whether this was built with headers that declare what the code of nvcc 13.0 calls for kernel<<<...>>>: crt/device_functions.h may be older, or
+/// absent.
+bool launches_of_nvcc_are_known() {
+  std::ifstream in(tree + "/lib/cufault/libcufault_cudart.so", std::ios::binary);
+  const std::string stands_in_front(std::istreambuf_iterator<char>(in), {});
+  return stands_in_front.find("__cudaLaunchKernel") != std::string::npos;
+}
+const char* const not_known = "the headers of this build do not declare __cudaLaunchKernel";
+
+class runtime : public libraries {
+ protected:
+  /// What the probe's calls return under rules for the runtime.
+  std::vector<std::string> calls(const std::string& words, const std::string& rule = "") {
+    fs::remove(log());
+    return under(front("cudart") + library, launch_probe + " " + words, rule);
+  }
+  static std::string failing(const std::string& function, const std::string& more = "") {
+    return R"({"function": ")" + function + R"(", "return": "LaunchFailure")" + more + "}";
+  }
+};
+
+class launches : public runtime {
+ protected:
+  void SetUp() override {
+    if (!launches_of_nvcc_are_known()) GTEST_SKIP() << not_known;
+  }
+};
+
+TEST_F(launches, are_met_by_rules_for_cudaLaunchKernel) {
+  const std::string each = "launch launch_ptsz launch_looked_up launch_of_old";
+  EXPECT_THAT(bare(launch_probe + " " + each), ElementsAre("0 0 0 0 made 4"));
+  EXPECT_THAT(calls(each), ElementsAre("0 0 0 0 made 4"));
+  for (const char* all : {"cudaLaunchKernel", "cudaLaunchKernel*", "cudaLaunch*"})
+    EXPECT_THAT(calls(each, failing(all)), ElementsAre("719 719 719 719 made 0")) << all;
+  EXPECT_THAT(calls(each, failing("__cudaLaunchKernel")), ElementsAre("719 719 719 0 made 1"));
+  EXPECT_THAT(calls(each, failing("__cuda*")), ElementsAre("719 719 719 0 made 1"));
+  EXPECT_THAT(calls(each, failing("cudaLaunchKernel_ptsz")), ElementsAre("0 719 0 0 made 3"));
+  EXPECT_THAT(calls(each, failing("cudaLaunchKernelExC")), ElementsAre("0 0 0 0 made 4"));
+  EXPECT_THAT(calls(each, R"({"function": "cudaLaunchKernel", "drop_call": true})"),
+              ElementsAre("0 0 0 0 made 0"));
+}
+
+TEST_F(launches, are_logged_and_counted_by_their_names) {
+  EXPECT_THAT(calls("launch launch launch_ptsz", failing("cudaLaunchKernel", R"(, "skip": 1)")),
+              ElementsAre("0 719 719 made 1"));
+  ASSERT_THAT(events("injected"), SizeIs(2));
+  EXPECT_EQ(events("injected")[0]["function"], "__cudaLaunchKernel");
+  EXPECT_EQ(events("injected")[0]["did"], "cudaErrorLaunchFailure");
+  EXPECT_EQ(events("injected")[1]["function"], "__cudaLaunchKernel_ptsz");
+  EXPECT_EQ(counts()["__cudaLaunchKernel by injector_launch_probe"], 2);
+  EXPECT_EQ(counts()["__cudaLaunchKernel_ptsz by injector_launch_probe"], 1);
+}
+
 class library_command : public libraries {
  protected:
   void SetUp() override {
@@ -305,6 +360,13 @@ TEST_F(library_command, traces_a_library_where_asked) {
   EXPECT_EQ(calls.count("cublasSgemm_v2"), 3U);
   EXPECT_EQ(calls.count("cublasGemmEx"), 1U);
   EXPECT_EQ(calls.count("cublasLtMatmul"), 0U);
+}
+
+TEST_F(library_command, traces_launches_of_nvcc) {
+  if (!launches_of_nvcc_are_known()) GTEST_SKIP() << not_known;
+  const auto said = cli("trace --library cudart -- " + launch_probe + " launch launch launch_of_old");
+  EXPECT_THAT(said, testing::IsSupersetOf(
+                        {"               2 __cudaLaunchKernel", "               1 cudaLaunchKernel"}));
 }
 
 }  // namespace

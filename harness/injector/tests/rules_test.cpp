@@ -143,6 +143,8 @@ TEST(library_rules, are_of_the_library_that_a_name_begins_with) {
     return found != nullptr ? found->name : "driver";
   };
   EXPECT_EQ(of("cudaMalloc"), "cudart");
+  EXPECT_EQ(of("__cudaLaunchKernel"), "cudart");
+  EXPECT_EQ(of("__cuda*"), "cudart");
   EXPECT_EQ(of("cublasGemmEx"), "cublas");
   EXPECT_EQ(of("cublasLtMatmul"), "cublasLt");
   EXPECT_EQ(of("cublas*"), "cublas");
@@ -152,6 +154,19 @@ TEST(library_rules, are_of_the_library_that_a_name_begins_with) {
   EXPECT_EQ(of("nvmlInit"), "nvml");
   for (const char* driver : {"cuMemAlloc", "cu*", "*", "malloc", "cuda"})
     EXPECT_EQ(of(driver), driver == std::string("cuda") ? "cudart" : "driver") << driver;
+}
+
+TEST(library_rules, are_for_what_compilers_call_in_place_of_a_function) {
+  for (const char* pattern :
+       {"cudaLaunchKernel", "cudaLaunchKernel_ptsz", "cuda*", "cudaLaunchKernel*", "*_ptsz", "cudaLaunch*l",
+        "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz", "__cuda*"})
+    EXPECT_TRUE(matches_function(pattern, "__cudaLaunchKernel_ptsz")) << pattern;
+  for (const char* pattern :
+       {"cudaLaunch", "cudaLaunchKernelExC", "cudaLaunchKernelExC*", "_cudaLaunchKernel"})
+    EXPECT_FALSE(matches_function(pattern, "__cudaLaunchKernel_ptsz")) << pattern;
+  EXPECT_FALSE(matches_function("__cudaLaunchKernel", "cudaLaunchKernel"));
+  EXPECT_EQ(without_suffix("__cudaLaunchKernel_ptsz"), "cudaLaunchKernel");
+  EXPECT_TRUE(can_be_dropped(*library_named("cudart"), function_name{"__cudaLaunchKernel_ptsz"}));
 }
 
 TEST(library_rules, are_of_files_in_wheels_too) {
