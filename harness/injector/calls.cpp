@@ -158,13 +158,17 @@ void report_logged(const pending_call& p, const call_result& result) {
 }
 
 /// After the call: its caller is told otherwise, or a version.
-std::int64_t override_result(pending_call& p, const call_result& really_made, std::int64_t result,
-                             const call_frame* frame) {
+std::int64_t override_result(const slot& s, pending_call& p, const call_result& really_made,
+                             std::int64_t result, const call_frame* frame) {
   const active_rule& r = *p.behind;
   const int really = really_made.code;
   if (r.what.sticky && really == success) p.facts.context = lose_current_context(r, p.ordinal);
   report_injection(r, p.facts, p.ordinal, &really_made);
-  if (r.what.does == effect::fail) return really == 0 ? r.what.code : result;
+  if (r.what.does == effect::fail) {
+    if (really != success) return result;  // which the runtime keeps itself
+    keep_last_error(s, r.what.code);
+    return r.what.code;
+  }
   auto* version = reinterpret_cast<int*>(frame->integers[0]);
   if (really == 0 && version != nullptr) *version = r.what.driver_version;
   return result;
@@ -227,7 +231,10 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
     what = judge(*rules, *frame, p, false);
   }
   if (what.delay.count() != 0) wait(what.delay);
-  if (what.instead) return answer(p, *what.instead);
+  if (what.instead) {
+    keep_last_error(s, *what.instead);
+    return answer(p, *what.instead);
+  }
 
   if (s.is == role::look_up) {
     const auto* symbol = reinterpret_cast<const char*>(frame->integers[0]);
@@ -242,7 +249,8 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
   p.accounted |= tells;
   p.passed_on = s.in_front;
   const bool timed = p.behind != nullptr || p.logged != nullptr;
-  if (p.look_up || timed || p.claim != 0 || p.accounted || p.passed_on) p.next = next_step::call;
+  if (p.look_up || timed || p.claim != 0 || p.accounted || p.passed_on || last_error_is_told_by(s.is))
+    p.next = next_step::call;
   if (timed) p.began = nanoseconds();
   if (p.passed_on) {
     p.passed_on_before = std::exchange(passing_on, s.function.text.data());
@@ -252,6 +260,7 @@ void begin_call(pending_call& p, std::uint32_t index, call_frame* frame, bool fi
 
 std::int64_t end_call(pending_call& p, call_frame* frame, std::int64_t result) {
   const slot& s = slots[p.slot];
+  result = last_error_or(result, s.is);
   const call_result made{static_cast<int>(result), p.began, p.began != 0 ? nanoseconds() - p.began : 0};
   const bool succeeded = static_cast<int>(result) == 0;
   if (p.passed_on) {
@@ -276,7 +285,7 @@ std::int64_t end_call(pending_call& p, call_frame* frame, std::int64_t result) {
   }
   if (p.logged != nullptr) report_logged(p, made);
   if (p.behind != nullptr) {
-    result = override_result(p, made, result, frame);
+    result = override_result(s, p, made, result, frame);
     --p.behind->calls_in_flight;
   }
   return result;

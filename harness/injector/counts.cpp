@@ -121,6 +121,7 @@ void open_file() {
 
 void thread_ended(void* counts_of_thread) {
   cufault_counts = nullptr;  // a later call of this thread begins anew
+  forget_last_error();
   locked w;
   auto* mine = static_cast<thread_counts*>(counts_of_thread);
   mine->next_idle = idle;

@@ -154,6 +154,8 @@ void name_slot(state& w, const char* function, const char* library) {
   s.resolver_json = kept(quoted(library));
   s.memory = memory_function_of(s.function.base());
   if (s.function.base() == "cuGetProcAddress") s.is = role::look_up;
+  if (s.function.base() == "cudaGetLastError") s.is = role::takes_last_error;
+  if (s.function.base() == "cudaPeekAtLastError") s.is = role::tells_last_error;
   used = index + 1;
   name_in_counts(index);
 }
@@ -169,10 +171,16 @@ void update_slot(state& w, std::uint32_t index) {
   if (!concerned.empty() && (made.empty() || made.back()->all != concerned))
     made.push_back(std::make_unique<rules_of_slot>(concerned));
   s.rules.store(concerned.empty() ? nullptr : made.back().get());
+  aim_slot(index);
+}
+
+void aim_slot(std::uint32_t index) {
+  const slot& s = slots[index];
   void* real = s.real;
   const bool accounted = is_accounted(s.memory.role) && budgets_in_use();
-  const bool direct = s.rules == nullptr && s.is == role::ordinary && real != nullptr && !accounted &&
-                      !each_call_told && !sticky_errors_exist();
+  const bool ordinary = s.is == role::ordinary || (s.is != role::look_up && !last_errors_exist());
+  const bool direct = s.rules == nullptr && ordinary && real != nullptr && !accounted && !each_call_told &&
+                      !sticky_errors_exist();
   cufault_entries[index].store(direct ? real : reinterpret_cast<void*>(cufault_armed),
                                std::memory_order_release);
 }

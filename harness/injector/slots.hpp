@@ -39,7 +39,12 @@ struct rules_of_slot {
   rules_of_slot& operator=(const rules_of_slot&) = delete;
 };
 
-enum class role : std::uint8_t { ordinary, look_up };
+enum class role : std::uint8_t {
+  ordinary,
+  look_up,           ///< cuGetProcAddress
+  takes_last_error,  ///< cudaGetLastError
+  tells_last_error   ///< cudaPeekAtLastError
+};
 
 struct slot {
   std::atomic<void*> real{nullptr};
@@ -101,12 +106,27 @@ class reading_rules {
 void name_slot(state& w, const char* function, const char* library);
 /// What rules now in effect make of calls through it.
 void update_slot(state& w, std::uint32_t index);
+/// Calls through it go straight to the real function, or come to begin_call, with the state's mutex held.
+void aim_slot(std::uint32_t index);
 /// Every call comes to begin_call, with the state's mutex held.
 void arm_all_slots();
 /// Of the rules that go on, each with what it is from now on; other errors are over.
 void keep_sticky_errors_of(state& w, const std::map<const active_rule*, const active_rule*>& successors);
 void add_unwrapped(state& w, const char* function);
 bool is_thunk(const void* address);
+
+// ---- last_error.cpp ----
+
+/// Whether a thread has one: then calls that tell it come to begin_call.
+bool last_errors_exist();
+/// A rule made a call through the slot return `code`, 0 for success, of which the runtime knows nothing.
+void keep_last_error(const slot& s, int code);
+/// Whether this thread has one, and a call of that role tells it.
+bool last_error_is_told_by(role is);
+/// What such a call returns in place of the runtime's `result`; it resets the error where the function does.
+std::int64_t last_error_or(std::int64_t result, role is);
+/// When its thread ends.
+void forget_last_error();
 
 // ---- resolve.cpp ----
 

@@ -291,6 +291,65 @@ TEST_F(launches, are_logged_and_counted_by_their_names) {
   EXPECT_EQ(counts()["__cudaLaunchKernel_ptsz by injector_launch_probe"], 1);
 }
 
+TEST_F(launches, that_fail_are_seen_by_who_asks_for_the_last_error) {
+  EXPECT_THAT(calls("launch peek get get launch get", failing("cudaLaunchKernel", R"(, "hits": 1)")),
+              ElementsAre("719 719 719 0 0 0 made 1"));
+}
+
+using last_error = runtime;
+
+TEST_F(last_error, is_told_once_of_a_call_that_a_rule_failed) {
+  const std::string once = failing("cudaLaunchKernel", R"(, "hits": 1)");
+  EXPECT_THAT(calls("launch_of_old get get", once), ElementsAre("719 719 0 made 0"));
+  EXPECT_THAT(calls("launch_of_old peek peek get peek", once), ElementsAre("719 719 719 719 0 made 0"));
+  EXPECT_THAT(calls("get launch_of_old launch_of_old get", once), ElementsAre("0 719 0 719 made 1"))
+      << "a call that succeeds resets nothing";
+  EXPECT_THAT(calls("malloc get get", failing("cudaMalloc")), ElementsAre("719 719 0 made 0"));
+  EXPECT_THAT(calls("malloc no_rules malloc get get", failing("cudaMalloc")),
+              ElementsAre("719 0 0 719 0 made 0"))
+      << "it outlives its rule";
+}
+
+TEST_F(last_error, is_of_the_thread_that_called) {
+  EXPECT_THAT(calls("malloc thread get get", failing("cudaMalloc")), ElementsAre("719 0 719 made 0"));
+  EXPECT_THAT(calls("thread malloc get", failing("cudaMalloc")), ElementsAre("719 0 made 0"));
+}
+
+TEST_F(last_error, is_that_of_the_runtime_where_no_rule_failed_a_call) {
+  EXPECT_THAT(calls("malloc_nothing get get"), ElementsAre("1 1 0 made 0"));
+  const std::string late = failing("cudaMalloc", R"(, "when": "after")");
+  EXPECT_THAT(calls("malloc_nothing get get", late), ElementsAre("1 1 0 made 0"));
+  EXPECT_THAT(calls("malloc get get", late), ElementsAre("719 719 0 made 0"));
+  EXPECT_THAT(calls("malloc get", R"({"function": "cudaMalloc", "delay_ms": 0})"), ElementsAre("0 0 made 0"));
+}
+
+TEST_F(last_error, is_one_beside_that_of_the_runtime) {
+  EXPECT_THAT(calls("malloc_nothing malloc get get", failing("cudaMalloc", R"(, "skip": 1)")),
+              ElementsAre("1 719 719 0 made 0"));
+}
+
+TEST_F(last_error, is_not_set_by_what_is_no_error) {
+  EXPECT_THAT(calls("query get", R"({"function": "cudaEventQuery", "return": "NotReady"})"),
+              ElementsAre("600 0 made 0"));
+  EXPECT_THAT(calls("query get", failing("cudaEventQuery")), ElementsAre("719 719 made 0"));
+  EXPECT_THAT(calls("launch_of_old get", R"({"function": "cudaLaunchKernel", "drop_call": true})"),
+              ElementsAre("0 0 made 0"));
+}
+
+TEST_F(last_error, is_told_where_rules_for_those_who_tell_it_do_not_act) {
+  const std::string last = R"({"function": "cudaGetLastError", "hits": 1, "return": "Unknown")",
+                    both = failing("cudaMalloc", R"(, "hits": 1)") + ", " + last;
+  EXPECT_THAT(calls("get get peek", last + "}"), ElementsAre("999 0 0 made 0"))
+      << "what it returns is not kept";
+  EXPECT_THAT(calls("malloc get get get", both + "}"), ElementsAre("719 999 719 0 made 0"));
+  EXPECT_THAT(calls("malloc get get", both + R"(, "when": "after"})"), ElementsAre("719 719 0 made 0"))
+      << "only a call that succeeds is told otherwise";
+  EXPECT_THAT(
+      calls("malloc get", failing("cudaMalloc") + R"(, {"function": "cudaGetLastError", "log": true})"),
+      ElementsAre("719 719 made 0"));
+  EXPECT_EQ(events("call").at(0)["result"], "cudaErrorLaunchFailure");
+}
+
 class library_command : public libraries {
  protected:
   void SetUp() override {

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The last error of the CUDA runtime. A call that a rule fails does not reach the runtime, which then has nothing to tell by cudaGetLastError; and
+// the code of kernel<<<...>>> drops what the launch returned. So the error is kept here, for each host thread.
+#include "harness/injector/slots.hpp"
+
+#include <utility>
+
+namespace cufault::injector {
+namespace {
+
+/// Of which the CUDA C++ Programming Guide says, under error checking, that it is no error and not reported as the last one.
+constexpr int not_ready = 600;
+
+constinit thread_local int last_error __attribute__((tls_model("initial-exec"))) = 0;
+/// Threads that have one. A forked child may count some that it lacks: its calls that tell it are then only slower.
+constinit std::atomic<unsigned> threads_with_one{0};
+
+bool is_about_last_error(role is) {
+  return is == role::takes_last_error || is == role::tells_last_error;
+}
+
+void set_last_error(int code) {
+  const int before = std::exchange(last_error, code);
+  if ((before != 0) == (code != 0)) return;
+  locked w;
+  threads_with_one += code != 0 ? 1U : -1U;
+  for (std::uint32_t i = 0; i < all_slots(); ++i)
+    if (is_about_last_error(slots[i].is)) aim_slot(i);
+}
+
+}  // namespace
+
+bool last_errors_exist() {
+  return threads_with_one != 0;
+}
+
+void keep_last_error(const slot& s, int code) {
+  if (s.of == library_named("cudart") && !is_about_last_error(s.is) && code != 0 && code != not_ready)
+    set_last_error(code);
+}
+
+std::int64_t last_error_or(std::int64_t result, role is) {
+  if (!is_about_last_error(is) || last_error == 0) return result;
+  result = last_error;
+  if (is == role::takes_last_error) set_last_error(0);
+  return result;
+}
+
+bool last_error_is_told_by(role is) {
+  return is_about_last_error(is) && last_error != 0;
+}
+
+void forget_last_error() {
+  set_last_error(0);
+}
+
+}  // namespace cufault::injector
