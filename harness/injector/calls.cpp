@@ -176,7 +176,12 @@ std::int64_t override_result(const slot& s, pending_call& p, const call_result& 
 
 /// The call is not made.
 void answer(pending_call& p, int result) {
-  if (p.logged != nullptr) report_logged(p, {result, nanoseconds(), 0});
+  const call_result not_made{result, nanoseconds(), 0};
+  if (p.logged != nullptr) report_logged(p, not_made);
+  if (p.behind != nullptr) {  // a budget refused the call that a rule would have acted behind, and counted
+    report_injection(*p.behind, p.facts, p.ordinal, &not_made);
+    --p.behind->calls_in_flight;
+  }
   p.next = next_step::answer;
   p.result = result;
 }

@@ -250,6 +250,19 @@ TEST_F(injector, logs_calls_in_their_order) {
   EXPECT_EQ(events("call")[0]["result"], "CUDA_ERROR_OUT_OF_MEMORY");
 }
 
+TEST_F(injector, tells_of_a_rule_behind_a_call_that_a_budget_refused) {
+  EXPECT_THAT(
+      lines("allocate 1",
+            rules(R"({"function": "cuMemAlloc", "when": "after", "return": "NOT_PERMITTED", "force": true},
+                                            {"budget_bytes": 1})")),
+      ElementsAre("2"));
+  ASSERT_THAT(events("injected"), SizeIs(2));
+  std::set<int> told;
+  for (const json& each : events("injected")) told.insert(each["rule"].get<int>());
+  EXPECT_THAT(told, ElementsAre(0, 1));
+  for (const json& each : events("rule")) EXPECT_EQ(each["acted"], 1);
+}
+
 TEST_F(injector, counts_a_forked_child_by_itself) {
   lines("fork");
   std::multiset<int> calls;

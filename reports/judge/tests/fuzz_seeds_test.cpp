@@ -48,13 +48,13 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
   EXPECT_EQ(stack.cases[0].arms.at(0).summary, "s; d");
   EXPECT_EQ(stack.cases[0].arms.at(1).trials.size(), 2U);
 
-  record whole, differing;
-  add_lines(whole, "whole", whole_arm);
+  record other, differing;
+  add_lines(other, "other", whole_arm);
   add_lines(differing, "differing.jsonl", read_text(corpus / "differing.jsonl"), {},
             [&](const std::string& /*stack*/, const std::string& /*case_name*/, const std::string& /*arm*/) {
-              return &whole.cases.at(0).arms.at(0);
+              return &other.cases.at(0).arms.at(0);
             });
-  EXPECT_EQ(differing.cases.at(0).arms.at(0).summary, whole.cases[0].arms[0].summary);
+  EXPECT_EQ(differing.cases.at(0).arms.at(0).summary, other.cases[0].arms[0].summary);
   EXPECT_EQ(differing.cases[0].arms[0].trials.size(), 3U);
 }
 
