@@ -6,6 +6,7 @@
 #include "reports/judge/judge.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
+#include "reports/model/stack_folder.hpp"
 #include "reports/printers/atlas.hpp"
 
 #include <fmt/format.h>
@@ -151,7 +152,7 @@ void drop_stack(expectation_set& expected, const expectation& now) {
 int bless(const bless_arguments& arguments) {
   record r = to_bless(arguments.record, !arguments.names.empty());
   const stack_keys stack = keys_of(r);
-  const std::string folder = stack_folder(r.stack);
+  const std::string folder = stack_folder_name(r.stack);
   const fs::path recorded = recorded_beside(arguments.expectations);
   const std::vector<record> others = further_records(arguments, stack);
   const conditions extra = further_conditions(arguments, stack);

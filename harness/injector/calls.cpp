@@ -165,7 +165,7 @@ std::int64_t override_result(const slot& s, pending_call& p, const call_result& 
   if (r.what.sticky && really == success) p.facts.context = lose_current_context(r, p.ordinal);
   report_injection(r, p.facts, p.ordinal, &really_made);
   if (r.what.does == effect::fail) {
-    if (really != success) return result;  // which the runtime keeps itself
+    if (really != success) return result;  // it failed by itself, and the runtime has recorded that
     keep_last_error(s, r.what.code);
     return r.what.code;
   }
@@ -178,7 +178,8 @@ std::int64_t override_result(const slot& s, pending_call& p, const call_result& 
 void answer(pending_call& p, int result) {
   const call_result not_made{result, nanoseconds(), 0};
   if (p.logged != nullptr) report_logged(p, not_made);
-  if (p.behind != nullptr) {  // a budget refused the call that a rule would have acted behind, and counted
+  if (p.behind !=
+      nullptr) {  // a rule with "when": "after" had counted this call, and then a budget refused it
     report_injection(*p.behind, p.facts, p.ordinal, &not_made);
     --p.behind->calls_in_flight;
   }

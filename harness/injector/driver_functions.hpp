@@ -10,8 +10,8 @@
 
 namespace cufault::injector {
 
-/// "cuMemcpy_v2_ptds", and how much of it is left without its stream suffix, or that of 64-bit sizes, and without its version. What compilers
-/// call in place of a documented function has that one's name behind "__": __cudaLaunchKernel.
+/// "cuMemcpy_v2_ptds", and how much of it is left without its stream suffix, or that of 64-bit sizes, and without its version. Functions
+/// that compiled code calls in place of a documented one have "__" in front of its name: __cudaLaunchKernel.
 struct function_name {
   std::string_view text;
   std::size_t without_stream_size = 0, base_size = 0;

@@ -9,7 +9,7 @@
 namespace cufault::injector {
 namespace {
 
-/// Of which the CUDA C++ Programming Guide says, under error checking, that it is no error and not reported as the last one.
+/// cudaErrorNotReady: by the CUDA C++ Programming Guide (error checking) no error, and not recorded as the last one.
 constexpr int not_ready = 600;
 
 constinit thread_local int last_error __attribute__((tls_model("initial-exec"))) = 0;
@@ -17,7 +17,7 @@ constinit thread_local int last_error __attribute__((tls_model("initial-exec")))
 constinit std::atomic<unsigned> threads_with_one{0};
 
 bool is_about_last_error(role is) {
-  return is == role::takes_last_error || is == role::tells_last_error;
+  return is == role::returns_and_resets_last_error || is == role::returns_last_error;
 }
 
 void set_last_error(int code) {
@@ -43,7 +43,7 @@ void keep_last_error(const slot& s, int code) {
 std::int64_t last_error_or(std::int64_t result, role is) {
   if (!is_about_last_error(is) || last_error == 0) return result;
   result = last_error;
-  if (is == role::takes_last_error) set_last_error(0);
+  if (is == role::returns_and_resets_last_error) set_last_error(0);
   return result;
 }
 

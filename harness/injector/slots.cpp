@@ -154,8 +154,8 @@ void name_slot(state& w, const char* function, const char* library) {
   s.resolver_json = kept(quoted(library));
   s.memory = memory_function_of(s.function.base());
   if (s.function.base() == "cuGetProcAddress") s.is = role::look_up;
-  if (s.function.base() == "cudaGetLastError") s.is = role::takes_last_error;
-  if (s.function.base() == "cudaPeekAtLastError") s.is = role::tells_last_error;
+  if (s.function.base() == "cudaGetLastError") s.is = role::returns_and_resets_last_error;
+  if (s.function.base() == "cudaPeekAtLastError") s.is = role::returns_last_error;
   used = index + 1;
   name_in_counts(index);
 }

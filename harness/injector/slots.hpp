@@ -41,9 +41,9 @@ struct rules_of_slot {
 
 enum class role : std::uint8_t {
   ordinary,
-  look_up,           ///< cuGetProcAddress
-  takes_last_error,  ///< cudaGetLastError
-  tells_last_error   ///< cudaPeekAtLastError
+  look_up,                        ///< cuGetProcAddress
+  returns_and_resets_last_error,  ///< cudaGetLastError
+  returns_last_error              ///< cudaPeekAtLastError
 };
 
 struct slot {

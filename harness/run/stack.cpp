@@ -39,12 +39,12 @@ nlohmann::json host() {
           {"libc", gnu_get_libc_version()}};
 }
 
-/// Variables that change what the driver, the runtime, cuBLAS or the loader do. Of cufault's own, those that choose libraries or rules:
-/// stacks do not differ by what else cufault is told.
+/// Variables that change what the driver, the runtime, cuBLAS or the loader do. Of cufault's own variables only those that choose a library
+/// (CUFAULT_CUBLASLT, too) or rules; others, such as CUFAULT_TIER, make no other stack.
 nlohmann::json relevant_environment() {
-  constexpr std::array<std::string_view, 9> prefixes{
-      "CUDA_",          "CUBLAS",        "NVIDIA_TF32",          "NVIDIA_VISIBLE", "LD_",
-      "CUFAULT_CUBLAS", "CUFAULT_RULES", "CUFAULT_OTHER_CUBLAS", "CUFAULT_FAIL"};
+  constexpr std::array<std::string_view, 10> prefixes{
+      "CUDA_",          "CUBLAS",         "NVIDIA_TF32",   "NVIDIA_VISIBLE",       "LD_",
+      "CUFAULT_CUBLAS", "CUFAULT_PYTHON", "CUFAULT_RULES", "CUFAULT_OTHER_CUBLAS", "CUFAULT_FAIL"};
   nlohmann::json found = nlohmann::json::object();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;

@@ -126,7 +126,7 @@ nlohmann::ordered_json case_json(const case_line& c) {
   f.required("case", c.name);
   f("summary", c.summary);
   if (c.run) f.json["run"] = run_json(*c.run);
-  f("as", c.as);
+  f("base", c.base);
   return std::move(f.json);
 }
 
@@ -136,7 +136,7 @@ case_line case_from(const json_cursor& at) {
   field_reader f{at};
   f.required("case", c.name);
   f("summary", c.summary);
-  f("as", c.as);
+  f("base", c.base);
   f.other("run");
   f.finish();
   if (const auto run = at.find("run")) c.run = run_from(*run);
@@ -169,11 +169,11 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm) {
 
 namespace {
 
-using json = nlohmann::ordered_json;
+using ordered = nlohmann::ordered_json;
 
-/// From which an arm's line can differ.
-json line_without_runs(const case_line& of, const arm_result& arm) {
-  json line = arm_json(of, arm);
+/// The line of an arm without its runs: differences are taken from it.
+ordered line_without_runs(const case_line& of, const arm_result& arm) {
+  ordered line = arm_json(of, arm);
   line.erase("run");
   line.erase("runs");
   return line;
@@ -185,9 +185,9 @@ std::string hash_of(const std::string& line) {
   return fmt::format("{:08x}", hash);
 }
 
-/// Members of `to` that `from` has otherwise, and null for those that `to` lacks.
-json difference(const json& from, const json& to) {
-  json d = json::object();
+/// Members of `to` that `from` has otherwise, and null for those that only `from` has.
+ordered difference(const ordered& from, const ordered& to) {
+  ordered d = ordered::object();
   for (const auto& [key, value] : to.items())
     if (const auto known = from.find(key); known == from.end() || *known != value) d[key] = value;
   for (const auto& [key, value] : from.items())
@@ -195,8 +195,8 @@ json difference(const json& from, const json& to) {
   return d;
 }
 
-void change(json& line, const nlohmann::json& difference) {
-  for (const auto& [key, value] : difference.items())
+void change(ordered& line, const nlohmann::json& by) {
+  for (const auto& [key, value] : by.items())
     if (value.is_null())
       line.erase(key);
     else
@@ -205,42 +205,43 @@ void change(json& line, const nlohmann::json& difference) {
 
 }  // namespace
 
-nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, const arm_result& other) {
-  json whole = arm_json(of, arm);
-  const json from = line_without_runs(of, other);
-  json line = json::object();
+nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, const arm_result& base) {
+  ordered whole = arm_json(of, arm);
+  const ordered from = line_without_runs(of, base);
+  ordered line = ordered::object();
   line["arm"] = arm.name;
-  line["as"] = hash_of(dump_json(from));
+  line["base_hash"] = hash_of(dump_json(from));
   line.update(difference(from, whole));
-  json& trials = line["trials"] = whole["trials"];
-  const json& known = from.at("trials");
+  ordered& trials = line["trials"] = whole["trials"];
+  const ordered& known = from.at("trials");
   for (std::size_t at = 0; at < std::min(trials.size(), known.size()); ++at)
     trials[at] = difference(known[at], trials[at]);
   return dump_json(line).size() < dump_json(whole).size() ? line : whole;
 }
 
-std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& other,
+std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& base,
                        std::size_t& room) {
-  json line = line_without_runs(of, other);
+  ordered line = line_without_runs(of, base);
   const std::string from = dump_json(line);
-  if (hash_of(from) != at.at("as").string())
-    at.at("as").fail(fmt::format(
-        "{}/{} of {} is not what it was when this line was written; take both folders from one commit",
-        of.name, other.name, of.as));
+  if (hash_of(from) != at.at("base_hash").string())
+    at.at("base_hash")
+        .fail(fmt::format(
+            "{}/{} of {} is not what it was when this line was written; take both folders from one commit",
+            of.name, base.name, of.base));
   if (from.size() > room) at.fail("more is shared than fits into memory; state it in each arm");
   room -= from.size();
-  nlohmann::json told = at.value();
-  told.erase("as");
+  nlohmann::json stated = at.value();
   const auto trials = at.at("trials").items();
-  json known = line.at("trials");
-  json all = json::array();
+  const ordered known = line.at("trials");
+  ordered all = ordered::array();
   for (std::size_t n = 0; n < trials.size(); ++n) {
     if (!trials[n].is_object()) trials[n].fail("a trial is an object");
-    all.push_back(n < known.size() ? known[n] : json::object());
+    all.push_back(n < known.size() ? known[n] : ordered::object());
     change(all.back(), trials[n].value());
   }
-  told.erase("trials");
-  change(line, told);
+  stated.erase("base_hash");
+  stated.erase("trials");
+  change(line, stated);
   line["trials"] = std::move(all);
   return dump_json(line);
 }

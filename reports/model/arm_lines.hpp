@@ -19,8 +19,8 @@ struct case_line {
   std::string name{};
   std::string summary{};               ///< of arms that state a detail the summary is "SUMMARY; DETAIL"
   std::optional<run_of_trials> run{};  ///< made all trials of arms that name no run
-  std::string
-      as{};  ///< folder of the stack from which arms of this case tell how they differ; empty: each is told in full
+  /// Folder of the stack that arms of this case are stored as differences from; empty: all are stored whole.
+  std::string base{};
 };
 
 /// What most arms of a case share.
@@ -33,13 +33,14 @@ nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& 
 /// {"arm": ..., ...}: a line behind that of its case, without what that says.
 nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm);
 
-/// {"arm": ..., "as": HASH, ...}: a line behind that of its case that has of this arm what differs from `other`, of the stack that the case's
-/// line names: members and, in each trial, members; null for those that only the other has. Runs are always its own. HASH is of the other's
-/// line. Or the whole line, where that is not longer.
-nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, const arm_result& other);
-/// The whole line, of one with "as". Takes what is copied from `room`. Throws input_error, also where the other arm has another hash.
-std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& other,
-                       std::size_t& room);
+/// {"arm": ..., "base_hash": ..., ...}: a line behind that of its case, as the difference from the same arm of the case's base: the members that
+/// differ, in the line and in each trial; null for those that only the base has. Runs are always stated. The hash is of the base's line. The
+/// whole line, if that is not longer. If arm_json() comes to write lines otherwise, all stacks that are stored as differences have to be filed
+/// anew by a program that reads the old lines.
+nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, const arm_result& base);
+/// Restores the whole line from one with "base_hash". Takes what is copied from `room`. Throws input_error, also where the base's arm has
+/// another hash.
+std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& base, std::size_t& room);
 
 /// How much the lines of a file may copy of what they share or repeat, in bytes.
 inline constexpr std::size_t most_copied = std::size_t{256} << 20;

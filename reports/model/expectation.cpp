@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/model/stack_folder.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

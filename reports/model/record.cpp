@@ -7,22 +7,20 @@
 #include "reports/model/arm_lines.hpp"
 #include "reports/model/cost.hpp"
 #include "reports/model/record_parts.hpp"
+#include "reports/model/stack_folder.hpp"
 #include "reports/model/times.hpp"
 
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstddef>
 #include <future>
 #include <memory>
-#include <set>
 #include <system_error>
 #include <utility>
 

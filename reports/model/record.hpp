@@ -40,9 +40,6 @@ struct record {
 stack_keys keys_of(const record& r);
 /// "cuBLAS 13.1.0, NVIDIA H200, driver 580.159.04", or less where less is known; "unknown stack" where nothing is.
 std::string stack_label(const record& r);
-/// The folder of a stack in reports/recorded: "h200-580.159.04-cublas-13.1.0", with "-other-12.4.5" where a second cuBLAS was given.
-/// Throws input_error where the stack does not say enough.
-std::string stack_folder(const nlohmann::json& stack);
 
 /// Records of one stack_label() become one, in the order of the first of each. Of an arm that several observed the latest counts, of one
 /// that races all trials do.
@@ -59,14 +56,6 @@ using arm_filter = std::function<bool(std::string_view case_name, std::string_vi
 record load_record(const std::filesystem::path& file, const arm_filter& only = {});
 record record_from(const std::string& name, std::string_view text,
                    const arm_filter& only = {});  ///< of a run; name is for messages
-/// An arm of another stack, by its folder's name; null where there is none.
-using other_arms = std::function<const arm_result*(const std::string& stack, const std::string& case_name,
-                                                   const std::string& arm)>;
-/// Lines of a stack's FAMILY.jsonl: of cases, each with those of its arms behind it. `others`: from which arms tell how they differ, without
-/// what goes without saying.
-void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only = {},
-               const other_arms& others = {});
-bool is_stack_folder(const std::filesystem::path& path);
 /// Runs and stacks in what was named: files as they are, of folders their runs and their stacks' folders.
 std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
 
@@ -78,11 +67,6 @@ void each_record(const std::vector<std::filesystem::path>& named,
 
 /// The text of a whole run.
 std::string record_text(const record& r);
-
-/// Files arms in the folder of their stack below `recorded`, shortened: each replaces the one of its name, and lines are sorted. What is as in
-/// a larger stack beside it is told by what differs; stacks that are told so by this one are written anew. Files are replaced whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another process is
-/// writing it.
-std::filesystem::path file_in_stack(const std::filesystem::path& recorded, const record& r);
 
 /// Writes a run's record while it runs, so that nothing recorded is lost however it ends: a header line, a line an arm as soon as its
 /// trials are over, each synced, and a last line when the run has ended. Without the last line the run was killed.

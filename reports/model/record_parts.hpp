@@ -11,6 +11,7 @@
 
 namespace cufault {
 
+/// Of the folder of a stack.
 inline constexpr const char* stack_file = "stack.json";
 
 void check_schema(const json_cursor& top);  ///< throws input_error
@@ -27,6 +28,5 @@ std::string key_of(const nlohmann::json& stack, const char* name);
 std::string gpu_name(const nlohmann::json& stack);
 
 void make_directories(const std::filesystem::path& folder);  ///< throws std::system_error that names it
-record load_stack(const std::filesystem::path& folder, const arm_filter& only);  ///< throws input_error
 
 }  // namespace cufault

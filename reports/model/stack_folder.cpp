@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of a stack: stack.json, and FAMILY.jsonl with the lines of its cases and arms. Most arms of a stack are as those of another one:
-// they are told by what differs (arm_lines.hpp), so that the committed records stay small. The other stack is told in full.
+#include "reports/model/stack_folder.hpp"
+
 #include "reports/base/files.hpp"
 #include "reports/base/lines.hpp"
 #include "reports/model/arm_lines.hpp"
@@ -18,8 +18,10 @@
 #include <cctype>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
-#include <memory>
+#include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -83,16 +85,20 @@ std::vector<fs::path> families_in(const fs::path& folder) {
   return families;
 }
 
-/// By the folder of the stack from which they differ: the arms that lines tell so, with their cases.
+/// Arms that are stored as differences, with their cases, by the folder of the base.
 using differing_arms = std::map<std::string, std::set<std::pair<std::string, std::string>>>;
 
 void add_differing(differing_arms& all, const std::string& name, std::string_view text) {
   case_line of;
   each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
-    if (line.starts_with(R"({"case":)")) of = case_from(json_cursor{parse_json(name, line, number)});
-    if (of.as.empty()) return;
-    const auto arm = named_first(line, R"({"arm":")");
-    if (!arm.empty() && line.starts_with(R"(","as":)")) all[of.as].emplace(of.name, arm);
+    const bool of_case = line.find(R"("case")") != line.npos;
+    if (!of_case && (of.base.empty() || line.find(R"("base_hash")") == line.npos)) return;
+    const json_cursor at{parse_json(name, line, number)};
+    if (at.has("case")) {
+      of = case_from(at);
+    } else if (!of.base.empty() && at.has("base_hash")) {
+      all[of.base].emplace(of.name, at.at("arm").string());
+    }
   });
 }
 
@@ -110,12 +116,12 @@ const arm_result* find_arm(const record& r, const std::string& case_name, const 
   return nullptr;
 }
 
-/// A stack from which the arms of others tell how they differ.
-struct base {
+struct base_stack {
   std::string folder;
   record all;
 };
 
+/// `may_differ`: false for a base, whose arms are stored whole.
 record load(const fs::path& folder, const arm_filter& only, bool may_differ) {
   record r;
   const json_cursor top{read_json(folder / stack_file)};
@@ -125,15 +131,15 @@ record load(const fs::path& folder, const arm_filter& only, bool may_differ) {
   r.complete = true;
   r.exit_code = 0;
   const fs::path recorded = fs::canonical(folder).parent_path();
-  std::map<std::string, record> others;
-  const auto load_others = [&](const std::string& name, std::string_view text) {
+  std::map<std::string, record> bases;
+  const auto load_bases = [&](const std::string& name, std::string_view text) {
     differing_arms needed;
     add_differing(needed, name, text);
-    for (const auto& [other, arms] : needed) {
-      if (!is_folder_name(other) || !is_stack_folder(recorded / other)) continue;  // add_lines() says so
-      record& into = others[other];
+    for (const auto& [base, arms] : needed) {
+      if (!is_folder_name(base) || !is_stack_folder(recorded / base)) continue;  // add_lines() says so
+      record& into = bases[base];
       const record found = load(
-          recorded / other,
+          recorded / base,
           [&, &wanted_arms = arms](std::string_view case_name, std::string_view arm) {
             return wanted_arms.contains({std::string(case_name), std::string(arm)}) &&
                    (!only || only(case_name, arm));
@@ -146,11 +152,11 @@ record load(const fs::path& folder, const arm_filter& only, bool may_differ) {
   };
   for (const fs::path& family : families_in(folder)) {
     const std::string text = read_text(family);
-    if (may_differ) load_others(family.string(), text);
+    if (may_differ) load_bases(family.string(), text);
     add_lines(r, family.string(), text, only,
-              [&](const std::string& stack, const std::string& case_name, const std::string& arm) {
-                const auto other = others.find(stack);
-                return other == others.end() ? nullptr : find_arm(other->second, case_name, arm);
+              [&](const std::string& base, const std::string& case_name, const std::string& arm) {
+                const auto found = bases.find(base);
+                return found == bases.end() ? nullptr : find_arm(found->second, case_name, arm);
               });
   }
   for (const case_result& c : r.cases)
@@ -158,32 +164,53 @@ record load(const fs::path& folder, const arm_filter& only, bool may_differ) {
   return r;
 }
 
-/// The stack from which this one's arms tell how they differ: the one of before, else the one with most to tell of those that tell all in
-/// full. None where there is no larger one.
-std::optional<base> base_for(const fs::path& folder) {
-  const auto size_of = [](const fs::path& of) {
-    std::uintmax_t size = 0;
-    for (const fs::path& family : families_in(of)) size += fs::file_size(family);
-    return size;
-  };
+/// Beside the folder, and readable by its name; what cannot be read says so when it is asked for. An alias of a folder is no other stack.
+std::vector<fs::path> stacks_beside(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder.parent_path()))
+    if (!entry.is_symlink() && is_folder_name(entry.path().filename().string()) &&
+        is_stack_folder(entry.path()) && entry.path() != folder)
+      found.push_back(entry.path());
+  return found;
+}
+
+/// None where it cannot be read.
+std::optional<differing_arms> readable_differing_in(const fs::path& folder) {
+  try {
+    return differing_in(folder);
+  } catch (const input_error&) {
+    return std::nullopt;
+  }
+}
+
+/// The base of before, otherwise the stack with most arms of those that are stored whole. None where no other one has more than `arms`.
+std::optional<base_stack> base_for(const fs::path& folder, std::size_t arms) {
+  if (fs::is_symlink(folder)) return std::nullopt;  // readers look beside what it points to
   if (const auto before = differing_in(folder); !before.empty())
-    return base{before.begin()->first, load(folder.parent_path() / before.begin()->first, {}, false)};
-  std::uintmax_t largest = size_of(folder);
+    return base_stack{before.begin()->first, load(folder.parent_path() / before.begin()->first, {}, false)};
   fs::path found;
-  for (const auto& entry : fs::directory_iterator(folder.parent_path())) {
-    if (!is_stack_folder(entry.path()) || entry.path() == folder || size_of(entry.path()) <= largest)
-      continue;
-    if (!differing_in(entry.path()).empty()) continue;
-    largest = size_of(entry.path());
-    found = entry.path();
+  for (const fs::path& other : stacks_beside(folder)) {
+    std::size_t in_other = 0;
+    for (const fs::path& family : families_in(other))
+      each_line(read_text(family), [&](std::string_view line, int /*number*/, bool /*whole*/) {
+        in_other += line.find(R"("arm":)") != line.npos ? 1 : 0;
+      });
+    const auto differing = readable_differing_in(other);
+    if (in_other <= arms || !differing || !differing->empty()) continue;
+    arms = in_other;
+    found = other;
   }
   if (found.empty()) return std::nullopt;
-  return base{found.filename(), load(found, {}, false)};
+  try {
+    return base_stack{found.filename(), load(found, {}, false)};
+  } catch (const input_error&) {  // of a newer cufault, say
+    return std::nullopt;
+  }
 }
 
 /// Each file is replaced whole.
 void write_families(const fs::path& folder, record& all, const std::set<std::string>& families,
-                    const std::optional<base>& other) {
+                    const std::optional<base_stack>& base) {
   const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
   std::sort(all.cases.begin(), all.cases.end(), by_name);
   for (const std::string& family : families) {
@@ -195,15 +222,15 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
       std::string arms;
       for (arm_result& arm : c.arms) {
         leave_out(arm, memory_of(all.stack));
-        const arm_result* known = other ? find_arm(other->all, c.name, arm.name) : nullptr;
+        const arm_result* known = base ? find_arm(base->all, c.name, arm.name) : nullptr;
         nlohmann::ordered_json line;
         if (known == nullptr) {
           line = arm_json(shared, arm);
         } else {
           arm_result from = *known;
-          leave_out(from, memory_of(other->all.stack));
+          leave_out(from, memory_of(base->all.stack));
           line = arm_json(shared, arm, from);
-          if (line.contains("as")) shared.as = other->folder;
+          if (line.contains("base_hash")) shared.base = base->folder;
         }
         arms += dump_json(line) + "\n";
       }
@@ -219,10 +246,10 @@ std::set<std::string> families_of(const record& r) {
   return families;
 }
 
-/// A stack whose arms tell how they differ from those of the one that is written. It tells them in full meanwhile, so that it can be read
-/// whenever this process ends.
-struct follower {
-  explicit follower(const fs::path& of) : folder(of), lock(of), all(load_stack(of, {})) {}
+/// A stack that is stored as differences from the one that is written. It is stored whole meanwhile, so that it can be read whenever this
+/// process ends.
+struct differing_stack {
+  explicit differing_stack(const fs::path& of) : folder(of), lock(of), all(load_stack(of, {})) {}
   fs::path folder;
   folder_lock lock;
   record all;
@@ -230,7 +257,7 @@ struct follower {
 
 }  // namespace
 
-std::string stack_folder(const nlohmann::json& stack) {
+std::string stack_folder_name(const nlohmann::json& stack) {
   const auto cublas = key_of(stack, "cublas"), driver = key_of(stack, "driver"),
              other = key_of(stack, "other_cublas");
   std::string gpu = gpu_name(stack);
@@ -265,7 +292,7 @@ record load_stack(const fs::path& folder, const arm_filter& only) {
 }
 
 void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only,
-               const other_arms& others) {
+               const base_arms& bases) {
   case_line of;
   std::size_t room = most_copied;
   const std::uint64_t memory = memory_of(r.stack);
@@ -277,21 +304,27 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
     if (at.has("case")) {
       of = case_from(at);
       check_case_name(at.at("case"));
-      if (!of.as.empty() && !is_folder_name(of.as)) at.at("as").fail("names no folder beside this one");
+      if (!of.base.empty() && !is_folder_name(of.base))
+        at.at("base").fail("the name of a folder is of letters, digits, '.', '_' and '-'");
       if (!stated.insert(of.name).second)
         at.at("case").fail(fmt::format("{} stands twice; leave one line, with all arms behind it", of.name));
       return;
     }
     if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
-    if (at.has("as")) {
-      const json_cursor place = at.at("as");
-      if (of.as.empty()) place.fail("the line of the case names no stack from which the arm could differ");
+    if (at.has("base_hash")) {
+      const json_cursor place = at.at("base_hash");
+      if (of.base.empty())
+        place.fail(
+            "the line of the case has no \"base\", so the difference that this line states cannot be read");
       const auto arm_name = at.at("arm").string();
-      const arm_result* other = others ? others(of.as, of.name, arm_name) : nullptr;
-      if (other == nullptr)
-        place.fail(fmt::format("needs {}/{} of the folder {}, told in full, beside this folder", of.name,
-                               arm_name, of.as));
-      at = json_cursor{parse_json(name, whole_line(at, of, *other, room), number)};
+      const arm_result* base = bases ? bases(of.base, of.name, arm_name) : nullptr;
+      if (base == nullptr)
+        place.fail(
+            fmt::format("differs from {}/{} of {}, which is missing beside this folder or is itself stored "
+                        "as a difference; copy both "
+                        "folders from one commit",
+                        of.name, arm_name, of.base));
+      at = json_cursor{parse_json(name, whole_line(at, of, *base, room), number)};
     }
     arm_result arm = arm_from(at, of, room);
     if (only && !only(of.name, arm.name)) return;
@@ -301,9 +334,12 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
 }
 
 fs::path file_in_stack(const fs::path& recorded, const record& r) {
-  fs::path folder = recorded / stack_folder(r.stack);
+  fs::path folder = recorded / stack_folder_name(r.stack);
   make_directories(folder);
   const folder_lock lock(folder);
+  // What differs from what is looked up and rewritten by one process at a time.
+  const descriptor together(::open(recorded.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (together.get() < 0 || ::flock(together.get(), LOCK_EX) != 0) throw_errno(recorded, "lock");
   record all;
   if (is_stack_folder(folder)) {
     all = load_stack(folder, {});
@@ -321,15 +357,18 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
       for (observation& o : into.arms.back().trials) shorten(o);
     }
   }
-  std::deque<follower> followers;
-  for (const auto& entry : fs::directory_iterator(recorded))
-    if (is_stack_folder(entry.path()) && differing_in(entry.path()).contains(folder.filename()))
-      followers.emplace_back(entry.path());
-  for (follower& f : followers) write_families(f.folder, f.all, families_of(f.all), std::nullopt);
-  write_families(folder, all, families_of(r), followers.empty() ? base_for(folder) : std::nullopt);
-  if (followers.empty()) return folder;
-  const base now{folder.filename(), load_stack(folder, {})};
-  for (follower& f : followers) write_families(f.folder, f.all, families_of(f.all), now);
+  std::size_t arms = 0;
+  for (const case_result& c : all.cases) arms += c.arms.size();
+  std::deque<differing_stack> differing;
+  for (const fs::path& other : stacks_beside(folder)) {
+    const auto stored = readable_differing_in(other);
+    if (stored && stored->contains(folder.filename())) differing.emplace_back(other);
+  }
+  for (differing_stack& f : differing) write_families(f.folder, f.all, families_of(f.all), std::nullopt);
+  write_families(folder, all, families_of(r), differing.empty() ? base_for(folder, arms) : std::nullopt);
+  if (differing.empty()) return folder;
+  const base_stack now{folder.filename(), load_stack(folder, {})};
+  for (differing_stack& f : differing) write_families(f.folder, f.all, families_of(f.all), now);
   return folder;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstddef>
 #include <string_view>
 
@@ -16,8 +17,12 @@ void check_utc(const json_cursor& at) {
   for (std::size_t i = 0; good && i < form.size(); ++i)
     good = form[i] == '0' ? said[i] >= '0' && said[i] <= '9' : said[i] == form[i];
   const auto two = [&](std::size_t i) { return 10 * (said[i] - '0') + said[i + 1] - '0'; };
-  good = good && two(5) >= 1 && two(5) <= 12 && two(8) >= 1 && two(8) <= 31 && two(11) < 24 && two(14) < 60 &&
-         two(17) <= 60;
+  using namespace std::chrono;
+  good = good &&
+         year_month_day{year{100 * two(0) + two(2)}, month{static_cast<unsigned>(two(5))},
+                        day{static_cast<unsigned>(two(8))}}
+             .ok() &&
+         two(11) < 24 && two(14) < 60 && two(17) <= 60;
   if (!good) at.fail("expected a UTC time such as 2026-11-21T07:27:40Z");
 }
 

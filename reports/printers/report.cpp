@@ -4,6 +4,7 @@
 
 #include "reports/base/json_input.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/model/stack_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -122,7 +123,7 @@ void add_leaks(report& r, const std::string& name, const std::string& letter, co
 std::string file_name(const record& r, std::set<std::string>& taken) {
   std::string stem = "unknown-stack";
   try {
-    stem = stack_folder(r.stack);
+    stem = stack_folder_name(r.stack);
   } catch (const input_error&) {
     // A machine without a GPU does not say which cuBLAS it has.
   }

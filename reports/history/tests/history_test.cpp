@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/history/history.hpp"
 
+#include "reports/model/stack_folder.hpp"
 #include "reports/model/tests/examples.hpp"
 
 #include <gmock/gmock.h>

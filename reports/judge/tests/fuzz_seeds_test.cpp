@@ -8,6 +8,7 @@
 #include "reports/model/expectation.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/model/record.hpp"
+#include "reports/model/stack_folder.hpp"
 
 #include <gtest/gtest.h>
 

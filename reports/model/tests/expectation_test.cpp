@@ -3,6 +3,7 @@
 #include "reports/model/expectation.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/model/stack_folder.hpp"
 #include "reports/model/tests/examples.hpp"
 
 #include <fmt/format.h>

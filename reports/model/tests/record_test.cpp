@@ -3,6 +3,7 @@
 #include "reports/model/record.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/model/stack_folder.hpp"
 #include "reports/model/tests/examples.hpp"
 
 #include <fmt/format.h>
@@ -185,23 +186,23 @@ TEST(record, knows_the_keys_and_the_name_of_its_stack) {
 
 TEST(record, has_a_folder_for_its_stack) {
   auto stack = example().stack;
-  EXPECT_EQ(stack_folder(stack), "h200-580.159.04-cublas-13.1.0");
+  EXPECT_EQ(stack_folder_name(stack), "h200-580.159.04-cublas-13.1.0");
   stack["keys"]["other_cublas"] = "none";
-  EXPECT_EQ(stack_folder(stack), "h200-580.159.04-cublas-13.1.0");
+  EXPECT_EQ(stack_folder_name(stack), "h200-580.159.04-cublas-13.1.0");
   stack["keys"]["other_cublas"] = "12.4.5";
-  EXPECT_EQ(stack_folder(stack), "h200-580.159.04-cublas-13.1.0-other-12.4.5");
+  EXPECT_EQ(stack_folder_name(stack), "h200-580.159.04-cublas-13.1.0-other-12.4.5");
   stack["gpu"]["name"] = "Tesla T4/x y";
-  EXPECT_EQ(stack_folder(stack), "tesla-t4-x-y-580.159.04-cublas-13.1.0-other-12.4.5");
+  EXPECT_EQ(stack_folder_name(stack), "tesla-t4-x-y-580.159.04-cublas-13.1.0-other-12.4.5");
   stack["keys"]["pytorch"] = "2.11.0";
   stack["keys"]["cupy"] = "14.2.0";
-  EXPECT_EQ(stack_folder(stack),
+  EXPECT_EQ(stack_folder_name(stack),
             "tesla-t4-x-y-580.159.04-cublas-13.1.0-other-12.4.5-pytorch-2.11.0-cupy-14.2.0");
   EXPECT_EQ(refusal([] {
-              return stack_folder({{"keys", {{"driver", "580"}}}});
+              return stack_folder_name({{"keys", {{"driver", "580"}}}});
             }),
             "the record does not say which cuBLAS it was made on");
   EXPECT_NE(refusal([] {
-              return stack_folder({{"gpu", {{"name", ".."}}}, {"keys", {{"cublas", "1"}}}});
+              return stack_folder_name({{"gpu", {{"name", ".."}}}, {"keys", {{"cublas", "1"}}}});
             }),
             "(nothing was refused)");
 }
@@ -257,9 +258,10 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
             "x.jsonl:4: trials[0].calls[0].facts.colour: no fact is called colour; reports/model/facts.cpp "
             "lists them");
   const std::string no_time = "expected a UTC time such as 2026-11-21T07:27:40Z";
-  for (const char* text : {"", "now", "2026-11-21", "2026-11-21T07:27:40", "2026-11-21 07:27:40Z",
-                           "2026-13-21T07:27:40Z", "2026-11-00T07:27:40Z", "2026-11-21T24:27:40Z",
-                           "2026-11-21T07:60:40Z", "2026-11-21T07:27:61Z", "2026-11-2xT07:27:40Z"})
+  for (const char* text :
+       {"", "now", "2026-11-21", "2026-11-21T07:27:40", "2026-11-21 07:27:40Z", "2026-13-21T07:27:40Z",
+        "2026-02-30T07:27:40Z", "2026-11-00T07:27:40Z", "2026-11-21T24:27:40Z", "2026-11-21T07:60:40Z",
+        "2026-11-21T07:27:61Z", "2026-11-2xT07:27:40Z"})
     EXPECT_EQ(with(1, "/started", text), "x.jsonl:1: started: " + no_time) << text;
   EXPECT_EQ(with(2, "/runs", {{{"commit", "c"}, {"started", "now"}, {"seed", 1}, {"trials", 2}}}),
             "x.jsonl:2: runs[0].started: " + no_time);
@@ -568,8 +570,8 @@ class stacks_side_by_side : public stack_files {
 };
 
 TEST_F(stacks_side_by_side, tell_what_differs_and_are_read_whole) {
-  EXPECT_THAT(text(0), Not(HasSubstr(R"("as")")));
-  EXPECT_THAT(text(1), HasSubstr(R"("as":"h200-580.159.04-cublas-13.1.0"})"));
+  EXPECT_THAT(text(0), Not(HasSubstr(R"("base)")));
+  EXPECT_THAT(text(1), HasSubstr(R"("base":"h200-580.159.04-cublas-13.1.0"})"));
   EXPECT_THAT(text(0), HasSubstr(first_.cases[0].arms[0].summary));
   EXPECT_THAT(text(1), Not(HasSubstr(first_.cases[0].arms[0].summary)));
   EXPECT_EQ(all_of(0), alone(first_));
@@ -600,24 +602,61 @@ TEST_F(stacks_side_by_side, stay_what_they_are_when_the_other_one_changes) {
   EXPECT_EQ(file(later), folder_[0]);
   EXPECT_THAT(text(0), HasSubstr("of a later run"));
   EXPECT_EQ(all_of(1), second);
-  EXPECT_THAT(text(1), HasSubstr(R"("as")"));
+  EXPECT_THAT(text(1), HasSubstr(R"("base_hash")"));
   EXPECT_EQ(file(second_), folder_[1]);
   EXPECT_EQ(all_of(1), second);
+}
+
+TEST_F(stacks_side_by_side, are_found_by_the_names_that_readers_take) {
+  for (const char* alias : {"a copy", ".hidden", "link"}) {
+    fs::remove_all(folder_[1]);
+    const auto other = directory / "recorded" / alias;
+    if (alias == std::string("link"))
+      fs::create_directory_symlink(folder_[0], other);
+    else
+      fs::copy(folder_[0], other);
+    EXPECT_EQ(file(second_), folder_[1]);
+    EXPECT_THAT(text(1), HasSubstr(R"("base":"h200-580.159.04-cublas-13.1.0"})")) << alias;
+    EXPECT_EQ(all_of(1), alone(second_)) << alias;
+    EXPECT_EQ(file(first_), folder_[0]) << alias;
+    fs::remove_all(other);
+  }
+}
+
+TEST_F(stacks_side_by_side, do_without_one_that_cannot_be_read) {
+  fs::remove_all(folder_[1]);
+  std::ofstream(folder_[0] / "zz.jsonl") << "no record\n";
+  EXPECT_EQ(file(second_), folder_[1]);
+  EXPECT_THAT(text(1), Not(HasSubstr("base")));
+  EXPECT_EQ(all_of(1), alone(second_));
+}
+
+TEST_F(stacks_side_by_side, are_not_stored_as_differences_from_a_smaller_one) {
+  const auto recorded = directory / "recorded";
+  fs::remove_all(recorded);
+  EXPECT_EQ(file(second_), folder_[1]);
+  for (int n = 0; n < 20; ++n) {
+    first_.cases[0].arms.push_back(first_.cases[0].arms[0]);
+    first_.cases[0].arms.back().name = fmt::format("more_{}", n);
+  }
+  EXPECT_EQ(file(first_), folder_[0]);
+  EXPECT_THAT(text(0), Not(HasSubstr("base")));
 }
 
 TEST_F(stacks_side_by_side, that_do_not_belong_together_are_refused) {
   const auto why = [&] { return refusal([&] { return load_record(folder_[1]); }); };
   const auto elsewhere = directory / "elsewhere";
   fs::rename(folder_[0], elsewhere);
-  EXPECT_THAT(why(), HasSubstr("memory.jsonl:2: as: needs memory.leak/control of the folder "
-                               "h200-580.159.04-cublas-13.1.0, told in full, beside this folder"));
+  EXPECT_THAT(why(), HasSubstr("memory.jsonl:3: base_hash: differs from memory.leak/fault of "
+                               "h200-580.159.04-cublas-13.1.0, which is missing"));
   fs::rename(elsewhere, folder_[0]);
   auto changed = text(0);
   changed.replace(changed.find("squeeze"), 7, "squash!");
   std::ofstream(folder_[0] / "memory.jsonl") << changed;
-  EXPECT_THAT(why(),
-              HasSubstr("memory.jsonl:3: as: memory.leak/fault of h200-580.159.04-cublas-13.1.0 is not what "
-                        "it was when this line was written; take both folders from one commit"));
+  EXPECT_THAT(
+      why(),
+      HasSubstr("memory.jsonl:3: base_hash: memory.leak/fault of h200-580.159.04-cublas-13.1.0 is not what "
+                "it was when this line was written; take both folders from one commit"));
 }
 
 TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
@@ -641,13 +680,14 @@ TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
             "x.jsonl:1: run: \"seed\" is missing");
   EXPECT_EQ(said(R"({"case": "memory.leak", "run": {"commit": "c", "started": "now", "seed": 1}})"),
             "x.jsonl:1: run.started: expected a UTC time such as 2026-11-21T07:27:40Z");
-  EXPECT_EQ(said(of + R"({"arm": "a", "as": "0a1b2c3d", "trials": []})"),
-            "x.jsonl:2: as: the line of the case names no stack from which the arm could differ");
-  EXPECT_EQ(said(R"({"case": "memory.leak", "as": "../h200"})"),
-            "x.jsonl:1: as: names no folder beside this one");
-  EXPECT_EQ(said("{\"case\": \"memory.leak\", \"as\": \"h200\"}\n"
-                 R"({"arm": "a", "as": "0a1b2c3d", "trials": []})"),
-            "x.jsonl:2: as: needs memory.leak/a of the folder h200, told in full, beside this folder");
+  EXPECT_EQ(said(of + R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
+            "x.jsonl:2: base_hash: the line of the case has no \"base\", so the difference that this line "
+            "states cannot be read");
+  EXPECT_EQ(said(R"({"case": "memory.leak", "base": "../h200"})"),
+            "x.jsonl:1: base: the name of a folder is of letters, digits, '.', '_' and '-'");
+  EXPECT_THAT(said("{\"case\": \"memory.leak\", \"base\": \"h200\"}\n"
+                   R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
+              HasSubstr("x.jsonl:2: base_hash: differs from memory.leak/a of h200, which is missing"));
   EXPECT_EQ(said(of + of),
             "x.jsonl:2: case: memory.leak stands twice; leave one line, with all arms behind it");
   EXPECT_EQ(said(of + R"({"arm": "a", "trials": []})" + "\n{\"case\": \"memory.other\"}\n" + of),
