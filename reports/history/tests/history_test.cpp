@@ -48,13 +48,13 @@ std::string bytes_of(const fs::path& file) {
 
 class history_file : public testing::Test {
  protected:
-  history_file() {
-    folder_ = fs::temp_directory_path() / ("cufault-history-test-" + std::to_string(::getpid()));
-    fs::create_directories(folder_);
-    file = folder_ / "history.db";
+  void SetUp() override {
+    folder = fs::temp_directory_path() / ("cufault-history-test-" + std::to_string(::getpid()));
+    fs::create_directories(folder);
+    file = folder / "history.db";
     fs::remove(file);
   }
-  ~history_file() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder); }
 
   history::added add(const record& r) { return history(file, history::access::add).add(r); }
   history_view view(const std::vector<std::string>& patterns = {}) {
@@ -85,7 +85,7 @@ class history_file : public testing::Test {
     sqlite3_close(db);
   }
 
-  fs::path folder_, file;
+  fs::path folder, file;
 };
 
 TEST_F(history_file, tells_since_which_stack_an_arm_is_what_it_is) {
@@ -261,15 +261,15 @@ TEST_F(history_file, loses_nothing_of_two_writers) {
   EXPECT_EQ(seen.runs, 2U * each);
   ASSERT_EQ(seen.arms.size(), 1U);
   for (const auto& e : seen.arms[0].entries) EXPECT_EQ(e.runs, static_cast<std::size_t>(each));
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);  // nothing else is left
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);  // nothing else is left
 }
 
 TEST_F(history_file, that_is_absent_is_made_by_add_alone) {
   EXPECT_THROW(history(file, history::access::read), input_error);
   EXPECT_FALSE(fs::exists(file));
-  history(file, history::access::add);
+  { const history made(file, history::access::add); }
   EXPECT_EQ(view().runs, 0U);
-  EXPECT_THROW(history(folder_ / "none" / "history.db", history::access::add), input_error);
+  EXPECT_THROW(history(folder / "none" / "history.db", history::access::add), input_error);
 }
 
 TEST_F(history_file, that_is_foreign_is_refused) {

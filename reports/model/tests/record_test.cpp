@@ -7,6 +7,7 @@
 #include "reports/model/tests/examples.hpp"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -544,39 +545,39 @@ class stacks_side_by_side : public stack_files {
  protected:
   void SetUp() override {
     stack_files::SetUp();
-    first_ = of_run(example());
-    first_.cases[0].arms.push_back(first_.cases[0].arms[0]);
-    first_.cases[0].arms.back().name = "more";
-    second_ = of_run(example(), "2026-11-22T07:27:40Z");
-    second_.stack["keys"]["cublas"] = "13.10.0";
-    arm_result& fault = second_.cases[0].arms[0];
+    first = of_run(example());
+    first.cases[0].arms.push_back(first.cases[0].arms[0]);
+    first.cases[0].arms.back().name = "more";
+    second_stack = of_run(example(), "2026-11-22T07:27:40Z");
+    second_stack.stack["keys"]["cublas"] = "13.10.0";
+    arm_result& fault = second_stack.cases[0].arms[0];
     fault.claims.clear();
     fault.trials[0].notes = {{.name = "n", .text = "of the second"}};
-    fault.trials.push_back(second_.cases[1].arms[0].trials[0]);
+    fault.trials.push_back(second_stack.cases[1].arms[0].trials[0]);
     fault.runs[0].trials = 3;
-    folder_ = {file(first_), file(second_)};
+    folder = {file(first), file(second_stack)};
   }
-  [[nodiscard]] std::string text(std::size_t of) const { return text_in(folder_[of] / "memory.jsonl"); }
+  [[nodiscard]] std::string text(std::size_t of) const { return text_in(folder[of] / "memory.jsonl"); }
   /// All that a folder says.
-  [[nodiscard]] std::string all_of(std::size_t of) const { return record_text(load_record(folder_[of])); }
+  [[nodiscard]] std::string all_of(std::size_t of) const { return record_text(load_record(folder[of])); }
   /// What the folder of one stack alone would say.
   [[nodiscard]] std::string alone(const record& r) const {
-    const auto all = record_text(load_record(file_in_stack(directory / "alone", r)));
+    auto all = record_text(load_record(file_in_stack(directory / "alone", r)));
     fs::remove_all(directory / "alone");
     return all;
   }
-  record first_, second_;
-  std::vector<fs::path> folder_;
+  record first, second_stack;
+  std::vector<fs::path> folder;
 };
 
 TEST_F(stacks_side_by_side, tell_what_differs_and_are_read_whole) {
   EXPECT_THAT(text(0), Not(HasSubstr(R"("base)")));
   EXPECT_THAT(text(1), HasSubstr(R"("base":"h200-580.159.04-cublas-13.1.0"})"));
-  EXPECT_THAT(text(0), HasSubstr(first_.cases[0].arms[0].summary));
-  EXPECT_THAT(text(1), Not(HasSubstr(first_.cases[0].arms[0].summary)));
-  EXPECT_EQ(all_of(0), alone(first_));
-  EXPECT_EQ(all_of(1), alone(second_));
-  const arm_result &fault = second_.cases[0].arms[0], again = load_record(folder_[1]).cases[0].arms.at(1);
+  EXPECT_THAT(text(0), HasSubstr(first.cases[0].arms[0].summary));
+  EXPECT_THAT(text(1), Not(HasSubstr(first.cases[0].arms[0].summary)));
+  EXPECT_EQ(all_of(0), alone(first));
+  EXPECT_EQ(all_of(1), alone(second_stack));
+  const arm_result &fault = second_stack.cases[0].arms[0], again = load_record(folder[1]).cases[0].arms.at(1);
   EXPECT_EQ(again.summary, fault.summary);
   EXPECT_TRUE(again.claims.empty());
   EXPECT_EQ(again.runs, fault.runs);
@@ -587,9 +588,9 @@ TEST_F(stacks_side_by_side, tell_what_differs_and_are_read_whole) {
 
 TEST_F(stacks_side_by_side, are_read_from_within_and_in_part) {
   const auto only = [](std::string_view /*case_name*/, std::string_view arm) { return arm == "fault"; };
-  EXPECT_EQ(load_record(folder_[1], only).cases.at(0).arms.size(), 1U);
+  EXPECT_EQ(load_record(folder[1], only).cases.at(0).arms.size(), 1U);
   const auto before = fs::current_path();
-  fs::current_path(folder_[1]);
+  fs::current_path(folder[1]);
   const auto within = record_text(load_record("."));
   fs::current_path(before);
   EXPECT_EQ(within, all_of(1));
@@ -599,60 +600,60 @@ TEST_F(stacks_side_by_side, stay_what_they_are_when_the_other_one_changes) {
   const auto second = all_of(1);
   record later = of_run(example(), "2026-11-23T07:27:40Z");
   later.cases[0].arms[0].trials[0].notes = {{.name = "n", .text = "of a later run"}};
-  EXPECT_EQ(file(later), folder_[0]);
+  EXPECT_EQ(file(later), folder[0]);
   EXPECT_THAT(text(0), HasSubstr("of a later run"));
   EXPECT_EQ(all_of(1), second);
   EXPECT_THAT(text(1), HasSubstr(R"("base_hash")"));
-  EXPECT_EQ(file(second_), folder_[1]);
+  EXPECT_EQ(file(second_stack), folder[1]);
   EXPECT_EQ(all_of(1), second);
 }
 
 TEST_F(stacks_side_by_side, are_found_by_the_names_that_readers_take) {
   for (const char* alias : {"a copy", ".hidden", "link"}) {
-    fs::remove_all(folder_[1]);
+    fs::remove_all(folder[1]);
     const auto other = directory / "recorded" / alias;
     if (alias == std::string("link"))
-      fs::create_directory_symlink(folder_[0], other);
+      fs::create_directory_symlink(folder[0], other);
     else
-      fs::copy(folder_[0], other);
-    EXPECT_EQ(file(second_), folder_[1]);
+      fs::copy(folder[0], other);
+    EXPECT_EQ(file(second_stack), folder[1]);
     EXPECT_THAT(text(1), HasSubstr(R"("base":"h200-580.159.04-cublas-13.1.0"})")) << alias;
-    EXPECT_EQ(all_of(1), alone(second_)) << alias;
-    EXPECT_EQ(file(first_), folder_[0]) << alias;
+    EXPECT_EQ(all_of(1), alone(second_stack)) << alias;
+    EXPECT_EQ(file(first), folder[0]) << alias;
     fs::remove_all(other);
   }
 }
 
 TEST_F(stacks_side_by_side, do_without_one_that_cannot_be_read) {
-  fs::remove_all(folder_[1]);
-  std::ofstream(folder_[0] / "zz.jsonl") << "no record\n";
-  EXPECT_EQ(file(second_), folder_[1]);
+  fs::remove_all(folder[1]);
+  std::ofstream(folder[0] / "zz.jsonl") << "no record\n";
+  EXPECT_EQ(file(second_stack), folder[1]);
   EXPECT_THAT(text(1), Not(HasSubstr("base")));
-  EXPECT_EQ(all_of(1), alone(second_));
+  EXPECT_EQ(all_of(1), alone(second_stack));
 }
 
 TEST_F(stacks_side_by_side, are_not_stored_as_differences_from_a_smaller_one) {
   const auto recorded = directory / "recorded";
   fs::remove_all(recorded);
-  EXPECT_EQ(file(second_), folder_[1]);
+  EXPECT_EQ(file(second_stack), folder[1]);
   for (int n = 0; n < 20; ++n) {
-    first_.cases[0].arms.push_back(first_.cases[0].arms[0]);
-    first_.cases[0].arms.back().name = fmt::format("more_{}", n);
+    first.cases[0].arms.push_back(first.cases[0].arms[0]);
+    first.cases[0].arms.back().name = fmt::format("more_{}", n);
   }
-  EXPECT_EQ(file(first_), folder_[0]);
+  EXPECT_EQ(file(first), folder[0]);
   EXPECT_THAT(text(0), Not(HasSubstr("base")));
 }
 
 TEST_F(stacks_side_by_side, that_do_not_belong_together_are_refused) {
-  const auto why = [&] { return refusal([&] { return load_record(folder_[1]); }); };
+  const auto why = [&] { return refusal([&] { return load_record(folder[1]); }); };
   const auto elsewhere = directory / "elsewhere";
-  fs::rename(folder_[0], elsewhere);
+  fs::rename(folder[0], elsewhere);
   EXPECT_THAT(why(), HasSubstr("memory.jsonl:3: base_hash: differs from memory.leak/fault of "
                                "h200-580.159.04-cublas-13.1.0, which is missing"));
-  fs::rename(elsewhere, folder_[0]);
+  fs::rename(elsewhere, folder[0]);
   auto changed = text(0);
   changed.replace(changed.find("squeeze"), 7, "squash!");
-  std::ofstream(folder_[0] / "memory.jsonl") << changed;
+  std::ofstream(folder[0] / "memory.jsonl") << changed;
   EXPECT_THAT(
       why(),
       HasSubstr("memory.jsonl:3: base_hash: memory.leak/fault of h200-580.159.04-cublas-13.1.0 is not what "
