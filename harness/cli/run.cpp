@@ -40,6 +40,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -226,17 +227,21 @@ class run {
       std::map<std::string, std::size_t> batches;
       for (std::size_t i = 0; i < s.arms.size(); ++i) {
         const arm& a = *s.arms[i];
+        const expectation* const expected = expected_.find(c.name, a.name, keys_of(record_));
         if (!why_not_run(a, options_).empty()) {
           p.arms[i] = run_arm(c, a, options_);
-          judge(*p.arms[i], expected_.find(c.name, a.name, keys_of(record_)));
+          judge(*p.arms[i], expected);
           continue;
         }
         ++p.left;
+        const double weight =
+            weight_of(as_often_as_asked(a),
+                      expected == nullptr ? std::span<const observation>() : std::span(expected->trials));
         if (!a.batch.empty() && !arguments_.separate) {
           const auto [there, fresh] = batches.try_emplace(a.batch, jobs_.size());
           if (!fresh) {
             jobs_[there->second].arms.emplace_back(i, &a);
-            items_[there->second].weight += weight_in_batch * weight_of(a);
+            items_[there->second].weight += weight_in_batch * weight;
             continue;
           }
         }
@@ -246,7 +251,7 @@ class run {
         item.exclusive = item.needs_gpu && squeezes && a.counterpart_of.empty() &&
                          properties.memory == memory_class::exclusive;
         item.last = properties.last;
-        item.weight = weight_of(a);
+        item.weight = weight;
         // Processes from which trials of frameworks are forked have no memory of the GPU.
         const bool may_share = !item.exclusive || !a.framework.empty();
         if (!arguments_.separate && may_share && a.batch.empty()) item.process = shared_process_key(a);
@@ -254,6 +259,14 @@ class run {
       }
       cases_.push_back(std::move(p));
     }
+  }
+
+  /// The arm, with no more trials than this run takes of one that races.
+  [[nodiscard]] arm as_often_as_asked(arm a) const {
+    constexpr int up_to_full = 5;
+    const int most = arguments_.repeats.value_or(arguments_.tier < test_tier::nightly ? up_to_full : 0);
+    if (!a.races.empty() && most > 0) a.repeats = std::min(a.repeats, most);
+    return a;
   }
 
   /// In a lane. A request is the numbers of a job and of the GPU that it has, or none: another lane wants a GPU to itself.
@@ -325,7 +338,7 @@ class run {
     }
     lane_report report;
     for (const auto& [index, a] : j.arms) {
-      arm here = *a;
+      arm here = as_often_as_asked(*a);
       if (!only.empty()) here.environment.try_emplace("CUDA_VISIBLE_DEVICES", only);
       report.arms.push_back(run_arm(*j.of, here, options).trials);
     }

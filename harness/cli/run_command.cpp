@@ -82,6 +82,12 @@ void add_run(command_line& line) {
       ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")
       ->capture_default_str();
+  run->add_option(
+         "--repeats", running.repeats,
+         "at most N trials, of each level, of an arm whose outcome may differ from trial to trial; 0: "
+         "as many as it has (default: 5 in the tiers quick and full, 0 in nightly)")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("N");
   run->add_option("--part", running.part,
                   "only part I of N of each case: its controls, and every N-th fault with what answers it")
       ->type_name("I N");

@@ -10,10 +10,19 @@
 
 namespace cufault {
 
-double weight_of(const arm& a) {
+double weight_of(const arm& a, std::span<const observation> earlier) {
   double levels = 1;
   if (a.levels) levels = static_cast<double>(a.levels->values.size()) * (a.levels->refine_to > 0 ? 2 : 1);
-  return levels * a.repeats * static_cast<double>(a.timeout.count());
+  double milliseconds = 0, trials = 0;
+  for (const observation& o : earlier) {
+    if (o.milliseconds <= 0) continue;
+    milliseconds += o.milliseconds;
+    ++trials;
+  }
+  constexpr double of_timeout = 0.1;  // that an unknown trial takes
+  const double seconds =
+      trials > 0 ? milliseconds / 1000 / trials : of_timeout * static_cast<double>(a.timeout.count());
+  return levels * a.repeats * seconds;
 }
 
 namespace {
@@ -84,7 +93,7 @@ bool scheduler::can_begin(std::size_t i) const {
   return !item.needs_gpu || device_for(item).has_value();
 }
 
-/// Of items that could begin as well as the first one: of the lane's key, or else of the key that has most items for each lane.
+/// Of items that could begin as well as the first one: of the lane's key, or else of the key that has most work for each lane.
 std::vector<std::size_t>::iterator scheduler::share_of(std::vector<std::size_t>::iterator first,
                                                        const std::string& process) {
   const work_item& leads = items_[*first];
@@ -92,22 +101,23 @@ std::vector<std::size_t>::iterator scheduler::share_of(std::vector<std::size_t>:
   const auto as_well = [&](std::size_t i) {
     const work_item& item = items_[i];
     return !item.process.empty() && item.exclusive == leads.exclusive && item.needs_gpu == leads.needs_gpu &&
-           item.weight == leads.weight && can_begin(i);
+           can_begin(i);
   };
   struct share {
     std::vector<std::size_t>::iterator first;
-    double items = 0, lanes = 1;  // that it would have
+    double work = 0, lanes = 1;  // that it would have
   };
   std::map<std::string, share> keys;
   for (auto at = first; at != waiting_.end(); ++at)
-    if (as_well(*at)) ++keys.try_emplace(items_[*at].process, share{at}).first->second.items;
+    if (as_well(*at))
+      keys.try_emplace(items_[*at].process, share{at}).first->second.work += items_[*at].weight;
   if (const auto own = keys.find(process); own != keys.end()) return own->second.first;
   if (running_.empty()) return first;
   for (const std::size_t i : running_)
     if (const auto key = keys.find(items_[i].process); key != keys.end()) ++key->second.lanes;
   return std::max_element(keys.begin(), keys.end(),
                           [](const auto& x, const auto& y) {
-                            return x.second.items / x.second.lanes < y.second.items / y.second.lanes;
+                            return x.second.work / x.second.lanes < y.second.work / y.second.lanes;
                           })
       ->second.first;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,9 @@ struct work_item {
   std::string process{};   ///< arms of one key can share a process; empty: it shares none
 };
 
-/// How long an arm may take, relative to others, by what it says of itself: its number of trials and its timeout.
-double weight_of(const arm& a);
+/// How long an arm may take, in seconds: its number of trials, each as long as earlier ones took on average; where `earlier` has none with
+/// a time, as long as its timeout suggests.
+double weight_of(const arm& a, std::span<const observation> earlier = {});
 
 /// Indices of the items in the order in which they are to begin: on a GPU that is shared, then alone, then without a GPU, where lanes
 /// are free for it; the longest first, and side by side those that can share a process.
@@ -48,7 +50,7 @@ class scheduler {
     std::optional<std::size_t> device{};  ///< empty for an item that needs no GPU
   };
   /// The next item, which begins with that; empty if none can begin before another is over. `process`: what the lane that asks has for
-  /// items of this key, empty for nothing; then lanes share keys of equal weight out among them, and keep to them, since a process may
+  /// items of this key, empty for nothing; then lanes share keys out among them by their weight, and keep to them, since a process may
   /// take seconds to start. Without it the order is the one given.
   std::optional<start> next(const std::optional<std::string>& process = {});
   void over(const start& ended);

@@ -184,13 +184,34 @@ TEST_F(end_to_end, names_a_second_pair_that_kills_the_process) {
 
 TEST_F(end_to_end, states_the_rate_of_an_arm_that_races) {
   const std::map<std::string, std::string> counter{{"ROAD_COUNTER", folder / "counter"}};
-  ASSERT_EQ(run({"road.races"}, counter).exit_code, 0);
+  ASSERT_EQ(run({"road.races", "--repeats", "0"}, counter).exit_code, 0);
   const auto blessed = bless(files(".jsonl")[0]);
   ASSERT_EQ(blessed.exit_code, 1);
-  const auto again = run({"road.races", "--mode", "gate", "-v"}, counter);
+  const auto again = run({"road.races", "--repeats", "0", "--mode", "gate", "-v"}, counter);
   EXPECT_EQ(again.exit_code, 0) << again.stdout_text;
   EXPECT_THAT(again.stdout_text,
               AllOf(HasSubstr("FLAKY"), HasSubstr("15 of 20: cublasCreate: CUBLAS_STATUS_SUCCESS")));
+}
+
+TEST_F(end_to_end, takes_fewer_trials_of_an_arm_that_races_below_the_nightly_tier) {
+  const std::map<std::string, std::string> counter{{"ROAD_COUNTER", folder / "counter"}};
+  const auto trials = [&](const std::vector<std::string>& more) {
+    fs::remove_all(folder / "records");
+    std::vector<std::string> words{"road.races", "road.shared/repeats"};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(run(words, counter).exit_code, 0);
+    std::map<std::string, std::size_t> of_arm;
+    const record made = load_record(files(".jsonl").at(0));
+    for (const case_result& c : made.cases)
+      for (const arm_result& a : c.arms)
+        if (a.kind == arm_kind::fault) of_arm[a.name] = a.trials.size();
+    return std::pair{of_arm.at("now_and_then"), of_arm.at("repeats")};
+  };
+  EXPECT_EQ(trials({}), std::pair(std::size_t{5}, std::size_t{3})) << "only one of them races";
+  EXPECT_EQ(trials({"--repeats", "2"}), std::pair(std::size_t{2}, std::size_t{3}));
+  EXPECT_EQ(trials({"--repeats", "0"}), std::pair(std::size_t{20}, std::size_t{3}));
+  EXPECT_EQ(trials({"--tier", "nightly"}), std::pair(std::size_t{20}, std::size_t{3}));
+  EXPECT_EQ(trials({"--tier", "nightly", "--repeats", "4"}), std::pair(std::size_t{4}, std::size_t{3}));
 }
 
 TEST_F(end_to_end, is_unresolved_when_the_control_fails) {

@@ -186,12 +186,33 @@ TEST(scheduler, keeps_to_the_order_given_where_no_lane_says_what_it_has) {
   EXPECT_EQ(plan.next()->item, 8U);
 }
 
-TEST(scheduler, lets_no_key_of_less_weight_or_alone_on_its_gpu_go_first) {
-  std::vector<work_item> items{shared(2), shared(), alone(2)};
-  items[0].process = "A";
-  items[1].process = items[2].process = "B";
+TEST(scheduler, shares_keys_out_by_the_work_that_they_have) {
+  std::vector<work_item> items{shared(1), shared(1), shared(3)};
+  items[0].process = items[1].process = "A";
+  items[2].process = "B";
   scheduler plan(items, as_given(3), 1);
+  EXPECT_EQ(plan.next("")->item, 0U) << "the first, while nothing runs";
+  EXPECT_EQ(plan.next("")->item, 2U) << "of B there is more";
+}
+
+TEST(scheduler, lets_no_key_that_is_alone_on_its_gpu_go_first) {
+  std::vector<work_item> items{shared(2), alone(2)};
+  items[0].process = "A";
+  items[1].process = "B";
+  scheduler plan(items, as_given(2), 1);
   EXPECT_EQ(plan.next("B")->item, 0U);
+}
+
+TEST(weight_of_an_arm, is_the_time_that_its_trials_took_earlier) {
+  arm a{.name = "fault", .repeats = 3, .timeout = std::chrono::seconds(60)};
+  EXPECT_DOUBLE_EQ(weight_of(a), 18) << "a tenth of the timeout, each trial";
+  std::vector<observation> earlier(3);
+  EXPECT_DOUBLE_EQ(weight_of(a, earlier), 18) << "no trial says how long it took";
+  earlier[0].milliseconds = 500;
+  earlier[2].milliseconds = 1500;
+  EXPECT_DOUBLE_EQ(weight_of(a, earlier), 3);
+  a.levels = level_range{.unit = "MiB", .values = {1, 2, 4}};
+  EXPECT_DOUBLE_EQ(weight_of(a, earlier), 9);
 }
 
 }  // namespace
