@@ -142,6 +142,7 @@ void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
     t.continue_in_new_process();
     return;
   }
+  w.set_operation(o.get());
   if (r.after) r.after(w);
   if (r.new_operation) {
     w.set_operation(nullptr);
@@ -266,6 +267,7 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   there->w.renew();
   if (std::unique_ptr<operation> o = operation_of(c, *there); o != nullptr) {
     observe_cell(t, c, there->w, o);
+    there->w.set_operation(nullptr);
     keep(std::move(o));
   }
   if (!t.shares_process()) {
@@ -299,7 +301,9 @@ void run_one(trial& t, const cell& c) {
   try {
     o = made_ready(*c.operation, c.state);
   } catch (const setup_failed& e) {
-    if (!early) throw;
+    // Variables of a remedy are there from the start, and may be what keeps the operation from working.
+    const bool may_be_the_remedy = c.remedy != nullptr && !c.remedy->environment.empty();
+    if (!early && !may_be_the_remedy) throw;
     observe_failed_preparation(e);
     return;
   }

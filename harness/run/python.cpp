@@ -8,8 +8,12 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -49,12 +53,27 @@ std::string ending_text(const process_result& p) {
   return words.empty() ? how : how + ": " + words;
 }
 
+/// A name without a folder, as the shell would find it; as it is where nothing on the PATH has that name.
+std::filesystem::path on_path(const std::filesystem::path& program) {
+  const char* const folders = std::getenv("PATH");
+  if (program.has_parent_path() || folders == nullptr) return program;
+  std::istringstream in(folders);
+  for (std::string folder; std::getline(in, folder, ':');) {
+    const std::filesystem::path there = std::filesystem::path(folder) / program;
+    std::error_code none;
+    if (!folder.empty() && std::filesystem::is_regular_file(there, none) && access(there.c_str(), X_OK) == 0)
+      return there;
+  }
+  return program;
+}
+
 }  // namespace
 
-python_environment::python_environment(std::filesystem::path python, const std::filesystem::path& scripts,
+python_environment::python_environment(const std::filesystem::path& python,
+                                       const std::filesystem::path& scripts,
                                        const std::set<std::string>& families, int device, int stop,
                                        std::chrono::milliseconds patience)
-    : python_(std::move(python)), script_(scripts / "run_trials.py"), patience_(patience) {
+    : python_(on_path(python)), script_(scripts / "run_trials.py"), patience_(patience) {
   // Before it gets a script: another program may take that for something else.
   spawn_options options;
   options.argv = {python_, "--version"};

@@ -18,10 +18,10 @@ namespace cufault {
 /// The Python that was given, and what cases/frameworks finds in it. Frameworks are imported in processes of their own.
 class python_environment {
  public:
-  /// `scripts`: the folder of run_trials.py. `families`: "pytorch", "jax", "cupy": those that arms need. What is wrong with the Python is
+  /// `python`: a path, or a name on the PATH. `scripts`: the folder of run_trials.py. `families`: "pytorch", "jax", "cupy": those that arms need. What is wrong with the Python is
   /// no exception: why_not() says it of each arm. `patience`: with an import. Throws interrupted. Forks: this process must have no second
   /// thread.
-  python_environment(std::filesystem::path python, const std::filesystem::path& scripts,
+  python_environment(const std::filesystem::path& python, const std::filesystem::path& scripts,
                      const std::set<std::string>& families, int device, int stop,
                      std::chrono::milliseconds patience = std::chrono::seconds(60));
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ class fake_operation final : public operation {
     prepared_ = true;
   }
   status_record make() override {
+    if (std::getenv("ROAD_SPOILT") != nullptr) return record_of(CUBLAS_STATUS_NOT_SUPPORTED);
     if (now == state::sound) return record_of(CUBLAS_STATUS_SUCCESS);
     trial::current().measure("faults of its process", provoked);
     trial::current().measure("operations before it", made_since++);
@@ -67,7 +69,14 @@ const std::vector<remedy_type> remedies{
      .words = "undo it, then again",
      .answers = {"broken"},
      .after = [](world& w) { w.undo(); }},
-    {.name = "retry", .words = "again at once", .answers = {"broken"}, .after = [](world&) {}}};
+    {.name = "retry",
+     .words = "again at once",
+     .answers = {"broken"},
+     .after = [](world& w) { w.of_cell().enter(); }},
+    {.name = "spoil",
+     .words = "ROAD_SPOILT=1",
+     .answers = {"broken"},
+     .environment = {{"ROAD_SPOILT", "1"}}}};
 
 fault_type broken(const char* name, isolation cells) {
   return {.name = name,

@@ -88,6 +88,26 @@ TEST_F(end_to_end, names_a_part_that_is_none) {
   }
 }
 
+TEST_F(end_to_end, leaves_remedies_out_of_what_is_known_not_to_fail) {
+  const auto arms = [&](const std::vector<std::string>& words) {
+    fs::remove_all(folder / "records");
+    const auto seen = run(words);
+    const record made = load_record(files(".jsonl").at(0));
+    std::set<std::string> names;
+    for (const arm_result& a : made.cases.at(0).arms) names.insert(a.name);
+    return std::pair{names, seen.stdout_text};
+  };
+  const std::set<std::string> all{"control", "fails", "fails+again", "works", "works+again"};
+  EXPECT_EQ(arms({"road.needless"}).first, all) << "nothing is known yet";
+  ASSERT_EQ(bless(files(".jsonl").at(0)).exit_code, 1);
+  const auto [some, said] = arms({"road.needless"});
+  EXPECT_THAT(some, ElementsAre("control", "fails", "fails+again", "works"));
+  EXPECT_THAT(said, HasSubstr("1 remedy was not run: what it answers does not fail here, by its expectation; "
+                              "--tier nightly runs them, too\n"));
+  EXPECT_EQ(arms({"road.needless", "--tier", "nightly"}).first, all);
+  EXPECT_THAT(arms({"road.needless/works+again"}).first, testing::Contains("works+again"));
+}
+
 TEST_F(end_to_end, shuffles_by_the_seed_and_judges_alike) {
   bless_what_is_seen();
   const auto order = [&](const char* seed) {

@@ -202,6 +202,9 @@ TEST_F(road_matrix, observes_an_operation_under_a_fault_and_after_each_remedy) {
             "cublasSgemm first: CUBLAS_STATUS_INTERNAL_ERROR; then check.preparation: FAILED; context none");
   EXPECT_THAT(described(r, "crashing.cold"), HasSubstr("crashed: SIGSEGV in cublasSgemm"));
   EXPECT_EQ(arm_of(r, "control").trials.at(0).calls.size(), 8U) << "each operation cold and warm";
+  EXPECT_EQ(described(r, "first.cold+spoil"), "cublasSgemm first: CUBLAS_STATUS_NOT_SUPPORTED; context none");
+  EXPECT_EQ(described(r, "first.warm+spoil"), "check.preparation: FAILED; context none")
+      << "what the remedy does to an operation is seen, too";
 }
 
 TEST_F(road_matrix, brings_a_lasting_fault_about_once_for_cells_that_follow_one_another) {
@@ -214,6 +217,9 @@ TEST_F(road_matrix, brings_a_lasting_fault_about_once_for_cells_that_follow_one_
   EXPECT_EQ(measured(cold, "faults of its process").at("third.cold"), 1);
   EXPECT_EQ(measured(cold, "operations before it").at("third.cold"), 2);
   EXPECT_EQ(measured(cold, "errors left in its thread").at("third.cold"), 0);
+  EXPECT_THAT(described(made_by({"matrix.lasting/first.warm+retry"}), "first.warm+retry"),
+              HasSubstr("; then check.preparation: FAILED"))
+      << "a remedy acts on the operation of its cell";
 
   std::vector<std::string> separate = cold;
   separate.emplace_back("--separate");
@@ -224,7 +230,7 @@ TEST_F(road_matrix, makes_operations_ready_after_a_lasting_fault_that_comes_befo
   const record r = made_by({"matrix.early/*", "--jobs", "1"});
   EXPECT_EQ(described(r, "first.cold"), "cublasSgemm first: CUBLAS_STATUS_INTERNAL_ERROR; context none");
   EXPECT_THAT(described(r, "second.cold+release"), HasSubstr("numbers right"));
-  EXPECT_EQ(r.cases.at(0).arms.size(), 1U + 4 * 4) << "no operation is warm";
+  EXPECT_EQ(r.cases.at(0).arms.size(), 1U + 4 * 5) << "no operation is warm";
   EXPECT_EQ(measured({"matrix.early/first.cold", "matrix.early/second.cold", "matrix.early/third.cold"},
                      "faults of its process")
                 .at("third.cold"),

@@ -5,6 +5,7 @@
 
 #include "harness/system/temporary_folder.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,6 +105,25 @@ TEST_F(python, tells_the_versions_of_packages_and_where_cublas_is) {
   const std::map<std::string, std::string> keys{{"cupy", "14.2.0"}, {"pytorch", "2.11.0"}};
   EXPECT_EQ(found.keys(), keys);
   EXPECT_EQ(found.cublas(), fs::canonical(folder.path() / "nvidia/cu13/lib").string());
+}
+
+TEST_F(python, tells_the_version_of_the_package_that_an_import_finds) {
+  write("first/cupy_cuda13x-14.0.1.dist-info/METADATA",
+        "Metadata-Version: 2.1\nName: cupy-cuda13x\nVersion: 14.0.1\n");
+  write("second/cupy_cuda13x-14.2.0.dist-info/METADATA",
+        "Metadata-Version: 2.1\nName: cupy-cuda13x\nVersion: 14.2.0\n");
+  setenv("PYTHONPATH", fmt::format("{0}/first:{0}/second", folder.path().string()).c_str(), 1);
+  EXPECT_EQ(environment().for_stack()["packages"], (nlohmann::json{{"cupy-cuda13x", "14.0.1"}}));
+}
+
+TEST_F(python, is_found_on_the_path_by_its_name) {
+  const char* const path = std::getenv("PATH");
+  const std::string before = path == nullptr ? "" : path;
+  setenv("PATH", (folder.path().string() + ":" + before).c_str(), 1);
+  const python_environment found("python", FRAMEWORKS, {}, 0, -1);
+  setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(found.command({"x"}).front(), (folder.path() / "python").string());
+  EXPECT_THAT(found.for_stack()["python"].get<std::string>(), HasSubstr("3."));
 }
 
 TEST_F(python, whose_framework_raises_is_quoted) {

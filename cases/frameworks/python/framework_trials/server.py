@@ -41,11 +41,12 @@ def tell(text: str) -> None:
 
 
 def packages() -> Dict[str, str]:
-    found = {}
+    """Where two folders of sys.path have a package, the version in the first one: what an import finds."""
+    found: Dict[str, str] = {}
     for distribution in metadata.distributions():
         name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
         if name in PACKAGES or name.startswith(PREFIXES):
-            found[name] = distribution.version
+            found.setdefault(name, distribution.version)
     return dict(sorted(found.items()))
 
 
