@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/model/frame.hpp"
 
-#include "reports/base/json_input.hpp"
+#include "reports/base/json_fields.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

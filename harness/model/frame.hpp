@@ -12,6 +12,8 @@
 
 namespace cufault {
 
+class json_cursor;
+
 /// How an observation travels from a trial to its parent: frames on a pipe, each written with one write(2) as
 /// soon as it is known, so that a trial that dies has still told everything up to the call that killed it. A
 /// frame is "CF1 LENGTH\n", LENGTH bytes of JSON, "\n". LENGTH is decimal, at most 1 MiB.

@@ -8,6 +8,7 @@
 #include "harness/trial/observe.hpp"
 #include "harness/trial/progress.hpp"
 #include "kernels/product.hpp"
+#include "reports/base/json_fields.hpp"
 
 #include <cublasLt.h>
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/base/enum_names.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <nlohmann/json.hpp>
@@ -23,21 +24,8 @@
 ///   template <class Fields> void describe_fields(T& value, Fields& f) { f("name", value.name); f.required("id", value.id); }
 ///
 /// A member that is equal to its default is left out when written, and has its default when it is absent. Keys that are not in the list
-/// are refused. An enumeration has `std::span<const enum_name<E>> names_of(E)`.
+/// are refused. An enumeration has names (enum_names.hpp).
 namespace cufault {
-
-template <class E>
-struct enum_name {
-  E value;
-  std::string_view name;
-};
-
-template <class E>
-std::string name_of(E value) {
-  for (const auto& known : names_of(value))
-    if (known.value == value) return std::string(known.name);
-  return "unknown";
-}
 
 template <class T>
 nlohmann::ordered_json write_json(const T& value);

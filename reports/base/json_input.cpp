@@ -3,6 +3,7 @@
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>

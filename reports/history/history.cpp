@@ -3,6 +3,7 @@
 #include "reports/history/history.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/history/database.hpp"
 
 #include <fmt/format.h>

@@ -14,6 +14,8 @@
 
 namespace cufault {
 
+class json_cursor;
+
 /// What sort of statement a claim is, which decides how arms speak to it.
 enum class claim_kind { failure, remedy, dead_end, statement };
 std::span<const enum_name<claim_kind>> names_of(claim_kind);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/judge/gate.hpp"
 
+#include "reports/base/json_fields.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/judge.hpp"
 

@@ -11,6 +11,8 @@
 
 namespace cufault {
 
+class json_cursor;
+
 /// A change that somebody has looked at and lets pass for a while.
 struct allowance {
   std::string arm;  ///< CASE/ARM, where * is anything

@@ -3,6 +3,7 @@
 #include "reports/judge/merge.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
 

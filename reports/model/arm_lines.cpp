@@ -3,6 +3,7 @@
 #include "reports/model/arm_lines.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/base/json_fields.hpp"
 #include "reports/model/times.hpp"
 #include "reports/model/trials_json.hpp"
 

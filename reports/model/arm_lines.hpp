@@ -6,7 +6,7 @@
 
 #include "reports/model/results.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -15,6 +15,8 @@
 
 namespace cufault {
 
+class json_cursor;
+
 /// Conditions under which an expectation holds: key -> comparisons joined by spaces, all of which must hold:
 /// ">=13.1 <13.2", "9.0" (equal); alternatives are joined by " || ". Versions compare number by number, missing parts count as 0; text that
 /// is no version compares for equality only. A condition on an absent key does not hold. Comparisons are "=" (or nothing), ">=", ">", "<="

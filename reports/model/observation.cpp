@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/observation.hpp"
 
+#include "reports/base/json_fields.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

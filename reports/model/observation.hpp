@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/base/json_fields.hpp"
+#include "reports/base/enum_names.hpp"
 #include "reports/model/step.hpp"
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +15,8 @@
 #include <vector>
 
 namespace cufault {
+
+class json_cursor;
 
 /// What an arm is for. Decides how its observation is named by the judge.
 enum class arm_kind { control, fault, remedy, dead_end };

@@ -6,7 +6,7 @@
 
 #include "reports/model/record.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
 #include <functional>

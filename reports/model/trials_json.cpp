@@ -3,6 +3,7 @@
 // Trials as lines of records have them.
 #include "reports/model/trials_json.hpp"
 
+#include "reports/base/json_fields.hpp"
 #include "reports/model/times.hpp"
 
 #include <fmt/format.h>

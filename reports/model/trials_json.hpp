@@ -4,7 +4,7 @@
 
 #include "reports/model/observation.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 #include <vector>

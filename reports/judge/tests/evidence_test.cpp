@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What is committed must be evidence: no expectation without the record that shows it.
+#include "reports/base/json_input.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/expectation.hpp"

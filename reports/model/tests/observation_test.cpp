@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/base/json_fields.hpp"
 #include "reports/model/tests/examples.hpp"
 #include "reports/model/trials_json.hpp"
 
