@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-argument_check::product described() {
+argument_check::product cgemm_product() {
   argument_check::product p = usual_product(CUDA_C_32F, CUDA_C_32F);
   p.scalar = CUDA_C_32F;
   return p;
@@ -25,7 +25,7 @@ cublasStatus_t by_cgemm(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "cgemm",
                                .step = {"cublasCgemm"},
                                .summary = "cublasCgemm",
-                               .fresh = fresh_product(described(), by_cgemm)}};
+                               .fresh = fresh_product(cgemm_product(), by_cgemm)}};
 
 }  // namespace
 }  // namespace cufault::operations

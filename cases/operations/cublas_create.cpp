@@ -9,7 +9,7 @@
 namespace cufault::operations {
 namespace {
 
-class create final : public operation {
+class create_handle final : public operation {
  public:
   status_record make() override {
     cublasHandle_t handle = nullptr;
@@ -30,7 +30,7 @@ class create final : public operation {
 const register_operation here{{.name = "cublas_create",
                                .step = {"cublasCreate"},
                                .summary = "cublasCreate",
-                               .fresh = fresh<create>,
+                               .fresh = fresh<create_handle>,
                                .handle = own_handle::none,
                                .opens_context = false,
                                .representative = true}};

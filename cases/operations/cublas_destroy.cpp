@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-class destroy final : public operation {
+class destroy_handle final : public operation {
  public:
   void prepare() override {
     if (handle_ == nullptr) handle_.reset(new_handle());
@@ -24,7 +24,7 @@ class destroy final : public operation {
 const register_operation here{{.name = "cublas_destroy",
                                .step = {"cublasDestroy"},
                                .summary = "cublasDestroy",
-                               .fresh = fresh<destroy>,
+                               .fresh = fresh<destroy_handle>,
                                .product = by_new_handle}};
 
 }  // namespace

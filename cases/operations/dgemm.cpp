@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-argument_check::product described() {
+argument_check::product dgemm_product() {
   argument_check::product p = usual_product(CUDA_R_64F, CUDA_R_64F);
   p.scalar = CUDA_R_64F;
   p.compute = CUBLAS_COMPUTE_64F;
@@ -26,7 +26,7 @@ cublasStatus_t by_dgemm(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "dgemm",
                                .step = {"cublasDgemm"},
                                .summary = "cublasDgemm",
-                               .fresh = fresh_product(described(), by_dgemm)}};
+                               .fresh = fresh_product(dgemm_product(), by_dgemm)}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -8,7 +8,7 @@
 namespace cufault::operations {
 namespace {
 
-class create final : public without_handle {
+class create_event final : public without_handle {
  public:
   void prepare() override { event_.reset(); }
   status_record make() override {
@@ -31,7 +31,7 @@ class create final : public without_handle {
 const register_operation here{{.name = "event_create",
                                .step = {"cudaEventCreate"},
                                .summary = "cudaEventCreate",
-                               .fresh = fresh<create>,
+                               .fresh = fresh<create_event>,
                                .handle = own_handle::none,
                                .opens_context = false,
                                .product = by_new_handle}};

@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-argument_check::product described() {
+argument_check::product fp8_product() {
   argument_check::product p = usual_product(CUDA_R_8F_E4M3, CUDA_R_16BF);
   p.function = argument_check::entry::cublas_lt;
   p.a_op = CUBLAS_OP_T;
@@ -16,7 +16,7 @@ argument_check::product described() {
 std::unique_ptr<operation> fresh_fp8() {
   if (trial::current().compute_capability() < 89)
     throw not_provoked("products of FP8 take a device of compute capability 8.9 or higher");
-  return std::make_unique<lt_matmul_operation>(described());
+  return std::make_unique<lt_matmul_operation>(fp8_product());
 }
 
 const register_operation here{{.name = "fp8",

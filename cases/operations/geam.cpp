@@ -8,7 +8,7 @@
 namespace cufault::operations {
 namespace {
 
-class sum final : public by_handle {
+class sum_of_matrices final : public by_handle {
  public:
   void prepare() override {
     const auto a = small_numbers(count, fresh_seed()), b = small_numbers(count, fresh_seed());
@@ -32,7 +32,7 @@ class sum final : public by_handle {
 };
 
 const register_operation here{
-    {.name = "geam", .step = {"cublasSgeam"}, .summary = "cublasSgeam", .fresh = fresh<sum>}};
+    {.name = "geam", .step = {"cublasSgeam"}, .summary = "cublasSgeam", .fresh = fresh<sum_of_matrices>}};
 
 }  // namespace
 }  // namespace cufault::operations

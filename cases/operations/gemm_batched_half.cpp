@@ -6,9 +6,9 @@
 namespace cufault::operations {
 namespace {
 
-class batched final : public batched_product {
+class batched_half final : public batched_product {
  public:
-  batched() : batched_product(usual_product(CUDA_R_16F, CUDA_R_16F)) {}
+  batched_half() : batched_product(usual_product(CUDA_R_16F, CUDA_R_16F)) {}
   status_record make() override {
     const argument_check::product& d = products.described();
     return record_of(cublasGemmBatchedEx(
@@ -22,7 +22,7 @@ class batched final : public batched_product {
 const register_operation here{{.name = "gemm_batched_half",
                                .step = {"cublasGemmBatchedEx", "fp16"},
                                .summary = "cublasGemmBatchedEx in FP16",
-                               .fresh = fresh<batched>}};
+                               .fresh = fresh<batched_half>}};
 
 }  // namespace
 }  // namespace cufault::operations

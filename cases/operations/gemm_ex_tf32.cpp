@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-argument_check::product described() {
+argument_check::product gemm_ex_tf32_product() {
   argument_check::product p = usual_product();
   p.compute = CUBLAS_COMPUTE_32F_FAST_TF32;
   return p;
@@ -15,7 +15,7 @@ argument_check::product described() {
 const register_operation here{{.name = "gemm_ex_tf32",
                                .step = {"cublasGemmEx", "tf32"},
                                .summary = "cublasGemmEx in TF32",
-                               .fresh = fresh_product(described(), by_gemm_ex)}};
+                               .fresh = fresh_product(gemm_ex_tf32_product(), by_gemm_ex)}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-argument_check::product described() {
+argument_check::product gemm_strided_batched_product() {
   argument_check::product p = usual_product();
   p.batch = 3;
   return p;
@@ -15,7 +15,7 @@ argument_check::product described() {
 const register_operation here{{.name = "gemm_strided_batched",
                                .step = {"cublasGemmStridedBatchedEx"},
                                .summary = "cublasGemmStridedBatchedEx",
-                               .fresh = fresh_product(described(), by_gemm_ex)}};
+                               .fresh = fresh_product(gemm_strided_batched_product(), by_gemm_ex)}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-argument_check::product described() {
+argument_check::product gemm_strided_batched_half_product() {
   argument_check::product p = usual_product(CUDA_R_16F, CUDA_R_16F);
   p.batch = 3;
   return p;
@@ -15,7 +15,7 @@ argument_check::product described() {
 const register_operation here{{.name = "gemm_strided_batched_half",
                                .step = {"cublasGemmStridedBatchedEx", "fp16"},
                                .summary = "cublasGemmStridedBatchedEx in FP16",
-                               .fresh = fresh_product(described(), by_gemm_ex)}};
+                               .fresh = fresh_product(gemm_strided_batched_half_product(), by_gemm_ex)}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-argument_check::product described() {
+argument_check::product gemv_product() {
   argument_check::product p = usual_product();
   p.n = 1;
   return p;
@@ -22,7 +22,7 @@ cublasStatus_t by_gemv(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "gemv",
                                .step = {"cublasSgemv"},
                                .summary = "cublasSgemv",
-                               .fresh = fresh_product(described(), by_gemv)}};
+                               .fresh = fresh_product(gemv_product(), by_gemv)}};
 
 }  // namespace
 }  // namespace cufault::operations

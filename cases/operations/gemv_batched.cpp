@@ -6,14 +6,14 @@
 namespace cufault::operations {
 namespace {
 
-argument_check::product described() {
+argument_check::product gemv_batched_product() {
   argument_check::product p = usual_product();
   p.n = 1;
   p.batch = 3;
   return p;
 }
 
-cublasStatus_t by_gemv(cublasHandle_t handle, checked_product& p) {
+cublasStatus_t by_gemv_batched(cublasHandle_t handle, checked_product& p) {
   const argument_check::product& d = p.described();
   return cublasSgemvStridedBatched(
       handle, CUBLAS_OP_N, static_cast<int>(d.m), static_cast<int>(d.k), static_cast<const float*>(d.alpha),
@@ -24,7 +24,7 @@ cublasStatus_t by_gemv(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "gemv_batched",
                                .step = {"cublasSgemvStridedBatched"},
                                .summary = "cublasSgemvStridedBatched",
-                               .fresh = fresh_product(described(), by_gemv)}};
+                               .fresh = fresh_product(gemv_batched_product(), by_gemv_batched)}};
 
 }  // namespace
 }  // namespace cufault::operations

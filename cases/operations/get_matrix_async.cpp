@@ -8,7 +8,7 @@
 namespace cufault::operations {
 namespace {
 
-class get_matrix final : public by_handle {
+class get_matrix_async final : public by_handle {
  public:
   void prepare() override {
     expected_ = small_numbers(count, fresh_seed());
@@ -36,7 +36,7 @@ class get_matrix final : public by_handle {
 const register_operation here{{.name = "get_matrix_async",
                                .step = {"cublasGetMatrixAsync"},
                                .summary = "cublasGetMatrixAsync",
-                               .fresh = fresh<get_matrix>}};
+                               .fresh = fresh<get_matrix_async>}};
 
 }  // namespace
 }  // namespace cufault::operations

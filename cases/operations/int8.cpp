@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-argument_check::product described() {
+argument_check::product int8_product() {
   argument_check::product p = usual_product(CUDA_R_8I, CUDA_R_32I);
   p.a_op = CUBLAS_OP_T;
   p.scalar = CUDA_R_32I;
@@ -17,7 +17,7 @@ argument_check::product described() {
 const register_operation here{{.name = "int8",
                                .step = {"cublasGemmEx", "int8"},
                                .summary = "cublasGemmEx in INT8",
-                               .fresh = fresh_product(described(), by_gemm_ex)}};
+                               .fresh = fresh_product(int8_product(), by_gemm_ex)}};
 
 }  // namespace
 }  // namespace cufault::operations

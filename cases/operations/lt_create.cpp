@@ -8,7 +8,7 @@
 namespace cufault::operations {
 namespace {
 
-class create final : public operation {
+class create_lt_handle final : public operation {
  public:
   status_record make() override {
     cublasLtHandle_t lt = nullptr;
@@ -29,7 +29,7 @@ class create final : public operation {
 const register_operation here{{.name = "lt_create",
                                .step = {"cublasLtCreate"},
                                .summary = "cublasLtCreate",
-                               .fresh = fresh<create>,
+                               .fresh = fresh<create_lt_handle>,
                                .handle = own_handle::none,
                                .opens_context = false,
                                .representative = true,

@@ -6,7 +6,7 @@
 namespace cufault::operations {
 namespace {
 
-class destroy final : public operation {
+class destroy_lt_handle final : public operation {
  public:
   void prepare() override {
     if (lt_ == nullptr) lt_.reset(new_lt_handle());
@@ -31,7 +31,7 @@ class destroy final : public operation {
 const register_operation here{{.name = "lt_destroy",
                                .step = {"cublasLtDestroy"},
                                .summary = "cublasLtDestroy",
-                               .fresh = fresh<destroy>,
+                               .fresh = fresh<destroy_lt_handle>,
                                .handle = own_handle::cublaslt,
                                .product = by_new_lt_handle}};
 

@@ -8,7 +8,7 @@
 namespace cufault::operations {
 namespace {
 
-class set_matrix final : public by_handle {
+class set_matrix_async final : public by_handle {
  public:
   void prepare() override {
     expected_ = small_numbers(count, fresh_seed());
@@ -34,7 +34,7 @@ class set_matrix final : public by_handle {
 const register_operation here{{.name = "set_matrix_async",
                                .step = {"cublasSetMatrixAsync"},
                                .summary = "cublasSetMatrixAsync",
-                               .fresh = fresh<set_matrix>}};
+                               .fresh = fresh<set_matrix_async>}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -9,7 +9,7 @@
 namespace cufault::operations {
 namespace {
 
-class create final : public without_handle {
+class create_stream final : public without_handle {
  public:
   void prepare() override {
     stream_.reset();
@@ -36,7 +36,7 @@ class create final : public without_handle {
 const register_operation here{{.name = "stream_create",
                                .step = {"cudaStreamCreateWithFlags"},
                                .summary = "cudaStreamCreateWithFlags",
-                               .fresh = fresh<create>,
+                               .fresh = fresh<create_stream>,
                                .handle = own_handle::none,
                                .product = by_new_handle}};
 

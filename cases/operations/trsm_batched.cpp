@@ -11,9 +11,9 @@
 namespace cufault::operations {
 namespace {
 
-class solve final : public by_handle {
+class solve_batched final : public by_handle {
  public:
-  solve() {
+  solve_batched() {
     const std::array<float*, 4> all{floats(a_[0]), floats(a_[1]), floats(x_[0]), floats(x_[1])};
     CUFAULT_REQUIRE(cudaMemcpy(pointers_.get(), all.data(), sizeof all, cudaMemcpyDefault));
   }
@@ -51,7 +51,7 @@ class solve final : public by_handle {
 const register_operation here{{.name = "trsm_batched",
                                .step = {"cublasStrsmBatched"},
                                .summary = "cublasStrsmBatched",
-                               .fresh = fresh<solve>}};
+                               .fresh = fresh<solve_batched>}};
 
 }  // namespace
 }  // namespace cufault::operations

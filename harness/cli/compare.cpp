@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-table_style style(bool markdown) {
+table_style style_of(bool markdown) {
   return markdown ? table_style::markdown : table_style::text;
 }
 
@@ -112,9 +112,9 @@ int show_differences(const std::vector<fs::path>& files, bool by_stack, bool mar
     if (stacks.size() < 2)
       throw usage_error(
           "diff --by-stack: all these records are of one stack; leave --by-stack out to compare them");
-    differing = print_differences(std::cout, stacks, style(markdown), missing_arms::counted);
+    differing = print_differences(std::cout, stacks, style_of(markdown), missing_arms::counted);
   } else {
-    differing = print_differences(std::cout, loaded, style(markdown));
+    differing = print_differences(std::cout, loaded, style_of(markdown));
   }
   for (std::size_t i = 0; i < loaded.size(); ++i) {
     const auto& cases = loaded[i].cases;
@@ -138,7 +138,7 @@ int gate_records(record baseline, record candidate, const gate_arguments& argume
   if (arguments.json)
     std::cout << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
-    print_gate(std::cout, report, style(arguments.markdown),
+    print_gate(std::cout, report, style_of(arguments.markdown),
                arguments.names ? gate_extent::names : gate_extent::reasons);
   return exit_code(report);
 }
@@ -179,8 +179,8 @@ int merge_records(const merge_arguments& arguments) {
     all["exit_code"] = code;
     std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
-    print_merged(std::cout, merged, style(arguments.markdown));
-    if (!hosts.empty()) print_hosts(std::cout, found, hosts.size(), style(arguments.markdown));
+    print_merged(std::cout, merged, style_of(arguments.markdown));
+    if (!hosts.empty()) print_hosts(std::cout, found, hosts.size(), style_of(arguments.markdown));
   }
   return code;
 }
@@ -216,7 +216,7 @@ int show_history(const history_arguments& arguments) {
   if (arguments.json)
     std::cout << to_json(view).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
-    print_history(std::cout, view, style(arguments.markdown),
+    print_history(std::cout, view, style_of(arguments.markdown),
                   arguments.arms.empty() ? history_extent::overview : history_extent::details);
   return 0;
 }

@@ -164,7 +164,7 @@ void run_trials(const std::map<int, std::vector<std::string>>& names_by_device, 
 }
 
 /// "cufault: GPU ... is in use by ...": the last line, without the name of the program.
-std::string last_words(const fs::path& file) {
+std::string last_words_in(const fs::path& file) {
   std::string last;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);)
@@ -199,7 +199,7 @@ judged_run read_run(const fs::path& folder, const expectation_set& expected) {
     }
   }
   if (!complete) {
-    seen.unfinished = last_words(folder / "ended");
+    seen.unfinished = last_words_in(folder / "ended");
     if (seen.unfinished.empty()) seen.unfinished = "the trials left no whole record";
   }
   return seen;
@@ -326,7 +326,7 @@ int examine_node(const node_arguments& asked) {
   return exit_code(v, asked.policy);
 }
 
-void add_trials(command_line& line) {
+void add_node_trials(command_line& line) {
   const auto said = std::make_shared<run_arguments>();
   CLI::App* own = line.own_command(trials_command, [said] {
     constexpr int side_by_side = 2, patience_seconds = 2;
@@ -385,7 +385,7 @@ void add_node(command_line& line) {
       ->default_str("numbers.split_k layout.shapes");
   add_libraries(node, asked.where);
   node->add_flag("--under-drill", asked.under_drill)->group("");
-  add_trials(line);
+  add_node_trials(line);
 }
 
 }  // namespace cufault

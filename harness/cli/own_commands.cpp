@@ -25,7 +25,7 @@ void add_trial(command_line& line) {
   add_target(trial, said->one.where);
 }
 
-void add_trials(command_line& line) {
+void add_trials_command(command_line& line) {
   struct given {
     target where;
     bool gpu = false;
@@ -62,7 +62,7 @@ void add_probe(command_line& line) {
 }  // namespace
 
 void add_own_commands(command_line& line) {
-  for (const auto add : {add_trial, add_trials, add_other_process, add_probe}) add(line);
+  for (const auto add : {add_trial, add_trials_command, add_other_process, add_probe}) add(line);
 }
 
 }  // namespace cufault

@@ -9,7 +9,7 @@ namespace cufault {
 namespace {
 
 /// "3/8". Throws usage_error.
-std::pair<int, int> part_of(const std::string& text) {
+std::pair<int, int> part_from(const std::string& text) {
   std::pair<int, int> part{0, 0};
   char slash = 0, rest = 0;
   if (std::sscanf(text.c_str(), "%d%c%d%c", &part.first, &slash, &part.second, &rest) != 3 || slash != '/')
@@ -75,7 +75,7 @@ void add_sweep(command_line& line) {
   CLI::App* sweep =
       line.command("sweep", "Fail driver calls of a command, or inside of an operation, one in each run",
                    about_sweeping_a_program, [said, &line] {
-                     const auto part = said->shard.empty() ? std::pair{1, 1} : part_of(said->shard);
+                     const auto part = said->shard.empty() ? std::pair{1, 1} : part_from(said->shard);
                      if (!line.behind.empty()) {
                        given::refuse(said->of_operations, "operations, and a command stands behind --");
                        program_sweep_arguments& program = said->program;

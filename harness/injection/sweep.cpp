@@ -137,12 +137,7 @@ bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64
 
 // ---- planning ----
 
-std::string without_prefix(std::string_view code) {
-  constexpr std::string_view prefix = "CUDA_ERROR_";
-  return std::string(code.starts_with(prefix) ? code.substr(prefix.size()) : code);
-}
-
-planned_row row_from(const std::string& text, const std::vector<driver_call>& calls) {
+planned_row planned_from(const std::string& text, const std::vector<driver_call>& calls) {
   const named_row row = row_named(text);
   const auto found = std::find_if(calls.begin(), calls.end(), [&](const driver_call& c) {
     return c.caller == row.caller && c.function == row.function && c.ordinal == row.ordinal;
@@ -153,7 +148,7 @@ planned_row row_from(const std::string& text, const std::vector<driver_call>& ca
 
 std::vector<planned_row> asked_for(std::vector<planned_row> all, const std::vector<driver_call>& calls,
                                    const request& asked) {
-  if (!asked.row.empty()) return {row_from(asked.row, calls)};
+  if (!asked.row.empty()) return {planned_from(asked.row, calls)};
   std::vector<planned_row> mine;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool nothing_fails = all[i].call >= calls.size();

@@ -15,7 +15,7 @@
 namespace cufault::injector {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string quoted_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
@@ -23,7 +23,7 @@ std::string event_of_process(const json_cursor& line) {
   const auto program = std::filesystem::path(line.at("program").string()).filename().string();
   const auto pid = line.at("pid").unsigned_integer();
   return fmt::format(R"({{"ph":"M","name":"process_name","pid":{0},"tid":{0},"args":{{"name":{1}}}}})", pid,
-                     quoted(program));
+                     quoted_text(program));
 }
 
 /// Numbers are written as they are, for a double does not hold nanoseconds of a long uptime.
@@ -36,7 +36,7 @@ std::string event_of_call(const json_cursor& line) {
     if (line.has(key)) arguments[key] = line.at(key).value();
   return fmt::format(
       R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{}.{:03},"dur":{:.3f},"args":{}}})",
-      of != nullptr ? of->name : "driver", quoted(function), line.at("pid").unsigned_integer(),
+      of != nullptr ? of->name : "driver", quoted_text(function), line.at("pid").unsigned_integer(),
       line.at("tid").unsigned_integer(), began / 1000, began % 1000, line.at("microseconds").number(),
       arguments.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }

@@ -39,7 +39,7 @@ constexpr const char* faulty_kernels = R"(
 )";
 
 template <class Function>
-Function* driver(const char* name) {
+Function* driver_entry(const char* name) {
   return reinterpret_cast<Function*>(driver_function_at(name));
 }
 
@@ -47,10 +47,11 @@ Function* driver(const char* name) {
 
 int start_faulty_kernel(bool trap) {
   const left_alone alone;
-  auto* load = driver<int(void** module, const void* image)>("cuModuleLoadData");
-  auto* get = driver<int(void** function, void* module, const char* name)>("cuModuleGetFunction");
-  auto* launch = driver<int(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                            unsigned shared, void* stream, void** arguments, void** extra)>("cuLaunchKernel");
+  auto* load = driver_entry<int(void** module, const void* image)>("cuModuleLoadData");
+  auto* get = driver_entry<int(void** function, void* module, const char* name)>("cuModuleGetFunction");
+  auto* launch =
+      driver_entry<int(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                       unsigned shared, void* stream, void** arguments, void** extra)>("cuLaunchKernel");
   if (load == nullptr || get == nullptr || launch == nullptr) return 500;  // CUDA_ERROR_NOT_FOUND
   void* module = nullptr;  // never unloaded: the kernel runs on
   void* function = nullptr;

@@ -24,7 +24,7 @@ namespace {
 constinit pthread_mutex_t state_mutex = PTHREAD_MUTEX_INITIALIZER;
 constinit std::atomic<state*> the_state{nullptr};
 constinit std::atomic<const active_rules*> rules_now{nullptr};
-constinit std::atomic<std::uint32_t> used{0};  // slots that have a name
+constinit std::atomic<std::uint32_t> used_slots{0};  // slots that have a name
 constinit std::atomic<const unwrapped_name*> unwrapped{nullptr};
 constinit std::atomic<bool> each_call_told{false};
 constinit std::atomic<std::uint64_t> readers{0};  // of rules
@@ -145,7 +145,7 @@ bool is_thunk(const void* address) {
 
 void name_slot(state& w, const char* function, const char* library) {
   const auto kept = [&](std::string text) { return w.names.insert(std::move(text)).first->c_str(); };
-  const std::uint32_t index = used;
+  const std::uint32_t index = used_slots;
   slot& s = slots[index];
   s.function = function_name{kept(function)};
   s.of = library_of(function);
@@ -156,7 +156,7 @@ void name_slot(state& w, const char* function, const char* library) {
   if (s.function.base() == "cuGetProcAddress") s.is = role::look_up;
   if (s.function.base() == "cudaGetLastError") s.is = role::returns_and_resets_last_error;
   if (s.function.base() == "cudaPeekAtLastError") s.is = role::returns_last_error;
-  used = index + 1;
+  used_slots = index + 1;
   name_in_counts(index);
 }
 
@@ -186,7 +186,7 @@ void aim_slot(std::uint32_t index) {
 }
 
 void arm_all_slots() {
-  for (std::uint32_t i = 0; i < used; ++i)
+  for (std::uint32_t i = 0; i < used_slots; ++i)
     cufault_entries[i].store(reinterpret_cast<void*>(cufault_armed), std::memory_order_release);
 }
 
@@ -242,7 +242,7 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
   rules_now.store(&now);
   keep_sticky_errors_of(*w, successors);
   want_host_calls(now);
-  for (std::uint32_t i = 0; i < used; ++i) update_slot(*w, i);
+  for (std::uint32_t i = 0; i < used_slots; ++i) update_slot(*w, i);
   free_replaced(*w);
 }
 
@@ -272,7 +272,7 @@ const char* library_at(const void* address) {
 }
 
 std::uint32_t all_slots() {
-  return used;
+  return used_slots;
 }
 
 const unwrapped_name* unwrapped_names() {
@@ -282,7 +282,7 @@ const unwrapped_name* unwrapped_names() {
 void tell_each_call() {
   locked w;
   each_call_told = true;
-  for (std::uint32_t i = 0; i < used; ++i) update_slot(*w, i);
+  for (std::uint32_t i = 0; i < used_slots; ++i) update_slot(*w, i);
 }
 
 bool each_call_is_told() {

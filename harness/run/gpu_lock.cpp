@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds between_tries{50};
 constexpr std::size_t longest_name = 100;
 constexpr std::size_t longest_holder = 400;
 
-[[noreturn]] void fail(int error, const std::string& what) {
+[[noreturn]] void refuse(int error, const std::string& what) {
   throw std::system_error(error, std::generic_category(), what);
 }
 
@@ -56,15 +56,15 @@ unique_fd open_file(const std::filesystem::path& file) {
     if (errno == EACCES) fd = unique_fd(open(file.c_str(), O_RDONLY | flags));
     if (fd) return fd;
     if (errno == ELOOP)
-      fail(ELOOP, fmt::format("{} is a symbolic link that somebody put there", file.string()));
+      refuse(ELOOP, fmt::format("{} is a symbolic link that somebody put there", file.string()));
     if (errno == EINTR) continue;
-    if (errno != ENOENT) fail(errno, fmt::format("cannot open {}", file.string()));
+    if (errno != ENOENT) refuse(errno, fmt::format("cannot open {}", file.string()));
     fd = unique_fd(open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | flags, 0666));
     if (fd) {
       fchmod(fd.get(), 0666);  // all users share the GPU, whatever the umask of the first
       return fd;
     }
-    if (errno != EEXIST && errno != EINTR) fail(errno, fmt::format("cannot make {}", file.string()));
+    if (errno != EEXIST && errno != EINTR) refuse(errno, fmt::format("cannot make {}", file.string()));
   }
 }
 
@@ -79,9 +79,9 @@ bool names(const std::filesystem::path& file, int fd) {
 // We write to it: nothing but a file with this one name will do.
 void require_plain(const std::filesystem::path& file, int fd) {
   struct stat here {};
-  if (fstat(fd, &here) != 0) fail(errno, fmt::format("cannot examine {}", file.string()));
+  if (fstat(fd, &here) != 0) refuse(errno, fmt::format("cannot examine {}", file.string()));
   if (!S_ISREG(here.st_mode) || here.st_nlink > 1) {
-    fail(EINVAL, fmt::format("{} is not the plain file it must be", file.string()));
+    refuse(EINVAL, fmt::format("{} is not the plain file it must be", file.string()));
   }
 }
 
@@ -144,7 +144,7 @@ gpu_lock::gpu_lock(const std::string& uuid, memory_class how, std::chrono::milli
       continue;
     }
     if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) fail(errno, fmt::format("cannot lock {}", file_.string()));
+    if (errno != EWOULDBLOCK) refuse(errno, fmt::format("cannot lock {}", file_.string()));
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now());
     if (left.count() <= 0) {
       throw gpu_busy(fmt::format(

@@ -21,7 +21,7 @@ constexpr char lower(char c) {
 constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-constexpr bool is_word(char c) {
+constexpr bool is_word_character(char c) {
   return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c) || c == '_';
 }
 constexpr bool is_space(char c) {
@@ -44,7 +44,7 @@ text_pattern::text_pattern(std::string_view pattern) {
     if (c == '*') {
       end_of_run();
       pieces_.push_back({kind::anything, ""});
-    } else if (c == '{' && i + 1 < pattern.size() && is_word(pattern[i + 1])) {
+    } else if (c == '{' && i + 1 < pattern.size() && is_word_character(pattern[i + 1])) {
       const auto close = pattern.find('}', i);
       if (close == std::string_view::npos) refuse("has a { without its }");
       std::string_view name = pattern.substr(i + 1, close - i - 1), type;
@@ -113,7 +113,7 @@ std::optional<std::size_t> text_pattern::step(const piece& p, std::string_view t
       }
       return at;
     case kind::word:
-      return run_of(is_word);
+      return run_of(is_word_character);
     case kind::digits:
       return run_of(is_digit);
     case kind::version: {
@@ -129,8 +129,8 @@ std::optional<std::size_t> text_pattern::step(const piece& p, std::string_view t
 }
 
 std::optional<text_pattern::match> text_pattern::match_at(std::string_view text, std::size_t at) const {
-  if (at > 0 && is_word(text[at - 1]) && pieces_.front().what != kind::anything &&
-      (pieces_.front().what != kind::literal || is_word(pieces_.front().text.front())))
+  if (at > 0 && is_word_character(text[at - 1]) && pieces_.front().what != kind::anything &&
+      (pieces_.front().what != kind::literal || is_word_character(pieces_.front().text.front())))
     return std::nullopt;
   match found{.begin = at, .end = at, .values = {}};
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
@@ -155,8 +155,8 @@ std::optional<text_pattern::match> text_pattern::match_at(std::string_view text,
     found.end = *end;
   }
   const piece& last = pieces_.back();
-  if (found.end < text.size() && is_word(text[found.end]) && last.what != kind::anything &&
-      (last.what != kind::literal || is_word(last.text.back())))
+  if (found.end < text.size() && is_word_character(text[found.end]) && last.what != kind::anything &&
+      (last.what != kind::literal || is_word_character(last.text.back())))
     return std::nullopt;
   return found;
 }

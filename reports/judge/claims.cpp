@@ -183,7 +183,7 @@ bool is_of_framework(const claim_evidence& e) {
          e.case_name.starts_with("cupy.");
 }
 
-std::string verdict_of(const claim& what, const std::vector<claim_evidence>& evidence) {
+std::string outcome_of(const claim& what, const std::vector<claim_evidence>& evidence) {
   if (!what.untestable.empty()) return "untestable";
   if (!what.awaits.empty() && std::none_of(evidence.begin(), evidence.end(), is_of_framework))
     return "awaits " + what.awaits;
@@ -266,7 +266,7 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
           }
         }
       }
-    v.verdict = verdict_of(what, v.evidence);
+    v.verdict = outcome_of(what, v.evidence);
     verdicts.push_back(std::move(v));
   }
   return verdicts;

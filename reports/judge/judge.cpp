@@ -103,7 +103,7 @@ std::map<std::string, std::pair<double, double>> ranges_of(const std::vector<obs
   return ranges;
 }
 
-std::string text_of(const std::pair<double, double>& range) {
+std::string range_text(const std::pair<double, double>& range) {
   return range.first == range.second ? fmt::format("{:.10g}", range.first)
                                      : fmt::format("{:.10g} to {:.10g}", range.first, range.second);
 }
@@ -113,16 +113,17 @@ std::string out_of_band(const std::vector<observation>& expected, const std::vec
   for (const auto& c : compared_measurements()) {
     const auto was = ranges_of(expected, c.names), is = ranges_of(seen, c.names);
     for (const auto& [name, range] : is)
-      if (!was.contains(name)) return fmt::format("measured, and not expected: {}: {}", name, text_of(range));
+      if (!was.contains(name))
+        return fmt::format("measured, and not expected: {}: {}", name, range_text(range));
     for (const auto& [name, range] : was) {
       const auto now = is.find(name);
-      if (now == is.end()) return fmt::format("expected, and not measured: {}: {}", name, text_of(range));
+      if (now == is.end()) return fmt::format("expected, and not measured: {}: {}", name, range_text(range));
       const double from = range.first - std::abs(range.first) * c.band - c.slack,
                    to = range.second + std::abs(range.second) * c.band + c.slack;
       if (now->second.first < from || now->second.second > to)
-        return fmt::format("{}: expected {}{}, seen {}", name, text_of(range),
+        return fmt::format("{}: expected {}{}, seen {}", name, range_text(range),
                            c.band + c.slack > 0 ? fmt::format(" (band {:.10g} to {:.10g})", from, to) : "",
-                           text_of(now->second));
+                           range_text(now->second));
     }
   }
   return {};

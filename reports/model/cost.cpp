@@ -20,7 +20,7 @@ namespace cufault {
 namespace {
 
 template <class Fields>
-void describe_header(cost_record& r, Fields& f) {
+void describe_cost_header(cost_record& r, Fields& f) {
   f.required("version", r.version);
   f.required("commit", r.commit);
   f("dirty", r.dirty);
@@ -30,7 +30,7 @@ void describe_header(cost_record& r, Fields& f) {
   f("seed", r.seed);
 }
 
-cost_record header_from(const json_cursor& top) {
+cost_record cost_header_from(const json_cursor& top) {
   if (!top.has("cost_schema"))
     top.fail("\"cost_schema\" is missing: the first line of what remedy_cost writes has it");
   const auto at = top.at("cost_schema");
@@ -41,7 +41,7 @@ cost_record header_from(const json_cursor& top) {
   cost_record r;
   field_reader f{top};
   f.other("cost_schema");
-  describe_header(r, f);
+  describe_cost_header(r, f);
   f.required("stack", r.stack);
   f.finish();
   check_utc(top.at("started"));
@@ -114,8 +114,8 @@ cost_comparison comparison_from(const json_cursor& at) {
 std::string cost_header_line(const cost_record& r) {
   field_writer f;
   f.required("cost_schema", cost_schema);
-  describe_header(const_cast<cost_record&>(r),
-                  f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  describe_cost_header(const_cast<cost_record&>(r),
+                       f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
   f.json["stack"] = r.stack.is_null() ? nlohmann::json::object() : r.stack;
   return dump_json(f.json);
 }
@@ -147,7 +147,7 @@ cost_record cost_record_from(const std::string& name, std::string_view text) {
     }
     const json_cursor top{parsed};
     if (number == 1) {
-      r = header_from(top);
+      r = cost_header_from(top);
     } else if (ended) {
       top.fail("a line behind the last one");
     } else if (top.has("ended")) {

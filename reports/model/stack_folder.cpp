@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-bool wanted(const arm_filter& only, const std::string& case_name, std::string_view line) {
+bool wanted_line(const arm_filter& only, const std::string& case_name, std::string_view line) {
   if (!only) return true;
   const auto arm = named_first(line, R"({"arm":")");
   return arm.empty() || only(case_name, arm);
@@ -299,7 +299,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
   std::set<std::string> stated;
   for (const case_result& c : r.cases) stated.insert(c.name);  // by another file
   each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
-    if (!of.name.empty() && !wanted(only, of.name, line)) return;
+    if (!of.name.empty() && !wanted_line(only, of.name, line)) return;
     json_cursor at{parse_json(name, line, number)};
     if (at.has("case")) {
       of = case_from(at);

@@ -47,7 +47,7 @@ constexpr std::array change_advices{
                   "observed in the baseline, and not in the candidate: run the same cases and tiers of both"},
     change_advice{change::added, "observed in the candidate alone: there is nothing to compare it with"}};
 
-std::map<change, std::size_t> counts_of(const gate_report& report) {
+std::map<change, std::size_t> changes_in(const gate_report& report) {
   std::map<change, std::size_t> counts;
   for (const gated_arm& a : report.arms) ++counts[a.found.what];
   if (report.unobserved > 0) counts[change::unobserved] = report.unobserved;
@@ -107,7 +107,7 @@ std::string verdict_line(const gate_report& report) {
   if (!report.unread.empty()) return "gate: UNRESOLVED: not every file could be read";
   if (code == 0) return "gate: passed";
   if (code == 2)
-    return report.arms.empty() || counts_of(report).contains(change::unresolved)
+    return report.arms.empty() || changes_in(report).contains(change::unresolved)
                ? "gate: UNRESOLVED"
                : "gate: UNRESOLVED: no arm was observed in both";
   if (report.executed < report.at_least)
@@ -230,7 +230,7 @@ void print_gate(std::ostream& out, const gate_report& report, table_style style,
   }
   if (!report.unread.empty()) page.list("files that could not be read", report.unread);
   page.last(fmt::format("{}: {}; {} of the candidate executed, the floor is {}",
-                        plural(report.arms.size() + report.unobserved, "arm"), text_of(counts_of(report)),
+                        plural(report.arms.size() + report.unobserved, "arm"), text_of(changes_in(report)),
                         plural(report.executed, "case"), report.at_least));
   if (style == table_style::text) page.last(verdict_line(report));
 }
@@ -249,7 +249,7 @@ nlohmann::json to_json(const gate_report& report) {
     if (a.allowed_by) j["allowed"] = {{"reason", a.allowed_by->reason}, {"expires", a.allowed_by->expires}};
     arms.push_back(std::move(j));
   }
-  for (const auto& [what, count] : counts_of(report)) counts[to_string(what)] = count;
+  for (const auto& [what, count] : changes_in(report)) counts[to_string(what)] = count;
   const auto allowances = [](const std::vector<allowance>& all) {
     auto list = nlohmann::json::array();
     for (const allowance& a : all)

@@ -45,8 +45,8 @@ std::string result_text(const judged_cost& j) {
   }
 }
 
-void print_any_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
-                     const cost_layout& layout) {
+void print_cost_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
+                      const cost_layout& layout) {
   if (layout.style == table_style::markdown)
     print_table(out, head, rows, layout.style);
   else
@@ -77,10 +77,10 @@ void print_summary(std::ostream& out, const std::vector<judged_cost>& all, const
     rows.push_back({s.remedy, s.words, fmt::format("{}", s.works), range_text(s.least, s.most),
                     fmt::format("{}", s.inside_noise), range_text(s.least_bytes, s.most_bytes), rest});
   }
-  print_any_table(out,
-                  {"remedy", "what is done", "kinds of work", "time, outside the noise", "inside the noise",
-                   "device memory", "others"},
-                  rows, layout);
+  print_cost_table(out,
+                   {"remedy", "what is done", "kinds of work", "time, outside the noise", "inside the noise",
+                    "device memory", "others"},
+                   rows, layout);
 }
 
 void print_work(std::ostream& out, const std::vector<judged_cost>& all, const std::string& gpu,
@@ -94,13 +94,13 @@ void print_work(std::ostream& out, const std::vector<judged_cost>& all, const st
                     j.more_bytes ? bytes_text(*j.more_bytes) : "",
                     peak ? fmt::format("{:.0f} %{}", peak->part * 100, peak->slow ? ", slow" : "") : ""});
   }
-  print_any_table(out,
-                  {"work", "remedy", "without it", "time with it", "control", "device memory", "of peak"},
-                  rows, layout);
+  print_cost_table(out,
+                   {"work", "remedy", "without it", "time with it", "control", "device memory", "of peak"},
+                   rows, layout);
 }
 
-void print_lines(std::ostream& out, const char* title, const std::vector<std::string>& lines,
-                 table_style style) {
+void print_cost_lines(std::ostream& out, const char* title, const std::vector<std::string>& lines,
+                      table_style style) {
   if (lines.empty()) return;
   const bool markdown = style == table_style::markdown;
   out << title << (markdown ? ":\n\n" : ":\n");
@@ -121,7 +121,7 @@ void print_one(std::ostream& out, const cost_record& r, const cost_layout& layou
     notes.push_back(fmt::format("of peak: arithmetic and memory bandwidth by the {}", peaks->source));
   else
     notes.push_back(fmt::format("no peak is known of {}", gpu.empty() ? "this GPU" : gpu));
-  print_lines(out, "The run", notes, layout.style);
+  print_cost_lines(out, "The run", notes, layout.style);
   if (!all.empty()) print_summary(out, all, layout);
   if (layout.all_work && !all.empty()) print_work(out, all, gpu, layout);
 
@@ -139,10 +139,11 @@ void print_one(std::ostream& out, const cost_record& r, const cost_layout& layou
     const auto control = median_of(ratios(c.again, c.without.milliseconds));
     if (is_unsteady(control)) unsteady.push_back(fmt::format("{}: {}", c.name, estimate_text(control)));
   }
-  print_lines(out, "Slow without any remedy, so that what a remedy adds looks small", slow, layout.style);
-  print_lines(out, "Unsteady: the work differs from itself, which the noise of the table takes in", unsteady,
-              layout.style);
-  print_lines(out, "Not measured", failed, layout.style);
+  print_cost_lines(out, "Slow without any remedy, so that what a remedy adds looks small", slow,
+                   layout.style);
+  print_cost_lines(out, "Unsteady: the work differs from itself, which the noise of the table takes in",
+                   unsteady, layout.style);
+  print_cost_lines(out, "Not measured", failed, layout.style);
 }
 
 nlohmann::ordered_json estimate_json(const median_estimate& e) {

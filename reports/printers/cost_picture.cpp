@@ -14,14 +14,15 @@
 namespace cufault {
 namespace {
 
-constexpr double width = 960, label_width = 250, memory_width = 150, row_height = 18, head_height = 44;
+constexpr double picture_width = 960, remedies_width = 250, memory_width = 150, line_height = 18,
+                 head_height = 44;
 
 /// Times on a logarithmic scale.
 struct scale {
   double least, most;
   [[nodiscard]] double at(double ratio) const {
     const double part = std::log(std::clamp(ratio, least, most) / least) / std::log(most / least);
-    return label_width + part * (width - label_width - memory_width);
+    return remedies_width + part * (picture_width - remedies_width - memory_width);
   }
 };
 
@@ -78,7 +79,7 @@ std::string costs_svg(std::span<const cost_record> records) {
                  stack_label(of_stack) + (r.size == "tiny" ? " (--tiny: figures mean nothing)" : "") +
                      (r.complete ? "" : " (the run did not come to its end)"),
                  120);
-    const double top = y + head_height, bottom = top + row_height * static_cast<double>(rows.size());
+    const double top = y + head_height, bottom = top + line_height * static_cast<double>(rows.size());
     for (double tick = 1.0 / 1024; tick <= x.most; tick *= x.most / x.least > 64 ? 4 : 2) {
       if (tick < x.least) continue;
       body += fmt::format("<line class=\"{}\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>\n",
@@ -86,13 +87,13 @@ std::string costs_svg(std::span<const cost_record> records) {
       body += text(x.at(tick), top - 10, "middle",
                    tick >= 1 ? fmt::format("{:.0f}x", tick) : fmt::format("1/{:.0f}", 1 / tick));
     }
-    body += text(width - 8, top - 10, "end", "device memory");
-    double at = top + row_height / 2;
+    body += text(picture_width - 8, top - 10, "end", "device memory");
+    double at = top + line_height / 2;
     for (const auto& [remedy, works] : rows) {
-      body += text(label_width - 10, at + 4, "end", remedy);
+      body += text(remedies_width - 10, at + 4, "end", remedy);
       body += row_of(works, at, x);
-      body += text(width - 8, at + 4, "end", memory_of(all, remedy));
-      at += row_height;
+      body += text(picture_width - 8, at + 4, "end", memory_of(all, remedy));
+      at += line_height;
     }
     y = bottom + 24;
   }
@@ -115,7 +116,7 @@ std::string costs_svg(std::span<const cost_record> records) {
       ".s line{{stroke:#b2182b}}.s circle{{fill:#b2182b}}.f line{{stroke:#2166ac}}.f "
       "circle{{fill:#2166ac}}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{2}</svg>\n",
-      width, y, body);
+      picture_width, y, body);
 }
 
 }  // namespace cufault

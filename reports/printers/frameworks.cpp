@@ -80,7 +80,7 @@ const call_record* first_failure(const observation& o) {
 }
 
 /// What the same process can do after the failure.
-std::string afterwards(const observation& o) {
+std::string seen_afterwards(const observation& o) {
   for (const call_record& call : o.calls)
     if (call.what.name.variant == next_variant && !call.after_remedy) {
       if (call.what.ok && call.what.numbers == numbers_found::right) return "the next product is right";
@@ -124,7 +124,7 @@ void note_arm(failures_of_a_stack& found, const case_result& c, const arm_result
       seen.when.insert(arm.summary);
     else if (fault != c.arms.end())
       seen.when.insert(fault->summary);
-    if (const std::string after = afterwards(o); !after.empty() && arm.kind == arm_kind::fault)
+    if (const std::string after = seen_afterwards(o); !after.empty() && arm.kind == arm_kind::fault)
       seen.after.insert(after);
     ++seen.trials;
   };

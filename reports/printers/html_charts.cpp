@@ -26,7 +26,7 @@ std::string svg(const std::string& title, double height, const std::string& body
       html_escaped(title), width, height, body);
 }
 
-std::string label(double y, const std::string& text) {
+std::string label_at(double y, const std::string& text) {
   return fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>", label_width - 8,
                      y + row_height - 6, html_shortened(text, 60));
 }
@@ -64,7 +64,7 @@ std::string edges_chart(const std::string& unit, const std::vector<joined_edge>&
   double y = 0;
   for (const joined_edge& e : edges) {
     const double fails = at(e.edge.largest_failing), succeeds = at(e.edge.smallest_succeeding);
-    body += label(y, fmt::format("{} ({})", e.edge.name, fmt::join(e.letters, ", ")));
+    body += label_at(y, fmt::format("{} ({})", e.edge.name, fmt::join(e.letters, ", ")));
     body += bar("fails", label_width, y, fails - label_width,
                 fmt::format("fails up to {}", e.edge.largest_failing)) +
             bar("right", succeeds, y, width - 10 - succeeds,
@@ -258,7 +258,7 @@ std::string html_atlas(const report& r, std::size_t room) {
                       html_shortened(fmt::format("{}", fmt::join(words, ", ")), 400), counts.swallowed,
                       counts.wrong, counts.poisons_process));
       if (counts.runs == 0 || y > 60 * row_height) continue;
-      body += label(y, title(o)) + bars_of(counts, y);
+      body += label_at(y, title(o)) + bars_of(counts, y);
       y += row_height;
     }
     std::string part = fmt::format("<h3>{}</h3>\n", html_escaped(stack));

@@ -80,11 +80,11 @@ void keep(kept_stack& stack, const std::string& name, const std::string& case_na
   known.record = name;
 }
 
-std::string letter_of(std::size_t index) {
+std::string letter_at(std::size_t index) {
   return index < 26 ? std::string(1, static_cast<char>('a' + index)) : fmt::format("s{}", index + 1);
 }
 
-const measurement* measured(const observation& o, std::string_view name) {
+const measurement* measurement_in(const observation& o, std::string_view name) {
   for (const measurement& m : o.measurements)
     if (m.name == name) return &m;
   return nullptr;
@@ -92,8 +92,8 @@ const measurement* measured(const observation& o, std::string_view name) {
 
 void add_edge(report& r, const std::string& name, const std::string& letter, const arm_result& arm) {
   for (const observation& o : arm.trials) {
-    const measurement* const fails = measured(o, "largest failing");
-    const measurement* const succeeds = measured(o, "smallest succeeding");
+    const measurement* const fails = measurement_in(o, "largest failing");
+    const measurement* const succeeds = measurement_in(o, "smallest succeeding");
     if (fails == nullptr || succeeds == nullptr || fails->unit != succeeds->unit) continue;
     r.edges.push_back({name, letter, fails->value, succeeds->value, fails->unit});
     return;
@@ -192,7 +192,7 @@ report report_builder::result(const expectation_set& expected, const std::vector
     }
     for (case_result& c : stack.merged.cases) judge(c, expected, keys_of(stack.merged));
     stack.merged.exit_code = exit_code(stack.merged.cases, stack.merged.mode, 0);
-    report::stack shown{.letter = letter_of(all.stacks.size()),
+    report::stack shown{.letter = letter_at(all.stacks.size()),
                         .run = report_of(stack.merged),
                         .keys = keys_of(stack.merged),
                         .file = stack.file,
