@@ -141,7 +141,9 @@ std::string arm_row(const joined_row& row, bool whole_name) {
     links.push_back(evidence(row.sources[i], row.letters[i]));
   if (row.sources.size() > most_links) links.emplace_back("and more");
   std::string notes;
-  if (!a.why.empty() && a.seen.find(a.why) == a.seen.npos)
+  // Where all arms are listed, it has been said of those that are unexpected.
+  const bool said = !whole_name && !advices[rank(a.judged)].asks.empty();
+  if (!said && !a.why.empty() && a.seen.find(a.why) == a.seen.npos)
     notes += fmt::format("<small>{}</small>", html_shortened(a.why, 2 * longest_seen));
   if (a.otherwise > 0)
     notes += fmt::format("<small>something else in {} of {} runs: see cufault history</small>", a.otherwise,
