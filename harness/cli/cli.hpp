@@ -50,8 +50,8 @@ struct run_arguments {
   std::filesystem::path junit, ctrf, markdown;  ///< where to write the run, too; empty: nowhere
   std::optional<std::uint64_t> seed;
   test_tier tier = test_tier::full;  ///< only what it has, and what is named itself
-  std::optional<int>
-      repeats;  ///< most trials of an arm that races; 0: as many as it has; empty: as the tier says
+  /// Most trials of an arm that races; 0: as many as it has; empty: as the tier says.
+  std::optional<int> repeats;
   std::pair<int, int> part{1, 1};  ///< only the first-th of so many parts of each case; controls are in all
   bool shuffle = false;            ///< cases, and arms within each, in an order drawn from the seed
   int wait_seconds = 10;

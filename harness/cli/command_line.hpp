@@ -136,10 +136,13 @@ inline test_tier tier_of(const std::string& name) {
 }
 
 inline void add_jobs(CLI::App* command, int& jobs) {
-  command->add_option("--jobs,-j", jobs, "arms that run side by side; those that fill a GPU run alone on it")
+  command
+      ->add_option(
+          "--jobs,-j", jobs,
+          "arms that run side by side, on all GPUs together; those that fill a GPU run alone on it (default: "
+          "one for each processor, at most 4)")
       ->check(CLI::Range(1, 1000))
-      ->envname("CUFAULT_JOBS")
-      ->capture_default_str();
+      ->envname("CUFAULT_JOBS");
 }
 
 inline void add_import_timeout(CLI::App* command, int& seconds) {

@@ -15,8 +15,10 @@
 #include "harness/run/wire.hpp"
 #include "reports/base/files.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/model/cell_name.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
+#include "reports/model/stack_folder.hpp"
 #include "reports/printers/ctrf.hpp"
 #include "reports/printers/junit.hpp"
 #include "reports/printers/render.hpp"
@@ -130,7 +132,7 @@ struct job {
   }
 };
 
-/// Of an arm that finds its batch's process ready, beside one that makes it.
+/// Of an arm of which no time is known, and that finds its batch's process ready, beside one that makes it.
 constexpr double weight_in_batch = 0.02;
 
 class run {
@@ -198,12 +200,6 @@ class run {
         std::cout << '\n';
       }
       print_summary(std::cout, report, file.string());
-      if (left_out_ > 0)
-        fmt::print(std::cout,
-                   "{} {} not run: what {} does not fail here, by its expectation; --tier nightly runs "
-                   "them, too\n",
-                   left_out_, left_out_ == 1 ? "remedy was" : "remedies were",
-                   left_out_ == 1 ? "it answers" : "they answer");
       fmt::print(std::cout, "record: {}\nseed: {} (repeat with --seed {})\n", file.string(), record_.seed,
                  record_.seed);
       if (arguments_.verbose) print_cost();
@@ -233,8 +229,8 @@ class run {
       std::map<std::string, std::size_t> batches;
       for (std::size_t i = 0; i < s.arms.size(); ++i) {
         const arm& a = *s.arms[i];
-        if (answers_what_does_not_fail(c, a)) {
-          ++left_out_;
+        if (is_left_out(s, a)) {
+          ++record_.left_out;
           continue;
         }
         const expectation* const expected = expected_.find(c.name, a.name, keys_of(record_));
@@ -251,7 +247,9 @@ class run {
           const auto [there, fresh] = batches.try_emplace(a.batch, jobs_.size());
           if (!fresh) {
             jobs_[there->second].arms.emplace_back(i, &a);
-            items_[there->second].weight += weight_in_batch * weight;
+            // What its trials took earlier was in a process that they found ready.
+            const bool known = expected != nullptr && !expected->trials.empty();
+            items_[there->second].weight += (known ? 1 : weight_in_batch) * weight;
             continue;
           }
         }
@@ -271,25 +269,28 @@ class run {
     }
   }
 
-  /// A cell with a remedy, where by its expectation the cell without it does not fail: there is nothing to clear. Whether that is still so
-  /// the cell without it shows.
-  [[nodiscard]] bool answers_what_does_not_fail(const failure_case& c, const arm& a) const {
-    const auto remedy = a.name.find('+');
-    if (remedy == a.name.npos || arguments_.tier >= test_tier::nightly || !arguments_.chosen.empty())
+  /// A cell of the matrix with a remedy is left out where, by an expectation that this very stack showed, the cell without it does not
+  /// fail: there is nothing to clear, and whether that is still so the cell without it shows. With variables that were chosen for all
+  /// trials nothing is known to hold.
+  [[nodiscard]] bool is_left_out(const selected_case& s, const arm& a) const {
+    if (!s.what->name.starts_with(matrix_family) || arguments_.tier >= test_tier::nightly ||
+        !arguments_.chosen.empty() || s.named.contains(a.name))
       return false;
-    if (std::any_of(arguments_.names.begin(), arguments_.names.end(),
-                    [](const std::string& name) { return name.find('/') != name.npos; }))
-      return false;  // somebody asks for it
-    const expectation* const fault = expected_.find(c.name, a.name.substr(0, remedy), keys_of(record_));
-    return fault != nullptr && !fault->trials.empty() &&
+    auto cell = cell_named(a.name);
+    if (!cell || cell->remedy.empty()) return false;
+    cell->remedy.clear();
+    const expectation* const fault = expected_.find(s.what->name, to_string(*cell), keys_of(record_));
+    return fault != nullptr &&
+           std::find(fault->stacks.begin(), fault->stacks.end(), stack_folder_name(record_.stack)) !=
+               fault->stacks.end() &&
            std::none_of(fault->trials.begin(), fault->trials.end(),
                         [](const observation& o) { return failed(signature_of(o)); });
   }
 
   /// The arm, with no more trials than this run takes of one that races.
   [[nodiscard]] arm as_often_as_asked(arm a) const {
-    constexpr int up_to_full = 5;
-    const int most = arguments_.repeats.value_or(arguments_.tier < test_tier::nightly ? up_to_full : 0);
+    constexpr int below_nightly = 5;
+    const int most = arguments_.repeats.value_or(arguments_.tier < test_tier::nightly ? below_nightly : 0);
     if (!a.races.empty() && most > 0) a.repeats = std::min(a.repeats, most);
     return a;
   }
@@ -546,7 +547,6 @@ class run {
   std::vector<pending> cases_;
   std::vector<job> jobs_;
   std::vector<work_item> items_;
-  std::size_t left_out_ = 0;  // remedies of what does not fail
   std::string cut_short_, lost_;
   bool terminal_ = isatty(STDERR_FILENO) != 0;
   shared_process::counts shared_counts_;

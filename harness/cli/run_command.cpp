@@ -64,7 +64,8 @@ void add_run(command_line& line) {
       ->type_name("DIR");
   add_libraries(run, running.where);
   run->add_option("--python", running.pythons,
-                  "Python of an environment with PyTorch, JAX or CuPy: cases of the families pytorch, jax "
+                  "Python of an environment with PyTorch, JAX or CuPy, by its path or a name on the PATH: "
+                  "cases of the families pytorch, jax "
                   "and cupy run in it; "
                   "its cuBLAS is taken where --cublas is not given. Given again: another run, with a record "
                   "of its own")
@@ -78,14 +79,17 @@ void add_run(command_line& line) {
   add_jobs(run, running.jobs);
   run->add_option("--tier", said->tier,
                   "quick: what finds most in about a minute; full: all but sweeps and injected counterparts; "
-                  "nightly: these, too. What `cufault list` marks (only when named) runs only as CASE/ARM")
+                  "nightly: these, too. Below nightly a cell of the matrix with a remedy runs only if it is "
+                  "named or the cell without it fails on this stack, by its expectation. What `cufault list` "
+                  "marks (only when named) runs only as CASE/ARM")
       ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")
       ->capture_default_str();
   run->add_option(
          "--repeats", running.repeats,
          "at most N trials, of each level, of an arm whose outcome may differ from trial to trial; 0: "
-         "as many as it has (default: 5 in the tiers quick and full, 0 in nightly)")
+         "as many as it has (default: 5 in the tiers quick and full, which finds another outcome but "
+         "hardly another rate; 0 in nightly)")
       ->check(CLI::Range(0, 1000))
       ->type_name("N");
   run->add_option("--part", running.part,

@@ -70,6 +70,7 @@ std::vector<selected_case> select(const std::vector<std::string>& names, test_ti
       }
     }
     selected_case s{&c, {}};
+    for (const arm* a : named) s.named.insert(a->name);
     for (const arm& a : c.arms) {
       // Without a working control nothing is proved, nor by a remedy without the fault that it answers.
       const bool control_of_it = a.kind == arm_kind::control && !named.empty();
@@ -134,7 +135,7 @@ std::vector<selected_case> with_chosen_variables(const std::vector<selected_case
       if (!compares)
         for (arm& a : copy.arms) a.environment[name] = value;
     }
-    selected_case of{&copy, {}};
+    selected_case of{&copy, {}, s.named};
     for (const arm* a : s.arms)
       of.arms.push_back(&copy.arms.at(static_cast<std::size_t>(a - s.what->arms.data())));
     all.push_back(std::move(of));

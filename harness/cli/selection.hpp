@@ -17,6 +17,7 @@ namespace cufault {
 struct selected_case {
   const failure_case* what;
   std::vector<const arm*> arms;
+  std::set<std::string> named{};  ///< arms that were named themselves, by CASE/ARM
 };
 
 /// Those that the arguments name, by case, family or CASE/ARM, or all of the tier; arms of frameworks where `frameworks`. With an arm come the

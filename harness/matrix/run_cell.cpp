@@ -266,9 +266,18 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   if (there->batch != batch) throw setup_failed("the process has the fault of " + there->batch);
   there->w.renew();
   if (std::unique_ptr<operation> o = operation_of(c, *there); o != nullptr) {
-    observe_cell(t, c, there->w, o);
-    there->w.set_operation(nullptr);
-    keep(std::move(o));
+    // However it ends: the world and what the operation holds outlive the cell.
+    const auto leave = [&] {
+      there->w.set_operation(nullptr);
+      if (o != nullptr) keep(std::move(o));
+    };
+    try {
+      observe_cell(t, c, there->w, o);
+    } catch (...) {
+      leave();
+      throw;
+    }
+    leave();
   }
   if (!t.shares_process()) {
     there->w.let_go();  // another process that it started has to end before this one
@@ -301,7 +310,7 @@ void run_one(trial& t, const cell& c) {
   try {
     o = made_ready(*c.operation, c.state);
   } catch (const setup_failed& e) {
-    // Variables of a remedy are there from the start, and may be what keeps the operation from working.
+    // Variables of a remedy are there from the start, and may be what keeps the operation from working: then that is what was seen of it.
     const bool may_be_the_remedy = c.remedy != nullptr && !c.remedy->environment.empty();
     if (!early && !may_be_the_remedy) throw;
     observe_failed_preparation(e);

@@ -25,7 +25,7 @@ class world {
   [[nodiscard]] timing when() const { return when_; }
   [[nodiscard]] std::int64_t level() const;  ///< throws setup_failed where the fault has none
 
-  /// The operation of the cell. Throws setup_failed where a lasting fault asks for it, which has many (isolation::lasting).
+  /// The operation of the cell. Throws setup_failed in `provoke` and `renew_by` of a lasting fault, which has many (isolation::lasting).
   [[nodiscard]] operation& of_cell() const;
   /// Its handle. Throws not_provoked where it has none.
   [[nodiscard]] cublasHandle_t handle() const;

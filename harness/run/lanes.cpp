@@ -31,7 +31,7 @@
 namespace cufault {
 namespace {
 
-[[noreturn]] void refuse_lane(const char* what) {
+[[noreturn]] void fail_lanes(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
@@ -112,7 +112,7 @@ lanes::~lanes() {
 void lanes::start(lane& l) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    refuse_lane("cannot make a channel");
+    fail_lanes("cannot make a channel");
   unique_fd ours(ends[0]), theirs(ends[1]);
   std::fflush(nullptr);
   sigset_t interrupting, before;
@@ -142,7 +142,7 @@ void lanes::start(lane& l) {
   const int error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);
   errno = error;
-  if (pid < 0) refuse_lane("cannot start a process that runs trials");
+  if (pid < 0) fail_lanes("cannot start a process that runs trials");
   l = {.pid = pid, .channel = std::move(ours), .received = {}, .busy = false, .since = 0};
 }
 
@@ -176,7 +176,7 @@ std::optional<lane_answer> lanes::next_of(const std::vector<std::size_t>& which,
     const int ready = poll(waiting.data(), waiting.size(), patience);
     if (ready < 0) {
       if (errno == EINTR) continue;
-      refuse_lane("cannot wait for trials");
+      fail_lanes("cannot wait for trials");
     }
     if (waiting[0].revents != 0 || ready == 0) return {};
     for (std::size_t at = 0; at < which.size(); ++at) {

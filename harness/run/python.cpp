@@ -45,7 +45,7 @@ std::string first_line(const std::string& text) {
 }
 
 /// How a process ended that did not say what it was asked for.
-std::string answer_text(const process_result& p) {
+std::string how_it_ended(const process_result& p) {
   const std::string how = p.how == ending::timed_out   ? "has not answered in time"
                           : p.how == ending::signalled ? "died of " + signal_name(p.signal)
                                                        : fmt::format("exited with {}", p.exit_code);
@@ -53,13 +53,13 @@ std::string answer_text(const process_result& p) {
   return words.empty() ? how : how + ": " + words;
 }
 
-/// A name without a folder, as the shell would find it; as it is where nothing on the PATH has that name.
+/// A name without a folder: the first program of that name on the PATH, whose empty elements are left out; as it is where there is none.
 std::filesystem::path on_path(const std::filesystem::path& program) {
   const char* const folders = std::getenv("PATH");
   if (program.has_parent_path() || folders == nullptr) return program;
   std::istringstream in(folders);
   for (std::string folder; std::getline(in, folder, ':');) {
-    const std::filesystem::path there = std::filesystem::path(folder) / program;
+    std::filesystem::path there = std::filesystem::path(folder) / program;
     std::error_code none;
     if (!folder.empty() && std::filesystem::is_regular_file(there, none) && access(there.c_str(), X_OK) == 0)
       return there;
@@ -82,7 +82,7 @@ python_environment::python_environment(const std::filesystem::path& python,
     const process_result asked = run_process(options, {}, stop);
     if (asked.how == ending::interrupted) throw interrupted{};
     if (asked.how != ending::exited || asked.exit_code != 0)
-      wrong_ = answer_text(asked);
+      wrong_ = how_it_ended(asked);
     else if (!asked.stdout_text.starts_with("Python 3."))
       wrong_ = "its --version is '" + first_line(asked.stdout_text + asked.stderr_text) + "'";
   } catch (const std::system_error& error) {
@@ -155,7 +155,7 @@ std::string python_environment::ask(const std::vector<std::string>& words, std::
     const process_result ended = run_process(
         options, [&](std::string_view bytes) { said += bytes; }, stop);
     if (ended.how == ending::interrupted) throw interrupted{};
-    return ended.how == ending::exited && ended.exit_code == 0 ? std::string() : answer_text(ended);
+    return ended.how == ending::exited && ended.exit_code == 0 ? std::string() : how_it_ended(ended);
   } catch (const std::system_error& error) {
     return error.what();
   }

@@ -19,7 +19,7 @@ double weight_of(const arm& a, std::span<const observation> earlier) {
     milliseconds += o.milliseconds;
     ++trials;
   }
-  constexpr double of_timeout = 0.1;  // that an unknown trial takes
+  constexpr double of_timeout = 0.1;  // that a trial of which nothing is known is taken to need
   const double seconds =
       trials > 0 ? milliseconds / 1000 / trials : of_timeout * static_cast<double>(a.timeout.count());
   return levels * a.repeats * seconds;

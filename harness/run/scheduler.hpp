@@ -25,7 +25,7 @@ struct work_item {
 };
 
 /// How long an arm may take, in seconds: its number of trials, each as long as earlier ones took on average; where `earlier` has none with
-/// a time, as long as its timeout suggests.
+/// a time, a tenth of its timeout.
 double weight_of(const arm& a, std::span<const observation> earlier = {});
 
 /// Indices of the items in the order in which they are to begin: on a GPU that is shared, then alone, then without a GPU, where lanes

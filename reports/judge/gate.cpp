@@ -5,6 +5,7 @@
 #include "reports/base/json_fields.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/model/cell_name.hpp"
 
 #include <fmt/format.h>
 
@@ -30,6 +31,22 @@ std::set<std::string> cases_without_control(record& r) {
     if (control_unresolved(c)) names.insert(c.name);
   }
   return names;
+}
+
+/// A cell with a remedy, of which the candidate shows without it that nothing fails: a run may have left it out.
+bool had_nothing_to_clear(const joined_arm& joined, const std::vector<joined_arm>& all) {
+  if (!joined.case_name.starts_with(matrix_family)) return false;
+  auto cell = cell_named(joined.arm);
+  if (!cell || cell->remedy.empty()) return false;
+  cell->remedy.clear();
+  const auto fault = std::find_if(all.begin(), all.end(), [&, name = to_string(*cell)](const joined_arm& j) {
+    return j.arm == name && j.case_name == joined.case_name;
+  });
+  if (fault == all.end()) return false;
+  const arm_result* const seen = fault->each[1];
+  return seen != nullptr && observed(*seen) &&
+         std::none_of(seen->trials.begin(), seen->trials.end(),
+                      [](const observation& o) { return failed(signature_of(o)); });
 }
 
 std::string seen_in(const arm_result* arm) {
@@ -104,7 +121,8 @@ gate_report compare(record baseline, record candidate, const gate_terms& terms) 
           .size();
   std::vector<bool> used(terms.allowances.size(), false);
   const std::array both{std::move(baseline), std::move(candidate)};
-  for (const joined_arm& joined : join(both)) {
+  const std::vector<joined_arm> all = join(both);
+  for (const joined_arm& joined : all) {
     const bool proved_before = !no_control_before.contains(joined.case_name);
     const arm_result *before = proved_before ? joined.each[0] : nullptr, *after = joined.each[1];
     gated_arm arm{joined.case_name, joined.arm, compare_arms(before, after)};
@@ -113,6 +131,8 @@ gate_report compare(record baseline, record candidate, const gate_terms& terms) 
                    "a control failed: without a working control a failure proves nothing"};
     else if (!proved_before && arm.found.what == change::added)
       arm.found.why = "a control of the baseline failed, so that it proves nothing";
+    else if (after == nullptr && arm.found.what == change::absent && had_nothing_to_clear(joined, all))
+      arm.found.what = change::unobserved;
     if (arm.found.what == change::unobserved) {
       ++report.unobserved;
       continue;

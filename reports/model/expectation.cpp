@@ -159,9 +159,11 @@ expectation shared_from(const json_cursor& at) {
   return e;
 }
 
-expectation arm_from(const json_cursor& at, expectation e) {
-  at.only({"arm", "rates", "reason", "digest"});
-  e.arm = not_empty(at.at("arm"));
+/// Of the line of arms that showed the same: without an arm.
+expectation outcome_from(const json_cursor& at, expectation e) {
+  if (const auto arm = at.find("arm"))
+    arm->fail("is a list, arms; if an older cufault wrote this, bless it again");
+  at.only({"arms", "rates", "reason", "digest"});
   e.digest = not_empty(at.at("digest"));
   e.source = at.place();
   if (at.has("rates"))
@@ -254,33 +256,52 @@ std::vector<expectation> expectations_from(const std::string& name, std::string_
       continue;
     }
     if (!shared)
-      at.fail(R"(an arm stands in front of the line of its case: {"case": ..., "when": ..., "stacks": ...})");
-    if (copied > room) at.fail("arms share more than fits into memory");
-    room -= copied;
-    all.push_back(arm_from(at, *shared));
+      at.fail(R"(arms stand in front of the line of their case: {"case": ..., "when": ..., "stacks": ...})");
+    const expectation outcome = outcome_from(at, *shared);
+    const auto arms = at.at("arms").items();
+    if (arms.empty()) at.at("arms").fail("must not be empty");
+    for (const json_cursor& arm : arms) {
+      if (copied + end > room) at.fail("arms share more than fits into memory");
+      room -= copied + end;
+      all.push_back(outcome);
+      all.back().arm = not_empty(arm);
+    }
   }
   return all;
 }
 
 std::string expectations_text(std::vector<expectation> all) {
-  const auto place = [](const expectation& e) {
-    return std::tuple{e.case_name, e.when.text(), e.stacks, e.arm};
+  const auto shared = [](const expectation& e) { return std::tuple{e.case_name, e.when.text(), e.stacks}; };
+  const auto outcome = [](const expectation& e) {
+    return e.flaky ? std::tuple{e.digest, e.flaky->rates, e.flaky->reason}
+                   : std::tuple{e.digest, std::vector<double>(), std::string()};
   };
-  std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+    return std::pair{shared(a), a.arm} < std::pair{shared(b), b.arm};
+  });
   std::string text;
-  const expectation* shared = nullptr;
-  for (const auto& e : all) {
-    if (shared == nullptr || shared->case_name != e.case_name || shared->when.by_key != e.when.by_key ||
-        shared->stacks != e.stacks)
-      text += dump_json({{"case", e.case_name}, {"when", e.when.by_key}, {"stacks", e.stacks}}) + "\n";
-    shared = &e;
-    nlohmann::ordered_json j{{"arm", e.arm}};
-    if (e.flaky) {
-      j["rates"] = e.flaky->rates;
-      j["reason"] = e.flaky->reason;
+  for (auto first = all.begin(); first != all.end();) {
+    const auto last = std::find_if(
+        first, all.end(), [&, of = shared(*first)](const expectation& e) { return shared(e) != of; });
+    text += dump_json({{"case", first->case_name}, {"when", first->when.by_key}, {"stacks", first->stacks}}) +
+            "\n";
+    std::map<decltype(outcome(*first)), std::size_t> line_of;
+    std::vector<nlohmann::ordered_json> lines;
+    for (; first != last; ++first) {
+      const auto [at, fresh] = line_of.try_emplace(outcome(*first), lines.size());
+      if (!fresh) {
+        lines[at->second]["arms"].push_back(first->arm);
+        continue;
+      }
+      nlohmann::ordered_json j{{"arms", nlohmann::ordered_json::array({first->arm})}};
+      if (first->flaky) {
+        j["rates"] = first->flaky->rates;
+        j["reason"] = first->flaky->reason;
+      }
+      j["digest"] = first->digest;
+      lines.push_back(std::move(j));
     }
-    j["digest"] = e.digest;
-    text += dump_json(j) + "\n";
+    for (const auto& line : lines) text += dump_json(line) + "\n";
   }
   return text;
 }

@@ -59,8 +59,8 @@ struct expectation {
 /// What an arm showed, as an expectation without conditions and stacks. Where the arm races and showed several signatures it has rates.
 expectation expectation_of(const std::string& case_name, const arm_result& arm);
 
-/// The lines of FAMILY.jsonl: {"case": ..., "when": {...}, "stacks": [...]}, and behind it for each arm of which that is true
-/// {"arm": ..., "rates": [...]?, "reason": ...?, "digest": ...}. Throws input_error.
+/// The lines of FAMILY.jsonl: {"case": ..., "when": {...}, "stacks": [...]}, and behind it, for the arms of which that is true, one for all
+/// that showed the same: {"arms": [...], "rates": [...]?, "reason": ...?, "digest": ...}. Throws input_error.
 std::vector<expectation> expectations_from(const std::string& name, std::string_view text);
 std::string expectations_text(std::vector<expectation> all);  ///< sorted
 

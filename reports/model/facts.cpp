@@ -90,11 +90,11 @@ std::string_view name_of_type(fact_type t) {
 std::string text_of(const fact& value) {
   return std::visit(
       [](const auto& v) -> std::string {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, bool>)
+        using held = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<held, bool>)
           return v ? "yes" : "no";
-        else if constexpr (std::is_same_v<T, std::vector<std::int64_t>> ||
-                           std::is_same_v<T, std::vector<std::string>>)
+        else if constexpr (std::is_same_v<held, std::vector<std::int64_t>> ||
+                           std::is_same_v<held, std::vector<std::string>>)
           return v.empty() ? "nothing" : fmt::format("{}", fmt::join(v, ", "));
         else
           return fmt::format("{}", v);

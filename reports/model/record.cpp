@@ -64,14 +64,22 @@ record header_from(const json_cursor& top) {
 }
 
 nlohmann::ordered_json end_json(const record& r) {
-  return {{"ended", r.ended}, {"complete", r.complete}, {"exit_code", r.exit_code}};
+  nlohmann::ordered_json end{{"ended", r.ended}, {"complete", r.complete}};
+  if (r.left_out > 0) end["left_out"] = r.left_out;
+  end["exit_code"] = r.exit_code;
+  return end;
 }
 
 void take_end(record& r, const json_cursor& top) {
-  top.only({"ended", "complete", "exit_code"});
+  top.only({"ended", "complete", "left_out", "exit_code"});
   r.ended = top.at("ended").string();
   if (!r.ended.empty()) check_utc(top.at("ended"));  // empty for a stack, or for a run that was killed
   r.complete = top.at("complete").boolean();
+  if (const auto left_out = top.find("left_out")) {
+    const auto count = left_out->integer();
+    if (count < 1) left_out->fail("is absent where nothing was left out, and else at least 1");
+    r.left_out = static_cast<std::uint64_t>(count);
+  }
   const auto code = top.at("exit_code").integer();
   if (code < 0 || code > 255) top.at("exit_code").fail("an exit code is from 0 to 255");
   r.exit_code = static_cast<int>(code);

@@ -155,8 +155,12 @@ void report_builder::add(const std::string& name, record r) {
   if (!state_->names.insert(name).second) return;
   if (!r.complete) state_->incomplete.push_back(name);
   std::string key = stack_label(r);
-  if (const auto keys = keys_of(r); keys.contains("other_cublas") && keys.at("other_cublas") != "none")
-    key += fmt::format(", other cuBLAS {}", keys.at("other_cublas"));
+  // Each of these has expectations of its own.
+  const auto keys = keys_of(r);
+  for (const auto& [name_of_key, title] :
+       {std::pair{"other_cublas", "other cuBLAS"}, {"pytorch", "PyTorch"}, {"jax", "JAX"}, {"cupy", "CuPy"}})
+    if (const auto found = keys.find(name_of_key); found != keys.end() && found->second != "none")
+      key += fmt::format(", {} {}", title, found->second);
   kept_stack& stack = state_->stacks[key];
   if (stack.runs == 0 || r.started < stack.first) stack.first = r.started;
   ++stack.runs;

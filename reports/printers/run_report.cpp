@@ -67,6 +67,7 @@ run_report report_of(const record& r) {
                     .mode = r.mode,
                     .seed = r.seed,
                     .complete = r.complete,
+                    .left_out = r.left_out,
                     .exit_code = r.exit_code};
   for (const case_result& c : r.cases)
     for (const arm_result& a : c.arms)

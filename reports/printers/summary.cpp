@@ -38,6 +38,13 @@ std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*
   return lines;
 }
 
+std::string left_out_line(std::uint64_t cells) {
+  return fmt::format(
+      "{} with a remedy {} not run: without it nothing fails, by an expectation of this stack. CASE/ARM runs "
+      "one, --tier nightly all.",
+      plural(cells, "cell"), cells == 1 ? "was" : "were");
+}
+
 /// Arms by rank of their verdict, without those that were not run for want of a GPU.
 struct sorted_arms {
   std::map<std::size_t, std::vector<const report_arm*>> by_rank;
@@ -95,6 +102,7 @@ void print_summary(std::ostream& out, const run_report& report, const std::strin
   if (all.without_gpu > 0)
     out << fmt::format("{} of {} need a GPU and were not run: {}\n", plural(all.without_gpu, "arm"),
                        plural(all.cases_without_gpu.size(), "case"), all.why_no_gpu);
+  if (report.left_out > 0) out << left_out_line(report.left_out) << '\n';
   if (!report.complete) out << "The run did not come to its end.\n";
 }
 
@@ -127,6 +135,7 @@ std::string summary_markdown(const run_report& report, const std::string& file) 
   page.line(fmt::format("exit code {} in mode {}; seed {}; record {}", report.exit_code,
                         to_string(report.mode), report.seed, file));
   if (all.without_gpu > 0) page.line(without_gpu_line(all));
+  if (report.left_out > 0) page.line(left_out_line(report.left_out));
   if (!report.complete) page.line("The run did not come to its end.");
   put_arms(page, all);
   return out.str();
@@ -169,7 +178,8 @@ nlohmann::json summary_json(const run_report& report, const std::string& file) {
           {"seed", report.seed},
           {"counts", by_verdict},
           {"unexpected", unexpected},
-          {"without_gpu", without_gpu}};
+          {"without_gpu", without_gpu},
+          {"left_out", report.left_out}};
 }
 
 }  // namespace cufault

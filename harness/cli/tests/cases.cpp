@@ -33,7 +33,6 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"road.limits", "quick", "host", memory_class::shared, 60},
       {"road.set_up", "quick", "host", memory_class::shared, 60},
       {"road.ends", "quick", "host", memory_class::shared, 60},
-      {"road.needless", "full", "host", memory_class::shared, 60},
       {"road.races", "quick", "host", memory_class::shared, 60},
       {"road.rows", "quick", "host", memory_class::shared, 60},
       {"road.shared", "quick", "host", memory_class::shared, 60},
@@ -43,6 +42,7 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"matrix.absent", "quick", "host", memory_class::shared, 60},
       {"matrix.alone", "quick", "host", memory_class::shared, 60},
       {"matrix.early", "quick", "host", memory_class::shared, 60},
+      {"matrix.harmless", "full", "host", memory_class::shared, 60},
       {"matrix.lasting", "quick", "host", memory_class::shared, 60},
       {"sweep.road", "nightly", "host", memory_class::shared, 60}};
   return all;
@@ -319,31 +319,6 @@ failure_case road_races() {
   return c;
 }
 
-void create_again(trial& t) {
-  create(t);
-  t.apply("again");
-  create(t);
-}
-
-failure_case road_needless() {
-  failure_case c;
-  c.name = "road.needless";
-  c.summary = "remedies of what fails, and of what does not";
-  const auto add = [&](const char* name, arm_kind kind, const char* fails, void (*body)(trial&)) {
-    c.arms.push_back({.name = name,
-                      .kind = kind,
-                      .body = body,
-                      .needs = need::host,
-                      .environment = {{"FAKE_CUBLAS_CREATE", fails}}});
-  };
-  add("control", arm_kind::control, "0", create);
-  add("works", arm_kind::fault, "0", create);
-  add("works+again", arm_kind::remedy, "0", create_again);
-  add("fails", arm_kind::fault, "3", create);
-  add("fails+again", arm_kind::dead_end, "3", create_again);
-  return c;
-}
-
 status_record allocate(std::size_t bytes) {
   void* memory = std::malloc(bytes);
   const bool allocated = memory != nullptr;
@@ -538,8 +513,8 @@ failure_case road_compared() {
 
 const register_case first{road_create()}, second{road_levels()}, third{road_set_up()},
     fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()},
-    needless{road_needless()}, shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()},
-    tenth{road_counterpart()}, configured{road_configured()}, compared{road_compared()};
+    shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()}, tenth{road_counterpart()},
+    configured{road_configured()}, compared{road_compared()};
 
 }  // namespace
 }  // namespace cufault

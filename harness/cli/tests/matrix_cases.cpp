@@ -103,13 +103,19 @@ const fault_type absent = [] {
   return f;
 }();
 
+const fault_type harmless = [] {
+  fault_type f = broken("harmless", isolation::process);
+  f.provoke = [](world& w) { w.undo_by([] {}); };
+  return f;
+}();
+
 const register_cases here("matrix", [](std::string_view) {
   std::vector<failure_case> all;
-  for (const fault_type* f : {&absent, &alone, &early, &lasting}) {
+  for (const fault_type* f : {&absent, &alone, &early, &harmless, &lasting}) {
     failure_case c = case_of(*f, {operations, remedies});
     for (arm& a : c.arms) {
       a.needs = need::host;
-      a.tier = test_tier::named;
+      a.tier = f == &harmless ? test_tier::full : test_tier::named;
     }
     all.push_back(std::move(c));
   }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which cases and arms `cufault run` takes, and in which order.
 #include "harness/cli/tests/end_to_end.hpp"
+#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/model/record.hpp"
 
 #include <gmock/gmock.h>
@@ -88,24 +90,64 @@ TEST_F(end_to_end, names_a_part_that_is_none) {
   }
 }
 
-TEST_F(end_to_end, leaves_remedies_out_of_what_is_known_not_to_fail) {
-  const auto arms = [&](const std::vector<std::string>& words) {
+class leaving_out : public end_to_end {
+ protected:
+  struct made {
+    std::set<std::string> arms;
+    std::uint64_t left_out = 0;
+    std::string text;
+    fs::path file;
+  };
+  made of(const std::vector<std::string>& words, const std::string& kept = "last") {
     fs::remove_all(folder / "records");
     const auto seen = run(words);
-    const record made = load_record(files(".jsonl").at(0));
-    std::set<std::string> names;
-    for (const arm_result& a : made.cases.at(0).arms) names.insert(a.name);
-    return std::pair{names, seen.stdout_text};
+    const record r = load_record(files(".jsonl").at(0));
+    made m{{}, r.left_out, seen.stdout_text, folder / (kept + ".jsonl")};
+    fs::copy_file(files(".jsonl").at(0), m.file, fs::copy_options::overwrite_existing);
+    EXPECT_EQ(r.cases.size(), 1U);
+    for (const arm_result& a : r.cases.at(0).arms) m.arms.insert(a.name);
+    return m;
+  }
+};
+
+TEST_F(leaving_out, cells_with_a_remedy_where_nothing_fails_by_an_expectation_of_this_stack) {
+  const made all = of({"matrix.harmless"}, "all");
+  EXPECT_EQ(all.arms.size(), 1U + 8 * 5) << "nothing is expected yet";
+  EXPECT_EQ(all.left_out, 0U);
+  ASSERT_EQ(bless(all.file).exit_code, 1);
+  const made some = of({"matrix.harmless"}, "some");
+  EXPECT_THAT(some.arms, ElementsAre("control", "crashing.cold", "crashing.warm", "first.cold", "first.warm",
+                                     "second.cold", "second.warm", "third.cold", "third.warm"));
+  EXPECT_EQ(some.left_out, 8U * 4);
+  EXPECT_THAT(some.text, HasSubstr("32 cells with a remedy were not run: without it nothing fails, by an "
+                                   "expectation of this stack. CASE/ARM runs one, --tier nightly all.\n"));
+  EXPECT_THAT(of({"matrix.harmless", "--json"}).text, HasSubstr("\"left_out\": 32"));
+  EXPECT_EQ(of({"matrix.harmless", "--part", "1", "8"}).left_out, 4U);
+
+  EXPECT_EQ(of({"matrix.harmless", "--tier", "nightly"}).arms, all.arms);
+  EXPECT_EQ(of({"matrix.harmless", "--workspace-config", ":16:8"}).arms, all.arms);
+  const made with_one = of({"matrix.harmless", "matrix.harmless/first.cold+retry"});
+  EXPECT_EQ(with_one.arms.size(), some.arms.size() + 1) << "what is named itself runs";
+  EXPECT_EQ(with_one.left_out, 8U * 4 - 1);
+
+  const auto gate = [&](const made& baseline, const made& candidate) {
+    return cufault({"gate", "--baseline", baseline.file.string(), "--candidate", candidate.file.string()});
   };
-  const std::set<std::string> all{"control", "fails", "fails+again", "works", "works+again"};
-  EXPECT_EQ(arms({"road.needless"}).first, all) << "nothing is known yet";
-  ASSERT_EQ(bless(files(".jsonl").at(0)).exit_code, 1);
-  const auto [some, said] = arms({"road.needless"});
-  EXPECT_THAT(some, ElementsAre("control", "fails", "fails+again", "works"));
-  EXPECT_THAT(said, HasSubstr("1 remedy was not run: what it answers does not fail here, by its expectation; "
-                              "--tier nightly runs them, too\n"));
-  EXPECT_EQ(arms({"road.needless", "--tier", "nightly"}).first, all);
-  EXPECT_THAT(arms({"road.needless/works+again"}).first, testing::Contains("works+again"));
+  EXPECT_EQ(gate(all, some).exit_code, 0) << "that nothing fails is in the candidate";
+  EXPECT_EQ(gate(some, all).exit_code, 0);
+}
+
+TEST_F(leaving_out, nothing_by_an_expectation_of_another_stack) {
+  ASSERT_EQ(bless(of({"matrix.harmless"}, "all").file).exit_code, 1);
+  // Its conditions hold on this stack, but it was seen on another one.
+  const fs::path recorded = folder / "recorded", file = folder / "expectations" / "matrix.jsonl";
+  const fs::path here = fs::directory_iterator(recorded)->path();
+  fs::rename(here, recorded / "elsewhere");
+  std::string text = read_text(file);
+  for (std::size_t at = 0; (at = text.find(here.filename().string(), at)) != text.npos;)
+    text.replace(at, here.filename().string().size(), "elsewhere");
+  write_whole(file, text);
+  EXPECT_EQ(of({"matrix.harmless"}).left_out, 0U);
 }
 
 TEST_F(end_to_end, shuffles_by_the_seed_and_judges_alike) {

@@ -129,7 +129,7 @@ TEST(conditions, that_are_malformed_are_refused) {
 
 /// A file of one expectation, with the given members beside case and arm.
 std::string file_with(std::string_view shared, std::string_view own) {
-  return fmt::format("{{\"case\": \"memory.leak\", {}}}\n{{\"arm\": \"fault\", {}}}\n", shared, own);
+  return fmt::format("{{\"case\": \"memory.leak\", {}}}\n{{\"arms\": [\"fault\"], {}}}\n", shared, own);
 }
 
 std::string told(std::string_view text) {
@@ -140,12 +140,12 @@ TEST(expectations, are_read_with_their_place) {
   const auto all = expectations_from(
       "x.jsonl", file_with(R"("when": {"cublas": ">=13"}, "stacks": ["h200-580", "h100-580"])",
                            R"("digest": "cublasCreate: X #1")") +
-                     R"({"arm": "control", "digest": "d #2"})"
+                     R"({"arms": ["control", "other"], "digest": "d #2"})"
                      "\n"
                      R"({"case": "memory.pool", "when": {}, "stacks": ["s"]})"
                      "\n"
-                     R"({"arm": "fault", "digest": "d #3"})");
-  ASSERT_EQ(all.size(), 3U);
+                     R"({"arms": ["fault"], "digest": "d #3"})");
+  ASSERT_EQ(all.size(), 4U);
   const auto& e = all[0];
   EXPECT_EQ(e.case_name, "memory.leak");
   EXPECT_EQ(e.arm, "fault");
@@ -158,9 +158,12 @@ TEST(expectations, are_read_with_their_place) {
   EXPECT_EQ(all[1].case_name, "memory.leak");
   EXPECT_EQ(all[1].arm, "control");
   EXPECT_EQ(all[1].stacks, e.stacks);
-  EXPECT_EQ(all[2].case_name, "memory.pool");
-  EXPECT_EQ(all[2].stacks, std::vector<std::string>{"s"});
-  EXPECT_TRUE(all[2].when.by_key.empty());
+  EXPECT_EQ(all[2].arm, "other");
+  EXPECT_EQ(all[2].digest, "d #2");
+  EXPECT_EQ(all[2].source, all[1].source);
+  EXPECT_EQ(all[3].case_name, "memory.pool");
+  EXPECT_EQ(all[3].stacks, std::vector<std::string>{"s"});
+  EXPECT_TRUE(all[3].when.by_key.empty());
 }
 
 TEST(expectations, that_are_malformed_are_refused_by_line_and_field) {
@@ -180,11 +183,19 @@ TEST(expectations, that_are_malformed_are_refused_by_line_and_field) {
   EXPECT_EQ(told(file_with(shared, R"("digest": "")")), "x.jsonl:2: digest: must not be empty");
   EXPECT_EQ(told(file_with(shared, R"("digest": "d", "signatures": [])")),
             "x.jsonl:2: signatures: unknown key");
-  EXPECT_EQ(told(file_with(shared, own) + "{\"arm\": 3}"),
-            "x.jsonl:3: arm: expected a string, found a number");
+  const auto line_of = [&](const char* arms) {
+    return told(file_with(shared, own) + "{\"digest\": \"d\"" + arms + "}");
+  };
+  EXPECT_EQ(line_of(R"(, "arms": 3)"), "x.jsonl:3: arms: expected an array, found a number");
+  EXPECT_EQ(line_of(R"(, "arms": [3])"), "x.jsonl:3: arms[0]: expected a string, found a number");
+  EXPECT_EQ(line_of(R"(, "arms": ["a", ""])"), "x.jsonl:3: arms[1]: must not be empty");
+  EXPECT_EQ(line_of(R"(, "arms": [])"), "x.jsonl:3: arms: must not be empty");
+  EXPECT_EQ(line_of(""), "x.jsonl:3: top level: \"arms\" is missing");
+  EXPECT_EQ(line_of(R"(, "arm": "a")"),
+            "x.jsonl:3: arm: is a list, arms; if an older cufault wrote this, bless it again");
   EXPECT_EQ(told("{\"case\": \"\"}"), "x.jsonl:1: case: must not be empty");
-  EXPECT_EQ(told("{\"arm\": \"a\", \"digest\": \"d\"}"),
-            "x.jsonl:1: top level: an arm stands in front of the line of its case: "
+  EXPECT_EQ(told("{\"arms\": [\"a\"], \"digest\": \"d\"}"),
+            "x.jsonl:1: top level: arms stand in front of the line of their case: "
             "{\"case\": ..., \"when\": ..., \"stacks\": ...}");
 }
 
@@ -198,7 +209,7 @@ TEST(expectations, of_the_schema_before_get_one_clear_line) {
 TEST(expectations, that_share_more_than_fits_into_memory_are_refused) {
   std::string text =
       R"({"case": "memory.leak", "when": {}, "stacks": [")" + std::string(1 << 20, 's') + "\"]}\n";
-  for (int i = 0; i < 1000; ++i) text += "{\"arm\": \"a\", \"digest\": \"d\"}\n";
+  for (int i = 0; i < 1000; ++i) text += "{\"arms\": [\"a\"], \"digest\": \"d\"}\n";
   EXPECT_EQ(told(text), "x.jsonl:257: top level: arms share more than fits into memory");
 }
 
@@ -207,16 +218,22 @@ TEST(expectations, state_once_what_arms_of_a_case_share) {
     return expectation{
         .case_name = "memory.leak", .arm = arm, .when = when(conditions), .stacks = {"s"}, .digest = "d #1"};
   };
-  const std::string text = expectations_text({of("b", "{}"), of("c", R"({"cublas": "13"})"), of("a", "{}")});
+  expectation other = of("aa", "{}"), races = of("ab", "{}");
+  other.digest = "d #2";
+  races.flaky = stated_rate{.rates = {0.5, 0.5}, .reason = "a race"};
+  const std::string text =
+      expectations_text({of("b", "{}"), of("c", R"({"cublas": "13"})"), other, races, of("a", "{}")});
   EXPECT_EQ(text, R"({"case":"memory.leak","when":{},"stacks":["s"]})"
                   "\n"
-                  R"({"arm":"a","digest":"d #1"})"
+                  R"({"arms":["a","b"],"digest":"d #1"})"
                   "\n"
-                  R"({"arm":"b","digest":"d #1"})"
+                  R"({"arms":["aa"],"digest":"d #2"})"
+                  "\n"
+                  R"({"arms":["ab"],"rates":[0.5,0.5],"reason":"a race","digest":"d #1"})"
                   "\n"
                   R"({"case":"memory.leak","when":{"cublas":"13"},"stacks":["s"]})"
                   "\n"
-                  R"({"arm":"c","digest":"d #1"})"
+                  R"({"arms":["c"],"digest":"d #1"})"
                   "\n");
   EXPECT_EQ(expectations_text(expectations_from("x.jsonl", text)), text);
 }
