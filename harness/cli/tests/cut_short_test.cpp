@@ -53,7 +53,16 @@ class end_to_end_cut_short : public end_to_end {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    ASSERT_EQ(posix_spawn(&pid, TEST_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
+    // A shell ignores SIGINT for what it starts in the background, and cufault leaves it so.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    posix_spawnattr_setsigdefault(&attributes, &interrupt);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    ASSERT_EQ(posix_spawn(&pid, TEST_PROGRAM, &actions, &attributes, argv.data(), environ), 0);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     unsetenv("ROAD_FAULT");
