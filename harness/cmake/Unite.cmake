@@ -4,9 +4,9 @@
 #   cufault_unite(TARGET [REGISTERED])
 #   cufault_alone(SOURCES...)
 #
-# With CUFAULT_UNITY_BUILD, the sources of TARGET are compiled some at a time, in the order of their list: what their headers instantiate is then
-# compiled once for all of them, which is most of the work. So names in unnamed namespaces of one room must differ, of functions with other
-# parameters too. REGISTERED: of small sources, each of which calls what it registers `here`. That name may be in each of them, and must be in no header.
+# With CUFAULT_UNITY_BUILD, six sources of TARGET are compiled as one, in the order of their list: what their headers instantiate is then compiled
+# once for the six, which is most of the work. So a name in an unnamed namespace must be in one source of its room only, also that of an overload.
+# REGISTERED: twelve as one, of small sources that each register one object, called `here`. That name may be in each source, and must be in no header.
 #
 # Like precompiled headers (Precompiled.cmake), this hides that a source includes too little; ci/lint reads each source by itself.
 function(cufault_unite TARGET)
@@ -19,8 +19,8 @@ function(cufault_unite TARGET)
   endif()
 endfunction()
 
-# For sources of this folder that are compiled by themselves: where a type that a header declares has members of types in an unnamed
-# namespace, gcc warns of that in all but the file that it is given; what a test links without the rest of its room.
+# Compiles SOURCES, of this folder, each alone. Two kinds need it: a source that a test links without the rest of its room; and one that defines a
+# class of a header with members of a type in an unnamed namespace, of which gcc warns unless the source is the file that it is given.
 function(cufault_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
