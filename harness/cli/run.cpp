@@ -276,10 +276,9 @@ class run {
     if (!s.what->name.starts_with(matrix_family) || arguments_.tier >= test_tier::nightly ||
         !arguments_.chosen.empty() || s.named.contains(a.name))
       return false;
-    auto cell = cell_named(a.name);
-    if (!cell || cell->remedy.empty()) return false;
-    cell->remedy.clear();
-    const expectation* const fault = expected_.find(s.what->name, to_string(*cell), keys_of(record_));
+    const std::string without = without_remedy(a.name);
+    if (without.empty()) return false;
+    const expectation* const fault = expected_.find(s.what->name, without, keys_of(record_));
     return fault != nullptr &&
            std::find(fault->stacks.begin(), fault->stacks.end(), stack_folder_name(record_.stack)) !=
                fault->stacks.end() &&

@@ -36,11 +36,10 @@ std::set<std::string> cases_without_control(record& r) {
 /// A cell with a remedy, of which the candidate shows without it that nothing fails: a run may have left it out.
 bool had_nothing_to_clear(const joined_arm& joined, const std::vector<joined_arm>& all) {
   if (!joined.case_name.starts_with(matrix_family)) return false;
-  auto cell = cell_named(joined.arm);
-  if (!cell || cell->remedy.empty()) return false;
-  cell->remedy.clear();
-  const auto fault = std::find_if(all.begin(), all.end(), [&, name = to_string(*cell)](const joined_arm& j) {
-    return j.arm == name && j.case_name == joined.case_name;
+  const std::string without = without_remedy(joined.arm);
+  if (without.empty()) return false;
+  const auto fault = std::find_if(all.begin(), all.end(), [&](const joined_arm& j) {
+    return j.arm == without && j.case_name == joined.case_name;
   });
   if (fault == all.end()) return false;
   const arm_result* const seen = fault->each[1];

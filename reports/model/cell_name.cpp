@@ -57,4 +57,11 @@ std::optional<cell_name> cell_named(std::string_view arm) {
   return to_string(c) == arm ? std::optional(c) : std::nullopt;
 }
 
+std::string without_remedy(std::string_view arm) {
+  auto cell = cell_named(arm);
+  if (!cell || cell->remedy.empty()) return {};
+  cell->remedy.clear();
+  return to_string(*cell);
+}
+
 }  // namespace cufault

@@ -130,10 +130,6 @@ stated_rate rate_from(const json_cursor& at) {
   return stated;
 }
 
-std::string family_in(const std::string& case_name) {
-  return case_name.substr(0, case_name.find('.'));
-}
-
 bool same_place(const expectation& a, const expectation& b) {
   return a.case_name == b.case_name && a.arm == b.arm && a.when.by_key == b.when.by_key;
 }
@@ -325,7 +321,7 @@ expectation_set expectation_set::load(const std::filesystem::path& directory,
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
     for (expectation& e : expectations_from(file.string(), read_text(file))) {
-      if (family_in(e.case_name) != file.stem().string())
+      if (family_of_case(e.case_name) != file.stem().string())
         throw input_error(fmt::format("{}: case: \"{}\" in the file of the family {}", e.source,
                                       one_line(e.case_name), file.stem().string()));
       for (const auto& other : set.all_)
@@ -405,7 +401,7 @@ bool expectation_set::may_cover(const std::string& case_name, const std::string&
 }
 
 void expectation_set::put(expectation e) {
-  changed_.push_back(family_in(e.case_name));
+  changed_.push_back(family_of_case(e.case_name));
   resolved_.clear();  // what it points to may have been filed since
   records_.clear();
   const auto same =
@@ -419,7 +415,7 @@ void expectation_set::save(const std::filesystem::path& directory) const {
   for (const auto& family : std::set<std::string>(changed_.begin(), changed_.end())) {
     std::vector<expectation> of_family;
     for (const auto& e : all_)
-      if (family_in(e.case_name) == family) of_family.push_back(e);
+      if (family_of_case(e.case_name) == family) of_family.push_back(e);
     write_whole(directory / (family + ".jsonl"), expectations_text(std::move(of_family)));
   }
 }

@@ -56,10 +56,6 @@ void leave_out(arm_result& arm, std::uint64_t memory) {
   each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == memory ? 0 : s.total_bytes; });
 }
 
-std::string family_of(const std::string& case_name) {
-  return case_name.substr(0, case_name.find('.'));
-}
-
 /// Nobody else files in this folder while this lives.
 class folder_lock {
  public:
@@ -216,7 +212,7 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
   for (const std::string& family : families) {
     std::string text;
     for (case_result& c : all.cases) {
-      if (family_of(c.name) != family || c.arms.empty()) continue;
+      if (family_of_case(c.name) != family || c.arms.empty()) continue;
       std::sort(c.arms.begin(), c.arms.end(), by_name);
       case_line shared = line_of(c);
       std::string arms;
@@ -242,7 +238,7 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
 
 std::set<std::string> families_of(const record& r) {
   std::set<std::string> families;
-  for (const case_result& c : r.cases) families.insert(family_of(c.name));
+  for (const case_result& c : r.cases) families.insert(family_of_case(c.name));
   return families;
 }
 
@@ -256,6 +252,10 @@ struct differing_stack {
 };
 
 }  // namespace
+
+std::string family_of_case(const std::string& case_name) {
+  return case_name.substr(0, case_name.find('.'));
+}
 
 std::string stack_folder_name(const nlohmann::json& stack) {
   const auto cublas = key_of(stack, "cublas"), driver = key_of(stack, "driver"),

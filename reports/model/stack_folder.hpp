@@ -17,6 +17,8 @@ namespace cufault {
 
 /// "h200-580.159.04-cublas-13.1.0", with "-other-12.4.5" where a second cuBLAS was given. Throws input_error where the stack does not say enough.
 std::string stack_folder_name(const nlohmann::json& stack);
+/// "memory" of "memory.handle_leak": each family has a file.
+std::string family_of_case(const std::string& case_name);
 bool is_stack_folder(const std::filesystem::path& path);
 
 record load_stack(const std::filesystem::path& folder, const arm_filter& only = {});  ///< throws input_error

@@ -24,5 +24,11 @@ TEST(cell_name, is_not_that_of_another_arm) {
     EXPECT_FALSE(cell_named(arm)) << arm;
 }
 
+TEST(cell_name, without_its_remedy_is_that_of_the_cell_it_answers) {
+  EXPECT_EQ(without_remedy("create.cold.arrived.64+release"), "create.cold.arrived.64");
+  EXPECT_EQ(without_remedy("create.cold"), "");
+  EXPECT_EQ(without_remedy("control"), "");
+}
+
 }  // namespace
 }  // namespace cufault
