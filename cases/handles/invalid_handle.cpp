@@ -256,6 +256,8 @@ failure_case invalid_handle() {
       .against = "destroyed_sgemm";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   c.in_tier = {"control", "control_host", "null_and_zeroed_host", "null_handle", "create_a_handle"};
+  c.share_process_of({"control", "null_handle", "zeroed_handle", "create_a_handle", "fresh_handle", "owner",
+                      "null_after_destroy"});
   return c;
 }
 

@@ -221,6 +221,7 @@ failure_case shared_stream_race() {
   c.add("handle_each", arm_kind::remedy, "a handle for each thread", handle_each);
   c.add("lock_both", arm_kind::remedy, "a lock over cublasSetStream and the call", lock_both);
   c.in_tier = {"control", "interleaved", "handle_each", "lock_both"};
+  c.share_process_of({"control", "interleaved", "handle_each", "lock_both"});
   return c;
 }
 

@@ -151,6 +151,7 @@ failure_case wrong_context() {
       .against = "split";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   c.in_tier = {"control", "split", "make_current"};
+  c.share_process();
   return c;
 }
 

@@ -497,6 +497,7 @@ failure_case miscalculated_strides() {
         larger_stride_of_a);
   c.in_tier = {"control", "leading_dimension_too_small", "stride_overlapping", "wrapped_stride_a_at_start",
                "strides_in_64_bits"};
+  c.share_process({"wrapped_stride_a_at_start", "wrapped_stride_c_at_start"});
   return c;
 }
 

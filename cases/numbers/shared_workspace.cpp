@@ -237,6 +237,7 @@ failure_case shared_workspace() {
   };
   configured("config_4096_8", ":4096:8");
   configured("config_16_8", ":16:8");
+  c.share_process_of({"control", "handle_each", "workspace_each", "by_lt"});
   return c;
 }
 

@@ -251,6 +251,8 @@ failure_case wide_leading_dimension() {
   add(operand::a, "a", "A");
   add(operand::b, "b", "B");
   add(operand::c, "c", "C");
+  c.share_process_of({"control", "control_gemm_ex", "smaller_a", "other_algorithm_a", "smaller_b",
+                      "other_algorithm_b", "smaller_c", "other_algorithm_c"});
   return c;
 }
 

@@ -185,7 +185,7 @@ failure_case pointer_array() {
   answer("strided", "array_on_host", "matrices at one distance, and no array", without_array);
   arranged("copy_matrices", "host_addresses", "copy the matrices to the device, too", {});
   c.in_tier = {"control", "host_addresses", "copy_matrices"};
-  c.share_process_of({"control"});
+  c.share_process_of({"control", "copy_array", "pinned_array", "strided", "copy_matrices"});
   return c;
 }
 

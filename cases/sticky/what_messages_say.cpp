@@ -180,6 +180,7 @@ failure_case what_messages_say() {
         illegal_address, {"S1-16"});
 
   c.add("right_lda", arm_kind::remedy, "the right leading dimension", right_lda);
+  c.share_process_of({"control", "small_lda", "lt_small_lda", "lt_inner_extents", "right_lda"});
   return c;
 }
 

@@ -108,8 +108,7 @@ std::map<std::string, std::string> checks_behind(const observation& o, std::size
   }
   // A sample with more may be of before the memory was taken.
   for (const memory_sample& sample : o.memory)
-    if (sample.total_bytes > 0 && sample.free_bytes < sample.total_bytes / 50)
-      said["free_memory"] = "less than 2 % of the memory is free";
+    if (nearly_full(sample)) said["free_memory"] = "less than 2 % of the memory is free";
   return said;
 }
 

@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_fields.hpp"
+#include "reports/model/cell_name.hpp"
 #include "reports/model/times.hpp"
 #include "reports/model/trials_json.hpp"
 
@@ -156,7 +157,9 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm) {
   field_writer f;
   describe_arm(arm, f);
   const std::string shared = of.summary + std::string(separator);
-  if (!of.summary.empty() && arm.summary.size() > shared.size() && arm.summary.starts_with(shared)) {
+  if (of.name.starts_with(matrix_family) && cell_named(arm.name)) {
+    f.json.erase("summary");
+  } else if (!of.summary.empty() && arm.summary.size() > shared.size() && arm.summary.starts_with(shared)) {
     f.json.erase("summary");
     f.json["detail"] = arm.summary.substr(shared.size());
   }
@@ -258,6 +261,10 @@ arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& roo
     if (at.has("summary")) detail->fail("the arm has a summary, too; leave one of them");
     take(*detail, of.summary.size());
     arm.summary = of.summary + std::string(separator) + detail->string();
+  } else if (const auto cell = cell_named(arm.name);
+             cell && of.name.starts_with(matrix_family) && !at.has("summary")) {
+    take(at, of.summary.size());
+    arm.summary = of.summary + std::string(separator) + in_words(*cell);
   }
   if (const auto run = at.find("run")) {
     if (at.has("runs")) run->fail("the arm has runs, too; leave one of them");

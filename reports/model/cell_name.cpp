@@ -29,6 +29,14 @@ std::string to_string(const cell_name& c) {
   return text;
 }
 
+std::string in_words(const cell_name& c) {
+  std::string text = c.operation + ", " + c.state;
+  if (!c.timing.empty()) text += ", " + c.timing;
+  if (c.level) text += fmt::format(", {}", *c.level);
+  if (!c.remedy.empty()) text += "; " + c.remedy;
+  return text;
+}
+
 std::optional<cell_name> cell_named(std::string_view arm) {
   cell_name c;
   const auto plus = arm.find('+');

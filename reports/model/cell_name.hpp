@@ -24,6 +24,8 @@ struct cell_name {
 };
 
 std::string to_string(const cell_name& c);
+/// "sgemm_64, warm, arrived", "cublas_create, cold, 64; release"
+std::string in_words(const cell_name& c);
 /// Empty where the text names no cell.
 std::optional<cell_name> cell_named(std::string_view arm);
 /// The arm of the same cell without its remedy; empty where the text names no cell, or one without a remedy.

@@ -187,6 +187,10 @@ std::string describe(const swept_calls& s) {
                                             : "persistently");
 }
 
+bool nearly_full(const memory_sample& s) {
+  return s.free_bytes < s.total_bytes / 50;
+}
+
 const call_record* call_in_flight(const observation& o) {
   return !o.calls.empty() && o.calls.back().what.status.empty() ? &o.calls.back() : nullptr;
 }

@@ -75,6 +75,9 @@ struct memory_sample {
   friend bool operator==(const memory_sample&, const memory_sample&) = default;
 };
 
+/// Less than 2 % is free.
+bool nearly_full(const memory_sample& s);
+
 /// A number that the case measured. Kept and shown; a gate compares those that compared_measurements() of the judge names, within a band.
 struct measurement {
   std::string name;  ///< "handles created"
@@ -221,7 +224,8 @@ void describe_fields(note& n, Fields& f) {
   f.required("text", n.text);
 }
 
-/// What is kept of a stack: no GPU's name, three digits of times of calls, each logged line once and only in the log, ends of long output.
+/// What is kept of a stack: no GPU's name, three digits of times, each logged line once and only in the log, ends of long output. A single
+/// sample of memory is kept only where nearly nothing was free: there is no other to compare it with.
 void shorten(observation& o);
 
 /// As in a record (trials_json.hpp), without time and part: "cublasSgemm split_k, right: CUBLAS_STATUS_INTERNAL_ERROR".

@@ -327,7 +327,10 @@ call_record call_from(const json_cursor& at) {
 
 void shorten(observation& o) {
   o.gpu.clear();
+  o.milliseconds = rounded(o.milliseconds);
   for (auto& c : o.calls) c.milliseconds = rounded(c.milliseconds);
+  // What was free when the trial began, and no later sample to compare it with.
+  if (o.memory.size() == 1 && !nearly_full(o.memory.front())) o.memory.clear();
   o.stdout_text = without_logged(o.stdout_text, o.library_log);
   constexpr std::size_t longest = 2048, line_between = 64;
   for (std::string* text : {&o.stdout_text, &o.stderr_text}) {

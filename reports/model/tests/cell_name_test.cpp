@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace cufault {
 namespace {
 
@@ -22,6 +24,16 @@ TEST(cell_name, is_not_that_of_another_arm) {
         ".cold", "sgemm.cold.64.64", "sgemm.cold.64.arrived", "sgemm.cold.arrived.arrived", "sgemm.cold.-1",
         "sgemm.cold.064", "sgemm.cold..64", "sgemm.cold+a+b", "Sgemm.cold"})
     EXPECT_FALSE(cell_named(arm)) << arm;
+}
+
+TEST(cell_name, has_words) {
+  for (const auto& [name, words] : {std::pair{"create.cold", "create, cold"},
+                                    {"sgemm_64.warm.arrived", "sgemm_64, warm, arrived"},
+                                    {"create.cold.64+release", "create, cold, 64; release"}}) {
+    const auto cell = cell_named(name);
+    ASSERT_TRUE(cell) << name;
+    EXPECT_EQ(in_words(*cell), words);
+  }
 }
 
 TEST(cell_name, without_its_remedy_is_that_of_the_cell_it_answers) {

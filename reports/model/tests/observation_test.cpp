@@ -531,9 +531,22 @@ TEST(observation, kept_of_a_stack_is_shorter) {
   shorten(o);
   EXPECT_EQ(o.calls[0].milliseconds, 1450);
   EXPECT_EQ(o.calls[1].milliseconds, 0.000123);
-  EXPECT_EQ(o.milliseconds, 1453.645);
+  EXPECT_EQ(o.milliseconds, 1450);
   EXPECT_EQ(o.stdout_text, "kept\n[cublasLtMatmul] refused\n");
   EXPECT_EQ(o.stderr_text, "[1][cublasLtMatmul] refused: 7 [x] y\n");
+}
+
+TEST(observation, a_single_sample_of_memory_is_kept_of_a_stack_where_nearly_nothing_was_free) {
+  const auto kept = [](std::vector<memory_sample> samples) {
+    auto o = trial({success});
+    o.memory = std::move(samples);
+    shorten(o);
+    return o.memory.size();
+  };
+  EXPECT_EQ(kept({{"context opened", 90, 100}}), 0U);
+  EXPECT_EQ(kept({{"context opened", 2, 100}}), 0U);
+  EXPECT_EQ(kept({{"context opened", 1, 100}}), 1U);
+  EXPECT_EQ(kept({{"context opened", 90, 100}, {"filled", 90, 100}}), 2U);
 }
 
 TEST(observation, malformed_observations_are_refused_by_line_and_field) {

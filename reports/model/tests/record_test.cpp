@@ -493,6 +493,28 @@ TEST_F(stack_files, hold_the_stack_once_and_a_line_an_arm) {
   EXPECT_EQ(lines_of(files.at("sticky.jsonl")).size(), 2U);
 }
 
+TEST_F(stack_files, describe_cells_of_the_matrix_by_their_names) {
+  record r = example();
+  const auto with = [](const char* name, const char* summary) {
+    auto a = arm(arm_kind::fault, {trial({success})}, name);
+    a.summary = summary;
+    return a;
+  };
+  r.cases = {{.name = "matrix.full",
+              .arms = {with("create.cold+release", "it is full; cublasCreate, cold; free the memory"),
+                       with("other", "it is full; more")}}};
+  const auto folder = file(of_run(r));
+  const auto lines = lines_of(files_of(folder).at("matrix.jsonl"));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(lines[1].starts_with(R"({"arm":"create.cold+release","trials":)")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with(R"({"arm":"other","detail":"more","trials":)")) << lines[2];
+  const record again = load_record(folder);
+  EXPECT_EQ(again.cases.at(0).arms.at(0).summary, "it is full; create, cold; release");
+  EXPECT_EQ(again.cases[0].arms.at(1).summary, "it is full; more");
+  file(again);
+  EXPECT_EQ(lines_of(files_of(folder).at("matrix.jsonl")), lines);
+}
+
 TEST_F(stack_files, state_once_what_most_arms_of_a_case_share) {
   record r = example();
   r.stack["gpu"]["memory_bytes"] = 1000U;
