@@ -557,9 +557,8 @@ failure_case user_workspace() {
 
   c.add("retry_alone", arm_kind::dead_end, "the same routines again, with no more bytes", retry_alone);
   c.in_tier = {"control", "misaligned", "dropped_by_set_stream", "used_after_cuda_free", "set_again"};
-  c.share_process_of({"control", "control_two_streams", "dropped_by_set_stream",
-                      "recommended_size", "align", "set_again", "workspace_each", "workspace_each_stream",
-                      "one_after_the_other"});
+  c.share_process_of({"control", "control_two_streams", "dropped_by_set_stream", "recommended_size", "align",
+                      "set_again", "workspace_each", "workspace_each_stream", "one_after_the_other"});
   return c;
 }
 
