@@ -301,8 +301,7 @@ failure_case gemm_table() {
         arguments}});
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-08", "F-ARG-12"};
   c.in_tier = {"control", "sgemm_transposed"};
-  c.share_process_of({"control", "sgemm_transposed", "sgemm_64", "other_types", "gemm_ex_64", "strided_types",
-                      "strided_ex_64"});
+  c.share_process_of({"control"});
   return c;
 }
 

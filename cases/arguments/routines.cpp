@@ -365,8 +365,7 @@ failure_case routine_table() {
 #endif
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-05", "F-ARG-09", "F-ARG-12"};
   c.in_tier = {"control", "grouped_64"};
-  c.share_process_of({"control", "gemv_types", "gemv_64", "geam_types", "dgmm_types", "batched_types",
-                      "batched_ex_64", "grouped_64"});
+  c.share_process_of({"control"});
   return c;
 }
 

@@ -445,10 +445,6 @@ failure_case calls() {
   eager.against = "first_product";
 
   c.in_tier = {"control", "host_results", "device_results", "frozen_alpha", "legacy_stream"};
-  // What depends on a product or kernel being the first of its process has one of its own.
-  c.share_process_of({"control", "host_results", "device_results", "relaxed_mode", "frozen_alpha",
-                      "device_alpha", "new_capture", "legacy_stream", "capture_non_blocking",
-                      "multiply_elsewhere"});
   return c;
 }
 

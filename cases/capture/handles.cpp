@@ -269,11 +269,6 @@ failure_case handles() {
   }
   answer_by(arm_kind::dead_end, calls.back(), each_call_locked);
   c.in_tier = {"control", "create_global", "create_first", "beside_allocate", "thread_local_allocate"};
-  c.share_process_of({"control", "beside_allocate", "thread_local_allocate", "relaxed_allocate",
-                      "their_mode_allocate", "lock_allocate", "beside_create", "thread_local_create",
-                      "relaxed_create", "their_mode_create", "lock_create", "beside_destroy",
-                      "thread_local_destroy", "relaxed_destroy", "their_mode_destroy", "lock_destroy",
-                      "lock_each_destroy"});
   return c;
 }
 

@@ -230,7 +230,9 @@ failure_case memory_nodes() {
           [&what](trial& t) { used_with_workspace(t, what); });
   }
   c.in_tier = {"control", "long_product", "child_graph", "set_workspace"};
-  c.share_process();
+  c.share_process({"child_graph", "configure_workspace", "device_launch", "instantiated_twice",
+                   "long_product", "more_products_before", "small_product", "workspace_child_graph",
+                   "workspace_device_launch", "workspace_instantiated_twice"});
   return c;
 }
 

@@ -271,8 +271,7 @@ failure_case workspace() {
   c.add("another_workspace", arm_kind::dead_end, "cublasSetWorkspace with other memory, and the same graph",
         another_workspace);
   c.in_tier = {"control", "handed_on", "given_back", "capture_again"};
-  c.share_process_of({"control", "handed_on", "handle_destroyed", "per_thread_stream", "keep_workspace",
-                      "keep_handle", "capture_again", "another_workspace"});
+  c.share_process_of({"per_thread_stream"});
   return c;
 }
 

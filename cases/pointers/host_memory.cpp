@@ -255,7 +255,7 @@ failure_case host_memory() {
   c.add("go_on_afterwards", arm_kind::dead_end, "a new handle and right operands after the failure",
         go_on_afterwards);
   c.in_tier = {"control", "malloc", "copy"};
-  c.share_process_of({"control", "pinned", "registered", "copy", "register_and_ask", "managed"});
+  c.share_process_of({"control", "copy", "register_and_ask", "managed"});
   return c;
 }
 

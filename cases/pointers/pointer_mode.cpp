@@ -287,7 +287,7 @@ failure_case pointer_mode() {
   dead_end("wait_first", "wait for the device before the product", wait_first);
   dead_end("align_scalars", "scalars at 16 bytes' alignment", align_scalars);
   c.in_tier = {"control", "device_mode_left", "host_mode_left", "restore_behind"};
-  c.share_process_of({"control", "managed_scalars", "restore_behind", "set_for_each_use", "own_handle"});
+  c.share_process_of({"control", "restore_behind", "set_for_each_use", "own_handle"});
   return c;
 }
 

@@ -197,8 +197,8 @@ failure_case scalar_alignment() {
           fmt::format("{}, aligned to all of their size", each.words), [&each](trial& t) { align(t, each); })
         .against = each.arm;
   }
-  c.share_process_of({"control", "align_double_complex", "single_complex", "align_single_complex",
-                      "align_double_complex_on_device"});
+  c.share_process_of(
+      {"control", "align_double_complex", "align_single_complex", "align_double_complex_on_device"});
   return c;
 }
 

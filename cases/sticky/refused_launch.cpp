@@ -155,8 +155,7 @@ failure_case refused_launch() {
   c.add("smaller_block", arm_kind::remedy, "the same kernel in a block that there may be", smaller_block)
       .against = "unchecked_bad_configuration";
   c.in_tier = {"control", "unchecked_too_many_resources", "carry_on_too_many_resources", "blamed"};
-  c.share_process_of({"control", "carry_on_too_many_resources", "carry_on_bad_configuration",
-                      "carry_on_too_much_shared_memory", "blamed", "consume_error", "smaller_block"});
+  c.share_process_of({"control", "blamed", "consume_error", "smaller_block"});
   return c;
 }
 

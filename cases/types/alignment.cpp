@@ -328,7 +328,7 @@ failure_case alignment() {
   c.add("new_handle", arm_kind::dead_end, "an operand at an odd address, then again by a new handle",
         by_new_handle);
   c.in_tier = {"control", "gemm_fp16", "told"};
-  c.share_process({"lt_fp32"});
+  c.share_process_of({"control"});
   return c;
 }
 

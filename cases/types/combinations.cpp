@@ -508,7 +508,7 @@ failure_case type_combinations() {
         "combinations that are accepted and wrong, then all in single precision", misread_then_converted)
       .timeout = std::chrono::seconds(120);
   c.in_tier = {"control", "gemm_ex", "lt", "wider_type"};
-  c.share_process();
+  c.share_process_of({"control"});
   return c;
 }
 
