@@ -167,7 +167,6 @@ failure_case copy_table() {
        {"after_failure", "valid copies, each right behind one that failed", {after_failure}, host}});
   c.failures = {"F-ARG-10", "F-ARG-12"};
   c.in_tier = {"control", "matrices"};
-  c.share_process_of({"control"});
   return c;
 }
 

@@ -116,9 +116,14 @@ case_line line_of(const case_result& c) {
     line.summary = most->first;
   const bool all_known =
       std::none_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) { return a.runs.empty(); });
-  if (const auto most = most_frequent(runs); most != runs.end() && all_known) {
-    const auto& [started, commit, seed, dirty] = most->first;
-    line.run = run_of_trials{.commit = commit, .dirty = dirty, .started = started, .seed = seed};
+  const auto most = all_known ? most_frequent(runs) : runs.end();
+  for (auto at = runs.begin(); at != runs.end(); ++at) {
+    const auto& [started, commit, seed, dirty] = at->first;
+    run_of_trials run{.commit = commit, .dirty = dirty, .started = started, .seed = seed};
+    if (at == most)
+      line.run = std::move(run);
+    else if (at->second > 1)
+      line.more_runs.push_back(std::move(run));
   }
   return line;
 }
@@ -128,6 +133,7 @@ nlohmann::ordered_json case_json(const case_line& c) {
   f.required("case", c.name);
   f("summary", c.summary);
   if (c.run) f.json["run"] = run_json(*c.run);
+  for (const run_of_trials& run : c.more_runs) f.json["more_runs"].push_back(run_json(run));
   f("base", c.base);
   return std::move(f.json);
 }
@@ -140,8 +146,11 @@ case_line case_from(const json_cursor& at) {
   f("summary", c.summary);
   f("base", c.base);
   f.other("run");
+  f.other("more_runs");
   f.finish();
   if (const auto run = at.find("run")) c.run = run_from(*run);
+  if (const auto runs = at.find("more_runs"))
+    for (const json_cursor& run : runs->items()) c.more_runs.push_back(run_from(run));
   return c;
 }
 
@@ -165,7 +174,11 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm) {
   }
   if (const auto run = only_run(arm)) {
     f.json.erase("runs");
-    if (run != of.run) f.json["run"] = run_json(*run);
+    const auto shared_by = std::find(of.more_runs.begin(), of.more_runs.end(), *run);
+    if (shared_by != of.more_runs.end())
+      f.json["run"] = shared_by - of.more_runs.begin();
+    else if (run != of.run)
+      f.json["run"] = run_json(*run);
   }
   f.json["trials"] = trials_json(arm.trials);
   return std::move(f.json);
@@ -268,7 +281,15 @@ arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& roo
   }
   if (const auto run = at.find("run")) {
     if (at.has("runs")) run->fail("the arm has runs, too; leave one of them");
-    arm.runs = {run_from(*run)};
+    if (run->value().is_number()) {
+      const std::size_t number = run->unsigned_integer();
+      if (number >= of.more_runs.size())
+        run->fail(fmt::format("the line of the case has {} more runs, counted from 0", of.more_runs.size()));
+      take(*run, of.more_runs[number].commit.size() + of.more_runs[number].started.size());
+      arm.runs = {of.more_runs[number]};
+    } else {
+      arm.runs = {run_from(*run)};
+    }
   } else if (!at.has("runs") && of.run) {
     take(at, of.run->commit.size() + of.run->started.size());
     arm.runs = {*of.run};

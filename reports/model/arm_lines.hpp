@@ -11,14 +11,17 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cufault {
 
-/// {"case": ..., "summary": ..., "run": {...}}
+/// {"case": ..., "summary": ..., "run": {...}, "more_runs": [{...}]}
 struct case_line {
   std::string name{};
   std::string summary{};               ///< of arms that state a detail the summary is "SUMMARY; DETAIL"
   std::optional<run_of_trials> run{};  ///< made all trials of arms that name no run
+  std::vector<run_of_trials>
+      more_runs{};  ///< arms name one by its index here, or state one that is theirs alone
   /// Folder of the stack that arms of this case are stored as differences from; empty: all are stored whole.
   std::string base{};
 };

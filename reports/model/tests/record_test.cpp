@@ -493,6 +493,32 @@ TEST_F(stack_files, hold_the_stack_once_and_a_line_an_arm) {
   EXPECT_EQ(lines_of(files.at("sticky.jsonl")).size(), 2U);
 }
 
+TEST_F(stack_files, name_runs_of_several_arms_by_their_index) {
+  record r = example();
+  auto& arms = r.cases.at(0).arms;
+  arms.clear();
+  for (const char* name : {"a", "b", "c", "d", "e", "f"})
+    arms.push_back(arm(arm_kind::fault, {trial({success})}, name));
+  const auto by = [&](const char* started, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i <= last; ++i)
+      arms[i].runs = {{.commit = "abc", .started = started, .trials = 1}};
+  };
+  by("2026-11-23T00:00:00Z", 0, 2);
+  by("2026-11-22T00:00:00Z", 3, 4);
+  by("2026-11-24T00:00:00Z", 5, 5);
+  const auto folder = file(r);
+  const auto lines = lines_of(files_of(folder).at("memory.jsonl"));
+  ASSERT_EQ(lines.size(), 7U);
+  EXPECT_TRUE(contains(lines[0], R"("more_runs":[{"commit":"abc","started":"2026-11-22T00:00:00Z")"))
+      << lines[0];
+  EXPECT_FALSE(contains(lines[3], "run")) << lines[3];
+  EXPECT_TRUE(contains(lines[4], R"("run":0)") && contains(lines[5], R"("run":0)")) << lines[4];
+  EXPECT_TRUE(contains(lines[6], R"("run":{"commit":"abc")")) << lines[6];
+  const record again = load_record(folder);
+  for (std::size_t i = 0; i < arms.size(); ++i)
+    EXPECT_EQ(again.cases.at(0).arms.at(i).runs, arms[i].runs) << i;
+}
+
 TEST_F(stack_files, describe_cells_of_the_matrix_by_their_names) {
   record r = example();
   const auto with = [](const char* name, const char* summary) {
@@ -719,6 +745,8 @@ TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
   EXPECT_EQ(said("{\"case\": \"memory.leak\"}\n"
                  R"({"arm": "a", "detail": "d", "trials": []})"),
             "x.jsonl:2: detail: the line of the case has no summary that it could follow");
+  EXPECT_EQ(said(of + R"({"arm": "a", "run": 0, "trials": []})"),
+            "x.jsonl:2: run: the line of the case has 0 more runs, counted from 0");
   EXPECT_EQ(said(of + R"({"arm": "a", "detail": "d", "summary": "s", "trials": []})"),
             "x.jsonl:2: detail: the arm has a summary, too; leave one of them");
   EXPECT_EQ(
