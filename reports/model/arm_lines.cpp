@@ -166,11 +166,10 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm) {
   field_writer f;
   describe_arm(arm, f);
   const std::string shared = of.summary + std::string(separator);
-  if (of.name.starts_with(matrix_family) && cell_named(arm.name)) {
+  if (!of.summary.empty() && arm.summary.size() > shared.size() && arm.summary.starts_with(shared)) {
     f.json.erase("summary");
-  } else if (!of.summary.empty() && arm.summary.size() > shared.size() && arm.summary.starts_with(shared)) {
-    f.json.erase("summary");
-    f.json["detail"] = arm.summary.substr(shared.size());
+    if (!of.name.starts_with(matrix_family) || !cell_named(arm.name))
+      f.json["detail"] = arm.summary.substr(shared.size());
   }
   if (const auto run = only_run(arm)) {
     f.json.erase("runs");
@@ -275,7 +274,7 @@ arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& roo
     take(*detail, of.summary.size());
     arm.summary = of.summary + std::string(separator) + detail->string();
   } else if (const auto cell = cell_named(arm.name);
-             cell && of.name.starts_with(matrix_family) && !at.has("summary")) {
+             cell && of.name.starts_with(matrix_family) && !of.summary.empty() && !at.has("summary")) {
     take(at, of.summary.size());
     arm.summary = of.summary + std::string(separator) + in_words(*cell);
   }

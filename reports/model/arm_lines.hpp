@@ -33,8 +33,8 @@ case_line case_from(const json_cursor& at);  ///< throws input_error
 
 /// {"case": ..., "arm": ..., ...}: a line by itself.
 nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& arm);
-/// {"arm": ..., ...}: a line behind that of its case, without what that says. That of a cell of the matrix has no summary: it is read as
-/// the case's with the cell's name in words behind it.
+/// {"arm": ..., ...}: a line behind that of its case, without what that says. That of a cell of the matrix whose
+/// summary begins with the case's states none: it is read as the case's with the cell's name in words behind it.
 nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm);
 
 /// {"arm": ..., "base_hash": ..., ...}: a line behind that of its case, as the difference from the same arm of the case's base: the members that

@@ -48,6 +48,7 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
   ASSERT_EQ(stack.cases.size(), 2U);
   EXPECT_EQ(stack.cases[0].arms.at(0).summary, "s; d");
   EXPECT_EQ(stack.cases[0].arms.at(1).trials.size(), 2U);
+  EXPECT_EQ(stack.cases[0].arms.at(2).runs.at(0).commit, "e");
 
   record other, differing;
   add_lines(other, "other", whole_arm);
@@ -68,7 +69,7 @@ TEST(fuzz_seeds, hold_every_key_that_a_record_can_have) {
         "stdout",  "stderr",   "ms",      "like",   "step",   "ok",           "facts",  "last_error",
         "swept",   "case",     "arm",     "detail", "run",    "summary",      "claims", "against",
         "races",   "injected", "made_up", "runs",   "trials", "version",      "commit", "dirty",
-        "argv",    "started",  "mode",    "seed",   "stack"})
+        "argv",    "started",  "mode",    "seed",   "stack",  "more_runs"})
     EXPECT_NE(text.find("\"" + std::string(key) + "\":"), std::string::npos) << key;
 }
 

@@ -537,8 +537,15 @@ TEST_F(stack_files, describe_cells_of_the_matrix_by_their_names) {
   const record again = load_record(folder);
   EXPECT_EQ(again.cases.at(0).arms.at(0).summary, "it is full; create, cold; release");
   EXPECT_EQ(again.cases[0].arms.at(1).summary, "it is full; more");
+  r.cases[0].arms = {with("create.cold", "it is full; cublasCreate, cold")};
+  r.cases[0].name = "matrix.alone";
+  file(of_run(r));
+  const auto alone =
+      load_record(folder, [](std::string_view of, std::string_view) { return of == "matrix.alone"; });
+  EXPECT_EQ(alone.cases.at(0).arms.at(0).summary, "it is full; cublasCreate, cold") << "nothing is shared";
   file(again);
-  EXPECT_EQ(lines_of(files_of(folder).at("matrix.jsonl")), lines);
+  const auto later = lines_of(files_of(folder).at("matrix.jsonl"));
+  EXPECT_EQ(std::vector(later.end() - 3, later.end()), lines);
 }
 
 TEST_F(stack_files, state_once_what_most_arms_of_a_case_share) {
