@@ -301,7 +301,6 @@ failure_case gemm_table() {
         arguments}});
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-08", "F-ARG-12"};
   c.in_tier = {"control", "sgemm_transposed"};
-  c.share_process_of({"control"});
   return c;
 }
 

@@ -1125,7 +1125,6 @@ failure_case lt_table() {
         strides}});
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-12", "F-ARG-13", "F-NS-15", "RN-11"};
   c.in_tier = {"control", "layouts"};
-  c.share_process_of({"control"});
   return c;
 }
 

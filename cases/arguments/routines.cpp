@@ -365,7 +365,6 @@ failure_case routine_table() {
 #endif
   c.failures = {"F-ARG-01", "F-ARG-03", "F-ARG-05", "F-ARG-09", "F-ARG-12"};
   c.in_tier = {"control", "grouped_64"};
-  c.share_process_of({"control"});
   return c;
 }
 

@@ -217,7 +217,6 @@ failure_case setting_table() {
                   {"then_product", "cublasSgemm after each of them", after, everything}});
   c.failures = {"F-ARG-12"};
   c.in_tier = {"control", "set"};
-  c.share_process_of({"control"});
   return c;
 }
 
