@@ -75,7 +75,8 @@ process_state state_now(bool gpu) {
 /// when they are first needed stay.
 constexpr std::size_t taken_alone = std::size_t{256} << 20, taken_beside_others = std::size_t{4} << 30;
 
-/// What differs; empty if nothing does.
+/// What differs; empty if nothing does. An error that an earlier call left inside cuBLAS is not looked for: on an H200 a valid
+/// cublasSetMatrixAsync behind trials that left nothing else returned CUBLAS_STATUS_MAPPING_ERROR (reports/recorded/2026-11-24-runs.txt).
 std::string damage(const process_state& before, bool gpu, bool alone) {
   // Where there is no driver or GPU, the runtime says so whenever it is asked.
   const auto absent = [&](cudaError_t e) {

@@ -20,8 +20,8 @@ struct case_line {
   std::string name{};
   std::string summary{};               ///< of arms that state a detail the summary is "SUMMARY; DETAIL"
   std::optional<run_of_trials> run{};  ///< made all trials of arms that name no run
-  std::vector<run_of_trials>
-      more_runs{};  ///< arms name one by its index here, or state one that is theirs alone
+  /// Each made all trials of two or more other arms, which name it by its index here. An arm states a run that is its alone.
+  std::vector<run_of_trials> more_runs{};
   /// Folder of the stack that arms of this case are stored as differences from; empty: all are stored whole.
   std::string base{};
 };

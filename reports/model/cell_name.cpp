@@ -19,22 +19,22 @@ std::string_view next_part(std::string_view& text) {
   return part;
 }
 
-}  // namespace
-
-std::string to_string(const cell_name& c) {
-  std::string text = c.operation + "." + c.state;
-  if (!c.timing.empty()) text += "." + c.timing;
-  if (c.level) text += fmt::format(".{}", *c.level);
-  if (!c.remedy.empty()) text += "+" + c.remedy;
+std::string joined(const cell_name& c, std::string_view between, std::string_view before_remedy) {
+  std::string text = fmt::format("{}{}{}", c.operation, between, c.state);
+  if (!c.timing.empty()) text += fmt::format("{}{}", between, c.timing);
+  if (c.level) text += fmt::format("{}{}", between, *c.level);
+  if (!c.remedy.empty()) text += fmt::format("{}{}", before_remedy, c.remedy);
   return text;
 }
 
+}  // namespace
+
+std::string to_string(const cell_name& c) {
+  return joined(c, ".", "+");
+}
+
 std::string in_words(const cell_name& c) {
-  std::string text = c.operation + ", " + c.state;
-  if (!c.timing.empty()) text += ", " + c.timing;
-  if (c.level) text += fmt::format(", {}", *c.level);
-  if (!c.remedy.empty()) text += "; " + c.remedy;
-  return text;
+  return joined(c, ", ", "; ");
 }
 
 std::optional<cell_name> cell_named(std::string_view arm) {

@@ -24,7 +24,7 @@ struct cell_name {
 };
 
 std::string to_string(const cell_name& c);
-/// "sgemm_64, warm, arrived", "cublas_create, cold, 64; release"
+/// The same for people, a level without its unit, which only the fault knows: "sgemm_64, warm, arrived", "cublas_create, cold, 64; release".
 std::string in_words(const cell_name& c);
 /// Empty where the text names no cell.
 std::optional<cell_name> cell_named(std::string_view arm);
