@@ -215,19 +215,19 @@ class far_batch {
     b_.fill();
     c_.poison();
     product_with_facts seen;
-    auto& [status, waited, right] = seen.result;
-    status = cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), m, told.a,
-                                       b_.data(), k, told.b, &zero, c_.data(), m, told.c, 2);
-    waited = cudaDeviceSynchronize();
-    if (waited != cudaSuccess) return seen;
-    right = true;
+    product_result& result = seen.result;
+    result.status = cublasSgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, a_.data(), m,
+                                              told.a, b_.data(), k, told.b, &zero, c_.data(), m, told.c, 2);
+    result.waited = cudaDeviceSynchronize();
+    if (result.waited != cudaSuccess) return seen;
+    result.right = true;
     std::vector<std::int64_t> written;
     const auto untouched = all_nan(far_apart::size);
     for (int i = c_.first(); i <= far_apart::last; ++i) {
       const auto found = c_.get(i);
       const auto expected =
           i < 0 ? untouched : multiplied(described(), 1, a_.get(i), b_.get(i), 0, untouched);
-      right = right && differing(expected, found).empty();
+      result.right = result.right && differing(expected, found).empty();
       if (!differing(untouched, found).empty()) written.push_back(i);
     }
     seen.facts["matrices_written"] = written;

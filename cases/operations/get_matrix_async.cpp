@@ -21,7 +21,7 @@ class get_matrix_async final : public by_handle {
                                           stream_.get()));
   }
   product_result check() override {
-    return {.waited = cudaDeviceSynchronize(), .right = to_.holds(expected_) && from_.guards_intact()};
+    return proved(CUBLAS_STATUS_SUCCESS, [&] { return to_.holds(expected_) && from_.guards_intact(); });
   }
 
  private:

@@ -51,10 +51,7 @@ cublasStatus_t sgemm(cublasHandle_t handle, const argument_check::product& p, vo
 }
 
 product_result compared(cublasStatus_t status, const guarded_array& array, std::span<const double> expected) {
-  product_result result{.status = status, .waited = cudaDeviceSynchronize()};
-  if (status == CUBLAS_STATUS_SUCCESS && result.waited == cudaSuccess)
-    result.right = differing(expected, array.get()).empty() && array.guards_intact();
-  return result;
+  return proved(status, [&] { return differing(expected, array.get()).empty() && array.guards_intact(); });
 }
 
 struct checked_product::sized {
@@ -115,17 +112,16 @@ void checked_product::reset() {
 }
 
 product_result checked_product::finish(cublasStatus_t status) {
-  product_result result{.status = status, .waited = cudaDeviceSynchronize()};
   wrong_.clear();
-  if (!(status == CUBLAS_STATUS_SUCCESS && result.waited == cudaSuccess)) return result;
-  wrong_ = differing(expected_, c.get());
-  // Written with another NaN than the poison's where nothing should be written.
-  for (const std::size_t i : c.written())
-    if (std::isnan(expected_[i]) && !std::binary_search(wrong_.begin(), wrong_.end(), i)) {
-      wrong_.insert(std::upper_bound(wrong_.begin(), wrong_.end(), i), i);
-    }
-  result.right = wrong_.empty() && a.guards_intact() && b.guards_intact() && c.guards_intact();
-  return result;
+  return proved(status, [&] {
+    wrong_ = differing(expected_, c.get());
+    // Written with another NaN than the poison's where nothing should be written.
+    for (const std::size_t i : c.written())
+      if (std::isnan(expected_[i]) && !std::binary_search(wrong_.begin(), wrong_.end(), i)) {
+        wrong_.insert(std::upper_bound(wrong_.begin(), wrong_.end(), i), i);
+      }
+    return wrong_.empty() && a.guards_intact() && b.guards_intact() && c.guards_intact();
+  });
 }
 
 product_result checked_product::by_gemm_ex(cublasHandle_t handle) {

@@ -9,6 +9,7 @@
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
+#include <cuda_runtime.h>
 
 #include <array>
 #include <cstddef>
@@ -24,6 +25,21 @@ namespace cufault {
 cublasStatus_t gemm_ex(cublasHandle_t handle, const argument_check::product& described, void* c);
 /// cublasSgemm likewise: types and batch are not looked at.
 cublasStatus_t sgemm(cublasHandle_t handle, const argument_check::product& described, void* c);
+
+/// Waits for the device, and then asks whether what was computed is right, which may throw unreadable. Neither behind a status that is no
+/// success nor behind a wait that failed.
+template <class Right>
+product_result proved(cublasStatus_t status, const Right& right) {
+  product_result result{.status = status, .waited = cudaDeviceSynchronize()};
+  if (status != CUBLAS_STATUS_SUCCESS || result.waited != cudaSuccess) return result;
+  try {
+    result.right = right();
+  } catch (const unreadable& e) {
+    result.waited = e.status();
+    result.waited_in = "cudaMemcpy";
+  }
+  return result;
+}
 
 /// Waits, and compares an array with what it should hold.
 product_result compared(cublasStatus_t status, const guarded_array& array, std::span<const double> expected);

@@ -182,6 +182,11 @@ std::vector<std::int64_t> runs_of(std::span<const std::size_t> indices) {
   return runs;
 }
 
+unreadable::unreadable(cudaError_t status)
+    : setup_failed(
+          fmt::format("an array could not be read: cudaMemcpy returned {}", record_of(status).text())),
+      status_(status) {}
+
 guarded_array::guarded_array(cudaDataType type, std::size_t count, std::size_t off_by)
     : type_(type), count_(count), off_by_(off_by) {
   const std::size_t bytes = 2 * guard + off_by + count * bytes_of(type);
@@ -225,7 +230,8 @@ void guarded_array::set(std::vector<std::byte> content) {
 
 std::vector<std::byte> guarded_array::fetched() const {
   std::vector<std::byte> now(image_.size());
-  CUFAULT_REQUIRE(cudaMemcpy(now.data(), block_, now.size(), cudaMemcpyDeviceToHost));
+  const cudaError_t status = cudaMemcpy(now.data(), block_, now.size(), cudaMemcpyDeviceToHost);
+  if (status != cudaSuccess) throw unreadable(status);
   return now;
 }
 

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/model/errors.hpp"
+
+#include <cuda_runtime.h>
+
 #include <library_types.h>
 
 #include <cstddef>
@@ -35,6 +39,16 @@ std::vector<std::size_t> differing(std::span<const double> one, std::span<const 
 /// First and last of each run: {0, 1, 4, 5, 6, 12} -> {0, 1, 4, 6, 12, 12}. Precondition: ascending.
 std::vector<std::int64_t> runs_of(std::span<const std::size_t> indices);
 
+/// The device no longer gives its memory's content: `status` is what cudaMemcpy returned.
+class unreadable : public setup_failed {
+ public:
+  explicit unreadable(cudaError_t status);
+  [[nodiscard]] cudaError_t status() const { return status_; }
+
+ private:
+  cudaError_t status_;
+};
+
 /// An array in device memory with guards on both sides, at 256 bytes' alignment and `off_by` bytes. What it holds is known from its
 /// last put() or poison() on. Needs a context; everything here waits for the device.
 class guarded_array {
@@ -50,7 +64,7 @@ class guarded_array {
   [[nodiscard]] std::size_t size() const { return count_; }
   void put(std::span<const double> values);  ///< throws setup_failed if there are not size() of them
   void poison();                             ///< NaN in every element; the least number, nearly, in integers
-  [[nodiscard]] std::vector<double> get() const;
+  [[nodiscard]] std::vector<double> get() const;  ///< throws unreadable, as the next two
   /// Elements whose bits are not those that were put; what was overwritten with the same does not show.
   [[nodiscard]] std::vector<std::size_t> written() const;
   [[nodiscard]] bool guards_intact() const;

@@ -38,7 +38,7 @@ void observe_stopped(const operation_type& type, const product_result& proof) {
   if (proof.status != CUBLAS_STATUS_SUCCESS)
     observe_call(type.product, [&] { return proof.status; });
   else
-    observe_call({"cudaDeviceSynchronize", "after_operation"}, [&] { return proof.waited; });
+    observe_call({proof.waited_in, "after_operation"}, [&] { return proof.waited; });
 }
 
 bool was_stopped(const product_result& proof) {

@@ -55,6 +55,17 @@ TEST_F(checked, is_right_where_every_number_is) {
   EXPECT_THAT(on.wrong(), IsEmpty());
 }
 
+TEST_F(checked, says_which_call_could_not_read_it) {
+  const auto seen = on.by([&] {
+    const auto status = multiply();
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+    return status;
+  });
+  EXPECT_FALSE(seen.ok());
+  EXPECT_STREQ(seen.waited_in, "cudaMemcpy");
+  EXPECT_EQ(seen.waited, cudaErrorInvalidValue);
+}
+
 TEST_F(checked, is_wrong_where_nothing_was_written) {
   EXPECT_FALSE(on.by([] { return CUBLAS_STATUS_SUCCESS; }).ok());
   EXPECT_THAT(on.wrong(), ElementsAre(0, 1, 2, 4, 5, 6, 10, 11, 12, 14, 15, 16));
