@@ -158,13 +158,19 @@ def live_arrays(world: World) -> None:
         world.leave_free(hold_on(world))
         return
     hold = hold_on(world)
-    stats = device_of(world).memory_stats() or {}
-    left = int(stats.get("bytes_limit", 0)) - int(stats.get("bytes_in_use", 0))
-    if left < 1 << 30:
+
+    def left() -> int:
+        stats = device_of(world).memory_stats() or {}
+        return int(stats.get("bytes_limit", 0)) - int(stats.get("bytes_in_use", 0))
+
+    if left() < 1 << 30:
         raise NotProvoked("JAX does not say how large its pool is")
     part = 8 << 30
     try:
         while part >= 256 << 20:
+            if left() < part:  # an allocation that fails waits for ten seconds before
+                part //= 2
+                continue
             try:
                 world.held.append(hold(part))
             except Exception:  # pylint: disable=broad-except
