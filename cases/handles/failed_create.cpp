@@ -103,6 +103,7 @@ failure_case failed_create() {
       "null";
   for (arm& a : c.arms) a.timeout = std::chrono::seconds(20);
   for (const char* squeezed : {"null", "uninitialised"}) add_counterpart(c, squeezed);
+  c.run_beside_others({"control"});
   c.in_tier = {"control", "control_host", "null_host", "null"};
   return c;
 }

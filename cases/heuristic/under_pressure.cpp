@@ -534,6 +534,7 @@ failure_case under_pressure() {
       "allocation_same_query", arm_kind::fault,
       "one host allocation of cuBLASLt fails in the same query again",
       [](trial& t) { host_allocation_fails(t, true); }, level_range{"th host allocation", {1, 2, 5}}));
+  c.run_beside_others({"host_memory", "allocation_first_query", "allocation_same_query"});
   c.in_tier = {"control_lazy", "first_query_lazy", "no_room_for_workspace", "host_memory"};
   return c;
 }

@@ -256,7 +256,7 @@ class run {
         jobs_.push_back({cases_.size(), &c, {{i, &a}}});
         work_item item;
         item.needs_gpu = a.needs == need::gpu;
-        item.exclusive = item.needs_gpu && squeezes && a.counterpart_of.empty() &&
+        item.exclusive = item.needs_gpu && squeezes && a.counterpart_of.empty() && !a.beside_others &&
                          properties.memory == memory_class::exclusive;
         item.last = properties.last;
         item.weight = weight;

@@ -115,6 +115,10 @@ void failure_case::share_process(const std::vector<std::string>& but) {
   for (arm& a : arms) a.shares_process = std::find(but.begin(), but.end(), a.name) == but.end();
 }
 
+void failure_case::run_beside_others(const std::vector<std::string>& names) {
+  for (arm& a : arms) a.beside_others = std::find(names.begin(), names.end(), a.name) != names.end();
+}
+
 void failure_case::share_process_of(const std::vector<std::string>& names) {
   for (arm& a : arms) a.shares_process = std::find(names.begin(), names.end(), a.name) != names.end();
 }

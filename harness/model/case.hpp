@@ -71,6 +71,9 @@ struct arm {
   /// Arms of a case that say the same word here share a process for the damage that the first of them does, and run one after another in
   /// it; not empty only with shares_process.
   std::string batch{};
+  /// Of a case whose arms have the GPU to themselves (memory_class::exclusive): this one neither fills nor measures the GPU's memory, and
+  /// runs beside others.
+  bool beside_others = false;
   std::optional<test_tier> tier{};  ///< the first that has it; empty: as its case says (properties.hpp)
 };
 
@@ -97,6 +100,8 @@ struct failure_case {
   /// The arms added so far share a process (arm::shares_process), but not those named.
   void share_process(const std::vector<std::string>& but = {});
   void share_process_of(const std::vector<std::string>& names);  ///< only those named
+  /// Of the arms added so far those named run beside others (arm::beside_others).
+  void run_beside_others(const std::vector<std::string>& names);
 };
 
 /// All cases linked into this program, by name.
