@@ -226,6 +226,8 @@ std::vector<record> load_judged(const std::vector<std::filesystem::path>& named)
 /// True if CUFAULT_REQUIRE_GPU is set to 1: no GPU is then a failure.
 bool gpu_required();
 
+inline constexpr const char* driver_hold_command = "hold-driver";
+
 // What only a build with CUDA can do; without, each says so (harness/cli/gpu_commands_absent.cpp).
 struct trial_arguments {
   std::string case_name, arm;
@@ -237,6 +239,7 @@ struct trial_arguments {
 int serve_trial(const trial_arguments& arguments);
 int serve_shared_trials(const target& where, bool gpu);
 int serve_other_process(int device, std::uint64_t leave_free);
+int serve_driver_hold();
 int serve_probe(const target& where);
 inline constexpr const char* build_it_with_cuda =
     "this cufault was built without CUDA and has no cases; build it with a toolkit: ci/suite --cuda";

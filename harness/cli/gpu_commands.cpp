@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/binding/cublas_binding.hpp"
+#include "harness/binding/driver_api.hpp"
 #include "harness/cli/cli.hpp"
 #include "harness/cli/doctor.hpp"
 #include "harness/kit/memory_pressure.hpp"
@@ -14,9 +15,14 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
+#include <iostream>
 #include <set>
+#include <string>
 
 namespace cufault {
 
@@ -41,6 +47,16 @@ int serve_shared_trials(const target& where, bool gpu) {
 
 int serve_other_process(int device, std::uint64_t leave_free) {
   return other_process::serve(device, leave_free);
+}
+
+int serve_driver_hold() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  if (driver == nullptr) throw usage_error(fmt::format("libcuda.so.1: {}", dlerror()));
+  if (const CUresult status = driver::cuInit(0); status != CUDA_SUCCESS)
+    throw usage_error(fmt::format("cuInit returned {}", static_cast<int>(status)));
+  for (std::string request; std::getline(std::cin, request);)
+    if (!write_all(STDIN_FILENO, "held\n")) return exit_unresolved;
+  return 0;
 }
 
 int serve_probe(const target& where) {

@@ -23,6 +23,10 @@ int serve_other_process(int, std::uint64_t) {
   throw usage_error(build_it_with_cuda);
 }
 
+int serve_driver_hold() {
+  throw usage_error(build_it_with_cuda);
+}
+
 int sweep_operations(const sweep_arguments&) {
   throw usage_error(build_it_with_cuda);
 }

@@ -50,6 +50,10 @@ void add_other_process(command_line& line) {
   other_process->add_option("--leave-free", said->leave_free)->required();
 }
 
+void add_driver_hold(command_line& line) {
+  line.own_command(driver_hold_command, [] { return serve_driver_hold(); });
+}
+
 void add_probe(command_line& line) {
   struct given {
     target where;
@@ -62,7 +66,8 @@ void add_probe(command_line& line) {
 }  // namespace
 
 void add_own_commands(command_line& line) {
-  for (const auto add : {add_trial, add_trials_command, add_other_process, add_probe}) add(line);
+  for (const auto add : {add_trial, add_trials_command, add_other_process, add_driver_hold, add_probe})
+    add(line);
 }
 
 }  // namespace cufault

@@ -4,6 +4,7 @@
 #include "harness/cli/cli.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/model/properties.hpp"
+#include "harness/run/driver_hold.hpp"
 #include "harness/run/gpu_lock.hpp"
 #include "harness/run/lanes.hpp"
 #include "harness/run/progress.hpp"
@@ -393,6 +394,11 @@ class run {
     if (jobs_.empty()) return;
 
     begun_ = clock::now();
+    std::optional<driver_hold> hold;
+    if (std::any_of(items_.begin(), items_.end(), [](const work_item& item) { return item.needs_gpu; }))
+      hold.emplace(
+          std::vector<std::string>{own_path(), driver_hold_command, "--parent", std::to_string(getpid())},
+          stop_);
     lanes workers(
         std::min(static_cast<std::size_t>(arguments_.jobs), jobs_.size()),
         [this](const std::string& request, int stop) { return serve(request, stop); },

@@ -100,7 +100,10 @@ void remove_folders_of(pid_t lane) {
 }  // namespace
 
 lanes::lanes(std::size_t count, lane_work work, std::function<void()> at_end)
-    : work_(std::move(work)), at_end_(std::move(at_end)), all_(count) {
+    : work_(std::move(work)),
+      at_end_(std::move(at_end)),
+      all_(count),
+      strangers_(children_of_this_process()) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   for (lane& l : all_) start(l);
 }
@@ -217,7 +220,8 @@ std::string lanes::bury(lane& l) {
   while (true) {
     bool found = false;
     for (const pid_t child : children_of_this_process()) {
-      if (std::any_of(all_.begin(), all_.end(), [&](const lane& other) { return other.pid == child; }))
+      if (strangers_.contains(child) ||
+          std::any_of(all_.begin(), all_.end(), [&](const lane& other) { return other.pid == child; }))
         continue;
       found = true;
       kill(child, SIGKILL);

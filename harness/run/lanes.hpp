@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct lane_answer {
 /// Processes forked from this one that work side by side, each on one request at a time. run_process() is not for concurrent use: every
 /// lane has it to itself, and reaps only what is its own. A lane ends when this object does, or when this process dies, however that
 /// comes about, and ends what it started first. Lanes ignore SIGINT, SIGTERM and SIGHUP: this process is told, and tells them.
-/// This process must have no second thread, and marks itself as a child subreaper, so that it can end what a dead lane leaves.
+/// This process must have no second thread, and marks itself as a child subreaper, so that it can end what a dead lane leaves. Children that
+/// it had before are left alone.
 class lanes {
  public:
   /// `at_end`: what a lane does before it ends, unless it is killed.
@@ -62,6 +64,7 @@ class lanes {
   lane_work work_;
   std::function<void()> at_end_;
   std::vector<lane> all_;
+  std::set<pid_t> strangers_;  // children that this process had before
   std::size_t answers_ = 0;
 };
 

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/driver_hold.hpp"
+
+#include <chrono>
+#include <system_error>
+
+namespace cufault {
+
+driver_hold::driver_hold(const std::vector<std::string>& command, int stop) {
+  constexpr std::chrono::seconds patience{10};
+  spawn_options options;
+  options.argv = command;
+  try {
+    process_.emplace(options);
+    if (!process_->ask("hold", patience, {}, stop).answered) process_.reset();
+  } catch (const std::system_error&) {
+    process_.reset();
+  }
+}
+
+}  // namespace cufault

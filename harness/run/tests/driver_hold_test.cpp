@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/driver_hold.hpp"
+
+#include "harness/run/lanes.hpp"
+#include "harness/system/children.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+std::vector<std::string> shell(const std::string& script) {
+  return {"/bin/sh", "-c", script};
+}
+const std::string answers = "read line && echo held >&0 && read line";
+
+TEST(driver_hold, holds_as_long_as_it_lives) {
+  const std::set<pid_t> before = children_of_this_process();
+  {
+    const driver_hold held(shell(answers), -1);
+    EXPECT_TRUE(held.holds());
+    EXPECT_EQ(children_of_this_process().size(), before.size() + 1);
+  }
+  EXPECT_EQ(children_of_this_process(), before);
+}
+
+TEST(driver_hold, goes_without_where_the_driver_refuses_or_there_is_no_such_program) {
+  const std::set<pid_t> before = children_of_this_process();
+  EXPECT_FALSE(driver_hold(shell("exit 2"), -1).holds());
+  EXPECT_FALSE(driver_hold({"/nonexistent/cufault"}, -1).holds());
+  EXPECT_EQ(children_of_this_process(), before);
+}
+
+TEST(driver_hold, outlives_a_lane_that_dies) {
+  const driver_hold held(shell(answers), -1);
+  const std::set<pid_t> before = children_of_this_process();
+  lanes one(1, [](const std::string&, int) -> std::string {
+    raise(SIGKILL);
+    return {};
+  });
+  one.ask(0, "die");
+  EXPECT_EQ(one.next(-1)->died, "died of SIGKILL");
+  const std::set<pid_t> now = children_of_this_process();
+  for (const pid_t child : before) EXPECT_TRUE(now.contains(child));
+}
+
+}  // namespace
+}  // namespace cufault
