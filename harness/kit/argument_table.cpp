@@ -27,11 +27,13 @@ namespace {
 constexpr int operands = 3;
 constexpr std::size_t all_bytes = operands * buffers::bytes_each;
 constexpr std::size_t guard = buffers::bytes_each / 4;  // a quarter before, a quarter behind
-// In the last guard: pointer arrays, then a scalar.
-constexpr std::size_t scalar_at = all_bytes - 256, pointers_at = scalar_at - 512;
+// In the last guard: a scalar, then pointer arrays, the right ones last. Behind them are null pointers, in memory that no row is asked about:
+// of a batch that is too large a kernel reads these, and which error comes of it does not depend on what else lies there.
+constexpr std::size_t scalar_at = all_bytes - 1024, pointers_at = scalar_at + 256;
+constexpr std::size_t nulls_behind = std::size_t{1} << 20;
 constexpr std::size_t array_bytes = buffers::batch * sizeof(std::uintptr_t);
 constexpr int pointings = static_cast<int>(pointing::off_by_8) + 1;
-static_assert(pointings * operands * array_bytes <= scalar_at - pointers_at);
+static_assert(pointings * operands * array_bytes <= all_bytes - pointers_at);
 
 /// Pointers to the matrices of an operand that begins at `first`.
 void put_pointers(std::byte* array, std::uintptr_t first) {
@@ -42,7 +44,8 @@ void put_pointers(std::byte* array, std::uintptr_t first) {
 }
 
 std::size_t array_at(int operand, pointing where) {
-  return pointers_at + static_cast<std::size_t>(static_cast<int>(where) * operands + operand) * array_bytes;
+  const int from_the_end = static_cast<int>(where) * operands + operands - operand;
+  return all_bytes - static_cast<std::size_t>(from_the_end) * array_bytes;
 }
 
 /// 8 out of "** On entry to SGEMM  parameter number 8 had an illegal value"; none without such a line.
@@ -363,8 +366,9 @@ buffers::buffers() : buffers(without_memory{}) {
   image_.resize(all_bytes);
   now_.resize(all_bytes);
   void* memory = nullptr;
-  CUFAULT_REQUIRE(cudaMalloc(&memory, all_bytes));
+  CUFAULT_REQUIRE(cudaMalloc(&memory, all_bytes + nulls_behind));
   device_ = static_cast<std::byte*>(memory);
+  CUFAULT_REQUIRE(cudaMemset(device_ + all_bytes, 0, nulls_behind));
   CUFAULT_REQUIRE(cudaMalloc(&memory, all_bytes));
   freed_ = static_cast<std::byte*>(memory);
   CUFAULT_REQUIRE(cudaFree(memory));
