@@ -108,6 +108,74 @@ std::string memory_moved(std::uint64_t before, const runner_options& options) {
   }
 }
 
+struct trial_seen {
+  observation what;
+  bool quiet = true;  // no other process moved device memory
+};
+
+trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int64_t> level, int repeat,
+                    const runner_options& options) {
+  const bool shares = options.shared != nullptr && !shared_process_key(a).empty();
+  if (options.shared != nullptr && !shares) options.shared->make_way_for(a);
+  std::optional<std::uint64_t> before;
+  if (a.needs == need::gpu && options.in_use) before = options.in_use();
+
+  frame_reader reader;
+  const auto on_report = [&](std::string_view bytes) { reader.feed(bytes); };
+  process_result process;
+  try {
+    if (shares) {
+      process = options.shared->run(a, options.shared_command(a), options.shared_request(c, a, repeat),
+                                    on_report, options.stop);
+    } else {
+      const scratch_folder scratch;
+      spawn_options spawned;
+      spawned.argv = options.command(c, a, level, repeat);
+      // Code that the driver compiles is neither kept from one trial to the next nor left in the home folder.
+      spawned.environment = {{"CUFAULT_SCRATCH", scratch.path().string()},
+                             {"CUDA_CACHE_PATH", scratch.path().string() + "/cache"}};
+      for (const auto& [name, value] : a.environment) spawned.environment[name] = value;
+      spawned.preload = a.preload;
+      spawned.timeout = a.timeout;
+      process = run_process(spawned, on_report, options.stop);
+    }
+  } catch (const std::system_error& error) {  // no folder, not started, or not to be ended
+    auto seen = reader.so_far();
+    seen.level = level;
+    fail(seen, error.what());
+    return {std::move(seen)};
+  }
+  if (process.how == ending::interrupted) throw interrupted{};
+
+  auto seen = reader.so_far();
+  seen.level = level;
+  if (process.how == ending::exited) seen.exit_code = process.exit_code;
+  if (process.how == ending::signalled) seen.signal = process.signal;
+  seen.milliseconds = process.milliseconds;
+  seen.stdout_text = without_own_paths(process.stdout_text, options.own_paths);
+  seen.stderr_text = without_own_paths(process.stderr_text, options.own_paths);
+  decide_ending(seen, reader, process);
+
+  // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
+  bool quiet = true;
+  if (before) {
+    if (auto moved = memory_moved(*before, options); !moved.empty()) {
+      quiet = false;
+      if (seen.ended != outcome::harness_failed) seen.ended = outcome::not_provoked;
+      seen.why = seen.why.empty() ? std::move(moved) : seen.why + "; " + moved;
+    }
+  }
+  return {std::move(seen), quiet};
+}
+
+/// Once more if another process moved memory during the first: then nothing can be concluded from that.
+observation run_until_quiet(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
+                            int repeat, const runner_options& options) {
+  trial_seen seen = run_once(c, a, level, repeat, options);
+  if (!seen.quiet && seen.what.ended == outcome::not_provoked) seen = run_once(c, a, level, repeat, options);
+  return std::move(seen.what);
+}
+
 enum class level_state { fails, succeeds, inconclusive };
 
 level_state state_of(std::span<const observation> repeats) {
@@ -173,7 +241,7 @@ class level_search {
   level_state try_level(std::int64_t value) {
     const auto first = seen_.size();
     for (int repeat = 0; repeat < arm_.repeats; ++repeat) {
-      seen_.push_back(run_trial(case_, arm_, value, repeat, options_));
+      seen_.push_back(run_until_quiet(case_, arm_, value, repeat, options_));
     }
     return state_of(std::span(seen_).subspan(first));
   }
@@ -188,55 +256,7 @@ class level_search {
 
 observation run_trial(const failure_case& c, const arm& a, std::optional<std::int64_t> level, int repeat,
                       const runner_options& options) {
-  const bool shares = options.shared != nullptr && !shared_process_key(a).empty();
-  if (options.shared != nullptr && !shares) options.shared->make_way_for(a);
-  std::optional<std::uint64_t> before;
-  if (a.needs == need::gpu && options.in_use) before = options.in_use();
-
-  frame_reader reader;
-  const auto on_report = [&](std::string_view bytes) { reader.feed(bytes); };
-  process_result process;
-  try {
-    if (shares) {
-      process = options.shared->run(a, options.shared_command(a), options.shared_request(c, a, repeat),
-                                    on_report, options.stop);
-    } else {
-      const scratch_folder scratch;
-      spawn_options spawned;
-      spawned.argv = options.command(c, a, level, repeat);
-      // Code that the driver compiles is neither kept from one trial to the next nor left in the home folder.
-      spawned.environment = {{"CUFAULT_SCRATCH", scratch.path().string()},
-                             {"CUDA_CACHE_PATH", scratch.path().string() + "/cache"}};
-      for (const auto& [name, value] : a.environment) spawned.environment[name] = value;
-      spawned.preload = a.preload;
-      spawned.timeout = a.timeout;
-      process = run_process(spawned, on_report, options.stop);
-    }
-  } catch (const std::system_error& error) {  // no folder, not started, or not to be ended
-    auto seen = reader.so_far();
-    seen.level = level;
-    fail(seen, error.what());
-    return seen;
-  }
-  if (process.how == ending::interrupted) throw interrupted{};
-
-  auto seen = reader.so_far();
-  seen.level = level;
-  if (process.how == ending::exited) seen.exit_code = process.exit_code;
-  if (process.how == ending::signalled) seen.signal = process.signal;
-  seen.milliseconds = process.milliseconds;
-  seen.stdout_text = without_own_paths(process.stdout_text, options.own_paths);
-  seen.stderr_text = without_own_paths(process.stderr_text, options.own_paths);
-  decide_ending(seen, reader, process);
-
-  // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
-  if (before) {
-    if (auto moved = memory_moved(*before, options); !moved.empty()) {
-      if (seen.ended != outcome::harness_failed) seen.ended = outcome::not_provoked;
-      seen.why = seen.why.empty() ? std::move(moved) : seen.why + "; " + moved;
-    }
-  }
-  return seen;
+  return run_once(c, a, level, repeat, options).what;
 }
 
 std::string without_own_paths(std::string_view text, const std::vector<std::filesystem::path>& own) {
@@ -299,7 +319,7 @@ arm_result run_arm(const failure_case& c, const arm& a, const runner_options& op
     result.trials = level_search(c, a, options).search(*a.levels);
   } else {
     for (int repeat = 0; repeat < a.repeats; ++repeat) {
-      result.trials.push_back(run_trial(c, a, std::nullopt, repeat, options));
+      result.trials.push_back(run_until_quiet(c, a, std::nullopt, repeat, options));
     }
   }
   return result;

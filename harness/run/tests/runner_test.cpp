@@ -294,6 +294,37 @@ TEST(device_memory, that_cannot_be_read_is_not_compared) {
   EXPECT_THAT(lost.why, HasSubstr("could be read before the trial, but not after it"));
 }
 
+std::size_t trials_of_an_arm_with_memory(memory_in_use in_use, outcome* ended) {
+  auto options = running({"normal"});
+  options.in_use = std::move(in_use);
+  options.memory_slack_bytes = 10;
+  options.memory_settle = std::chrono::milliseconds(100);
+  std::size_t begun = 0;
+  options.command = [&](const auto&, const auto&, auto, int) {
+    ++begun;
+    return words{HOSTILE_CHILD, "normal"};
+  };
+  auto a = host_arm();
+  a.needs = need::gpu;
+  const auto result = run_arm(a_case, a, options);
+  EXPECT_EQ(result.trials.size(), 1U);
+  *ended = result.trials.at(0).ended;
+  return begun;
+}
+
+TEST(device_memory, that_moved_once_costs_a_second_trial) {
+  outcome ended{};
+  EXPECT_EQ(trials_of_an_arm_with_memory(samples({1000, 5000}), &ended), 2U);
+  EXPECT_EQ(ended, outcome::completed);
+}
+
+TEST(device_memory, that_does_not_come_to_rest_leaves_the_second_trial_inconclusive) {
+  outcome ended{};
+  std::uint64_t grows = 1000;
+  EXPECT_EQ(trials_of_an_arm_with_memory([&] { return grows += 1000; }, &ended), 2U);
+  EXPECT_EQ(ended, outcome::not_provoked);
+}
+
 TEST(device_memory, is_not_looked_at_for_host_arms) {
   EXPECT_EQ(with_memory({1000, 5000}, {"normal"}, need::host).ended, outcome::completed);
 }
