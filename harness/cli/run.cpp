@@ -260,6 +260,7 @@ class run {
         item.exclusive = item.needs_gpu && squeezes && a.counterpart_of.empty() && !a.beside_others &&
                          properties.memory == memory_class::exclusive;
         item.last = properties.last;
+        item.waits = a.mostly_waits;
         item.weight = weight;
         // Processes from which trials of frameworks are forked have no memory of the GPU.
         const bool may_share = !item.exclusive || !a.framework.empty();
@@ -383,7 +384,8 @@ class run {
   /// Runs them all, or says why not and what was lost.
   void run_jobs(record_writer& writer) {
     const auto order = arguments_.shuffle ? shuffled(items_, record_.seed) : longest_first(items_);
-    scheduler plan(items_, order, gpus_.all().size());
+    const auto jobs = static_cast<std::size_t>(arguments_.jobs);
+    scheduler plan(items_, order, gpus_.all().size(), jobs);
     double weight = 0;
     for (const work_item& item : items_) weight += item.weight;
     std::size_t arms = 0;
@@ -400,7 +402,7 @@ class run {
           std::vector<std::string>{own_path(), driver_hold_command, "--parent", std::to_string(getpid())},
           stop_);
     lanes workers(
-        std::min(static_cast<std::size_t>(arguments_.jobs), jobs_.size()),
+        scheduler::lanes_for(items_, jobs),
         [this](const std::string& request, int stop) { return serve(request, stop); },
         [this] { shared_.retire(); });
     lanes_ = workers.count();

@@ -74,6 +74,8 @@ struct arm {
   /// Of a case whose arms have the GPU to themselves (memory_class::exclusive): this one neither fills nor measures the GPU's memory, and
   /// runs beside others.
   bool beside_others = false;
+  /// For most of its time it makes no call of the driver: it waits, or computes on the host. It runs beside as many others as there are jobs.
+  bool mostly_waits = false;
   std::optional<test_tier> tier{};  ///< the first that has it; empty: as its case says (properties.hpp)
 };
 

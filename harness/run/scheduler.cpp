@@ -73,8 +73,31 @@ std::uint64_t next_random(std::uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-scheduler::scheduler(std::vector<work_item> items, std::vector<std::size_t> order, std::size_t devices)
-    : items_(std::move(items)), waiting_(std::move(order)), devices_(devices) {}
+namespace {
+/// Items that mostly wait and run beside so many jobs. With one job there is none: items begin in their order.
+std::size_t beside(std::size_t jobs) {
+  return jobs / 2;
+}
+}  // namespace
+
+scheduler::scheduler(std::vector<work_item> items, std::vector<std::size_t> order, std::size_t devices,
+                     std::size_t jobs)
+    : items_(std::move(items)), waiting_(std::move(order)), devices_(devices), jobs_(jobs) {}
+
+std::size_t scheduler::lanes_for(const std::vector<work_item>& items, std::size_t jobs) {
+  const auto waiting =
+      static_cast<std::size_t>(std::ranges::count_if(items, [](const work_item& i) { return i.waits; }));
+  return std::min(jobs + std::min(waiting, beside(jobs)), items.size());
+}
+
+bool scheduler::has_lane(const work_item& item) const {
+  const auto waits = [this](std::size_t i) { return items_[i].waits; };
+  const auto waiting_ones = static_cast<std::size_t>(std::ranges::count_if(running_, waits));
+  const std::size_t jobs = running_.size() - std::min(waiting_ones, beside(jobs_));
+  if (!item.waits || beside(jobs_) == 0) return jobs < jobs_;
+  // Where nothing else is left, they take the jobs, too.
+  return waiting_ones < beside(jobs_) || (jobs < jobs_ && std::ranges::all_of(waiting_, waits));
+}
 
 std::optional<std::size_t> scheduler::device_for(const work_item& item) const {
   std::optional<std::size_t> least;
@@ -89,7 +112,7 @@ bool scheduler::can_begin(std::size_t i) const {
   const work_item& item = items_[i];
   const bool others = !running_.empty() || std::any_of(waiting_.begin(), waiting_.end(),
                                                        [&](std::size_t w) { return !items_[w].last; });
-  if (item.last && others) return false;
+  if ((item.last && others) || !has_lane(item)) return false;
   return !item.needs_gpu || device_for(item).has_value();
 }
 

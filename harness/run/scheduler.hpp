@@ -20,6 +20,7 @@ struct work_item {
   bool needs_gpu = false;
   bool exclusive = false;  ///< alone on its GPU
   bool last = false;       ///< may leave its GPU unusable: after everything that is not
+  bool waits = false;      ///< mostly waits (arm::mostly_waits)
   double weight = 0;       ///< how long it may take, relative to others
   std::string process{};   ///< arms of one key can share a process; empty: it shares none
 };
@@ -41,9 +42,13 @@ std::uint64_t next_random(std::uint64_t& state);
 
 /// Says what can begin now. Keeps exclusive items alone on their GPU; those that need no GPU run beside anything.
 /// On one lane items begin in the order given; on several, an exclusive one waits until its GPU is idle, and others pass it meanwhile.
+/// At most `jobs` items run at a time, and beside them at most half as many that mostly wait.
 class scheduler {
  public:
-  scheduler(std::vector<work_item> items, std::vector<std::size_t> order, std::size_t devices);
+  scheduler(std::vector<work_item> items, std::vector<std::size_t> order, std::size_t devices,
+            std::size_t jobs);
+  /// As many as can be of use.
+  static std::size_t lanes_for(const std::vector<work_item>& items, std::size_t jobs);
 
   struct start {
     std::size_t item = 0;
@@ -67,12 +72,14 @@ class scheduler {
     bool exclusive = false;
   };
   [[nodiscard]] std::optional<std::size_t> device_for(const work_item& item) const;
+  [[nodiscard]] bool has_lane(const work_item& item) const;
   [[nodiscard]] bool can_begin(std::size_t i) const;
   [[nodiscard]] std::vector<std::size_t>::iterator share_of(std::vector<std::size_t>::iterator first,
                                                             const std::string& process);
   std::vector<work_item> items_;
   std::vector<std::size_t> waiting_;
   std::vector<device> devices_;
+  std::size_t jobs_;
   std::set<std::size_t> running_;
 };
 

@@ -22,6 +22,9 @@ work_item alone(double weight = 1) {
 work_item host(double weight = 1) {
   return {.weight = weight};
 }
+work_item waiting() {
+  return {.needs_gpu = true, .waits = true, .weight = 1};
+}
 work_item hanging() {
   return {.needs_gpu = true, .exclusive = true, .last = true, .weight = 1000};
 }
@@ -68,7 +71,7 @@ TEST(next_random, is_splitmix64) {
 }
 
 TEST(scheduler, keeps_exclusive_items_alone_and_lets_others_pass_them) {
-  scheduler plan({shared(), alone(), shared(), host()}, as_given(4), 1);
+  scheduler plan({shared(), alone(), shared(), host()}, as_given(4), 1, 8);
   const auto first = plan.next();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->item, 0U);
@@ -85,7 +88,7 @@ TEST(scheduler, keeps_exclusive_items_alone_and_lets_others_pass_them) {
 }
 
 TEST(scheduler, starts_nothing_beside_an_exclusive_item_but_what_needs_no_gpu) {
-  scheduler plan({alone(), shared(), alone(), host()}, as_given(4), 1);
+  scheduler plan({alone(), shared(), alone(), host()}, as_given(4), 1, 8);
   const auto exclusive = plan.next();
   EXPECT_EQ(exclusive->item, 0U);
   EXPECT_EQ(plan.next()->item, 3U);
@@ -96,7 +99,7 @@ TEST(scheduler, starts_nothing_beside_an_exclusive_item_but_what_needs_no_gpu) {
 }
 
 TEST(scheduler, spreads_over_gpus_and_is_exclusive_on_each) {
-  scheduler plan({shared(), shared(), alone(), alone()}, as_given(4), 2);
+  scheduler plan({shared(), shared(), alone(), alone()}, as_given(4), 2, 8);
   const auto a = plan.next(), b = plan.next();
   EXPECT_NE(a->device, b->device);
   EXPECT_FALSE(plan.next());
@@ -111,7 +114,7 @@ TEST(scheduler, spreads_over_gpus_and_is_exclusive_on_each) {
 }
 
 TEST(scheduler, starts_what_may_hang_the_gpu_after_all_others_are_over) {
-  scheduler plan({hanging(), host(), hanging()}, longest_first({hanging(), host(), hanging()}), 1);
+  scheduler plan({hanging(), host(), hanging()}, longest_first({hanging(), host(), hanging()}), 1, 8);
   const auto first = plan.next();
   EXPECT_EQ(first->item, 1U);
   EXPECT_FALSE(plan.next());
@@ -129,10 +132,11 @@ TEST(scheduler, starts_what_may_hang_the_gpu_after_all_others_are_over) {
 // Whatever order is drawn: each item begins once, exclusive ones alone.
 TEST(scheduler, runs_everything_once_in_any_order) {
   std::vector<work_item> items;
-  for (int i = 0; i < 40; ++i) items.push_back(i % 4 == 0 ? alone() : i % 7 == 0 ? host() : shared());
+  for (int i = 0; i < 40; ++i)
+    items.push_back(i % 4 == 0 ? alone() : i % 7 == 0 ? host() : i % 9 == 0 ? waiting() : shared());
   items.push_back(hanging());
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    scheduler plan(items, shuffled(items, seed), 2);
+    scheduler plan(items, shuffled(items, seed), 2, 1 + seed % 6);
     std::vector<scheduler::start> running;
     std::vector<int> begun(items.size());
     std::uint64_t state = seed;
@@ -166,7 +170,7 @@ std::vector<work_item> of_two_keys() {
 }
 
 TEST(scheduler, shares_keys_out_among_lanes_that_keep_to_them) {
-  scheduler plan(of_two_keys(), as_given(10), 1);
+  scheduler plan(of_two_keys(), as_given(10), 1, 8);
   EXPECT_EQ(plan.next("")->item, 0U) << "first in the order given";
   const auto a = plan.next("");
   EXPECT_EQ(a->item, 1U) << "most are of A";
@@ -180,7 +184,7 @@ TEST(scheduler, shares_keys_out_among_lanes_that_keep_to_them) {
 }
 
 TEST(scheduler, keeps_to_the_order_given_where_no_lane_says_what_it_has) {
-  scheduler plan(of_two_keys(), {9, 1, 8, 2, 0, 3, 4, 5, 6, 7}, 1);
+  scheduler plan(of_two_keys(), {9, 1, 8, 2, 0, 3, 4, 5, 6, 7}, 1, 8);
   EXPECT_EQ(plan.next()->item, 9U);
   EXPECT_EQ(plan.next()->item, 1U);
   EXPECT_EQ(plan.next()->item, 8U);
@@ -190,7 +194,7 @@ TEST(scheduler, shares_keys_out_by_the_work_that_they_have) {
   std::vector<work_item> items{shared(1), shared(1), shared(3)};
   items[0].process = items[1].process = "A";
   items[2].process = "B";
-  scheduler plan(items, as_given(3), 1);
+  scheduler plan(items, as_given(3), 1, 8);
   EXPECT_EQ(plan.next("")->item, 0U) << "the first, while nothing runs";
   EXPECT_EQ(plan.next("")->item, 2U) << "of B there is more";
 }
@@ -199,8 +203,45 @@ TEST(scheduler, lets_no_key_that_is_alone_on_its_gpu_go_first) {
   std::vector<work_item> items{shared(2), alone(2)};
   items[0].process = "A";
   items[1].process = "B";
-  scheduler plan(items, as_given(2), 1);
+  scheduler plan(items, as_given(2), 1, 8);
   EXPECT_EQ(plan.next("B")->item, 0U);
+}
+
+TEST(scheduler, runs_as_many_as_there_are_jobs_and_half_as_many_that_mostly_wait) {
+  const std::vector<work_item> items{waiting(), waiting(), waiting(), shared(), shared(), shared()};
+  EXPECT_EQ(scheduler::lanes_for(items, 2), 3U);
+  EXPECT_EQ(scheduler::lanes_for(items, 1), 1U);
+  EXPECT_EQ(scheduler::lanes_for(items, 12), 6U);
+  EXPECT_EQ(scheduler::lanes_for({shared(), shared(), shared()}, 2), 2U);
+  scheduler plan(items, as_given(6), 1, 2);
+  const auto waits = plan.next();
+  EXPECT_EQ(waits->item, 0U);
+  EXPECT_EQ(plan.next()->item, 3U);
+  const auto job = plan.next();
+  EXPECT_EQ(job->item, 4U);
+  EXPECT_FALSE(plan.next());
+  plan.over(*waits);
+  EXPECT_EQ(plan.next()->item, 1U);
+  EXPECT_FALSE(plan.next());
+  plan.over(*job);
+  EXPECT_EQ(plan.next()->item, 5U);
+}
+
+TEST(scheduler, gives_jobs_to_those_that_mostly_wait_where_nothing_else_is_left) {
+  scheduler plan({waiting(), waiting(), waiting(), waiting()}, as_given(4), 1, 2);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(plan.next()->item, i);
+  EXPECT_FALSE(plan.next());
+}
+
+TEST(scheduler, keeps_to_the_order_with_one_job) {
+  scheduler plan({shared(), waiting(), shared()}, as_given(3), 1, 1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto s = plan.next();
+    ASSERT_TRUE(s);
+    EXPECT_EQ(s->item, i);
+    EXPECT_FALSE(plan.next());
+    plan.over(*s);
+  }
 }
 
 TEST(weight_of_an_arm, is_the_time_that_its_trials_took_earlier) {
