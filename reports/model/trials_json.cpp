@@ -328,7 +328,11 @@ call_record call_from(const json_cursor& at) {
 void shorten(observation& o) {
   o.gpu.clear();
   o.milliseconds = rounded(o.milliseconds);
-  for (auto& c : o.calls) c.milliseconds = rounded(c.milliseconds);
+  // How long calls took is for readers, and says something where one took long.
+  constexpr double long_call = 100;
+  const bool slow =
+      std::ranges::any_of(o.calls, [](const call_record& c) { return c.milliseconds >= long_call; });
+  for (auto& c : o.calls) c.milliseconds = slow ? rounded(c.milliseconds) : 0;
   // What was free when the trial began, and no later sample to compare it with.
   if (o.memory.size() == 1 && !nearly_full(o.memory.front())) o.memory.clear();
   o.stdout_text = without_logged(o.stdout_text, o.library_log);

@@ -536,6 +536,22 @@ TEST(observation, kept_of_a_stack_is_shorter) {
   EXPECT_EQ(o.stderr_text, "[1][cublasLtMatmul] refused: 7 [x] y\n");
 }
 
+TEST(observation, how_long_calls_took_is_kept_of_a_stack_where_one_took_long) {
+  auto o = trial({success, success});
+  o.calls[0].milliseconds = 99.9;
+  o.calls[1].milliseconds = 1;
+  o.milliseconds = 450;
+  auto slow = o;
+  shorten(o);
+  EXPECT_EQ(o.calls[0].milliseconds, 0);
+  EXPECT_EQ(o.calls[1].milliseconds, 0);
+  EXPECT_EQ(o.milliseconds, 450);
+  slow.calls[0].milliseconds = 100;
+  shorten(slow);
+  EXPECT_EQ(slow.calls[0].milliseconds, 100);
+  EXPECT_EQ(slow.calls[1].milliseconds, 1);
+}
+
 TEST(observation, a_single_sample_of_memory_is_kept_of_a_stack_where_nearly_nothing_was_free) {
   const auto kept = [](std::vector<memory_sample> samples) {
     auto o = trial({success});
