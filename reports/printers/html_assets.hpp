@@ -61,8 +61,10 @@ var form=document.getElementById('filter'),found=document.getElementById('found'
 if(!form)return;
 form.hidden=false;
 var rows=Array.prototype.slice.call(document.querySelectorAll('tr[data-f]')).map(function(r){
+var stacks=r.querySelector('td>.tag+small');
 return{at:r,text:((r.closest('details.case')||r).getAttribute('data-c')||'')+' '+r.textContent.toLowerCase(),
-verdict:r.getAttribute('data-v'),stacks:' '+(r.getAttribute('data-s')||'')+' '}});
+verdict:stacks&&stacks.previousElementSibling.textContent,
+stacks:' '+(stacks?stacks.textContent.replace(/^stacks?:|,/g,''):'')+' '}});
 var cases=Array.prototype.slice.call(document.querySelectorAll('details.case'));
 function apply(){
 var words=form.q.value.toLowerCase().split(/\s+/).filter(Boolean),v=form.v.value,s=form.s.value,n=0,on=words.length>0||v!==''||s!=='';
