@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cufault run: select, lock, run each arm, judge, record, print.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/run_gpus.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/model/properties.hpp"
 #include "harness/run/driver_hold.hpp"
@@ -76,51 +77,6 @@ std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm
       fmt::format("{}/{} {} {} {}", c.name, a.name, seed, level ? std::to_string(*level) : "-", repeat));
   return next_random(state);
 }
-
-int devices_of(const nlohmann::json& stack) {
-  return stack.contains("devices") ? static_cast<int>(stack["devices"].size()) : 1;
-}
-
-/// The GPUs to run on, all alike: the record tells of one stack.
-class gpus {
- public:
-  gpus(const run_arguments& arguments, int stop) {
-    const nvml management;  // closed before any process is forked from this one
-    target where = arguments.where;
-    std::vector<int> numbers = arguments.devices;
-    if (!numbers.empty()) where.device = numbers.front();
-    stack_ = read_stack(own_path(), where, management, stop);
-    if (const std::string why = stack_.value("error", std::string()); !why.empty()) throw usage_error(why);
-    if (!stack_["gpu"].is_object()) return;
-    if (numbers.empty() && !arguments.all_devices) numbers.push_back(where.device);
-    for (int i = 0; arguments.all_devices && i < devices_of(stack_); ++i) numbers.push_back(i);
-    for (const int number : numbers) {
-      where.device = number;
-      const nlohmann::json other =
-          number == numbers.front() ? stack_ : read_stack(own_path(), where, management, stop);
-      if (const std::string why = other.value("error", std::string()); !why.empty()) throw usage_error(why);
-      if (!other["gpu"].is_object())
-        throw usage_error(fmt::format("--device {}: {}", number, other.value("no_gpu", "no GPU")));
-      const auto name = [](const nlohmann::json& s) { return s["gpu"].value("name", std::string()); };
-      if (for_record(other)["gpu"] != for_record(stack_)["gpu"])
-        throw usage_error(
-            fmt::format("--device: GPU {} ({}) and GPU {} ({}) differ; give GPUs that are alike",
-                        numbers.front(), name(stack_), number, name(other)));
-      all_.push_back({number, other["gpu"].value("uuid", std::string("unknown"))});
-    }
-  }
-
-  struct gpu {
-    int number = 0;
-    std::string uuid;
-  };
-  [[nodiscard]] const nlohmann::json& stack() const { return stack_; }
-  [[nodiscard]] const std::vector<gpu>& all() const { return all_; }
-
- private:
-  nlohmann::json stack_;
-  std::vector<gpu> all_;
-};
 
 /// An arm to run, or all of a batch, and where they stand in what was selected.
 struct job {
@@ -319,7 +275,7 @@ class run {
       };
     }
     // Of several GPUs, a trial sees its own, as number 0: what others do on theirs then changes nothing on it.
-    const std::string only = gpu >= 0 && devices_of(gpus_.stack()) > 1
+    const std::string only = gpu >= 0 && gpus_.in_the_machine() > 1
                                  ? gpus_.all().at(static_cast<std::size_t>(gpu)).uuid
                                  : std::string();
     const int device = !only.empty() ? 0
@@ -547,7 +503,7 @@ class run {
   const run_arguments& arguments_;
   int stop_;
   std::optional<python_environment> python_;
-  gpus gpus_;
+  run_gpus gpus_;
   expectation_set expected_;
   runner_options options_;
   record record_;
@@ -575,17 +531,6 @@ int default_jobs() {
 }
 
 namespace {
-/// Empty where CTest gives none.
-std::vector<int> given_by_ctest(const target& where, int stop) {
-  const nvml management;
-  const nlohmann::json stack = read_stack(own_path(), where, management, stop);
-  try {
-    return devices_given_by_ctest(stack.value("devices", std::vector<std::string>()));
-  } catch (const std::invalid_argument& e) {
-    throw usage_error(e.what());
-  }
-}
-
 int first_of(const run_arguments& arguments) {
   return arguments.devices.empty() ? arguments.where.device : arguments.devices.front();
 }
@@ -631,7 +576,7 @@ int run_cases(const run_arguments& asked) {
   const interrupt_guard guard;
   run_arguments arguments = asked;
   if (asked.devices.empty() && !asked.all_devices && ctest_allocates())
-    arguments.devices = given_by_ctest(asked.where, guard.descriptor());
+    arguments.devices = devices_from_ctest(asked.where, guard.descriptor());
   if (arguments.pythons.empty()) return run_cases_in(arguments, {}, guard.descriptor()).exit_code;
   std::vector<int> codes;
   for (const std::filesystem::path& path : arguments.pythons) {

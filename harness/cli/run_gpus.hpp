@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/cli/cli.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace cufault {
+
+/// The GPUs that a run uses, all alike, because its record tells of one stack.
+class run_gpus {
+ public:
+  /// Looks at each of them, in processes of their own. None where there is none. Throws usage_error where they differ, or one is not there.
+  run_gpus(const run_arguments& arguments, int stop);
+
+  struct gpu {
+    int number = 0;  ///< as a CUDA device
+    std::string uuid;
+  };
+  [[nodiscard]] const nlohmann::json& stack() const { return stack_; }  ///< with the first of them
+  [[nodiscard]] const std::vector<gpu>& all() const { return all_; }
+  [[nodiscard]] std::size_t in_the_machine() const;  ///< used or not; 1 where that is not known
+
+ private:
+  nlohmann::json stack_;
+  std::vector<gpu> all_;
+};
+
+/// Those that CTest allocated to this test; empty where it allocated none. Throws usage_error where its variables cannot be read.
+std::vector<int> devices_from_ctest(const target& where, int stop);
+
+}  // namespace cufault
