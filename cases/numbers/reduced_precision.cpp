@@ -9,9 +9,10 @@
 //              #153095 and #92599, TransformerEngine#3440.
 // What helps   Documented: CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION; with cuBLASLt, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
 //              or a configuration that adds up in the compute type.
-// Measured     H200, driver 580.159.04, cuBLAS 13.1.0: all of that with every algorithm that is told to, in the output's type and in place,
-//              not by cublasGemmEx in the default mode, nor by what the heuristic proposes for these shapes: all of it splits k, and adds
-//              up in the compute type; asked for OUTPUT_TYPE alone, it splits nothing.
+// Measured     H200, driver 580.159.04, cuBLAS 13.1.0. cuBLASLt with each algorithm that is configured to add up the parts in the output's
+//              type, or in place: wrong numbers. cublasGemmEx in the default math mode: right numbers. The algorithms that the heuristic
+//              proposes for these shapes: right numbers; all of them split k and add up in the compute type. With a mask of OUTPUT_TYPE
+//              alone the heuristic proposes only algorithms that do not split k.
 #include "cases/numbers/configurations.hpp"
 #include "harness/kit/checked_product.hpp"
 #include "kernels/compare.hpp"

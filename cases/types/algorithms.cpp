@@ -9,11 +9,12 @@
 //              refuses will not run; what it takes may still fail, over alignment). cuBLAS documentation: without an algorithm one is
 //              chosen with default preferences; a raft#3106 comment says INVALID_VALUE. Release notes: since 13.0 Update 2 C == D with
 //              other descriptions is refused (5471880). cublas<t>gemmGroupedBatched: NOT_SUPPORTED in device pointer mode. Users: imp#929.
-// Measured     H200, cuBLAS 13.1.0: less workspace than the algorithm says is INVALID_VALUE. An algorithm is found for no workspace at
-//              all: a mask of reduction schemes keeps out no algorithm that does without one. None given: right numbers. An algorithm
-//              of another product is NOT_SUPPORTED or does; AlgoCheck tells which, but for addresses and for BF16 by one of FP16,
-//              which it refuses and which is right. D as C under another description is INVALID_VALUE, groups in device pointer
-//              mode NOT_SUPPORTED.
+// Measured     H200, cuBLAS 13.1.0. Less workspace than the algorithm needs: INVALID_VALUE. A query for algorithms that sum up in the
+//              workspace succeeds even for a workspace of 0 bytes: it returns an algorithm that does not split k, which the mask of
+//              reduction schemes does not exclude. No algorithm: right numbers. An algorithm of another product: NOT_SUPPORTED or
+//              right numbers. cublasLtMatmulAlgoCheck predicts which, with two exceptions: it accepts misaligned operands, for which
+//              the product is NOT_SUPPORTED, and it refuses BF16 with an algorithm for FP16, which gives right numbers. D in place of
+//              C under another description: INVALID_VALUE. Grouped products in device pointer mode: NOT_SUPPORTED.
 // What helps   Recommended: the same size for preference and call; cublasLtMatmulAlgoCheck before reuse, and a fresh query where it
 //              refuses; the same description for C and D, or an address of its own for a C that is not read; host pointer mode.
 #include "cases/types/lt_products.hpp"

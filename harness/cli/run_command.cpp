@@ -41,7 +41,7 @@ void add_run(command_line& line) {
   };
   const auto said = std::make_shared<given>();
   CLI::App* run =
-      line.command("run", "Run cases: all, or those named (CASE, FAMILY or CASE/ARM)",
+      line.command("run", "Run cases: those of the tier, or those named (CASE, FAMILY or CASE/ARM)",
                    "Exit codes: 0 as expected; 1 gate failed, or no GPU where one is required; 2 unresolved "
                    "or bad input; 77 nothing could be provoked here; 130 interrupted.",
                    [said, &line] {
@@ -77,23 +77,27 @@ void add_run(command_line& line) {
       "--device", said->devices,
       "CUDA devices to run on side by side, all alike: 0,1, or all (default: 0, or what CTest allocates)");
   add_jobs(run, running.jobs);
-  run->add_option("--tier", said->tier,
-                  "quick: what finds most in about a minute; full: all but sweeps and injected counterparts; "
-                  "nightly: these, too. Below nightly a cell of the matrix with a remedy runs only if it is "
-                  "named or the cell without it fails on this stack, by its expectation. What `cufault list` "
-                  "marks (only when named) runs only as CASE/ARM")
+  run->add_option(
+         "--tier", said->tier,
+         "quick: the arms that find most in about a minute; full: all but sweeps, injected "
+         "counterparts and, of the matrix, racing cells and remedies with operations that are not "
+         "representative; nightly: these, too. The matrix and sweeps without records run only when "
+         "named, cases of frameworks when named or with --python. Below nightly a cell of the matrix "
+         "with a remedy runs only if it is named, or if the cell without the remedy fails on this "
+         "stack, by its expectation. What `cufault list` marks (only when named) runs only as "
+         "CASE/ARM")
       ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")
       ->capture_default_str();
   run->add_option(
          "--repeats", running.repeats,
          "at most N trials, of each level, of an arm whose outcome may differ from trial to trial; 0: "
-         "as many as it has (default: 5 in the tiers quick and full, which finds another outcome but "
-         "hardly another rate; 0 in nightly)")
+         "as many as it has (default: 5 in the tiers quick and full: enough to detect a new outcome, too few "
+         "to detect a changed rate; 0 in nightly)")
       ->check(CLI::Range(0, 1000))
       ->type_name("N");
   run->add_option("--part", running.part,
-                  "only part I of N of each case: its controls, and every N-th fault with what answers it")
+                  "only part I of N of each case: all controls, and every N-th fault arm with its remedies")
       ->type_name("I N");
   run->add_flag("--shuffle", running.shuffle, "run cases and arms in an order drawn from the seed")
       ->envname("CUFAULT_SHUFFLE");
@@ -133,7 +137,7 @@ void add_run(command_line& line) {
       ->type_name("TEXT");
   add_wait(run, running.wait_seconds);
   run->add_option("--not-provoked-budget", running.not_provoked_budget,
-                  "gate: arms with an expectation that may be not provoked")
+                  "gate: number of arms with an expectation that may end NOT_PROVOKED")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }

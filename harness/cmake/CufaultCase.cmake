@@ -8,7 +8,8 @@
 # The first adds cases/FAMILY/NAME.cpp to the program; the second is for a case that the program makes (register_cases in
 # harness/model/case.hpp), whose sources the caller adds. Each adds one CTest test, FAMILY.NAME.
 #   TIER    the first of `ctest --preset quick`, `full` and `nightly` that has it; so have those after it
-#   MEMORY  exclusive: fills the GPU, so nothing else of ours may use it meanwhile
+#   MEMORY  exclusive: fills the GPU: its arms run alone on it, but for those that the case names in run_beside_others; under CTest
+#           the case has the GPU to itself
 #   NEEDS   host: part of it runs without a GPU, so it is run everywhere
 #   TIMEOUT of the whole case, or of each of its parts; each trial has one of its own
 #   PARTS   for a long case: N tests, FAMILY.NAME.1 to .N, that can run side by side

@@ -26,7 +26,7 @@ enum class effect {
   driver_version,  ///< cuDriverGetVersion writes `driver_version`
   hide,            ///< the look-up of the function answers as if the driver did not have it
   budget,          ///< device allocations beyond `budget` bytes fail, and cuMemGetInfo agrees
-  log,             ///< nothing, but a line says that it came by
+  log,             ///< nothing, but a line of the log for each matching call
   drop,            ///< the call is not made, and says SUCCESS
 };
 

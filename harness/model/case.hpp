@@ -51,7 +51,7 @@ struct arm {
   std::vector<std::string> claims{};  ///< IDs in cases/claims.json that it tests
   std::string against{};              ///< for a remedy in place from the start: the fault arm that it answers
   std::string counterpart_of{};       ///< for a fault that is injected: the fault arm that has it for real
-  std::function<void(trial&)> body{};  ///< runs in a process of its own
+  std::function<void(trial&)> body{};  ///< runs in a child process: its own, but see shares_process
   /// "pytorch", "jax" or "cupy": in place of a body, cases/frameworks has what runs in the Python that was given (cufault run --python).
   std::string framework{};
   need needs = need::gpu;

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,7 @@ std::vector<text_with_cause> own_records(std::span<const record> records, const 
     if (f.natural)
       for (const std::string& arm : f.arms) class_of[arm] = known.causes[f.cause].cause_class();
   std::vector<text_with_cause> all;
+  std::set<std::pair<std::string, std::string>> counted;  // arms with their texts
   for (const record& r : records)
     for (const case_result& c : r.cases)
       for (const arm_result& a : c.arms) {
@@ -110,8 +112,9 @@ std::vector<text_with_cause> own_records(std::span<const record> records, const 
           if (failures.empty()) continue;
           if (c.name.starts_with("arguments."))
             failures = {most_frequent(failures)};  // a table: each row is a failure of its own
-          all.push_back(
-              {fmt::format("{}: {}", stack_label(r), of->first), of->second, printed_by(o, failures)});
+          std::string text = printed_by(o, failures);
+          if (counted.emplace(of->first, text).second)
+            all.push_back({fmt::format("{}: {}", stack_label(r), of->first), of->second, std::move(text)});
           break;
         }
       }
