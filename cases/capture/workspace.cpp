@@ -255,7 +255,7 @@ failure_case workspace() {
                        "freed to the pool and given to another owner, who writes to it during the replays",
                        handed_on_and_written);
   written.timeout = given_up_after;  // it does not end
-  written.mostly_waits = true;
+  written.rarely_calls_driver = true;
   c.add("given_back", arm_kind::fault, "freed to the pool, which gives it back to the device", given_back);
   c.add("freed", arm_kind::fault, "cudaFree of the workspace before the replay", freed);
   c.add("handle_destroyed", arm_kind::fault,

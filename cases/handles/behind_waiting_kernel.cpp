@@ -189,7 +189,7 @@ failure_case behind_waiting_kernel() {
     arm& a = c.add(name, kind, summary, body);
     if (eager) a.environment["CUDA_MODULE_LOADING"] = "EAGER";
     a.timeout = std::chrono::seconds(eager ? 18 : 10);  // of which other work beside it may take half
-    a.mostly_waits = kind == arm_kind::fault;
+    a.rarely_calls_driver = kind == arm_kind::fault;
     return a;
   };
   constexpr bool eagerly = true;

@@ -401,7 +401,7 @@ failure_case create_under_pressure() {
     a.against = "held_here_lazy";
     a.environment["CUBLAS_WORKSPACE_CONFIG"] = value;
   }
-  // The edge, which held_here_lazy looks for in a dozen processes, is the full tier's.
+  // held_here_lazy searches for the edge in a dozen processes: only the full tier runs it.
   c.in_tier = {"control_lazy", "kept_by_pool_lazy", "release_and_retry_lazy", "retry_alone_lazy"};
   return c;
 }

@@ -523,7 +523,7 @@ failure_case user_workspace() {
   for (arm& a : c.arms)
     if (a.name == "handed_on_while_queued" || a.name.starts_with("shared_by_two_")) {
       a.timeout = given_up_after;  // they do not end
-      a.mostly_waits = true;
+      a.rarely_calls_driver = true;
     }
 
   c.add("sixteen_kib", arm_kind::remedy, "16 KiB in place of none", larger(sufficient, "16 KiB"));

@@ -38,13 +38,11 @@ class vector_result final : public by_handle {
     return record_of(of_.call(handle(), floats(x_), floats(y_), host ? &on_host_ : floats(on_device_)));
   }
   product_result check() override {
-    product_result result{.waited = cudaDeviceSynchronize()};
-    if (result.waited != cudaSuccess) return result;
-    const bool host = result_in_ == CUBLAS_POINTER_MODE_HOST;
-    const double found = host ? static_cast<double>(on_host_) : on_device_.get().front();
-    result.right =
-        std::abs(found - expected_) <= of_.tolerance * expected_ && (host || on_device_.guards_intact());
-    return result;
+    return proved(CUBLAS_STATUS_SUCCESS, [&] {
+      const bool host = result_in_ == CUBLAS_POINTER_MODE_HOST;
+      const double found = host ? static_cast<double>(on_host_) : on_device_.get().front();
+      return std::abs(found - expected_) <= of_.tolerance * expected_ && (host || on_device_.guards_intact());
+    });
   }
   product_result multiply() override {
     cublasSetPointerMode(handle(), CUBLAS_POINTER_MODE_HOST);

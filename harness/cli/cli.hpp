@@ -226,8 +226,6 @@ std::vector<record> load_judged(const std::vector<std::filesystem::path>& named)
 /// True if CUFAULT_REQUIRE_GPU is set to 1: no GPU is then a failure.
 bool gpu_required();
 
-inline constexpr const char* driver_hold_command = "hold-driver";
-
 // What only a build with CUDA can do; without, each says so (harness/cli/gpu_commands_absent.cpp).
 struct trial_arguments {
   std::string case_name, arm;

@@ -137,10 +137,11 @@ inline test_tier tier_of(const std::string& name) {
 
 inline void add_jobs(CLI::App* command, int& jobs) {
   command
-      ->add_option("--jobs,-j", jobs,
-                   "arms that run side by side, on all GPUs together; those that fill a GPU run alone on it, "
-                   "and half as many more that mostly wait run beside them (default: one for each "
-                   "processor, at most 4)")
+      ->add_option(
+          "--jobs,-j", jobs,
+          "number of arms that run at the same time, on all GPUs together. Up to half as many more run "
+          "in addition if they rarely call the driver. An arm that fills a GPU runs alone on it "
+          "(default: one for each processor, at most 4)")
       ->check(CLI::Range(1, 1000))
       ->envname("CUFAULT_JOBS");
 }

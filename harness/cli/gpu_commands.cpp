@@ -54,6 +54,7 @@ int serve_driver_hold() {
   if (driver == nullptr) throw usage_error(fmt::format("libcuda.so.1: {}", dlerror()));
   if (const CUresult status = driver::cuInit(0); status != CUDA_SUCCESS)
     throw usage_error(fmt::format("cuInit returned {}", static_cast<int>(status)));
+  // Standard input is a channel of both directions (resident_process).
   for (std::string request; std::getline(std::cin, request);)
     if (!write_all(STDIN_FILENO, "held\n")) return exit_unresolved;
   return 0;

@@ -51,7 +51,7 @@ void add_other_process(command_line& line) {
 }
 
 void add_driver_hold(command_line& line) {
-  line.own_command(driver_hold_command, [] { return serve_driver_hold(); });
+  line.own_command("hold-driver", [] { return serve_driver_hold(); });
 }
 
 void add_probe(command_line& line) {

@@ -216,7 +216,7 @@ class run {
         item.exclusive = item.needs_gpu && squeezes && a.counterpart_of.empty() && !a.beside_others &&
                          properties.memory == memory_class::exclusive;
         item.last = properties.last;
-        item.waits = a.mostly_waits;
+        item.rarely_calls_driver = a.rarely_calls_driver;
         item.weight = weight;
         // Processes from which trials of frameworks are forked have no memory of the GPU.
         const bool may_share = !item.exclusive || !a.framework.empty();
@@ -354,9 +354,8 @@ class run {
     begun_ = clock::now();
     std::optional<driver_hold> hold;
     if (std::any_of(items_.begin(), items_.end(), [](const work_item& item) { return item.needs_gpu; }))
-      hold.emplace(
-          std::vector<std::string>{own_path(), driver_hold_command, "--parent", std::to_string(getpid())},
-          stop_);
+      hold.emplace(std::vector<std::string>{own_path(), "hold-driver", "--parent", std::to_string(getpid())},
+                   stop_);
     lanes workers(
         scheduler::lanes_for(items_, jobs),
         [this](const std::string& request, int stop) { return serve(request, stop); },

@@ -15,7 +15,7 @@ namespace cufault {
 /// The GPUs that a run uses, all alike, because its record tells of one stack.
 class run_gpus {
  public:
-  /// Looks at each of them, in processes of their own. None where there is none. Throws usage_error where they differ, or one is not there.
+  /// Probes each GPU in a process of its own. all() is empty if there is no GPU. Throws usage_error if the GPUs differ or one does not exist.
   run_gpus(const run_arguments& arguments, int stop);
 
   struct gpu {

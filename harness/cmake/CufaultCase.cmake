@@ -17,7 +17,7 @@
 #   NAMED   some of its arms have no record yet: no CTest test, and `cufault run` takes it only where it or its family is named
 #   FRAMEWORK  of a Python framework: a CTest test, NAMED or not, where CUFAULT_PYTHON names a Python, else none
 set(CUFAULT_PYTHON "" CACHE STRING "Pythons, separated by semicolons, in which CTest runs cases of frameworks")
-set(CUFAULT_JOBS 2 CACHE STRING "Arms that each of CTest's tests runs side by side")
+set(CUFAULT_JOBS 2 CACHE STRING "--jobs of each of CTest's tests")
 
 # The number of slots of a GPU stands in the header alone.
 set(HEADER ${CMAKE_CURRENT_LIST_DIR}/../run/resources.hpp)

@@ -27,13 +27,14 @@ namespace {
 constexpr int operands = 3;
 constexpr std::size_t all_bytes = operands * buffers::bytes_each;
 constexpr std::size_t guard = buffers::bytes_each / 4;  // a quarter before, a quarter behind
-// In the last guard: a scalar, then pointer arrays, the right ones last. Behind them are null pointers, in memory that no row is asked about:
-// of a batch that is too large a kernel reads these, and which error comes of it does not depend on what else lies there.
-constexpr std::size_t scalar_at = all_bytes - 1024, pointers_at = scalar_at + 256;
+// In the last guard: a scalar, then the arrays of pointers; the right ones stand last, that of C at the very end. Null pointers follow, in
+// memory that is not checked for writes. A kernel whose batch is too large reads on behind its array: it then always finds null pointers,
+// so that the error is always the same.
+constexpr std::size_t scalar_at = all_bytes - 1024, scalar_bytes = 256;
 constexpr std::size_t nulls_behind = std::size_t{1} << 20;
 constexpr std::size_t array_bytes = buffers::batch * sizeof(std::uintptr_t);
 constexpr int pointings = static_cast<int>(pointing::off_by_8) + 1;
-static_assert(pointings * operands * array_bytes <= all_bytes - pointers_at);
+static_assert(pointings * operands * array_bytes <= all_bytes - scalar_at - scalar_bytes);
 
 /// Pointers to the matrices of an operand that begins at `first`.
 void put_pointers(std::byte* array, std::uintptr_t first) {
@@ -368,7 +369,6 @@ buffers::buffers() : buffers(without_memory{}) {
   void* memory = nullptr;
   CUFAULT_REQUIRE(cudaMalloc(&memory, all_bytes + nulls_behind));
   device_ = static_cast<std::byte*>(memory);
-  CUFAULT_REQUIRE(cudaMemset(device_ + all_bytes, 0, nulls_behind));
   CUFAULT_REQUIRE(cudaMalloc(&memory, all_bytes));
   freed_ = static_cast<std::byte*>(memory);
   CUFAULT_REQUIRE(cudaFree(memory));
@@ -417,6 +417,7 @@ std::byte* buffers::host_pointers(int operand) const {
 void buffers::restore() {
   if (!dirty_) return;
   CUFAULT_REQUIRE(cudaMemcpy(device_, image_.data(), all_bytes, cudaMemcpyHostToDevice));
+  CUFAULT_REQUIRE(cudaMemset(device_ + all_bytes, 0, nulls_behind));
   std::fill_n(host(), bytes_each, std::byte{});
   dirty_ = false;
 }

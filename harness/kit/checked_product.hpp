@@ -26,8 +26,8 @@ cublasStatus_t gemm_ex(cublasHandle_t handle, const argument_check::product& des
 /// cublasSgemm likewise: types and batch are not looked at.
 cublasStatus_t sgemm(cublasHandle_t handle, const argument_check::product& described, void* c);
 
-/// Waits for the device, and then asks whether what was computed is right, which may throw unreadable. Neither behind a status that is no
-/// success nor behind a wait that failed.
+/// Waits for the device, then asks `right` whether the numbers are right; it does not ask if `status` is not SUCCESS or the wait failed. If
+/// `right` throws unreadable, the result names the copy that failed.
 template <class Right>
 product_result proved(cublasStatus_t status, const Right& right) {
   product_result result{.status = status, .waited = cudaDeviceSynchronize()};

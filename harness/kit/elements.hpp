@@ -39,7 +39,7 @@ std::vector<std::size_t> differing(std::span<const double> one, std::span<const 
 /// First and last of each run: {0, 1, 4, 5, 6, 12} -> {0, 1, 4, 6, 12, 12}. Precondition: ascending.
 std::vector<std::int64_t> runs_of(std::span<const std::size_t> indices);
 
-/// The device no longer gives its memory's content: `status` is what cudaMemcpy returned.
+/// An array could not be copied from the device; status() is what cudaMemcpy returned.
 class unreadable : public setup_failed {
  public:
   explicit unreadable(cudaError_t status);

@@ -20,7 +20,7 @@ struct product_result {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
   cudaError_t waited = cudaSuccess;
   bool right = false;
-  const char* waited_in = "cudaDeviceSynchronize";  ///< the call that returned `waited`
+  const char* waited_in = "cudaDeviceSynchronize";  ///< the call that a record names for `waited`
   [[nodiscard]] bool ok() const { return status == CUBLAS_STATUS_SUCCESS && waited == cudaSuccess && right; }
 };
 status_record record_of(const product_result& result);

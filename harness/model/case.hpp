@@ -74,8 +74,9 @@ struct arm {
   /// Of a case whose arms have the GPU to themselves (memory_class::exclusive): this one neither fills nor measures the GPU's memory, and
   /// runs beside others.
   bool beside_others = false;
-  /// For most of its time it makes no call of the driver: it waits, or computes on the host. It runs beside as many others as there are jobs.
-  bool mostly_waits = false;
+  /// Makes no driver call for most of its time, because it waits or computes on the host. Such arms run in addition to the jobs: up to half as
+  /// many as there are jobs (harness/run/scheduler.hpp).
+  bool rarely_calls_driver = false;
   std::optional<test_tier> tier{};  ///< the first that has it; empty: as its case says (properties.hpp)
 };
 

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/driver_hold.hpp"
 
-#include <chrono>
 #include <system_error>
 
 namespace cufault {
 
-driver_hold::driver_hold(const std::vector<std::string>& command, int stop) {
-  constexpr std::chrono::seconds patience{10};
+driver_hold::driver_hold(const std::vector<std::string>& command, int stop,
+                         std::chrono::milliseconds patience) {
   spawn_options options;
   options.argv = command;
   try {

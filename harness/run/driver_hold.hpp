@@ -4,6 +4,7 @@
 
 #include "harness/system/process.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,9 +16,10 @@ namespace cufault {
 class driver_hold {
  public:
   /// `command`: a program that initialises the driver, answers a line on its standard input with one, and waits for its end. Returns when it
-  /// has answered. Where it does not within 10 s, cannot be started, or `stop` (-1 for none) becomes readable first, nothing is held, and
-  /// trials are slower.
-  driver_hold(const std::vector<std::string>& command, int stop);
+  /// has answered. Where it does not in time, cannot be started, or `stop` (-1 for none) becomes readable first, nothing is held, and trials
+  /// are slower.
+  driver_hold(const std::vector<std::string>& command, int stop,
+              std::chrono::milliseconds patience = std::chrono::seconds(10));
   [[nodiscard]] bool holds() const { return process_.has_value(); }
 
  private:

@@ -91,18 +91,23 @@ void wait_a_little(int stop) {
   if (poll(&waiting, 1, static_cast<int>(between_samples.count())) > 0) throw interrupted{};
 }
 
-// What moved the device's memory although the trial is over; empty if nothing did. A driver may take its time
-// to give a dead process's memory back, so this waits for it.
-std::string memory_moved(std::uint64_t before, const runner_options& options) {
+struct memory_change {
+  std::string why;   // empty if there was none
+  bool seen = true;  // false where memory could not be read again
+};
+
+// What moved the device's memory although the trial is over. A driver may take its time to give a dead process's memory back, so this
+// waits for it.
+memory_change memory_moved(std::uint64_t before, const runner_options& options) {
   const auto deadline = clock::now() + options.memory_settle;
   while (true) {
     const auto after = options.in_use();
-    if (!after) return "device memory in use could be read before the trial, but not after it";
+    if (!after) return {"device memory in use could be read before the trial, but not after it", false};
     if (distance(before, *after) <= options.memory_slack_bytes) return {};
     if (clock::now() >= deadline) {
-      return fmt::format(
+      return {fmt::format(
           "device memory in use by everybody {} by {} bytes over the trial: another process moved it",
-          *after > before ? "grew" : "shrank", distance(before, *after));
+          *after > before ? "grew" : "shrank", distance(before, *after))};
     }
     wait_a_little(options.stop);
   }
@@ -110,7 +115,7 @@ std::string memory_moved(std::uint64_t before, const runner_options& options) {
 
 struct trial_seen {
   observation what;
-  bool quiet = true;  // no other process moved device memory
+  bool memory_moved = false;  // by another process
 };
 
 trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int64_t> level, int repeat,
@@ -157,22 +162,24 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   decide_ending(seen, reader, process);
 
   // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
-  bool quiet = true;
+  bool moved = false;
   if (before) {
-    if (auto moved = memory_moved(*before, options); !moved.empty()) {
-      quiet = false;
+    if (memory_change change = memory_moved(*before, options); !change.why.empty()) {
+      moved = change.seen;
       if (seen.ended != outcome::harness_failed) seen.ended = outcome::not_provoked;
-      seen.why = seen.why.empty() ? std::move(moved) : seen.why + "; " + moved;
+      seen.why = seen.why.empty() ? std::move(change.why) : seen.why + "; " + change.why;
     }
   }
-  return {std::move(seen), quiet};
+  return {std::move(seen), moved};
 }
 
-/// Once more if another process moved memory during the first: then nothing can be concluded from that.
-observation run_until_quiet(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
-                            int repeat, const runner_options& options) {
+/// Runs the trial, and once more if another process moved device memory meanwhile, since nothing follows from such a trial. The second
+/// result counts, whatever it is.
+observation run_again_if_memory_moved(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
+                                      int repeat, const runner_options& options) {
   trial_seen seen = run_once(c, a, level, repeat, options);
-  if (!seen.quiet && seen.what.ended == outcome::not_provoked) seen = run_once(c, a, level, repeat, options);
+  if (seen.memory_moved && seen.what.ended == outcome::not_provoked)
+    seen = run_once(c, a, level, repeat, options);
   return std::move(seen.what);
 }
 
@@ -241,7 +248,7 @@ class level_search {
   level_state try_level(std::int64_t value) {
     const auto first = seen_.size();
     for (int repeat = 0; repeat < arm_.repeats; ++repeat) {
-      seen_.push_back(run_until_quiet(case_, arm_, value, repeat, options_));
+      seen_.push_back(run_again_if_memory_moved(case_, arm_, value, repeat, options_));
     }
     return state_of(std::span(seen_).subspan(first));
   }
@@ -319,7 +326,7 @@ arm_result run_arm(const failure_case& c, const arm& a, const runner_options& op
     result.trials = level_search(c, a, options).search(*a.levels);
   } else {
     for (int repeat = 0; repeat < a.repeats; ++repeat) {
-      result.trials.push_back(run_until_quiet(c, a, std::nullopt, repeat, options));
+      result.trials.push_back(run_again_if_memory_moved(c, a, std::nullopt, repeat, options));
     }
   }
   return result;

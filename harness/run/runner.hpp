@@ -75,7 +75,7 @@ std::string why_not_run(const arm& a, const runner_options& options);
 /// run once more, and only that one counts. An arm that needs a GPU where there is
 /// none gets one not_provoked observation with the reason; so does one that takes a second pair. Observations are sorted by level. A level range's edge
 /// is added to the first observation's measurements as "largest failing" and "smallest succeeding". The edge
-/// is between the highest failing level and its upper other process, if that succeeds; a level fails if any of its
+/// is between the highest failing level and the level above it, if that succeeds; a level fails if any of its
 /// repeats does. Refinement ends early where a trial is not comparable; that trial is kept, as any other.
 /// Throws interrupted.
 arm_result run_arm(const failure_case& c, const arm& a, const runner_options& options);

@@ -74,7 +74,7 @@ std::uint64_t next_random(std::uint64_t& state) {
 }
 
 namespace {
-/// Items that mostly wait and run beside so many jobs. With one job there is none: items begin in their order.
+/// How many items that rarely call the driver may run in addition to `jobs` others. None with one job, so that items begin in their order.
 std::size_t beside(std::size_t jobs) {
   return jobs / 2;
 }
@@ -85,18 +85,22 @@ scheduler::scheduler(std::vector<work_item> items, std::vector<std::size_t> orde
     : items_(std::move(items)), waiting_(std::move(order)), devices_(devices), jobs_(jobs) {}
 
 std::size_t scheduler::lanes_for(const std::vector<work_item>& items, std::size_t jobs) {
-  const auto waiting =
-      static_cast<std::size_t>(std::ranges::count_if(items, [](const work_item& i) { return i.waits; }));
-  return std::min(jobs + std::min(waiting, beside(jobs)), items.size());
+  const auto light = static_cast<std::size_t>(
+      std::ranges::count_if(items, [](const work_item& i) { return i.rarely_calls_driver; }));
+  return std::min(jobs + std::min(light, beside(jobs)), items.size());
 }
 
 bool scheduler::has_lane(const work_item& item) const {
-  const auto waits = [this](std::size_t i) { return items_[i].waits; };
-  const auto waiting_ones = static_cast<std::size_t>(std::ranges::count_if(running_, waits));
-  const std::size_t jobs = running_.size() - std::min(waiting_ones, beside(jobs_));
-  if (!item.waits || beside(jobs_) == 0) return jobs < jobs_;
-  // Where nothing else is left, they take the jobs, too.
-  return waiting_ones < beside(jobs_) || (jobs < jobs_ && std::ranges::all_of(waiting_, waits));
+  const auto light = static_cast<std::size_t>(
+      std::ranges::count_if(running_, [this](std::size_t i) { return items_[i].rarely_calls_driver; }));
+  const std::size_t jobs = running_.size() - std::min(light, beside(jobs_));
+  if (!item.rarely_calls_driver || beside(jobs_) == 0) return jobs < jobs_;
+  // Where nothing else can begin, they take jobs, too.
+  const auto wants_a_job = [this](std::size_t i) {
+    const work_item& other = items_[i];
+    return !other.rarely_calls_driver && !other.last && (!other.needs_gpu || device_for(other).has_value());
+  };
+  return light < beside(jobs_) || (jobs < jobs_ && std::ranges::none_of(waiting_, wants_a_job));
 }
 
 std::optional<std::size_t> scheduler::device_for(const work_item& item) const {

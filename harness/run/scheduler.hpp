@@ -18,11 +18,11 @@ namespace cufault {
 /// An arm, as far as it matters to when it runs.
 struct work_item {
   bool needs_gpu = false;
-  bool exclusive = false;  ///< alone on its GPU
-  bool last = false;       ///< may leave its GPU unusable: after everything that is not
-  bool waits = false;      ///< mostly waits (arm::mostly_waits)
-  double weight = 0;       ///< how long it may take, relative to others
-  std::string process{};   ///< arms of one key can share a process; empty: it shares none
+  bool exclusive = false;            ///< alone on its GPU
+  bool last = false;                 ///< may leave its GPU unusable: after everything that is not
+  bool rarely_calls_driver = false;  ///< as arm::rarely_calls_driver
+  double weight = 0;                 ///< how long it may take, relative to others
+  std::string process{};             ///< arms of one key can share a process; empty: it shares none
 };
 
 /// How long an arm may take, in seconds: its number of trials, each as long as earlier ones took on average; where `earlier` has none with
@@ -42,7 +42,7 @@ std::uint64_t next_random(std::uint64_t& state);
 
 /// Says what can begin now. Keeps exclusive items alone on their GPU; those that need no GPU run beside anything.
 /// On one lane items begin in the order given; on several, an exclusive one waits until its GPU is idle, and others pass it meanwhile.
-/// At most `jobs` items run at a time, and beside them at most half as many that mostly wait.
+/// At most `jobs` items run at a time, and in addition at most half as many that rarely call the driver.
 class scheduler {
  public:
   scheduler(std::vector<work_item> items, std::vector<std::size_t> order, std::size_t devices,

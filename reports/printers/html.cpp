@@ -148,6 +148,7 @@ std::string arm_row(const joined_row& row, bool whole_name) {
   if (a.otherwise > 0)
     notes += fmt::format("<small>something else in {} of {} runs: see cufault history</small>", a.otherwise,
                          a.runs);
+  // The script in html_assets.hpp reads verdict and stacks from here.
   return fmt::format(
       "<tr data-f><th scope=\"row\">{1}<small>{2}</small></th><td><span class=\"tag {3}\">{0}</span>"
       "<small>{4}: {5}</small></td><td>{6}{7}<small>record {8} · <code>{9}</code></small></td></tr>\n",

@@ -4,11 +4,16 @@
 
 #include "harness/run/lanes.hpp"
 #include "harness/system/children.hpp"
+#include "harness/system/unique_fd.hpp"
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
 #include <csignal>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +40,22 @@ TEST(driver_hold, goes_without_where_the_driver_refuses_or_there_is_no_such_prog
   const std::set<pid_t> before = children_of_this_process();
   EXPECT_FALSE(driver_hold(shell("exit 2"), -1).holds());
   EXPECT_FALSE(driver_hold({"/nonexistent/cufault"}, -1).holds());
+  EXPECT_EQ(children_of_this_process(), before);
+}
+
+TEST(driver_hold, goes_without_a_driver_that_does_not_answer) {
+  const std::set<pid_t> before = children_of_this_process();
+  EXPECT_FALSE(driver_hold(shell("sleep 60"), -1, std::chrono::milliseconds(100)).holds());
+  EXPECT_EQ(children_of_this_process(), before);
+}
+
+TEST(driver_hold, is_given_up_with_the_run) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const unique_fd stop(ends[0]), tell(ends[1]);
+  ASSERT_EQ(write(tell.get(), "x", 1), 1);
+  const std::set<pid_t> before = children_of_this_process();
+  EXPECT_FALSE(driver_hold(shell("sleep 60"), stop.get()).holds());
   EXPECT_EQ(children_of_this_process(), before);
 }
 

@@ -318,6 +318,12 @@ TEST(device_memory, that_moved_once_costs_a_second_trial) {
   EXPECT_EQ(ended, outcome::completed);
 }
 
+TEST(device_memory, that_cannot_be_read_after_a_trial_makes_no_second_one) {
+  outcome ended{};
+  EXPECT_EQ(trials_of_an_arm_with_memory(samples({1000, std::nullopt}), &ended), 1U);
+  EXPECT_EQ(ended, outcome::not_provoked);
+}
+
 TEST(device_memory, that_does_not_come_to_rest_leaves_the_second_trial_inconclusive) {
   outcome ended{};
   std::uint64_t grows = 1000;
