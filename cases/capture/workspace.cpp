@@ -254,7 +254,7 @@ failure_case workspace() {
   arm& written = c.add("handed_on_and_written", arm_kind::fault,
                        "freed to the pool and given to another owner, who writes to it during the replays",
                        handed_on_and_written);
-  written.timeout = given_up_after;  // it does not end
+  written.timeout = given_up_after;  // its time ran out in the records of an H100 and an H200
   written.rarely_calls_driver = true;
   c.add("given_back", arm_kind::fault, "freed to the pool, which gives it back to the device", given_back);
   c.add("freed", arm_kind::fault, "cudaFree of the workspace before the replay", freed);

@@ -522,7 +522,7 @@ failure_case user_workspace() {
         on_two_streams(handles::one, workspaces::shared));
   for (arm& a : c.arms)
     if (a.name == "handed_on_while_queued" || a.name.starts_with("shared_by_two_")) {
-      a.timeout = given_up_after;  // they do not end
+      a.timeout = given_up_after;  // their time ran out in the records of an H100 and an H200
       a.rarely_calls_driver = true;
     }
 

@@ -9,7 +9,7 @@
 //              lies in host memory.
 // What helps   Nothing is recommended. Tried besides: the same matrix unpacked, and cublasXtSsymm.
 // Measured     H200, driver 580.159.04, cuBLAS 13.1.0: 46341 rows give wrong numbers, 48000 a SIGSEGV, both for either triangle; unpacked
-//              it is right. The controls take 14 and 16 s, 10 and 13 of them in cublasXtSspmm with 46340 rows.
+//              it is right. The controls took 14 and 16 s in one run, 10 and 13 of them in cublasXtSspmm with 46340 rows.
 #include "harness/binding/cublas_binding.hpp"
 #include "harness/kit/elements.hpp"
 #include "harness/kit/memory_readings.hpp"

@@ -28,8 +28,8 @@ constexpr int operands = 3;
 constexpr std::size_t all_bytes = operands * buffers::bytes_each;
 constexpr std::size_t guard = buffers::bytes_each / 4;  // a quarter before, a quarter behind
 // In the last guard: a scalar, then the arrays of pointers; the right ones stand last, that of C at the very end. Null pointers follow, in
-// memory that is not checked for writes. A kernel whose batch is too large reads on behind its array: it then always finds null pointers,
-// so that the error is always the same.
+// memory that is not checked for writes. A kernel whose batch is too large reads on behind its array: it then finds null pointers, and
+// not whatever lay there.
 constexpr std::size_t scalar_at = all_bytes - 1024, scalar_bytes = 256;
 constexpr std::size_t nulls_behind = std::size_t{1} << 20;
 constexpr std::size_t array_bytes = buffers::batch * sizeof(std::uintptr_t);

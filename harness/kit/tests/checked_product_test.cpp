@@ -63,7 +63,7 @@ TEST_F(checked, says_which_call_could_not_read_it) {
   });
   EXPECT_FALSE(seen.ok());
   EXPECT_STREQ(seen.waited_in, "cudaMemcpy");
-  EXPECT_EQ(seen.waited, cudaErrorInvalidValue);
+  EXPECT_NE(seen.waited, cudaSuccess);
 }
 
 TEST_F(checked, is_wrong_where_nothing_was_written) {

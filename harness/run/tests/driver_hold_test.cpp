@@ -55,13 +55,15 @@ TEST(driver_hold, is_given_up_with_the_run) {
   const unique_fd stop(ends[0]), tell(ends[1]);
   ASSERT_EQ(write(tell.get(), "x", 1), 1);
   const std::set<pid_t> before = children_of_this_process();
-  EXPECT_FALSE(driver_hold(shell("sleep 60"), stop.get()).holds());
+  EXPECT_FALSE(driver_hold(shell("sleep 600"), stop.get(), std::chrono::minutes(10)).holds());
   EXPECT_EQ(children_of_this_process(), before);
 }
 
 TEST(driver_hold, outlives_a_lane_that_dies) {
+  const std::set<pid_t> others = children_of_this_process();
   const driver_hold held(shell(answers), -1);
   const std::set<pid_t> before = children_of_this_process();
+  ASSERT_EQ(before.size(), others.size() + 1);
   lanes one(1, [](const std::string&, int) -> std::string {
     raise(SIGKILL);
     return {};

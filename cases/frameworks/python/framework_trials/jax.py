@@ -168,7 +168,7 @@ def live_arrays(world: World) -> None:
     part = 8 << 30
     try:
         while part >= 256 << 20:
-            if left() < part:  # a failing allocation takes ten seconds before it raises
+            if left() < part:  # so that fewer allocations fail: each may wait before it raises
                 part //= 2
                 continue
             try:
