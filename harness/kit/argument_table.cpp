@@ -575,6 +575,9 @@ arm& add_part(failure_case& c, const part& p) {
   arm& added = c.add(
       p.name, arm_kind::fault, p.summary, [p](trial& t) { run(t, p.makers, p.how_deep); }, p.claims);
   added.timeout = std::chrono::seconds(300);
+  // Each row that damages its context takes a new one, and creating a context takes a third of the time with one connection
+  // (reports/recorded/2026-11-24-h100-h200.txt). Streams are spread over connections, and rows use one stream.
+  added.environment["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
   return added;
 }
 
