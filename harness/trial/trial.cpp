@@ -190,7 +190,7 @@ void trial::open_context() {
   CUFAULT_REQUIRE(prove_context(fresh_seed(), &right));
   if (!right) throw setup_failed("our own product was wrong before anything was provoked");
   opened_ = true;
-  sample("context opened");
+  sample(memory_sample::context_opened);
 }
 
 void trial::require_own_process(const char* what) const {

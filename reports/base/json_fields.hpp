@@ -104,6 +104,9 @@ nlohmann::ordered_json write_json(const T& value) {
   } else if constexpr (std::is_same_v<T, double>) {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    constexpr double exact = 9007199254740992;  // all integers up to it are doubles
+    if (std::trunc(value) == value && std::abs(value) <= exact && (value != 0 || !std::signbit(value)))
+      return static_cast<std::int64_t>(value);  // 3 in place of 3.0
     return value;
   } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> ||
                        std::is_same_v<T, nlohmann::json>) {

@@ -250,6 +250,25 @@ bool nothing_to_clear(const arm_result& arm, const plateaus& seen) {
   });
 }
 
+bool ends_in_launch_failure(const observation& o) {
+  return std::any_of(o.calls.begin(), o.calls.end(),
+                     [](const call_record& c) { return c.what.status == "cudaErrorLaunchFailure"; });
+}
+
+/// A kernel that fails an assertion ends in cudaErrorAssert or, in 4 of the 140 trials of sticky.device_fault/racing_*_assertion that are
+/// recorded of an H200, in cudaErrorLaunchFailure. That is not compared: as if the trial had come to the first, where it was expected.
+observation as_asserted(const observation& seen, const plateaus& expected) {
+  const auto is_expected = [&](const observation& o) {
+    const auto s = signature_of(o);
+    return std::any_of(expected.begin(), expected.end(), [&](const plateau& p) { return p.seen == s; });
+  };
+  if (!comparable(seen) || is_expected(seen)) return seen;
+  observation other = seen;
+  for (call_record& c : other.calls)
+    if (c.what.status == "cudaErrorLaunchFailure") c.what.status = "cudaErrorAssert";
+  return is_expected(other) ? other : seen;
+}
+
 judgement judgement_of(const arm_result& arm, const expectation* expected) {
   if (arm.trials.empty()) return {verdict::unresolved, "no trial was recorded"};
   for (const auto& o : arm.trials)
@@ -327,7 +346,12 @@ std::span<const compared_measurement> compared_measurements() {
 }
 
 void judge(arm_result& arm, const expectation* expected) {
-  auto [v, why] = judgement_of(arm, expected);
+  std::optional<arm_result> asserted;
+  if (expected != nullptr && std::any_of(arm.trials.begin(), arm.trials.end(), ends_in_launch_failure)) {
+    asserted = arm;
+    for (observation& o : asserted->trials) o = as_asserted(o, expected->seen);
+  }
+  auto [v, why] = judgement_of(asserted ? *asserted : arm, expected);
   arm.judged = v;
   arm.why = std::move(why);
   arm.covered = expected != nullptr;

@@ -168,6 +168,11 @@ class _Run:
         return next((r for r in self.reports if r.failed), None)
 
 
+def _told(one: Injection) -> str:
+    asked_for = "" if one.bytes is None else f" for {one.bytes} bytes"
+    return f"{one.function}: call {one.ordinal}, by {one.caller}{asked_for}: {one.did}"
+
+
 def _run_marked(item: pytest.Item, marker: pytest.Mark | None) -> list[pytest.TestReport]:
     assert marker is not None
     try:
@@ -176,7 +181,7 @@ def _run_marked(item: pytest.Item, marker: pytest.Mark | None) -> list[pytest.Te
         return [_report(item, "setup", f"pytest.mark.cufault: {error}")]
     run = _run(item, wanted.fail, wanted.rules, wanted.timeout)
     reports = list(run.reports)
-    told = "\n".join(f"{one.function}: call {one.ordinal}, by {one.caller}: {one.did}" for one in run.injections)
+    told = "\n".join(_told(one) for one in run.injections)
     if run.end:
         # In place of the phase that it ended in, which has no report; at the end of the process that of teardown.
         phase = {0: "setup", 1: "call"}.get(len(reports), "teardown")

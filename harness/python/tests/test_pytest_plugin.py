@@ -65,7 +65,7 @@ def test_output_and_failure_come_through(outer: pytest.Pytester) -> None:
     """)
     result = outer.runpytest_subprocess()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*assert 2 == 0*", "*before it failed*", "*cufault: injected*", "cuMemAlloc_v2: call 1, by*CUDA_ERROR_OUT_OF_MEMORY"])
+    result.stdout.fnmatch_lines(["*assert 2 == 0*", "*before it failed*", "*cufault: injected*", "cuMemAlloc_v2: call 1, by * for * bytes: CUDA_ERROR_OUT_OF_MEMORY"])
 
 
 def test_skips_and_expected_failures_come_through(outer: pytest.Pytester) -> None:

@@ -52,6 +52,24 @@ TEST(judge, a_fault_that_is_known_not_to_fail_is_ok) {
   EXPECT_EQ(judged(fault, {trial({success})}, {trial({success})}), verdict::ok);
 }
 
+// An assertion may end in cudaErrorLaunchFailure; a trap never ends in cudaErrorAssert.
+TEST(judge, a_launch_failure_in_place_of_an_expected_assertion_is_no_difference_and_the_reverse_is_one) {
+  const auto asserts = trial({"cudaErrorAssert"}), fails = trial({"cudaErrorLaunchFailure"});
+  EXPECT_EQ(judged(fault, {asserts}, {fails}), verdict::reproduced);
+  EXPECT_EQ(judged(fault, {fails}, {asserts}), verdict::changed);
+  EXPECT_EQ(judged(fault, {asserts}, {trial({"cudaErrorIllegalAddress"})}), verdict::changed);
+  EXPECT_EQ(
+      judged(fault, {trial({internal, "cudaErrorAssert"})}, {trial({success, "cudaErrorLaunchFailure"})}),
+      verdict::changed);
+
+  auto racing = arm(fault, {asserts, asserts, fails, asserts, asserts});
+  racing.races = "when the error arrives";
+  const auto expected = expects({asserts});
+  judge(racing, &expected);
+  EXPECT_EQ(racing.judged, verdict::reproduced);
+  EXPECT_EQ(racing.trials[2].calls[0].what.status, "cudaErrorLaunchFailure") << "what was seen is kept";
+}
+
 TEST(judge, an_arm_with_levels_is_reproduced_whatever_the_number_of_trials_on_a_plateau) {
   EXPECT_EQ(judged(fault, {trial({no_memory}), trial({success})},
                    {trial({no_memory}), trial({no_memory}), trial({success}), trial({success})}),

@@ -466,7 +466,7 @@ TEST(observation, has_lists_of_what_is_measured) {
   o.notes = {{"printed", ""}};
   EXPECT_EQ(observation_json(o).dump(),
             R"({"calls":[],"notes":[["printed",""]],"memory":[["before",5,6],["after",4]],)"
-            R"("measurements":[["rows",148.0],["workspace",0.5,"MiB"]]})");
+            R"("measurements":[["rows",148],["workspace",0.5,"MiB"]]})");
 }
 
 observation at_of(observation o, std::int64_t level, double ms) {
@@ -482,7 +482,7 @@ TEST(trials, that_saw_the_same_state_it_once) {
   const auto j = trials_json(trials);
   ASSERT_EQ(j.size(), 4U);
   EXPECT_FALSE(j[1].contains("like"));
-  EXPECT_EQ(j[2].dump(), R"({"level":3,"like":0,"times":[2.0,2.0],"ms":4.0})");
+  EXPECT_EQ(j[2].dump(), R"({"level":3,"like":0,"times":[2,2],"ms":4})");
   EXPECT_EQ(j[3].dump(), R"({"level":4,"like":1})");
   std::size_t room = 1 << 20;
   const auto again = trials_from(cursor(j.dump()), room);
@@ -563,6 +563,20 @@ TEST(observation, a_single_sample_of_memory_is_kept_of_a_stack_where_nearly_noth
   EXPECT_EQ(kept({{"context opened", 2, 100}}), 0U);
   EXPECT_EQ(kept({{"context opened", 1, 100}}), 1U);
   EXPECT_EQ(kept({{"context opened", 90, 100}, {"filled", 90, 100}}), 2U);
+}
+
+TEST(observation,
+     of_contexts_opened_one_behind_another_the_first_sample_is_kept_and_those_where_little_was_free) {
+  auto o = trial({success});
+  o.memory = {{"context opened", 90, 100},
+              {"filled", 50, 100},
+              {"context opened", 89, 100},
+              {"filled", 40, 100},
+              {"context opened", 1, 100}};
+  shorten(o);
+  const std::vector<memory_sample> kept{
+      {"context opened", 90, 100}, {"filled", 50, 100}, {"filled", 40, 100}, {"context opened", 1, 100}};
+  EXPECT_EQ(o.memory, kept);
 }
 
 TEST(observation, malformed_observations_are_refused_by_line_and_field) {
