@@ -339,6 +339,7 @@ class run {
 
   /// Runs them all, or says why not and what was lost.
   void run_jobs(record_writer& writer) {
+    run_host_items_in_addition(items_);
     const auto order = arguments_.shuffle ? shuffled(items_, record_.seed) : longest_first(items_);
     const auto jobs = static_cast<std::size_t>(arguments_.jobs);
     scheduler plan(items_, order, gpus_.all().size(), jobs);

@@ -39,6 +39,11 @@ void put_last(const std::vector<work_item>& items, std::vector<std::size_t>& ord
 
 }  // namespace
 
+void run_host_items_in_addition(std::vector<work_item>& items) {
+  if (std::ranges::none_of(items, &work_item::needs_gpu)) return;
+  for (work_item& item : items) item.rarely_calls_driver = item.rarely_calls_driver || !item.needs_gpu;
+}
+
 std::vector<std::size_t> longest_first(const std::vector<work_item>& items) {
   const auto key = [&](std::size_t i) {
     const work_item& item = items[i];

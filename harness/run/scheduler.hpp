@@ -29,6 +29,9 @@ struct work_item {
 /// a time, a tenth of its timeout.
 double weight_of(const arm& a, std::span<const observation> earlier = {});
 
+/// What needs no GPU does not wait for the driver: where other items need one, it does not take their lanes.
+void run_host_items_in_addition(std::vector<work_item>& items);
+
 /// Indices of the items in the order in which they are to begin: on a GPU that is shared, then alone, then without a GPU, where lanes
 /// are free for it; the longest first, and side by side those that can share a process.
 std::vector<std::size_t> longest_first(const std::vector<work_item>& items);

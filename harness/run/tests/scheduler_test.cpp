@@ -166,6 +166,23 @@ TEST(scheduler, runs_everything_once_in_any_order) {
   }
 }
 
+TEST(scheduler, items_without_a_gpu_take_no_lane_of_those_that_need_one) {
+  std::vector<work_item> items{shared(), shared(), host(), host(), host()};
+  run_host_items_in_addition(items);
+  constexpr std::size_t jobs = 2;
+  EXPECT_EQ(scheduler::lanes_for(items, jobs), 3U);
+  scheduler plan(items, longest_first(items), 1, jobs);
+  std::vector<std::size_t> begun;
+  while (const auto s = plan.next()) begun.push_back(s->item);
+  EXPECT_THAT(begun, ElementsAre(0, 1, 2));
+}
+
+TEST(scheduler, without_a_gpu_no_more_items_run_than_there_are_jobs) {
+  std::vector<work_item> items{host(), host(), host()};
+  run_host_items_in_addition(items);
+  EXPECT_EQ(scheduler::lanes_for(items, 2), 2U);
+}
+
 /// Six of A, three of B, and one that shares no process.
 std::vector<work_item> of_two_keys() {
   std::vector<work_item> items(10, shared());
