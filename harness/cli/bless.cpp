@@ -3,9 +3,11 @@
 // bless: files what a record shows, and expects it from now on.
 #include "harness/cli/cli.hpp"
 #include "harness/model/case.hpp"
+#include "reports/base/files.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
+#include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/printers/atlas.hpp"
 
@@ -13,10 +15,12 @@
 #include <nlohmann/json.hpp>
 
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -156,8 +160,6 @@ int bless(const bless_arguments& arguments) {
   const fs::path recorded = recorded_beside(arguments.expectations);
   const std::vector<record> others = further_records(arguments, stack);
   const conditions extra = further_conditions(arguments, stack);
-  expectation_set expected = expectation_set::load(arguments.expectations, recorded);
-
   for (const std::string& name : arguments.names) {
     const bool met = std::any_of(r.cases.begin(), r.cases.end(), [&](const case_result& c) {
       return std::any_of(c.arms.begin(), c.arms.end(),
@@ -165,6 +167,15 @@ int bless(const bless_arguments& arguments) {
     });
     if (!met) throw usage_error(fmt::format("{} has nothing called {}", arguments.record.string(), name));
   }
+  // From reading to writing them, so that two runs of bless do not lose each other's. What was observed is filed only where they can be
+  // written.
+  std::optional<folder_lock> lock;
+  if (!arguments.observations_only) {
+    make_directories(arguments.expectations);
+    lock.emplace(arguments.expectations, "these expectations");
+    if (::access(arguments.expectations.c_str(), W_OK) != 0) throw_errno(arguments.expectations, "write");
+  }
+  expectation_set expected = expectation_set::load(arguments.expectations, recorded);
   int known = 0, left = 0, filed = 0;
   std::string report;
   record to_file = r;

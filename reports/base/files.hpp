@@ -29,6 +29,16 @@ class descriptor {
   int fd_;
 };
 
+/// No other cufault writes in this folder while this lives.
+class folder_lock {
+ public:
+  /// Throws std::system_error where another has it: "FOLDER: another cufault writes WHAT; try again when it has ended". Waits for nobody.
+  folder_lock(const std::filesystem::path& folder, std::string_view what);
+
+ private:
+  descriptor fd_;
+};
+
 /// Writes all of it; false with errno set if that fails.
 bool write_all(int fd, std::string_view text);
 /// A new name in a directory outlasts a power cut only once the directory is synced. Some file systems cannot do that, which is no

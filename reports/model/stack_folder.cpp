@@ -56,22 +56,6 @@ void leave_out(arm_result& arm, std::uint64_t memory) {
   each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == memory ? 0 : s.total_bytes; });
 }
 
-/// Nobody else files in this folder while this lives.
-class folder_lock {
- public:
-  explicit folder_lock(const fs::path& folder)
-      : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (fd_.get() < 0) throw_errno(folder, "open");
-    if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
-      throw std::system_error(
-          errno, std::generic_category(),
-          fmt::format("{}: another cufault writes this stack; try again when it has ended", folder.string()));
-  }
-
- private:
-  descriptor fd_;
-};
-
 std::vector<fs::path> families_in(const fs::path& folder) {
   std::vector<fs::path> families;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -245,7 +229,8 @@ std::set<std::string> families_of(const record& r) {
 /// A stack that is stored as differences from the one that is written. It is stored whole meanwhile, so that it can be read whenever this
 /// process ends.
 struct differing_stack {
-  explicit differing_stack(const fs::path& of) : folder(of), lock(of), all(load_stack(of, {})) {}
+  explicit differing_stack(const fs::path& of)
+      : folder(of), lock(of, "this stack"), all(load_stack(of, {})) {}
   fs::path folder;
   folder_lock lock;
   record all;
@@ -336,7 +321,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
 fs::path file_in_stack(const fs::path& recorded, const record& r) {
   fs::path folder = recorded / stack_folder_name(r.stack);
   make_directories(folder);
-  const folder_lock lock(folder);
+  const folder_lock lock(folder, "this stack");
   // What differs from what is looked up and rewritten by one process at a time.
   const descriptor together(::open(recorded.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (together.get() < 0 || ::flock(together.get(), LOCK_EX) != 0) throw_errno(recorded, "lock");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expectations: bless, and runs as a gate on them.
 #include "harness/cli/tests/end_to_end.hpp"
+#include "reports/base/files.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
 
@@ -12,6 +13,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 namespace cufault {
@@ -129,6 +131,41 @@ TEST_F(end_to_end, blesses_nothing_from_a_run_that_did_not_end_or_of_a_cufault_t
   EXPECT_THAT(bless((folder / "cut_short.jsonl").string(), {"road.create"}).stdout_text,
               HasSubstr("blessed: road.create"))
       << "arms that are in it are whole";
+}
+
+TEST_F(end_to_end, blesses_nothing_while_another_process_blesses) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const std::string made = files(".jsonl").at(0);
+  ASSERT_EQ(bless(made, {"road.create/control"}).exit_code, 1);
+  const auto filed = [&] {
+    std::map<std::string, std::string> texts;
+    for (const auto& entry : fs::recursive_directory_iterator(folder / "recorded")) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path());
+      texts[entry.path()] = {std::istreambuf_iterator<char>(file), {}};
+    }
+    return texts;
+  };
+  const auto before = filed();
+  {
+    const folder_lock other(folder / "expectations", "these expectations");
+    const auto seen = bless(made, {});
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_THAT(seen.stderr_text,
+                HasSubstr("expectations: another cufault writes these expectations; try again"));
+  }
+  EXPECT_EQ(filed(), before) << "an observation without its expectation";
+  EXPECT_EQ(bless(made, {}).exit_code, 1);
+  EXPECT_NE(filed(), before);
+}
+
+TEST_F(end_to_end, files_nothing_where_expectations_cannot_be_written) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  std::ofstream(folder / "expectations") << "a file";
+  const auto seen = bless(files(".jsonl").at(0), {});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("expectations: cannot create: Not a directory"));
+  EXPECT_FALSE(fs::exists(folder / "recorded"));
 }
 
 TEST_F(end_to_end, blesses_arms_that_are_named_and_files_what_is_expected_of_nobody) {
