@@ -50,27 +50,32 @@ bool is_word_byte(char c) {
   return is_letter(c) || (c >= 'a' && c <= 'z');
 }
 
-/// Whole words that end in NUL. `kept`: the end of the last piece, for a word across both.
+/// Whole words that end in NUL. A word is looked for where a NUL follows a letter, which is rare: most of what is searched is numbers.
 class name_finder {
  public:
   explicit name_finder(std::set<std::string>& names) : names_(names) {}
   void add(std::string_view piece) {
-    for (const char c : piece) {
-      if (is_letter(c) && !spoilt_ && word_.size() < longest_name) {
-        word_ += c;
-        continue;
-      }
-      if (c == '\0' && word_.size() > 5 && names_.size() < most_names && looks_like_variable(word_))
-        names_.insert(word_);
-      word_.clear();
-      spoilt_ = is_word_byte(c) || c == '%';
-    }
+    const std::size_t old = text_.size();
+    text_ += piece;
+    for (std::size_t i = std::max<std::size_t>(old, 1); i < text_.size(); ++i)
+      if (text_[i] == '\0' && is_letter(text_[i - 1])) add_word_before(i);
+    // For a word across two pieces: the longest one, and the byte before it.
+    if (text_.size() > longest_name + 1) text_.erase(0, text_.size() - longest_name - 1);
   }
 
  private:
+  void add_word_before(std::size_t end) {
+    std::size_t begin = end;
+    while (begin > 0 && end - begin <= longest_name && is_letter(text_[begin - 1])) --begin;
+    const std::string_view word = std::string_view(text_).substr(begin, end - begin);
+    const bool spoilt = begin > 0 && (is_word_byte(text_[begin - 1]) || text_[begin - 1] == '%');
+    if (word.size() > 5 && word.size() <= longest_name && !spoilt && names_.size() < most_names &&
+        looks_like_variable(word))
+      names_.emplace(word);
+  }
+
   std::set<std::string>& names_;
-  std::string word_;
-  bool spoilt_ = false;  // the byte before belongs to a longer word
+  std::string text_;  // the end of what was added before
 };
 
 bool holds_names(const elf_section& s) {

@@ -64,6 +64,12 @@ class end_to_end : public testing::Test {
     return cufault(words, environment);
   }
 
+  /// Trials that crash do so by a signal: a sanitizer reports for longer than a row may take. Its other options are those of this process.
+  static std::map<std::string, std::string> crash_by_signal() {
+    const char* const options = std::getenv("ASAN_OPTIONS");
+    return {{"ASAN_OPTIONS", (options != nullptr ? std::string(options) + ":" : "") + "handle_segv=0"}};
+  }
+
   [[nodiscard]] std::vector<fs::path> files(const char* extension) const {
     std::vector<fs::path> found;
     if (!fs::exists(folder / "records")) return found;

@@ -91,7 +91,7 @@ TEST_F(end_to_end, is_unresolved_where_no_trial_gets_a_folder) {
 
 TEST_F(end_to_end, tells_crashes_exit_handlers_and_forks_apart) {
   // Where a sanitizer would turn a crash into an exit, it stands aside.
-  const auto seen = run({"road.ends"}, {{"ASAN_OPTIONS", "handle_segv=0"}});
+  const auto seen = run({"road.ends"}, crash_by_signal());
   ASSERT_EQ(seen.exit_code, 0);
   const record r = load_record(files(".jsonl").at(0));
   const auto trial_of = [&](const std::string& name) -> const observation& {
@@ -109,7 +109,7 @@ TEST_F(end_to_end, tells_crashes_exit_handlers_and_forks_apart) {
 }
 
 TEST_F(end_to_end, survives_the_rows_of_a_table_and_says_what_each_came_to) {
-  ASSERT_EQ(run({"road.rows"}, {{"ASAN_OPTIONS", "handle_segv=0"}}).exit_code, 2);
+  ASSERT_EQ(run({"road.rows"}, crash_by_signal()).exit_code, 2);
   const record r = load_record(files(".jsonl").at(0));
   const auto trial_of = [&](const std::string& name) -> const observation& {
     return arm_of(r, name).trials.at(0);

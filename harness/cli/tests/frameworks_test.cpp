@@ -86,7 +86,7 @@ def __getattr__(name):
   }
   process_result run_frameworks(std::vector<std::string> more) {
     more.insert(more.end(), {"--python", folder / "python"});
-    return run(std::move(more), {{"ASAN_OPTIONS", "handle_segv=0"}});
+    return run(std::move(more), crash_by_signal());
   }
   observation trial_of(const std::string& name) {
     seen_ = load_record(files(".jsonl").at(0));

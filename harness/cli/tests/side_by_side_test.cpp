@@ -22,8 +22,7 @@ class road_side_by_side : public end_to_end {
  protected:
   record made_by(const std::vector<std::string>& words) {
     fs::remove_all(folder / "records");
-    // Trials that crash do so by a signal, whatever watches over them: a sanitizer reports for longer than a row may take.
-    const auto seen = run(words, {{"ASAN_OPTIONS", "handle_segv=0"}});
+    const auto seen = run(words, crash_by_signal());
     EXPECT_NE(seen.exit_code, 130) << seen.stderr_text;
     EXPECT_EQ(files(".jsonl").size(), 1U) << seen.stderr_text;
     return load_record(files(".jsonl").at(0));

@@ -31,12 +31,12 @@ made_elf whole() {
       .fatbin = made_container({{2, 75}, {2, 90}, {2, 90, 0x100000}, {1, 120}}) + made_container({{2, 90}})};
 }
 
-library_facts read(const std::string& bytes) {
+library_facts read_made(const std::string& bytes) {
   return read_library("made", readable_text(bytes));
 }
 std::string refusal(const std::string& bytes) {
   try {
-    read(bytes);
+    read_made(bytes);
   } catch (const input_error& error) {
     return error.what();
   }
@@ -63,7 +63,7 @@ TEST(elf_file, says_what_the_loader_reads) {
 }
 
 TEST(elf_file, finds_whole_names_of_variables_and_no_enumerators) {
-  EXPECT_THAT(read(whole().bytes()).variables,
+  EXPECT_THAT(read_made(whole().bytes()).variables,
               ElementsAre("CUBLAS_AFTER_NUMBER", "CUBLAS_LOGINFO_DBG", "CUDA_MODULE_LOADING"));
 }
 
@@ -121,7 +121,7 @@ gpu_code_facts code_in(const std::string& section) {
 }
 
 TEST(gpu_code, is_counted_by_kind_and_architecture) {
-  const library_facts facts = read(whole().bytes());
+  const library_facts facts = read_made(whole().bytes());
   std::vector<std::string> seen;
   for (const auto& [code, count] : facts.code.count)
     seen.push_back(to_string(code) + "=" + std::to_string(count));

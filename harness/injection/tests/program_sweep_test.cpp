@@ -146,88 +146,88 @@ run_seen seen() {
   return s;
 }
 
-outcome came_to(const run_seen& s, const clean_runs& c = clean(), const char* function = "cuMemAlloc_v2") {
+outcome outcome_of(const run_seen& s, const clean_runs& c = clean(), const char* function = "cuMemAlloc_v2") {
   return judged(site(function, "liba.so", 'a').site, {0, 1, "OUT_OF_MEMORY"}, s, c).came_to;
 }
 
 TEST(program_sweep_outcome, swallowed_is_what_a_clean_run_does) {
-  EXPECT_EQ(came_to(seen()), outcome::swallowed);
+  EXPECT_EQ(outcome_of(seen()), outcome::swallowed);
 }
 
 TEST(program_sweep_outcome, reported_is_an_exit_code_or_a_word) {
   run_seen s = seen();
   s.process.exit_code = 3;
-  EXPECT_EQ(came_to(s), outcome::reported);
+  EXPECT_EQ(outcome_of(s), outcome::reported);
   s = seen();
   s.process.stderr_text += "hm\n";
-  EXPECT_EQ(came_to(s), outcome::reported) << "standard error says what it does not say in a clean run";
+  EXPECT_EQ(outcome_of(s), outcome::reported) << "standard error says what it does not say in a clean run";
   s = seen();
   s.process.stdout_text = "result 0\nGPU is out of memory\n";
-  EXPECT_EQ(came_to(s), outcome::reported);
+  EXPECT_EQ(outcome_of(s), outcome::reported);
 }
 
 TEST(program_sweep_outcome, other_output_is_without_a_word) {
   run_seen s = seen();
   s.process.stdout_text = "result 0\ndone\n";
-  EXPECT_EQ(came_to(s), outcome::other_output);
+  EXPECT_EQ(outcome_of(s), outcome::other_output);
   clean_runs differ = clean();
   differ.same_output = false;
-  EXPECT_EQ(came_to(s, differ), outcome::swallowed) << "clean runs do not agree either";
+  EXPECT_EQ(outcome_of(s, differ), outcome::swallowed) << "clean runs do not agree either";
   s.process.stdout_text += "allocation failed\n";
-  EXPECT_EQ(came_to(s, differ), outcome::reported);
+  EXPECT_EQ(outcome_of(s, differ), outcome::reported);
   differ.output += "3 passed, 0 failed in 12 ms\n";
   s.process.stdout_text = "result 0\n3 passed, 0 failed in 7 ms\n";
-  EXPECT_EQ(came_to(s, differ), outcome::swallowed) << "clean runs print such a line, with other numbers";
+  EXPECT_EQ(outcome_of(s, differ), outcome::swallowed) << "clean runs print such a line, with other numbers";
 }
 
 TEST(program_sweep_outcome, crashed_is_a_signal_also_by_way_of_a_shell) {
   run_seen s = seen();
   s.process.how = ending::signalled;
   s.process.signal = SIGABRT;
-  EXPECT_EQ(came_to(s), outcome::crashed);
+  EXPECT_EQ(outcome_of(s), outcome::crashed);
   s = seen();
   s.process.exit_code = 128 + SIGSEGV;
-  EXPECT_EQ(came_to(s), outcome::crashed);
+  EXPECT_EQ(outcome_of(s), outcome::crashed);
   s.process.exit_code = 128 + SIGTERM;
-  EXPECT_EQ(came_to(s), outcome::reported);
+  EXPECT_EQ(outcome_of(s), outcome::reported);
 }
 
 TEST(program_sweep_outcome, hung_is_a_timeout_and_what_was_killed_leaked_nothing) {
   run_seen s = seen();
   s.process.how = ending::timed_out;
   s.process.stragglers = 3;
-  EXPECT_EQ(came_to(s), outcome::hung);
+  EXPECT_EQ(outcome_of(s), outcome::hung);
   EXPECT_EQ(judged(site("cuInit", "a", 'a').site, {0, 1, "UNKNOWN"}, s, clean()).left, left_behind{});
 }
 
 TEST(program_sweep_outcome, leaked_is_beyond_what_a_clean_run_leaves) {
   run_seen s = seen();
   s.process.stragglers = 1;
-  EXPECT_EQ(came_to(s), outcome::leaked);
+  EXPECT_EQ(outcome_of(s), outcome::leaked);
   clean_runs c = clean();
   c.processes = 1;
-  EXPECT_EQ(came_to(s, c), outcome::swallowed);
+  EXPECT_EQ(outcome_of(s, c), outcome::swallowed);
   s = seen();
   s.shared_memory = {"x"};
-  EXPECT_EQ(came_to(s), outcome::leaked);
+  EXPECT_EQ(outcome_of(s), outcome::leaked);
   c.shared_memory = 1;
-  EXPECT_EQ(came_to(s, c), outcome::swallowed);
+  EXPECT_EQ(outcome_of(s, c), outcome::swallowed);
 }
 
 TEST(program_sweep_outcome, device_memory_is_leaked_by_a_program_that_went_on) {
   run_seen s = seen();
   s.log.device_allocations = 1;
-  EXPECT_EQ(came_to(s), outcome::leaked);
-  EXPECT_EQ(came_to(s, clean(), "cuMemFree_v2"), outcome::swallowed) << "the release was made to fail";
+  EXPECT_EQ(outcome_of(s), outcome::leaked);
+  EXPECT_EQ(outcome_of(s, clean(), "cuMemFree_v2"), outcome::swallowed) << "the release was made to fail";
   s.process.exit_code = 1;
-  EXPECT_EQ(came_to(s), outcome::reported) << "it gave up, and the driver releases it";
+  EXPECT_EQ(outcome_of(s), outcome::reported) << "it gave up, and the driver releases it";
 }
 
 TEST(program_sweep_outcome, not_reached_says_nothing) {
   run_seen s = seen();
   s.log.injections = 0;
   s.process.exit_code = 9;
-  EXPECT_EQ(came_to(s), outcome::not_reached);
+  EXPECT_EQ(outcome_of(s), outcome::not_reached);
 }
 
 TEST(program_sweep_outcome, names_go_both_ways) {

@@ -19,9 +19,7 @@ using testing::StartsWith;
 
 const std::string process_probe = tree + "/bin/injector_process_probe",
                   closing_probe = tree + "/bin/injector_closing_probe",
-                  shim = driver_folder + "/libinjector_shim.so",
-                  limiter = driver_folder + "/libinjector_limiter.so",
-                  sharer = driver_folder + "/libinjector_sharer.so";
+                  shim = driver_folder + "/libinjector_shim.so";
 
 const std::string no_memory = rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"})");
 

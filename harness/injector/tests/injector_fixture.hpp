@@ -38,7 +38,9 @@ inline const bool emulated = with_variable != "env";
 inline const std::string library = tree + "/lib/cufault/libcufault.so",
                          host_library = tree + "/lib/cufault/libcufault_host.so",
                          probe = tree + "/bin/injector_probe", driver_folder = tree + "/lib/injector_tests",
-                         other_allocator = driver_folder + "/libinjector_other_allocator.so";
+                         other_allocator = driver_folder + "/libinjector_other_allocator.so",
+                         limiter = driver_folder + "/libinjector_limiter.so",
+                         sharer = driver_folder + "/libinjector_sharer.so";
 
 class injector : public testing::Test {
  public:

@@ -21,9 +21,7 @@ const std::string blas = driver_folder + "/blas", linked_probe = tree + "/bin/in
                   unlinked_probe = tree + "/bin/injector_blas_probe", of_13 = blas + "/new/libcublas.so.13",
                   bundled = blas + "/bundled/libcublas-1a2b3c.so.13",
                   launch_probe = tree + "/bin/injector_launch_probe",
-                  limiter = driver_folder + "/libinjector_limiter.so",
-                  sharer = driver_folder + "/libinjector_sharer.so",
-                  shim = blas + "/libinjector_blas_shim.so";
+                  blas_shim = blas + "/libinjector_blas_shim.so";
 
 std::string user(const std::string& which) {
   return blas + "/libinjector_blas_user_" + which + ".so";
@@ -191,7 +189,7 @@ TEST_F(libraries, work_beside_others_that_stand_in_front) {
     EXPECT_THAT(under(preload, looked_up, second), ElementsAre("0 13 0 made 2")) << preload;
     EXPECT_THAT(under(preload, linked, second), ElementsAre("0 13 0 made 2")) << preload;
   }
-  for (const std::string& preload : {shim + ":" + ours, ours + ":" + shim}) {
+  for (const std::string& preload : {blas_shim + ":" + ours, ours + ":" + blas_shim}) {
     fs::remove(log());
     EXPECT_THAT(under(preload, linked, second), ElementsAre(EndsWith("0 13 0 made 2"))) << preload;
     EXPECT_THAT(under(preload, linked), ElementsAre("shim shim shim 0 0 0 made 3")) << preload;

@@ -3,6 +3,8 @@
 // What is found in what programs print. By the tables of cases/explain: they are what is tested.
 #include "reports/explain/events.hpp"
 
+#include "reports/explain/tests/examples.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +13,9 @@
 #include <string_view>
 
 namespace cufault {
+
+const char* const explain_folder = CUFAULT_EXPLAIN_FOLDER;
+
 namespace {
 
 using testing::Contains;
@@ -18,11 +23,6 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::IsEmpty;
 using testing::Not;
-
-const lexicon& known() {
-  static const lexicon all = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
-  return all;
-}
 
 log_findings findings(std::string_view text) {
   static event_finder finder(known());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/explain/lexicon.hpp"
 #include "reports/model/record.hpp"
 
 #include <string>
@@ -9,6 +10,14 @@
 #include <vector>
 
 namespace cufault {
+
+extern const char* const explain_folder;  // in events_test.cpp, and in tests of others
+
+/// The tables of cases/explain.
+inline const lexicon& known() {
+  static const lexicon all = load_lexicon(explain_folder);
+  return all;
+}
 
 inline call_record example_call(const std::string& api, const std::string& status, bool after_remedy = false,
                                 numbers_found numbers = numbers_found::unchecked) {

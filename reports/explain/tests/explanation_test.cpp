@@ -21,11 +21,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const lexicon& known() {
-  static const lexicon all = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
-  return all;
-}
-
 struct knowing {
   explicit knowing(const std::vector<record>& records)
       : seen(evidence_in(records, known())),

@@ -15,12 +15,12 @@
 namespace cufault {
 namespace {
 
-json_cursor cursor(std::string_view text) {
+json_cursor rules_cursor(std::string_view text) {
   return json_cursor{parse_json("claims.json", text)};
 }
 
 claim_rule rule(std::string_view members) {
-  return claim_rule_from(cursor(fmt::format(R"({{"arms": ["*/*"], {}}})", members)));
+  return claim_rule_from(rules_cursor(fmt::format(R"({{"arms": ["*/*"], {}}})", members)));
 }
 
 std::vector<claim_statement> said(std::string_view members, const observation& o) {
@@ -40,30 +40,31 @@ std::string why(std::string_view condition, const observation& o) {
   return said(fmt::format("\"holds\": {}", condition), o).at(0).why;
 }
 
-call_record call(std::string api, std::string status, bool ok, std::string variant = "") {
+call_record made_call(std::string api, std::string status, bool ok, std::string variant = "") {
   call_record c;
   c.what = {.name = {std::move(api), std::move(variant)}, .status = std::move(status), .ok = ok};
   return c;
 }
 
-observation trial(std::vector<call_record> calls) {
+observation trial_of(std::vector<call_record> calls) {
   observation o;
   o.calls = std::move(calls);
   o.ended = outcome::completed;
   return o;
 }
 
-const call_record created = call("cublasCreate", "CUBLAS_STATUS_SUCCESS", true);
-const call_record no_memory = call("cublasCreate", "CUBLAS_STATUS_ALLOC_FAILED", false);
+const call_record created = made_call("cublasCreate", "CUBLAS_STATUS_SUCCESS", true);
+const call_record alloc_failed = made_call("cublasCreate", "CUBLAS_STATUS_ALLOC_FAILED", false);
 
 call_record product(numbers_found numbers, std::string variant = "") {
-  auto c = call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", numbers == numbers_found::right, std::move(variant));
+  auto c =
+      made_call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", numbers == numbers_found::right, std::move(variant));
   c.what.numbers = numbers;
   return c;
 }
 
-observation measured(std::vector<measurement> all) {
-  observation o = trial({});
+observation with_measurements(std::vector<measurement> all) {
+  observation o = trial_of({});
   o.measurements = std::move(all);
   return o;
 }
@@ -71,7 +72,7 @@ observation measured(std::vector<measurement> all) {
 // ---- steps ----
 
 TEST(rule_of_a_step, holds_where_one_came_to_it) {
-  const auto o = trial({no_memory, created});
+  const auto o = trial_of({alloc_failed, created});
   EXPECT_EQ(holds(R"({"step": {"api": "cublasCreate", "ok": false}})", o), true);
   EXPECT_EQ(holds(R"({"step": {"api": "cublasCreate", "status": "CUBLAS_STATUS_INTERNAL_ERROR"}})", o),
             false);
@@ -81,27 +82,27 @@ TEST(rule_of_a_step, holds_where_one_came_to_it) {
 }
 
 TEST(rule_of_a_step, says_nothing_where_there_is_none_or_it_did_not_return) {
-  EXPECT_EQ(holds(R"({"step": {"api": "cublasSgemm", "ok": false}})", trial({created})), std::nullopt);
-  EXPECT_EQ(
-      holds(R"({"step": {"api": "cublasSgemm", "ok": false}})", trial({call("cublasSgemm", "", false)})),
-      std::nullopt);
+  EXPECT_EQ(holds(R"({"step": {"api": "cublasSgemm", "ok": false}})", trial_of({created})), std::nullopt);
+  EXPECT_EQ(holds(R"({"step": {"api": "cublasSgemm", "ok": false}})",
+                  trial_of({made_call("cublasSgemm", "", false)})),
+            std::nullopt);
 }
 
 TEST(rule_of_a_step, asks_for_all_the_first_or_the_last) {
-  const auto o = trial({no_memory, created});
+  const auto o = trial_of({alloc_failed, created});
   for (const auto& [which, expected] :
        {std::pair{"any", true}, std::pair{"all", false}, std::pair{"first", true}, std::pair{"last", false}})
     EXPECT_EQ(
         holds(fmt::format(R"({{"step": {{"api": "cublasCreate", "which": "{}", "ok": false}}}})", which), o),
         expected)
         << which;
-  EXPECT_EQ(holds(R"({"step": {"which": "all", "ok": true}})", trial({created, created})), true);
+  EXPECT_EQ(holds(R"({"step": {"which": "all", "ok": true}})", trial_of({created, created})), true);
 }
 
 TEST(rule_of_a_step, tells_numbers_variants_and_parts_apart) {
   auto after = product(numbers_found::right, "split_k");
   after.after_remedy = true;
-  const auto o = trial({product(numbers_found::wrong, "one_kernel"), after});
+  const auto o = trial_of({product(numbers_found::wrong, "one_kernel"), after});
   EXPECT_EQ(holds(R"({"step": {"numbers": "wrong"}})", o), true);
   EXPECT_EQ(holds(R"({"step": {"numbers": "unchecked"}})", o), false);
   EXPECT_EQ(holds(R"({"step": {"part": "after", "numbers": "wrong"}})", o), false);
@@ -112,21 +113,21 @@ TEST(rule_of_a_step, tells_numbers_variants_and_parts_apart) {
 }
 
 TEST(rule_of_a_step, looks_at_rows_of_a_sweep_that_were_reached) {
-  auto row = call("cublasLtMatmulAlgoGetHeuristic", "CUBLAS_STATUS_ALLOC_FAILED", false);
+  auto row = made_call("cublasLtMatmulAlgoGetHeuristic", "CUBLAS_STATUS_ALLOC_FAILED", false);
   row.swept = swept_calls{.function = "cuMemAlloc_v2", .codes = {"OUT_OF_MEMORY"}};
   const auto* const asked = R"({"step": {"code": "OUT_OF_MEMORY", "status": "CUBLAS_STATUS_ALLOC_FAILED"}})";
-  EXPECT_EQ(holds(asked, trial({row})), true);
-  EXPECT_EQ(holds(R"({"step": {"code": "NOT_PERMITTED", "ok": false}})", trial({row})), std::nullopt);
+  EXPECT_EQ(holds(asked, trial_of({row})), true);
+  EXPECT_EQ(holds(R"({"step": {"code": "NOT_PERMITTED", "ok": false}})", trial_of({row})), std::nullopt);
   row.swept->reached = false;
-  EXPECT_EQ(holds(asked, trial({row})), std::nullopt);
+  EXPECT_EQ(holds(asked, trial_of({row})), std::nullopt);
 }
 
 TEST(rule_of_a_step, shows_three_of_many) {
-  const auto o = trial({call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "a"),
-                        call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "b"),
-                        call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "b"),
-                        call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "c"),
-                        call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "d")});
+  const auto o = trial_of({made_call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "a"),
+                           made_call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "b"),
+                           made_call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "b"),
+                           made_call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "c"),
+                           made_call("cublasSgemm", "CUBLAS_STATUS_SUCCESS", true, "d")});
   EXPECT_EQ(why(R"({"step": {"ok": false}})", o),
             "cublasSgemm a: CUBLAS_STATUS_SUCCESS; cublasSgemm b: CUBLAS_STATUS_SUCCESS; cublasSgemm c: "
             "CUBLAS_STATUS_SUCCESS; and 1 more");
@@ -135,7 +136,7 @@ TEST(rule_of_a_step, shows_three_of_many) {
 // ---- numbers ----
 
 TEST(rule_of_a_number, compares_each_way) {
-  const auto o = measured({{"taken", 4, "bytes"}});
+  const auto o = with_measurements({{"taken", 4, "bytes"}});
   const auto is = [&](const char* op, int value) {
     return holds(fmt::format(R"({{"measurement": "taken", "op": "{}", "value": {}}})", op, value), o);
   };
@@ -151,15 +152,15 @@ TEST(rule_of_a_number, compares_each_way) {
 }
 
 TEST(rule_of_a_number, says_nothing_where_it_was_not_measured) {
-  EXPECT_EQ(holds(R"({"measurement": "taken", "op": ">", "value": 0})", measured({})), std::nullopt);
+  EXPECT_EQ(holds(R"({"measurement": "taken", "op": ">", "value": 0})", with_measurements({})), std::nullopt);
   EXPECT_EQ(holds(R"({"measurement": "taken", "op": ">", "value": {"measurement": "given"}})",
-                  measured({{"taken", 4, "bytes"}})),
+                  with_measurements({{"taken", 4, "bytes"}})),
             std::nullopt);
-  EXPECT_EQ(holds(R"({"largest": "taken, *", "op": ">", "value": 0})", measured({})), std::nullopt);
+  EXPECT_EQ(holds(R"({"largest": "taken, *", "op": ">", "value": 0})", with_measurements({})), std::nullopt);
 }
 
 TEST(rule_of_a_number, compares_two_measurements_and_a_multiple) {
-  const auto o = measured({{"FP32", 512 << 20, "bytes"}, {"FP16", 256 << 20, "bytes"}});
+  const auto o = with_measurements({{"FP32", 512 << 20, "bytes"}, {"FP16", 256 << 20, "bytes"}});
   EXPECT_EQ(holds(R"({"measurement": "FP32", "op": "=", "value": {"measurement": "FP16"}})", o), false);
   EXPECT_EQ(holds(R"({"measurement": "FP32", "op": "=", "value": {"measurement": "FP16", "times": 2}})", o),
             true);
@@ -170,7 +171,7 @@ TEST(rule_of_a_number, compares_two_measurements_and_a_multiple) {
 }
 
 TEST(rule_of_a_number, adds_and_takes_the_largest) {
-  const auto o = measured({{"taken, unset", 66, ""}, {"taken, :16:8", 2, ""}, {"given", 5, ""}});
+  const auto o = with_measurements({{"taken, unset", 66, ""}, {"taken, :16:8", 2, ""}, {"given", 5, ""}});
   EXPECT_EQ(holds(R"({"sum": "taken, *", "op": "=", "value": 68})", o), true);
   EXPECT_EQ(holds(R"({"sum": ["taken, unset", "given"], "op": "=", "value": 71})", o), true);
   EXPECT_EQ(holds(R"({"sum": "nothing *", "op": "=", "value": 0})", o), true) << "the sum of none is 0";
@@ -179,13 +180,13 @@ TEST(rule_of_a_number, adds_and_takes_the_largest) {
 }
 
 TEST(rule_of_a_number, counts_steps) {
-  const auto o = trial({no_memory, created, created});
+  const auto o = trial_of({alloc_failed, created, created});
   EXPECT_EQ(holds(R"({"count": {"api": "cublasCreate", "ok": true}, "op": "=", "value": 2})", o), true);
   EXPECT_EQ(holds(R"({"count": {"api": "cublasSgemm"}, "op": ">", "value": 0})", o), false);
 }
 
 TEST(rule_of_a_number, knows_the_level) {
-  auto o = trial({created});
+  auto o = trial_of({created});
   EXPECT_EQ(holds(R"({"level": true, "op": "=", "value": 64})", o), std::nullopt);
   o.level = 64;
   EXPECT_EQ(holds(R"({"level": true, "op": "=", "value": 64})", o), true);
@@ -194,7 +195,7 @@ TEST(rule_of_a_number, knows_the_level) {
 }
 
 TEST(rule_of_a_number, asks_whether_something_was_measured) {
-  const auto o = measured({{"libcuda.so.1 asks for CUDA_CACHE_PATH", 1, ""}});
+  const auto o = with_measurements({{"libcuda.so.1 asks for CUDA_CACHE_PATH", 1, ""}});
   EXPECT_EQ(holds(R"({"measured": "* asks for CUDA_CACHE_PATH"})", o), true);
   EXPECT_EQ(holds(R"({"measured": "* asks for CUBLASLT_HEURISTIC_MODE"})", o), false);
   EXPECT_EQ(why(R"({"measured": "* asks for CUBLASLT_HEURISTIC_MODE"})", o),
@@ -204,7 +205,7 @@ TEST(rule_of_a_number, asks_whether_something_was_measured) {
 // ---- texts and ends ----
 
 TEST(rule_of_a_note, holds_where_one_has_the_text) {
-  auto o = trial({});
+  auto o = trial_of({});
   EXPECT_EQ(holds(R"({"note": "words", "contains": "libcublasLt"})", o), std::nullopt);
   o.notes = {{"words", "cannot load\nlibcublasLt.so.13: version not found\n"}, {"printed", ""}};
   EXPECT_EQ(holds(R"({"note": "words", "contains": "libcublasLt"})", o), true);
@@ -220,7 +221,7 @@ TEST(rule_of_a_note, holds_where_one_has_the_text) {
 }
 
 TEST(rule_of_the_log, holds_where_a_line_has_the_text) {
-  auto o = trial({});
+  auto o = trial_of({});
   EXPECT_EQ(holds(R"({"logged": "leading dimension"})", o), false);
   o.library_log = {"cublasLtCreate", "The leading dimension (95) of input A"};
   EXPECT_EQ(holds(R"({"logged": "leading dimension"})", o), true);
@@ -229,7 +230,7 @@ TEST(rule_of_the_log, holds_where_a_line_has_the_text) {
 }
 
 TEST(rule_of_the_end, knows_how_a_process_ended) {
-  auto o = trial({created, call("cublasSgemm", "", false)});
+  auto o = trial_of({created, made_call("cublasSgemm", "", false)});
   EXPECT_EQ(holds(R"({"ended": "completed"})", o), true);
   o.ended = outcome::crashed;
   o.why = "SIGSEGV";
@@ -244,7 +245,7 @@ constexpr auto yes = R"({"ended": "completed"})", no = R"({"ended": "crashed"})"
                unknown = R"({"measurement": "none", "op": "=", "value": 0})";
 
 TEST(rule_of_several, is_unknown_only_where_the_unknown_matters) {
-  const auto o = trial({created});
+  const auto o = trial_of({created});
   const auto of = [&](const char* key, const char* one, const char* other) {
     return holds(fmt::format(R"({{"{}": [{}, {}]}})", key, one, other), o);
   };
@@ -261,7 +262,7 @@ TEST(rule_of_several, is_unknown_only_where_the_unknown_matters) {
 }
 
 TEST(rule_of_several, shows_what_decided) {
-  auto o = trial({no_memory});
+  auto o = trial_of({alloc_failed});
   o.measurements = {{"taken", 4, "bytes"}, {"free", 5, "bytes"}};
   const auto* const both =
       R"({"all": [{"step": {"ok": false}}, {"measurement": "taken", "op": ">", "value": 0}]})";
@@ -274,7 +275,7 @@ TEST(rule_of_several, shows_what_decided) {
 }
 
 TEST(rule, says_nothing_where_its_condition_is_not_met) {
-  const auto o = trial({created});
+  const auto o = trial_of({created});
   EXPECT_EQ(said(fmt::format(R"("when": {}, "holds": {})", yes, no), o).size(), 1U);
   EXPECT_TRUE(said(fmt::format(R"("when": {}, "holds": {})", no, no), o).empty());
   EXPECT_TRUE(said(fmt::format(R"("when": {}, "holds": {})", unknown, no), o).empty());
@@ -283,14 +284,14 @@ TEST(rule, says_nothing_where_its_condition_is_not_met) {
 TEST(rule_of_a_share, says_what_holds_and_what_does_not) {
   const auto* const share =
       R"("of": {"count": {"ok": false}}, "hold": {"count": {"status": "*_ALLOC_FAILED"}})";
-  EXPECT_TRUE(said(share, trial({created})).empty()) << "of none there is nothing to say";
+  EXPECT_TRUE(said(share, trial_of({created})).empty()) << "of none there is nothing to say";
   EXPECT_EQ(
-      said(share, trial({no_memory, created, no_memory})),
+      said(share, trial_of({alloc_failed, created, alloc_failed})),
       (std::vector<claim_statement>{{true, "2 of 2: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED (2 times)"}}));
   EXPECT_EQ(
-      said(share, trial({product(numbers_found::wrong)})),
+      said(share, trial_of({product(numbers_found::wrong)})),
       (std::vector<claim_statement>{{false, "1 of 1: cublasSgemm: CUBLAS_STATUS_SUCCESS, numbers wrong"}}));
-  const auto some = said(share, trial({no_memory, product(numbers_found::wrong)}));
+  const auto some = said(share, trial_of({alloc_failed, product(numbers_found::wrong)}));
   ASSERT_EQ(some.size(), 2U);
   EXPECT_TRUE(some[0].holds);
   EXPECT_FALSE(some[1].holds);
@@ -300,18 +301,18 @@ TEST(rule_of_a_share, says_what_holds_and_what_does_not) {
 TEST(rule_of_a_share, adds_measurements) {
   const auto* const share =
       R"("of": {"sum": "wrong *"}, "hold": {"sum": "wrong *: CUBLAS_STATUS_INVALID_VALUE"})";
-  const auto some = said(share, measured({{"wrong size: CUBLAS_STATUS_INVALID_VALUE", 5, "calls"},
-                                          {"wrong size: CUBLAS_STATUS_SUCCESS", 3, "calls"},
-                                          {"rows", 9, ""}}));
+  const auto some = said(share, with_measurements({{"wrong size: CUBLAS_STATUS_INVALID_VALUE", 5, "calls"},
+                                                   {"wrong size: CUBLAS_STATUS_SUCCESS", 3, "calls"},
+                                                   {"rows", 9, ""}}));
   EXPECT_EQ(some,
             (std::vector<claim_statement>{{true, "5 of 8: wrong size: CUBLAS_STATUS_INVALID_VALUE: 5 calls"},
                                           {false, "3 of 8: wrong size: CUBLAS_STATUS_SUCCESS: 3 calls"}}));
-  EXPECT_TRUE(said(share, measured({})).empty());
+  EXPECT_TRUE(said(share, with_measurements({})).empty());
 }
 
 TEST(rule, is_about_the_arms_that_it_names) {
-  const auto r = claim_rule_from(
-      cursor(R"({"arms": ["memory.leak/held_*", "memory.pool/trim"], "holds": {"ended": "completed"}})"));
+  const auto r = claim_rule_from(rules_cursor(
+      R"({"arms": ["memory.leak/held_*", "memory.pool/trim"], "holds": {"ended": "completed"}})"));
   EXPECT_TRUE(is_about(r, "memory.leak", "held_lazy"));
   EXPECT_TRUE(is_about(r, "memory.pool", "trim"));
   EXPECT_FALSE(is_about(r, "memory.leak", "control"));
@@ -320,9 +321,9 @@ TEST(rule, is_about_the_arms_that_it_names) {
 
 // ---- bad input ----
 
-std::string refusal(std::string_view rule) {
+std::string rule_refusal(std::string_view rule) {
   try {
-    static_cast<void>(claim_rule_from(cursor(fmt::format("\n{}", rule))));
+    static_cast<void>(claim_rule_from(rules_cursor(fmt::format("\n{}", rule))));
   } catch (const input_error& e) {
     return e.what();
   }
@@ -330,25 +331,26 @@ std::string refusal(std::string_view rule) {
 }
 
 std::string refusal_of(std::string_view condition) {
-  return refusal(fmt::format(R"({{"arms": ["a/b"], "holds": {}}})", condition));
+  return rule_refusal(fmt::format(R"({{"arms": ["a/b"], "holds": {}}})", condition));
 }
 
 TEST(rule, that_is_malformed_is_refused_by_file_line_and_field) {
   EXPECT_EQ(refusal_of(yes), "(nothing was refused)");
-  EXPECT_EQ(refusal(R"({"holds": {"ended": "crashed"}})"), "claims.json:2: top level: \"arms\" is missing");
-  EXPECT_EQ(refusal(R"({"arms": [], "holds": {"ended": "crashed"}})"),
+  EXPECT_EQ(rule_refusal(R"({"holds": {"ended": "crashed"}})"),
+            "claims.json:2: top level: \"arms\" is missing");
+  EXPECT_EQ(rule_refusal(R"({"arms": [], "holds": {"ended": "crashed"}})"),
             "claims.json:2: arms: must not be empty");
-  EXPECT_EQ(refusal(R"({"arms": ["held"], "holds": {"ended": "crashed"}})"),
+  EXPECT_EQ(rule_refusal(R"({"arms": ["held"], "holds": {"ended": "crashed"}})"),
             "claims.json:2: arms: \"held\" is not CASE/ARM");
-  EXPECT_EQ(refusal(R"({"arms": ["a/b"]})"),
+  EXPECT_EQ(rule_refusal(R"({"arms": ["a/b"]})"),
             "claims.json:2: top level: expected either \"holds\" or \"of\" and \"hold\"");
-  EXPECT_EQ(refusal(R"({"arms": ["a/b"], "holds": {"ended": "crashed"}, "hold": 1})"),
+  EXPECT_EQ(rule_refusal(R"({"arms": ["a/b"], "holds": {"ended": "crashed"}, "hold": 1})"),
             "claims.json:2: hold: belongs to \"of\"");
-  EXPECT_EQ(refusal(R"({"arms": ["a/b"], "of": {"count": {}}})"),
+  EXPECT_EQ(rule_refusal(R"({"arms": ["a/b"], "of": {"count": {}}})"),
             "claims.json:2: top level: \"hold\" is missing");
-  EXPECT_EQ(refusal(R"({"arms": ["a/b"], "of": {"count": {}}, "hold": {"sum": "x"}})"),
+  EXPECT_EQ(rule_refusal(R"({"arms": ["a/b"], "of": {"count": {}}, "hold": {"sum": "x"}})"),
             "claims.json:2: hold: expected two of \"count\" or two of \"sum\"");
-  EXPECT_EQ(refusal(R"({"arms": ["a/b"], "holds": {"ended": "crashed"}, "unless": 1})"),
+  EXPECT_EQ(rule_refusal(R"({"arms": ["a/b"], "holds": {"ended": "crashed"}, "unless": 1})"),
             "claims.json:2: unless: unknown key");
 }
 

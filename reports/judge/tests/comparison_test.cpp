@@ -21,12 +21,12 @@ change between(const arm_result& before, const arm_result& after) {
   return compare_arms(&before, &after).what;
 }
 
-arm_result fault(std::vector<observation> trials) {
+arm_result fault_arm(std::vector<observation> trials) {
   return arm(arm_kind::fault, std::move(trials));
 }
 
 arm_result racing(std::vector<std::pair<int, const char*>> counts) {
-  arm_result a = fault({});
+  arm_result a = fault_arm({});
   a.races = "chance";
   for (const auto& [times, status] : counts)
     for (int i = 0; i < times; ++i) a.trials.push_back(trial({status}));
@@ -34,11 +34,11 @@ arm_result racing(std::vector<std::pair<int, const char*>> counts) {
 }
 
 TEST(compared_arms, name_what_became_of_a_fault) {
-  EXPECT_EQ(between(fault({trial({no_memory})}), fault({trial({no_memory})})), change::unchanged);
-  EXPECT_EQ(between(fault({trial({no_memory})}), fault({trial({internal})})), change::changed);
-  EXPECT_EQ(between(fault({trial({no_memory})}), fault({trial({success})})), change::gone);
-  EXPECT_EQ(between(fault({trial({no_memory})}), fault({crash({})})), change::worsened);
-  EXPECT_EQ(between(fault({crash({})}), fault({crash({})})), change::unchanged);
+  EXPECT_EQ(between(fault_arm({trial({no_memory})}), fault_arm({trial({no_memory})})), change::unchanged);
+  EXPECT_EQ(between(fault_arm({trial({no_memory})}), fault_arm({trial({internal})})), change::changed);
+  EXPECT_EQ(between(fault_arm({trial({no_memory})}), fault_arm({trial({success})})), change::gone);
+  EXPECT_EQ(between(fault_arm({trial({no_memory})}), fault_arm({crash({})})), change::worsened);
+  EXPECT_EQ(between(fault_arm({crash({})}), fault_arm({crash({})})), change::unchanged);
 }
 
 TEST(compared_arms, name_a_broken_remedy) {
@@ -49,7 +49,7 @@ TEST(compared_arms, name_a_broken_remedy) {
 }
 
 TEST(compared_arms, are_absent_new_or_neither) {
-  const auto seen = fault({trial({no_memory})}), unseen = fault({not_provoked("no GPU")});
+  const auto seen = fault_arm({trial({no_memory})}), unseen = fault_arm({not_provoked("no GPU")});
   EXPECT_EQ(compare_arms(&seen, nullptr).what, change::absent);
   EXPECT_EQ(between(seen, unseen), change::absent);
   EXPECT_EQ(compare_arms(&seen, &unseen).why, "no GPU");
@@ -60,9 +60,9 @@ TEST(compared_arms, are_absent_new_or_neither) {
 }
 
 TEST(compared_arms, are_unresolved_where_the_harness_failed) {
-  const auto seen = fault({trial({no_memory})});
-  EXPECT_EQ(between(seen, fault({harness_failed("no pipe")})), change::unresolved);
-  EXPECT_EQ(between(seen, fault({})), change::unresolved);
+  const auto seen = fault_arm({trial({no_memory})});
+  EXPECT_EQ(between(seen, fault_arm({harness_failed("no pipe")})), change::unresolved);
+  EXPECT_EQ(between(seen, fault_arm({})), change::unresolved);
 }
 
 TEST(compared_arms, that_cleared_nothing_before_and_after_are_unchanged) {
@@ -72,7 +72,7 @@ TEST(compared_arms, that_cleared_nothing_before_and_after_are_unchanged) {
 
 TEST(compared_arms, take_measurements_within_their_band) {
   const auto taken = [](double bytes) {
-    auto a = fault({trial({success})});
+    auto a = fault_arm({trial({success})});
     a.trials[0].measurements = {{"device memory per handle", bytes, "bytes"}, {"free", bytes, "bytes"}};
     return a;
   };
@@ -104,8 +104,8 @@ TEST(compared_arms, that_race_and_crash_for_the_first_time_are_worse) {
 
 TEST(joined_arms, are_sorted_by_name_whatever_the_order_of_records) {
   record a, b;
-  a.cases = {{.name = "x.b", .arms = {fault({})}}, {.name = "x.a", .arms = {fault({})}}};
-  b.cases = {{.name = "x.c", .arms = {fault({})}}, {.name = "x.a", .arms = {fault({})}}};
+  a.cases = {{.name = "x.b", .arms = {fault_arm({})}}, {.name = "x.a", .arms = {fault_arm({})}}};
+  b.cases = {{.name = "x.c", .arms = {fault_arm({})}}, {.name = "x.a", .arms = {fault_arm({})}}};
   const std::array both{a, b};
   const auto joined = join(both);
   ASSERT_EQ(joined.size(), 3U);

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 const gate_terms plain{.today = "2026-11-22"};
 
-record of(std::vector<arm_result> arms) {
+record record_of(std::vector<arm_result> arms) {
   record r;
   r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
   r.cases = {{.name = "memory.leak", .arms = std::move(arms)}};
@@ -35,10 +35,10 @@ arm_result named(std::string name, std::vector<observation> trials, arm_kind kin
   return arm(kind, std::move(trials), std::move(name));
 }
 
-const record base = of({named("control", {trial({success})}, arm_kind::control),
-                        named("fault", {trial({no_memory})}), named("other", {trial({no_memory})})});
+const record base = record_of({named("control", {trial({success})}, arm_kind::control),
+                               named("fault", {trial({no_memory})}), named("other", {trial({no_memory})})});
 
-int code(const record& before, const record& after, const gate_terms& terms = plain) {
+int gate_code(const record& before, const record& after, const gate_terms& terms = plain) {
   return exit_code(compare(before, after, terms));
 }
 
@@ -49,31 +49,31 @@ record changed_to(observation fault) {
 }
 
 TEST(gate, passes_where_nothing_changed_and_where_an_arm_is_new) {
-  EXPECT_EQ(code(base, base), 0);
+  EXPECT_EQ(gate_code(base, base), 0);
   record more = base;
   more.cases[0].arms.push_back(named("more", {trial({internal})}));
-  EXPECT_EQ(code(base, more), 0);
+  EXPECT_EQ(gate_code(base, more), 0);
   EXPECT_EQ(compare(base, more, plain).arms.at(2).found.what, change::added);
 }
 
 TEST(gate, fails_on_each_change) {
-  EXPECT_EQ(code(base, changed_to(trial({internal}))), 1);
-  EXPECT_EQ(code(base, changed_to(trial({success}))), 1);
-  EXPECT_EQ(code(base, changed_to(crash({}))), 1);
-  EXPECT_EQ(code(base, changed_to(not_provoked("no memory"))), 1);
+  EXPECT_EQ(gate_code(base, changed_to(trial({internal}))), 1);
+  EXPECT_EQ(gate_code(base, changed_to(trial({success}))), 1);
+  EXPECT_EQ(gate_code(base, changed_to(crash({}))), 1);
+  EXPECT_EQ(gate_code(base, changed_to(not_provoked("no memory"))), 1);
   record fewer = base;
   fewer.cases[0].arms.pop_back();
-  EXPECT_EQ(code(base, fewer), 1);
+  EXPECT_EQ(gate_code(base, fewer), 1);
 }
 
 TEST(gate, is_unresolved_where_nothing_is_proved) {
-  EXPECT_EQ(code(base, changed_to(harness_failed("no pipe"))), 2);
+  EXPECT_EQ(gate_code(base, changed_to(harness_failed("no pipe"))), 2);
   record broken = base;
   broken.cases[0].arms[0].trials = {trial({internal})};
-  EXPECT_EQ(code(base, broken), 2);
+  EXPECT_EQ(gate_code(base, broken), 2);
   EXPECT_THAT(compare(base, broken, plain).arms.at(1).found.why, HasSubstr("a control failed"));
-  EXPECT_EQ(code(base, {}), 2);
-  EXPECT_EQ(code({}, {}), 2);
+  EXPECT_EQ(gate_code(base, {}), 2);
+  EXPECT_EQ(gate_code({}, {}), 2);
   gate_report unread = compare(base, base, plain);
   unread.unread = {"a.jsonl:1: no record"};
   EXPECT_EQ(exit_code(unread), 2);
@@ -88,8 +88,8 @@ TEST(gate, takes_a_baseline_whose_control_failed_for_none) {
 }
 
 TEST(gate, fails_where_fewer_cases_were_executed_than_must_be) {
-  EXPECT_EQ(code(base, base, {.today = "2026-11-22", .at_least = 1}), 0);
-  EXPECT_EQ(code(base, base, {.today = "2026-11-22", .at_least = 2}), 1);
+  EXPECT_EQ(gate_code(base, base, {.today = "2026-11-22", .at_least = 1}), 0);
+  EXPECT_EQ(gate_code(base, base, {.today = "2026-11-22", .at_least = 2}), 1);
 }
 
 TEST(gate, lets_pass_what_an_allowance_covers_until_it_expires) {
@@ -98,17 +98,17 @@ TEST(gate, lets_pass_what_an_allowance_covers_until_it_expires) {
     return gate_terms{.allowances = {{std::move(arm), what, "known", "2026-11-22"}}, .today = "2026-11-22"};
   };
   auto terms = allowing(change::changed, "memory.leak/fault");
-  EXPECT_EQ(code(base, now, terms), 0);
-  EXPECT_EQ(code(base, now, allowing(change::changed, "memory.*/f*")), 0);
-  EXPECT_EQ(code(base, now, allowing(change::gone, "memory.leak/fault")), 1);
-  EXPECT_EQ(code(base, now, allowing(change::changed, "memory.leak/other")), 1);
+  EXPECT_EQ(gate_code(base, now, terms), 0);
+  EXPECT_EQ(gate_code(base, now, allowing(change::changed, "memory.*/f*")), 0);
+  EXPECT_EQ(gate_code(base, now, allowing(change::gone, "memory.leak/fault")), 1);
+  EXPECT_EQ(gate_code(base, now, allowing(change::changed, "memory.leak/other")), 1);
   EXPECT_TRUE(compare(base, now, terms).unused.empty());
   terms.today = "2026-11-23";
-  EXPECT_EQ(code(base, now, terms), 1);
+  EXPECT_EQ(gate_code(base, now, terms), 1);
   EXPECT_EQ(compare(base, now, terms).expired.size(), 1U);
   terms.today = "2026-11-22";
   EXPECT_EQ(compare(base, base, terms).unused.size(), 1U);
-  EXPECT_EQ(code(base, base, terms), 0);
+  EXPECT_EQ(gate_code(base, base, terms), 0);
 }
 
 TEST(allowances, need_a_reason_a_day_and_a_change_that_can_be_allowed) {

@@ -609,7 +609,7 @@ TEST(judge, a_crash_is_not_hidden_by_another_trial_that_was_not_provoked) {
 
 // Exit codes.
 
-int code(const std::vector<verdict>& verdicts, run_mode mode, int budget = 0, bool covered = true) {
+int run_code(const std::vector<verdict>& verdicts, run_mode mode, int budget = 0, bool covered = true) {
   std::vector<case_result> cases;
   for (const auto v : verdicts) {
     auto a = arm(fault, {});
@@ -623,44 +623,44 @@ int code(const std::vector<verdict>& verdicts, run_mode mode, int budget = 0, bo
 TEST(exit_code, is_0_where_all_went_as_expected) {
   for (const auto v :
        {verdict::ok, verdict::reproduced, verdict::cleared, verdict::still_fails, verdict::flaky}) {
-    EXPECT_EQ(code({v}, run_mode::observe), 0) << to_string(v);
-    EXPECT_EQ(code({v}, run_mode::gate), 0) << to_string(v);
+    EXPECT_EQ(run_code({v}, run_mode::observe), 0) << to_string(v);
+    EXPECT_EQ(run_code({v}, run_mode::gate), 0) << to_string(v);
   }
 }
 
 TEST(exit_code, is_1_in_gate_mode_only_for_what_was_not_expected) {
   for (const auto v :
        {verdict::changed, verdict::gone, verdict::worsened, verdict::remedy_broken, verdict::uncharted}) {
-    EXPECT_EQ(code({verdict::ok, v}, run_mode::observe), 0) << to_string(v);
-    EXPECT_EQ(code({verdict::ok, v}, run_mode::gate), 1) << to_string(v);
+    EXPECT_EQ(run_code({verdict::ok, v}, run_mode::observe), 0) << to_string(v);
+    EXPECT_EQ(run_code({verdict::ok, v}, run_mode::gate), 1) << to_string(v);
   }
 }
 
 TEST(exit_code, is_2_where_an_arm_is_unresolved_whatever_the_others) {
   for (const auto mode : {run_mode::observe, run_mode::gate}) {
-    EXPECT_EQ(code({verdict::ok, verdict::unresolved}, mode), 2);
-    EXPECT_EQ(code({verdict::worsened, verdict::unresolved, verdict::not_provoked}, mode), 2);
+    EXPECT_EQ(run_code({verdict::ok, verdict::unresolved}, mode), 2);
+    EXPECT_EQ(run_code({verdict::worsened, verdict::unresolved, verdict::not_provoked}, mode), 2);
   }
 }
 
 TEST(exit_code, is_2_where_nothing_ran) {
-  EXPECT_EQ(code({}, run_mode::observe), 2);
+  EXPECT_EQ(run_code({}, run_mode::observe), 2);
   const std::vector<case_result> empty_case(1);
   EXPECT_EQ(exit_code(empty_case, run_mode::gate, 0), 2);
 }
 
 TEST(exit_code, is_77_where_no_arm_was_provoked) {
-  EXPECT_EQ(code({verdict::not_provoked, verdict::not_provoked}, run_mode::observe), 77);
-  EXPECT_EQ(code({verdict::not_provoked, verdict::ok}, run_mode::observe), 0);
-  EXPECT_EQ(code({verdict::not_provoked}, run_mode::gate, 1), 77);
+  EXPECT_EQ(run_code({verdict::not_provoked, verdict::not_provoked}, run_mode::observe), 77);
+  EXPECT_EQ(run_code({verdict::not_provoked, verdict::ok}, run_mode::observe), 0);
+  EXPECT_EQ(run_code({verdict::not_provoked}, run_mode::gate, 1), 77);
 }
 
 TEST(exit_code, counts_arms_that_were_not_provoked_against_a_budget_in_gate_mode) {
   const std::vector<verdict> two{verdict::not_provoked, verdict::not_provoked, verdict::ok};
-  EXPECT_EQ(code(two, run_mode::gate, 1), 1);
-  EXPECT_EQ(code(two, run_mode::gate, 2), 0);
-  EXPECT_EQ(code(two, run_mode::observe, 1), 0);
-  EXPECT_EQ(code(two, run_mode::gate, 0, false), 0);  // nobody ever saw them provoked here
+  EXPECT_EQ(run_code(two, run_mode::gate, 1), 1);
+  EXPECT_EQ(run_code(two, run_mode::gate, 2), 0);
+  EXPECT_EQ(run_code(two, run_mode::observe, 1), 0);
+  EXPECT_EQ(run_code(two, run_mode::gate, 0, false), 0);  // nobody ever saw them provoked here
 }
 
 TEST(verdict, has_a_name_of_its_own) {

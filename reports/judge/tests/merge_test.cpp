@@ -18,7 +18,7 @@ namespace {
 
 using namespace examples;
 
-record of(std::string started, std::vector<observation> trials, const std::string& races = {}) {
+record record_of_run(std::string started, std::vector<observation> trials, const std::string& races = {}) {
   record r;
   r.started = std::move(started);
   r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
@@ -42,9 +42,9 @@ std::vector<observation> trials_of(int internals, int no_memories) {
 }
 
 TEST(merged_records, name_who_differs_from_the_majority) {
-  const auto m = merged({{"c", of("1", {trial({no_memory})})},
-                         {"a", of("2", {trial({internal})})},
-                         {"b", of("3", {trial({no_memory})})}});
+  const auto m = merged({{"c", record_of_run("1", {trial({no_memory})})},
+                         {"a", record_of_run("2", {trial({internal})})},
+                         {"b", record_of_run("3", {trial({no_memory})})}});
   ASSERT_EQ(m.arms.size(), 1U);
   EXPECT_EQ(m.members[0].name, "a");
   EXPECT_EQ(m.members[0].outlying, 1U);
@@ -55,14 +55,16 @@ TEST(merged_records, name_who_differs_from_the_majority) {
 }
 
 TEST(merged_records, agree_where_all_saw_the_same) {
-  const auto m = merged({{"a", of("1", {trial({no_memory})})}, {"b", of("2", {trial({no_memory})})}});
+  const auto m = merged(
+      {{"a", record_of_run("1", {trial({no_memory})})}, {"b", record_of_run("2", {trial({no_memory})})}});
   EXPECT_EQ(m.arms.at(0).groups.size(), 1U);
   EXPECT_EQ(exit_code(m), 0);
   EXPECT_EQ(exit_code(merged({})), 2);
 }
 
 TEST(merged_records, have_no_majority_where_two_differ) {
-  const auto m = merged({{"a", of("1", {trial({no_memory})})}, {"b", of("2", {trial({internal})})}});
+  const auto m = merged(
+      {{"a", record_of_run("1", {trial({no_memory})})}, {"b", record_of_run("2", {trial({internal})})}});
   EXPECT_TRUE(m.arms.at(0).no_majority);
   EXPECT_TRUE(m.arms.at(0).outliers.empty());
   EXPECT_EQ(exit_code(m), 1);
@@ -75,57 +77,62 @@ TEST(merged_records, take_an_edge_or_a_measurement_within_its_band_for_the_same)
     trials[0].measurements = {{"device memory per handle", bytes, "bytes"}};
     return trials;
   };
-  EXPECT_EQ(exit_code(merged({{"a", of("1", edge(70, 268435456))}, {"b", of("2", edge(72, 268435457))}})), 0);
-  EXPECT_EQ(exit_code(merged({{"a", of("1", edge(70, 268435456))}, {"b", of("2", edge(126, 268435456))}})),
+  EXPECT_EQ(exit_code(merged({{"a", record_of_run("1", edge(70, 268435456))},
+                              {"b", record_of_run("2", edge(72, 268435457))}})),
+            0);
+  EXPECT_EQ(exit_code(merged({{"a", record_of_run("1", edge(70, 268435456))},
+                              {"b", record_of_run("2", edge(126, 268435456))}})),
             1);
-  EXPECT_EQ(exit_code(merged({{"a", of("1", edge(70, 268435456))}, {"b", of("2", edge(70, 67108864))}})), 1);
+  EXPECT_EQ(exit_code(merged({{"a", record_of_run("1", edge(70, 268435456))},
+                              {"b", record_of_run("2", edge(70, 67108864))}})),
+            1);
 }
 
 TEST(merged_records, pool_rates_and_name_whose_rate_is_another) {
   named_records records;
   for (int i = 0; i < 5; ++i)
     records.emplace_back(std::string(1, static_cast<char>('a' + i)),
-                         of(std::to_string(i), trials_of(10, 10), "chance"));
+                         record_of_run(std::to_string(i), trials_of(10, 10), "chance"));
   auto m = merged(records);
   EXPECT_EQ(exit_code(m), 0);
   EXPECT_EQ(m.arms.at(0).trials, 100U);
   EXPECT_EQ(m.arms.at(0).groups.at(0).trials, 50U);
-  records.emplace_back("f", of("9", trials_of(20, 0), "chance"));
+  records.emplace_back("f", record_of_run("9", trials_of(20, 0), "chance"));
   m = merged(records);
   EXPECT_EQ(m.arms.at(0).outliers, std::vector<std::size_t>{5});
-  records.emplace_back("g", of("10", {crash({})}, "chance"));
+  records.emplace_back("g", record_of_run("10", {crash({})}, "chance"));
   EXPECT_EQ(merged(records).arms.at(0).outliers, (std::vector<std::size_t>{5, 6}));
 }
 
 TEST(merged_records, count_the_same_run_once) {
   merging all;
-  EXPECT_TRUE(all.add("a", of("1", {trial({no_memory})})));
-  EXPECT_FALSE(all.add("copy", of("1", {trial({no_memory})})));
-  EXPECT_THROW(all.add("cut", of("1", {})), input_error) << "of the same run, with less in it";
+  EXPECT_TRUE(all.add("a", record_of_run("1", {trial({no_memory})})));
+  EXPECT_FALSE(all.add("copy", record_of_run("1", {trial({no_memory})})));
+  EXPECT_THROW(all.add("cut", record_of_run("1", {})), input_error) << "of the same run, with less in it";
   EXPECT_EQ(all.result().members.size(), 1U);
 }
 
 TEST(merged_records, leave_out_cases_whose_control_failed) {
-  auto broken = of("1", {trial({no_memory})});
+  auto broken = record_of_run("1", {trial({no_memory})});
   broken.cases[0].arms.push_back(arm(arm_kind::control, {trial({internal})}, "control"));
   EXPECT_TRUE(merged({{"a", broken}}).arms.empty());
 }
 
 TEST(merged_records, tell_how_the_stacks_differ) {
-  auto other = of("2", {trial({no_memory})});
+  auto other = record_of_run("2", {trial({no_memory})});
   other.stack["keys"]["driver"] = "590";
-  const auto m = merged({{"a", of("1", {trial({no_memory})})}, {"b", other}});
+  const auto m = merged({{"a", record_of_run("1", {trial({no_memory})})}, {"b", other}});
   ASSERT_EQ(m.stacks.size(), 1U);
   EXPECT_EQ(m.stacks.at("driver").at("590"), std::vector<std::size_t>{1});
   EXPECT_EQ(m.stacks.at("driver").at("unknown"), std::vector<std::size_t>{0});
 }
 
 TEST(merged_records, do_not_depend_on_the_order_of_records) {
-  named_records records{{"a", of("1", {trial({no_memory})})},
-                        {"b", of("2", {trial({internal})})},
-                        {"c", of("3", {trial({no_memory})})},
-                        {"d", of("4", {crash({})})},
-                        {"e", of("5", trials_of(3, 1), "chance")}};
+  named_records records{{"a", record_of_run("1", {trial({no_memory})})},
+                        {"b", record_of_run("2", {trial({internal})})},
+                        {"c", record_of_run("3", {trial({no_memory})})},
+                        {"d", record_of_run("4", {crash({})})},
+                        {"e", record_of_run("5", trials_of(3, 1), "chance")}};
   records.back().second.cases[0].name = "memory.race";
   const auto text_of = [](const merged_records& m) {
     std::string text;

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 /// The line that refuses the record.
-std::string refusal(const std::string& text) {
+std::string cost_refusal(const std::string& text) {
   try {
     static_cast<void>(cost_record_from("cost.jsonl", text));
   } catch (const input_error& e) {
@@ -34,10 +34,10 @@ std::string refusal(const std::string& text) {
   }
   return "it was taken";
 }
-std::string refusal(const std::function<void(cost_record&)>& change) {
+std::string cost_refusal(const std::function<void(cost_record&)>& change) {
   cost_record r = costs();
   change(r);
-  return refusal(cost_record_text(r));
+  return cost_refusal(cost_record_text(r));
 }
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const auto at = text.find(from);
@@ -66,68 +66,69 @@ TEST(cost_record, of_a_run_that_was_killed_is_read_up_to_there) {
 }
 
 TEST(cost_record, is_refused_with_file_and_line_where_it_is_cut_within) {
-  EXPECT_THAT(refusal(replaced(cost_record_text(costs()), "\"clock\":\"device\",", "\"clock\":\n")),
+  EXPECT_THAT(cost_refusal(replaced(cost_record_text(costs()), "\"clock\":\"device\",", "\"clock\":\n")),
               StartsWith("cost.jsonl:2: "));
-  EXPECT_THAT(refusal(std::string()), HasSubstr("an empty record"));
-  EXPECT_THAT(refusal(std::string("{\"case\":\"memory.leak\"}\n")), HasSubstr("cost_schema"));
+  EXPECT_THAT(cost_refusal(std::string()), HasSubstr("an empty record"));
+  EXPECT_THAT(cost_refusal(std::string("{\"case\":\"memory.leak\"}\n")), HasSubstr("cost_schema"));
 }
 
 TEST(cost_record, of_another_schema_says_what_to_do) {
   const std::string text = cost_record_text(costs());
-  EXPECT_THAT(refusal(replaced(text, "\"cost_schema\":1", "\"cost_schema\":2")),
+  EXPECT_THAT(cost_refusal(replaced(text, "\"cost_schema\":1", "\"cost_schema\":2")),
               HasSubstr("made by a newer cufault: schema 2, and this one reads 1; update cufault"));
-  EXPECT_THAT(refusal(replaced(text, "\"cost_schema\":1", "\"cost_schema\":0")),
+  EXPECT_THAT(cost_refusal(replaced(text, "\"cost_schema\":1", "\"cost_schema\":0")),
               HasSubstr("run remedy_cost again"));
 }
 
 TEST(cost_record, takes_no_time_that_is_none) {
   const auto time_of = [](double value) {
-    return refusal([value](cost_record& r) { r.comparisons[0].with[0].milliseconds[3] = value; });
+    return cost_refusal([value](cost_record& r) { r.comparisons[0].with[0].milliseconds[3] = value; });
   };
   EXPECT_THAT(time_of(std::numeric_limits<double>::quiet_NaN()), HasSubstr("a time is a number above 0"));
   EXPECT_THAT(time_of(std::numeric_limits<double>::infinity()), HasSubstr("a time is a number above 0"));
   EXPECT_THAT(time_of(0), HasSubstr("a time is a number above 0"));
   EXPECT_THAT(time_of(-1), HasSubstr("a time is a number above 0"));
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].again[0] = -1; }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].again[0] = -1; }),
               HasSubstr("a time is a number above 0"));
   // A median of such times, or a ratio, may be no number.
   EXPECT_THAT(time_of(std::numeric_limits<double>::denorm_min()), HasSubstr("a time is from 1e-09 to"));
   EXPECT_THAT(time_of(1e300), HasSubstr("a time is from 1e-09 to"));
   for (const double none : {std::numeric_limits<double>::quiet_NaN(), -1.0, 1e300})
-    EXPECT_THAT(refusal([none](cost_record& r) { r.comparisons[0].operations = none; }),
+    EXPECT_THAT(cost_refusal([none](cost_record& r) { r.comparisons[0].operations = none; }),
                 HasSubstr("numbers from 0 to"));
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].device_bytes = INT64_MIN; }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].with[0].device_bytes = INT64_MIN; }),
               HasSubstr("no GPU has"));
 }
 
 TEST(cost_record, takes_nothing_twice) {
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons.push_back(r.comparisons[0]); }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons.push_back(r.comparisons[0]); }),
               HasSubstr("stands twice"));
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[1] = r.comparisons[0].with[0]; }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].with[1] = r.comparisons[0].with[0]; }),
               HasSubstr("stands twice"));
-  EXPECT_THAT(refusal(cost_record_text(costs()) + cost_line(comparison("more", {})) + "\n"),
+  EXPECT_THAT(cost_refusal(cost_record_text(costs()) + cost_line(comparison("more", {})) + "\n"),
               HasSubstr("behind the last one"));
 }
 
 TEST(cost_record, has_a_time_for_each_round) {
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].again.pop_back(); }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].again.pop_back(); }),
               HasSubstr("8 times, and 9 rounds"));
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].milliseconds.pop_back(); }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].with[0].milliseconds.pop_back(); }),
               HasSubstr("8 times, and 9 rounds"));
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].failed = "refused"; }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].with[0].failed = "refused"; }),
               HasSubstr("a side that failed has no times"));
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].failed = "refused"; }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].failed = "refused"; }),
               HasSubstr("has no samples"));
 }
 
 TEST(cost_record, knows_its_words) {
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].clock = "sun"; }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].clock = "sun"; }),
               HasSubstr("expected device or host"));
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].remedy = "a b"; }), HasSubstr("a-z"));
-  EXPECT_THAT(refusal([](cost_record& r) { r.comparisons[0].with[0].numbers = "fine"; }),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].with[0].remedy = "a b"; }),
+              HasSubstr("a-z"));
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].with[0].numbers = "fine"; }),
               HasSubstr("right or wrong"));
-  EXPECT_THAT(refusal([](cost_record& r) { r.size = "huge"; }), HasSubstr("usual or tiny"));
-  EXPECT_THAT(refusal(replaced(cost_record_text(costs()), "\"work\":", "\"speed\":1,\"work\":")),
+  EXPECT_THAT(cost_refusal([](cost_record& r) { r.size = "huge"; }), HasSubstr("usual or tiny"));
+  EXPECT_THAT(cost_refusal(replaced(cost_record_text(costs()), "\"work\":", "\"speed\":1,\"work\":")),
               HasSubstr("speed"));
 }
 

@@ -132,7 +132,7 @@ std::string file_with(std::string_view shared, std::string_view own) {
   return fmt::format("{{\"case\": \"memory.leak\", {}}}\n{{\"arms\": [\"fault\"], {}}}\n", shared, own);
 }
 
-std::string told(std::string_view text) {
+std::string told_of_expectations(std::string_view text) {
   return refusal([&] { return expectations_from("x.jsonl", text); });
 }
 
@@ -168,23 +168,27 @@ TEST(expectations, are_read_with_their_place) {
 
 TEST(expectations, that_are_malformed_are_refused_by_line_and_field) {
   constexpr auto shared = R"("when": {}, "stacks": ["s"])", own = R"("digest": "d")";
-  EXPECT_EQ(told(file_with(shared, own)), "(nothing was refused)");
-  EXPECT_EQ(told(file_with(R"("when": {}, "stacks": [])", own)),
+  EXPECT_EQ(told_of_expectations(file_with(shared, own)), "(nothing was refused)");
+  EXPECT_EQ(told_of_expectations(file_with(R"("when": {}, "stacks": [])", own)),
             "x.jsonl:1: stacks: must not be empty: an expectation points to what was seen");
-  EXPECT_EQ(told(file_with(R"("when": {}, "stacks": [""])", own)), "x.jsonl:1: stacks[0]: must not be empty");
-  EXPECT_EQ(told(file_with(R"("when": {}, "stacks": "s")", own)),
+  EXPECT_EQ(told_of_expectations(file_with(R"("when": {}, "stacks": [""])", own)),
+            "x.jsonl:1: stacks[0]: must not be empty");
+  EXPECT_EQ(told_of_expectations(file_with(R"("when": {}, "stacks": "s")", own)),
             "x.jsonl:1: stacks: expected an array, found a string");
-  EXPECT_EQ(told(file_with(R"("when": {})", own)), "x.jsonl:1: top level: \"stacks\" is missing");
-  EXPECT_EQ(told(file_with(R"("stacks": ["s"])", own)), "x.jsonl:1: top level: \"when\" is missing");
-  EXPECT_EQ(told(file_with(R"("when": {}, "stacks": ["s"], "note": 1)", own)),
+  EXPECT_EQ(told_of_expectations(file_with(R"("when": {})", own)),
+            "x.jsonl:1: top level: \"stacks\" is missing");
+  EXPECT_EQ(told_of_expectations(file_with(R"("stacks": ["s"])", own)),
+            "x.jsonl:1: top level: \"when\" is missing");
+  EXPECT_EQ(told_of_expectations(file_with(R"("when": {}, "stacks": ["s"], "note": 1)", own)),
             "x.jsonl:1: note: unknown key");
-  EXPECT_EQ(told(file_with(shared, R"("rates": [1], "reason": "r")")),
+  EXPECT_EQ(told_of_expectations(file_with(shared, R"("rates": [1], "reason": "r")")),
             "x.jsonl:2: top level: \"digest\" is missing");
-  EXPECT_EQ(told(file_with(shared, R"("digest": "")")), "x.jsonl:2: digest: must not be empty");
-  EXPECT_EQ(told(file_with(shared, R"("digest": "d", "signatures": [])")),
+  EXPECT_EQ(told_of_expectations(file_with(shared, R"("digest": "")")),
+            "x.jsonl:2: digest: must not be empty");
+  EXPECT_EQ(told_of_expectations(file_with(shared, R"("digest": "d", "signatures": [])")),
             "x.jsonl:2: signatures: unknown key");
   const auto line_of = [&](const char* arms) {
-    return told(file_with(shared, own) + "{\"digest\": \"d\"" + arms + "}");
+    return told_of_expectations(file_with(shared, own) + "{\"digest\": \"d\"" + arms + "}");
   };
   EXPECT_EQ(line_of(R"(, "arms": 3)"), "x.jsonl:3: arms: expected an array, found a number");
   EXPECT_EQ(line_of(R"(, "arms": [3])"), "x.jsonl:3: arms[0]: expected a string, found a number");
@@ -193,15 +197,16 @@ TEST(expectations, that_are_malformed_are_refused_by_line_and_field) {
   EXPECT_EQ(line_of(""), "x.jsonl:3: top level: \"arms\" is missing");
   EXPECT_EQ(line_of(R"(, "arm": "a")"),
             "x.jsonl:3: arm: is a list, arms; if an older cufault wrote this, bless it again");
-  EXPECT_EQ(told("{\"case\": \"\"}"), "x.jsonl:1: case: must not be empty");
-  EXPECT_EQ(told("{\"arms\": [\"a\"], \"digest\": \"d\"}"),
+  EXPECT_EQ(told_of_expectations("{\"case\": \"\"}"), "x.jsonl:1: case: must not be empty");
+  EXPECT_EQ(told_of_expectations("{\"arms\": [\"a\"], \"digest\": \"d\"}"),
             "x.jsonl:1: top level: arms stand in front of the line of their case: "
             "{\"case\": ..., \"when\": ..., \"stacks\": ...}");
 }
 
 TEST(expectations, of_the_schema_before_get_one_clear_line) {
   EXPECT_EQ(
-      told(R"({"case": "memory.leak", "arm": "fault", "when": {}, "stacks": ["s"], "digest": "d"})"),
+      told_of_expectations(
+          R"({"case": "memory.leak", "arm": "fault", "when": {}, "stacks": ["s"], "digest": "d"})"),
       "x.jsonl:1: arm: stands in a line of its own, behind that of its case; if an older cufault wrote this, "
       "bless it again");
 }
@@ -210,7 +215,7 @@ TEST(expectations, that_share_more_than_fits_into_memory_are_refused) {
   std::string text =
       R"({"case": "memory.leak", "when": {}, "stacks": [")" + std::string(1 << 20, 's') + "\"]}\n";
   for (int i = 0; i < 1000; ++i) text += "{\"arms\": [\"a\"], \"digest\": \"d\"}\n";
-  EXPECT_EQ(told(text), "x.jsonl:257: top level: arms share more than fits into memory");
+  EXPECT_EQ(told_of_expectations(text), "x.jsonl:257: top level: arms share more than fits into memory");
 }
 
 TEST(expectations, state_once_what_arms_of_a_case_share) {
@@ -251,17 +256,19 @@ TEST(expectations, may_state_rates_with_a_reason) {
 }
 
 TEST(expectations, with_malformed_rates_are_refused) {
-  EXPECT_EQ(told(with_rates(R"("rates": [0.5, 0.6], "reason": "a race")")),
+  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [0.5, 0.6], "reason": "a race")")),
             "x.jsonl:2: rates: add up to 1.1, not to 1");
-  EXPECT_EQ(told(with_rates(R"("rates": [], "reason": "a race")")),
+  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [], "reason": "a race")")),
             "x.jsonl:2: rates: add up to 0, not to 1");
-  EXPECT_EQ(told(with_rates(R"("rates": [-0.5, 1.5], "reason": "a race")")),
+  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [-0.5, 1.5], "reason": "a race")")),
             "x.jsonl:2: rates[0]: a rate is from 0 to 1");
-  EXPECT_EQ(told(with_rates(R"("rates": ["nan", 1], "reason": "a race")")),
+  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": ["nan", 1], "reason": "a race")")),
             "x.jsonl:2: rates[0]: expected a number, found a string");
-  EXPECT_EQ(told(with_rates(R"("rates": [0.5, 0.5])")), "x.jsonl:2: top level: \"reason\" is missing");
-  EXPECT_EQ(told(with_rates(R"("rates": [0.5, 0.5], "reason": "")")), "x.jsonl:2: reason: must not be empty");
-  EXPECT_EQ(told(with_rates(R"("reason": "a race")")),
+  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [0.5, 0.5])")),
+            "x.jsonl:2: top level: \"reason\" is missing");
+  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [0.5, 0.5], "reason": "")")),
+            "x.jsonl:2: reason: must not be empty");
+  EXPECT_EQ(told_of_expectations(with_rates(R"("reason": "a race")")),
             "x.jsonl:2: reason: belongs to rates, and there are none");
 }
 

@@ -26,7 +26,7 @@ std::string causes(const std::string& status, const record& r) {
 }
 
 TEST(cause_table, names_each_arm_whose_call_returned_the_status) {
-  std::array two{example(), example()};
+  std::array two{example_record(), example_record()};
   two[1].stack = {{"keys", {{"cublas", "12.0.1"}}}};
   std::ostringstream out, none;
   print_causes(out, no_memory, two, table_style::markdown);
@@ -40,7 +40,7 @@ TEST(cause_table, names_each_arm_whose_call_returned_the_status) {
 }
 
 TEST(cause_table, counts_api_functions_whatever_their_variants) {
-  std::array one{example()};
+  std::array one{example_record()};
   auto& trials = one[0].cases[0].arms[1].trials;
   trials = {trial({no_memory, no_memory})};
   trials[0].calls[0].what.name.variant = "first";
@@ -51,7 +51,7 @@ TEST(cause_table, counts_api_functions_whatever_their_variants) {
 }
 
 TEST(cause_table, names_refined_levels_too) {
-  std::array one{example()};
+  std::array one{example_record()};
   one[0].cases[0].arms[1].trials = {at_level(602, trial({success})), refined_at(603, trial({internal}))};
   std::ostringstream out;
   print_causes(out, internal, one, table_style::markdown);
@@ -59,7 +59,7 @@ TEST(cause_table, names_refined_levels_too) {
 }
 
 TEST(cause_table, leaves_out_cases_whose_control_is_unresolved) {
-  std::array one{example()};
+  std::array one{example_record()};
   one[0].cases[0].arms[0].judged = verdict::unresolved;
   std::ostringstream out;
   print_causes(out, no_memory, one, table_style::text);
@@ -67,7 +67,7 @@ TEST(cause_table, leaves_out_cases_whose_control_is_unresolved) {
 }
 
 TEST(cause_table, says_what_cleared_the_status_and_what_did_not) {
-  record r = example();
+  record r = example_record();
   r.cases[0].arms.resize(2);
   r.cases[0].arms.push_back(
       judged(arm_kind::remedy, "trim", verdict::cleared, {trial({no_memory}, {right})}));
@@ -80,13 +80,13 @@ TEST(cause_table, says_what_cleared_the_status_and_what_did_not) {
 }
 
 TEST(cause_table, says_a_stack_once_where_it_is_the_only_one) {
-  const std::string one = causes(no_memory, example());
+  const std::string one = causes(no_memory, example_record());
   EXPECT_TRUE(one.starts_with("On cuBLAS 13.1.0:\n\n| call | arm | what it does |\n")) << one;
   EXPECT_EQ(one.find("13.1.0"), one.rfind("13.1.0")) << one;
 }
 
 TEST(cause_table, says_what_avoided_the_status) {
-  record r = example();
+  record r = example_record();
   arm_result& lazy = r.cases[0].arms[2];
   lazy = judged(arm_kind::remedy, "lazy", verdict::cleared, {trial({success})});
   lazy.summary = "lazy loading";
@@ -98,7 +98,7 @@ TEST(cause_table, says_what_avoided_the_status) {
 }
 
 TEST(cause_table, takes_wrong_numbers_for_a_status) {
-  record r = example();
+  record r = example_record();
   r.cases[0].arms[1].trials = {trial({wrong})};
   EXPECT_THAT(causes(status_wrong_numbers, r), HasSubstr("| cublasCreate | memory.leak/fault |"));
   r.cases[0].arms[1].trials = {trial({right})};

@@ -33,19 +33,19 @@ differences between(const record& before, const record& after, table_style style
 }
 
 TEST(difference_table, of_equal_records_is_empty) {
-  auto after = example();
+  auto after = example_record();
   after.stack = {{"keys", {{"cublas", "12.9.1"}}}};
   after.cases[0].arms[1].trials[0].milliseconds = 7;
-  const auto d = between(example(), after);
+  const auto d = between(example_record(), after);
   EXPECT_EQ(d.count, 0);
   EXPECT_EQ(d.text, "0 arms different or missing, 3 equal\n");
 }
 
 TEST(difference_table, shows_both_sides_of_each_difference) {
-  auto after = example();
+  auto after = example_record();
   after.started = "2026-11-22T07:27:40Z";
   after.cases[0].arms[1].trials = {trial({internal})};
-  const auto d = between(example(), after);
+  const auto d = between(example_record(), after);
   EXPECT_EQ(d.count, 1);
   EXPECT_TRUE(contains(
       d.text,
@@ -58,11 +58,11 @@ TEST(difference_table, shows_both_sides_of_each_difference) {
 }
 
 TEST(difference_table, shows_arms_that_only_one_record_has) {
-  auto after = example();
+  auto after = example_record();
   after.cases[0].arms.pop_back();
   after.cases.push_back({.name = "memory.new",
                          .arms = {judged(arm_kind::fault, "fault", verdict::uncharted, {trial({success})})}});
-  const auto d = between(example(), after, table_style::markdown);
+  const auto d = between(example_record(), after, table_style::markdown);
   EXPECT_EQ(d.count, 2);
   EXPECT_TRUE(
       contains(d.text,
@@ -76,9 +76,9 @@ TEST(difference_table, shows_arms_that_only_one_record_has) {
 }
 
 TEST(difference_table, counts_an_arm_that_one_record_could_not_observe_as_different) {
-  auto after = example();
+  auto after = example_record();
   after.cases[0].arms[1].trials = {not_provoked("no GPU")};
-  EXPECT_EQ(between(example(), after).count, 1);
+  EXPECT_EQ(between(example_record(), after).count, 1);
   const auto neither = between(after, after);
   EXPECT_EQ(neither.count, 0);
   EXPECT_TRUE(contains(neither.text, "0 arms different or missing, 2 equal, 1 observed in none\n"))
@@ -86,7 +86,7 @@ TEST(difference_table, counts_an_arm_that_one_record_could_not_observe_as_differ
 }
 
 TEST(difference_table, has_a_column_for_each_record) {
-  std::array three{example(), example(), example()};
+  std::array three{example_record(), example_record(), example_record()};
   three[1].stack = {{"keys", {{"cublas", "12.0.1"}}}};
   three[2].stack = {{"keys", {{"cublas", "13.4.0"}}}};
   three[2].cases[0].arms[1].trials = {trial({internal})};
@@ -97,7 +97,8 @@ TEST(difference_table, has_a_column_for_each_record) {
 }
 
 TEST(difference_table, by_stack_has_the_last_observed_arm_of_each_and_counts_what_not_all_have) {
-  auto earlier = example(), spoilt = example(), other = example(), rest = example();
+  auto earlier = example_record(), spoilt = example_record(), other = example_record(),
+       rest = example_record();
   earlier.started = "2026-11-20T00:00:00Z";
   earlier.cases[0].arms[1].trials = {trial({success})};
   spoilt.cases[0].arms[1].trials = {not_provoked("no GPU")};
@@ -105,7 +106,7 @@ TEST(difference_table, by_stack_has_the_last_observed_arm_of_each_and_counts_wha
   rest.cases[0].name = "memory.rest";
   other.stack = {{"keys", {{"cublas", "12.0.1"}}}};
   other.cases[0].arms[1].trials = {trial({internal})};
-  const auto stacks = merged_by_stack({example(), earlier, spoilt, other, rest});
+  const auto stacks = merged_by_stack({example_record(), earlier, spoilt, other, rest});
   ASSERT_EQ(stacks.size(), 2U);
   std::ostringstream out;
   EXPECT_EQ(print_differences(out, stacks, table_style::markdown, missing_arms::counted), 1);
@@ -118,7 +119,7 @@ TEST(difference_table, by_stack_has_the_last_observed_arm_of_each_and_counts_wha
 }
 
 TEST(difference_table, holds_a_race_for_the_same_where_a_signature_is_shared) {
-  auto before = example(), after = example();
+  auto before = example_record(), after = example_record();
   for (auto* r : {&before, &after}) r->cases[0].arms[1].races = "chance";
   before.cases[0].arms[1].trials = {trial({no_memory}), trial({internal}), trial({no_memory})};
   after.cases[0].arms[1].trials = {trial({internal}), trial({internal}), trial({success})};
@@ -134,7 +135,7 @@ TEST(difference_table, holds_a_race_for_the_same_where_a_signature_is_shared) {
 
 TEST(difference_table, takes_an_edge_within_its_band_for_the_same) {
   const auto edge = [](std::int64_t level) {
-    auto r = example();
+    auto r = example_record();
     r.cases[0].arms[1].trials = {at_level(0, trial({no_memory})), refined_at(level, trial({no_memory})),
                                  refined_at(level + 1, trial({success})), at_level(128, trial({success}))};
     return r;
@@ -147,7 +148,7 @@ TEST(difference_table, takes_an_edge_within_its_band_for_the_same) {
 }
 
 gate_report example_gate() {
-  auto before = example(), after = example();
+  auto before = example_record(), after = example_record();
   after.stack = {{"keys", {{"cublas", "13.10.0"}}}};
   after.cases[0].arms[1].trials = {trial({internal})};
   after.cases[0].arms.push_back(arm(arm_kind::fault, {trial({no_memory})}, "another"));
@@ -215,7 +216,7 @@ TEST(gate_table, is_a_page_in_markdown) {
 }
 
 TEST(gate_table, says_what_an_arm_does_and_names_arms_that_one_record_lacks_by_case) {
-  auto before = example(), after = example();
+  auto before = example_record(), after = example_record();
   for (auto* r : {&before, &after}) r->cases[0].arms[1].summary = "a handle more";
   after.cases[0].arms[1].trials = {trial({internal})};
   for (const char* name : {"one", "two"})

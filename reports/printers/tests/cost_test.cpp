@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/cost.hpp"
 
-#include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/matrix/tests/matrix_example.hpp"
 #include "reports/model/tests/cost_example.hpp"
 #include "reports/printers/matrix.hpp"
+#include "reports/printers/tests/golden.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -83,13 +83,6 @@ TEST(print_costs, says_what_takes_away_from_a_record) {
   EXPECT_THAT(csv(examples::costs()), AllOf(HasSubstr(",yes\n"), Not(HasSubstr(",no\n"))));
   EXPECT_THAT(costs_svg(std::array{r}), HasSubstr("did not come to its end"));
   EXPECT_THAT(costs_svg(std::array{examples::costs()}), Not(HasSubstr("did not come to its end")));
-}
-
-/// The file in tests/golden. CUFAULT_WRITE_GOLDEN=1 writes it anew: read the difference then.
-void expect_golden(const std::string& name, const std::string& text) {
-  const std::string file = std::string(CUFAULT_GOLDEN) + "/" + name;
-  if (std::getenv("CUFAULT_WRITE_GOLDEN") != nullptr) write_whole(file, text);
-  EXPECT_EQ(read_text(file), text);
 }
 
 /// ci/schemas validates these two files.

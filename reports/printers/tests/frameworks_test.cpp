@@ -58,14 +58,14 @@ record lost_process() {
   return r;
 }
 
-std::string printed(const record& r) {
+std::string printed_frameworks(const record& r) {
   std::ostringstream out;
   print_frameworks(out, std::array{r}, table_style::markdown);
   return out.str();
 }
 
 TEST(framework_table, says_what_had_happened_and_what_cleared_it) {
-  const std::string page = printed(lost_process());
+  const std::string page = printed_frameworks(lost_process());
   EXPECT_THAT(page, HasSubstr("## PyTorch 2.11.0, cuBLAS 13.1.0\n"));
   EXPECT_THAT(
       page, HasSubstr("| RuntimeError: CUBLAS_STATUS_INTERNAL_ERROR of cublasCreate | torch.matmul | "
@@ -78,7 +78,7 @@ TEST(framework_table, shows_the_first_sentence_of_a_text_that_names_no_status) {
   auto& trials = r.cases[0].arms[1].trials;
   trials = {made_of({raised("OutOfMemoryError", "OutOfMemoryError"), next_product(right)})};
   trials[0].notes = {{"torch.matmul fp32", "CUDA out of memory. Tried to allocate 4096.00 GiB (of 80)"}};
-  EXPECT_THAT(printed(r),
+  EXPECT_THAT(printed_frameworks(r),
               HasSubstr("| OutOfMemoryError: CUDA out of memory | torch.matmul | pytorch.kernel_trap | the "
                         "first product behind the kernel | 1 | the next product is right |  |  |"));
 }
@@ -86,7 +86,7 @@ TEST(framework_table, shows_the_first_sentence_of_a_text_that_names_no_status) {
 TEST(framework_table, tells_of_wrong_numbers_without_an_exception) {
   record r = lost_process();
   r.cases[0].arms[1].trials = {made_of({call("torch.matmul", wrong)})};
-  EXPECT_THAT(printed(r), HasSubstr("| no exception, and wrong numbers |"));
+  EXPECT_THAT(printed_frameworks(r), HasSubstr("| no exception, and wrong numbers |"));
 }
 
 TEST(framework_table, asks_the_arm_that_a_remedy_from_the_start_answers) {
@@ -97,27 +97,27 @@ TEST(framework_table, asks_the_arm_that_a_remedy_from_the_start_answers) {
   arms.resize(2);
   arms.push_back(judged(arm_kind::remedy, "matmul+blocking_launches", verdict::cleared, {avoided}));
   arms.back().against = "matmul";
-  EXPECT_THAT(printed(r), HasSubstr("| blocking launches |  |"));
+  EXPECT_THAT(printed_frameworks(r), HasSubstr("| blocking launches |  |"));
 }
 
 TEST(framework_table, leaves_out_what_is_no_failure_of_a_framework) {
   record r = lost_process();
   r.cases[0].arms.resize(2);
   r.cases[0].arms[1].trials = {made_of({call("torch.matmul", right), next_product(right)})};
-  EXPECT_EQ(printed(r), "");
-  EXPECT_EQ(printed(example()), "");
+  EXPECT_EQ(printed_frameworks(r), "");
+  EXPECT_EQ(printed_frameworks(example_record()), "");
   record injected = lost_process();
   for (arm_result& arm : injected.cases[0].arms) arm.made_up = true;
-  EXPECT_EQ(printed(injected), "");
+  EXPECT_EQ(printed_frameworks(injected), "");
   record failed_control = lost_process();
   failed_control.cases[0].arms[0].judged = verdict::unresolved;
-  EXPECT_EQ(printed(failed_control), "");
+  EXPECT_EQ(printed_frameworks(failed_control), "");
 }
 
 TEST(framework_table, keeps_what_needs_no_place_in_a_cell_apart) {
   record r = lost_process();
   r.cases[0].arms[1].trials[0].calls[0].what.facts["exception"] = "A|B\nC";
-  EXPECT_THAT(printed(r), Not(HasSubstr("A|B")));
+  EXPECT_THAT(printed_frameworks(r), Not(HasSubstr("A|B")));
 }
 
 }  // namespace

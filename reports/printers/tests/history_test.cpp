@@ -40,14 +40,14 @@ history_view example_view() {
   return v;
 }
 
-std::string text_of(table_style style, history_extent extent) {
+std::string printed_history(table_style style, history_extent extent) {
   std::ostringstream out;
   print_history(out, example_view(), style, extent);
   return out.str();
 }
 
 TEST(history_table, shows_what_changed_or_flakes_and_counts_the_rest) {
-  EXPECT_EQ(text_of(table_style::text, history_extent::overview),
+  EXPECT_EQ(printed_history(table_style::text, history_extent::overview),
             "6 runs on 2 stacks, from 2026-11-01 to 2026-11-06\n"
             "\n"
             "Stacks, in the order of GPU, driver, cuBLAS and the rest:\n"
@@ -64,7 +64,7 @@ TEST(history_table, shows_what_changed_or_flakes_and_counts_the_rest) {
 }
 
 TEST(history_table, has_a_line_for_each_stack_in_detail) {
-  EXPECT_EQ(text_of(table_style::markdown, history_extent::details),
+  EXPECT_EQ(printed_history(table_style::markdown, history_extent::details),
             "## cufault history\n\n"
             "- 6 runs on 2 stacks, from 2026-11-01 to 2026-11-06\n"
             "\n### Stacks, in the order of GPU, driver, cuBLAS and the rest\n\n"

@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/html.hpp"
 
-#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/matrix/tests/matrix_example.hpp"
 #include "reports/printers/ctrf.hpp"
 #include "reports/printers/html_text.hpp"
 #include "reports/printers/junit.hpp"
 #include "reports/printers/summary.hpp"
+#include "reports/printers/tests/golden.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -21,19 +21,15 @@
 #include <vector>
 
 namespace cufault {
+
+const char* const golden_folder = CUFAULT_GOLDEN;
+
 namespace {
 
 namespace fs = std::filesystem;
 using namespace examples;
 using testing::HasSubstr;
 using testing::Not;
-
-/// The file in tests/golden. CUFAULT_WRITE_GOLDEN=1 writes it anew: read the difference then.
-void expect_golden(const std::string& name, const std::string& text) {
-  const fs::path file = fs::path(CUFAULT_GOLDEN) / name;
-  if (std::getenv("CUFAULT_WRITE_GOLDEN") != nullptr) write_whole(file, text);
-  EXPECT_EQ(text, read_text(file)) << name;
-}
 
 using named_records = std::vector<std::pair<std::string, record>>;
 

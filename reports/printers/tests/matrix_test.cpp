@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/matrix.hpp"
 
-#include "reports/base/files.hpp"
 #include "reports/matrix/tests/matrix_example.hpp"
 #include "reports/printers/causes.hpp"
+#include "reports/printers/tests/golden.hpp"
 #include "reports/printers/wrapped_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
@@ -24,18 +23,11 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-/// The file in tests/golden. CUFAULT_WRITE_GOLDEN=1 writes it anew: read the difference then.
-void expect_golden(const std::string& name, const std::string& text) {
-  const std::filesystem::path file = std::filesystem::path(CUFAULT_GOLDEN) / name;
-  if (std::getenv("CUFAULT_WRITE_GOLDEN") != nullptr) write_whole(file, text);
-  EXPECT_EQ(text, read_text(file)) << name;
-}
-
-std::vector<stack_matrix> example() {
+std::vector<stack_matrix> example_matrices() {
   return matrix_of(std::vector{matrix_record(example_cases())});
 }
 
-std::string printed(const std::vector<stack_matrix>& all, const matrix_layout& layout) {
+std::string printed_matrix(const std::vector<stack_matrix>& all, const matrix_layout& layout) {
   std::ostringstream out;
   print_matrix(out, all, layout);
   return out.str();
@@ -49,23 +41,25 @@ std::size_t widest_line(const std::string& text) {
 }
 
 TEST(matrix_table, is_what_it_was) {
-  expect_golden("matrix.txt", printed(example(), {.width = 80}));
-  expect_golden("matrix.md", printed(example(), {.style = table_style::markdown}));
-  expect_golden("matrix_remedies.txt", printed(filtered(example(), {.remedy = "*"}), {.width = 80}));
+  expect_golden("matrix.txt", printed_matrix(example_matrices(), {.width = 80}));
+  expect_golden("matrix.md", printed_matrix(example_matrices(), {.style = table_style::markdown}));
+  expect_golden("matrix_remedies.txt",
+                printed_matrix(filtered(example_matrices(), {.remedy = "*"}), {.width = 80}));
   expect_golden("matrix_operation.txt",
-                printed(filtered(example(), {.operation = "sgemm_64"}), {.width = 80, .along = axis::fault}));
+                printed_matrix(filtered(example_matrices(), {.operation = "sgemm_64"}),
+                               {.width = 80, .along = axis::fault}));
 }
 
 TEST(matrix_data, is_what_it_was) {
   std::ostringstream csv;
-  print_matrix_csv(csv, example());
+  print_matrix_csv(csv, example_matrices());
   expect_golden("matrix.csv", csv.str());
-  expect_golden("matrix.json", matrix_json(example(), axis::operation).dump(1) + "\n");
+  expect_golden("matrix.json", matrix_json(example_matrices(), axis::operation).dump(1) + "\n");
 }
 
 TEST(matrix_table, keeps_to_the_width_of_the_terminal) {
   for (const std::size_t width : {60, 80, 100, 200}) {
-    std::string text = printed(example(), {.width = width});
+    std::string text = printed_matrix(example_matrices(), {.width = width});
     text.erase(text.rfind("To observe a cell again"));  // a command is not broken
     EXPECT_LE(widest_line(text), width);
   }
@@ -79,7 +73,8 @@ TEST(matrix_table, makes_rows_and_columns_that_are_alike_one) {
         arms.push_back(
             cell_arm(std::string(operation) + "." + state + "." + timing,
                      {made({call("cublasSgemm", *operation == 'c' && *state == 'w' ? internal : right)})}));
-  const auto text = printed(matrix_of(std::vector{matrix_record({{.name = "matrix.f", .arms = arms}})}), {});
+  const auto text =
+      printed_matrix(matrix_of(std::vector{matrix_record({{.name = "matrix.f", .arms = arms}})}), {});
   EXPECT_THAT(text, HasSubstr("operation  2 operations: a, b  c\n"
                               "cold (2)   SUCCESS             SUCCESS\n"
                               "warm (2)   SUCCESS             INTERNAL_ERROR\n"));
@@ -87,9 +82,9 @@ TEST(matrix_table, makes_rows_and_columns_that_are_alike_one) {
 
 TEST(matrix_table, marks_what_is_made_up) {
   auto cases = example_cases();
-  EXPECT_THAT(printed(example(), {}), Not(HasSubstr("made up")));
+  EXPECT_THAT(printed_matrix(example_matrices(), {}), Not(HasSubstr("made up")));
   for (arm_result& a : cases[0].arms) a.made_up = true;
-  const auto text = printed(matrix_of(std::vector{matrix_record(cases)}), {});
+  const auto text = printed_matrix(matrix_of(std::vector{matrix_record(cases)}), {});
   EXPECT_THAT(text, HasSubstr("kernel_trap (made up): 13 cells"));
   EXPECT_THAT(text, HasSubstr("full_device: 10 cells"));
 }

@@ -18,7 +18,7 @@ using namespace examples;
 merged_records example_of_three() {
   merging all;
   for (const auto* name : {"hostA", "hostB", "hostC"}) {
-    auto r = example();
+    auto r = example_record();
     r.started = name;
     r.cases[0].arms.pop_back();
     r.cases[0].arms.push_back(arm(arm_kind::fault, {trial({no_memory}), trial({internal})}, "race"));
@@ -32,7 +32,7 @@ merged_records example_of_three() {
   return all.result();
 }
 
-std::string text_of(table_style style) {
+std::string printed_merge(table_style style) {
   std::ostringstream out;
   print_merged(out, example_of_three(), style);
   return out.str();
@@ -40,7 +40,7 @@ std::string text_of(table_style style) {
 
 TEST(merged_table, names_records_stacks_outliers_and_rates) {
   EXPECT_EQ(
-      text_of(table_style::text),
+      printed_merge(table_style::text),
       "\n"
       "Records:\n"
       "record  arms observed  outlier of  stack\n"
@@ -67,7 +67,7 @@ TEST(merged_table, names_records_stacks_outliers_and_rates) {
 }
 
 TEST(merged_table, is_a_page_in_markdown) {
-  const auto text = text_of(table_style::markdown);
+  const auto text = printed_merge(table_style::markdown);
   EXPECT_TRUE(
       text.starts_with("## cufault merge\n\n\n### Records\n\n| record | arms observed | outlier of | stack "
                        "|\n| --- | --- | --- | --- |\n| hostA | 3 | 0 | cuBLAS 13.1.0 |\n"))

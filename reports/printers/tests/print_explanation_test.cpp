@@ -3,49 +3,44 @@
 // What is printed of a log, word for word: golden/NAME.log becomes golden/NAME.txt and golden/NAME.json. CUFAULT_WRITE_GOLDEN=1 writes them.
 #include "reports/printers/print_explanation.hpp"
 
-#include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/explain/tests/examples.hpp"
 #include "reports/model/failures.hpp"
+#include "reports/printers/tests/golden.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string>
 
 namespace cufault {
+
+const char* const explain_folder = CUFAULT_EXPLAIN_FOLDER;
+
 namespace {
 
 namespace fs = std::filesystem;
 
 explanation explained(const std::string& text) {
-  static const lexicon words = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
   static const std::vector<record> records{example_stack("13.1.0"), example_stack("12.0.1")};
-  static const evidence seen = evidence_in(records, words);
-  static const auto reports = reports_of_causes(load_failures(CUFAULT_FAILURES_FILE), words);
-  event_finder finder(words);
+  static const evidence seen = evidence_in(records, known());
+  static const auto reports = reports_of_causes(load_failures(CUFAULT_FAILURES_FILE), known());
+  event_finder finder(known());
   finder.add(text);
-  return explain(finder.finish(), {words, seen, reports});
-}
-
-void expect_golden(const fs::path& file, const std::string& text) {
-  if (std::getenv("CUFAULT_WRITE_GOLDEN") != nullptr) write_whole(file, text);
-  EXPECT_EQ(read_text(file), text) << file;
+  return explain(finder.finish(), {known(), seen, reports});
 }
 
 class golden_log : public testing::TestWithParam<const char*> {};
 
 TEST_P(golden_log, is_explained_word_for_word) {
-  const fs::path stem = fs::path(CUFAULT_GOLDEN) / GetParam();
-  const std::string name = stem.filename().string() + ".log";
-  const explanation e = explained(read_text(stem.string() + ".log"));
+  const std::string stem = GetParam(), name = stem + ".log";
+  const explanation e = explained(read_text(fs::path(golden_folder) / name));
   std::ostringstream out;
   print_explanation(out, e, name);
-  expect_golden(stem.string() + ".txt", out.str());
-  expect_golden(stem.string() + ".json", explanation_json(e, name).dump(2) + "\n");
+  expect_golden(stem + ".txt", out.str());
+  expect_golden(stem + ".json", explanation_json(e, name).dump(2) + "\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(each, golden_log,

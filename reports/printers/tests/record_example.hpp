@@ -19,7 +19,7 @@ inline arm_result judged(arm_kind kind, std::string name, verdict v, std::vector
   return a;
 }
 
-inline record example() {
+inline record example_record() {
   record r;
   r.started = "2026-11-21T07:27:40Z";
   r.stack = {{"keys", {{"cublas", "13.1.0"}}}};

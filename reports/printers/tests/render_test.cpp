@@ -24,7 +24,7 @@ std::string verdicts(const record& r, table_style style) {
 
 TEST(verdict_table, puts_the_worst_first_and_counts) {
   EXPECT_EQ(
-      verdicts(example(), table_style::text),
+      verdicts(example_record(), table_style::text),
       "case         arm      kind     verdict     what was seen\n"
       "memory.leak  trim     remedy   WORSENED    cublasDestroy: never returned; crashed: SIGSEGV in "
       "cublasDestroy; "
@@ -41,7 +41,7 @@ TEST(verdict_table, puts_the_worst_first_and_counts) {
 }
 
 TEST(verdict_table, says_of_a_race_in_how_many_trials) {
-  auto r = example();
+  auto r = example_record();
   arm_result& fault = r.cases[0].arms[1];
   fault.races = "chance";
   fault.trials = {trial({no_memory}), trial({no_memory}), trial({no_memory})};
@@ -56,7 +56,7 @@ TEST(verdict_table, says_of_a_race_in_how_many_trials) {
 }
 
 TEST(verdict_table, asks_for_nothing_where_all_went_as_expected) {
-  auto r = example();
+  auto r = example_record();
   r.cases[0].arms.pop_back();
   EXPECT_TRUE(verdicts(r, table_style::text).ends_with("2 arms: 1 REPRODUCED, 1 OK\n"));
 }
@@ -64,7 +64,7 @@ TEST(verdict_table, asks_for_nothing_where_all_went_as_expected) {
 TEST(verdict_table, asks_for_something_for_every_other_verdict) {
   for (const auto v : {verdict::changed, verdict::gone, verdict::worsened, verdict::remedy_broken,
                        verdict::uncharted, verdict::not_provoked, verdict::unresolved}) {
-    auto r = example();
+    auto r = example_record();
     r.cases[0].arms = {judged(arm_kind::fault, "fault", v, {trial({success})}, "the reason")};
     const auto text = verdicts(r, table_style::text);
     EXPECT_TRUE(contains(text, "1 arm: 1 " + to_string(v) + "\n\n" + to_string(v) + ": ")) << text;
@@ -74,7 +74,7 @@ TEST(verdict_table, asks_for_something_for_every_other_verdict) {
 }
 
 TEST(verdict_table, gives_the_reason_where_nothing_was_seen) {
-  auto r = example();
+  auto r = example_record();
   r.cases[0].arms = {judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("no GPU")}),
                      judged(arm_kind::fault, "other", verdict::unresolved, {})};
   const auto text = verdicts(r, table_style::text);
@@ -84,14 +84,14 @@ TEST(verdict_table, gives_the_reason_where_nothing_was_seen) {
 
 TEST(verdict_table, says_so_where_no_arm_ran_or_the_run_was_cut_short) {
   EXPECT_EQ(verdicts(record{}, table_style::text), "no arm ran: a run in which nothing ran is not green\n");
-  auto r = example();
+  auto r = example_record();
   EXPECT_FALSE(contains(verdicts(r, table_style::text), "did not come to its end"));
   r.complete = false;
   EXPECT_TRUE(contains(verdicts(r, table_style::text), "The run did not come to its end."));
 }
 
 TEST(verdict_table, is_escaped_in_markdown) {
-  auto r = example();
+  auto r = example_record();
   r.cases[0].arms = {
       judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("a|b\n<c>\x01.")})};
   const auto text = verdicts(r, table_style::markdown);
@@ -104,7 +104,7 @@ TEST(verdict_table, is_escaped_in_markdown) {
 }
 
 TEST(verdict_table, keeps_one_arm_on_one_line_of_text) {
-  auto r = example();
+  auto r = example_record();
   r.cases[0].arms = {
       judged(arm_kind::fault, "fault", verdict::not_provoked, {not_provoked("a|b\nc\x1b[2J")})};
   EXPECT_TRUE(contains(verdicts(r, table_style::text), "not_provoked: a|b c [2J\n"));

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace cufault {
+
+extern const char* const golden_folder;  // in html_test.cpp
+
+/// The file in tests/golden. CUFAULT_WRITE_GOLDEN=1 writes it anew: read the difference then.
+inline void expect_golden(const std::string& name, const std::string& text) {
+  const std::filesystem::path file = std::filesystem::path(golden_folder) / name;
+  if (std::getenv("CUFAULT_WRITE_GOLDEN") != nullptr) write_whole(file, text);
+  EXPECT_EQ(text, read_text(file)) << name;
+}
+
+}  // namespace cufault
