@@ -9,6 +9,9 @@
 #include "reports/model/stack_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -53,6 +56,69 @@ void each_recorded_arm(Look look) {
   for (const auto& [stack, r] : stacks())
     for (const auto& c : r.cases)
       for (const auto& a : c.arms) look(stack, c, a);
+}
+
+/// Of those that claims rest on, the measurements that a gate does not compare, and why.
+const std::map<std::string, std::string>& uncompared_measurements() {
+  static const std::map<std::string, std::string> all{
+      {"CUDA version of the driver", "a fact of the stack: expectations have conditions on it"},
+      {"CUDA version of the runtime", "a fact of the stack: expectations have conditions on it"},
+      {"CUDA libraries that are neither the pair's nor the driver's", "what else the program has loaded"},
+      {"architecture of the device", "a fact of the stack: expectations have conditions on it"},
+      {"architecture of the PTX", "a fact of the build"},
+      {"device memory in all", "a fact of the GPU"},
+      {"device memory free after the failure", "what the squeeze left: it differs by GPU and by trial"},
+      {"time of a linear layer with cuBLASLt", "a time"},
+      {"time of a linear layer without cuBLASLt", "a time"},
+      {"characters printed", "what a kernel printed before its process ended"},
+      {"places in the source that stderr names", "what a kernel printed before its process ended"},
+      {"launches that returned an error", "races"},
+      {"part of the sweep", "says what was left out"},
+      // Counts of rows. Each row is compared as a step.
+      {"went wrong: *", "counts rows"},
+      {"went wrong and was found beforehand: *", "counts rows"},
+      {"wrong *: *", "counts rows"},
+      {"of no documented table, *", "counts rows"},
+      {"drivers accepted or refused against the rule of versions", "counts rows"},
+  };
+  return all;
+}
+
+/// Names and patterns of names, as rules of claims have them, below `rules`.
+void add_measurements(const nlohmann::json& rules, std::set<std::string>& names) {
+  for (const auto& [key, value] : rules.items()) {
+    if (key == "measurement" || key == "sum" || key == "largest" || key == "measured") {
+      for (const auto& name : value.is_array() ? value : nlohmann::json::array({value}))
+        names.insert(name.get<std::string>());
+    } else if (value.is_structured()) {
+      add_measurements(value, names);
+    }
+  }
+}
+
+TEST(every_measurement, that_a_claim_rests_on_is_compared_by_a_gate_or_has_a_reason_why_not) {
+  std::ifstream file(CUFAULT_CLAIMS_FILE);
+  std::set<std::string> names;
+  add_measurements(nlohmann::json::parse(file), names);
+  ASSERT_GT(names.size(), 40U);
+  std::set<std::string> reasons;
+  for (const std::string& name : names) {
+    // A pattern is matched as a name: what matches it has no other blanks.
+    const auto compared = std::ranges::count_if(compared_measurements(), [&](const compared_measurement& c) {
+      return ::fnmatch(std::string(c.names).c_str(), name.c_str(), 0) == 0 ||
+             ::fnmatch(name.c_str(), std::string(c.names).c_str(), 0) == 0;
+    });
+    const auto why = std::ranges::find_if(uncompared_measurements(), [&](const auto& one) {
+      return ::fnmatch(one.first.c_str(), name.c_str(), 0) == 0;
+    });
+    const bool not_compared = why != uncompared_measurements().end();
+    EXPECT_TRUE(compared > 0 || not_compared) << name << ": choose whether a gate compares it";
+    EXPECT_FALSE(compared > 0 && not_compared)
+        << name << ": compared, in spite of the reason " << why->second;
+    if (not_compared) reasons.insert(why->first);
+  }
+  for (const auto& [name, why] : uncompared_measurements())
+    EXPECT_TRUE(reasons.contains(name)) << name << ": no claim rests on it";
 }
 
 TEST(every_expectation, is_what_the_records_that_it_points_to_show) {
