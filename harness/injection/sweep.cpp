@@ -217,6 +217,8 @@ class sweep {
     t_.measure(clean_calls, static_cast<double>(calls.size()));
     t_.measure("rows", static_cast<double>(rows.size()));
     t_.measure("rows a second", static_cast<double>(rows.size()) / seconds);
+    if (rows.back().call >= calls.size())
+      if (const std::string why = failed_by_itself(results.back()); !why.empty()) throw setup_failed(why);
     const auto to_go = std::count_if(results.begin(), results.end(), [](const row_result& r) {
       return std::string_view(r.end) == returned && !r.over;
     });
@@ -350,6 +352,19 @@ std::vector<planned_row> plan(const std::vector<driver_call>& calls, depth deep)
   }
   rows.push_back({calls.size(), {}, false});
   return rows;
+}
+
+std::string failed_by_itself(const row_result& nothing_made_to_fail) {
+  const row_result& r = nothing_made_to_fail;
+  const std::string_view end = r.end;
+  const std::string_view at_the_end = "the last row, in which nothing is made to fail, ";
+  if (!end.empty() && end != returned) return fmt::format("{}ended with {} in {}", at_the_end, end, r.in);
+  if (!r.over) return {};
+  if (r.reached) return fmt::format("{}reached a call that is made to fail", at_the_end);
+  for (const auto& [what, came_to] : {std::pair{"the operation", r.ok ? r.numbers : r.status},
+                                      std::pair{"the same again", r.again}, std::pair{"a product", r.handle}})
+    if (!is_success_status(came_to)) return fmt::format("{}came to {} in {}", at_the_end, came_to, what);
+  return {};
 }
 
 // ---- grouping ----

@@ -94,6 +94,10 @@ struct row_result {
   double milliseconds = 0;  ///< in the operation
 };
 
+/// Of a row in which nothing is made to fail: why the sweep proves nothing, since the operation fails by itself. Empty if it does not, or
+/// if the row did not run.
+std::string failed_by_itself(const row_result& nothing_made_to_fail);
+
 /// In the order of their first calls. Rows that never ran are left out.
 std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,
                                  std::span<const row_result> results);
