@@ -255,8 +255,9 @@ bool ends_in_launch_failure(const observation& o) {
                      [](const call_record& c) { return c.what.status == "cudaErrorLaunchFailure"; });
 }
 
-/// A kernel that fails an assertion ends in cudaErrorAssert or, in 4 of the 140 trials of sticky.device_fault/racing_*_assertion that are
-/// recorded of an H200, in cudaErrorLaunchFailure. That is not compared: as if the trial had come to the first, where it was expected.
+/// `seen` with cudaErrorAssert in place of cudaErrorLaunchFailure, if that makes it an expected signature and it is none as it is. A failed
+/// assertion ended so in 4 of the 140 filed trials of sticky.device_fault/racing_*_assertion (H200). Where an expectation has both
+/// errors, their rates are compared.
 observation as_asserted(const observation& seen, const plateaus& expected) {
   const auto is_expected = [&](const observation& o) {
     const auto s = signature_of(o);

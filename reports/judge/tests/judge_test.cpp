@@ -52,8 +52,7 @@ TEST(judge, a_fault_that_is_known_not_to_fail_is_ok) {
   EXPECT_EQ(judged(fault, {trial({success})}, {trial({success})}), verdict::ok);
 }
 
-// An assertion may end in cudaErrorLaunchFailure; a trap never ends in cudaErrorAssert.
-TEST(judge, a_launch_failure_in_place_of_an_expected_assertion_is_no_difference_and_the_reverse_is_one) {
+TEST(judge, a_launch_failure_counts_as_an_expected_assertion_and_the_reverse_is_a_change) {
   const auto asserts = trial({"cudaErrorAssert"}), fails = trial({"cudaErrorLaunchFailure"});
   EXPECT_EQ(judged(fault, {asserts}, {fails}), verdict::reproduced);
   EXPECT_EQ(judged(fault, {fails}, {asserts}), verdict::changed);
