@@ -167,13 +167,12 @@ int bless(const bless_arguments& arguments) {
     });
     if (!met) throw usage_error(fmt::format("{} has nothing called {}", arguments.record.string(), name));
   }
-  // From reading to writing them, so that two runs of bless do not lose each other's. What was observed is filed only where they can be
-  // written.
+  // Held from load to save: another bless would overwrite what this one adds. Taken before anything is filed.
   std::optional<folder_lock> lock;
   if (!arguments.observations_only) {
-    make_directories(arguments.expectations);
-    lock.emplace(arguments.expectations, "these expectations");
-    if (::access(arguments.expectations.c_str(), W_OK) != 0) throw_errno(arguments.expectations, "write");
+    const fs::path beside = fs::absolute(arguments.expectations).lexically_normal().parent_path();
+    make_directories(beside);
+    lock.emplace(beside, "expectations here");
   }
   expectation_set expected = expectation_set::load(arguments.expectations, recorded);
   int known = 0, left = 0, filed = 0;
@@ -223,6 +222,10 @@ int bless(const bless_arguments& arguments) {
       blessed.push_back(std::move(e));
       case_in(to_file.cases, c.name).arms.push_back(a);
     }
+  }
+  if (!blessed.empty()) {
+    make_directories(arguments.expectations);
+    if (::access(arguments.expectations.c_str(), W_OK) != 0) throw_errno(arguments.expectations, "write");
   }
   if (!to_file.cases.empty()) file_in_stack(recorded, to_file);
   if (!blessed.empty()) expected.save(arguments.expectations);

@@ -216,7 +216,7 @@ class run {
         item.exclusive = item.needs_gpu && squeezes && a.counterpart_of.empty() && !a.beside_others &&
                          properties.memory == memory_class::exclusive;
         item.last = properties.last;
-        item.rarely_calls_driver = a.rarely_calls_driver;
+        item.in_addition = a.rarely_calls_driver;
         item.weight = weight;
         // Processes from which trials of frameworks are forked have no memory of the GPU.
         const bool may_share = !item.exclusive || !a.framework.empty();

@@ -218,7 +218,8 @@ class sweep {
     t_.measure("rows", static_cast<double>(rows.size()));
     t_.measure("rows a second", static_cast<double>(rows.size()) / seconds);
     if (rows.back().call >= calls.size())
-      if (const std::string why = failed_by_itself(results.back()); !why.empty()) throw setup_failed(why);
+      if (const std::string why = why_it_proves_nothing(results.back()); !why.empty())
+        throw setup_failed(why);
     const auto to_go = std::count_if(results.begin(), results.end(), [](const row_result& r) {
       return std::string_view(r.end) == returned && !r.over;
     });
@@ -354,15 +355,16 @@ std::vector<planned_row> plan(const std::vector<driver_call>& calls, depth deep)
   return rows;
 }
 
-std::string failed_by_itself(const row_result& nothing_made_to_fail) {
+std::string why_it_proves_nothing(const row_result& nothing_made_to_fail) {
   const row_result& r = nothing_made_to_fail;
   const std::string_view end = r.end;
   const std::string_view at_the_end = "the last row, in which nothing is made to fail, ";
-  if (!end.empty() && end != returned) return fmt::format("{}ended with {} in {}", at_the_end, end, r.in);
+  if (!end.empty() && end != returned) return fmt::format("{}ended in {}: {}", at_the_end, r.in, end);
   if (!r.over) return {};
-  if (r.reached) return fmt::format("{}reached a call that is made to fail", at_the_end);
-  for (const auto& [what, came_to] : {std::pair{"the operation", r.ok ? r.numbers : r.status},
-                                      std::pair{"the same again", r.again}, std::pair{"a product", r.handle}})
+  if (r.reached) return fmt::format("{}had a call fail", at_the_end);
+  for (const auto& [what, came_to] :
+       {std::pair{"the operation", r.ok ? r.numbers : r.status}, std::pair{"the repeated operation", r.again},
+        std::pair{"a product by the same handle", r.handle}})
     if (!is_success_status(came_to)) return fmt::format("{}came to {} in {}", at_the_end, came_to, what);
   return {};
 }

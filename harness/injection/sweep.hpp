@@ -96,7 +96,7 @@ struct row_result {
 
 /// Of a row in which nothing is made to fail: why the sweep proves nothing, since the operation fails by itself. Empty if it does not, or
 /// if the row did not run.
-std::string failed_by_itself(const row_result& nothing_made_to_fail);
+std::string why_it_proves_nothing(const row_result& nothing_made_to_fail);
 
 /// In the order of their first calls. Rows that never ran are left out.
 std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,

@@ -571,13 +571,17 @@ std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth 
   return seen;
 }
 
+/// Each row that damages its context takes a new one. With one connection creating a context takes half of the time, and a third with four
+/// at once (reports/recorded/2026-11-24-h100-h200.txt). Streams are spread over connections, and rows use one stream at a time.
+static void with_one_connection(arm& of_table) {
+  of_table.environment["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
+}
+
 arm& add_part(failure_case& c, const part& p) {
   arm& added = c.add(
       p.name, arm_kind::fault, p.summary, [p](trial& t) { run(t, p.makers, p.how_deep); }, p.claims);
   added.timeout = std::chrono::seconds(300);
-  // Each row that damages its context takes a new one, and creating a context takes a third of the time with one connection
-  // (reports/recorded/2026-11-24-h100-h200.txt). Streams are spread over connections, and rows use one stream.
-  added.environment["CUDA_DEVICE_MAX_CONNECTIONS"] = "1";
+  with_one_connection(added);
   return added;
 }
 
@@ -587,7 +591,8 @@ failure_case table_case(std::string name, std::string summary, const std::vector
   c.summary = std::move(summary);
   std::vector<row_maker> all;
   for (const part& p : parts) all.insert(all.end(), p.makers.begin(), p.makers.end());
-  c.add("control", arm_kind::control, "the valid calls", [all](trial& t) { run_valid(t, all); });
+  with_one_connection(
+      c.add("control", arm_kind::control, "the valid calls", [all](trial& t) { run_valid(t, all); }));
   for (const part& p : parts) add_part(c, p);
   return c;
 }

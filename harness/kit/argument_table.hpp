@@ -189,7 +189,7 @@ struct part {
   depth how_deep = depth::checked_on_the_host;
   std::vector<std::string> claims{};
 };
-/// A case with an arm for each part, and a control arm of the valid calls of all. Processes of rows have CUDA_DEVICE_MAX_CONNECTIONS=1.
+/// A case with an arm for each part, and a control arm of the valid calls of all. All arms have CUDA_DEVICE_MAX_CONNECTIONS=1.
 failure_case table_case(std::string name, std::string summary, const std::vector<part>& parts);
 /// A further arm, for functions that are newer than others: where they are missing, nothing but this arm is.
 arm& add_part(failure_case& c, const part& p);

@@ -41,7 +41,7 @@ void put_last(const std::vector<work_item>& items, std::vector<std::size_t>& ord
 
 void run_host_items_in_addition(std::vector<work_item>& items) {
   if (std::ranges::none_of(items, &work_item::needs_gpu)) return;
-  for (work_item& item : items) item.rarely_calls_driver = item.rarely_calls_driver || !item.needs_gpu;
+  for (work_item& item : items) item.in_addition |= !item.needs_gpu;
 }
 
 std::vector<std::size_t> longest_first(const std::vector<work_item>& items) {
@@ -91,19 +91,19 @@ scheduler::scheduler(std::vector<work_item> items, std::vector<std::size_t> orde
 
 std::size_t scheduler::lanes_for(const std::vector<work_item>& items, std::size_t jobs) {
   const auto light = static_cast<std::size_t>(
-      std::ranges::count_if(items, [](const work_item& i) { return i.rarely_calls_driver; }));
+      std::ranges::count_if(items, [](const work_item& i) { return i.in_addition; }));
   return std::min(jobs + std::min(light, beside(jobs)), items.size());
 }
 
 bool scheduler::has_lane(const work_item& item) const {
   const auto light = static_cast<std::size_t>(
-      std::ranges::count_if(running_, [this](std::size_t i) { return items_[i].rarely_calls_driver; }));
+      std::ranges::count_if(running_, [this](std::size_t i) { return items_[i].in_addition; }));
   const std::size_t jobs = running_.size() - std::min(light, beside(jobs_));
-  if (!item.rarely_calls_driver || beside(jobs_) == 0) return jobs < jobs_;
+  if (!item.in_addition || beside(jobs_) == 0) return jobs < jobs_;
   // Where nothing else can begin, they take jobs, too.
   const auto wants_a_job = [this](std::size_t i) {
     const work_item& other = items_[i];
-    return !other.rarely_calls_driver && !other.last && (!other.needs_gpu || device_for(other).has_value());
+    return !other.in_addition && !other.last && (!other.needs_gpu || device_for(other).has_value());
   };
   return light < beside(jobs_) || (jobs < jobs_ && std::ranges::none_of(waiting_, wants_a_job));
 }

@@ -18,22 +18,23 @@ namespace cufault {
 /// An arm, as far as it matters to when it runs.
 struct work_item {
   bool needs_gpu = false;
-  bool exclusive = false;            ///< alone on its GPU
-  bool last = false;                 ///< may leave its GPU unusable: after everything that is not
-  bool rarely_calls_driver = false;  ///< as arm::rarely_calls_driver
-  double weight = 0;                 ///< how long it may take, relative to others
-  std::string process{};             ///< arms of one key can share a process; empty: it shares none
+  bool exclusive = false;  ///< alone on its GPU
+  bool last = false;       ///< may leave its GPU unusable: after everything that is not
+  bool in_addition =
+      false;          ///< takes none of the jobs: rarely calls the driver, or needs no GPU where others do
+  double weight = 0;  ///< how long it may take, relative to others
+  std::string process{};  ///< arms of one key can share a process; empty: it shares none
 };
 
 /// How long an arm may take, in seconds: its number of trials, each as long as earlier ones took on average; where `earlier` has none with
 /// a time, a tenth of its timeout.
 double weight_of(const arm& a, std::span<const observation> earlier = {});
 
-/// What needs no GPU does not wait for the driver: where other items need one, it does not take their lanes.
+/// Marks items that need no GPU as in_addition, if any item needs one.
 void run_host_items_in_addition(std::vector<work_item>& items);
 
-/// Indices of the items in the order in which they are to begin: on a GPU that is shared, then alone, then without a GPU, where lanes
-/// are free for it; the longest first, and side by side those that can share a process.
+/// Indices of the items in the order in which they are to begin: on a GPU that is shared, then alone on it, then those without a GPU;
+/// the longest first, and side by side those that can share a process.
 std::vector<std::size_t> longest_first(const std::vector<work_item>& items);
 /// Drawn from the seed; the same with every standard library. Those that are to be last stay so.
 std::vector<std::size_t> shuffled(const std::vector<work_item>& items, std::uint64_t seed);
@@ -45,7 +46,7 @@ std::uint64_t next_random(std::uint64_t& state);
 
 /// Says what can begin now. Keeps exclusive items alone on their GPU; those that need no GPU run beside anything.
 /// On one lane items begin in the order given; on several, an exclusive one waits until its GPU is idle, and others pass it meanwhile.
-/// At most `jobs` items run at a time, and in addition at most half as many that rarely call the driver.
+/// At most `jobs` items run at a time, and at most half as many in_addition.
 class scheduler {
  public:
   scheduler(std::vector<work_item> items, std::vector<std::size_t> order, std::size_t devices,

@@ -25,10 +25,11 @@ descriptor::~descriptor() {
 folder_lock::folder_lock(const std::filesystem::path& folder, std::string_view what)
     : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (fd_.get() < 0) throw_errno(folder, "open");
-  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0)
-    throw std::system_error(
-        errno, std::generic_category(),
-        fmt::format("{}: another cufault writes {}; try again when it has ended", folder.string(), what));
+  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) throw_errno(folder, "lock");
+  throw std::system_error(
+      errno, std::generic_category(),
+      fmt::format("{}: another cufault writes {}; try again when it has ended", folder.string(), what));
 }
 
 bool write_all(int fd, std::string_view text) {

@@ -29,7 +29,7 @@ class descriptor {
   int fd_;
 };
 
-/// No other cufault writes in this folder while this lives.
+/// An exclusive flock(2) on a folder: a second one throws, also in another process.
 class folder_lock {
  public:
   /// Throws std::system_error where another has it: "FOLDER: another cufault writes WHAT; try again when it has ended". Waits for nobody.

@@ -70,7 +70,7 @@ struct call_record {
 
 struct memory_sample {
   static constexpr std::string_view context_opened = "context opened";
-  std::string at{};  ///< that, or "squeezed", "after cublasCreate", ...
+  std::string at{};  ///< context_opened, "squeezed", "after cublasCreate", ...
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;
   friend bool operator==(const memory_sample&, const memory_sample&) = default;

@@ -333,13 +333,10 @@ void shorten(observation& o) {
   const bool slow =
       std::ranges::any_of(o.calls, [](const call_record& c) { return c.milliseconds >= long_call; });
   for (auto& c : o.calls) c.milliseconds = slow ? rounded(c.milliseconds) : 0;
-  // Each process of a table's rows opens a context: the first sample says what the others do.
-  bool opened = false;
-  std::erase_if(o.memory, [&](const memory_sample& m) {
-    return m.at == memory_sample::context_opened && std::exchange(opened, true) && !nearly_full(m);
-  });
-  // What was free when the trial began, and no later sample to compare it with.
-  if (o.memory.size() == 1 && !nearly_full(o.memory.front())) o.memory.clear();
+  // What was free when contexts were opened, of which each process of a table's rows has one, and no other sample to compare it with.
+  if (std::ranges::all_of(o.memory,
+                          [](const memory_sample& m) { return m.at == memory_sample::context_opened; }))
+    std::erase_if(o.memory, [](const memory_sample& m) { return !nearly_full(m); });
   o.stdout_text = without_logged(o.stdout_text, o.library_log);
   constexpr std::size_t longest = 2048, line_between = 64;
   for (std::string* text : {&o.stdout_text, &o.stderr_text}) {

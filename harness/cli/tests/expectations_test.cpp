@@ -148,23 +148,22 @@ TEST_F(end_to_end, blesses_nothing_while_another_process_blesses) {
   };
   const auto before = filed();
   {
-    const folder_lock other(folder / "expectations", "these expectations");
+    const folder_lock other(folder, "expectations here");
     const auto seen = bless(made, {});
     EXPECT_EQ(seen.exit_code, 2);
-    EXPECT_THAT(seen.stderr_text,
-                HasSubstr("expectations: another cufault writes these expectations; try again"));
+    EXPECT_THAT(seen.stderr_text, HasSubstr("another cufault writes expectations here; try again"));
   }
   EXPECT_EQ(filed(), before) << "an observation without its expectation";
   EXPECT_EQ(bless(made, {}).exit_code, 1);
   EXPECT_NE(filed(), before);
 }
 
-TEST_F(end_to_end, files_nothing_where_expectations_cannot_be_written) {
+TEST_F(end_to_end, files_nothing_where_expectations_are_in_no_folder) {
   ASSERT_EQ(run({"road.create"}).exit_code, 0);
   std::ofstream(folder / "expectations") << "a file";
   const auto seen = bless(files(".jsonl").at(0), {});
   EXPECT_EQ(seen.exit_code, 2);
-  EXPECT_THAT(seen.stderr_text, HasSubstr("expectations: cannot create: Not a directory"));
+  EXPECT_THAT(seen.stderr_text, HasSubstr("expectations: cannot be read: Not a directory"));
   EXPECT_FALSE(fs::exists(folder / "recorded"));
 }
 

@@ -115,29 +115,30 @@ row_result came_to(const char* status, bool ok, const char* again = "RIGHT_NUMBE
   return r;
 }
 
-TEST(sweep, proves_nothing_where_the_operation_fails_by_itself_at_the_end) {
+TEST(sweep, says_why_it_proves_nothing_where_the_operation_fails_by_itself_at_the_end) {
   const auto nothing_failed = [](const char* status, bool ok) {
     row_result r = came_to(status, ok);
     r.reached = false;
     return r;
   };
-  EXPECT_EQ(failed_by_itself(row_result{}), "") << "did not run";
+  EXPECT_EQ(why_it_proves_nothing(row_result{}), "") << "did not run";
   row_result r = nothing_failed("CUBLAS_STATUS_SUCCESS", true);
-  EXPECT_EQ(failed_by_itself(r), "");
+  EXPECT_EQ(why_it_proves_nothing(r), "");
   fill(r.again, "CUBLAS_STATUS_ALLOC_FAILED");
-  EXPECT_EQ(
-      failed_by_itself(r),
-      "the last row, in which nothing is made to fail, came to CUBLAS_STATUS_ALLOC_FAILED in the same again");
+  EXPECT_EQ(why_it_proves_nothing(r),
+            "the last row, in which nothing is made to fail, came to CUBLAS_STATUS_ALLOC_FAILED in the "
+            "repeated operation");
   r = nothing_failed("CUBLAS_STATUS_SUCCESS", true);
   fill(r.numbers, "WRONG_NUMBERS");
-  EXPECT_THAT(failed_by_itself(r), testing::HasSubstr("WRONG_NUMBERS in the operation"));
-  EXPECT_THAT(failed_by_itself(nothing_failed("CUBLAS_STATUS_INTERNAL_ERROR", false)),
+  EXPECT_THAT(why_it_proves_nothing(r), testing::HasSubstr("WRONG_NUMBERS in the operation"));
+  EXPECT_THAT(why_it_proves_nothing(nothing_failed("CUBLAS_STATUS_INTERNAL_ERROR", false)),
               testing::HasSubstr("CUBLAS_STATUS_INTERNAL_ERROR in the operation"));
-  EXPECT_THAT(failed_by_itself(came_to("CUBLAS_STATUS_SUCCESS", true)), testing::HasSubstr("reached a call"));
+  EXPECT_THAT(why_it_proves_nothing(came_to("CUBLAS_STATUS_SUCCESS", true)),
+              testing::HasSubstr("had a call fail"));
   r = row_result{};
   fill(r.end, "crashed: SIGSEGV");
   fill(r.in, "its check");
-  EXPECT_THAT(failed_by_itself(r), testing::HasSubstr("ended with crashed: SIGSEGV in its check"));
+  EXPECT_THAT(why_it_proves_nothing(r), testing::HasSubstr("ended in its check: crashed: SIGSEGV"));
 }
 
 TEST(sweep, rows_that_behave_alike_are_one) {

@@ -23,7 +23,7 @@ work_item host(double weight = 1) {
   return {.weight = weight};
 }
 work_item light() {
-  return {.needs_gpu = true, .rarely_calls_driver = true, .weight = 1};
+  return {.needs_gpu = true, .in_addition = true, .weight = 1};
 }
 work_item hanging() {
   return {.needs_gpu = true, .exclusive = true, .last = true, .weight = 1000};
@@ -149,8 +149,7 @@ TEST(scheduler, runs_everything_once_in_any_order) {
         running.push_back(*s);
       }
       ASSERT_FALSE(running.empty()) << "stuck";
-      EXPECT_LE(std::ranges::count_if(running,
-                                      [&](const auto& one) { return !items[one.item].rarely_calls_driver; }),
+      EXPECT_LE(std::ranges::count_if(running, [&](const auto& one) { return !items[one.item].in_addition; }),
                 static_cast<std::ptrdiff_t>(jobs));
       for (const auto& one : running) {
         if (!one.device || !items[one.item].exclusive) continue;

@@ -14,8 +14,6 @@
 
 namespace cufault {
 
-const char* const explain_folder = CUFAULT_EXPLAIN_FOLDER;
-
 namespace {
 
 using testing::Contains;

@@ -11,11 +11,9 @@
 
 namespace cufault {
 
-extern const char* const explain_folder;  // in events_test.cpp, and in tests of others
-
 /// The tables of cases/explain.
 inline const lexicon& known() {
-  static const lexicon all = load_lexicon(explain_folder);
+  static const lexicon all = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
   return all;
 }
 

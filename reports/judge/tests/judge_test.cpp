@@ -52,21 +52,33 @@ TEST(judge, a_fault_that_is_known_not_to_fail_is_ok) {
   EXPECT_EQ(judged(fault, {trial({success})}, {trial({success})}), verdict::ok);
 }
 
-TEST(judge, a_launch_failure_counts_as_an_expected_assertion_and_the_reverse_is_a_change) {
+TEST(judge, a_launch_failure_counts_as_an_assertion_in_a_race_as_rarely_as_it_was_seen) {
   const auto asserts = trial({"cudaErrorAssert"}), fails = trial({"cudaErrorLaunchFailure"});
-  EXPECT_EQ(judged(fault, {asserts}, {fails}), verdict::reproduced);
-  EXPECT_EQ(judged(fault, {fails}, {asserts}), verdict::changed);
-  EXPECT_EQ(judged(fault, {asserts}, {trial({"cudaErrorIllegalAddress"})}), verdict::changed);
-  EXPECT_EQ(
-      judged(fault, {trial({internal, "cudaErrorAssert"})}, {trial({success, "cudaErrorLaunchFailure"})}),
-      verdict::changed);
-
-  auto racing = arm(fault, {asserts, asserts, fails, asserts, asserts});
-  racing.races = "when the error arrives";
   const auto expected = expects({asserts});
-  judge(racing, &expected);
-  EXPECT_EQ(racing.judged, verdict::reproduced);
-  EXPECT_EQ(racing.trials[2].calls[0].what.status, "cudaErrorLaunchFailure") << "what was seen is kept";
+  const auto racing = [&](int failures, int trials, const expectation& e) {
+    auto a = arm(fault, {});
+    a.races = "when the error arrives";
+    a.trials.assign(static_cast<std::size_t>(trials), asserts);
+    std::fill_n(a.trials.begin(), failures, fails);
+    judge(a, &e);
+    EXPECT_EQ(a.trials[0].calls[0].what.status, failures > 0 ? "cudaErrorLaunchFailure" : "cudaErrorAssert")
+        << "what was seen is kept";
+    return a.judged;
+  };
+  EXPECT_EQ(racing(0, 5, expected), verdict::reproduced);
+  EXPECT_EQ(racing(1, 5, expected), verdict::reproduced);
+  EXPECT_EQ(racing(4, 20, expected), verdict::reproduced);
+  EXPECT_EQ(racing(5, 5, expected), verdict::changed);
+  EXPECT_EQ(racing(10, 20, expected), verdict::changed);
+  // Where rates are stated, they are what is compared.
+  auto both = expected;
+  both.seen = {{.seen = signature_of(asserts)}, {.seen = signature_of(fails)}};
+  both.flaky = stated_rate{.rates = {0.95, 0.05}, .reason = "when the error arrives"};
+  EXPECT_EQ(racing(1, 5, both), verdict::flaky);
+  EXPECT_EQ(racing(5, 5, both), verdict::changed);
+
+  EXPECT_EQ(judged(fault, {asserts}, {fails}), verdict::changed) << "the arm does not race";
+  EXPECT_EQ(judged(fault, {fails}, {asserts}), verdict::changed);
 }
 
 TEST(judge, an_arm_with_levels_is_reproduced_whatever_the_number_of_trials_on_a_plateau) {

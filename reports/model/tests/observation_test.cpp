@@ -565,18 +565,17 @@ TEST(observation, a_single_sample_of_memory_is_kept_of_a_stack_where_nearly_noth
   EXPECT_EQ(kept({{"context opened", 90, 100}, {"filled", 90, 100}}), 2U);
 }
 
-TEST(observation,
-     of_contexts_opened_one_behind_another_the_first_sample_is_kept_and_those_where_little_was_free) {
-  auto o = trial({success});
-  o.memory = {{"context opened", 90, 100},
-              {"filled", 50, 100},
-              {"context opened", 89, 100},
-              {"filled", 40, 100},
-              {"context opened", 1, 100}};
-  shorten(o);
-  const std::vector<memory_sample> kept{
-      {"context opened", 90, 100}, {"filled", 50, 100}, {"filled", 40, 100}, {"context opened", 1, 100}};
-  EXPECT_EQ(o.memory, kept);
+TEST(observation, samples_of_opened_contexts_are_kept_of_a_stack_where_there_are_others) {
+  const auto kept = [](std::vector<memory_sample> samples) {
+    auto o = trial({success});
+    o.memory = std::move(samples);
+    shorten(o);
+    return o.memory;
+  };
+  const memory_sample opened{"context opened", 90, 100}, again{"context opened", 60, 100},
+      full{"context opened", 1, 100}, filled{"filled", 50, 100};
+  EXPECT_EQ(kept({opened, again, full, opened}), std::vector{full});
+  EXPECT_EQ(kept({opened, filled, again}), (std::vector{opened, filled, again}));
 }
 
 TEST(observation, malformed_observations_are_refused_by_line_and_field) {

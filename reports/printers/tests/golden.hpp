@@ -13,11 +13,9 @@
 
 namespace cufault {
 
-extern const char* const golden_folder;  // in html_test.cpp
-
 /// The file in tests/golden. CUFAULT_WRITE_GOLDEN=1 writes it anew: read the difference then.
 inline void expect_golden(const std::string& name, const std::string& text) {
-  const std::filesystem::path file = std::filesystem::path(golden_folder) / name;
+  const std::filesystem::path file = std::filesystem::path(CUFAULT_GOLDEN) / name;
   if (std::getenv("CUFAULT_WRITE_GOLDEN") != nullptr) write_whole(file, text);
   EXPECT_EQ(text, read_text(file)) << name;
 }

@@ -22,8 +22,6 @@
 
 namespace cufault {
 
-const char* const golden_folder = CUFAULT_GOLDEN;
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -17,8 +17,6 @@
 
 namespace cufault {
 
-const char* const explain_folder = CUFAULT_EXPLAIN_FOLDER;
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +34,7 @@ class golden_log : public testing::TestWithParam<const char*> {};
 
 TEST_P(golden_log, is_explained_word_for_word) {
   const std::string stem = GetParam(), name = stem + ".log";
-  const explanation e = explained(read_text(fs::path(golden_folder) / name));
+  const explanation e = explained(read_text(fs::path(CUFAULT_GOLDEN) / name));
   std::ostringstream out;
   print_explanation(out, e, name);
   expect_golden(stem + ".txt", out.str());
