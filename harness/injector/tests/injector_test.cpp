@@ -240,7 +240,13 @@ TEST_F(injector, logs_calls_in_their_order) {
     EXPECT_EQ(each["result"], "CUDA_SUCCESS");
     EXPECT_GT(each["microseconds"], 0.0);
     EXPECT_THAT(each["offset"].get<std::string>(), testing::MatchesRegex("0x[0-9a-f]+"));
+    EXPECT_FALSE(each.contains("symbol")) << "the probe exports no function";
   }
+  fs::remove(log());
+  lines("exported", rules(R"({"function": "cuMemAlloc", "log": true})"));
+  ASSERT_THAT(events("call"), SizeIs(2));
+  EXPECT_EQ(events("call")[0]["symbol"], "library_allocates");
+  EXPECT_FALSE(events("call")[1].contains("symbol")) << "a function that its library does not export";
   fs::remove(log());
   lines(
       "allocate 1",
