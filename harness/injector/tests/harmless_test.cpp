@@ -197,7 +197,7 @@ TEST_F(harmless, leaves_functions_of_the_host_to_who_defined_them) {
 }
 
 TEST_F(harmless, copies_no_counts_in_a_forked_child) {
-  EXPECT_THAT(said("fork_beside_threads 64"), ElementsAre("few pages 13000"));
+  EXPECT_THAT(said("fork_beside_threads 256"), ElementsAre("few pages 13000"));
 }
 
 TEST_F(harmless, leaves_nothing_of_rules_that_were_replaced) {
