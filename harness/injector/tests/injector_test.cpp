@@ -602,8 +602,12 @@ TEST_F(inject_command, does_not_run_the_command_by_wrong_rules_unless_it_is_leni
               ElementsAre(HasSubstr("N is a number from 1 on"), "exit code 2"));
   EXPECT_THAT(cli("inject --fail cuMemAlocc=OUT_OF_MEMORY -- echo it ran"),
               ElementsAre(HasSubstr("unknown function \"cuMemAlocc\""), "exit code 2"));
-  EXPECT_THAT(cli("inject --fail cuMemFree=OUT_OF_MEMORY -- echo it ran"),
-              ElementsAre(HasSubstr("cuMemFree cannot return CUDA_ERROR_OUT_OF_MEMORY"), "exit code 2"));
+  EXPECT_THAT(
+      cli("inject --fail cuMemFree=OUT_OF_MEMORY -- echo it ran"),
+      ElementsAre(
+          HasSubstr("cuMemFree cannot return CUDA_ERROR_OUT_OF_MEMORY; in a file of rules, \"force\": "
+                    "true does it all the same"),
+          "exit code 2"));
 }
 
 TEST_F(inject_command, requires_that_rules_acted) {
