@@ -633,6 +633,15 @@ TEST_F(inject_command, requires_that_rules_acted) {
       << "before any driver call";
 }
 
+TEST_F(inject_command, tells_that_no_rule_meets_a_malloc_of_the_program_itself) {
+  EXPECT_THAT(cli("inject --log " + log().string() + " --fail malloc=ENOMEM --require 1 -- " + tree +
+                  "/bin/injector_own_malloc_probe allocate 1"),
+              ElementsAre("0", "cufault: rules acted 0 times, and 1 were required; the command ended with 0",
+                          "exit code 3"));
+  ASSERT_THAT(events("rule"), SizeIs(1));
+  EXPECT_EQ(events("rule")[0]["held"], 0);
+}
+
 TEST_F(inject_command, comes_behind_what_is_preloaded_already) {
   EXPECT_THAT(cli("inject -- sh -c 'echo $LD_PRELOAD'"), ElementsAre(library, "exit code 0"));
   const std::string other = driver_folder + "/libinjector_library.so";
