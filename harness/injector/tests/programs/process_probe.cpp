@@ -235,6 +235,13 @@ void opened(const std::string& how, const char* library) {
   std::printf("%d\n", as<alloc>(resolves("calls_cuMemAlloc"))(&address, 1));
 }
 
+/// So many calls of a library's function that takes no argument, as Python's NVML makes them: opened and looked up.
+void calls(const char* library, const char* name, int count) {
+  auto* function = as<int()>(dlsym(dlopen(library, RTLD_NOW | RTLD_LOCAL), name));
+  for (int i = 0; i < count; ++i) std::printf("%s%d", i == 0 ? "" : " ", function());
+  std::printf("\n");
+}
+
 void host() {
   std::printf("%s\n", std::getenv("ASKED_OF_THE_LIBRARY"));
   std::fflush(stdout);
@@ -287,6 +294,7 @@ int main(int count, char** words) {
   if (what == "rules_often") rules_often();
   if (what == "budgets") budgets(words[2]);
   if (what == "host") host();
+  if (what == "calls") calls(words[2], words[3], std::atoi(words[4]));
   if (what == "frames") frames();
   if (what == "opened") opened(words[2], words[3]);
   if (what == "ends") ends(words[2], words + 3);
