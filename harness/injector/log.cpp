@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -169,10 +168,8 @@ void add_call(json& line, const call_facts& call) {
   const module_place from = place_of(call.address);
   line["caller"] = call.caller;
   if (from.path != nullptr) line["offset"] = fmt::format("{:#x}", from.offset);
-  // A call can be the last instruction of its function: what it returns to is then no longer in it.
-  if (Dl_info info{};
-      dladdr(static_cast<const char*>(call.address) - 1, &info) != 0 && info.dli_sname != nullptr)
-    line["symbol"] = info.dli_sname;
+  if (const char* symbol = symbol_at(call.address, call.caller.data()); symbol != nullptr)
+    line["symbol"] = symbol;
   if (call.stack) line["stack"] = fmt::format("{:016x}", *call.stack);
   line["thread"] = call.thread;
 }
