@@ -228,7 +228,7 @@ int main(int count, char** argv) try {
       fmt::print("  {:<32}{}{}\n", arms[arm].what, interval(values),
                  arm == 0 ? "" : "   against bare " + interval(differences));
       cufault::add_samples(fmt::format("{}/{}", measures[m].name, arms[arm].name), measures[m].unit, seconds);
-      std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+      std::sort(values.begin(), values.end());
       most = std::max(most, values[values.size() / 2]);
     }
     if (tiny || measures[m].bar == 0) continue;
