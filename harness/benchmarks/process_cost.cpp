@@ -4,8 +4,9 @@
 // the driver; what cufault_set_rules costs; and what a call of a library's function costs, on the tests' stand-in for cuBLAS, which does nothing:
 // under rules for the library, it is the cost on the CPU alone. Needs no GPU. Bare processes are measured twice in each round, so that the difference of two
 // alike is there to compare with; rounds are shuffled, all processes are pinned to one core.
+// Exits 1 if a change of rules takes more than its bar.
 //   process_cost [--rounds N] [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
-// --tiny: one round of short slices, for a test; the figures mean nothing.
+// --tiny: one round of short slices, for a test; the figures mean nothing, and no bar is judged.
 #include "harness/benchmarks/samples.hpp"
 #include "harness/injector/tests/programs/blas_user.hpp"
 
@@ -39,6 +40,7 @@ struct figure {
   const char *name, *what;
   benchmark::TimeUnit unit;
   double in_a_second;  // units
+  double bar = 0;      // for the median of each arm; 0: none
 };
 constexpr std::array measures{
     figure{"malloc_free", "malloc and free [ns]", benchmark::kNanosecond, 1e9},
@@ -48,8 +50,8 @@ constexpr std::array measures{
     figure{"library_second_file", "the same, from the second file that calls [ns]", benchmark::kNanosecond,
            1e9},
     figure{"library_dlsym", "the same, found by dlsym [ns]", benchmark::kNanosecond, 1e9},
-    figure{"set_rules", "cufault_set_rules, one rule [us]", benchmark::kMicrosecond, 1e6},
-    figure{"set_rules_glob", "the same, a glob [us]", benchmark::kMicrosecond, 1e6}};
+    figure{"set_rules", "cufault_set_rules, one rule [us]", benchmark::kMicrosecond, 1e6, 50},
+    figure{"set_rules_glob", "the same, a glob [us]", benchmark::kMicrosecond, 1e6, 50}};
 struct setting {
   const char *name, *what;
   std::vector<const char*> preload{};
@@ -211,9 +213,11 @@ int main(int count, char** argv) try {
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t arm : order) seen[arm].push_back(measured(arms[arm], tiny));
   }
+  bool all_within = true;
   fmt::print("{} rounds; median, and the quartiles of the rounds\n", rounds);
   for (std::size_t m = 0; m < measures.size(); ++m) {
     fmt::print("{}\n", measures[m].what);
+    double most = 0;
     for (std::size_t arm = 0; arm < arms.size(); ++arm) {
       std::vector<double> values, differences, seconds;
       for (std::size_t round = 0; round < seen[arm].size(); ++round) {
@@ -224,10 +228,16 @@ int main(int count, char** argv) try {
       fmt::print("  {:<32}{}{}\n", arms[arm].what, interval(values),
                  arm == 0 ? "" : "   against bare " + interval(differences));
       cufault::add_samples(fmt::format("{}/{}", measures[m].name, arms[arm].name), measures[m].unit, seconds);
+      std::sort(values.begin(), values.end());
+      most = std::max(most, values[values.size() / 2]);
     }
+    if (tiny || measures[m].bar == 0) continue;
+    const bool within = most < measures[m].bar;
+    fmt::print("  {:.1f} at most (bar {}): {}\n", most, measures[m].bar, within ? "within" : "BEYOND");
+    all_within &= within;
   }
   cufault::write_samples();
-  return 0;
+  return all_within ? 0 : 1;
 } catch (const std::exception& error) {
   fmt::print(stderr, "process_cost: {}\n", error.what());
   return 1;

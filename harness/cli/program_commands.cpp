@@ -93,8 +93,8 @@ void add_trace(command_line& line) {
   command
       ->add_option(
           "--chrome", said->chrome,
-          "every driver call of all its processes as a Chrome trace, which Perfetto opens; each call "
-          "then writes a line")
+          "the driver calls of all its processes as a Chrome trace, which Perfetto opens; each call that "
+          "libcufault.so sees then writes a line")
       ->type_name("FILE")
       ->check(not_empty);
   add_intercepted_libraries(command, said->libraries, "calls of this library, too");

@@ -106,13 +106,12 @@ void add_sweep(command_line& line) {
       "as in `cufault list`, or a function: lt_matmul, cublasLtMatmul; /first: only the first of a "
       "process, /further: only one that is not"));
   sweep
-      ->add_option(
-          "--depth", said->depth,
-          "thin: the first call of each call site, by one code; of an operation, one call of each "
-          "group, once, by one code. grouped: the first and last call of each function and library, "
-          "and more where they differ; of an operation, one call of each group, by every code, once "
-          "and persistently. every: every call, by every code. Default: thin for a command, every for "
-          "an operation")
+      ->add_option("--depth", said->depth,
+                   "thin: the first call of each call site, by one code; of an operation, one call of each "
+                   "group, once, by one code. grouped: the first and last call of each function and library, "
+                   "and more where they differ; of an operation, one call of each group, by every code, once "
+                   "and persistently. every: each call that the clean runs list, by every code. Default: "
+                   "thin for a command, every for an operation")
       ->check(CLI::IsMember({"thin", "grouped", "every"}));
   auto* shard = sweep->add_option("--shard", said->shard, "only rows of part K of N")->type_name("K/N");
   sweep

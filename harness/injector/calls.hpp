@@ -76,6 +76,8 @@ struct module_place {
 module_place place_of(const void* address);
 /// "libcublasLt.so.13" of an address in it; the program's own name; "(unloaded)". Lasts.
 const char* library_at(const void* address);
+/// The function with the call that returns to this address in `library`, as library_at() gives it; null if its file does not export it. Lasts.
+const char* symbol_at(const void* address, const char* library);
 unsigned this_thread_number();
 
 // ---- calls.cpp: one call, before and after the driver ----

@@ -32,7 +32,7 @@ std::string event_of_call(const json_cursor& line) {
   const auto function = line.at("function").string();
   const known_library* of = library_of(function);
   nlohmann::ordered_json arguments;
-  for (const char* key : {"caller", "offset", "result", "thread", "bytes", "stack"})
+  for (const char* key : {"caller", "symbol", "offset", "result", "thread", "bytes", "stack"})
     if (line.has(key)) arguments[key] = line.at(key).value();
   return fmt::format(
       R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{}.{:03},"dur":{:.3f},"args":{}}})",

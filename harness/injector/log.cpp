@@ -168,6 +168,8 @@ void add_call(json& line, const call_facts& call) {
   const module_place from = place_of(call.address);
   line["caller"] = call.caller;
   if (from.path != nullptr) line["offset"] = fmt::format("{:#x}", from.offset);
+  if (const char* symbol = symbol_at(call.address, call.caller.data()); symbol != nullptr)
+    line["symbol"] = symbol;
   if (call.stack) line["stack"] = fmt::format("{:016x}", *call.stack);
   line["thread"] = call.thread;
 }

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
@@ -269,6 +270,19 @@ const char* library_at(const void* address) {
   if (last != nullptr && strcmp(last, name) == 0) return last;
   locked w;
   return last = w->names.insert(name).first->c_str();
+}
+
+const char* symbol_at(const void* address, const char* library) {
+  const std::pair call{address, library};
+  {
+    locked w;
+    if (const auto known = w->symbols.find(call); known != w->symbols.end()) return known->second;
+  }
+  // A search through all symbols, with the loader's lock. A call can be the last instruction of its function: what it returns to is then behind it.
+  Dl_info info{};
+  const bool found = dladdr(static_cast<const char*>(address) - 1, &info) != 0 && info.dli_sname != nullptr;
+  locked w;
+  return w->symbols[call] = found ? w->names.insert(info.dli_sname).first->c_str() : nullptr;
 }
 
 std::uint32_t all_slots() {

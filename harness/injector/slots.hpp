@@ -64,7 +64,8 @@ extern constinit std::array<slot, CUFAULT_SLOTS> slots;
 struct state {
   /// By the function's address, the library that resolved it, and the name, if it is not one of the driver: others may have two names for one.
   std::map<std::tuple<const void*, const char*, const char*>, std::uint32_t> slot_of;
-  std::set<std::string> names;  ///< what slots point to
+  std::set<std::string> names;                                         ///< what slots point to
+  std::map<std::pair<const void*, const char*>, const char*> symbols;  ///< what symbol_at() returned
   /// A set of rules and what slots have of it.
   struct rule_generation {
     active_rules rules;

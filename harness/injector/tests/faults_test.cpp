@@ -97,6 +97,14 @@ TEST_F(faults, a_dropped_call_says_success_and_does_nothing) {
   EXPECT_EQ(events("injected")[0]["did"], "dropped");
 }
 
+TEST_F(faults, a_dropped_launch_does_not_come_to_the_driver) {
+  EXPECT_EQ(said("k k k", R"({"function": "cuLaunchKernel", "drop_call": true, "skip": 1, "hits": 1})"),
+            "11111110 0 11111110");
+  ASSERT_THAT(events("injected"), SizeIs(1));
+  EXPECT_EQ(events("injected")[0]["function"], "cuLaunchKernel");
+  EXPECT_EQ(events("injected")[0]["did"], "dropped");
+}
+
 TEST_F(faults, a_glob_drops_what_can_be_dropped_alone) {
   EXPECT_EQ(said("a m", R"({"function": "cuMem*", "drop_call": true})"), "0 0:0");
   EXPECT_THAT(events("injected"), SizeIs(1));

@@ -165,6 +165,24 @@ TEST_F(harmless, calls_from_a_stack_that_ends_at_a_guard_page) {
       ElementsAre("2"));
 }
 
+TEST_F(harmless, leaves_no_frame_in_backtraces_where_nothing_comes_after_the_call) {
+  const auto bare = run("", "", process_probe + " frames");
+  ASSERT_THAT(bare, AllOf(SizeIs(2), Each(StartsWith("0 injector_process_probe+0x"))));
+  EXPECT_EQ(said("frames"), bare);
+  EXPECT_EQ(said("frames", rules(R"({"function": "cuDeviceGetName", "delay_ms": 0})")), bare);
+}
+
+TEST_F(harmless, keeps_the_callers_in_backtraces_where_a_rule_acts_after_the_call) {
+  const auto bare = run("", "", process_probe + " frames");
+  const auto behind =
+      said("frames", rules(R"({"function": "cuDeviceGetName", "return": "INVALID_VALUE", "when": "after"})"));
+  ASSERT_EQ(bare.size(), behind.size());
+  for (std::size_t i = 0; i < bare.size(); ++i) {
+    EXPECT_THAT(behind[i], StartsWith("1 libcufault.so+0x"));
+    EXPECT_THAT(behind[i], EndsWith(bare[i].substr(1))) << "behind frames of the injector all others follow";
+  }
+}
+
 TEST_F(harmless, lets_threads_be_cancelled) {
   EXPECT_THAT(said("cancelled_in_delay", rules(R"({"function": "cuMemAlloc", "delay_ms": 50})")),
               ElementsAre("cancelled"));
@@ -194,8 +212,19 @@ TEST_F(harmless, leaves_functions_of_the_host_to_who_defined_them) {
     EXPECT_EQ(run("CUFAULT_LOG=" + log().string(), preload, process_probe + " host"), bare) << preload;
 }
 
+TEST_F(harmless, does_not_see_what_its_log_says_that_it_does_not_see) {
+  const std::string plugin = driver_folder + "/libinjector_plugin_a.so";
+  EXPECT_THAT(said("opened plainly " + plugin, no_memory), ElementsAre("2"));
+  for (const std::string how : {"namespace", "deepbind"}) {
+    fs::remove(log());
+    EXPECT_THAT(said("opened " + how + " " + plugin, no_memory), ElementsAre("0")) << how;
+    EXPECT_THAT(events("injected"), IsEmpty()) << how;
+    EXPECT_THAT(counts(), IsEmpty()) << how;
+  }
+}
+
 TEST_F(harmless, copies_no_counts_in_a_forked_child) {
-  EXPECT_THAT(said("fork_beside_threads 64"), ElementsAre("few pages 13000"));
+  EXPECT_THAT(said("fork_beside_threads 256"), ElementsAre("few pages 13000"));
 }
 
 TEST_F(harmless, leaves_nothing_of_rules_that_were_replaced) {

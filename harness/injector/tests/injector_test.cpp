@@ -190,7 +190,9 @@ TEST_F(injector, begins_its_log_with_what_it_is_and_ends_it_with_what_rules_did)
   if (!emulated) {
     EXPECT_THAT(began[0]["program"].get<std::string>(), EndsWith("/injector_probe"));
   }
-  EXPECT_THAT(began[0]["not_seen"], Contains("functions of export tables"));
+  EXPECT_THAT(began[0]["not_seen"],
+              ElementsAre("functions of export tables", "other namespaces of dlmopen",
+                          "libraries opened with RTLD_DEEPBIND", "statically linked programs"));
   EXPECT_EQ(began[0]["rules"], json::parse(R"([{"function": "cuMemAlloc", "does": "CUDA_ERROR_OUT_OF_MEMORY"},
       {"function": "cuMemFree", "does": "none", "here": false}, {"function": "cuMem*", "does": "CUDA_ERROR_OUT_OF_MEMORY"}])"));
   std::ifstream in(log());
@@ -240,7 +242,13 @@ TEST_F(injector, logs_calls_in_their_order) {
     EXPECT_EQ(each["result"], "CUDA_SUCCESS");
     EXPECT_GT(each["microseconds"], 0.0);
     EXPECT_THAT(each["offset"].get<std::string>(), testing::MatchesRegex("0x[0-9a-f]+"));
+    EXPECT_FALSE(each.contains("symbol")) << "the probe exports no function";
   }
+  fs::remove(log());
+  lines("exported", rules(R"({"function": "cuMemAlloc", "log": true})"));
+  ASSERT_THAT(events("call"), SizeIs(2));
+  EXPECT_EQ(events("call")[0]["symbol"], "library_allocates");
+  EXPECT_FALSE(events("call")[1].contains("symbol")) << "a function that its library does not export";
   fs::remove(log());
   lines(
       "allocate 1",
@@ -594,8 +602,12 @@ TEST_F(inject_command, does_not_run_the_command_by_wrong_rules_unless_it_is_leni
               ElementsAre(HasSubstr("N is a number from 1 on"), "exit code 2"));
   EXPECT_THAT(cli("inject --fail cuMemAlocc=OUT_OF_MEMORY -- echo it ran"),
               ElementsAre(HasSubstr("unknown function \"cuMemAlocc\""), "exit code 2"));
-  EXPECT_THAT(cli("inject --fail cuMemFree=OUT_OF_MEMORY -- echo it ran"),
-              ElementsAre(HasSubstr("cuMemFree cannot return CUDA_ERROR_OUT_OF_MEMORY"), "exit code 2"));
+  EXPECT_THAT(
+      cli("inject --fail cuMemFree=OUT_OF_MEMORY -- echo it ran"),
+      ElementsAre(
+          HasSubstr("cuMemFree cannot return CUDA_ERROR_OUT_OF_MEMORY; in a file of rules, \"force\": "
+                    "true does it all the same"),
+          "exit code 2"));
 }
 
 TEST_F(inject_command, requires_that_rules_acted) {
@@ -619,6 +631,15 @@ TEST_F(inject_command, requires_that_rules_acted) {
               "exit code 137");
   EXPECT_THAT(cli("inject --fail malloc:1=ENOMEM --require 1 -- " + probe + " version").back(), "exit code 0")
       << "before any driver call";
+}
+
+TEST_F(inject_command, tells_that_no_rule_meets_a_malloc_of_the_program_itself) {
+  EXPECT_THAT(cli("inject --log " + log().string() + " --fail malloc=ENOMEM --require 1 -- " + tree +
+                  "/bin/injector_own_malloc_probe allocate 1"),
+              ElementsAre("0", "cufault: rules acted 0 times, and 1 were required; the command ended with 0",
+                          "exit code 3"));
+  ASSERT_THAT(events("rule"), SizeIs(1));
+  EXPECT_EQ(events("rule")[0]["held"], 0);
 }
 
 TEST_F(inject_command, comes_behind_what_is_preloaded_already) {

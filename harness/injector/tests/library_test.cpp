@@ -231,6 +231,20 @@ TEST_F(libraries, that_a_file_of_rules_asks_for_too_late_are_named) {
                                "--library cublas --library cublasLt")));
 }
 
+TEST_F(libraries, of_nvml_fail_too) {
+  if (!fs::exists(tree + "/lib/cufault/libcufault_nvml.so"))
+    GTEST_SKIP() << "nvml.h was not there when cufault was built";
+  const std::string program =
+      tree + "/bin/injector_process_probe calls " + driver_folder + "/nvml/libnvidia-ml.so.1 nvmlInit_v2 3";
+  EXPECT_THAT(bare(program), ElementsAre("0 0 0"));
+  EXPECT_THAT(under(front("nvml") + library, program,
+                    R"({"function": "nvmlInit", "skip": 1, "hits": 1, "return": "DRIVER_NOT_LOADED"})"),
+              ElementsAre("0 9 0"));
+  ASSERT_THAT(events("injected"), SizeIs(1));
+  EXPECT_EQ(events("injected")[0]["function"], "nvmlInit_v2");
+  EXPECT_EQ(events("injected")[0]["did"], "NVML_ERROR_DRIVER_NOT_LOADED");
+}
+
 TEST_F(libraries, that_are_never_loaded_meet_no_rule) {
   EXPECT_THAT(said(unlinked_probe, second), IsEmpty());
   EXPECT_EQ(events("rule").at(0)["held"], 0);

@@ -73,6 +73,8 @@ class Injection:
     """File name of the library that called."""
     offset: str | None
     """Of the call in that file, in hexadecimal; None if not known."""
+    symbol: str | None
+    """The function that called, if its file exports it; None if not."""
     stack: str | None
     """Hash of the call stack, for rules with ``stack`` or ``once_per``."""
     bytes: int | None

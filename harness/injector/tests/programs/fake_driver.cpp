@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libcuda.so.1 for injector_test.cpp: no device behind it, but memory that is accounted for (fake_memory.cpp), arguments that are looked
 // at, and the driver's ways to its functions. probe.cpp asks it what arrived.
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
@@ -68,6 +72,22 @@ DRIVER int cuTexRefSetMipmapLevelBias(void*, float bias) {
 DRIVER int cuIpcOpenMemHandle_v2(std::uint64_t* address, ipc_handle handle, unsigned flags) {
   *address = static_cast<std::uint64_t>(handle.bytes[0] + handle.bytes[63]);
   return static_cast<int>(flags);
+}
+/// The frames of its callers, from the innermost on, in place of a name: "libcuda.so.1+0x1234 ".
+DRIVER int cuDeviceGetName(char* name, int size, int) {
+  std::array<void*, 32> frames{};
+  const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  std::size_t used = 0;
+  for (int i = 1; i < count && used < static_cast<std::size_t>(size); ++i) {
+    Dl_info info{};
+    if (dladdr(frames[i], &info) == 0) continue;
+    const char* slash = std::strrchr(info.dli_fname, '/');
+    used += static_cast<std::size_t>(
+        std::snprintf(name + used, static_cast<std::size_t>(size) - used, "%s+%#tx ",
+                      slash != nullptr ? slash + 1 : info.dli_fname,
+                      static_cast<const char*>(frames[i]) - static_cast<const char*>(info.dli_fbase)));
+  }
+  return 0;
 }
 /// Not in any cuda.h.
 DRIVER int cuOfALaterDriver(int number) {

@@ -17,6 +17,8 @@
 extern "C" {
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes);
 int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes);
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   void*, void**, void**);
 int cuDriverGetVersion(int* version);
 int cuCtxGetCurrent(const void** context);
 int cuCtxSetCurrent(const void* context);
@@ -77,6 +79,8 @@ std::string result_of(const std::string& word, contexts& all) {
       const int result = cuDriverGetVersion(&version);
       return said(result) + ":" + said(version);
     }
+    case 'k':  // what the fake driver makes of its arguments, if it is called
+      return said(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 1, nullptr, nullptr, nullptr));
     case 'c':
       return said(cuCtxCreate_v2(&all.made, 0, device));
     case 'd':

@@ -36,6 +36,7 @@ int cuTexRefSetMipmapLevelBias(void*, float);
 int cuIpcOpenMemHandle_v2(std::uint64_t*, ipc_handle, unsigned);
 void* library_resolves(const char* name);  // library.cpp: dlsym of libcuda.so.1, asked from there
 void* library_resolves_next(const char* name);
+int library_allocates(std::uint64_t* address, std::size_t bytes);
 }
 
 namespace {
@@ -426,6 +427,11 @@ int main(int count, char** words) {
     auto* mine = as<alloc>(by_dlsym("cuMemAlloc_v2"));
     auto* theirs = as<int(std::uint64_t*, std::size_t)>(library_resolves("calls_cuMemAlloc"));
     std::printf("%d %d\n", allocate(mine), allocate(theirs));
+  }
+  if (what == "exported") {
+    auto* hidden = as<int(std::uint64_t*, std::size_t)>(library_resolves("calls_cuMemAlloc"));
+    std::printf("%d ", allocate(library_allocates));
+    std::printf("%d\n", allocate(hidden));
   }
   if (what == "handed_over") {
     auto* mine = as<alloc>(by_dlsym("cuMemAlloc_v2"));

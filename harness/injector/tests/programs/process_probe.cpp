@@ -24,6 +24,7 @@ extern "C" {
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes);
 int cuCtxSynchronize();
 int cuDriverGetVersion(int* version);
+int cuDeviceGetName(char* name, int size, int device);
 }
 
 namespace {
@@ -216,6 +217,31 @@ void budgets(const std::string& what) {
   std::printf("\n");
 }
 
+/// The frames that the driver sees at a call, and what the call returned.
+void frames() {
+  for (int i = 0; i < 2; ++i) {  // the first of a thread takes another way
+    std::string name(4096, '\0');
+    const int result = cuDeviceGetName(name.data(), static_cast<int>(name.size()), 0);
+    std::printf("%d %s\n", result, name.c_str());
+  }
+}
+
+/// An allocation by a library that was opened in an unusual way, and resolves the function itself.
+void opened(const std::string& how, const char* library) {
+  void* loaded = how == "namespace" ? dlmopen(LM_ID_NEWLM, library, RTLD_NOW)
+                                    : dlopen(library, RTLD_NOW | (how == "deepbind" ? RTLD_DEEPBIND : 0));
+  if (loaded == nullptr) return static_cast<void>(std::printf("%s\n", dlerror()));
+  auto* resolves = as<void*(const char*)>(dlsym(loaded, "library_resolves"));
+  std::printf("%d\n", as<alloc>(resolves("calls_cuMemAlloc"))(&address, 1));
+}
+
+/// So many calls of a library's function that takes no argument, as Python's NVML makes them: opened and looked up.
+void calls(const char* library, const char* name, int count) {
+  auto* function = as<int()>(dlsym(dlopen(library, RTLD_NOW | RTLD_LOCAL), name));
+  for (int i = 0; i < count; ++i) std::printf("%s%d", i == 0 ? "" : " ", function());
+  std::printf("\n");
+}
+
 void host() {
   std::printf("%s\n", std::getenv("ASKED_OF_THE_LIBRARY"));
   std::fflush(stdout);
@@ -268,6 +294,9 @@ int main(int count, char** words) {
   if (what == "rules_often") rules_often();
   if (what == "budgets") budgets(words[2]);
   if (what == "host") host();
+  if (what == "calls") calls(words[2], words[3], std::atoi(words[4]));
+  if (what == "frames") frames();
+  if (what == "opened") opened(words[2], words[3]);
   if (what == "ends") ends(words[2], words + 3);
   return 0;
 }
