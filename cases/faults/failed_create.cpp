@@ -21,7 +21,7 @@ const register_fault here{
      .memory = memory_class::exclusive,
      .before_operation = true,
      .provoke = [](world&) {
-       const device_squeeze full(0);
+       const device_memory_pressure full(0);
        cublasHandle_t handle = nullptr;
        if (cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS)
          throw not_provoked("cublasCreate succeeded on a full device");

@@ -47,9 +47,9 @@ class small_blocks {
 };
 
 /// Device memory held by this process, so that so many bytes are left; 0: not even 512. An object of a world.
-class device_squeeze {
+class device_memory_pressure {
  public:
-  explicit device_squeeze(std::uint64_t leave_free) : bulk_(*device_, leave_free) {
+  explicit device_memory_pressure(std::uint64_t leave_free) : bulk_(*device_, leave_free) {
     if (leave_free == 0) rest_.emplace();
     left_ = device_->free_bytes();
   }
@@ -86,7 +86,7 @@ inline fault_type full_device(std::string name, std::string summary,
   f.cells = isolation::lasting;
   f.memory = memory_class::exclusive;
   f.provoke = [](world& w) {
-    auto& held = w.keep<device_squeeze>(static_cast<std::uint64_t>(w.level()) << 20);
+    auto& held = w.keep<device_memory_pressure>(static_cast<std::uint64_t>(w.level()) << 20);
     w.undo_by([&held] { held.release(); });
     w.renew_by([&held] { held.renew(); });
   };

@@ -42,7 +42,7 @@ void fail_and_look(trial& t) {
   }
 }
 
-void squeezed_to(trial& t, const memory_pressure& held) {
+void measure_pressure(trial& t, const memory_pressure& held) {
   t.measure("free when squeezed", static_cast<double>(held.free_bytes()), "bytes");
   t.measure("squeeze took", held.milliseconds(), "ms");
   t.sample("squeezed");
@@ -77,7 +77,7 @@ void held_by_this_process(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const memory_pressure held(*device, static_cast<std::uint64_t>(t.level()) << 20);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   fail_and_look(t);
   t.sample("after cublasCreate");
 }
@@ -109,7 +109,7 @@ void release_and_retry(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   memory_pressure held(*device, static_cast<std::uint64_t>(t.level()) << 20);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   create_and_multiply();
   t.apply("free all memory, create again");
   held.release();
@@ -158,7 +158,7 @@ void create_before_filling(trial& t) {
   {
     const auto device = current_device_memory();
     const memory_pressure held(*device, 0);
-    squeezed_to(t, held);
+    measure_pressure(t, held);
     CUFAULT_OBSERVE_AS("cublasSgemm", "split_k", product(handle));
   }
   CUFAULT_OBSERVE(cublasDestroy(handle));
@@ -169,7 +169,7 @@ void smaller_buffers(trial& t) {
   t.apply("buffers of half the device");
   const auto device = current_device_memory();
   const memory_pressure held(*device, device->free_bytes() / 2);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   create_and_multiply();
 }
 
@@ -177,7 +177,7 @@ void halve_buffers_and_retry(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   memory_pressure held(*device, 16_MiB, 2);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   create_and_multiply();
   t.apply("free half of the buffers, create again");
   held.release_half();
@@ -193,7 +193,7 @@ void half_precision_and_retry(trial& t) {
   CUFAULT_REQUIRE(cudaMalloc(&buffer, elements * sizeof(float)));
   const auto device = current_device_memory();
   const memory_pressure held(*device, 16_MiB);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   create_and_multiply();
   t.apply("a buffer of 1 GiB in single precision as one of half precision, create again");
   CUFAULT_REQUIRE(cudaFree(buffer));
@@ -207,7 +207,7 @@ void workspace_setting(trial& t) {
   t.apply("CUBLAS_WORKSPACE_CONFIG");
   const auto device = current_device_memory();
   const memory_pressure held(*device, 48_MiB);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   create_and_multiply();
   t.sample("after cublasCreate");
 }
@@ -218,7 +218,7 @@ void new_process(trial& t) {
     {
       const auto device = current_device_memory();
       const memory_pressure held(*device, 16_MiB);
-      squeezed_to(t, held);
+      measure_pressure(t, held);
       create_and_multiply();
     }
     t.apply("free all memory, go on in a new process");
@@ -234,7 +234,7 @@ void load_lazily_instead(trial& t) {
   {
     const auto device = current_device_memory();
     const memory_pressure held(*device, 128_MiB);
-    squeezed_to(t, held);
+    measure_pressure(t, held);
     if (t.stage() > 0) {
       create_and_multiply();
       return;
@@ -251,7 +251,7 @@ void retry_alone(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const memory_pressure held(*device, 16_MiB);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   create_and_multiply();
   t.apply("create again, nothing freed");
   create_and_multiply();
@@ -261,7 +261,7 @@ void clear_the_last_error(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   const memory_pressure held(*device, 16_MiB);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   create_and_multiply();
   t.apply("cudaGetLastError(), create again, nothing freed");
   cudaGetLastError();  // this program's runtime; cuBLAS embeds one of its own, which no caller can reach
@@ -282,7 +282,7 @@ void device_reset_with_own_memory(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   memory_pressure held(*device, 16_MiB);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   create_and_multiply();
   t.apply("cudaDeviceReset(), which destroys this process's allocations, create again");
   held.forget();
@@ -304,7 +304,7 @@ void retry_many_times_after_release(trial& t) {
   t.open_context();
   const auto device = current_device_memory();
   memory_pressure held(*device, 16_MiB);
-  squeezed_to(t, held);
+  measure_pressure(t, held);
   create_and_multiply();
   t.apply("free all memory, create up to ten times");
   held.release();

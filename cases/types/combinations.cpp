@@ -306,13 +306,13 @@ void control(trial& t) {
 
 // ---- numbers that name no type of the tables ----
 
-/// Operands are in single precision, and the call is told something else.
-struct told_otherwise {
+/// Operands are in single precision, and the call names another type.
+struct mistyped_product {
   std::string text;
   argument_check::product told;
 };
 
-std::vector<told_otherwise> lies(entry function) {
+std::vector<mistyped_product> mistyped_products(entry function) {
   struct named {
     cudaDataType type;
     std::string name;
@@ -331,9 +331,9 @@ std::vector<told_otherwise> lies(entry function) {
                           none(-1)};
   const argument_check::product valid =
       turned_product(function, {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F});
-  std::vector<told_otherwise> all;
+  std::vector<mistyped_product> all;
   const auto add = [&](const std::string& what, const std::string& value, const auto& change) {
-    told_otherwise one{fmt::format("{} {} {}", name_of(function), what, value), valid};
+    mistyped_product one{fmt::format("{} {} {}", name_of(function), what, value), valid};
     change(one.told);
     all.push_back(std::move(one));
   };
@@ -370,18 +370,18 @@ cublasStatus_t tell(lt_problem& problem, const argument_check::product& told) {
   return failed == std::end(each) ? CUBLAS_STATUS_SUCCESS : *failed;
 }
 
-/// Where it is accepted, right numbers mean that the lie was not heard.
-status_record multiply_as_told(const workbench& on, const told_otherwise& lie) {
-  checked_product work(turned_product(lie.told.function,
+/// Where it is accepted, right numbers mean that the type that was named was not read.
+status_record multiply_as_told(const workbench& on, const mistyped_product& call) {
+  checked_product work(turned_product(call.told.function,
                                       {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F}));
   product_result result;
-  if (lie.told.function == entry::cublas_lt) {
+  if (call.told.function == entry::cublas_lt) {
     lt_problem problem(work.described());
-    if (const auto status = tell(problem, lie.told); status != CUBLAS_STATUS_SUCCESS)
+    if (const auto status = tell(problem, call.told); status != CUBLAS_STATUS_SUCCESS)
       return record_of(status).with("when_set", true);
     result = work.by_lt(on.lt, on.workspace, on.workspace_bytes, &problem);
   } else {
-    auto told = lie.told;
+    auto told = call.told;
     told.a.data = work.a.data(), told.b.data = work.b.data();
     told.alpha = work.alpha(), told.beta = work.beta();
     result = work.by([&] { return gemm_ex(on.handle, told, work.c.data()); });
@@ -397,8 +397,8 @@ status_record multiply_as_told(const workbench& on, const told_otherwise& lie) {
 void types_of_no_table(trial& t) {
   std::vector<row> rows;
   for (const entry function : both_functions)
-    for (const told_otherwise& lie : lies(function))
-      rows.push_back({lie.text, [lie](const workbench& on) { return multiply_as_told(on, lie); }});
+    for (const mistyped_product& call : mistyped_products(function))
+      rows.push_back({call.text, [call](const workbench& on) { return multiply_as_told(on, call); }});
   run(t, rows);
 }
 

@@ -31,7 +31,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::string_view returned = "returned";  // each_quiet_row's word
+constexpr std::string_view returned = "returned";  // word of for_each_unobserved_row
 
 // ---- rules for the process itself ----
 

@@ -87,7 +87,7 @@ struct row_result {
   bool over = false;
   bool reached = false;
   bool ok = true;  ///< of the status
-  char end[48]{};  ///< what became of its process in it (each_quiet_row)
+  char end[48]{};  ///< what became of its process in it (for_each_unobserved_row)
   char in[48]{};   ///< what the row is at: swept_calls::ended_in, should its process end there
   char status[48]{}, numbers[48]{}, again[48]{}, handle[48]{}, later[48]{}, afresh[48]{};
   std::int64_t left_bytes = 0;

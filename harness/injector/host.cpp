@@ -22,7 +22,7 @@
 #include <type_traits>
 
 #define CUFAULT_EXPORTED extern "C" __attribute__((visibility("default")))
-#define CALLER __builtin_return_address(0)
+#define CUFAULT_CALLER __builtin_return_address(0)
 
 // The names under which the C library offers its own functions to others that stand in front of them.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
@@ -211,33 +211,33 @@ const definitions& next() {
 // ---- what stands in front ----
 
 CUFAULT_EXPORTED char* getenv(const char* variable) noexcept {
-  tell_look_up(CALLER, variable);
+  tell_look_up(CUFAULT_CALLER, variable);
   return next().getenv(variable);
 }
 
 CUFAULT_EXPORTED char* secure_getenv(const char* variable) noexcept {
-  tell_look_up(CALLER, variable);
+  tell_look_up(CUFAULT_CALLER, variable);
   return next().secure_getenv(variable);
 }
 
 CUFAULT_EXPORTED void* malloc(size_t size) noexcept {
-  return fails("malloc", CALLER, size) ? nullptr : next().malloc(size);
+  return fails("malloc", CUFAULT_CALLER, size) ? nullptr : next().malloc(size);
 }
 
 CUFAULT_EXPORTED void* calloc(size_t count, size_t size) noexcept {
-  return fails("calloc", CALLER, count * size) ? nullptr : next().calloc(count, size);
+  return fails("calloc", CUFAULT_CALLER, count * size) ? nullptr : next().calloc(count, size);
 }
 
 CUFAULT_EXPORTED void* realloc(void* memory, size_t size) noexcept {
-  return fails("realloc", CALLER, size) ? nullptr : next().realloc(memory, size);
+  return fails("realloc", CUFAULT_CALLER, size) ? nullptr : next().realloc(memory, size);
 }
 
 CUFAULT_EXPORTED void* memalign(size_t alignment, size_t size) noexcept {
-  return fails("memalign", CALLER, size) ? nullptr : next().memalign(alignment, size);
+  return fails("memalign", CUFAULT_CALLER, size) ? nullptr : next().memalign(alignment, size);
 }
 
 CUFAULT_EXPORTED void* aligned_alloc(size_t alignment, size_t size) noexcept {
-  return fails("aligned_alloc", CALLER, size) ? nullptr : next().aligned_alloc(alignment, size);
+  return fails("aligned_alloc", CUFAULT_CALLER, size) ? nullptr : next().aligned_alloc(alignment, size);
 }
 
 CUFAULT_EXPORTED int posix_memalign(void** memory, size_t alignment, size_t size) noexcept {
@@ -245,13 +245,13 @@ CUFAULT_EXPORTED int posix_memalign(void** memory, size_t alignment, size_t size
   if (!power_of_two || alignment % sizeof(void*) != 0) return EINVAL;
   const int before = errno;
   const int result =
-      fails("posix_memalign", CALLER, size) ? ENOMEM : next().posix_memalign(memory, alignment, size);
+      fails("posix_memalign", CUFAULT_CALLER, size) ? ENOMEM : next().posix_memalign(memory, alignment, size);
   errno = before;
   return result;
 }
 
 CUFAULT_EXPORTED char* strdup(const char* text) noexcept {
-  if (fails("strdup", CALLER, strlen(text) + 1)) return nullptr;
+  if (fails("strdup", CUFAULT_CALLER, strlen(text) + 1)) return nullptr;
   within_strdup = true;
   char* copy = next().strdup(text);
   within_strdup = false;
@@ -261,7 +261,8 @@ CUFAULT_EXPORTED char* strdup(const char* text) noexcept {
 CUFAULT_EXPORTED void* mmap(void* address, size_t size, int protection, int flags, int file,
                             off_t offset) noexcept {
   // None of the allocations that host_faults counts: rules alone make it fail.
-  if (wanted(cufault_wants_calls) && !is_nobodys(CALLER) && cufault_host_rule_fails("mmap", CALLER, size)) {
+  if (wanted(cufault_wants_calls) && !is_nobodys(CUFAULT_CALLER) &&
+      cufault_host_rule_fails("mmap", CUFAULT_CALLER, size)) {
     errno = ENOMEM;
     return MAP_FAILED;
   }

@@ -208,7 +208,7 @@ void measure(trial& t, std::span<const row_seen> rows) {
     }
     if (each.end.predicted == prediction::not_asked) continue;
     ++asked;
-    const auto right = foretold_rightly(each.end);
+    const auto right = predicted_correctly(each.end);
     if (!right) continue;
     ++(*right ? rightly : wrongly);
     if (!*right)
@@ -472,7 +472,7 @@ prediction forecast_of(const std::optional<argument_check::product>& described) 
   return gravest;
 }
 
-std::optional<bool> foretold_rightly(const row_end& end) {
+std::optional<bool> predicted_correctly(const row_end& end) {
   const auto refused_with = [&](cublasStatus_t status) {
     return undamaged(end) && end.status == static_cast<int>(status);
   };
@@ -492,7 +492,7 @@ std::optional<bool> foretold_rightly(const row_end& end) {
   return std::nullopt;
 }
 
-std::map<std::string, int> came_to_by_kind(std::span<const row_seen> rows) {
+std::map<std::string, int> outcomes_by_kind(std::span<const row_seen> rows) {
   std::map<std::string, int> calls;
   for (const row_seen& each : rows)
     if (each.what.wrong) ++calls[fmt::format("{}: {}", word_for(each.what.what), came_to(each))];
@@ -512,7 +512,7 @@ std::map<std::string, found_count> found_beforehand(std::span<const row_seen> ro
 
 /// What rules of claims count.
 static void measure_by_kind(trial& t, std::span<const row_seen> rows) {
-  for (const auto& [kind, calls] : came_to_by_kind(rows)) t.measure("wrong " + kind, calls, "calls");
+  for (const auto& [kind, calls] : outcomes_by_kind(rows)) t.measure("wrong " + kind, calls, "calls");
   for (const auto& [kind, calls] : found_beforehand(rows)) {
     const std::string went = kind.empty() ? "went right" : "went wrong", of = kind.empty() ? "" : ": " + kind;
     t.measure(went + of, calls.all, "calls");

@@ -164,11 +164,11 @@ struct row_seen {
 
 /// Whether what check() says came true: nothing, and as it should; refused, and CUBLAS_STATUS_INVALID_VALUE; unsupported, and
 /// CUBLAS_STATUS_NOT_SUPPORTED; silent, and accepted with something wrong or a crash after it. None where it says neither.
-std::optional<bool> foretold_rightly(const row_end& end);
+std::optional<bool> predicted_correctly(const row_end& end);
 
 /// What rows came to whose value contradicts the documentation, and how many did, by kind of argument:
 /// {"leading dimension: CUBLAS_STATUS_INVALID_VALUE", 18}.
-std::map<std::string, int> came_to_by_kind(std::span<const row_seen> rows);
+std::map<std::string, int> outcomes_by_kind(std::span<const row_seen> rows);
 
 struct found_count {
   int all = 0;    ///< calls

@@ -37,8 +37,8 @@ int remove_tree(int at, const char* name) {
   struct stat is {};
   if (fstatat(at, name, &is, AT_SYMLINK_NOFOLLOW) != 0) return errno;
   if (!S_ISDIR(is.st_mode)) return refused;
-  fchmodat(at, name, is.st_mode | S_IRWXU,
-           0);  // where that fails it cannot be read or removed, which is told
+  // Where that fails it cannot be read or removed, which is told.
+  [[maybe_unused]] const int changed_mode = fchmodat(at, name, is.st_mode | S_IRWXU, 0);
   const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return errno;
   int why = ENOTEMPTY;

@@ -143,7 +143,8 @@ int serve_trials(const target& where, bool gpu) {
   const process_state before = state_now(gpu);
   for (std::string request; std::getline(std::cin, request);) {
     const nlohmann::json asked = nlohmann::json::parse(request);
-    const arm& a = arm_called(asked.at("case").get<std::string>(), asked.at("arm").get<std::string>());
+    const auto case_name = asked.at("case").get<std::string>(), arm_name = asked.at("arm").get<std::string>();
+    const arm& a = arm_called(case_name, arm_name);
     trial_options options;
     options.seed = asked.at("seed").get<std::uint64_t>();
     options.device = where.device;

@@ -247,7 +247,7 @@ constexpr auto ok = CUBLAS_STATUS_SUCCESS, invalid = CUBLAS_STATUS_INVALID_VALUE
 TEST(argument_table, judges_what_was_foretold) {
   using f = prediction;
   constexpr unsigned c = written_where::c;
-  const auto right = [](const row_end& end) { return foretold_rightly(end).value(); };
+  const auto right = [](const row_end& end) { return predicted_correctly(end).value(); };
   EXPECT_TRUE(right(returned(f::nothing, ok, c)));
   EXPECT_FALSE(right(returned(f::nothing, ok)));
   EXPECT_FALSE(right(returned(f::nothing, ok, c | written_where::a)));
@@ -264,8 +264,8 @@ TEST(argument_table, judges_what_was_foretold) {
   EXPECT_TRUE(right(crashed(f::silent)));
   EXPECT_FALSE(right(returned(f::silent, ok, c)));
   EXPECT_FALSE(right(returned(f::silent, invalid)));
-  EXPECT_FALSE(foretold_rightly(returned(f::caution, ok, c)));
-  EXPECT_FALSE(foretold_rightly(returned(f::not_asked, ok, c)));
+  EXPECT_FALSE(predicted_correctly(returned(f::caution, ok, c)));
+  EXPECT_FALSE(predicted_correctly(returned(f::not_asked, ok, c)));
   // Nothing is due of an empty product, and two results in one place are never right.
   row_end empty = returned(f::nothing, ok);
   empty.due = false;
@@ -296,7 +296,7 @@ TEST(argument_table, counts_what_came_of_wrong_arguments_by_kind) {
                              wrong(role::input, crashed(none))};
   rows.push_back(wrong(role::enumeration, returned(none, unsupported)));
   rows.back().what.wrong = false;
-  EXPECT_EQ(came_to_by_kind(rows),
+  EXPECT_EQ(outcomes_by_kind(rows),
             (std::map<std::string, int>{{"handle or descriptor: CUBLAS_STATUS_NOT_INITIALIZED", 1},
                                         {"input: CUBLAS_STATUS_INVALID_VALUE", 1},
                                         {"input: CUBLAS_STATUS_SUCCESS, then cudaErrorIllegalAddress", 1},
@@ -304,7 +304,7 @@ TEST(argument_table, counts_what_came_of_wrong_arguments_by_kind) {
                                         {"leading dimension: CUBLAS_STATUS_INVALID_VALUE", 1},
                                         {"size: CUBLAS_STATUS_INVALID_VALUE", 2},
                                         {"stride: CUBLAS_STATUS_SUCCESS", 1}}));
-  EXPECT_THAT(came_to_by_kind({}), testing::IsEmpty());
+  EXPECT_THAT(outcomes_by_kind({}), testing::IsEmpty());
 }
 
 TEST(rows_of_a_table, leave_an_unchecked_context_only_where_nobody_lived_to_tell) {
