@@ -457,7 +457,13 @@ class driver_calls final : public operation {
     return record_of(CUBLAS_STATUS_SUCCESS);
   }
   product_result check() override { return {.right = !wrong_}; }
-  product_result multiply() override { return {.right = true}; }
+  /// Wrong from the fourth use on where ROAD_USES names a file, which counts those of all processes: behind a clean run, in the rows.
+  product_result multiply() override {
+    const char* const uses = std::getenv("ROAD_USES");
+    if (uses == nullptr) return {.right = true};
+    std::ofstream(uses, std::ios::app) << '.';
+    return {.right = std::filesystem::file_size(uses) < 4};
+  }
 
  private:
   template <class Function>

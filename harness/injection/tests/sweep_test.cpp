@@ -356,6 +356,16 @@ TEST_F(swept, one_line_repeats_a_row) {
   EXPECT_EQ(calls[0].swept.value().left_bytes, row.swept->left_bytes);
 }
 
+TEST_F(swept, is_unresolved_where_the_operation_fails_by_itself_at_the_end) {
+  setenv("ROAD_USES", (folder / "uses").c_str(), 1);
+  const auto seen = sweep({"road/first", "--depth", "thin"});
+  unsetenv("ROAD_USES");
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.stdout_text,
+              HasSubstr("the last row, in which nothing is made to fail, came to WRONG_NUMBERS in a "
+                        "product by the same handle"));
+}
+
 TEST_F(swept, says_what_it_cannot_sweep) {
   EXPECT_EQ(sweep({"cublasRoad/first", "--depth", "thin"}).exit_code, 0) << "by the name of a function, too";
   const auto unknown = sweep({"roads"});
