@@ -12,10 +12,7 @@
 namespace cufault {
 
 /// The tables of cases/explain.
-inline const lexicon& known() {
-  static const lexicon all = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
-  return all;
-}
+const lexicon& known();
 
 inline call_record example_call(const std::string& api, const std::string& status, bool after_remedy = false,
                                 numbers_found numbers = numbers_found::unchecked) {
