@@ -211,10 +211,10 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
             "x.jsonl:2: runs[0].started: " + no_time);
   EXPECT_EQ(with(5, "/ended", "now"), "x.jsonl:5: ended: " + no_time);
   EXPECT_EQ(with(2, "/trials/1/ms", -5), "x.jsonl:2: trials[1].ms: a time must be 0 or more, found -5");
-  EXPECT_EQ(with(2, "/trials/0/times", {-0.5}),
-            "x.jsonl:2: trials[0].times[0]: a time must be 0 or more, found -0.5");
-  EXPECT_EQ(with(2, "/trials/0/times", {"inf"}),
-            "x.jsonl:2: trials[0].times[0]: expected a number, found a string");
+  EXPECT_EQ(with(2, "/trials/0/times", {{"0", -0.5}}),
+            "x.jsonl:2: trials[0].times.0: a time must be 0 or more, found -0.5");
+  EXPECT_EQ(with(2, "/trials/0/times", {{"0", "inf"}}),
+            "x.jsonl:2: trials[0].times.0: expected a number, found a string");
   EXPECT_EQ(with(5, "/exit_code", 256), "x.jsonl:5: exit_code: an exit code is from 0 to 255");
   EXPECT_EQ(with(5, "/note", 1), "x.jsonl:5: note: unknown key");
 }
