@@ -493,17 +493,18 @@ TEST(trials, that_saw_the_same_state_it_once) {
 }
 
 TEST(trials, that_are_like_none_before_them_are_refused) {
-  const auto told = [](std::string_view text) {
+  const auto trials_refusal = [](std::string_view text) {
     std::size_t room = 1 << 20;
     return refusal([&] { return trials_from(cursor(text), room); });
   };
-  EXPECT_EQ(told("[{\"calls\": []},\n{\"like\": 1}]"),
+  EXPECT_EQ(trials_refusal("[{\"calls\": []},\n{\"like\": 1}]"),
             "x.json:2: [1].like: 1 trials stand in front of this one, counted from 0");
-  EXPECT_EQ(told(R"([{"like": 0}])"),
+  EXPECT_EQ(trials_refusal(R"([{"like": 0}])"),
             "x.json:1: [0].like: 0 trials stand in front of this one, counted from 0");
-  EXPECT_EQ(told(R"([{"like": -1}])"), "x.json:1: [0].like: expected no negative number, found -1");
-  EXPECT_EQ(told(R"([{"calls": []}, {"like": 0, "calls": []}])"), "x.json:1: [1].calls: unknown key");
-  EXPECT_EQ(told(R"([{"calls": ["cublasCreate"]}, {"like": 0, "times": []}])"),
+  EXPECT_EQ(trials_refusal(R"([{"like": -1}])"), "x.json:1: [0].like: expected no negative number, found -1");
+  EXPECT_EQ(trials_refusal(R"([{"calls": []}, {"like": 0, "calls": []}])"),
+            "x.json:1: [1].calls: unknown key");
+  EXPECT_EQ(trials_refusal(R"([{"calls": ["cublasCreate"]}, {"like": 0, "times": []}])"),
             "x.json:1: [1].times: 0 times of 1 calls");
 }
 
@@ -579,44 +580,46 @@ TEST(observation, samples_of_opened_contexts_are_kept_of_a_stack_where_there_are
 }
 
 TEST(observation, malformed_observations_are_refused_by_line_and_field) {
-  const auto told = [](std::string_view text) {
+  const auto observation_refusal = [](std::string_view text) {
     return refusal([&] { return observation_from(cursor(text)); });
   };
-  EXPECT_EQ(told("{\"calls\": [], \"ended\": \"won\",\n\"context\": \"usable\", \"ms\": 1}"),
+  EXPECT_EQ(observation_refusal("{\"calls\": [], \"ended\": \"won\",\n\"context\": \"usable\", \"ms\": 1}"),
             "x.json:1: ended: expected one of completed, crashed, timed_out, not_provoked, harness_failed");
-  EXPECT_EQ(told("{\"calls\": [], \"ended\": \"completed\",\n\"context\": \"fine\", \"ms\": 1}"),
-            "x.json:2: context: expected one of usable, damaged, unchecked, none");
-  EXPECT_EQ(told("{\"ended\": \"completed\",\n\"context\": \"usable\"}"),
+  EXPECT_EQ(
+      observation_refusal("{\"calls\": [], \"ended\": \"completed\",\n\"context\": \"fine\", \"ms\": 1}"),
+      "x.json:2: context: expected one of usable, damaged, unchecked, none");
+  EXPECT_EQ(observation_refusal("{\"ended\": \"completed\",\n\"context\": \"usable\"}"),
             "x.json:1: top level: \"calls\" is missing");
-  EXPECT_EQ(told("{\"calls\": [],\n\"exit_code\": 4294967296}"),
+  EXPECT_EQ(observation_refusal("{\"calls\": [],\n\"exit_code\": 4294967296}"),
             "x.json:2: exit_code: 4294967296 does not fit");
-  EXPECT_EQ(told(R"({"calls": ["cublasCreate"], "times": ["soon"]})"),
+  EXPECT_EQ(observation_refusal(R"({"calls": ["cublasCreate"], "times": ["soon"]})"),
             "x.json:1: times[0]: expected a number, found a string");
-  EXPECT_EQ(told(R"({"calls": ["cublasCreate"], "times": [-1e-3]})"),
+  EXPECT_EQ(observation_refusal(R"({"calls": ["cublasCreate"], "times": [-1e-3]})"),
             "x.json:1: times[0]: a time must be 0 or more, found -0.001");
-  EXPECT_EQ(told("{\"calls\": [\"cublasCreate\"],\n\"times\": [1, 2]}"),
+  EXPECT_EQ(observation_refusal("{\"calls\": [\"cublasCreate\"],\n\"times\": [1, 2]}"),
             "x.json:2: times: 2 times of 1 calls");
-  EXPECT_EQ(told(R"({"calls": ["cublasCreate, fine"]})"),
+  EXPECT_EQ(observation_refusal(R"({"calls": ["cublasCreate, fine"]})"),
             "x.json:1: calls[0]: numbers are right or wrong, not \"fine\"");
-  EXPECT_EQ(told("{\"calls\": [\n\"helper\"]}").substr(0, 28), "x.json:2: calls[0]: \"helper\"");
-  EXPECT_EQ(told("{\"calls\": [], \"after\": [\n\"helper\"]}").substr(0, 28),
+  EXPECT_EQ(observation_refusal("{\"calls\": [\n\"helper\"]}").substr(0, 28),
+            "x.json:2: calls[0]: \"helper\"");
+  EXPECT_EQ(observation_refusal("{\"calls\": [], \"after\": [\n\"helper\"]}").substr(0, 28),
             "x.json:2: after[0]: \"helper\"");
-  EXPECT_EQ(told(R"({"calls": [{"step": "cublasCreate", "text": "f"}]})"),
+  EXPECT_EQ(observation_refusal(R"({"calls": [{"step": "cublasCreate", "text": "f"}]})"),
             "x.json:1: calls[0].text: unknown key");
-  EXPECT_EQ(told("{\"calls\": [\n\"cublasCreate:\",\n\"cublasCreate: X\"]}"),
+  EXPECT_EQ(observation_refusal("{\"calls\": [\n\"cublasCreate:\",\n\"cublasCreate: X\"]}"),
             "x.json:3: calls[1]: stands behind a call that has not returned");
-  EXPECT_EQ(told("{\"calls\": [\"cublasCreate:\"],\n\"after\": [\"cublasCreate\"]}"),
+  EXPECT_EQ(observation_refusal("{\"calls\": [\"cublasCreate:\"],\n\"after\": [\"cublasCreate\"]}"),
             "x.json:2: after[0]: stands behind a call that has not returned");
-  EXPECT_EQ(told(R"({"calls": [], "memory": [["before"]]})"),
+  EXPECT_EQ(observation_refusal(R"({"calls": [], "memory": [["before"]]})"),
             "x.json:1: memory[0]: 1 items, and at least 2 are needed");
-  EXPECT_EQ(told(R"({"calls": [], "memory": [["before", 1, 2, 3]]})"),
+  EXPECT_EQ(observation_refusal(R"({"calls": [], "memory": [["before", 1, 2, 3]]})"),
             "x.json:1: memory[0][3]: there is no item behind the first 3");
-  EXPECT_EQ(told(R"({"calls": [], "measurements": [["rows", "soon"]]})"),
+  EXPECT_EQ(observation_refusal(R"({"calls": [], "measurements": [["rows", "soon"]]})"),
             R"(x.json:1: measurements[0][1]: expected a number, "nan", "inf" or "-inf")");
-  EXPECT_EQ(told(R"({"calls": [], "notes": [{"name": "n", "text": "t"}]})"),
+  EXPECT_EQ(observation_refusal(R"({"calls": [], "notes": [{"name": "n", "text": "t"}]})"),
             "x.json:1: notes[0]: expected an array, found an object");
-  EXPECT_EQ(told("{\"colour\": 1}"), "x.json:1: colour: unknown key");
-  EXPECT_EQ(told("[]"), "x.json:1: top level: expected an object, found an array");
+  EXPECT_EQ(observation_refusal("{\"colour\": 1}"), "x.json:1: colour: unknown key");
+  EXPECT_EQ(observation_refusal("[]"), "x.json:1: top level: expected an object, found an array");
 }
 
 TEST(observation, arm_kinds_have_names) {
