@@ -10,9 +10,11 @@
 
 #include <cuda_runtime.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -23,6 +25,17 @@ namespace {
 using fake_gpu::current;
 
 constexpr std::size_t mib = std::size_t{1} << 20, gib = std::size_t{1} << 30;
+
+/// A process whose parent is not the one of the trial any more, so that it is none of its children.
+void leave_orphan() {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (fork() == 0)
+      while (true) pause();
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
 
 /// Fewer bytes are free, until the GPU has done what it was given.
 void free_at_synchronisation(std::size_t bytes) {
@@ -104,6 +117,14 @@ failure_case health() {
     setenv("ROAD_SET", "after", 1);
     unsetenv("ROAD_ADDED");
     setenv("ROAD_SET", "before", 1);
+  });
+
+  add("orphan", leave_orphan);
+  add("crash", [] {
+    observe_call({"cublasSgemm", "crash"}, []() -> status_record {
+      raise(SIGSEGV);
+      return record_of(CUBLAS_STATUS_SUCCESS);
+    });
   });
 
   // The same on the host alone.

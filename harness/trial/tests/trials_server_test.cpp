@@ -23,8 +23,8 @@ using testing::IsEmpty;
 
 class process_health : public testing::Test {
  protected:
-  /// Runs a trial, and returns the process that it ran in. `alone`: no other trial uses the GPU.
-  double process_of(const std::string& arm_name, bool alone = true) {
+  /// `alone`: no other trial uses the GPU.
+  observation seen_by(const std::string& arm_name, bool alone = true) {
     const arm a{.name = arm_name,
                 .needs = arm_name.starts_with("host_") ? need::host : need::gpu,
                 .environment = {{"ROAD_SET", "before"}},
@@ -37,7 +37,11 @@ class process_health : public testing::Test {
     options.shared_request = [&](const failure_case& c, const arm& asked, int) {
       return nlohmann::json{{"case", c.name}, {"arm", asked.name}, {"seed", 1}, {"alone", alone}}.dump();
     };
-    const observation seen = run_trial({.name = "road.health"}, a, std::nullopt, 0, options);
+    return run_trial({.name = "road.health"}, a, std::nullopt, 0, options);
+  }
+  /// Runs a trial, and returns the process that it ran in.
+  double process_of(const std::string& arm_name, bool alone = true) {
+    const observation seen = seen_by(arm_name, alone);
     EXPECT_EQ(seen.ended, outcome::completed) << arm_name << ": " << seen.why << seen.stderr_text;
     EXPECT_EQ(seen.calls.size(), 1U) << arm_name;
     last_error_before = measured(seen, "last error before");
@@ -73,16 +77,15 @@ class process_health : public testing::Test {
     return shared.take_counts();
   }
 
-  shared_process shared;
-  double last_error_before = 0;  ///< of the latest trial, when it began
-
- private:
   static double measured(const observation& seen, const std::string& name) {
     for (const measurement& m : seen.measurements)
       if (m.name == name) return m.value;
     ADD_FAILURE() << name << " was not measured";
     return -1;
   }
+
+  shared_process shared;
+  double last_error_before = 0;  ///< of the latest trial, when it began
 };
 
 // ---- the last error ----
@@ -188,6 +191,29 @@ TEST_F(process_health, ends_with_a_trial_that_changes_the_environment) {
 
 TEST_F(process_health, survives_a_trial_that_restores_the_environment) {
   expect_health("variables_restored");
+}
+
+// ---- processes ----
+
+TEST_F(process_health, ends_with_a_trial_that_leaves_a_process_that_is_no_child_of_it) {
+  const double before = process_of("nothing");
+  const observation seen = seen_by("orphan");
+  EXPECT_EQ(measured(seen, "process"), before);
+  EXPECT_EQ(seen.ended, outcome::harness_failed);
+  EXPECT_EQ(seen.why, "the trial left 1 processes running");
+  EXPECT_NE(process_of("nothing"), before);
+  EXPECT_THAT(end_process().damaged, ElementsAre("a trial left processes running"));
+}
+
+TEST_F(process_health, is_not_checked_after_a_crash) {
+  const double before = process_of("nothing");
+  const observation seen = seen_by("crash");
+  EXPECT_EQ(measured(seen, "process"), before);
+  EXPECT_EQ(seen.ended, outcome::crashed);
+  EXPECT_NE(process_of("nothing"), before);
+  const shared_process::counts counts = end_process();
+  EXPECT_THAT(counts.damaged, IsEmpty());
+  EXPECT_EQ(counts.processes, 2U);
 }
 
 }  // namespace
