@@ -149,6 +149,23 @@ TEST_F(libraries, call_each_other_and_rules_meet_both) {
   EXPECT_EQ(counts()["cublasGemmEx by injector_blas_linked_probe"], 1);
 }
 
+TEST_F(libraries, have_the_same_call_stack_inside_of_a_call_that_is_logged) {
+  const std::string nested = linked_probe + " nested 1", ours = front("cublas") + front("cublasLt") + library;
+  const auto stack_of_inner = [&](const std::string& rule) {
+    fs::remove(log());
+    under(ours, nested, rule);
+    std::string found;
+    for (const json& each : events("call"))
+      if (each["function"] == "cublasLtMatmul") found = each["stack"];
+    return found;
+  };
+  const std::string inner = R"({"function": "cublasLtMatmul", "log": true, "stack": true})",
+                    outer = R"({"function": "cublasGemmEx", "log": true, "stack": true})";
+  const std::string alone = stack_of_inner(inner);
+  EXPECT_THAT(alone, SizeIs(16));
+  EXPECT_EQ(stack_of_inner(inner + ", " + outer), alone) << "a frame of the injector is no caller";
+}
+
 TEST_F(libraries, take_what_rules_for_the_driver_take) {
   const std::string four = linked_probe + " linked 4";
   const auto with = [&](const std::string& more) {
