@@ -24,7 +24,6 @@ int cuMemFree_v2(std::uint64_t address);
 int cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes);
 int cuCtxGetCurrent(const void** context);
 int cuCtxGetDevice(int* device);
-int cublasCreate_v2(void** handle);
 }
 
 namespace {
