@@ -333,21 +333,23 @@ TEST(program_sweep_record, a_row_is_read_as_it_was_written) {
   EXPECT_THROW(static_cast<void>(read_row("{}")), input_error);
 }
 
-/// The example that ci/schemas validates.
-TEST(program_sweep_record, the_published_example_is_read_and_written) {
-  const fs::path file = GOLDEN "/program_sweep.jsonl";
-  const earlier_record found = read_record(file);
-  std::set<std::string> rows, sites;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(R"({"line":"row")")) rows.insert(line + "\n");
-    if (line.starts_with(R"({"line":"site")")) sites.insert(line + "\n");
+/// The examples that ci/schemas validates.
+TEST(program_sweep_record, the_published_examples_are_read_and_written) {
+  for (const fs::path file : {GOLDEN "/program_sweep.jsonl", GOLDEN "/program_sweep_of_library.jsonl"}) {
+    const earlier_record found = read_record(file);
+    EXPECT_EQ(found.head.libraries.empty(), file.filename() == "program_sweep.jsonl");
+    std::set<std::string> rows, sites;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with(R"({"line":"row")")) rows.insert(line + "\n");
+      if (line.starts_with(R"({"line":"site")")) sites.insert(line + "\n");
+    }
+    EXPECT_THAT(rows, SizeIs(found.rows.size()));
+    for (const row& r : found.rows) EXPECT_TRUE(rows.contains(line_of(r, found.head.command))) << r.name();
+    EXPECT_THAT(sites, SizeIs(found.head.sites));
+    for (const compared_site& s : found.sites) EXPECT_TRUE(sites.contains(line_of(s)));
+    EXPECT_EQ(found.bytes, fs::file_size(file));
   }
-  EXPECT_THAT(rows, SizeIs(found.rows.size()));
-  for (const row& r : found.rows) EXPECT_TRUE(rows.contains(line_of(r, found.head.command))) << r.name();
-  EXPECT_THAT(sites, SizeIs(found.head.sites));
-  for (const compared_site& s : found.sites) EXPECT_TRUE(sites.contains(line_of(s)));
-  EXPECT_EQ(found.bytes, fs::file_size(file));
 }
 
 TEST_F(logged, a_record_is_read_up_to_its_last_whole_line) {
