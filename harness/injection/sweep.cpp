@@ -6,7 +6,6 @@
 #include "harness/injector/driver_functions.hpp"
 #include "harness/system/shared_memory.hpp"
 #include "harness/trial/observe.hpp"
-#include "reports/base/json_input.hpp"
 #include "reports/model/sweep_names.hpp"
 
 #include <fmt/format.h>
@@ -18,6 +17,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <span>

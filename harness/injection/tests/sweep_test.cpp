@@ -4,12 +4,10 @@
 
 #include "harness/system/process.hpp"
 #include "harness/trial/observe.hpp"
-#include "reports/base/json_input.hpp"
 #include "reports/printers/atlas.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,7 +24,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-using program_sweep::compared_site;
 using program_sweep::run_log;
 
 constexpr const char *cublas = "libcublas.so.13", *lt = "libcublasLt.so.13";
