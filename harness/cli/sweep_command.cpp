@@ -49,6 +49,8 @@ constexpr const char* about_sweeping_a_program =
     "cufault could not sweep it: wrong use, or the command fails by itself; 3 all acceptable, but the budget "
     "left "
     "rows out or a call was not reached; 77 it calls no such function; 130 interrupted.\n"
+    "Of an operation: two clean runs list its driver calls by call site. In these, and in one more at the "
+    "end, nothing is made to fail; where the operation fails then, the sweep is unresolved.\n"
     "Exit codes of an operation's: 0 swept; 1 no GPU where one is required; 2 unresolved or bad input; 77 "
     "nothing "
     "could be provoked here; 130 interrupted.";
@@ -107,11 +109,13 @@ void add_sweep(command_line& line) {
       "process, /further: only one that is not"));
   sweep
       ->add_option("--depth", said->depth,
-                   "thin: the first call of each call site, by one code; of an operation, one call of each "
+                   "thin: the first call of each call site, by one code; of an operation, that of each "
                    "group, once, by one code. grouped: the first and last call of each function and library, "
-                   "and more where they differ; of an operation, one call of each group, by every code, once "
-                   "and persistently. every: each call that the clean runs list, by every code. Default: "
-                   "thin for a command, every for an operation")
+                   "and more where they differ; of an operation, the first and last call of each group, by "
+                   "every code, once and persistently, and each call of it where they differ. every: each "
+                   "call that the clean runs list, by every code. A group of an operation is the calls of "
+                   "one function by one library between two calls that change something. Default: thin for "
+                   "a command, every for an operation")
       ->check(CLI::IsMember({"thin", "grouped", "every"}));
   auto* shard = sweep->add_option("--shard", said->shard, "only rows of part K of N")->type_name("K/N");
   sweep
@@ -150,7 +154,9 @@ void add_sweep(command_line& line) {
                                         "the record's lines on standard output, in place of text"));
   of_operations.push_back(sweep
                               ->add_option("--row", said->operations.row,
-                                           "only this row: LIBRARY:FUNCTION:N[+]=CODE, + persistently")
+                                           "only this row, as the atlas names it: "
+                                           "LIBRARY:FUNCTION@SITE:N[+]=CODE, the N-th call of that call "
+                                           "site, + persistently")
                               ->type_name("TEXT")
                               ->check(not_empty)
                               ->excludes(shard));

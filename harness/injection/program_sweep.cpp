@@ -347,6 +347,7 @@ run_log read_log(const fs::path& log) {
       const auto [at, is_new] = place.try_emplace(key_of(site), all.size());
       if (is_new) all.push_back({site, {}});
       ++all[at->second].calls[line.at("pid").unsigned_integer()];
+      seen.order.push_back(at->second);
     } catch (const input_error&) {
       ++seen.unread;
     }

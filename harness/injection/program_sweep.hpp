@@ -39,6 +39,7 @@ struct counted_site {
 /// What the injector's log tells of one run.
 struct run_log {
   std::vector<counted_site> sites;  ///< of logged calls with a call stack, in the order of their first calls
+  std::vector<std::size_t> order;   ///< of each of these calls, which of the sites it was made at
   std::uint64_t programs = 0;       ///< that loaded the injector
   std::uint64_t injections = 0;     ///< calls that were made to fail
   std::int64_t device_allocations = 0;  ///< made and not released by the calls that were logged
@@ -57,6 +58,7 @@ struct compared_site {
   site_count first, second;
   [[nodiscard]] bool is_stable() const { return first == second; }
 };
+/// Those of the first run, in its order; then those of the second run alone.
 std::vector<compared_site> compare(const std::vector<counted_site>& first,
                                    const std::vector<counted_site>& second);
 

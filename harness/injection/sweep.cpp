@@ -6,7 +6,6 @@
 #include "harness/injector/driver_functions.hpp"
 #include "harness/system/shared_memory.hpp"
 #include "harness/trial/observe.hpp"
-#include "reports/base/json_input.hpp"
 #include "reports/model/sweep_names.hpp"
 
 #include <fmt/format.h>
@@ -18,6 +17,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <span>
@@ -32,12 +32,21 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::string_view returned = "returned";  // word of for_each_unobserved_row
+constexpr std::size_t site_digits = 8;             // that records keep and people type
+
+std::string short_site(const std::string& stack) {
+  return stack.substr(0, site_digits);
+}
 
 // ---- rules for the process itself ----
 
 /// Fails nothing, and lets the injector account for device memory.
 const nlohmann::json account{{"budget_bytes", std::uint64_t{1} << 62}};
-const nlohmann::json log_all{{"function", "*"}, {"log", true}};
+
+/// The same rule as for a program.
+nlohmann::json log_all() {
+  return nlohmann::json::parse(program_sweep::rules_that_log_all()).at("rules").at(0);
+}
 
 void hold(const nlohmann::json& rule) {
   auto rules = nlohmann::json::array({account});
@@ -48,10 +57,14 @@ void hold(const nlohmann::json& rule) {
 nlohmann::json rule_for(const driver_call& call, const planned_row& row) {
   nlohmann::json rule{{"function", call.function},
                       {"caller", call.caller == "application" ? call.caller : call.caller + ".so*"},
+                      {"stack", call.site},
                       {"return", row.code},
                       {"skip", call.ordinal - 1},
                       {"force", true}};
-  if (!row.persistent) rule["hits"] = 1;
+  if (row.persistent)
+    rule["then_any_stack"] = true;  // the library may call the function elsewhere
+  else
+    rule["hits"] = 1;
   return rule;
 }
 
@@ -109,9 +122,10 @@ bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64
   const auto before = injections();
   const auto start = clock::now();
   say(seen.in, "the operation");
+  // Here alone, also in clean runs: frames of this program may be part of a call site.
   const status_record status = or_terminate([&] { return o->make(); });
   seen.milliseconds = std::chrono::duration<double, std::milli>(clock::now() - start).count();
-  seen.reached = injections() != before;
+  seen.reached = rule.contains("return") && injections() != before;
   hold(nullptr);
   say(seen.status, status.text());
   seen.ok = status.ok;
@@ -137,26 +151,19 @@ bool run_row(const make_operation& fresh, const nlohmann::json& rule, std::int64
 
 // ---- planning ----
 
-planned_row planned_from(const std::string& text, const std::vector<driver_call>& calls) {
-  const named_row row = row_named(text);
-  const auto found = std::find_if(calls.begin(), calls.end(), [&](const driver_call& c) {
-    return c.caller == row.caller && c.function == row.function && c.ordinal == row.ordinal;
-  });
-  if (found == calls.end()) throw setup_failed(fmt::format("{}: a clean run makes no such call", text));
-  return {static_cast<std::size_t>(found - calls.begin()), row.code, row.persistent};
+/// In each part are whole groups: which calls of one are run may depend on what its others came to.
+std::vector<call_group> part_of(std::vector<call_group> all, const request& asked) {
+  const auto [part, parts] = asked.shard;
+  std::vector<call_group> mine;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i % static_cast<std::size_t>(parts) == static_cast<std::size_t>(part - 1))
+      mine.push_back(std::move(all[i]));
+  return mine;
 }
 
-std::vector<planned_row> asked_for(std::vector<planned_row> all, const std::vector<driver_call>& calls,
-                                   const request& asked) {
-  if (!asked.row.empty()) return {planned_from(asked.row, calls)};
-  std::vector<planned_row> mine;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool nothing_fails = all[i].call >= calls.size();
-    if (nothing_fails ||
-        i % static_cast<std::size_t>(asked.shard.second) + 1 == static_cast<std::size_t>(asked.shard.first))
-      mine.push_back(all[i]);
-  }
-  return mine;
+void add_rows(std::vector<planned_row>& rows, const std::vector<driver_call>& calls, std::size_t call) {
+  for (const std::string& code : codes_for(calls[call].function))
+    for (const bool persistent : {false, true}) rows.push_back({call, code, persistent});
 }
 
 // ---- an arm ----
@@ -179,16 +186,69 @@ class sweep {
   sweep(trial& t, const operation_type& of, const how& way) : t_(t), of_(of), way_(way) {}
 
   void run() {
-    const auto begun = clock::now();
     if (!is_whole(asked_))  // said first, also of what does not get far
       t_.measure(part_of_sweep, asked_.row.empty() ? asked_.shard.first : 0,
                  fmt::format("of {}", asked_.shard.second));
-    const auto clean = clean_run();
-    if (!clean) return;  // why is told
-    const std::vector<driver_call>& calls = *clean;
-    const auto rows = asked_for(plan(calls, way_.deep), calls, asked_);
+    if (!run_clean()) return;
+    if (!run_planned()) return tell();
+    const bool ran = run_rows({planned_row{}}, 1);  // behind all others, whichever lane they ran in
+    tell();
+    if (!ran) return;
+    if (const std::string why = why_it_proves_nothing(results_.back(), "end"); !why.empty())
+      throw setup_failed(why);
+    const auto to_go = std::count_if(results_.begin(), results_.end(), [](const row_result& r) {
+      return std::string_view(r.end) == returned && !r.over;
+    });
+    if (to_go > 0)
+      throw setup_failed(fmt::format("time ran out with {} of {} rows to go; split it with --shard", to_go,
+                                     results_.size()));
+  }
+
+ private:
+  // Each of these is false where a process could not be made ready, which has said why.
+
+  /// Which driver calls there are, and what stays held behind the first operation of a process. Throws setup_failed where the operation
+  /// fails by itself.
+  bool run_clean() {
+    const std::filesystem::path log = t_.scratch() / "driver_calls";
+    if (!run_rows({planned_row{}, planned_row{}}, 1, log)) return false;
+    for (const row_result& r : results_)
+      if (const std::string why = why_it_proves_nothing(r, "start"); !why.empty()) throw setup_failed(why);
+    if (way_.first) {
+      clean_bytes_ = results_[0].left_bytes;
+      for (row_result& r : results_) r.left_bytes -= clean_bytes_;
+    }
+    const auto first = program_sweep::read_log(numbered(log, 0)),
+               second = program_sweep::read_log(numbered(log, 1));
+    if (first.unread + second.unread > 0)
+      throw setup_failed("the log of a clean run has lines that are no JSON");
+    const auto sites = program_sweep::compare(first.sites, second.sites);
+    calls_ = calls_from(first, sites);
+    t_.measure(clean_calls, static_cast<double>(first.order.size()));
+    tell_unstable(sites);
+    return true;
+  }
+
+  bool run_planned() {
+    const auto lanes_used = way_.first ? lanes : 1;
+    if (!asked_.row.empty()) {
+      const named_row row = row_named(asked_.row);
+      return run_rows({{call_named(row, calls_), row.code, row.persistent}}, 1);
+    }
+    const auto groups = part_of(groups_of(calls_, way_.deep), asked_);
+    if (way_.deep != depth::every) t_.measure("groups of driver calls", static_cast<double>(groups.size()));
+    if (!run_rows(plan(calls_, groups, way_.deep), lanes_used)) return false;
+    if (way_.deep != depth::grouped) return true;
+    const auto split = split_groups(groups, rows_, results_);
+    t_.measure("groups that were split", static_cast<double>(split.size()));
+    return run_rows(plan_of_split(calls_, split), lanes_used);
+  }
+
+  /// In so many processes side by side. Each call of a row is logged where a log is named.
+  bool run_rows(const std::vector<planned_row>& rows, int side_by_side,
+                const std::filesystem::path& log = {}) {
+    if (rows.empty()) return true;
     const shared_array<row_result> results(rows.size());  // shared with the processes that run rows
-    const int side_by_side = way_.first ? lanes : 1;
     t_.in_forked_children(side_by_side, [&](int lane) {
       std::vector<std::size_t> mine;
       for (auto i = static_cast<std::size_t>(lane); i < rows.size();
@@ -196,36 +256,29 @@ class sweep {
         mine.push_back(i);
       const auto set_up = [&] {
         ready_process();
-        return [&](std::size_t i) {
-          if (clock::now() - begun > way_.time) return true;
-          const planned_row& row = rows[mine[i]];
-          const auto rule = row.call < calls.size() ? rule_for(calls[row.call], row) : nlohmann::json();
-          return run_row(of_.fresh, rule, clean_bytes_, results[mine[i]]) && !way_.first;
+        return [&](std::size_t n) {
+          if (clock::now() - begun_ > way_.time) return true;
+          const std::size_t i = mine[n];
+          if (!log.empty()) CUFAULT_PRELOADED(cufault_set_log)(numbered(log, i).c_str());
+          const auto rule = rows[i].call != no_call ? rule_for(calls_[rows[i].call], rows[i])
+                            : log.empty()           ? nlohmann::json()
+                                                    : log_all();
+          const bool as_before = run_row(of_.fresh, rule, clean_bytes_, results[i]);
+          if (!log.empty()) CUFAULT_PRELOADED(cufault_set_log)("/dev/null");
+          return as_before && !way_.first;
         };
       };
       const auto ends = t_.for_each_unobserved_row(mine.size(), set_up);
-      for (std::size_t i = 0; i < mine.size(); ++i) say(results[mine[i]].end, ends[i]);
+      for (std::size_t n = 0; n < mine.size(); ++n) say(results[mine[n]].end, ends[n]);
     });
-    tell(calls, rows, results.all(), std::chrono::duration<double>(clock::now() - begun).count());
+    rows_.insert(rows_.end(), rows.begin(), rows.end());
+    const auto seen = results.all();
+    results_.insert(results_.end(), seen.begin(), seen.end());
+    return std::none_of(seen.begin(), seen.end(), [](const row_result& r) { return r.end[0] == '\0'; });
   }
 
- private:
-  void tell(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,
-            std::span<const row_result> results, double seconds) {
-    const auto done = grouped(calls, rows, results);
-    for (const grouped_row& g : done) t_.swept({of_.step.api}, g.status, g.milliseconds, g.calls);
-    t_.measure(clean_calls, static_cast<double>(calls.size()));
-    t_.measure("rows", static_cast<double>(rows.size()));
-    t_.measure("rows a second", static_cast<double>(rows.size()) / seconds);
-    if (rows.back().call >= calls.size())
-      if (const std::string why = why_it_proves_nothing(results.back()); !why.empty())
-        throw setup_failed(why);
-    const auto to_go = std::count_if(results.begin(), results.end(), [](const row_result& r) {
-      return std::string_view(r.end) == returned && !r.over;
-    });
-    if (to_go > 0)
-      throw setup_failed(
-          fmt::format("time ran out with {} of {} rows to go; split it with --shard", to_go, rows.size()));
+  static std::filesystem::path numbered(std::filesystem::path log, std::size_t i) {
+    return log += std::to_string(i);
   }
 
   /// So that a row finds what every other row finds.
@@ -239,42 +292,34 @@ class sweep {
     clean_bytes_ = bytes_held() - before;
   }
 
-  /// Which driver calls there are, and what stays held behind the first operation of a process.
-  std::optional<std::vector<driver_call>> clean_run() {
-    const std::string log = t_.scratch() / "driver_calls";
-    CUFAULT_PRELOADED(cufault_set_log)(log.c_str());
-    const shared_array<std::int64_t> held(1);
-    const auto set_up = [&] {
-      ready_process();
-      return [&](std::size_t) {
-        const std::int64_t before = bytes_held();
-        auto o = of_.fresh();
-        o->prepare();
-        o->enter();
-        hold(log_all);
-        const status_record status = o->make();
-        hold(nullptr);
-        CUFAULT_REQUIRE(status);
-        CUFAULT_REQUIRE(o->check());
-        CUFAULT_REQUIRE(o->multiply());
-        o.reset();
-        held[0] = bytes_held() - before;
-        return true;
-      };
-    };
-    const auto ends = t_.for_each_unobserved_row(1, set_up);
-    if (ends[0].empty()) return std::nullopt;
-    if (ends[0] != returned) throw setup_failed("the clean run did not end well: " + ends[0]);
-    if (way_.first) clean_bytes_ = held[0];
-    CUFAULT_PRELOADED(cufault_set_log)("/dev/null");
-    if (!std::filesystem::exists(log)) return std::vector<driver_call>{};
-    return calls_from("driver_calls", read_text(log));
+  void tell_unstable(const std::vector<program_sweep::compared_site>& sites) {
+    std::vector<std::string> unstable;
+    for (const program_sweep::compared_site& s : sites)
+      if (!s.is_stable())
+        unstable.push_back(fmt::format("{} of {} at {}, called {} and {} times", s.site.function,
+                                       library_name(s.site.library), short_site(s.site.stack), s.first.calls,
+                                       s.second.calls));
+    if (unstable.empty()) return;
+    t_.measure(unstable_sites, static_cast<double>(unstable.size()));
+    t_.note(unstable_sites, fmt::format("{}", fmt::join(unstable, "; ")));
+  }
+
+  void tell() {
+    for (const grouped_row& g : grouped(calls_, rows_, results_))
+      t_.swept({of_.step.api}, g.status, g.milliseconds, g.calls);
+    const auto seconds = std::chrono::duration<double>(clock::now() - begun_).count();
+    t_.measure("rows", static_cast<double>(rows_.size()));
+    t_.measure("rows a second", static_cast<double>(rows_.size()) / seconds);
   }
 
   trial& t_;
   const operation_type& of_;
   const how way_;
   const request asked_ = request_from_environment();
+  const clock::time_point begun_ = clock::now();
+  std::vector<driver_call> calls_;
+  std::vector<planned_row> rows_;  // that ran, of all steps
+  std::vector<row_result> results_;
   std::int64_t clean_bytes_ = 0;
 };
 
@@ -302,22 +347,20 @@ bool only_asks(std::string_view function) {
   return base == "cuCtxPushCurrent" || base == "cuCtxPopCurrent" || base == "cuCtxSetCurrent";
 }
 
-std::vector<driver_call> calls_from(const std::string& log_name, std::string_view log) {
+std::vector<driver_call> calls_from(const program_sweep::run_log& log,
+                                    const std::vector<program_sweep::compared_site>& sites) {
   std::vector<driver_call> calls;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> ordinals;
+  std::map<std::size_t, std::uint64_t> ordinals;  // by site
   std::map<std::string, int> changes;
   std::string phase;
-  int number = 0;
-  while (!log.empty()) {
-    const auto end = std::min(log.find('\n'), log.size());
-    const json_cursor line{parse_json(log_name, log.substr(0, end), ++number)};
-    log.remove_prefix(std::min(end + 1, log.size()));
-    if (line.at("event").string() != "call") continue;
-    driver_call call;
-    call.function = line.at("function").string();
-    call.caller = library_name(line.at("caller").string());
-    call.ordinal = ++ordinals[{call.function, call.caller}];
-    call.phase = phase;
+  for (const std::size_t place : log.order) {
+    if (!sites[place].is_stable()) continue;
+    const program_sweep::call_site& site = sites[place].site;
+    driver_call call{.function = site.function,
+                     .caller = library_name(site.library),
+                     .site = site.stack,
+                     .ordinal = ++ordinals[place],
+                     .phase = phase};
     if (!only_asks(call.function)) {
       // A run of the same calls is one phase: they are alike.
       const bool goes_on = !calls.empty() && calls.back().function == call.function;
@@ -330,6 +373,21 @@ std::vector<driver_call> calls_from(const std::string& log_name, std::string_vie
   return calls;
 }
 
+std::size_t call_named(const named_row& row, const std::vector<driver_call>& calls) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (calls[i].caller == row.caller && calls[i].function == row.function &&
+        calls[i].site.starts_with(row.site))
+      found.push_back(i);
+  const auto name = fmt::format("{}:{}{}{}", row.caller, row.function, row.site.empty() ? "" : "@", row.site);
+  if (!row.site.empty() && std::any_of(found.begin(), found.end(),
+                                       [&](std::size_t i) { return calls[i].site != calls[found[0]].site; }))
+    throw setup_failed(name + ": more than one call site; give more of its 16 digits");
+  if (row.ordinal > found.size())
+    throw setup_failed(fmt::format("{}:{}: a clean run makes no such call", name, row.ordinal));
+  return found[row.ordinal - 1];
+}
+
 std::vector<std::string> codes_for(std::string_view function) {
   std::vector<std::string> codes;
   for (const char* code : {"OUT_OF_MEMORY", "INVALID_VALUE", "NOT_INITIALIZED", "LAUNCH_FAILED", "UNKNOWN"})
@@ -338,34 +396,84 @@ std::vector<std::string> codes_for(std::string_view function) {
   return codes;
 }
 
-std::vector<planned_row> plan(const std::vector<driver_call>& calls, depth deep) {
-  std::vector<planned_row> rows;
-  std::set<std::tuple<std::string, std::string, std::string>> groups;
+std::vector<call_group> groups_of(const std::vector<driver_call>& calls, depth deep) {
+  std::vector<call_group> groups;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> place;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const driver_call& c = calls[i];
-    if (deep != depth::every && !groups.insert({c.function, c.caller, c.phase}).second) continue;
-    for (const std::string& code : codes_for(c.function)) {
-      for (const bool persistent : {false, true}) {
-        if (deep != depth::thin || rows.empty() || rows.back().call != i)
-          rows.push_back({i, code, persistent});
+    if (deep != depth::every) {
+      const auto [at, is_new] = place.try_emplace({c.function, c.caller, c.phase}, groups.size());
+      if (!is_new) {
+        groups[at->second].push_back(i);
+        continue;
       }
     }
+    groups.push_back({i});
   }
-  rows.push_back({calls.size(), {}, false});
+  return groups;
+}
+
+std::vector<planned_row> plan(const std::vector<driver_call>& calls, const std::vector<call_group>& groups,
+                              depth deep) {
+  std::vector<planned_row> rows;
+  for (const call_group& group : groups) {
+    if (deep == depth::thin) {
+      rows.push_back({group.front(), codes_for(calls[group.front()].function).front(), false});
+      continue;
+    }
+    add_rows(rows, calls, group.front());
+    if (group.size() > 1) add_rows(rows, calls, group.back());
+  }
   return rows;
 }
 
-std::string why_it_proves_nothing(const row_result& nothing_made_to_fail) {
+bool same_result(const row_result& a, const row_result& b) {
+  const auto all = [](const row_result& r) {
+    return std::tuple(r.over, r.reached, r.ok, std::string_view(r.end), std::string_view(r.in),
+                      std::string_view(r.status), std::string_view(r.numbers), std::string_view(r.again),
+                      std::string_view(r.handle), std::string_view(r.later), std::string_view(r.afresh));
+  };
+  return all(a) == all(b);
+}
+
+std::vector<call_group> split_groups(const std::vector<call_group>& groups,
+                                     const std::vector<planned_row>& rows,
+                                     std::span<const row_result> results) {
+  std::map<std::tuple<std::size_t, std::string, bool>, const row_result*> of;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    of[{rows[i].call, rows[i].code, rows[i].persistent}] = &results[i];
+  std::vector<call_group> split;
+  for (const call_group& group : groups) {
+    const bool differs = std::any_of(rows.begin(), rows.end(), [&](const planned_row& row) {
+      if (row.call != group.front()) return false;
+      const auto last = of.find({group.back(), row.code, row.persistent});
+      return last != of.end() && !same_result(*of[{row.call, row.code, row.persistent}], *last->second);
+    });
+    if (differs) split.push_back(group);
+  }
+  return split;
+}
+
+std::vector<planned_row> plan_of_split(const std::vector<driver_call>& calls,
+                                       const std::vector<call_group>& split) {
+  std::vector<planned_row> rows;
+  for (const call_group& group : split)
+    for (std::size_t i = 1; i + 1 < group.size(); ++i) add_rows(rows, calls, group[i]);
+  return rows;
+}
+
+std::string why_it_proves_nothing(const row_result& nothing_made_to_fail, std::string_view when) {
   const row_result& r = nothing_made_to_fail;
   const std::string_view end = r.end;
-  const std::string_view at_the_end = "the last row, in which nothing is made to fail, ";
-  if (!end.empty() && end != returned) return fmt::format("{}ended in {}: {}", at_the_end, r.in, end);
+  const std::string by_itself = fmt::format("at the {}, with nothing made to fail, ", when);
+  if (!end.empty() && end != returned)
+    return fmt::format("{}the process ended in {}: {}", by_itself, r.in, end);
   if (!r.over) return {};
-  if (r.reached) return fmt::format("{}had a call fail", at_the_end);
+  if (r.reached) return by_itself + "a call failed";
   for (const auto& [what, came_to] :
        {std::pair{"the operation", r.ok ? r.numbers : r.status}, std::pair{"the repeated operation", r.again},
         std::pair{"a product by the same handle", r.handle}})
-    if (!is_success_status(came_to)) return fmt::format("{}came to {} in {}", at_the_end, came_to, what);
+    if (!is_success_status(came_to)) return fmt::format("{}{} came to {}", by_itself, what, came_to);
   return {};
 }
 
@@ -404,7 +512,7 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
     const row_result& seen = results[i];
     const std::string_view end = seen.end;
     if (end.empty() || (end == returned && !seen.over)) continue;
-    const bool any = r.call < calls.size();
+    const bool any = r.call != no_call;
     const fault f =
         any ? fault{calls[r.call].function, calls[r.call].caller, calls[r.call].phase} : fault{"*", "", ""};
     const bool ended = end != returned;
@@ -468,6 +576,7 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
                .persistent = m.persistent,
                .calls = nothing ? 0 : of.size(),
                .reached = nothing || c.reached,
+               .site = nothing ? "" : short_site(calls[*of.begin()].site),
                .first = nothing ? 0 : calls[*of.begin()].ordinal,
                .numbers = c.numbers,
                .again = c.again,
@@ -517,10 +626,17 @@ request request_from_environment() {
 named_row row_named(const std::string& text) {
   const auto equals = text.rfind('='), colon = text.rfind(':', equals), first = text.find(':');
   if (equals == std::string::npos || colon == std::string::npos || first == colon)
-    throw setup_failed(fmt::format("{}: expected LIBRARY:FUNCTION:N[+]=CODE", text));
+    throw setup_failed(fmt::format("{}: expected LIBRARY:FUNCTION@SITE:N[+]=CODE", text));
   named_row row{.caller = text.substr(0, first),
                 .function = text.substr(first + 1, colon - first - 1),
                 .code = text.substr(equals + 1)};
+  if (const auto at = row.function.find('@'); at != std::string::npos) {
+    row.site = row.function.substr(at + 1);
+    row.function.erase(at);
+    if (row.site.size() < site_digits || row.site.size() > 16 ||
+        row.site.find_first_not_of("0123456789abcdef") != std::string::npos)
+      throw setup_failed(fmt::format("{}: {} is no call site: 8 to 16 digits", text, row.site));
+  }
   std::string number = text.substr(colon + 1, equals - colon - 1);
   row.persistent = number.ends_with('+');
   if (row.persistent) number.pop_back();
@@ -547,8 +663,8 @@ failure_case sweep_case(operation_type of) {
   using std::chrono::seconds;
   for (const variant& v :
        {variant{thin_sweep, "one call of each group, once", depth::thin, seconds(100), seconds(280)},
-        variant{grouped_sweep, "one call of each group, by every code, once and persistently", depth::grouped,
-                seconds(280), seconds(1000)},
+        variant{grouped_sweep, "two calls of each group, by every code, once and persistently",
+                depth::grouped, seconds(560), seconds(2000)},
         variant{every_sweep, "every call, by every code, once and persistently", depth::every, seconds(1700),
                 seconds(5000)}}) {
     for (const bool first : {false, true}) {

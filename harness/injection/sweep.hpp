@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/injection/program_sweep.hpp"
 #include "harness/kit/operation.hpp"
 #include "harness/model/case.hpp"
 #include "harness/trial/trial.hpp"
@@ -10,15 +11,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/// A sweep: every driver call inside of one operation is made to fail, one at a time, each with handle and operands of its own. A clean run, under
-/// libcufault.so, says which calls there are; then each is failed with each code that matters for its function, once, and from there
-/// until the operation is over; and one run in which nothing fails must succeed.
+/// A sweep: every driver call inside of one operation is made to fail, one at a time, each with handle and operands of its own. Two clean
+/// runs, under libcufault.so, say which calls there are, by call site; then each is failed with each code that matters for its function,
+/// once, and from there until the operation is over. At the start and at the end, where nothing fails, the operation must succeed.
 namespace cufault::sweeping {
 
 /// Rows that behave alike, as one.
@@ -28,39 +28,45 @@ struct grouped_row {
   swept_calls calls;
 };
 
-/// The case sweep.NAME: a clean run, and the operation swept in each depth: one that is not the first of its process, in one process for
-/// as long as that stays as it was; and the first one, in a process for each row.
+/// The case sweep.NAME: the operation swept in each depth: one that is not the first of its process, in one process for as long as that
+/// stays as it was; and the first one, in a process for each row.
 failure_case sweep_case(operation_type of);
 
 /// What a sweep is told from outside: `cufault sweep`.
 struct request {
   std::pair<int, int> shard{1, 1};  ///< of so many, only the rows of this one
-  std::string
-      row;  ///< only this: "libcublas:cuMemAlloc_v2:3=OUT_OF_MEMORY", + behind the number persistently
+  std::string row;                  ///< only this, as row_named() takes it
 };
 inline constexpr const char* shard_variable = "CUFAULT_SWEEP_SHARD";
 inline constexpr const char* row_variable = "CUFAULT_SWEEP_ROW";
 request request_from_environment();  ///< throws setup_failed where they make no sense
 
-/// What such a row names.
+/// "libcublas:cuMemAlloc_v2@0f3a97c1:2=OUT_OF_MEMORY": the second call at that site fails once; with "2+" persistently. Records from before
+/// sites name no site: "libcublas:cuMemAlloc_v2:3=OUT_OF_MEMORY".
 struct named_row {
   std::string caller, function;
-  std::uint64_t ordinal = 0;  ///< as in driver_call
-  std::string code;
+  std::string site{};  ///< 8 to 16 of the digits of its hash, from the first; empty where none is named
+  std::uint64_t ordinal = 0;  ///< among the calls of the site; without one, of the function by the library
+  std::string code{};
   bool persistent = false;
 };
 named_row row_named(const std::string& text);  ///< throws setup_failed
 
 // ---- the parts, for their tests ----
 
-/// A driver call of the clean run.
+/// A driver call of the clean runs.
 struct driver_call {
   std::string function, caller;
-  std::uint64_t ordinal = 0;  ///< among the calls of this function by this library, from 1
+  std::string site;           ///< program_sweep::call_site::stack
+  std::uint64_t ordinal = 0;  ///< among the calls of the site, from 1
   std::string phase;          ///< as in swept_calls
 };
-/// From the injector's log of a clean run, in order. Throws input_error.
-std::vector<driver_call> calls_from(const std::string& log_name, std::string_view log);
+/// Those of a clean run, in order. Calls of sites that are not stable cannot be named in each run alike: they are left out.
+/// Precondition: `sites` compares `log` with another run.
+std::vector<driver_call> calls_from(const program_sweep::run_log& log,
+                                    const std::vector<program_sweep::compared_site>& sites);
+/// Which of the calls a row names. Throws setup_failed where that is none, or not one alone.
+std::size_t call_named(const named_row& row, const std::vector<driver_call>& calls);
 /// "libcublas" of "libcublas.so.13", "application" of the program itself.
 std::string library_name(std::string_view file_name);
 /// Whether such a call leaves everything as it is.
@@ -69,18 +75,25 @@ bool only_asks(std::string_view function);
 std::vector<std::string> codes_for(std::string_view function);
 
 /// One run of the operation with one fault.
+inline constexpr std::size_t no_call = static_cast<std::size_t>(-1);
 struct planned_row {
-  std::size_t call = 0;  ///< index of the clean run's; beyond the last: nothing fails
-  std::string code;
+  std::size_t call = no_call;  ///< index of the clean run's; no_call: nothing fails
+  std::string code{};
   bool persistent = false;
+  bool operator==(const planned_row&) const = default;
 };
-/// Calls are grouped by function, library and phase.
 enum class depth {
   thin,     ///< the first call of each group, once, by its most telling code
-  grouped,  ///< the first call of each group, by every code, once and persistently
+  grouped,  ///< the first and the last call of each group, by every code, once and persistently; where they differ, each call of it
   every     ///< every call, by every code, once and persistently
 };
-std::vector<planned_row> plan(const std::vector<driver_call>& calls, depth deep);
+/// Calls that stand for one another, as indexes. Not empty.
+using call_group = std::vector<std::size_t>;
+/// By function, library and phase; of depth every each call alone. In the order of their first calls.
+std::vector<call_group> groups_of(const std::vector<driver_call>& calls, depth deep);
+/// What is run first of such groups.
+std::vector<planned_row> plan(const std::vector<driver_call>& calls, const std::vector<call_group>& groups,
+                              depth deep);
 
 /// What a row came to; plain, for it lies in memory that processes share.
 struct row_result {
@@ -94,9 +107,19 @@ struct row_result {
   double milliseconds = 0;  ///< in the operation
 };
 
-/// Of a row in which nothing is made to fail: why the sweep proves nothing, since the operation fails by itself. Empty if it does not, or
-/// if the row did not run.
-std::string why_it_proves_nothing(const row_result& nothing_made_to_fail);
+/// That two calls which failed alike stand for those between them: all is the same but times and bytes.
+bool same_result(const row_result& a, const row_result& b);
+/// Groups whose first and last call, by some code, came to other results.
+std::vector<call_group> split_groups(const std::vector<call_group>& groups,
+                                     const std::vector<planned_row>& rows,
+                                     std::span<const row_result> results);
+/// What is run then: the other calls of these groups, by every code, once and persistently.
+std::vector<planned_row> plan_of_split(const std::vector<driver_call>& calls,
+                                       const std::vector<call_group>& split);
+
+/// Of a row at the "start" or "end", in which nothing is made to fail: why the sweep proves nothing, since the operation fails by itself.
+/// Empty if it does not, or if the row did not run.
+std::string why_it_proves_nothing(const row_result& nothing_made_to_fail, std::string_view when);
 
 /// In the order of their first calls. Rows that never ran are left out.
 std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,

@@ -95,7 +95,8 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
       continue;
     }
     if (r->what.stack && !call.stack) call.stack = hash_of_stack(frame.caller);
-    if (r->what.at_stack && r->what.at_stack != call.stack) continue;
+    const bool any_stack = r->what.then_any_stack && r->acted != 0;
+    if (r->what.at_stack && r->what.at_stack != call.stack && !any_stack) continue;
     if (r->what.once_per_stack && !is_first_of_stack(*r, *call.stack)) continue;
     const auto n = ++r->held;
     if ((decided && r->what.does != effect::log) || !acts_now(*r, n)) continue;

@@ -213,7 +213,7 @@ Number at_least_one(const json_cursor& field) {
 }
 
 /// What a rule can hold, in the order in which people are told.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 26> rule_keys{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 27> rule_keys{
     {{"function",
       "a function of the driver or of a library, with or without its suffix, or a glob; or one of the host "
       "(see below)"},
@@ -247,6 +247,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> rule_key
      {"stack",
       "true: lines of the log tell a hash of the call stack; such a hash: only calls of that stack, which "
       "skip, hits and every count"},
+     {"then_any_stack",
+      "true, where stack is a hash: once the rule has acted, it holds for calls of any call stack"},
      {"probability", "act with this probability, up to 1; hits limits how often"},
      {"seed", "seed of the random numbers of probability"},
      {"force",
@@ -356,6 +358,11 @@ rule rule_from(const json_cursor& entry) {
     r.stack = entry.at("stack").boolean();
   }
   r.stack |= r.once_per_stack;
+  if (entry.has("then_any_stack")) {
+    r.then_any_stack = entry.at("then_any_stack").boolean();
+    if (r.then_any_stack && !r.at_stack)
+      entry.at("then_any_stack").fail("only a rule whose \"stack\" is a hash holds for one stack first");
+  }
   if (entry.has("caller")) r.caller = entry.at("caller").string();
   if (entry.has("process")) r.process = entry.at("process").string();
   if (entry.has("environment"))

@@ -67,6 +67,7 @@ struct rule {
 
   bool stack = false;                       ///< its lines tell the call stack
   std::optional<std::uint64_t> at_stack{};  ///< it holds only for calls of this call stack (call_stack.cpp)
+  bool then_any_stack = false;              ///< once it has acted, it holds for calls of any stack
   bool once_per_stack = false;              ///< it holds for the first call of each call stack
 
   std::uint64_t skip = 0;                                          ///< calls that are let through first

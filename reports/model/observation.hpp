@@ -42,7 +42,10 @@ struct swept_calls {
   bool persistent = false;  ///< they, and every later call of the function until the observed call was over
   std::uint64_t calls = 0;  ///< how many of them there are
   bool reached = true;      ///< false: the operation made no such call this time, so nothing failed
-  std::uint64_t first = 0;  ///< the first one among the calls of this function by this library, from 1
+  std::string
+      site{};  ///< where the first one is made: 8 digits of a hash of its callers; empty in records from before sites
+  std::uint64_t first =
+      0;  ///< the first one among the calls of its site, from 1; without one, of this function by this library
 
   std::string numbers{};  ///< of a call that succeeded: RIGHT_NUMBERS or WRONG_NUMBERS
   std::string again{};    ///< what the same call returned without the fault, in the same process
@@ -197,6 +200,7 @@ void describe_fields(swept_calls& s, Fields& f) {
   f("persistent", s.persistent);
   f("calls", s.calls);
   f("reached", s.reached, true);
+  f("site", s.site);
   f("first", s.first);
   f("numbers", s.numbers);
   f("again", s.again);

@@ -10,9 +10,9 @@ namespace cufault {
 /// operation of a process.
 inline constexpr std::string_view sweep_family = "sweep.", first_of_process = "first_";
 inline constexpr const char *thin_sweep = "thin", *grouped_sweep = "grouped", *every_sweep = "every";
-/// Measurements: how many driver calls there are; and, of a sweep that was not whole, which part of how many it was ("of 4"), 0 for a row that
-/// was named.
+/// Measurements: how many driver calls there are; how many call sites two clean runs did not call equally often (a note names them); and, of a
+/// sweep that was not whole, which part of how many it was ("of 4"), 0 for a row that was named.
 inline constexpr const char *clean_calls = "driver calls of a clean run",
-                            *part_of_sweep = "part of the sweep";
+                            *unstable_sites = "call sites not swept", *part_of_sweep = "part of the sweep";
 
 }  // namespace cufault

@@ -54,9 +54,10 @@ void add_runs(std::vector<example>& runs, const call_record& row) {
       // The number keeps apart what shards or old records may have twice.
       example e{.name = fmt::format("{} {} of call {} ({})", code, once ? "once" : "persistently", s.first,
                                     runs.size())};
-      e.properties = {{"code", code},
-                      {"persistence", std::string(once ? "once" : "persistently")},
-                      {"call", static_cast<std::int64_t>(s.first)}};
+      e.properties = {{"code", code}, {"persistence", std::string(once ? "once" : "persistently")}};
+      // Without a site it is counted among all calls of the function.
+      e.properties[s.site.empty() ? "call" : "call of the site"] = static_cast<std::int64_t>(s.first);
+      if (!s.site.empty()) e.properties["site"] = s.site;
       if (!s.phase.empty()) e.properties["phase"] = s.phase;
       e.outcome = outcome;
       runs.push_back(std::move(e));
@@ -101,10 +102,13 @@ void print_overview(std::ostream& out, const operations& all, table_style style)
     const swept_counts n = counts_of(o);
     std::vector<std::string> counts;
     for (const auto& [status, runs] : n.statuses) counts.push_back(fmt::format("{} {}", runs, status));
-    rows.push_back({title(o), fmt::format("{}", o.driver_calls), fmt::format("{}, {}", n.runs, o.depth),
-                    fmt::format("{}", fmt::join(counts, ", ")), std::to_string(n.swallowed),
-                    std::to_string(n.wrong), std::to_string(n.fails_again), std::to_string(n.poisons_process),
-                    std::to_string(n.most_bytes_left), n.clean ? "right" : "not seen to be right"});
+    const auto left_out =
+        o.unstable_sites > 0 ? fmt::format(", {} {}", o.unstable_sites, unstable_sites) : std::string();
+    rows.push_back({title(o), fmt::format("{}{}", o.driver_calls, left_out),
+                    fmt::format("{}, {}", n.runs, o.depth), fmt::format("{}", fmt::join(counts, ", ")),
+                    std::to_string(n.swallowed), std::to_string(n.wrong), std::to_string(n.fails_again),
+                    std::to_string(n.poisons_process), std::to_string(n.most_bytes_left),
+                    n.clean ? "right" : "not seen to be right"});
   }
   print_table(
       out,
@@ -271,6 +275,7 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
             .name = name.first, .first = name.second, .depth = best->second.begin()->second.depth};
         for (const auto& [part, seen] : best->second) {
           o.driver_calls = measured(*seen.what, clean_calls);
+          o.unstable_sites = measured(*seen.what, unstable_sites);
           std::copy_if(seen.what->calls.begin(), seen.what->calls.end(), std::back_inserter(o.rows),
                        [](const call_record& call) { return call.swept.has_value(); });
         }
@@ -333,7 +338,8 @@ std::vector<driver_failure> driver_failures_of(const operations& all) {
     }
     // What it leads to, and which statuses that are -> driver calls
     std::map<std::pair<std::string, std::set<std::string>>, driver_functions> by_outcome;
-    constexpr std::array<std::string_view, 4> preferred{"code", "persistence", "phase", "call"};
+    constexpr std::array<std::string_view, 6> preferred{"code", "persistence", "phase",
+                                                        "call", "site",        "call of the site"};
     for (auto& [of, examples] : runs) {
       if (!statuses.contains(of)) continue;
       const auto rules = rules_for(std::move(examples), {.preferred = preferred, .least_gain = 1});
@@ -363,9 +369,9 @@ bool spoils_another(const swept_calls& row) {
 }
 
 std::string repeats(const swept_operation& o, const swept_calls& row) {
-  return fmt::format("cufault sweep {}/{} --row {}:{}:{}{}={}", o.name, o.first ? "first" : "further",
-                     row.caller, row.function, row.first, row.once ? "" : "+",
-                     row.codes.empty() ? "" : row.codes.front());
+  return fmt::format("cufault sweep {}/{} --row {}:{}{}{}:{}{}={}", o.name, o.first ? "first" : "further",
+                     row.caller, row.function, row.site.empty() ? "" : "@", row.site, row.first,
+                     row.once ? "" : "+", row.codes.empty() ? "" : row.codes.front());
 }
 
 std::size_t print_atlas(std::ostream& out, std::span<const record> records, table_style style,

@@ -25,6 +25,7 @@ struct swept_operation {
   bool first = false;               ///< the first one of its process
   std::string depth;                ///< "thin", "grouped", "every": that of its rows
   double driver_calls = 0;          ///< of a clean run
+  double unstable_sites = 0;        ///< call sites that two clean runs did not call equally often: not swept
   std::vector<call_record> rows{};  ///< each has `swept`; shards of one sweep are together
   std::string unresolved{};         ///< why it cannot be compared: then it has no rows
 };
@@ -43,7 +44,7 @@ bool poisons_process(const swept_calls& row);
 bool fails_again(const swept_calls& row);
 /// The operation works again, but another one, a product, by the same handle fails.
 bool spoils_another(const swept_calls& row);
-/// "cufault sweep cublas_create/first --row libcublas:cuInit:1=INVALID_VALUE": the first run that a row stands for.
+/// "cufault sweep cublas_create/first --row libcublas:cuInit@0f3a97c1:1=INVALID_VALUE": the first run that a row stands for.
 std::string repeats(const swept_operation& o, const swept_calls& row);
 
 /// Of the rows of an operation, those in which it reached the driver call that was failed: in how many runs it came to what.

@@ -444,6 +444,19 @@ class driver_calls final : public operation {
       spoilt = true;  // persistently
       return record_of(CUBLAS_STATUS_NOT_INITIALIZED);
     }
+    if (const char* const first_ever = told_in_sweep("ROAD_FIRST");
+        first_ever != nullptr && !std::filesystem::exists(first_ever)) {
+      std::ofstream(first_ever) << '.';
+      unsigned flags = 0;
+      entry<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState")(0, &flags, &count);
+    }
+    const auto devices = entry<int(int*)>("cuDeviceGetCount");
+    if (devices(&count) != 0 && devices(&count) != 0)  // tries again, elsewhere
+      return record_of(CUBLAS_STATUS_INTERNAL_ERROR);
+    const auto current = entry<int(const void**)>("cuCtxGetCurrent");
+    const void* context = nullptr;
+    for (int i = 0; i < 4; ++i)
+      if (current(&context) != 0 && i == 0) return record_of(CUBLAS_STATUS_EXECUTION_FAILED);
     const auto allocate = entry<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2");
     std::uint64_t first = 0, second = 0;
     if (allocate(&first, 1000) != 0) return record_of(CUBLAS_STATUS_ALLOC_FAILED);
@@ -457,15 +470,19 @@ class driver_calls final : public operation {
     return record_of(CUBLAS_STATUS_SUCCESS);
   }
   product_result check() override { return {.right = !wrong_}; }
-  /// Wrong from the fourth use on where ROAD_USES names a file, which counts those of all processes: behind a clean run, in the rows.
+  /// Where ROAD_USES names a file, which counts the uses in all processes of the sweep, only the first ROAD_RIGHT_USES are right.
   product_result multiply() override {
-    const char* const uses = std::getenv("ROAD_USES");
+    const char* const uses = told_in_sweep("ROAD_USES");
     if (uses == nullptr) return {.right = true};
     std::ofstream(uses, std::ios::app) << '.';
-    return {.right = std::filesystem::file_size(uses) < 4};
+    return {.right = std::filesystem::file_size(uses) <= std::stoul(std::getenv("ROAD_RIGHT_USES"))};
   }
 
  private:
+  /// A variable of the environment; not in the control, which no injector is in: it may run beside the sweep.
+  static const char* told_in_sweep(const char* variable) {
+    return dlsym(RTLD_DEFAULT, "cufault_injections") != nullptr ? std::getenv(variable) : nullptr;
+  }
   template <class Function>
   static Function* entry(const char* name) {
     static void* const driver = dlopen(std::getenv("ROAD_DRIVER"), RTLD_LAZY);

@@ -163,6 +163,7 @@ TEST_F(logged, calls_are_counted_by_site_and_process) {
   ASSERT_THAT(seen.sites, SizeIs(2));
   EXPECT_EQ(seen.sites[0].count, (site_count{2, 2}));
   EXPECT_EQ(seen.sites[1].count, (site_count{1, 1}));
+  EXPECT_THAT(seen.order, ElementsAre(0, 0, 0, 1));
   EXPECT_EQ(seen.programs, 1U);
   EXPECT_EQ(seen.injections, 1U);
   EXPECT_EQ(seen.device_allocations, 1) << "two made, one released";

@@ -158,6 +158,10 @@ TEST_F(faults, a_rule_may_hold_for_one_call_stack) {
   EXPECT_EQ(events("injected")[0]["stack"], told[1]);
   EXPECT_EQ(events("rule").back()["held"], 4);
   EXPECT_EQ(said("1 2 1 2", "", "CUFAULT_FAIL=cuMemAlloc_v2@" + told[1] + ":2=OUT_OF_MEMORY "), "0 0 0 2");
+  EXPECT_EQ(said("1 2 1 2 1 9", R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "stack": ")" +
+                                    told[1] + R"(", "skip": 1, "then_any_stack": true})"),
+            "0 0 0 2 2 2")
+      << "from the second call of that stack on";
 }
 
 TEST_F(faults, threads_share_what_a_rule_knows_of_stacks) {

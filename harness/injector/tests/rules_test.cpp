@@ -132,6 +132,16 @@ TEST(rules, hold_for_one_call_stack) {
   EXPECT_THROW(static_cast<void>(rule_from_text("malloc@00f3a0c4d5e6f708=ENOMEM")), input_error);
   EXPECT_THAT(rules_refusal(R"({"function": "cuMemAlloc", "log": true, "stack": "12"})"),
               HasSubstr("rules[0].stack: true, or a hash of 16 digits"));
+  EXPECT_FALSE(r.then_any_stack);
+  EXPECT_TRUE(
+      parsed(
+          R"({"function": "cuInit", "stack": "00f3a0c4d5e6f708", "then_any_stack": true, "return": "UNKNOWN"})")
+          .rules.at(0)
+          .then_any_stack);
+  for (const char* no_hash : {"", R"("stack": true, )", R"("once_per": "stack", )"})
+    EXPECT_THAT(refused(R"({"function": "cuInit", )" + std::string(no_hash) +
+                        R"("then_any_stack": true, "return": "UNKNOWN"})"),
+                HasSubstr("rules[0].then_any_stack: only a rule whose \"stack\" is a hash"));
   EXPECT_EQ(parsed(R"({"function": "cuInit", "stack": "00f3a0c4d5e6f708", "return": "UNKNOWN"},
                       {"function": "cuInit", "return": "UNKNOWN"})")
                 .rules.size(),

@@ -53,7 +53,8 @@ class Rule(TypedDict, total=False):
     hits: int
     every: int
     once_per: str
-    stack: bool
+    stack: bool | str
+    then_any_stack: bool
     probability: float
     seed: int
     force: bool

@@ -97,6 +97,13 @@ TEST(atlas, puts_shards_together_each_once) {
   EXPECT_TRUE(operations_in(std::vector<record>{part(0, 1, "every", {row("cuA", internal)})}).empty());
 }
 
+TEST(atlas, says_how_many_call_sites_were_left_out) {
+  record r = sweep_record("every", {row("cuA", internal)});
+  EXPECT_THAT(atlas_of({r}), Not(HasSubstr("not swept")));
+  r.cases[0].arms[0].trials[0].measurements.push_back({unstable_sites, 2, ""});
+  EXPECT_THAT(atlas_of({r}), HasSubstr("24, 2 call sites not swept"));
+}
+
 TEST(atlas, says_why_a_sweep_is_missing) {
   record failed = sweep_record("first_thin", {row("cuA", internal)});
   observation& trial = failed.cases[0].arms[0].trials[0];
@@ -208,6 +215,32 @@ TEST(atlas, keeps_the_code_that_decides_the_status) {
       << "what is natural comes first";
 }
 
+TEST(atlas, names_a_call_by_its_site_or_as_records_from_before_sites_do) {
+  const swept_operation o{.name = "sgemm", .first = true, .depth = "every"};
+  EXPECT_EQ(repeats(o, {.function = "cuInit",
+                        .caller = "libcublas",
+                        .codes = {"UNKNOWN"},
+                        .once = true,
+                        .site = "0f3a97c1",
+                        .first = 2}),
+            "cufault sweep sgemm/first --row libcublas:cuInit@0f3a97c1:2=UNKNOWN");
+  EXPECT_EQ(repeats(o, {.function = "cuInit",
+                        .caller = "libcublas",
+                        .codes = {"UNKNOWN"},
+                        .persistent = true,
+                        .first = 2}),
+            "cufault sweep sgemm/first --row libcublas:cuInit:2+=UNKNOWN");
+}
+
+TEST(atlas, says_at_which_site_a_call_leads_to_a_status) {
+  const std::vector<record> records{sweep_record(
+      "every", {row("cuInit", internal, {.site = "aaaaaaaa"}), row("cuInit", success, {.site = "bbbbbbbb"}),
+                row("cuInit", success, {.site = "cccccccc"})})};
+  const auto failures = driver_failures_of(operations_in(records).begin()->second);
+  ASSERT_THAT(failures, SizeIs(1));
+  EXPECT_EQ(failures[0].leads_to, "INTERNAL_ERROR where site aaaaaaaa; else SUCCESS");
+}
+
 TEST(atlas, says_nothing_of_what_was_not_reached) {
   swept_calls s;
   s.reached = false;
@@ -232,7 +265,8 @@ TEST(atlas, counts_what_did_its_work_whatever_its_status_is_called) {
 }
 
 TEST(atlas, rows_survive_the_way_through_a_record) {
-  const record r = sweep_record("every", {row("cuLeak", no_memory, {.left_bytes = 4096})});
+  const record r =
+      sweep_record("every", {row("cuLeak", no_memory, {.site = "0f3a97c1", .left_bytes = 4096})});
   const observation& o = r.cases[0].arms[0].trials[0];
   auto j = observation_json(o);
   const auto read = [&] { return observation_from(cursor(dump_json(j))); };
@@ -264,6 +298,8 @@ TEST(atlas, rows_are_compared_by_what_was_made_to_fail_and_what_came_of_it) {
   EXPECT_NE(signature(row("cuB", internal)), signature(one));
   EXPECT_NE(signature(row("cuA", internal, {.again = internal})), signature(one));
   EXPECT_NE(signature(row("cuA", internal, {.left_bytes = 1})), signature(one));
+  EXPECT_EQ(signature(row("cuA", internal, {.site = "0f3a97c1"})), signature(one))
+      << "a site is another in each build";
   EXPECT_EQ(signature(row("cuA", internal, {.left_bytes = 1})),
             signature(row("cuA", internal, {.left_bytes = 2})));
 }
