@@ -73,8 +73,8 @@ TEST(rules, know_codes_that_headers_or_a_driver_gave) {
   EXPECT_EQ(rules_refusal(R"({"function": "cuKernelGetFunction", "return": "OUT_OF_MEMORY"})"), "taken");
   EXPECT_THAT(rules_refusal(R"({"function": "cuMemFree", "return": "OUT_OF_MEMORY"})"),
               HasSubstr("cuMemFree cannot return"));
-  EXPECT_EQ(refused(R"({"function": "cuInit", "return": "NOT_INITIALIZED"})"), "taken");
-  EXPECT_THAT(refused(R"({"function": "cuInit", "return": "CALL_REQUIRES_NEWER_DRIVER"})"),
+  EXPECT_EQ(rules_refusal(R"({"function": "cuInit", "return": "NOT_INITIALIZED"})"), "taken");
+  EXPECT_THAT(rules_refusal(R"({"function": "cuInit", "return": "CALL_REQUIRES_NEWER_DRIVER"})"),
               HasSubstr("cuInit cannot return"));
 }
 
