@@ -22,8 +22,9 @@ namespace cufault::injector {
 /// A rule, and how often it held and acted.
 struct active_rule {
   rule what;
-  unsigned number = 0;  ///< its place among the rules, from 0
-  bool here = true;     ///< it is for this process
+  unsigned number = 0;       ///< its place among the rules, from 0
+  bool here = true;          ///< it is for this process
+  std::uint64_t stream = 0;  ///< of random numbers: no two rules that are in effect have the same
   std::atomic<std::uint64_t> held{0};
   std::atomic<std::uint64_t> drawn{0};  ///< by a rule of some probability: how often it was to act
   std::atomic<std::uint64_t> acted{0};

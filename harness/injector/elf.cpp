@@ -59,6 +59,12 @@ tables tables_of(const dl_phdr_info& loaded) {
   return found;
 }
 
+/// As strcmp, which may be a sanitizer's here: that looks up the real one by dlsym, and until then calls none.
+bool are_equal(const char* a, const char* b) {
+  while (*a == *b && *a != '\0') ++a, ++b;
+  return *a == *b;
+}
+
 /// Of the symbols of one name: the default version, or else any.
 class choice {
  public:
@@ -69,7 +75,7 @@ class choice {
     const int type = symbol.st_info & 0xf;
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 || (type != STT_FUNC && type != STT_NOTYPE))
       return false;
-    if (strcmp(in_.strings + symbol.st_name, name_) != 0) return false;
+    if (!are_equal(in_.strings + symbol.st_name, name_)) return false;
     found_ = &symbol;
     return in_.versions == nullptr || (in_.versions[index] & hidden_version) == 0;
   }

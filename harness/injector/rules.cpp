@@ -409,9 +409,11 @@ void refuse_rules_behind_others(const rule_set& set) {
     }
 }
 
+constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
+
 /// Even over 64 bits, and the same for the same seed and n (the finaliser of SplitMix64).
 std::uint64_t scattered(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
+  x += golden;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
@@ -503,12 +505,13 @@ bool holds_for(const rule& r, const call_facts& call) {
   return holds_for_any_caller(r, call) && matches_caller(r, call.caller);
 }
 
-bool acts_on(const rule& r, std::uint64_t n) {
+bool acts_on(const rule& r, std::uint64_t n, std::uint64_t stream) {
   if (n <= r.skip) return false;
   const auto later = n - r.skip;
   if (later % r.every != 0) return false;
   if (r.probability >= 1) return later / r.every <= r.hits;
-  return static_cast<double>(scattered(r.seed ^ scattered(n)) >> 11) * 0x1p-53 < r.probability;
+  return static_cast<double>(scattered((r.seed + stream * golden) ^ scattered(n)) >> 11) * 0x1p-53 <
+         r.probability;
 }
 
 rule_set rules_from(const json_cursor& top) {

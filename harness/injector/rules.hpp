@@ -125,7 +125,8 @@ std::vector<const known_library*> libraries_needed(const rule_set& rules);
 bool holds_for(const rule& r, const call_facts& call);
 /// The same, but that the caller may be any: it is not looked at.
 bool holds_for_any_caller(const rule& r, const call_facts& call);
-/// Whether it acts on the n-th call, counted from 1, that it holds for. Of a rule of some probability: unless it acted `hits` times already.
-bool acts_on(const rule& r, std::uint64_t n);
+/// Whether it acts on the n-th call, counted from 1, that it holds for. Of a rule of some probability: unless it acted `hits` times already. Rules with
+/// the same seed draw independently of each other where their streams differ.
+bool acts_on(const rule& r, std::uint64_t n, std::uint64_t stream);
 
 }  // namespace cufault::injector

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 namespace cufault::injector {
 
@@ -219,6 +220,8 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
   active_rules& now = next->rules;
   std::vector<active_rule*> budgets;
   std::map<const active_rule*, const active_rule*> successors;
+  std::set<std::uint64_t> streams;
+  std::vector<active_rule*> without_stream;
   for (const rule& r : rules.rules) {
     auto& added = now.all.emplace_back(std::make_unique<active_rule>());
     added->what = r;
@@ -229,13 +232,22 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
       added->acted = (*same)->acted.load();
       added->drawn = (*same)->drawn.load();
       added->stacks = (*same)->stacks;
+      streams.insert(added->stream = (*same)->stream);
       successors.emplace(*same, added.get());
       before.erase(same);
+    } else {
+      without_stream.push_back(added.get());
     }
     added->here = matches_process(r, {file_name(program), file_name(program_invocation_name)}, environment);
     if (!added->here) continue;
     if (is_host_function(r.function)) now.host.push_back(added.get());
     if (r.does == effect::budget) budgets.push_back(added.get());
+  }
+  // In their order, so that the same rules draw the same in each run.
+  std::uint64_t stream = 0;
+  for (active_rule* r : without_stream) {
+    while (streams.contains(stream)) ++stream;
+    r->stream = stream++;
   }
   now.log_environment = rules.log_environment;
   set_budgets(budgets);
@@ -248,7 +260,7 @@ void replace_rules(const rule_set& rules, counts_of_rules counting) {
 }
 
 bool acts_now(active_rule& r, std::uint64_t n) {
-  return acts_on(r.what, n) && (r.what.probability >= 1 || r.drawn++ < r.what.hits);
+  return acts_on(r.what, n, r.stream) && (r.what.probability >= 1 || r.drawn++ < r.what.hits);
 }
 
 left_alone::left_alone() : errno_(errno) {

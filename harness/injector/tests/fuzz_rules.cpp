@@ -52,7 +52,7 @@ void use(const rule& r) {
   for (const std::uint64_t begin : std::array{std::uint64_t{1}, r.skip, unlimited - 100}) {
     std::uint64_t acted = 0;
     for (std::uint64_t i = 0, n = begin; i < 100 && n != 0; ++i, ++n)
-      if (acts_on(r, n) && (n <= r.skip || (++acted > r.hits && r.probability >= 1))) std::abort();
+      if (acts_on(r, n, 0) && (n <= r.skip || (++acted > r.hits && r.probability >= 1))) std::abort();
   }
 }
 

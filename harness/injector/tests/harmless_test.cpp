@@ -194,6 +194,82 @@ TEST_F(harmless, lets_threads_be_cancelled) {
               ElementsAre("cancelled"));
 }
 
+TEST_F(harmless, ends_no_cancelled_thread_where_it_writes_its_log) {
+  const std::string allocates = "cancelled_before_call";
+  EXPECT_THAT(said(allocates), ElementsAre("returned 0"));
+  EXPECT_THAT(said(allocates, rules(R"({"function": "cuMemAlloc", "log": true})")),
+              ElementsAre("returned 0"));
+  EXPECT_THAT(events("call"), SizeIs(1)) << "its line is whole";
+  EXPECT_THAT(said(allocates, no_memory), ElementsAre("returned 2"));
+  EXPECT_THAT(events("injected"), SizeIs(1));
+  // Where the log cannot be written, what is said on standard error instead.
+  EXPECT_THAT(said(allocates, no_memory, "CUFAULT_LOG=" + folder.string()), Contains("returned 2"));
+}
+
+TEST_F(harmless, meets_new_of_cpp_as_the_malloc_that_it_is) {
+  const auto result_of_new = [&](const std::string& caller) {
+    fs::remove(log());
+    return run(
+        "CUFAULT_LOG=" + log().string() + " CUFAULT_RULES='" +
+            rules(R"({"function": "malloc", "min_bytes": 54321, "max_bytes": 54321, "return": "ENOMEM")" +
+                  caller + "}") +
+            "'",
+        library + ":" + host_library, process_probe + " new");
+  };
+  for (const std::string caller : {"", R"(, "caller": "libstdc++.so*")"}) {
+    EXPECT_THAT(result_of_new(caller), ElementsAre("12")) << caller;
+    EXPECT_EQ(events("rule").at(0)["acted"], 1) << caller;
+  }
+  EXPECT_THAT(result_of_new(R"(, "caller": "application")"), ElementsAre("0"));
+  EXPECT_EQ(events("rule").at(0)["held"], 0) << "and that is told";
+}
+
+TEST_F(harmless, defines_no_function_of_the_host_where_no_rule_asks) {
+  const std::string files =
+      process_probe +
+      " files_of malloc calloc realloc memalign aligned_alloc posix_memalign free strdup "
+      "mmap getenv secure_getenv";
+  const auto bare = run("", "", files);
+  ASSERT_THAT(bare, AllOf(SizeIs(11), Each(HasSubstr("/libc.so."))));
+  EXPECT_EQ(lines_of(files), bare);
+  EXPECT_EQ(lines_of(files, no_memory), bare);
+  EXPECT_THAT(run("", library + ":" + host_library, files),
+              AllOf(Contains("malloc " + host_library), Contains("getenv " + host_library)))
+      << "which this test would see";
+}
+
+TEST_F(harmless, works_in_programs_with_the_address_sanitizer) {
+  if (emulated) GTEST_SKIP() << "the sanitizer's memory is not tried under an emulator";
+  const std::string settings = "ASAN_OPTIONS=detect_leaks=0 ";
+  int tried = 0;
+  for (const std::string form : {"static", "shared"}) {
+    const std::string program = tree + "/bin/injector_asan_" + form + "_probe";
+    if (!fs::exists(program)) continue;
+    ++tried;
+    std::string runtime;  // which says itself that it must come first
+    if (form == "shared") {
+      const auto file = run(settings, "", program + " files_of malloc");
+      ASSERT_THAT(file, ElementsAre(HasSubstr("asan"))) << form;
+      runtime = file[0].substr(file[0].find('/')) + ":";
+    }
+    const auto bare = run(settings, runtime, program + " ways 100");
+    ASSERT_THAT(bare,
+                ElementsAre("linked: 0", "dlsym: 0", "next: 0", "looked up: 0", "nothing: 0", "told why: 1"))
+        << form;
+    for (const std::string& preload : {library, library + ":" + host_library}) {
+      fs::remove(log());
+      EXPECT_EQ(run(settings, runtime + preload, program + " ways 100"), bare) << form << ", " << preload;
+      EXPECT_THAT(
+          run(settings + "CUFAULT_LOG=" + log().string() + " CUFAULT_RULES='" + no_memory + "'",
+              runtime + preload, program + " ways 100"),
+          ElementsAre("linked: 2", "dlsym: 2", "next: 2", "looked up: 2", "nothing: 0", "told why: 1"))
+          << form << ", " << preload;
+      EXPECT_THAT(events("injected"), SizeIs(4)) << form << ", " << preload;
+    }
+  }
+  if (tried == 0) GTEST_SKIP() << "the compiler has no address sanitizer";
+}
+
 TEST_F(harmless, budgets_agree_with_what_the_driver_holds) {
   const std::string budget = rules(R"({"budget_bytes": 1000})");
   EXPECT_THAT(said("budgets mapped", budget), ElementsAre(" 0 0 0 0 0 0 free 200 2 0 free 1000"));

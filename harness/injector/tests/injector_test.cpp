@@ -69,6 +69,20 @@ TEST_F(injector, acts_at_random_so_often_at_most) {
   }
 }
 
+TEST_F(injector, draws_for_each_rule_by_itself) {
+  const auto half = [](const char* code) {
+    return std::string(R"({"function": "cuMemAlloc", "probability": 0.5, "return": ")") + code + "\"}";
+  };
+  const std::string both = rules(half("OUT_OF_MEMORY") + ", " + half("NOT_INITIALIZED"));
+  const auto said = lines("allocate 1000", both);
+  const auto said_so_often = [&](char code) {
+    return std::count(said.at(0).begin(), said.at(0).end(), code);
+  };
+  EXPECT_NEAR(said_so_often('2'), 500, 100);
+  EXPECT_NEAR(said_so_often('3'), 250, 100) << "where the first did not act, the second does half the time";
+  EXPECT_EQ(lines("allocate 1000", both), said);
+}
+
 TEST_F(injector, acts_on_calls_that_a_glob_names_without_their_version) {
   for (const std::string glob : {"cuMemAllo?", "cuMem*lloc"})
     EXPECT_THAT(lines("allocate 2", rules(R"({"function": ")" + glob + R"(", "return": "OUT_OF_MEMORY"})")),

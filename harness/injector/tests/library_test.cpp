@@ -198,6 +198,22 @@ TEST_F(libraries, lose_no_call_of_many_threads) {
   EXPECT_THAT(events("injected"), SizeIs(2000));
 }
 
+TEST_F(libraries, end_no_cancelled_thread_where_rules_wait_or_write) {
+  const std::string looked_up =
+      tree + "/bin/injector_process_probe cancelled_before_call_of " + of_13 + " cublasGetVersion_v2";
+  const auto rule = [](const std::string& function, const std::string& effect) {
+    return R"({"function": ")" + function + R"(", )" + effect + "}";
+  };
+  for (const std::string effect : {R"("log": true)", R"("delay_ms": 1)"}) {
+    EXPECT_THAT(said(looked_up, rule("cublasGetVersion", effect)), ElementsAre("returned 0")) << effect;
+    EXPECT_THAT(said(linked_probe + " cancelled 2", rule("cublasSgemm", effect)), ElementsAre("0 0 made 2"))
+        << effect;
+  }
+  const std::string fails = R"("return": "EXECUTION_FAILED")";
+  EXPECT_THAT(said(looked_up, rule("cublasGetVersion", fails)), ElementsAre("returned 13"));
+  EXPECT_THAT(said(linked_probe + " cancelled 2", rule("cublasSgemm", fails)), ElementsAre("13 13 made 0"));
+}
+
 TEST_F(libraries, work_beside_others_that_stand_in_front) {
   const std::string looked_up = unlinked_probe + " dlsym " + of_13 + " 3",
                     linked = linked_probe + " linked 3", ours = front("cublas") + library;

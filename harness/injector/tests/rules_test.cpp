@@ -11,8 +11,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -71,6 +73,21 @@ TEST(rules, know_codes_that_headers_or_a_driver_gave) {
   EXPECT_EQ(rules_refusal(R"({"function": "cuKernelGetFunction", "return": "OUT_OF_MEMORY"})"), "taken");
   EXPECT_THAT(rules_refusal(R"({"function": "cuMemFree", "return": "OUT_OF_MEMORY"})"),
               HasSubstr("cuMemFree cannot return"));
+  EXPECT_EQ(rules_refusal(R"({"function": "cuInit", "return": "NOT_INITIALIZED"})"), "taken");
+  EXPECT_THAT(rules_refusal(R"({"function": "cuInit", "return": "CALL_REQUIRES_NEWER_DRIVER"})"),
+              HasSubstr("cuInit cannot return"));
+}
+
+TEST(rules, know_codes_whose_records_are_there) {
+  const auto folder = std::filesystem::path(INJECTOR_README).parent_path();
+  const std::string all = read_text(folder / "seen_codes.inc");
+  const std::regex record(R"(([a-z0-9.-]+/[a-z]+\.jsonl): (?:[a-z_]+\.[a-z_]+/([a-z_]+))?)");
+  int found = 0;
+  for (std::sregex_iterator each(all.begin(), all.end(), record), end; each != end; ++each, ++found) {
+    const auto file = folder / "../../reports/recorded" / (*each)[1].str();
+    EXPECT_THAT(read_text(file), HasSubstr("{\"arm\":\"" + (*each)[2].str())) << file;
+  }
+  EXPECT_GE(found, 4);
 }
 
 TEST(rules, that_are_sticky_or_drop_calls_are_refused_where_that_means_nothing) {
@@ -251,6 +268,20 @@ TEST(library_rules, are_for_the_libraries_that_the_readme_names) {
   std::vector<std::string> known;
   for (const known_library& each : libraries()) known.emplace_back(each.name);
   EXPECT_EQ(named, known);
+}
+
+TEST(readme, names_tests_that_are_there) {
+  const std::string text = read_text(INJECTOR_README);
+  std::string sources;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::filesystem::path(INJECTOR_README).parent_path() / "tests"))
+    if (file.path().extension() == ".cpp") sources += read_text(file);
+  const auto table = text.substr(text.find("| defect | test |"));
+  const std::regex name(R"(`(harmless|injector|inject_command|libraries|rules)\.([a-z_]+)`)");
+  int found = 0;
+  for (std::sregex_iterator each(table.begin(), table.end(), name), end; each != end; ++each, ++found)
+    EXPECT_THAT(sources, HasSubstr("(" + (*each)[1].str() + ", " + (*each)[2].str() + ")")) << each->str();
+  EXPECT_GE(found, 20);
 }
 
 TEST(library_rules, are_refused_where_no_header_was) {
@@ -437,12 +468,26 @@ TEST(rules, act_at_random_as_often_as_they_are_to) {
           .rules.at(0);
   // That it did so often already is the injector's to know: each draw counts.
   int drawn = 0;
-  for (std::uint64_t n = 1; n <= 100'000; ++n) drawn += acts_on(r, n);
+  for (std::uint64_t n = 1; n <= 100'000; ++n) drawn += acts_on(r, n, 0);
   EXPECT_GT(drawn, 800);
   EXPECT_LT(drawn, 1200);
   r.probability = 1;
-  EXPECT_TRUE(acts_on(r, 1));
-  EXPECT_FALSE(acts_on(r, 2));
+  EXPECT_TRUE(acts_on(r, 1, 0));
+  EXPECT_FALSE(acts_on(r, 2, 0));
+}
+
+TEST(rules, draw_independently_of_each_other_whatever_their_seed) {
+  for (const std::string seed : {"0", "3", "18446744073709551615"}) {
+    const rule r =
+        parsed(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "probability": 0.5, "seed": )" +
+               seed + "}")
+            .rules.at(0);
+    for (const std::uint64_t other : {1, 2, 1000}) {
+      int both = 0;
+      for (std::uint64_t n = 1; n <= 10'000; ++n) both += acts_on(r, n, 0) && acts_on(r, n, other) ? 1 : 0;
+      EXPECT_NEAR(both, 2500, 200) << "stream " << other << ", seed " << seed;
+    }
+  }
 }
 
 TEST(counts, that_cannot_be_read_are_told_apart_from_none) {

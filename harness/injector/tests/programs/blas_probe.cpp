@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -116,6 +117,16 @@ void linked(const std::string& what, int n) {
       return cublasSgemm_v2_64(nullptr, 0, 0, 1, 1, 1, nullptr, nullptr, 1, nullptr, 1, nullptr, c, 1) + 0;
     });
   if (what == "arguments") std::printf("%d\n", call_with_many_arguments(cublasGemmStridedBatchedEx));
+  // A cancelled thread calls for the first time.
+  if (what == "cancelled")
+    say(n, [](float* c) {
+      int status = -1;
+      std::thread([&] {
+        pthread_cancel(pthread_self());
+        status = multiply(cublasSgemm_v2, c);
+      }).join();
+      return status;
+    });
   if (what == "nested") std::printf("%d\n", call_gemm_ex(cublasGemmEx));
 }
 #endif

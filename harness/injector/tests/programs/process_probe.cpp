@@ -10,10 +10,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -102,6 +104,35 @@ void* allocates(void*) {
 void* waits_in_driver(void*) {
   cuCtxSynchronize();  // for ever
   return nullptr;
+}
+
+/// Cancelled before it calls, so that the first wait or write inside would end it.
+template <class Function>
+void cancelled_before(const Function& function) {
+  int result = -1;
+  std::thread([&] {
+    pthread_cancel(pthread_self());
+    result = function();
+  }).join();
+  std::printf("returned %d\n", result);
+}
+
+int allocates_by_new() {
+  try {
+    ::operator delete(::operator new(54321));
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  }
+}
+
+/// The files in which the program finds functions of the host.
+void files_of(char** names) {
+  for (; *names != nullptr; ++names) {
+    Dl_info found{};
+    void* at = dlsym(RTLD_DEFAULT, *names);
+    std::printf("%s %s\n", *names, at != nullptr && dladdr(at, &found) != 0 ? found.dli_fname : "nowhere");
+  }
 }
 
 /// Pages that a forked child had to copy, beside so many threads that called the driver.
@@ -290,6 +321,16 @@ int main(int count, char** words) {
   if (what == "fiber") guarded_fiber();
   if (what == "cancelled_in_delay") cancelled_in(allocates);
   if (what == "cancelled_in_driver") cancelled_in(waits_in_driver);
+  if (what == "cancelled_before_call") cancelled_before([] { return cuMemAlloc_v2(&address, 1); });
+  if (what == "cancelled_before_call_of") {
+    auto* of = as<int(void*, int*)>(dlsym(dlopen(words[2], RTLD_NOW | RTLD_LOCAL), words[3]));
+    cancelled_before([&] {
+      int version = 0;
+      return of(nullptr, &version);
+    });
+  }
+  if (what == "new") std::printf("%d\n", allocates_by_new());
+  if (what == "files_of") files_of(words + 2);
   if (what == "fork_beside_threads") fork_beside_threads(std::atoi(words[2]));
   if (what == "rules_often") rules_often();
   if (what == "budgets") budgets(words[2]);
