@@ -524,7 +524,7 @@ void refuse_newer_with_older_lt(const pair_of_libraries& older, const pair_of_li
 void older_pair_of_one_major(trial& t, const pairs& p) {
   need_one_major(p);
   t.open_context();
-  const auto [older, newer] = by_age(p);
+  const pair_of_libraries older = by_age(p).first, newer = by_age(p).second;
   refuse_newer_with_older_lt(older, newer);
   t.apply("the older pair, whole");
   CUFAULT_OBSERVE_AS("load.cublas", "older_pair", load_cublas(older.files));
@@ -535,7 +535,7 @@ void older_pair_of_one_major(trial& t, const pairs& p) {
 void newer_pair_of_one_major(trial& t, const pairs& p) {
   need_one_major(p);
   t.open_context();
-  const auto [older, newer] = by_age(p);
+  const pair_of_libraries older = by_age(p).first, newer = by_age(p).second;
   refuse_newer_with_older_lt(older, newer);
   t.apply("the newer pair, whole");
   CUFAULT_OBSERVE_AS("load.cublas", "newer_pair", load_cublas(newer.files));
