@@ -216,6 +216,7 @@ failure_case setting_table() {
                    claims},
                   {"then_product", "cublasSgemm after each of them", after, everything}});
   c.failures = {"F-ARG-12"};
+  c.repeat_undefined({"set_any_stream"}, "what lies where a destroyed stream or freed memory was");
   c.in_tier = {"control", "set"};
   return c;
 }

@@ -13,6 +13,7 @@
 // What helps   Recommended: drop the compat folder from the path, reboot into the right kernel module, start
 //              the fabric manager. Users also retry and reset. Said not to help, and not measured yet: the
 //              framework installed again; no arm installs anything.
+// Made up are all arms but those with a compat folder: their libcuda is a stand-in.
 // Runs without a GPU, but for the compat folder and the arms that show remedies. CUFAULT_COMPAT_DIR names a
 // compat folder.
 #include "cases/environment/other_driver.hpp"
@@ -101,6 +102,7 @@ failure_case driver_mismatch() {
     arm& a = c.add(name, kind, summary, on_its_driver(body), std::move(claims));
     a.needs = needs;
     a.environment.merge(environment);
+    a.made_up = is_stand_in(a);
   };
   const auto code = [](const char* number) { return with_driver("fake", {{"CUFAULT_FAKE_CUINIT", number}}); };
   const int older_major = (CUDART_VERSION / 1000 - 1) * 1000 + 90;

@@ -9,6 +9,7 @@
 // What helps   A driver that is new enough; dropping the stubs folder from LD_LIBRARY_PATH before the process starts.
 //              Retrying, resetting and changing LD_LIBRARY_PATH from inside are measured as dead ends. Said not to help
 //              either, and not measured yet: the toolkit installed again, older or newer; no arm installs anything.
+// Made up are the arms with a stand-in libcuda, and those in which none can be loaded: an empty file of this project is found first.
 // Runs without a GPU, but for the arms that show the remedies and the injected counterparts. no_driver has no counterpart: it is the loader that
 // fails, before there is a driver's call.
 #include "cases/environment/other_driver.hpp"
@@ -37,6 +38,7 @@ failure_case driver_missing() {
     arm& a = c.add(name, kind, summary, on_its_driver(body), std::move(claims));
     a.needs = needs;
     a.environment = std::move(environment);
+    a.made_up = is_stand_in(a);
   };
   const std::map<std::string, std::string> stub_code{{"CUFAULT_FAKE_CUINIT", "34"}};
   const std::map<std::string, std::string> old_driver{{"CUFAULT_FAKE_DRIVER_VERSION", "11040"}};

@@ -10,7 +10,7 @@
 //              after the first CUDA call, is what the arms measure. Recommended too: asking for the number of
 //              devices first. Every fault arm does, and is told cudaErrorNoDevice; what a program then does instead
 //              is not measured yet.
-// One arm and a control run without a GPU.
+// One arm, made up by a stand-in libcuda, and a control run without a GPU.
 #include "cases/environment/other_driver.hpp"
 #include "harness/kit/products.hpp"
 
@@ -90,6 +90,7 @@ failure_case hidden_devices() {
     arm& a = c.add(name, kind, summary, on_its_driver(body));
     a.needs = needs;
     a.environment.merge(environment);
+    a.made_up = is_stand_in(a);
     return a;
   };
 

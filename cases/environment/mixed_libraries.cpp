@@ -13,9 +13,9 @@
 //              loaded with all symbols at once, it is refused. cuBLAS 13.1 with the cuBLASLt of 13.10: nothing fails. A
 //              program with 13.10.0 takes no foreign one from LD_LIBRARY_PATH.
 // What helps   Recommended: no foreign folder in LD_LIBRARY_PATH; the right libcublasLt loaded first, by LD_PRELOAD or dlopen;
-//              an older pair, whole. RUNPATH and RPATH on the executable are measured as dead ends, and RPATH on one that
+//              an older pair, whole (S0-3; a newer one, whole, is not measured yet). RUNPATH and RPATH on the executable are measured as dead ends, and RPATH on one that
 //              asks for cuBLASLt itself as a remedy. Said not to help: the framework installed again; not measured yet.
-// The foreign cuBLASLt is a made-up one (cases/environment/fixtures/plain_program), which lacks nearly every function, and so needs no GPU; or that
+// The foreign cuBLASLt of the arms without a second pair is a made-up one (cases/environment/fixtures/plain_program), which lacks nearly every function, and so needs no GPU; or that
 // of a second pair (CUFAULT_OTHER_CUBLAS). The programs are linked in the ordinary way, to the cuBLAS that this was built with. No arm
 // has an injected counterpart: it is the loader that fails.
 #include "cases/environment/other_driver.hpp"
@@ -517,15 +517,28 @@ std::pair<pair_of_libraries, pair_of_libraries> by_age(const pairs& p) {
 
 /// What the newer libcublas asks for, the older libcublasLt may not have: then the loader refuses it, and there is something to
 /// clear.
+void refuse_newer_with_older_lt(const pair_of_libraries& older, const pair_of_libraries& newer) {
+  CUFAULT_OBSERVE_AS("load.cublas", "older_cublaslt_at_once", load_cublas(mixture_of(newer, older), at_once));
+}
+
 void older_pair_of_one_major(trial& t, const pairs& p) {
   need_one_major(p);
   t.open_context();
-  const auto both = by_age(p);
-  const cublas_paths older = both.first.files;
-  const cublas_paths newer_with_older_lt = mixture_of(both.second, both.first);
-  CUFAULT_OBSERVE_AS("load.cublas", "older_cublaslt_at_once", load_cublas(newer_with_older_lt, at_once));
+  const pair_of_libraries older = by_age(p).first, newer = by_age(p).second;
+  refuse_newer_with_older_lt(older, newer);
   t.apply("the older pair, whole");
-  CUFAULT_OBSERVE_AS("load.cublas", "older_pair", load_cublas(older));
+  CUFAULT_OBSERVE_AS("load.cublas", "older_pair", load_cublas(older.files));
+  create_and_multiply();
+}
+
+/// Against the same failure: if this clears it too, it is not the age of a pair that helps.
+void newer_pair_of_one_major(trial& t, const pairs& p) {
+  need_one_major(p);
+  t.open_context();
+  const pair_of_libraries older = by_age(p).first, newer = by_age(p).second;
+  refuse_newer_with_older_lt(older, newer);
+  t.apply("the newer pair, whole");
+  CUFAULT_OBSERVE_AS("load.cublas", "newer_pair", load_cublas(newer.files));
   create_and_multiply();
 }
 
@@ -605,6 +618,9 @@ failure_case mixed_libraries() {
         });
   }
 
+  for (arm& a : c.arms)
+    a.made_up = a.kind != arm_kind::control;  // what follows takes pairs that were installed
+
   for (const bool other_lt : {true, false}) {
     const std::string name = other_lt ? "our_cublas_other_lt" : "other_cublas_our_lt";
     const auto with_mixture =
@@ -639,6 +655,10 @@ failure_case mixed_libraries() {
       "the older pair, whole, in place of the newer libcublas with the older libcublasLt of one major "
       "version",
       need::gpu, 2, older_pair_of_one_major, {"S0-3"});
+  add("newer_pair", arm_kind::remedy,
+      "the newer pair, whole, in place of the newer libcublas with the older libcublasLt of one major "
+      "version",
+      need::gpu, 2, newer_pair_of_one_major);
   add("older_pair_other_major", arm_kind::remedy,
       "the older pair, whole, in place of our libcublas with a libcublasLt of another major version",
       need::gpu, 2, older_pair_of_two_majors, {"S0-3"});

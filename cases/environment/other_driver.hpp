@@ -53,6 +53,12 @@ inline std::map<std::string, std::string> with_driver(const std::string& name,
   return with_folder_in_front(driver_folder(name), std::move(and_set));
 }
 
+/// Files that this project wrote in place of the driver's library. The toolkit's stub is NVIDIA's, and so natural.
+inline bool is_stand_in(const arm& a) {
+  const auto driver = a.environment.find("CUFAULT_DRIVER");
+  return driver != a.environment.end() && (driver->second == "fake" || driver->second == "none");
+}
+
 inline std::string original_library_path() {
   return environment_variable("CUFAULT_LIBRARY_PATH");
 }

@@ -530,10 +530,12 @@ failure_case under_pressure() {
       "allocation_first_query", arm_kind::fault, "one host allocation of cuBLASLt fails in the first query",
       [](trial& t) { host_allocation_fails(t, false); },
       level_range{"th host allocation", {1, 2, 3, 5, 10, 20, 50, 100, 1000}}));
+  c.arms.back().made_up = true;  // no natural arm loses one allocation
   under_host_injector(add_host(
       "allocation_same_query", arm_kind::fault,
       "one host allocation of cuBLASLt fails in the same query again",
       [](trial& t) { host_allocation_fails(t, true); }, level_range{"th host allocation", {1, 2, 5}}));
+  c.arms.back().made_up = true;
   c.run_beside_others({"host_memory", "allocation_first_query", "allocation_same_query"});
   c.in_tier = {"control_lazy", "first_query_lazy", "no_room_for_workspace", "host_memory"};
   return c;

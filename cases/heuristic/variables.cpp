@@ -53,6 +53,15 @@ void control(trial& t) {
   CUFAULT_OBSERVE(cublasLtDestroy(lt));
 }
 
+// ---- the version ----
+
+/// 130100 is 13.1.0, so 0.8 would be 800.
+void version_of_cublaslt(trial& t) {
+  int major = 0;
+  CUFAULT_OBSERVE_AS("cublasLtGetProperty", "major", cublasLtGetProperty(MAJOR_VERSION, &major));
+  t.measure("version that cublasLtGetVersion says", static_cast<double>(cublasLtGetVersion()));
+}
+
 // ---- what the libraries ask the environment for ----
 
 bool is_identifier(std::string_view name) {
@@ -265,6 +274,8 @@ failure_case variables() {
   c.summary =
       "settings said to govern cuBLASLt's heuristic: which are asked for, and which change what it answers";
   c.add("control", arm_kind::control, "the version, a query and a product with nothing set", control);
+  c.add("version", arm_kind::fault, "what cublasLtGetVersion says", version_of_cublaslt, {"S2-5"}).needs =
+      need::host;
   under_host_injector(c.add("look_ups", arm_kind::fault,
                             "every environment variable asked for up to the first products",
                             environment_look_ups, {"S2-9", "S2-10"}));

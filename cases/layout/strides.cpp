@@ -495,6 +495,8 @@ failure_case miscalculated_strides() {
   c.add("wide_extent", arm_kind::remedy, "the function with _64 for 2^31 columns", wide_extent);
   c.add("larger_stride_of_a", arm_kind::dead_end, "a strideA of m k while matrices of C overlap",
         larger_stride_of_a);
+  c.repeat_undefined({"stride_zero", "stride_overlapping", "larger_stride_of_a"},
+                     "which product writes last where matrices of C overlap");
   c.in_tier = {"control", "leading_dimension_too_small", "stride_overlapping", "wrapped_stride_a_at_start",
                "strides_in_64_bits"};
   c.share_process({"wrapped_stride_a_at_start", "wrapped_stride_c_at_start"});

@@ -8,6 +8,7 @@
 //              that emptying the cache defragments memory and clears it (S2-8).
 // What helps   Recommended: empty the cache; take the large buffer first. Measured besides: freeing as much again, in one piece or
 //              scattered; emptying a cache in which every segment is still in use somewhere.
+// The cache is one of this file, a stand-in for a framework's: what rests on it is made up. pytorch.fragmentation has a real one.
 #include "harness/injection/counterparts.hpp"
 #include "harness/kit/lt_problem.hpp"
 #include "harness/kit/memory_pressure.hpp"
@@ -319,9 +320,11 @@ failure_case fragmentation() {
   c.add("checkerboard_device", arm_kind::fault, "every other block of 64 MiB freed, on the whole device",
         checkerboard_of_the_device, {"S2-3"});
   c.add("cache_unused", arm_kind::fault, "a cache full of free segments, each too small",
-        [](trial& t) { cached(t, false); }, {"S2-3"});
+        [](trial& t) { cached(t, false); }, {"S2-3"})
+      .made_up = true;
   c.add("cache_in_use", arm_kind::fault, "a cache in which a small block of every segment is in use",
-        [](trial& t) { cached(t, true); }, {"S2-3"});
+        [](trial& t) { cached(t, true); }, {"S2-3"})
+      .made_up = true;
 
   const auto after = [&](const std::string& name, arm_kind kind, const char* applied,
                          void (many_blocks::*then)()) {
@@ -330,8 +333,9 @@ failure_case fragmentation() {
   const auto empty = [&](const std::string& name, const char* applied, when_emptied when,
                          std::vector<std::string> claims) {
     c.add(
-        name, arm_kind::remedy, applied, [=](trial& t) { empty_the_cache(t, applied, when); },
-        std::move(claims));
+         name, arm_kind::remedy, applied, [=](trial& t) { empty_the_cache(t, applied, when); },
+         std::move(claims))
+        .made_up = true;
   };
   after("free_in_one_piece", arm_kind::remedy, "free half of the remaining blocks, those side by side",
         &many_blocks::release_upper_half);
@@ -342,8 +346,9 @@ failure_case fragmentation() {
         when_emptied::in_use, {"S2-8"});
   empty("free_and_empty", "free what is in use, then empty the cache", when_emptied::released_first,
         {"S0-14"});
-  c.add("large_first", arm_kind::remedy, "the large buffer and the handle first", large_first).against =
-      "cache_in_use";
+  arm& first = c.add("large_first", arm_kind::remedy, "the large buffer and the handle first", large_first);
+  first.against = "cache_in_use";
+  first.made_up = true;
 
   after("free_scattered", arm_kind::dead_end, "free every other one of the remaining blocks",
         &many_blocks::release_every_other);

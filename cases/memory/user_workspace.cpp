@@ -525,6 +525,10 @@ failure_case user_workspace() {
       a.timeout = given_up_after;  // their time ran out in the records of an H100 and an H200
       a.rarely_calls_driver = true;
     }
+  const std::string why = "who writes first to a workspace that several use, or that is no longer there";
+  c.repeat_undefined({"unmapped_while_queued", "cuda_free_while_queued", "used_after_cuda_free"}, why);
+  // Each takes the whole time.
+  c.repeat_undefined({"handed_on_while_queued", "shared_by_two_handles", "shared_by_two_streams"}, why, 2);
 
   c.add("sixteen_kib", arm_kind::remedy, "16 KiB in place of none", larger(sufficient, "16 KiB"));
   c.add("recommended_size", arm_kind::remedy, "32 MiB in place of none", larger(recommended, "32 MiB"));

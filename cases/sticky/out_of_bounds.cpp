@@ -230,6 +230,8 @@ failure_case out_of_bounds() {
   c.add("right_k", arm_kind::remedy, "the k that the buffers hold", right_k);
   c.add("checked_shapes", arm_kind::remedy, "compare shapes on the host before the call",
         checked_on_the_host);
+  c.repeat_undefined({"past_allocation", "far_beyond"},
+                     "what lies behind an allocation, and whether it is mapped");
   c.in_tier = {"control", "other_data_behind", "far_beyond", "index_too_high", "checked_shapes"};
   c.share_process_of({"control", "contradicted", "10x10_by_10x5", "right_k"});
   return c;

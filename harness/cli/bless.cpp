@@ -5,6 +5,7 @@
 #include "harness/model/case.hpp"
 #include "reports/base/files.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/model/cell_name.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
 #include "reports/model/record_parts.hpp"
@@ -29,23 +30,30 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-/// What an arm's signature can depend on that tends to change it: the library's major version always, so that of its framework, the
-/// GPU's architecture where the arm needs a GPU, the second pair's version where it takes one. Anything narrower is for a person to say with --when, once a
-/// difference was seen.
-conditions usual_conditions(const stack_keys& stack, const arm* here) {
+/// "13.1.0": ">=13 <14", and with its minor version ">=13.1 <13.2".
+std::string versions_like(const std::string& version, bool minor) {
+  const int major = std::atoi(version.c_str());
+  if (!minor) return fmt::format(">={} <{}", major, major + 1);
+  const auto dot = version.find('.');
+  const int second = dot == version.npos ? 0 : std::atoi(version.c_str() + dot + 1);
+  return fmt::format(">={0}.{1} <{0}.{2}", major, second, second + 1);
+}
+
+/// What an arm's signature can depend on that tends to change it: the library's major version always, of cells of the matrix its minor version
+/// too (which kernels a product launches differs between them), the major version of its framework, the GPU's architecture where the arm needs a
+/// GPU, the second pair's version where it takes one. Anything narrower is for a person to say with --when, once a difference was seen.
+conditions usual_conditions(const stack_keys& stack, const std::string& case_name, const arm* here) {
   conditions when;
   const bool on_gpu = here == nullptr || here->needs == need::gpu;
   if (const auto other = stack.find("other_cublas");
       here != nullptr && here->other_cublas && other != stack.end())
     when.by_key["other_cublas"] = other->second;
-  const auto of_one_major = [&](const std::string& key) {
-    const auto version = stack.find(key);
-    if (version == stack.end()) return;
-    const int major = std::atoi(version->second.c_str());
-    when.by_key[key] = fmt::format(">={} <{}", major, major + 1);
+  const auto of_version = [&](const std::string& key, bool minor) {
+    if (const auto version = stack.find(key); version != stack.end())
+      when.by_key[key] = versions_like(version->second, minor);
   };
-  if (here != nullptr && !here->framework.empty()) of_one_major(here->framework);
-  of_one_major("cublas");
+  if (here != nullptr && !here->framework.empty()) of_version(here->framework, false);
+  of_version("cublas", case_name.starts_with(matrix_family));
   if (const auto capability = stack.find("compute_capability"); on_gpu && capability != stack.end()) {
     when.by_key["compute_capability"] = capability->second;
   }
@@ -125,6 +133,36 @@ bool add_trials(arm_result& to, const std::string& case_name, const std::vector<
         to.runs.insert(to.runs.end(), a.runs.begin(), a.runs.end());
       }
   return to.trials.size() > before;
+}
+
+/// By its own name and nothing else: somebody looked at this arm.
+bool is_named_alone(const bless_arguments& arguments, const std::string& case_name,
+                    const std::string& arm_name) {
+  return std::find(arguments.names.begin(), arguments.names.end(), join_key(case_name, arm_name)) !=
+         arguments.names.end();
+}
+
+/// Whether an arm that is not as expected was so more than once: in several trials (of each level, where it has levels) that are equal or
+/// race, or in another record, too. One trial may be an accident of its run.
+bool was_repeated(const arm_result& a, const std::string& case_name, const std::vector<record>& others,
+                  const expectation_set& expected) {
+  if (!a.races.empty()) return a.trials.size() > 1;
+  std::map<std::optional<std::int64_t>, std::vector<signature>> by_level;
+  for (const observation& o : a.trials)
+    if (!o.refined) by_level[o.level].push_back(signature_of(o));
+  const bool in_trials = std::all_of(by_level.begin(), by_level.end(), [](const auto& of_level) {
+    const auto& [level, seen] = of_level;
+    return seen.size() > 1 && std::count(seen.begin(), seen.end(), seen.front()) == std::ssize(seen);
+  });
+  if (in_trials) return true;
+  for (const record& r : others)
+    for (const case_result& c : r.cases)
+      for (arm_result other : c.arms) {
+        if (c.name != case_name || other.name != a.name || !observed(other)) continue;
+        judge(other, expected.find(case_name, a.name, keys_of(r)));
+        if (other.judged == a.judged && digest_of(other) == digest_of(a)) return true;
+      }
+  return false;
 }
 
 conditions further_conditions(const bless_arguments& arguments, const stack_keys& stack) {
@@ -210,7 +248,18 @@ int bless(const bless_arguments& arguments) {
         ++known;
         continue;
       }
-      auto when = usual_conditions(stack, find_arm(c.name, a.name));
+      const bool differs = a.covered && !as_expected(a.judged);
+      if (differs && !is_named_alone(arguments, c.name, a.name) &&
+          !was_repeated(a, c.name, others, expected)) {
+        report += fmt::format(
+            "left out: {} / {}: {}, and not repeated with an equal outcome; {}, or name it: {}\n", c.name,
+            a.name, to_string(a.judged),
+            a.races.empty() ? "run it again and give both records (--with)" : "run it again with --repeats",
+            join_key(c.name, a.name));
+        ++left;
+        continue;
+      }
+      auto when = usual_conditions(stack, c.name, find_arm(c.name, a.name));
       for (const auto& [key, comparisons] : extra.by_key) when.by_key[key] = comparisons;
       expectation e = expectation_of(c.name, a);
       e.when = std::move(when);

@@ -8,22 +8,26 @@ namespace {
 
 void add_bless(command_line& line) {
   const auto said = std::make_shared<bless_arguments>();
-  CLI::App* command =
-      line.command("bless", "Write expectations from a record; never exits 0",
-                   "Exit codes: 1 always, whatever there was to bless, so that no job can do it by accident; "
-                   "2 bad input.",
-                   [said] {
-                     if (said->expectations.empty()) said->expectations = default_expectations();
-                     return bless(*said);
-                   });
+  CLI::App* command = line.command(
+      "bless", "Write expectations from a record; never exits 0",
+      "An arm that is not as expected is left out unless it was repeated with an equal outcome: in two\n"
+      "trials or more, or in a second record (--with). CASE/ARM, without a *, blesses it all the same.\n"
+      "Exit codes: 1 always, whatever there was to bless, so that no job can do it by accident; "
+      "2 bad input.",
+      [said] {
+        if (said->expectations.empty()) said->expectations = default_expectations();
+        return bless(*said);
+      });
   command->add_option("RECORD", said->record, "record to bless")->required()->check(CLI::ExistingPath);
   command->add_option("CASE", said->names,
                       "cases to bless, or CASE/ARM, in which a * is anything (default: all)");
   command->add_flag("--observations-only", said->observations_only,
                     "file what was observed with its stack, and expect nothing of these arms");
   command
-      ->add_option("--with", said->with,
-                   "another record of the same stack, whose trials count for the rates of arms that race")
+      ->add_option(
+          "--with", said->with,
+          "another record of the same stack: its trials count for the rates of arms that race, and an "
+          "arm that is not as expected is blessed if it came to the same there")
       ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);

@@ -36,9 +36,10 @@ void make_folder(const fs::path& folder) {
 int write_report(const report_arguments& arguments) {
   bool all_read = true;
   report_builder builder;
+  const std::vector<fs::path> records =
+      arguments.records.empty() ? std::vector{default_recorded()} : arguments.records;
   each_record(
-      arguments.records.empty() ? std::vector{default_recorded()} : arguments.records,
-      [&](const fs::path& file, record r) { builder.add(file.string(), std::move(r)); },
+      records, [&](const fs::path& file, record r) { builder.add(file.string(), std::move(r)); },
       [&](const std::string& why) {
         all_read = false;
         builder.add_unread(cell(why, table_style::text));
@@ -52,7 +53,7 @@ int write_report(const report_arguments& arguments) {
   const report all = builder.result(expectations.empty()
                                         ? expectation_set::load(default_expectations(), default_recorded())
                                         : expectation_set::load(expectations, recorded_beside(expectations)),
-                                    load_claims(claims_file()));
+                                    load_claims(claims_file()), measured_costs(records));
 
   make_folder(arguments.folder / "records");
   for (const report_file& f : builder.files())

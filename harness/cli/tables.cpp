@@ -80,7 +80,7 @@ int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) 
   if (json) {
     std::cout << to_json(verdicts).dump(2) << '\n';
   } else {
-    print_claims(std::cout, verdicts, style(markdown));
+    print_claims(std::cout, verdicts, style(markdown), measured_costs(records));
   }
   return 0;
 }
@@ -95,13 +95,13 @@ int show_record(const fs::path& file, const std::vector<std::string>& names, boo
       throw usage_error(fmt::format("{} has no case {}", file.string(), name));
   const auto expected = expectation_set::load(default_expectations(), default_recorded());
   for (case_result& c : r.cases) judge(c, expected, keys_of(r));
-  print_verdicts(std::cout, r, style(markdown));
+  print_verdicts(std::cout, r, style(markdown), measured_costs({file}));
   return 0;
 }
 
 int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool markdown) {
   const std::vector<record> loaded = load_judged(records);
-  print_causes(std::cout, status_called(asked, loaded), loaded, style(markdown));
+  print_causes(std::cout, status_called(asked, loaded), loaded, style(markdown), measured_costs(records));
   return 0;
 }
 

@@ -119,6 +119,15 @@ void failure_case::run_beside_others(const std::vector<std::string>& names) {
   for (arm& a : arms) a.beside_others = std::find(names.begin(), names.end(), a.name) != names.end();
 }
 
+void failure_case::repeat_undefined(const std::vector<std::string>& names, const std::string& why,
+                                    int trials) {
+  for (arm& a : arms)
+    if (std::find(names.begin(), names.end(), a.name) != names.end()) {
+      a.races = why;
+      a.repeats = trials;
+    }
+}
+
 void failure_case::share_process_of(const std::vector<std::string>& names) {
   for (arm& a : arms) a.shares_process = std::find(names.begin(), names.end(), a.name) != names.end();
 }

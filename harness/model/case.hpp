@@ -58,8 +58,10 @@ struct arm {
   std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets
   std::vector<std::string> preload{};                ///< libraries put in front of LD_PRELOAD
   std::optional<level_range> levels{};
-  int repeats = 1;            ///< trials for an arm that may race; with levels, of every level
-  std::string races{};        ///< why its outcome may differ from trial to trial; empty: it must not
+  int repeats = 1;      ///< trials for an arm that may race; with levels, of every level
+  std::string races{};  ///< why its outcome may differ from trial to trial; empty: it must not
+  bool made_up =
+      false;  ///< its fault is a stand-in, or injected without a natural arm: it says nothing of nature
   bool other_cublas = false;  ///< takes part only where a second pair is given (trial::other_libraries)
   bool binds_itself = false;  ///< no cuBLAS is bound before the body: it loads one, observed (load_cublas)
   std::chrono::seconds timeout{60};
@@ -105,6 +107,9 @@ struct failure_case {
   void share_process_of(const std::vector<std::string>& names);  ///< only those named
   /// Of the arms added so far those named run beside others (arm::beside_others).
   void run_beside_others(const std::vector<std::string>& names);
+  /// Of the arms added so far those named do what the documentation leaves undefined: they race, so that a record has their rates. `why`: of
+  /// arm::races.
+  void repeat_undefined(const std::vector<std::string>& names, const std::string& why, int trials = 3);
 };
 
 /// All cases linked into this program, by name.

@@ -298,7 +298,7 @@ arm_result result_of(const failure_case& c, const arm& a) {
   result.claims = a.claims;
   result.against = a.against;
   result.counterpart_of = a.counterpart_of;
-  result.made_up = a.kind != arm_kind::control && c.made_up;
+  result.made_up = a.kind != arm_kind::control && (a.made_up || c.made_up);
   result.races = a.races;
   result.summary = a.summary;
   return result;

@@ -124,8 +124,9 @@ recorded_failure& failure_in(evidence& all, std::size_t cause, const failure_see
 void add_fault(evidence& all, const lexicon& known, status_reader& statuses, const std::string& stack,
                const std::string& case_name, const arm_result& arm) {
   const std::string name = case_name + "/" + arm.name;
-  const bool natural = arm.counterpart_of.empty();
-  const auto cause = cause_of(known, natural ? name : case_name + "/" + arm.counterpart_of);
+  const bool natural = !is_made_up(arm);
+  const auto cause =
+      cause_of(known, arm.counterpart_of.empty() ? name : case_name + "/" + arm.counterpart_of);
   // Cells give every operation to every fault: how many of them fail says nothing of how often a fault is the cause.
   const bool counts = !case_name.starts_with(matrix_family);
   bool fails = false;

@@ -30,8 +30,8 @@ struct failure_seen {
 struct recorded_failure {
   std::size_t cause = 0;  ///< index into lexicon::causes
   std::string call, status;
-  bool natural = true;             ///< false: by injection, or by a driver call that a sweep made fail
-  std::set<std::string> arms{};    ///< CASE/ARM; of a sweep its operation
+  bool natural = true;           ///< false: made up (is_made_up), or by a driver call that a sweep made fail
+  std::set<std::string> arms{};  ///< CASE/ARM; of a sweep its operation
   std::set<std::string> stacks{};  ///< stack_label()
   std::uint64_t trials = 0;
   /// What a check would have come out as, and in how many trials: "last_error" -> "cudaErrorAssert" -> 12.

@@ -4,6 +4,7 @@
 
 #include "reports/base/json_fields.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/judge/remedy_outcome.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -183,16 +184,24 @@ bool is_of_framework(const claim_evidence& e) {
          e.case_name.starts_with("cupy.");
 }
 
+/// What arms say together, the made-up ones or the others; empty where none says anything.
+std::string together(const std::vector<claim_evidence>& evidence, bool made_up) {
+  std::set<std::string_view> said;
+  for (const claim_evidence& e : evidence)
+    if (e.made_up == made_up) said.insert(e.says);
+  if (said.empty() || said == std::set<std::string_view>{"cut off"}) return {};
+  // Where it never fails as documented, and fails otherwise somewhere, that is what there is to say.
+  if (said == std::set<std::string_view>{"other status", "refuted"}) return "other status";
+  return said.size() == 1 ? std::string{*said.begin()} : "partly";
+}
+
 std::string outcome_of(const claim& what, const std::vector<claim_evidence>& evidence) {
   if (!what.untestable.empty()) return "untestable";
   if (!what.awaits.empty() && std::none_of(evidence.begin(), evidence.end(), is_of_framework))
     return "awaits " + what.awaits;
-  std::set<std::string_view> said;
-  for (const claim_evidence& e : evidence) said.insert(e.says);
-  if (said.empty() || said == std::set<std::string_view>{"cut off"}) return "not measured yet";
-  // Where it never fails as documented, and fails otherwise somewhere, that is what there is to say.
-  if (said == std::set<std::string_view>{"other status", "refuted"}) return "other status";
-  return said.size() == 1 ? std::string{*said.begin()} : "partly";
+  if (auto natural = together(evidence, false); !natural.empty()) return natural;
+  if (const auto other = together(evidence, true); !other.empty()) return other + " (made up)";
+  return "not measured yet";
 }
 
 /// Such a case shares its GPU with other processes, whatever it measures.
@@ -253,19 +262,24 @@ std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::s
         if (control_unresolved(c) || controls_and_twins_only(c)) continue;
         if (!what.untestable.empty()) continue;
         for (const auto& arm : c.arms) {
-          if (!arm.counterpart_of.empty()) continue;  // what is made up proves nothing
+          if (!arm.counterpart_of.empty()) continue;  // its natural arm speaks
           if (auto said = says_of(what, c, arm)) {
+            const auto tried = remedy_outcome_of(c, arm);
             claim_evidence e{.case_name = c.name,
                              .arm = arm.name,
                              .stack = stack_label(r),
                              .says = std::move(said->first),
-                             .why = std::move(said->second)};
+                             .why = std::move(said->second),
+                             .made_up = is_made_up(arm),
+                             .clears = tried && tried->cleared};
             // The same stack recorded twice says a thing once.
             if (std::find(v.evidence.begin(), v.evidence.end(), e) == v.evidence.end())
               v.evidence.push_back(std::move(e));
           }
         }
       }
+    std::stable_partition(v.evidence.begin(), v.evidence.end(),
+                          [](const claim_evidence& e) { return !e.made_up; });
     v.verdict = outcome_of(what, v.evidence);
     verdicts.push_back(std::move(v));
   }
@@ -276,9 +290,11 @@ nlohmann::json to_json(const std::vector<claim_verdict>& verdicts) {
   auto list = nlohmann::json::array();
   for (const auto& v : verdicts) {
     auto evidence = nlohmann::json::array();
-    for (const auto& e : v.evidence)
+    for (const auto& e : v.evidence) {
       evidence.push_back(
           {{"case", e.case_name}, {"arm", e.arm}, {"stack", e.stack}, {"says", e.says}, {"why", e.why}});
+      if (e.made_up) evidence.back()["made_up"] = true;
+    }
     nlohmann::json j{{"id", v.what.id},
                      {"kind", to_string(v.what.kind)},
                      {"text", v.what.text},

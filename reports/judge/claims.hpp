@@ -43,14 +43,17 @@ struct claim_evidence {
   std::string case_name, arm, stack;  ///< stack: "cuBLAS 13.1.0, NVIDIA H200, driver 580.159.04"
   std::string says;                   ///< "confirmed", "other status", "refuted", "partly" or "cut off"
   std::string why;                    ///< signature, or what decided a rule, in one line
+  bool made_up = false;               ///< the arm's fault is injected or a stand-in
+  bool clears = false;                ///< the arm is of a remedy or dead end, and it cleared its fault
   friend bool operator==(const claim_evidence&, const claim_evidence&) = default;
 };
 
 struct claim_verdict {
   claim what;
-  /// "confirmed", "other status", "refuted", "partly", "untestable", "awaits a framework", "not measured yet"
+  /// "confirmed", "other status", "refuted", "partly", "untestable", "awaits a framework", "not measured yet"; with " (made up)" behind it
+  /// where only made-up evidence says so
   std::string verdict;
-  std::vector<claim_evidence> evidence;
+  std::vector<claim_evidence> evidence;  ///< natural first
 };
 
 /// Judges each claim from the arms of the given records: by the claim's rules where they are about the arm and its trials make
@@ -65,8 +68,9 @@ struct claim_verdict {
 ///   a failure of that one.
 /// - statement: only by rules.
 /// Sweeps speak by rules alone: what is failed in them is failed on purpose. Arms that were not provoked say
-/// nothing, nor do injected counterparts, nor those of a case whose control is unresolved or that may have shared its GPU. Arms
-/// that agree give their word as verdict, arms that disagree give "partly". A claim marked untestable stays so.
+/// nothing, nor do injected counterparts, nor those of a case whose control is unresolved or that may have shared its GPU. Natural arms
+/// that agree give their word as verdict, those that disagree give "partly". Made-up arms decide only where no natural arm says
+/// anything, and the verdict says so. A claim marked untestable stays so.
 /// One that awaits a framework does so, beside what other arms already show, until an arm of one says something.
 std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
 

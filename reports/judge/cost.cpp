@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/judge/cost.hpp"
 
+#include "reports/judge/remedy_outcome.hpp"
 #include "reports/model/record.hpp"
 
 #include <fmt/format.h>
@@ -285,6 +286,14 @@ std::string remedy_of_arm(std::string_view arm) {
     if (fnmatch(each.pattern, name.c_str(), 0) == 0) return each.remedy;
   const auto behind = arm.find_last_of("+/");
   return std::string(behind == std::string_view::npos ? arm : arm.substr(behind + 1));
+}
+
+std::string cost_beside(const cost_notes& notes, const std::string& stack, const case_result& c,
+                        const arm_result& arm) {
+  if (arm.judged == verdict::unresolved || arm.judged == verdict::not_provoked) return {};
+  const auto tried = remedy_outcome_of(c, arm);
+  return tried && tried->cleared ? note_of(notes, stack, remedy_of_arm(join_key(c.name, arm.name)))
+                                 : std::string();
 }
 
 }  // namespace cufault

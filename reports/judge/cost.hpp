@@ -3,6 +3,7 @@
 #pragma once
 
 #include "reports/model/cost.hpp"
+#include "reports/model/results.hpp"
 
 #include <cstdint>
 #include <map>
@@ -104,5 +105,8 @@ std::string note_of(const cost_notes& notes, const std::string& stack, const std
 /// Of "CASE/ARM" the remedy by whose name its cost is measured: "CASE/OPERATION.cold+retry" -> "retry"; what arms of documented cases
 /// call otherwise is in a table: "memory.create_under_pressure/half_precision_lazy" -> "fp16_for_fp32".
 std::string remedy_of_arm(std::string_view arm);
+/// What the remedy of a judged arm costs on a stack, where it cleared its fault and that was measured; else empty.
+std::string cost_beside(const cost_notes& notes, const std::string& stack, const case_result& c,
+                        const arm_result& arm);
 
 }  // namespace cufault

@@ -51,6 +51,10 @@ std::string join_key(std::string_view case_name, std::string_view arm) {
   return fmt::format("{}/{}", case_name, arm);
 }
 
+bool is_made_up(const arm_result& arm) {
+  return arm.made_up || !arm.counterpart_of.empty();
+}
+
 bool observed(const arm_result& arm) {
   return !arm.trials.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), comparable);
 }

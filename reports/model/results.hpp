@@ -48,7 +48,7 @@ struct arm_result {
   std::string against{};         ///< the fault arm that a remedy in place from the start answers; else empty
   std::string races{};           ///< why its outcome may differ from trial to trial; empty: it must not
   std::string counterpart_of{};  ///< of an injected fault: the fault arm that has it for real
-  bool made_up = false;          ///< its fault is injected or a stand-in: it says nothing of nature
+  bool made_up = false;  ///< its fault is a stand-in, or injected without a natural arm; ask is_made_up()
   std::vector<run_of_trials> runs{};
   std::vector<observation> trials{};
   std::string source{};  ///< "FILE:LINE" of the record that it was read from
@@ -67,6 +67,8 @@ struct case_result {
 /// "memory.leak/trim": the name by which records are joined.
 std::string join_key(std::string_view case_name, std::string_view arm);
 
+/// Its fault is injected or a stand-in, with or without a natural arm that it stands for.
+bool is_made_up(const arm_result& arm);
 /// Whether it has trials and all of them can be compared.
 bool observed(const arm_result& arm);
 /// When the latest of its trials were made; empty if that is unknown.

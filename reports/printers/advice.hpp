@@ -45,6 +45,11 @@ inline std::size_t rank(verdict v) {
   return static_cast<std::size_t>(at - advices.begin());
 }
 
+/// "fault"; "fault, made up" where that says nothing of nature.
+inline std::string kind_text(const arm_result& arm) {
+  return to_string(arm.kind) + (is_made_up(arm) ? ", made up" : "");
+}
+
 /// What an arm saw, in one line; the reason where there is nothing to compare. "40 of 40: ..." where an arm that races came to one result.
 inline std::string seen_by(const arm_result& arm) {
   if (arm.trials.empty()) return "nothing: no trial was recorded";

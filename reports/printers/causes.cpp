@@ -34,11 +34,6 @@ bool returned(const call_record& call, const std::string& status) {
 
 constexpr const char* made_up_words = "made up: ";
 
-/// Records of 2026-11-22 and before say it in the summary alone.
-bool is_made_up(const arm_result& arm) {
-  return arm.made_up || arm.summary.starts_with(made_up_words);
-}
-
 /// Fault arms that made a call return the status, but for cells of the matrix: natural ones first.
 struct causes_by_arms {
   std::vector<row> rows;
@@ -110,11 +105,14 @@ std::vector<row> driver_failures_that_cause(const std::string& status, std::span
   return rows;
 }
 
-/// What was done against the status, or where an arm that returned it was avoided: what cleared it on most stacks first.
-std::vector<row> remedies_tried(const std::string& status, std::span<const record> records) {
+/// What was done against the status, or where an arm that returned it was avoided: against natural faults first, then what cleared it on
+/// most stacks.
+std::vector<row> remedies_tried(const std::string& status, std::span<const record> records,
+                                const cost_notes& costs) {
   struct outcome_by_stack {
+    bool made_up = false;
     std::string words{};
-    std::set<std::string> calls{}, cleared_on{}, failed_on{};
+    std::set<std::string> calls{}, cleared_on{}, failed_on{}, costs{};
   };
   std::map<std::string, outcome_by_stack> found;
   for (const auto& r : records)
@@ -134,19 +132,27 @@ std::vector<row> remedies_tried(const std::string& status, std::span<const recor
               if (comparable(o)) std::for_each(o.calls.begin(), o.calls.end(), note);
         if (calls.empty()) continue;
         auto& entry = found[join_key(c.name, arm.name)];
-        entry.words = (is_made_up(arm) ? made_up_words : "") + tried->words;
+        entry.made_up = is_made_up(arm);
+        entry.words = (entry.made_up ? made_up_words : "") + tried->words;
+        if (const std::string cost = cost_beside(costs, stack_label(r), c, arm); !cost.empty())
+          entry.costs.insert(cost);
         entry.calls.merge(calls);
         (tried->cleared ? entry.cleared_on : entry.failed_on).insert(stack_label(r));
       }
     }
   std::vector<std::pair<std::string, outcome_by_stack>> sorted(found.begin(), found.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return a.second.cleared_on.size() > b.second.cleared_on.size();
+    const auto order = [](const outcome_by_stack& o) {
+      return std::pair{o.made_up, -std::ssize(o.cleared_on)};
+    };
+    return order(a.second) < order(b.second);
   });
   std::vector<row> rows;
   for (const auto& [name, entry] : sorted)
-    for (const auto& [said, stacks] :
-         {std::pair{"cleared", entry.cleared_on}, std::pair{"not cleared", entry.failed_on}})
+    for (const auto& [said, stacks] : {std::pair{fmt::format("cleared{}{}", entry.costs.empty() ? "" : "; ",
+                                                             fmt::join(entry.costs, "; or ")),
+                                                 entry.cleared_on},
+                                       std::pair{std::string("not cleared"), entry.failed_on}})
       if (!stacks.empty())
         rows.push_back({entry.words, name, fmt::format("{}", fmt::join(entry.calls, ", ")), said,
                         fmt::format("{}", fmt::join(stacks, "\n"))});
@@ -168,7 +174,7 @@ void print_by_stack(std::ostream& out, row columns, std::vector<row> rows, table
 }  // namespace
 
 void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
-                  table_style style) {
+                  table_style style, const cost_notes& costs) {
   const auto cells = cells_that_cause(status, records);
   const auto arms = arms_that_cause(status, records);
   const auto driver_calls = driver_failures_that_cause(status, records);
@@ -184,7 +190,7 @@ void print_causes(std::ostream& out, const std::string& status, std::span<const 
     out << fmt::format("{} by {}\n", plural(arms.rows.size(), "way"), plural(arms.calls, "call"));
   }
   std::string gap = "\n";  // after the count; a table ends with a blank line itself
-  if (const auto remedies = remedies_tried(status, records); !remedies.empty()) {
+  if (const auto remedies = remedies_tried(status, records, costs); !remedies.empty()) {
     out << gap
         << "What was done against it. Cleared: the failure was there, and then the same work succeeded with "
            "right numbers.\n\n";

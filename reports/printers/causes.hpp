@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/judge/cost.hpp"
 #include "reports/model/record.hpp"
 #include "reports/printers/table.hpp"
 
@@ -12,9 +13,9 @@
 namespace cufault {
 
 /// What a status can mean: cells of the matrix that came to it, and on what that depends; every call of a fault arm that returned it; what was
-/// done against it, and where that cleared it; and driver calls whose failure leads to it (the atlas). What is made up comes last. Cases whose
+/// done against it, where that cleared it and what it costs there; and driver calls whose failure leads to it (the atlas). What is made up comes last. Cases whose
 /// control is unresolved are left out, and injected counterparts. `status` is a status in full, or status_wrong_numbers.
 void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
-                  table_style style);
+                  table_style style, const cost_notes& costs = {});
 
 }  // namespace cufault

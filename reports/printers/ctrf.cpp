@@ -36,6 +36,8 @@ void add_tests(nlohmann::ordered_json& tests, test_counts& counts, const run_rep
                      {"seen", a.seen},
                      {"expectation", a.expectation},
                      {"repeat", a.repeat}};
+    if (a.made_up) test["extra"]["made_up"] = true;
+    if (!a.cost.empty()) test["extra"]["cost"] = a.cost;
     if (with_stack) test["extra"]["stack"] = report.stack;
     tests.push_back(std::move(test));
   }

@@ -170,7 +170,7 @@ std::size_t print_frameworks(std::ostream& out, std::span<const record> records,
       if (control_unresolved(c)) continue;
       failures_of_a_stack here;
       for (const arm_result& arm : c.arms)
-        if (arm.kind != arm_kind::control && !arm.made_up && arm.counterpart_of.empty()) {
+        if (arm.kind != arm_kind::control && !is_made_up(arm)) {
           const std::string remedy = remedy_of_arm(join_key(c.name, arm.name));
           // A new process of a framework imports it, which was not measured.
           note_arm(here, c, arm,

@@ -120,10 +120,12 @@ struct joined_row {
 };
 
 std::vector<joined_row> joined_rows(const report& r) {
-  std::map<std::tuple<std::string, std::string, std::size_t, std::string, std::string>, joined_row> rows;
+  std::map<std::tuple<std::string, std::string, std::size_t, std::string, std::string, std::string>,
+           joined_row>
+      rows;
   for (const report::stack& s : r.stacks)
     for (const report_arm& a : s.run.arms) {
-      joined_row& row = rows[{a.case_name, a.arm, rank(a.judged), a.seen, a.why}];
+      joined_row& row = rows[{a.case_name, a.arm, rank(a.judged), a.seen, a.why, a.cost}];
       if (row.arm == nullptr) row.arm = &a;
       row.letters.push_back(s.letter);
       row.sources.push_back(a.source);
@@ -145,6 +147,7 @@ std::string arm_row(const joined_row& row, bool whole_name) {
   const bool said = !whole_name && !advices[rank(a.judged)].asks.empty();
   if (!said && !a.why.empty() && a.seen.find(a.why) == a.seen.npos)
     notes += fmt::format("<small>{}</small>", html_shortened(a.why, 2 * longest_seen));
+  if (!a.cost.empty()) notes += fmt::format("<small>{}</small>", html_escaped(a.cost));
   if (a.otherwise > 0)
     notes += fmt::format("<small>something else in {} of {} runs: see cufault history</small>", a.otherwise,
                          a.runs);
@@ -153,9 +156,9 @@ std::string arm_row(const joined_row& row, bool whole_name) {
       "<tr data-f><th scope=\"row\">{1}<small>{2}</small></th><td><span class=\"tag {3}\">{0}</span>"
       "<small>{4}: {5}</small></td><td>{6}{7}<small>record {8} · <code>{9}</code></small></td></tr>\n",
       to_string(a.judged), html_escaped(whole_name ? join_key(a.case_name, a.arm) : a.arm),
-      html_escaped(a.kind), class_of(a.judged), row.letters.size() == 1 ? "stack" : "stacks",
-      fmt::join(row.letters, ", "), html_shortened(a.seen, longest_seen), notes, fmt::join(links, ", "),
-      html_escaped(a.repeat));
+      html_escaped(a.made_up ? a.kind + ", made up" : a.kind), class_of(a.judged),
+      row.letters.size() == 1 ? "stack" : "stacks", fmt::join(row.letters, ", "),
+      html_shortened(a.seen, longest_seen), notes, fmt::join(links, ", "), html_escaped(a.repeat));
 }
 
 const std::vector<std::string>& arm_head() {
@@ -368,15 +371,21 @@ std::string claims_section(const report& r) {
   std::map<std::string, std::size_t> counts;
   for (const claim_verdict& v : r.claims) {
     ++counts[v.verdict];
-    std::map<std::string, std::map<std::string, std::set<std::string>>> by_word;  // says -> arm -> stacks
-    for (const claim_evidence& e : v.evidence)
-      by_word[e.says][join_key(e.case_name, e.arm)].insert(letters_of_label(r, e.stack));
+    // made up, says -> arm, with what it costs -> stacks
+    std::map<std::pair<bool, std::string>, std::map<std::string, std::set<std::string>>> by_word;
+    for (const claim_evidence& e : v.evidence) {
+      std::string name = join_key(e.case_name, e.arm);
+      const std::string cost = e.clears ? note_of(r.costs, e.stack, remedy_of_arm(name)) : std::string();
+      if (!cost.empty()) name += fmt::format(" [{}]", cost);
+      by_word[{e.made_up, e.says}][name].insert(letters_of_label(r, e.stack));
+    }
     std::string more;
-    for (const auto& [says, arms] : by_word) {
+    for (const auto& [word, arms] : by_word) {
+      const auto& [made_up, says] = word;
       std::vector<std::string> names;
       for (const auto& [name, stacks] : arms)
         names.push_back(fmt::format("{} ({})", name, fmt::join(stacks, ", ")));
-      more += fmt::format("<small>{} by {}</small>", html_escaped(says),
+      more += fmt::format("<small>{}{} by {}</small>", made_up ? "made up: " : "", html_escaped(says),
                           html_shortened(fmt::format("{}", fmt::join(names, "; ")), 2000));
     }
     if (more.empty() && !v.what.untestable.empty())

@@ -55,8 +55,7 @@ std::string seen_text(const ranked_cause& c) {
   if (c.natural_trials > 0)
     parts.push_back(fmt::format("measured: {} of {} on {}", plural(c.natural_trials, "trial"),
                                 plural(c.natural_arms.size(), "arm"), plural(c.stacks.size(), "stack")));
-  if (c.injected_trials > 0)
-    parts.push_back(fmt::format("by injection: {}", plural(c.injected_trials, "trial")));
+  if (c.injected_trials > 0) parts.push_back(fmt::format("made up: {}", plural(c.injected_trials, "trial")));
   if (c.natural_trials == 0) parts.emplace_back("no record shows this cause of it");
   if (c.reports > 0) parts.push_back(fmt::format("reported, not measured: {}", plural(c.reports, "source")));
   return fmt::format("{}", fmt::join(parts, "; "));

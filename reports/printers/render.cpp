@@ -15,6 +15,7 @@
 #include <ostream>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace cufault {
@@ -28,8 +29,9 @@ void print_bullet(std::ostream& out, std::string_view text, table_style style) {
 
 }  // namespace
 
-void print_verdicts(std::ostream& out, const record& r, table_style style) {
+void print_verdicts(std::ostream& out, const record& r, table_style style, const cost_notes& costs) {
   std::vector<row> rows;
+  const std::string stack = stack_label(r);
   std::map<std::size_t, std::vector<std::pair<std::string, const arm_result*>>> by_rank;
   for (const auto& c : r.cases) {
     std::vector<const arm_result*> arms;
@@ -37,7 +39,9 @@ void print_verdicts(std::ostream& out, const record& r, table_style style) {
     std::stable_sort(arms.begin(), arms.end(),
                      [](const auto* a, const auto* b) { return rank(a->judged) < rank(b->judged); });
     for (const auto* arm : arms) {
-      rows.push_back({c.name, arm->name, to_string(arm->kind), to_string(arm->judged), seen_by(*arm)});
+      const std::string cost = cost_beside(costs, stack, c, *arm);
+      rows.push_back({c.name, arm->name, kind_text(*arm), to_string(arm->judged),
+                      seen_by(*arm) + (cost.empty() ? "" : "; " + cost)});
       by_rank[rank(arm->judged)].emplace_back(c.name, arm);
     }
   }
@@ -76,40 +80,63 @@ std::map<std::string, std::string> letters_of(const std::vector<claim_verdict>& 
   return letters;
 }
 
-/// "confirmed by memory.leak/this, that; memory.more/other (a, b)": a line for each word and set of stacks.
+std::string cost_of(const claim_evidence& e, const cost_notes& costs) {
+  return e.clears ? note_of(costs, e.stack, remedy_of_arm(join_key(e.case_name, e.arm))) : std::string();
+}
+
+/// "confirmed by memory.leak/this, that; memory.more/other (a, b)": a line for each word and set of stacks, natural ones first. Beside a
+/// remedy: what it costs on the first of its stacks where that was measured.
 std::vector<std::string> evidence_by_word(const std::vector<claim_evidence>& evidence,
-                                          const std::map<std::string, std::string>& letters) {
-  std::map<std::pair<std::string, std::string>, std::map<std::string, std::set<std::string>>> stacks_of;
-  for (const auto& e : evidence) stacks_of[{e.case_name, e.arm}][e.says].insert(letters.at(e.stack));
-  std::map<std::pair<std::string, std::set<std::string>>, std::map<std::string, std::vector<std::string>>>
+                                          const std::map<std::string, std::string>& letters,
+                                          const cost_notes& costs) {
+  struct of_arm {
+    bool made_up = false;
+    std::string cost{};
+    std::map<std::string, std::set<std::string>> stacks{};  // by what they say
+  };
+  std::map<std::pair<std::string, std::string>, of_arm> arms_of;
+  for (const auto& e : evidence) {
+    of_arm& arm = arms_of[{e.case_name, e.arm}];
+    arm.made_up = e.made_up;
+    if (const std::string cost = cost_of(e, costs); arm.cost.empty() && !cost.empty())
+      arm.cost = fmt::format(" [{}]", cost);
+    arm.stacks[e.says].insert(letters.at(e.stack));
+  }
+  std::map<std::tuple<bool, std::string, std::set<std::string>>,
+           std::map<std::string, std::vector<std::string>>>
       lines_of;
-  for (const auto& [arm, words] : stacks_of)
-    for (const auto& [says, stacks] : words) lines_of[{says, stacks}][arm.first].push_back(arm.second);
+  for (const auto& [name, arm] : arms_of)
+    for (const auto& [says, stacks] : arm.stacks)
+      lines_of[{arm.made_up, says, stacks}][name.first].push_back(name.second + arm.cost);
   std::vector<std::string> lines;
   for (const auto& [key, cases] : lines_of) {
+    const auto& [made_up, says, stacks] = key;
     std::vector<std::string> names;
     for (const auto& [case_name, arms] : cases)
       names.push_back(fmt::format("{}/{}", case_name, fmt::join(arms, ", ")));
-    lines.push_back(
-        fmt::format("{} by {} ({})", key.first, fmt::join(names, "; "), fmt::join(key.second, ", ")));
+    lines.push_back(fmt::format("{}{} by {} ({})", made_up ? "made up: " : "", says, fmt::join(names, "; "),
+                                fmt::join(stacks, ", ")));
   }
   return lines;
 }
 
 }  // namespace
 
-void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style) {
+void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style,
+                  const cost_notes& costs) {
   std::vector<row> rows;
   std::map<std::string, std::size_t> counts;
-  const auto evidence_text = [](const claim_evidence& e) {
-    return fmt::format("{}/{} ({}): {}: {}", e.case_name, e.arm, e.stack, e.says, e.why);
+  const auto evidence_text = [&](const claim_evidence& e) {
+    const std::string cost = cost_of(e, costs);
+    return fmt::format("{}{}/{} ({}): {}: {}{}", e.made_up ? "made up: " : "", e.case_name, e.arm, e.stack,
+                       e.says, e.why, cost.empty() ? "" : "; " + cost);
   };
   const auto letters = letters_of(verdicts);
   for (const auto& v : verdicts) {
     ++counts[v.verdict];
     std::vector<std::string> evidence;
     if (style == table_style::markdown)
-      evidence = evidence_by_word(v.evidence, letters);
+      evidence = evidence_by_word(v.evidence, letters, costs);
     else
       for (const auto& e : v.evidence) evidence.push_back(evidence_text(e));
     if (evidence.empty() && !v.what.untestable.empty()) evidence.push_back(v.what.untestable);

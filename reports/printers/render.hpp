@@ -3,6 +3,7 @@
 #pragma once
 
 #include "reports/judge/claims.hpp"
+#include "reports/judge/cost.hpp"
 #include "reports/judge/counterparts.hpp"
 #include "reports/model/record.hpp"
 #include "reports/printers/table.hpp"
@@ -15,11 +16,12 @@ namespace cufault {
 
 /// Verdict table of a run: one line an arm (case, arm, kind, what was seen, verdict), worst verdicts first
 /// within a case, then a line of counts by verdict, then what each verdict other than an expected one asks
-/// the reader to do.
-void print_verdicts(std::ostream& out, const record& r, table_style style);
+/// the reader to do. Beside a remedy that cleared its fault: what it costs, where that was measured on the stack.
+void print_verdicts(std::ostream& out, const record& r, table_style style, const cost_notes& costs = {});
 
-/// Claims with their verdict and the arms behind it.
-void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style);
+/// Claims with their verdict and the arms behind it, natural ones first; beside remedies that clear: what they cost.
+void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts, table_style style,
+                  const cost_notes& costs = {});
 
 /// Injected counterparts beside their natural arms: whether they agree, on which stack, and if not, where they differ.
 void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,

@@ -174,8 +174,10 @@ void report_builder::add(const std::string& name, record r) {
   stack.header_name = name;
 }
 
-report report_builder::result(const expectation_set& expected, const std::vector<claim>& claims) {
+report report_builder::result(const expectation_set& expected, const std::vector<claim>& claims,
+                              const cost_notes& costs) {
   report all;
+  all.costs = costs;
   all.unread = state_->unread;
   all.incomplete = state_->incomplete;
   std::sort(all.unread.begin(), all.unread.end());
@@ -197,7 +199,7 @@ report report_builder::result(const expectation_set& expected, const std::vector
     for (case_result& c : stack.merged.cases) judge(c, expected, keys_of(stack.merged));
     stack.merged.exit_code = exit_code(stack.merged.cases, stack.merged.mode, 0);
     report::stack shown{.letter = letter_at(all.stacks.size()),
-                        .run = report_of(stack.merged),
+                        .run = report_of(stack.merged, costs),
                         .keys = keys_of(stack.merged),
                         .file = stack.file,
                         .runs = stack.runs,

@@ -46,6 +46,7 @@ struct report {
   std::vector<stack> stacks{};
   std::vector<stack_matrix> matrix{};
   std::vector<claim_verdict> claims{};
+  cost_notes costs{};
   std::map<std::string, std::vector<swept_operation>> atlas{};  ///< by the stack's label
   std::vector<memory_edge> edges{};
   std::vector<leak_line> leaks{};
@@ -71,7 +72,8 @@ class report_builder {
   void add_unread(std::string why);
   [[nodiscard]] bool empty() const;  ///< no record was added
   /// Judges what is kept. To be called once, after the last record.
-  report result(const expectation_set& expected, const std::vector<claim>& claims);
+  report result(const expectation_set& expected, const std::vector<claim>& claims,
+                const cost_notes& costs = {});
   /// After result(). They point into this.
   [[nodiscard]] std::vector<report_file> files() const;
 

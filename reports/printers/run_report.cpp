@@ -57,7 +57,7 @@ std::string text_of(const verdict_counts& counts) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-run_report report_of(const record& r) {
+run_report report_of(const record& r, const cost_notes& costs) {
   run_report report{.stack = stack_label(r),
                     .version = r.version,
                     .started = r.started,
@@ -75,6 +75,8 @@ run_report report_of(const record& r) {
           {.case_name = c.name,
            .arm = a.name,
            .kind = to_string(a.kind),
+           .made_up = is_made_up(a),
+           .cost = cost_beside(costs, report.stack, c, a),
            .judged = a.judged,
            .status = status_of(a.judged, r.mode),
            .why = a.why,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/judge/cost.hpp"
 #include "reports/model/record.hpp"
 
 #include <cstddef>
@@ -22,6 +23,8 @@ enum class test_status {
 
 struct report_arm {
   std::string case_name{}, arm{}, kind{};
+  bool made_up = false;
+  std::string cost{};  ///< "costs 3.0 %; 64 MiB", of a remedy that cleared, where it was measured; else empty
   verdict judged = verdict::unresolved;
   test_status status = test_status::error;
   std::string why{}, seen{};
@@ -46,7 +49,7 @@ struct run_report {
   int exit_code = 2;
   std::vector<report_arm> arms{};  ///< in the order of the record; arms of a case stand together
 };
-run_report report_of(const record& r);
+run_report report_of(const record& r, const cost_notes& costs = {});
 
 using verdict_counts = std::map<std::size_t, std::size_t>;  ///< arms by rank() of their verdict
 std::string text_of(const verdict_counts& counts);          ///< "1 CHANGED, 20 OK"

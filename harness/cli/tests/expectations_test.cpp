@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -131,6 +132,61 @@ TEST_F(end_to_end, blesses_nothing_from_a_run_that_did_not_end_or_of_a_cufault_t
   EXPECT_THAT(bless((folder / "cut_short.jsonl").string(), {"road.create"}).stdout_text,
               HasSubstr("blessed: road.create"))
       << "arms that are in it are whole";
+}
+
+/// Records of runs in which the fault arm came to another status than is expected.
+class end_to_end_with_a_difference : public end_to_end {
+ protected:
+  std::string differing(const char* status) {
+    const auto before = files(".jsonl");
+    EXPECT_EQ(run({"road.create"}, {{"ROAD_FAULT", status}}).exit_code, 0);
+    std::string made;
+    for (const fs::path& file : files(".jsonl"))
+      if (std::find(before.begin(), before.end(), file) == before.end()) made = file;
+    EXPECT_THAT(bless(made).stdout_text,
+                HasSubstr("left out: road.create / fault: CHANGED, and not repeated"));
+    return made;
+  }
+};
+
+TEST_F(end_to_end_with_a_difference, blesses_none_that_was_not_repeated) {
+  bless_what_is_seen();
+  const std::string once = differing("1"), otherwise = differing("7");
+  EXPECT_THAT(
+      bless(once).stdout_text,
+      HasSubstr("left out: road.create / fault: CHANGED, and not repeated with an equal outcome; run it "
+                "again and give both records (--with), or name it: road.create/fault\n"));
+  EXPECT_THAT(bless(once, {"--with", otherwise}).stdout_text,
+              AllOf(HasSubstr("left out: road.create / fault"), HasSubstr("0 blessed")))
+      << "another outcome is no repetition";
+  EXPECT_THAT(bless(once, {"road.create"}).stdout_text, HasSubstr("0 blessed"))
+      << "the case is named, not the arm";
+  EXPECT_THAT(bless(once, {"road.create/f*t"}).stdout_text, HasSubstr("0 blessed"));
+  EXPECT_EQ(run({"road.create", "--mode", "gate"}).exit_code, 0)
+      << "what was expected before is expected still";
+}
+
+TEST_F(end_to_end_with_a_difference, blesses_one_that_a_second_record_repeats) {
+  bless_what_is_seen();
+  const std::string once = differing("1"), again = differing("1");
+  EXPECT_THAT(bless(once, {"--with", again}).stdout_text, HasSubstr("blessed: road.create / fault"));
+  EXPECT_EQ(run({"road.create/fault", "--mode", "gate"}, {{"ROAD_FAULT", "1"}}).exit_code, 0);
+}
+
+TEST_F(end_to_end_with_a_difference, blesses_one_that_two_equal_trials_show_or_that_is_named) {
+  bless_what_is_seen();
+  const std::string once = differing("1");
+  record twice = load_record(once);
+  for (case_result& c : twice.cases)
+    for (arm_result& a : c.arms) {
+      if (a.name != "fault") continue;
+      a.trials.push_back(a.trials.front());
+      a.runs.at(0).trials = a.trials.size();
+    }
+  write(folder / "twice.jsonl", twice);
+  EXPECT_THAT(bless(folder / "twice.jsonl").stdout_text, HasSubstr("blessed: road.create / fault"));
+  EXPECT_THAT(bless(once, {"road.create/remedy"}).stdout_text, HasSubstr("blessed: road.create / remedy"))
+      << "somebody looked at it";
 }
 
 TEST_F(end_to_end, blesses_nothing_while_another_process_blesses) {

@@ -140,7 +140,7 @@ TEST_F(explain_command, ranks_by_the_records_that_come_with_cufault) {
   const auto said = explain_by_own_records({failure});
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
   EXPECT_THAT(said.stdout_text,
-              AllOf(HasSubstr("1. memory_exhausted.device"), HasSubstr(" stacks; by injection: ")));
+              AllOf(HasSubstr("1. memory_exhausted.device"), HasSubstr(" stacks; made up: ")));
 }
 
 }  // namespace

@@ -106,6 +106,18 @@ TEST(cases, need_more_than_one_trial_of_an_arm_that_races) {
   EXPECT_EQ(racing(2), "");
 }
 
+TEST(cases, repeat_arms_whose_behaviour_is_undefined) {
+  failure_case c;
+  for (const char* name : {"defined", "undefined", "slow"}) c.add(name, arm_kind::fault, "", [](trial&) {});
+  c.repeat_undefined({"undefined"}, "freed memory");
+  c.repeat_undefined({"slow"}, "freed memory", 2);
+  EXPECT_EQ(c.arms[0].races, "");
+  EXPECT_EQ(c.arms[0].repeats, 1);
+  EXPECT_EQ(c.arms[1].races, "freed memory");
+  EXPECT_EQ(c.arms[1].repeats, 3);
+  EXPECT_EQ(c.arms[2].repeats, 2);
+}
+
 TEST(cases, need_the_fault_that_a_quick_arm_answers_in_the_quick_tier) {
   const auto with_quick = [](std::vector<std::string> quick) {
     return defect_after([&](failure_case& c) {

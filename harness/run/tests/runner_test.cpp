@@ -353,6 +353,14 @@ TEST(arm_run, says_of_faults_that_they_are_made_up) {
   auto control = host_arm();
   control.kind = arm_kind::control;
   EXPECT_FALSE(result_of(made_up, control).made_up);
+  auto stand_in = host_arm();
+  stand_in.made_up = true;
+  EXPECT_TRUE(result_of(a_case, stand_in).made_up) << "one arm of a case that has natural ones, too";
+  EXPECT_TRUE(is_made_up(result_of(a_case, stand_in)));
+  auto counterpart = host_arm();
+  counterpart.counterpart_of = "fault";
+  EXPECT_TRUE(is_made_up(result_of(a_case, counterpart)));
+  EXPECT_FALSE(is_made_up(result_of(a_case, host_arm())));
 }
 
 TEST(arm_run, repeats_its_trials) {

@@ -104,7 +104,7 @@ std::vector<text_with_cause> own_records(std::span<const record> records, const 
     for (const case_result& c : r.cases)
       for (const arm_result& a : c.arms) {
         const auto of = class_of.find(c.name + "/" + a.name);
-        if (a.kind != arm_kind::fault || !a.counterpart_of.empty() || of == class_of.end()) continue;
+        if (a.kind != arm_kind::fault || is_made_up(a) || of == class_of.end()) continue;
         for (const observation& o : a.trials) {
           if (!comparable(o)) continue;
           std::vector<failure_seen> failures = failures_in(o, known);

@@ -203,6 +203,22 @@ TEST(cost_notes, are_not_made_of_a_test) {
   EXPECT_TRUE(notes_of(records).empty());
 }
 
+TEST(cost_notes, stand_beside_an_arm_whose_remedy_cleared) {
+  using namespace examples;
+  case_result c{.name = "memory.leak",
+                .arms = {arm(arm_kind::remedy, {trial({no_memory}, {right})}, "trim")}};
+  arm_result& trim = c.arms[0];
+  trim.judged = verdict::uncharted;
+  const cost_notes notes{{"here", {{"trim", "costs 3.0 %"}}}};
+  EXPECT_EQ(cost_beside(notes, "here", c, trim), "costs 3.0 %");
+  EXPECT_EQ(cost_beside(notes, "elsewhere", c, trim), "");
+  trim.judged = verdict::not_provoked;
+  EXPECT_EQ(cost_beside(notes, "here", c, trim), "") << "there was nothing to clear";
+  trim.judged = verdict::still_fails;
+  trim.trials = {trial({no_memory}, {no_memory})};
+  EXPECT_EQ(cost_beside(notes, "here", c, trim), "");
+}
+
 TEST(cost_notes, know_the_remedy_of_an_arm) {
   EXPECT_EQ(remedy_of_arm("matrix.full_device/sgemm_64.cold.arrived.64+own_workspace"), "own_workspace");
   EXPECT_EQ(remedy_of_arm("memory.leak/eager_loading"), "eager_loading");

@@ -79,6 +79,29 @@ TEST(cause_table, says_what_cleared_the_status_and_what_did_not) {
   EXPECT_THAT(causes(internal, r), Not(HasSubstr("empty the pool")));
 }
 
+TEST(cause_table, lists_natural_faults_and_remedies_before_made_up_ones_and_what_they_cost) {
+  record r = example_record();
+  arm_result natural = r.cases[0].arms[1], stand_in = natural;
+  natural.summary = "a full device";
+  stand_in.name = "a_stand_in";  // before the other by its name
+  stand_in.summary = "a stand-in driver";
+  arm_result trim = judged(arm_kind::remedy, "trim", verdict::cleared, {trial({no_memory}, {right})});
+  arm_result made_up_trim = trim;
+  made_up_trim.name = "a_made_up_trim";
+  stand_in.made_up = made_up_trim.made_up = true;
+  r.cases[0].arms = {r.cases[0].arms[0], stand_in, natural, made_up_trim, trim};
+  std::ostringstream out;
+  print_causes(out, no_memory, std::array{r}, table_style::markdown,
+               {{stack_label(r), {{"trim", "costs 3.0 %; 64 MiB"}}}});
+  EXPECT_THAT(out.str(),
+              HasSubstr("| cublasCreate | memory.leak/fault | a full device |\n"
+                        "| cublasCreate | memory.leak/a_stand_in | made up: a stand-in driver |\n"));
+  EXPECT_THAT(
+      out.str(),
+      HasSubstr("| empty the pool | memory.leak/trim | cublasCreate | cleared; costs 3.0 %; 64 MiB |\n"
+                "| made up: empty the pool | memory.leak/a_made_up_trim | cublasCreate | cleared |\n"));
+}
+
 TEST(cause_table, says_a_stack_once_where_it_is_the_only_one) {
   const std::string one = causes(no_memory, example_record());
   EXPECT_TRUE(one.starts_with("On cuBLAS 13.1.0:\n\n| call | arm | what it does |\n")) << one;

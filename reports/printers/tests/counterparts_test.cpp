@@ -174,13 +174,13 @@ TEST(counterparts, make_a_table) {
 }
 
 TEST(counterparts, say_nothing_of_claims_and_are_no_cause_of_a_status) {
-  auto made_up = counterpart({trial({no_memory})});
-  made_up.claims = {"S0-1"};
-  const auto only_counterpart = with_arms({made_up});
+  auto of_natural = counterpart({trial({no_memory})});
+  of_natural.claims = {"S0-1"};
+  const auto only_counterpart = with_arms({of_natural});
   const claim what{.id = "S0-1", .kind = claim_kind::failure, .text = "", .status = no_memory};
   EXPECT_EQ(judge_claims({what}, std::vector{only_counterpart}).front().verdict, "not measured yet");
-  made_up.counterpart_of.clear();
-  EXPECT_EQ(judge_claims({what}, std::vector{with_arms({made_up})}).front().verdict, "confirmed");
+  of_natural.counterpart_of.clear();
+  EXPECT_EQ(judge_claims({what}, std::vector{with_arms({of_natural})}).front().verdict, "confirmed");
   std::ostringstream out;
   print_causes(out, no_memory, std::vector{only_counterpart}, table_style::text);
   EXPECT_THAT(out.str(), HasSubstr("no call of a fault arm"));

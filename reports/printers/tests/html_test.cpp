@@ -71,6 +71,33 @@ TEST(html, is_what_it_was) {
   expect_golden("report.ctrf.json", all.ctrf);
 }
 
+TEST(html, says_what_is_made_up_and_what_a_remedy_costs_that_cleared) {
+  record r = matrix_record({});
+  arm_result control = cell_arm("control", {trial({right})}),
+             fault = cell_arm("stand_in", {trial({no_memory})}),
+             remedy = cell_arm("trim", {trial({no_memory}, {right})});
+  control.kind = arm_kind::control;
+  remedy.kind = arm_kind::remedy;
+  fault.made_up = true;
+  remedy.claims = {"S0-9"};
+  r.cases = {{.name = "memory.leak", .arms = {control, fault, remedy}}};
+  const auto printed_with = [&](const cost_notes& costs) {
+    report_builder builder;
+    builder.add("a", r);
+    const report all =
+        builder.result({}, {{.id = "S0-9", .kind = claim_kind::remedy, .text = "free memory"}}, costs);
+    std::vector<run_report> runs{all.stacks.at(0).run};
+    return printed{html_page(all), {}, {}, ctrf_json(runs)};
+  };
+  const printed all = printed_with({{stack_label(r), {{"trim", "costs 3.0 %; 64 MiB"}}}});
+  EXPECT_THAT(all.html, HasSubstr("<small>fault, made up</small>"));
+  EXPECT_THAT(all.html, HasSubstr("<small>costs 3.0 %; 64 MiB</small>"));
+  EXPECT_THAT(all.html, HasSubstr("memory.leak/trim [costs 3.0 %; 64 MiB] ("));
+  EXPECT_THAT(all.ctrf, HasSubstr(R"("made_up":true)"));
+  EXPECT_THAT(all.ctrf, HasSubstr(R"("cost":"costs 3.0 %; 64 MiB")"));
+  EXPECT_THAT(printed_with({}).html, Not(HasSubstr("costs 3.0 %")));
+}
+
 TEST(html, does_not_depend_on_the_order_of_records) {
   named_records records;
   for (const char* cublas : {"13.1.0", "12.4.5"})

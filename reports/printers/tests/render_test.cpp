@@ -55,6 +55,27 @@ TEST(verdict_table, says_of_a_race_in_how_many_trials) {
   EXPECT_TRUE(contains(verdicts(r, table_style::text), "REPRODUCED  not_provoked: no GPU\n"));
 }
 
+TEST(verdict_table, says_what_is_made_up_and_what_a_remedy_costs_that_cleared) {
+  auto r = example_record();
+  r.cases[0].arms = {
+      judged(arm_kind::fault, "fault", verdict::reproduced, {trial({no_memory})}),
+      judged(arm_kind::remedy, "trim", verdict::cleared, {trial({no_memory}, {right})}),
+      judged(arm_kind::dead_end, "retry", verdict::still_fails, {trial({no_memory}, {no_memory})})};
+  r.cases[0].arms[0].made_up = true;
+  const auto printed = [&](const cost_notes& costs) {
+    std::ostringstream out;
+    print_verdicts(out, r, table_style::markdown, costs);
+    return out.str();
+  };
+  const std::string stack = stack_label(r);
+  const std::string text = printed(
+      {{stack, {{"trim", "costs 3.0 %; 64 MiB"}, {"retry", "costs 9.0 %"}, {"fault", "costs 8.0 %"}}}});
+  EXPECT_TRUE(contains(text, "| fault | fault, made up | REPRODUCED |")) << text;
+  EXPECT_TRUE(contains(text, "; costs 3.0 %; 64 MiB |\n")) << text;
+  EXPECT_FALSE(contains(text, "9.0 %") || contains(text, "8.0 %")) << "it cleared nothing";
+  EXPECT_EQ(printed({{"another stack", {{"trim", "costs 3.0 %"}}}}), printed({}));
+}
+
 TEST(verdict_table, asks_for_nothing_where_all_went_as_expected) {
   auto r = example_record();
   r.cases[0].arms.pop_back();
@@ -151,6 +172,38 @@ TEST(claims_table, shows_each_verdict_with_its_evidence) {
                "other status by memory.leak/fault, whole (b)<br>refuted by memory.leak/fault (a) |\n"))
       << markdown.str();
   EXPECT_TRUE(markdown.str().starts_with("- a: cuBLAS 12.4.5\n- b: cuBLAS 13.1.0\n\n| claim |"))
+      << markdown.str();
+}
+
+TEST(claims_table, marks_made_up_evidence_and_says_what_a_remedy_costs_that_clears) {
+  const std::vector<claim_verdict> list{
+      {.what = {.id = "S0-9", .kind = claim_kind::remedy, .text = "free memory"},
+       .verdict = "confirmed",
+       .evidence = {{.case_name = "memory.leak",
+                     .arm = "trim",
+                     .stack = "a",
+                     .says = "confirmed",
+                     .why = "X",
+                     .clears = true},
+                    {.case_name = "memory.leak", .arm = "retry", .stack = "a", .says = "refuted", .why = "Y"},
+                    {.case_name = "a.toy",
+                     .arm = "stand_in",
+                     .stack = "a",
+                     .says = "confirmed",
+                     .why = "Z",
+                     .made_up = true}}}};
+  const cost_notes costs{{"a", {{"trim", "costs 3.0 %; 64 MiB"}, {"retry", "costs 9.0 %"}}}};
+  std::ostringstream text, markdown;
+  print_claims(text, list, table_style::text, costs);
+  EXPECT_TRUE(contains(text.str(), "  memory.leak/trim (a): confirmed: X; costs 3.0 %; 64 MiB\n"))
+      << text.str();
+  EXPECT_TRUE(contains(text.str(), "  memory.leak/retry (a): refuted: Y\n")) << text.str();
+  EXPECT_TRUE(contains(text.str(), "  made up: a.toy/stand_in (a): confirmed: Z\n")) << text.str();
+  print_claims(markdown, list, table_style::markdown, costs);
+  EXPECT_TRUE(contains(markdown.str(),
+                       "confirmed by memory.leak/trim [costs 3.0 %; 64 MiB] (a)<br>"
+                       "refuted by memory.leak/retry (a)<br>"
+                       "made up: confirmed by a.toy/stand_in (a) |\n"))
       << markdown.str();
 }
 
