@@ -62,6 +62,9 @@ std::string defect_of(const remedy_type& r) {
   if (!is_word(r.name)) return "its name is not of a-z, 0-9 and '_'";
   if (r.words.empty()) return "it is not said in words";
   if (r.answers.empty()) return "it answers no kind of fault";
+  if ((r.to_new || r.in_new_thread || r.instead != nullptr) && !r.new_operation)
+    return "it says what a new operation is like, and makes none";
+  if (r.at_restart && !r.new_process) return "it says what a new process begins with, and starts none";
   const bool afterwards = r.after || r.new_operation || r.new_process;
   if (r.in_place() == afterwards)
     return "it must be in place from the start, or done afterwards, and not both";
