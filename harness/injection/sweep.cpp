@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injection/sweep.hpp"
 
+#include "harness/injection/operation_facts.hpp"
 #include "harness/injection/preloaded.hpp"
 #include "harness/injector/driver_functions.hpp"
 #include "harness/system/shared_memory.hpp"
@@ -33,18 +34,6 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::string_view returned = "returned";  // word of for_each_unobserved_row
 
-// ---- rules for the process itself ----
-
-/// Fails nothing, and lets the injector account for device memory.
-const nlohmann::json account{{"budget_bytes", std::uint64_t{1} << 62}};
-const nlohmann::json log_all{{"function", "*"}, {"log", true}};
-
-void hold(const nlohmann::json& rule) {
-  auto rules = nlohmann::json::array({account});
-  if (!rule.is_null()) rules.insert(rules.begin(), rule);
-  set_rules(nlohmann::json{{"rules", rules}}.dump());
-}
-
 nlohmann::json rule_for(const driver_call& call, const planned_row& row) {
   nlohmann::json rule{{"function", call.function},
                       {"caller", call.caller == "application" ? call.caller : call.caller + ".so*"},
@@ -53,10 +42,6 @@ nlohmann::json rule_for(const driver_call& call, const planned_row& row) {
                       {"force", true}};
   if (!row.persistent) rule["hits"] = 1;
   return rule;
-}
-
-std::int64_t bytes_held() {
-  return static_cast<std::int64_t>(CUFAULT_PRELOADED(cufault_bytes_held)());
 }
 
 // ---- one process ----
@@ -286,6 +271,21 @@ void nothing_fails(trial& t, const operation_type& of) {
 }
 
 }  // namespace
+
+// ---- rules for the process itself ----
+
+const nlohmann::json log_all{{"function", "*"}, {"log", true}};
+
+void hold(const nlohmann::json& rule) {
+  // Fails nothing, and lets the injector account for device memory.
+  auto rules = nlohmann::json::array({{{"budget_bytes", std::uint64_t{1} << 62}}});
+  if (!rule.is_null()) rules.insert(rules.begin(), rule);
+  set_rules(nlohmann::json{{"rules", rules}}.dump());
+}
+
+std::int64_t bytes_held() {
+  return static_cast<std::int64_t>(CUFAULT_PRELOADED(cufault_bytes_held)());
+}
 
 // ---- calls ----
 
@@ -539,6 +539,9 @@ failure_case sweep_case(operation_type of) {
   const auto what = std::make_shared<const operation_type>(std::move(of));
   c.add("nothing_fails", arm_kind::control, "the operation, and no driver call is made to fail",
         [what](trial& t) { nothing_fails(t, *what); });
+  under_injector(c.add(operation_facts, arm_kind::control,
+                       "the operation, cold, warm, and with a workspace of the program's: what it takes",
+                       [what](trial& t) { tell_facts(t, *what); }));
   struct variant {
     const char *name, *summary;
     depth deep;
