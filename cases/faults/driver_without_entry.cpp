@@ -15,7 +15,6 @@ const register_fault here{{.name = "driver_without_entry",
                            .summary = "made up: as if the driver had no cuKernelGetFunction",
                            .kind = "driver",
                            .environment = {{"CUFAULT_RULES", host_faults::hidden("cuKernelGetFunction")}},
-                           .cells = isolation::undone,
                            .made_up = true,
                            .arrange = [](arm& a) { under_injector(a); }}};
 

@@ -16,7 +16,6 @@ const register_fault here{
     {.name = "failed_create_by_a_call",
      .summary = "made up: a cublasCreate failed before by one driver call, an allocation",
      .kind = "failed_create",
-     .cells = isolation::lasting,
      .before_operation = true,
      .made_up = true,
      .arrange = [](arm& a) { under_injector(a); },

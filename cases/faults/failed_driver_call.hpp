@@ -33,7 +33,6 @@ inline fault_type failed_driver_call(std::string name, std::string summary, std:
   f.name = std::move(name);
   f.summary = std::move(summary);
   f.kind = "driver_call";
-  f.cells = isolation::undone;
   f.made_up = true;
   f.arrange = [](arm& a) { under_injector(a); };
   f.provoke = [function = std::move(function), code = std::move(code)](world& w) {

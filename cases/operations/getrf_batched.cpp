@@ -31,7 +31,7 @@ class factor_batched final : public by_handle {
             (row > column ? l : u)[at] = both[at];
         }
       a_[i].put(product_of(l, u, rows, rows, rows));
-      expected_[i] = std::move(both);
+      expected_[i] = both;
     }
   }
   status_record make() override {

@@ -30,7 +30,7 @@ status_record with_facts(operation& o, const std::filesystem::path& log) {
   CUFAULT_PRELOADED(cufault_set_log)(log.c_str());
   const std::int64_t before = bytes_held();
   hold(log_all);
-  const status_record made = o.make();
+  status_record made = o.make();
   hold(nullptr);
   const std::int64_t taken = bytes_held() - before;
   CUFAULT_PRELOADED(cufault_set_log)("/dev/null");
@@ -51,7 +51,7 @@ bool was_written(const device_block& workspace) {
 }
 
 status_record with_a_workspace(operation& o, const device_block& workspace) {
-  const status_record made = o.make();
+  status_record made = o.make();
   if (!made.ok) return made;
   return record_of(o.check()).with("workspace_used", was_written(workspace));
 }

@@ -163,7 +163,7 @@ failure_case case_of(const fault_type& f, const vocabulary& v) {
   if (f.provoke || f.around)  // else the variables are the fault
     for (const auto& [variable, value] : f.environment) control.environment[variable] = value;
   control.tier = test_tier::quick;
-  control.shares_process = true;
+  control.shares_process = !f.arrange;
   for (const cell& one : cells_of(f, v)) add(c, one, v);
   return c;
 }

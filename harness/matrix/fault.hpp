@@ -51,7 +51,8 @@ struct fault_type {
   /// have rates. Empty: all trials agree.
   std::string undefined{};
   bool made_up = false;  ///< an injected failure or a stand-in: it says nothing of nature
-  /// What its arms and the control need beside variables: libcufault.so (under_injector), a second cuBLAS. May be absent.
+  /// What its arms and the control need beside variables: libcufault.so (under_injector), a second cuBLAS. Such arms share no process.
+  /// May be absent.
   std::function<void(arm&)> arrange{};
   std::vector<own_handle> acts_on{};  ///< only operations with one of these handles get cells; empty: all
   /// Why it makes no sense with an operation; empty where it does. May be absent.

@@ -41,6 +41,7 @@ std::string defect_of(const fault_type& f) {
   if (!f.provoke && !f.around && f.environment.empty()) return "nothing brings it about";
   if (f.cells == isolation::lasting && (f.around || f.before_context))
     return "it is lasting, which goes neither with around nor with before_context";
+  if (f.arrange && f.cells != isolation::process) return "it arranges arms, which then share no process";
   if (std::adjacent_find(f.levels.begin(), f.levels.end(), std::greater_equal<>()) != f.levels.end())
     return "its levels do not ascend";
   if (!f.levels.empty() && f.levels.front() < 0) return "a level of it is negative";

@@ -294,19 +294,27 @@ example example_of(const observed_cell& c, axis along) {
 std::vector<rule> rules_of(const std::vector<observed_cell>& cells, axis along,
                            const std::function<std::string(const observed_cell&)>& word) {
   std::vector<example> examples;
-  // How many driver calls there are says least of why: it comes behind the names.
-  constexpr std::string_view said_last = "driver_calls";
-  std::set<std::string> facts;
+  std::map<std::string, std::size_t> facts, counts;
   for (const observed_cell& c : cells) {
     if (!was_observed(c)) continue;
     examples.push_back(example_of(c, along));
     examples.back().outcome = word(c);
     for (const auto& [name, value] : c.facts)
-      if (name != said_last) facts.insert(name);
+      ++(std::holds_alternative<std::int64_t>(value) ? counts : facts)[name];
   }
+  // A count that is known of some of them would tell these from the others, whatever it is.
+  for (const auto& [name, times] : counts)
+    if (times < examples.size())
+      for (example& e : examples) e.properties.erase(name);
+  const auto named = [](std::vector<std::string_view>& all, const auto& names) {
+    for (const auto& [name, times] : names) all.push_back(name);
+  };
   std::vector<std::string_view> preferred{"state", "timing", "level"};
-  preferred.insert(preferred.end(), facts.begin(), facts.end());
-  preferred.insert(preferred.end(), {"api", "variant", "operation", "fault", said_last});
+  named(preferred, facts);
+  // How many driver calls there are says least of why.
+  const auto driver_calls = counts.extract("driver_calls");
+  named(preferred, counts);
+  preferred.insert(preferred.end(), {"api", "variant", "operation", "fault", "driver_calls"});
   return rules_for(std::move(examples), {.preferred = preferred});
 }
 

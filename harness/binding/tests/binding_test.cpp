@@ -181,7 +181,8 @@ TEST(unload_cublas, gives_the_first_pair_back_so_that_a_second_one_has_its_own_c
   in_child(
       [] {
         bind_cublas({fakes / "a", {}});
-        std::fprintf(stderr, "%d %d ", unload_cublas(), bound_cublas().cublas.empty());
+        const bool unloaded = unload_cublas();
+        std::fprintf(stderr, "%d %d ", unloaded, bound_cublas().cublas.empty());
         bind_cublas({fakes / "b", {}});
         print_versions();
       },

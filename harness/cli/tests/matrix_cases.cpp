@@ -159,9 +159,6 @@ const fault_type held_early = [] {
   fault_type f = held;
   f.name = "held_early";
   f.before_operation = true;
-  f.arrange = [](arm& a) {
-    a.environment["ROAD_ARRANGED"] = a.kind == arm_kind::control ? "control" : "cell";
-  };
   return f;
 }();
 

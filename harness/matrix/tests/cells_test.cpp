@@ -184,12 +184,15 @@ TEST(cells, with_another_operation_in_place_are_of_operations_that_name_one) {
 TEST(matrix_case, arranges_what_its_arms_and_its_control_need) {
   const words w;
   fault_type f = trap();
+  f.cells = isolation::process;
   f.environment = {{"A", "spoilt"}};
   f.arrange = [](arm& a) {
     a.preload = {"libexample.so"};
     a.environment["A"] = "arranged";
   };
+  EXPECT_EQ(defect_of(f), "");
   const failure_case c = case_of(f, w.all());
+  EXPECT_EQ(defect_of(c), "") << "none of its arms shares a process";
   for (const arm& a : c.arms) EXPECT_THAT(a.preload, ElementsAre("libexample.so")) << a.name;
   EXPECT_EQ(arm_of(c, "first.warm.arrived").environment.at("A"), "spoilt")
       << "the variables of the fault are last";
@@ -308,6 +311,9 @@ TEST(vocabulary, refuses_faults_and_remedies_that_are_malformed) {
   f.levels = {0};
   f.unit = "";
   EXPECT_EQ(defect_of(f), "its levels have no unit, or its unit no levels");
+  f = trap();
+  f.arrange = [](arm&) {};
+  EXPECT_EQ(defect_of(f), "it arranges arms, which then share no process");
 
   remedy_type r = words().remedies[0];
   EXPECT_EQ(defect_of(r), "");

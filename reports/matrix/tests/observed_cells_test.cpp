@@ -218,15 +218,15 @@ TEST(matrix_of_records, says_what_outcomes_depend_on) {
 }
 
 /// As `cufault run 'sweep.*/facts'` leaves it: the operation cold, warm, and by a handle with a workspace of the program.
-case_result facts_of(const std::string& operation, const std::string& variant, std::int64_t kernels,
+case_result facts_of(const std::string& operation, const step_name& step, std::int64_t kernels,
                      std::int64_t cold_calls) {
   std::vector<call_record> calls;
   for (const std::int64_t driver_calls : {cold_calls, kernels}) {
-    calls.push_back(step_call("cublasSgemm", variant, right));
+    calls.push_back(step_call(step.api, step.variant, right));
     calls.back().what.facts = {
         {"driver_calls", driver_calls}, {"kernels", kernels}, {"memory_taken", std::int64_t{0}}};
   }
-  calls.push_back(step_call("cublasSgemm", variant, right));
+  calls.push_back(step_call(step.api, step.variant, right));
   calls.back().what.facts = {{"workspace_used", kernels > 1}};
   return {.name = "sweep." + operation, .arms = {arm(arm_kind::control, {made(calls)}, "facts")}};
 }
@@ -240,8 +240,13 @@ TEST(matrix_of_records, has_facts_of_operations_from_where_nothing_fails) {
   }
   const auto without = matrix_of(std::vector{matrix_record(cases)});
   for (const observed_cell& c : without.at(0).cells) EXPECT_THAT(c.facts, IsEmpty());
-  cases.push_back(facts_of("sgemm_64", "one_kernel", 1, 20));
-  cases.push_back(facts_of("sgemm_split_k_small", "split_k", 2, 40));
+  cases.push_back(facts_of("sgemm_64", {"cublasSgemm", "one_kernel"}, 1, 20));
+  cases.push_back(facts_of("sgemm_split_k_small", {"cublasSgemm", "split_k"}, 2, 40));
+  const auto without_one = matrix_of(std::vector{matrix_record(cases)});
+  EXPECT_THAT(conditions_in(without_one, "kernel_trap"),
+              testing::Contains("EXECUTION_FAILED where no workspace used: 4 cells"))
+      << "kernels of cublasCreate are not known, so that no number of them is a condition";
+  cases.push_back(facts_of("cublas_create", {"cublasCreate"}, 0, 300));
   const auto all = matrix_of(std::vector{matrix_record(cases)});
   EXPECT_THAT(all.at(0).cells, SizeIs(without.at(0).cells.size())) << "a sweep has no cells";
   for (const observed_cell& c : all.at(0).cells) {
@@ -252,11 +257,11 @@ TEST(matrix_of_records, has_facts_of_operations_from_where_nothing_fails) {
   }
   EXPECT_THAT(
       conditions_in(all, "kernel_trap"),
-      ElementsAre("EXECUTION_FAILED where kernels 1: 4 cells", "INTERNAL_ERROR where kernels 2: 4 cells",
-                  "else NOT_INITIALIZED: 4 cells",
+      ElementsAre("INTERNAL_ERROR where workspace used: 4 cells", "NOT_INITIALIZED where kernels 0: 4 cells",
+                  "else EXECUTION_FAILED: 4 cells",
                   "INTERNAL_ERROR or SUCCESS, then cudaErrorLaunchFailure of sgemm_64.cold.racing alone"));
   EXPECT_THAT(conditions_in(all, "full_device"),
-              testing::Contains("ALLOC_FAILED where level 0 and kernels 2: 2 cells"));
+              testing::Contains("ALLOC_FAILED where level 0 and workspace used: 2 cells"));
 }
 
 TEST(matrix_of_records, counts_the_driver_calls_of_a_cold_operation_by_its_sweep) {
@@ -270,7 +275,8 @@ TEST(matrix_of_records, counts_the_driver_calls_of_a_cold_operation_by_its_sweep
        .arms = {
            arm(arm_kind::control, {made({step_call("cublasSgemm", "one_kernel", right)})}, "nothing_fails"),
            arm(arm_kind::fault, {later}, "thin"), arm(arm_kind::fault, {swept}, "first_thin")}});
-  for (const observed_cell& c : matrix_of(std::vector{matrix_record(cases)}).at(0).cells) {
+  const auto all = matrix_of(std::vector{matrix_record(cases)});
+  for (const observed_cell& c : all.at(0).cells) {
     const bool counted = c.at.operation == "sgemm_64" && c.at.state == "cold";
     EXPECT_EQ(c.facts.contains("driver_calls"), counted) << name_of(c);
     if (counted) {
