@@ -4,14 +4,8 @@
 // What fails   What maps much memory of the host.
 // Why          A limit of the process is reached but for 64 MiB, which what observes may need.
 // Documented   setrlimit(2), RLIMIT_AS. cuBLAS and the driver name no such cause.
-#include "cases/faults/host_limit.hpp"
+#include "harness/kit/host_limit.hpp"
 #include "harness/matrix/world.hpp"
-
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <cstdint>
-#include <fstream>
 
 namespace cufault {
 namespace {
@@ -21,13 +15,8 @@ const register_fault here{{.name = "address_space_limit",
                            .kind = "host_limit",
                            .cells = isolation::process,
                            .provoke = [](world& w) {
-                             const auto allowed = [] {
-                               constexpr rlim_t more = rlim_t{64} << 20;
-                               std::uint64_t pages = 0;
-                               std::ifstream("/proc/self/statm") >> pages;
-                               return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more;
-                             };
-                             auto& limit = w.keep<lowered_limit>(RLIMIT_AS, allowed());
+                             constexpr rlim_t more = rlim_t{64} << 20;
+                             auto& limit = w.keep<lowered_limit>(RLIMIT_AS, mapped_now().all + more);
                              w.undo_by([&limit] { limit.lift(); });
                            }}};
 

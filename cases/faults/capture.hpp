@@ -20,7 +20,7 @@ class capture {
     CUFAULT_REQUIRE(cudaStreamBeginCapture(stream_.get(), mode));
   }
   ~capture() {
-    if (capturing_) cudaStreamEndCapture(stream_.get(), &graph_);
+    end();
     if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
     if (graph_ != nullptr) cudaGraphDestroy(graph_);
     cudaGetLastError();  // of a capture that was spoilt: its end has told
@@ -36,6 +36,9 @@ class capture {
   capture& operator=(const capture&) = delete;
 
   [[nodiscard]] cudaStream_t stream() const { return stream_.get(); }
+  void end() {
+    if (std::exchange(capturing_, false)) cudaStreamEndCapture(stream_.get(), &graph_);
+  }
   /// False where there is no graph that ran.
   bool end_and_replay() {
     capturing_ = false;
@@ -71,6 +74,7 @@ inline fault_type captured(cudaStreamCaptureMode mode, bool its_own_stream, std:
   }
   f.provoke = [=](world& w) {
     there->now = &w.keep<capture>(mode);
+    w.undo_by([there] { there->now->end(); });
     if (!its_own_stream) return;
     // A stream that is captured takes work of its own alone: the handle is told of it now, as frameworks do.
     CUFAULT_REQUIRE(cublasSetStream(w.handle(), there->now->stream()));

@@ -4,7 +4,7 @@
 // What fails   Of what was tried cudaMallocAsync alone, cold (reports/pages/matrix.md). Looked for: what opens a file.
 // Why          A limit of the process is reached: no descriptor that is free lies below it.
 // Documented   setrlimit(2), RLIMIT_NOFILE. cuBLAS and the driver name no such cause.
-#include "cases/faults/host_limit.hpp"
+#include "harness/kit/host_limit.hpp"
 #include "harness/matrix/world.hpp"
 
 #include <fcntl.h>

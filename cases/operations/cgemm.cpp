@@ -25,7 +25,8 @@ cublasStatus_t by_cgemm(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "cgemm",
                                .step = {"cublasCgemm"},
                                .summary = "cublasCgemm",
-                               .fresh = fresh_product(cgemm_product(), by_cgemm)}};
+                               .fresh = fresh_product(cgemm_product(), by_cgemm),
+                               .has_operand = true}};
 
 }  // namespace
 }  // namespace cufault::operations

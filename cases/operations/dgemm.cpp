@@ -26,7 +26,9 @@ cublasStatus_t by_dgemm(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "dgemm",
                                .step = {"cublasDgemm"},
                                .summary = "cublasDgemm",
-                               .fresh = fresh_product(dgemm_product(), by_dgemm)}};
+                               .fresh = fresh_product(dgemm_product(), by_dgemm),
+                               .has_operand = true,
+                               .lower_precision = "sgemm"}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -23,6 +23,7 @@ const register_operation here{{.name = "fp8",
                                .step = {"cublasLtMatmul", "fp8_first_algorithm"},
                                .summary = "cublasLtMatmul in FP8",
                                .fresh = fresh_fp8,
+                               .has_operand = true,
                                .handle = own_handle::cublaslt,
                                .product = by_same_lt_handle}};
 

@@ -21,7 +21,8 @@ class batched final : public batched_product {
 const register_operation here{{.name = "gemm_batched",
                                .step = {"cublasSgemmBatched"},
                                .summary = "cublasSgemmBatched",
-                               .fresh = fresh<batched>}};
+                               .fresh = fresh<batched>,
+                               .lower_precision = "gemm_batched_half"}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -9,7 +9,8 @@ namespace {
 const register_operation here{{.name = "gemm_ex_bfloat16",
                                .step = {"cublasGemmEx", "bf16"},
                                .summary = "cublasGemmEx in BF16",
-                               .fresh = fresh_product(usual_product(CUDA_R_16BF, CUDA_R_32F), by_gemm_ex)}};
+                               .fresh = fresh_product(usual_product(CUDA_R_16BF, CUDA_R_32F), by_gemm_ex),
+                               .has_operand = true}};
 
 }  // namespace
 }  // namespace cufault::operations

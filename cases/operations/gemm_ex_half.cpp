@@ -10,6 +10,7 @@ const register_operation here{{.name = "gemm_ex_half",
                                .step = {"cublasGemmEx", "fp16"},
                                .summary = "cublasGemmEx in FP16",
                                .fresh = fresh_product(usual_product(CUDA_R_16F, CUDA_R_16F), by_gemm_ex),
+                               .has_operand = true,
                                .representative = true}};
 
 }  // namespace

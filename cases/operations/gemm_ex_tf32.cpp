@@ -15,7 +15,9 @@ argument_check::product gemm_ex_tf32_product() {
 const register_operation here{{.name = "gemm_ex_tf32",
                                .step = {"cublasGemmEx", "tf32"},
                                .summary = "cublasGemmEx in TF32",
-                               .fresh = fresh_product(gemm_ex_tf32_product(), by_gemm_ex)}};
+                               .fresh = fresh_product(gemm_ex_tf32_product(), by_gemm_ex),
+                               .has_operand = true,
+                               .lower_precision = "gemm_ex_half"}};
 
 }  // namespace
 }  // namespace cufault::operations

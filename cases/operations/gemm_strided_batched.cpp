@@ -15,7 +15,9 @@ argument_check::product gemm_strided_batched_product() {
 const register_operation here{{.name = "gemm_strided_batched",
                                .step = {"cublasGemmStridedBatchedEx"},
                                .summary = "cublasGemmStridedBatchedEx",
-                               .fresh = fresh_product(gemm_strided_batched_product(), by_gemm_ex)}};
+                               .fresh = fresh_product(gemm_strided_batched_product(), by_gemm_ex),
+                               .has_operand = true,
+                               .lower_precision = "gemm_strided_batched_half"}};
 
 }  // namespace
 }  // namespace cufault::operations

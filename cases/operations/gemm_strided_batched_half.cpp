@@ -15,7 +15,8 @@ argument_check::product gemm_strided_batched_half_product() {
 const register_operation here{{.name = "gemm_strided_batched_half",
                                .step = {"cublasGemmStridedBatchedEx", "fp16"},
                                .summary = "cublasGemmStridedBatchedEx in FP16",
-                               .fresh = fresh_product(gemm_strided_batched_half_product(), by_gemm_ex)}};
+                               .fresh = fresh_product(gemm_strided_batched_half_product(), by_gemm_ex),
+                               .has_operand = true}};
 
 }  // namespace
 }  // namespace cufault::operations

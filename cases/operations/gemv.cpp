@@ -22,7 +22,8 @@ cublasStatus_t by_gemv(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "gemv",
                                .step = {"cublasSgemv"},
                                .summary = "cublasSgemv",
-                               .fresh = fresh_product(gemv_product(), by_gemv)}};
+                               .fresh = fresh_product(gemv_product(), by_gemv),
+                               .has_operand = true}};
 
 }  // namespace
 }  // namespace cufault::operations

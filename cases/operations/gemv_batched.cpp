@@ -24,7 +24,8 @@ cublasStatus_t by_gemv_batched(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "gemv_batched",
                                .step = {"cublasSgemvStridedBatched"},
                                .summary = "cublasSgemvStridedBatched",
-                               .fresh = fresh_product(gemv_batched_product(), by_gemv_batched)}};
+                               .fresh = fresh_product(gemv_batched_product(), by_gemv_batched),
+                               .has_operand = true}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -17,7 +17,8 @@ argument_check::product int8_product() {
 const register_operation here{{.name = "int8",
                                .step = {"cublasGemmEx", "int8"},
                                .summary = "cublasGemmEx in INT8",
-                               .fresh = fresh_product(int8_product(), by_gemm_ex)}};
+                               .fresh = fresh_product(int8_product(), by_gemm_ex),
+                               .has_operand = true}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -11,6 +11,7 @@ const register_operation here{
      .step = {"cublasLtMatmul", "fp16"},
      .summary = "cublasLtMatmul in FP16",
      .fresh = [] { return std::make_unique<lt_matmul_operation>(usual_product(CUDA_R_16F, CUDA_R_16F)); },
+     .has_operand = true,
      .handle = own_handle::cublaslt,
      .product = by_same_lt_handle}};
 

@@ -11,6 +11,7 @@ const register_operation here{
      .step = {"cublasLtMatmul", "no_workspace"},
      .summary = "cublasLtMatmul without a workspace",
      .fresh = [] { return std::make_unique<lt_matmul_operation>(usual_product(), false); },
+     .has_operand = true,
      .handle = own_handle::cublaslt,
      .product = by_same_lt_handle}};
 

@@ -95,6 +95,7 @@ class checked_call final : public by_handle {
   void prepare() override { p_.reset(); }
   status_record make() override { return record_of(made_(handle(), p_)); }
   product_result check() override { return p_.finish(CUBLAS_STATUS_SUCCESS); }
+  [[nodiscard]] void* operand() const override { return p_.a.allocation(); }
 
  private:
   checked_product p_;
@@ -124,6 +125,7 @@ class lt_matmul_operation final : public by_lt_handle {
                                        given_bytes_ > 0 ? workspace() : nullptr, given_bytes_));
   }
   product_result check() override { return p_.finish(CUBLAS_STATUS_SUCCESS); }
+  [[nodiscard]] void* operand() const override { return p_.a.allocation(); }
 
  private:
   checked_product p_;
@@ -158,6 +160,7 @@ class sgemm_operation final : public by_handle {
     result.right = result.waited == cudaSuccess && found.right();
     return result;
   }
+  [[nodiscard]] void* operand() const override { return block_.get(); }
 
  private:
   product_extents extents_;

@@ -13,7 +13,9 @@ cublasStatus_t by_sgemm(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "sgemm",
                                .step = {"cublasSgemm"},
                                .summary = "cublasSgemm",
-                               .fresh = fresh_product(usual_product(), by_sgemm)}};
+                               .fresh = fresh_product(usual_product(), by_sgemm),
+                               .has_operand = true,
+                               .lower_precision = "gemm_ex_half"}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -9,7 +9,9 @@ namespace {
 const register_operation here{{.name = "sgemm_1024",
                                .step = {"cublasSgemm", "square_1024"},
                                .summary = "cublasSgemm of 1024 x 1024 x 1024",
-                               .fresh = fresh_sgemm(1024, 1024, 1024)}};
+                               .fresh = fresh_sgemm(1024, 1024, 1024),
+                               .has_operand = true,
+                               .smaller = "sgemm_512"}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -9,7 +9,9 @@ namespace {
 const register_operation here{{.name = "sgemm_512",
                                .step = {"cublasSgemm", "square_512"},
                                .summary = "cublasSgemm of 512 x 512 x 512",
-                               .fresh = fresh_sgemm(512, 512, 512)}};
+                               .fresh = fresh_sgemm(512, 512, 512),
+                               .has_operand = true,
+                               .smaller = "sgemm_64"}};
 
 }  // namespace
 }  // namespace cufault::operations

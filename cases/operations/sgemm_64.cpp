@@ -10,6 +10,7 @@ const register_operation here{{.name = "sgemm_64",
                                .step = {"cublasSgemm", "square_64"},
                                .summary = "cublasSgemm of 64 x 64 x 64",
                                .fresh = fresh_sgemm(64, 64, 64),
+                               .has_operand = true,
                                .representative = true}};
 
 }  // namespace

@@ -16,7 +16,8 @@ cublasStatus_t by_sgemm_64(cublasHandle_t handle, checked_product& p) {
 const register_operation here{{.name = "sgemm_64bit",
                                .step = {"cublasSgemm_64"},
                                .summary = "cublasSgemm_64",
-                               .fresh = fresh_product(usual_product(), by_sgemm_64)}};
+                               .fresh = fresh_product(usual_product(), by_sgemm_64),
+                               .has_operand = true}};
 
 }  // namespace
 }  // namespace cufault::operations

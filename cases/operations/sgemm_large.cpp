@@ -9,7 +9,9 @@ namespace {
 const register_operation here{{.name = "sgemm_large",
                                .step = {"cublasSgemm", "large"},
                                .summary = "cublasSgemm of 4096 x 4096 x 512",
-                               .fresh = fresh_sgemm(4096, 4096, 512)}};
+                               .fresh = fresh_sgemm(4096, 4096, 512),
+                               .has_operand = true,
+                               .smaller = "sgemm_1024"}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -27,6 +27,8 @@ const register_operation here{{.name = "sgemm_split_k_small",
                                .step = {"cublasSgemm", "split_k"},
                                .summary = "cublasSgemm of 96 x 80 x 112, split",
                                .fresh = fresh<usual>,
+                               .smaller = "sgemm_64",
+                               .lower_precision = "gemm_ex_half",
                                .representative = true}};
 
 }  // namespace

@@ -10,7 +10,9 @@ namespace {
 const register_operation here{{.name = "split_k",
                                .step = {"cublasSgemm", "long_k"},
                                .summary = "cublasSgemm that splits k",
-                               .fresh = fresh_sgemm(96, 64, 65536)}};
+                               .fresh = fresh_sgemm(96, 64, 65536),
+                               .has_operand = true,
+                               .smaller = "sgemm_split_k_small"}};
 
 }  // namespace
 }  // namespace cufault::operations

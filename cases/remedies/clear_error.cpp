@@ -10,7 +10,7 @@ namespace {
 
 const register_remedy here{{.name = "clear_error",
                             .words = "cudaGetLastError() twice, then again, as after catching an exception",
-                            .answers = {"dead_context", "last_error", "reset", "memory"},
+                            .answers = {"dead_context", "last_error", "reset", "memory", "driver_call"},
                             .after = [](world&) {
                               cudaGetLastError();
                               cudaGetLastError();

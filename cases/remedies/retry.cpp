@@ -6,11 +6,11 @@
 namespace cufault {
 namespace {
 
-const register_remedy here{
-    {.name = "retry",
-     .words = "again at once",
-     .answers = {"memory", "pool", "dead_context", "last_error", "failed_create", "host_limit"},
-     .after = [](world&) {}}};
+const register_remedy here{{.name = "retry",
+                            .words = "again at once",
+                            .answers = {"memory", "pool", "dead_context", "last_error", "failed_create",
+                                        "host_limit", "driver_call", "driver"},
+                            .after = [](world&) {}}};
 
 }  // namespace
 }  // namespace cufault

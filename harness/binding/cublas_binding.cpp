@@ -107,16 +107,24 @@ fs::path origin(void* symbol) {
   return failed ? fs::path(info.dli_fname) : real;
 }
 
+/// What the slots hold before anything is bound.
+const std::vector<void*>& unbound_slots() {
+  static const std::vector<void*> unbound(cufault_slots, cufault_slots + functions.size());
+  return unbound;
+}
+
+std::vector<void*> held;  // of the loader
+
 /// `when`: RTLD_NOW or RTLD_LAZY.
 void bind(const cublas_paths& paths, int when) {
-  static const std::vector<void*> unbound(cufault_slots, cufault_slots + functions.size());
-
+  const std::vector<void*>& unbound = unbound_slots();
   const cublas_paths files = files_of(paths);
   loaded lt = files.cublaslt.empty() ? nullptr : load(files.cublaslt, "cublasLtCreate", when);
   loaded cublas = load(files.cublas, "cublasCreate_v2", when);
-  // Bound for as long as the process lives: nobody knows what still runs in them at its end.
-  void* cublas_handle = cublas.release();
-  void* lt_handle = lt ? lt.release() : cublas_handle;  // or whatever cuBLAS brought along
+  // Bound for as long as the process lives, if nobody unloads them: nobody knows what still runs in them at its end.
+  const bool brings_lt = !lt;
+  void* cublas_handle = held.emplace_back(cublas.release());
+  void* lt_handle = brings_lt ? cublas_handle : held.emplace_back(lt.release());
 
   for (std::size_t i = 0; i < functions.size(); ++i) {
     void* found = dlsym(functions[i].from == library::cublas ? cublas_handle : lt_handle, functions[i].name);
@@ -156,6 +164,18 @@ load_result load_cublas(const cublas_paths& paths, bool lazily) {
   } catch (const loader_error& refused) {
     return {refused.what()};
   }
+}
+
+bool unload_cublas() {
+  for (void* handle : held) dlclose(handle);
+  held.clear();
+  if (void* still = dlopen(bound.cublas.c_str(), RTLD_LAZY | RTLD_NOLOAD); still != nullptr) {
+    held.push_back(still);
+    return false;
+  }
+  std::copy(unbound_slots().begin(), unbound_slots().end(), cufault_slots);
+  bound = {};
+  return true;
 }
 
 bound_paths bound_cublas() {

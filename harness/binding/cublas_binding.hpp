@@ -48,6 +48,10 @@ struct load_result {
 /// first use, as a program that is linked to them does by default. Arms that use it say binds_itself.
 load_result load_cublas(const cublas_paths& paths, bool lazily = true);
 
+/// Gives the bound libraries back to the loader, and nothing is bound then. What still runs in them breaks, and handles are lost. False where the
+/// loader keeps cuBLAS: then all is as before. Precondition: a pair is bound.
+bool unload_cublas();
+
 /// Where the two that are bound were really loaded from, links resolved; empty before bind_cublas.
 /// A cuBLAS of another major version brings a cuBLASLt of its own: `cublaslt_of_cublas` is the one that it
 /// calls.

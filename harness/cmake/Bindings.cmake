@@ -1,17 +1,17 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-# Makes a trampoline for every function that cublas_api.h and cublasLt.h declare, so that code written against the ordinary
+# Makes a trampoline for every function that cublas_api.h, cublasXt.h and cublasLt.h declare, so that code written against the ordinary
 # headers runs on whichever pair of libraries is bound at run time. See harness/binding/cublas_binding.hpp.
 function(cufault_generate_bindings OUT_ASM OUT_TABLE)
   set(TABLE "")
   set(ASM "#include \"harness/binding/trampoline.h\"\n")
   set(INDEX 0)
-  foreach(ITEM cublas_api.h:cublas cublasLt.h:cublaslt)
+  foreach(ITEM cublas_api.h:cublas cublasXt.h:cublas cublasLt.h:cublaslt)
     string(REGEX REPLACE ":.*" "" HEADER ${ITEM})
     string(REGEX REPLACE ".*:" "" LIBRARY ${ITEM})
-    find_file(CUFAULT_HEADER_${LIBRARY} ${HEADER} PATHS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH REQUIRED)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CUFAULT_HEADER_${LIBRARY}})
-    file(READ ${CUFAULT_HEADER_${LIBRARY}} TEXT)
+    find_file(CUFAULT_HEADER_${HEADER} ${HEADER} PATHS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH REQUIRED)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CUFAULT_HEADER_${HEADER}})
+    file(READ ${CUFAULT_HEADER_${HEADER}} TEXT)
     string(REGEX MATCHALL "CUBLASWINAPI[ \t\r\n]+(cublas[A-Za-z0-9_]+)[ \t\r\n]*\\(" MATCHES "${TEXT}")
     foreach(MATCH IN LISTS MATCHES)
       string(REGEX REPLACE "CUBLASWINAPI[ \t\r\n]+(cublas[A-Za-z0-9_]+).*" "\\1" NAME "${MATCH}")

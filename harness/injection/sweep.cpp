@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injection/sweep.hpp"
 
+#include "harness/injection/operation_facts.hpp"
 #include "harness/injection/preloaded.hpp"
 #include "harness/injector/driver_functions.hpp"
 #include "harness/system/shared_memory.hpp"
@@ -38,22 +39,6 @@ std::string short_site(const std::string& stack) {
   return stack.substr(0, site_digits);
 }
 
-// ---- rules for the process itself ----
-
-/// Fails nothing, and lets the injector account for device memory.
-const nlohmann::json account{{"budget_bytes", std::uint64_t{1} << 62}};
-
-/// The same rule as for a program.
-nlohmann::json log_all() {
-  return nlohmann::json::parse(program_sweep::rules_that_log_all()).at("rules").at(0);
-}
-
-void hold(const nlohmann::json& rule) {
-  auto rules = nlohmann::json::array({account});
-  if (!rule.is_null()) rules.insert(rules.begin(), rule);
-  set_rules(nlohmann::json{{"rules", rules}}.dump());
-}
-
 nlohmann::json rule_for(const driver_call& call, const planned_row& row) {
   nlohmann::json rule{{"function", call.function},
                       {"caller", call.caller == "application" ? call.caller : call.caller + ".so*"},
@@ -66,10 +51,6 @@ nlohmann::json rule_for(const driver_call& call, const planned_row& row) {
   else
     rule["hits"] = 1;
   return rule;
-}
-
-std::int64_t bytes_held() {
-  return static_cast<std::int64_t>(CUFAULT_PRELOADED(cufault_bytes_held)());
 }
 
 // ---- one process ----
@@ -331,6 +312,23 @@ void nothing_fails(trial& t, const operation_type& of) {
 }
 
 }  // namespace
+
+// ---- rules for the process itself ----
+
+nlohmann::json log_all() {
+  return nlohmann::json::parse(program_sweep::rules_that_log_all({})).at("rules").at(0);
+}
+
+void hold(const nlohmann::json& rule) {
+  // Fails nothing, and lets the injector account for device memory.
+  auto rules = nlohmann::json::array({{{"budget_bytes", std::uint64_t{1} << 62}}});
+  if (!rule.is_null()) rules.insert(rules.begin(), rule);
+  set_rules(nlohmann::json{{"rules", rules}}.dump());
+}
+
+std::int64_t bytes_held() {
+  return static_cast<std::int64_t>(CUFAULT_PRELOADED(cufault_bytes_held)());
+}
 
 // ---- calls ----
 
@@ -655,6 +653,9 @@ failure_case sweep_case(operation_type of) {
   const auto what = std::make_shared<const operation_type>(std::move(of));
   c.add("nothing_fails", arm_kind::control, "the operation, and no driver call is made to fail",
         [what](trial& t) { nothing_fails(t, *what); });
+  under_injector(c.add(operation_facts, arm_kind::control,
+                       "the operation, cold, warm, and with a workspace of the program's: what it takes",
+                       [what](trial& t) { tell_facts(t, *what); }));
   struct variant {
     const char *name, *summary;
     depth deep;

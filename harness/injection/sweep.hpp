@@ -7,6 +7,8 @@
 #include "harness/model/case.hpp"
 #include "harness/trial/trial.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,8 +30,8 @@ struct grouped_row {
   swept_calls calls;
 };
 
-/// The case sweep.NAME: the operation swept in each depth: one that is not the first of its process, in one process for as long as that
-/// stays as it was; and the first one, in a process for each row.
+/// The case sweep.NAME: what the operation takes (operation_facts.hpp), and the operation swept in each depth: one that is not the first of its
+/// process, in one process for as long as that stays as it was; and the first one, in a process for each row.
 failure_case sweep_case(operation_type of);
 
 /// What a sweep is told from outside: `cufault sweep`.
@@ -51,6 +53,13 @@ struct named_row {
   bool persistent = false;
 };
 named_row row_named(const std::string& text);  ///< throws setup_failed
+
+// ---- rules for this process ----
+
+/// From now on this rule holds and no other; null: none. The injector accounts for device memory. Throws as set_rules does.
+void hold(const nlohmann::json& rule);
+nlohmann::json log_all();   ///< a rule: every driver call is logged with its call site
+std::int64_t bytes_held();  ///< device memory, by that account
 
 // ---- the parts, for their tests ----
 

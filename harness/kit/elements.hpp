@@ -62,6 +62,7 @@ class guarded_array {
 
   [[nodiscard]] void* data() const;
   [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] void* allocation() const { return block_; }  ///< guards too, as cudaMalloc gave it
   void put(std::span<const double> values);  ///< throws setup_failed if there are not size() of them
   void poison();                             ///< NaN in every element; the least number, nearly, in integers
   [[nodiscard]] std::vector<double> get() const;  ///< throws unreadable, as the next two

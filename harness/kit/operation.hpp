@@ -35,6 +35,8 @@ class operation {
   /// What faults act on; null where the operation has none of its own.
   [[nodiscard]] virtual cublasHandle_t handle() const { return nullptr; }
   [[nodiscard]] virtual cublasLtHandle_t lt() const { return nullptr; }
+  /// Device memory that it reads, which cudaMalloc gave: a fault may free it, and the operation is then never destroyed.
+  [[nodiscard]] virtual void* operand() const { return nullptr; }
 };
 
 /// Makes one, in a context that computes. May throw setup_failed; not_provoked where the device or the headers have no such operation.
@@ -48,6 +50,9 @@ struct operation_type {
   step_name step{};       ///< its identity in records: "cublasSgemm", "split_k"
   std::string summary{};  ///< a few words: "cublasSgemm that splits k"
   make_operation fresh{};
+  bool has_operand = false;  ///< operation::operand() is not null
+  std::string smaller{},
+      lower_precision{};  ///< names of operations that remedies put in its place; empty: none
   own_handle handle = own_handle::cublas;
   bool opens_context = true;    ///< false: needs no context before it; the first one of a process makes it
   bool representative = false;  ///< remedies are tried with it in the full tier

@@ -9,10 +9,12 @@
 
 namespace cufault {
 
-/// A stream that does not wait for the legacy one. Throws setup_failed.
+/// A stream that does not wait for the legacy one, unless its flags say so. Throws setup_failed.
 class own_stream {
  public:
-  own_stream() { CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  explicit own_stream(unsigned flags = cudaStreamNonBlocking) {
+    CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream_, flags));
+  }
   ~own_stream() { cudaStreamDestroy(stream_); }
   own_stream(const own_stream&) = delete;
   own_stream& operator=(const own_stream&) = delete;

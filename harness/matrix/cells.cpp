@@ -82,6 +82,7 @@ arm& add(failure_case& to, const cell& c, const vocabulary& v) {
   const cell_name name = name_of(c);
   arm& a = to.add(to_string(name), c.remedy == nullptr ? arm_kind::fault : arm_kind::remedy, words_of(c),
                   [c, &all = v.operations](trial& t) { run_cell(t, c, all); });
+  if (c.fault->arrange) c.fault->arrange(a);
   for (const auto& [variable, value] : c.fault->environment) a.environment[variable] = value;
   if (c.remedy != nullptr) {
     for (const auto& [variable, value] : c.remedy->environment) a.environment[variable] = value;
@@ -130,6 +131,7 @@ std::vector<cell> cells_of(const fault_type& f, const vocabulary& v) {
     for (cell c : plain) {
       if (c.when == timing::racing)
         continue;  // nothing to compare with: what it came to differs from trial to trial
+      if (r.instead != nullptr && (c.operation->*r.instead).empty()) continue;
       c.remedy = &r;
       all.push_back(c);
     }
@@ -157,10 +159,11 @@ failure_case case_of(const fault_type& f, const vocabulary& v) {
   c.made_up = f.made_up;
   arm& control = c.add("control", arm_kind::control, "every operation, cold and then warm, and no fault",
                        [&f, &all = v.operations](trial& t) { run_control(t, f, all); });
+  if (f.arrange) f.arrange(control);
   if (f.provoke || f.around)  // else the variables are the fault
     for (const auto& [variable, value] : f.environment) control.environment[variable] = value;
   control.tier = test_tier::quick;
-  control.shares_process = true;
+  control.shares_process = !f.arrange;
   for (const cell& one : cells_of(f, v)) add(c, one, v);
   return c;
 }

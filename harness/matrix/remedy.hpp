@@ -19,12 +19,19 @@ struct remedy_type {
   std::vector<std::string> answers{};  ///< kinds of faults
   // In place from the start, so that the fault meets it:
   std::map<std::string, std::string> environment{};
-  std::function<void(world&)>
-      before{};  ///< to each operation, once it is ready and before the fault; in a context
+  /// In a context, before the fault: to each operation, once it is ready. Where the fault comes first (fault_type::before_operation) there is none yet.
+  std::function<void(world&)> before{};
   // Or done after the operation was made under the fault:
   std::function<void(world&)> after{};
-  bool new_operation = false;  ///< then the operation is made by a new handle and operands
-  bool new_process = false;    ///< then the operation is made in a new process
+  bool new_operation = false;            ///< then the operation is made by a new handle and operands
+  std::function<void(world&)> to_new{};  ///< to the new operation, before it is made
+  bool in_new_thread = false;            ///< all of the new operation
+  /// The new operation is the one of this name, if the operation of the cell has one: &operation_type::smaller.
+  std::string operation_type::*instead = nullptr;
+  bool fault_again =
+      false;  ///< then the fault is brought about again: a capture that is begun anew. The remedy must undo it
+  bool new_process = false;                  ///< then the operation is made in a new process
+  std::function<void(trial&)> at_restart{};  ///< first in that process
   /// What it does outlives the cell and would be seen by others that share its process (cudaDeviceReset).
   bool own_process = false;
 

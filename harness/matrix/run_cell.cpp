@@ -7,6 +7,7 @@
 #include "harness/matrix/world.hpp"
 #include "harness/trial/observe.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <map>
@@ -125,17 +126,58 @@ void bring_about(const cell& c, world& w) {
 }
 
 /// The operation after the remedy. What it needs first may fail, too: under many faults no memory can be written.
-void attempt_again(const cell& c, operation& o) {
+void attempt_again(const cell& c, const operation_type& type, world& w, operation& o) {
   try {
     o.prepare();
+    if (c.remedy->fault_again) bring_about(c, w);
   } catch (const setup_failed& e) {
     observe_failed_preparation(e);
     return;
   }
-  attempt(*c.operation, o);
+  if (c.remedy->fault_again && c.fault->before_proof)
+    attempt_in_steps(c, w, o);
+  else
+    attempt(type, o);
 }
 
-void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>& o) {
+/// A call that fails can leave an error behind, also in the runtime that cuBLAS has inside, and a later call then returns it. It belongs to
+/// the thread: so each cell of a process has one of its own.
+void in_its_own_thread(const trial& t, const std::function<void()>& work) {
+  std::exception_ptr thrown;
+  std::thread([&] {
+    try {
+      if (t.needs_gpu()) CUFAULT_REQUIRE(cudaSetDevice(t.device()));
+      work();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }).join();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+/// The operation that the remedy makes anew: of the cell, or what it puts in its place.
+const operation_type& new_operation_of(const cell& c, const std::vector<operation_type>& all) {
+  if (c.remedy->instead == nullptr) return *c.operation;
+  const std::string& name = c.operation->*c.remedy->instead;
+  const auto found = std::ranges::find(all, name, &operation_type::name);
+  if (found == all.end()) throw setup_failed("no operation is called " + name);
+  return *found;
+}
+
+void make_anew(const cell& c, const operation_type& type, world& w, std::unique_ptr<operation>& o) {
+  try {
+    o = type.fresh();
+  } catch (const setup_failed& e) {
+    observe_failed_preparation(e);
+    return;
+  }
+  w.set_operation(o.get());
+  if (c.remedy->to_new) c.remedy->to_new(w);
+  attempt_again(c, type, w, *o);
+}
+
+void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>& o,
+                  const std::vector<operation_type>& all) {
   const remedy_type& r = *c.remedy;
   t.apply(r.words);
   if (r.new_process) {
@@ -144,26 +186,26 @@ void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
   }
   w.set_operation(o.get());
   if (r.after) r.after(w);
-  if (r.new_operation) {
-    w.set_operation(nullptr);
-    if (c.fault->cells == isolation::undone) {
-      w.let_go();
-      o.reset();
-    } else {
-      keep(std::move(o));
-    }
-    try {
-      o = c.operation->fresh();
-    } catch (const setup_failed& e) {
-      observe_failed_preparation(e);
-      return;
-    }
-    w.set_operation(o.get());
+  if (!r.new_operation) {
+    attempt_again(c, *c.operation, w, *o);
+    return;
   }
-  attempt_again(c, *o);
+  w.set_operation(nullptr);
+  if (c.fault->cells == isolation::undone && !r.own_process) {
+    w.let_go();
+    o.reset();
+  } else {
+    keep(std::move(o));
+  }
+  const operation_type& type = new_operation_of(c, all);
+  if (r.in_new_thread)
+    in_its_own_thread(t, [&] { make_anew(c, type, w, o); });
+  else
+    make_anew(c, type, w, o);
 }
 
-void observe_cell(trial& t, const cell& c, world& w, std::unique_ptr<operation>& o) {
+void observe_cell(trial& t, const cell& c, world& w, std::unique_ptr<operation>& o,
+                  const std::vector<operation_type>& all) {
   const auto operate = [&] {
     if (c.fault->before_proof)
       attempt_in_steps(c, w, *o);
@@ -175,7 +217,7 @@ void observe_cell(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
   } else {
     operate();
   }
-  if (c.remedy != nullptr && !c.remedy->in_place()) apply_remedy(t, c, w, o);
+  if (c.remedy != nullptr && !c.remedy->in_place()) apply_remedy(t, c, w, o, all);
 }
 
 // ---- a fault that lasts ----
@@ -218,6 +260,7 @@ std::unique_ptr<lasting_fault> bring_about_lasting(trial& t, const cell& c,
     if (wanted) there->ready[type.name] = ready_or_why(c, type, there->w);
   }
   try {
+    if (is_early(*c.fault) && c.remedy != nullptr && c.remedy->before) c.remedy->before(there->w);
     bring_about(c, there->w);
     if (t.needs_gpu() && t.shares_process()) there->is_dead = cudaDeviceSynchronize() != cudaSuccess;
   } catch (...) {
@@ -237,11 +280,7 @@ std::unique_ptr<operation> operation_of(const cell& c, lasting_fault& there) {
     return std::move(before.made);
   }
   try {
-    auto o = made_ready(*c.operation, c.state);
-    there.w.set_operation(o.get());
-    if (c.remedy != nullptr && c.remedy->before) c.remedy->before(there.w);
-    there.w.set_operation(nullptr);
-    return o;
+    return made_ready(*c.operation, c.state);
   } catch (const setup_failed& e) {
     observe_failed_preparation(e);
     return nullptr;
@@ -272,7 +311,7 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
       if (o != nullptr) keep(std::move(o));
     };
     try {
-      observe_cell(t, c, there->w, o);
+      observe_cell(t, c, there->w, o, all);
     } catch (...) {
       leave();
       throw;
@@ -286,27 +325,18 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   }
 }
 
-/// A call that fails can leave an error behind, also in the runtime that cuBLAS has inside, and a later call then returns it. It belongs to
-/// the thread: so each cell of a process has one of its own.
-void in_its_own_thread(const trial& t, const std::function<void()>& work) {
-  std::exception_ptr thrown;
-  std::thread([&] {
-    try {
-      if (t.needs_gpu()) CUFAULT_REQUIRE(cudaSetDevice(t.device()));
-      work();
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-  }).join();
-  if (thrown) std::rethrow_exception(thrown);
-}
-
-void run_one(trial& t, const cell& c) {
+void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
   std::unique_ptr<operation> o;  // outlives what the world keeps for it
   world w(c.when, c.level);
   const bool early = is_early(*c.fault);
   if (!c.fault->before_context) open_context(t);
-  if (early) bring_about(c, w);
+  const auto prevent = [&] {
+    if (c.remedy != nullptr && c.remedy->before) c.remedy->before(w);
+  };
+  if (early) {
+    prevent();
+    bring_about(c, w);
+  }
   try {
     o = made_ready(*c.operation, c.state);
   } catch (const setup_failed& e) {
@@ -317,9 +347,11 @@ void run_one(trial& t, const cell& c) {
     return;
   }
   w.set_operation(o.get());
-  if (c.remedy != nullptr && c.remedy->before) c.remedy->before(w);
-  if (!early) bring_about(c, w);
-  observe_cell(t, c, w, o);
+  if (!early) {
+    prevent();
+    bring_about(c, w);
+  }
+  observe_cell(t, c, w, o, all);
   if (c.fault->cells != isolation::undone) keep(std::move(o));
 }
 
@@ -328,12 +360,15 @@ void run_one(trial& t, const cell& c) {
 void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
   if (t.stage() > 0) {  // of a remedy that goes on in a new process
     if (!c.fault->before_context) open_context(t);
+    if (c.remedy->at_restart) c.remedy->at_restart(t);
     const auto o = c.operation->fresh();
     o->prepare();
     attempt(*c.operation, *o);
     return;
   }
-  const auto run = [&] { c.fault->cells == isolation::lasting ? run_lasting(t, c, all) : run_one(t, c); };
+  const auto run = [&] {
+    c.fault->cells == isolation::lasting ? run_lasting(t, c, all) : run_one(t, c, all);
+  };
   if (t.shares_process())
     in_its_own_thread(t, run);
   else

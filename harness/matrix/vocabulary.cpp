@@ -41,6 +41,7 @@ std::string defect_of(const fault_type& f) {
   if (!f.provoke && !f.around && f.environment.empty()) return "nothing brings it about";
   if (f.cells == isolation::lasting && (f.around || f.before_context))
     return "it is lasting, which goes neither with around nor with before_context";
+  if (f.arrange && f.cells != isolation::process) return "it arranges arms, which then share no process";
   if (std::adjacent_find(f.levels.begin(), f.levels.end(), std::greater_equal<>()) != f.levels.end())
     return "its levels do not ascend";
   if (!f.levels.empty() && f.levels.front() < 0) return "a level of it is negative";
@@ -62,6 +63,9 @@ std::string defect_of(const remedy_type& r) {
   if (!is_word(r.name)) return "its name is not of a-z, 0-9 and '_'";
   if (r.words.empty()) return "it is not said in words";
   if (r.answers.empty()) return "it answers no kind of fault";
+  if ((r.to_new || r.in_new_thread || r.instead != nullptr) && !r.new_operation)
+    return "it says what a new operation is like, and makes none";
+  if (r.at_restart && !r.new_process) return "it says what a new process begins with, and starts none";
   const bool afterwards = r.after || r.new_operation || r.new_process;
   if (r.in_place() == afterwards)
     return "it must be in place from the start, or done afterwards, and not both";

@@ -3,6 +3,7 @@
 #include "reports/matrix/observed_cells.hpp"
 
 #include "reports/judge/claims.hpp"
+#include "reports/model/sweep_names.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,7 +50,11 @@ bool says_success(const step& s) {
 /// `end`: what ended the process in them or behind; empty where nothing did.
 std::string word_of(const std::string& end, std::span<const step* const> steps, const step_name& name) {
   const auto is_operation = [&](const step* s) { return name.api.empty() || s->name == name; };
-  const auto first = std::find_if(steps.begin(), steps.end(), is_operation);
+  auto first = std::find_if(steps.begin(), steps.end(), is_operation);
+  // A remedy may put another operation in its place: then that is what has numbers.
+  if (first == steps.end())
+    first = std::find_if(steps.begin(), steps.end(),
+                         [](const step* s) { return s->numbers != numbers_found::unchecked; });
   if (first == steps.end()) {
     // A call of the remedy failed, or nothing was made.
     const auto failing = std::find_if(steps.begin(), steps.end(), [](const step* s) { return !s->ok; });
@@ -129,9 +134,10 @@ remedy_result result_of(const outcome_counts& without, const outcome_counts& wit
 
 // ---- cells of a stack ----
 
-/// Facts of operations in a handle state, from controls: each makes every operation cold and then warm.
+/// Facts of operations in a handle state, where nothing fails.
 using facts_of_operations = std::map<std::tuple<std::string, std::string, std::string>, fact_map>;
 
+/// From controls: each makes an operation cold and then warm. What it shows of it after that holds for both.
 void add_facts(facts_of_operations& facts, const case_result& c) {
   for (const arm_result& a : c.arms) {
     if (a.kind != arm_kind::control) continue;
@@ -140,11 +146,29 @@ void add_facts(facts_of_operations& facts, const case_result& c) {
       for (const call_record& call : o.calls) {
         const step_name& name = call.what.name;
         const int time = times[{name.api, name.variant}]++;
-        if (time > 1 || !call.what.ok) continue;
-        facts.try_emplace({name.api, name.variant, time == 0 ? "cold" : "warm"}, call.what.facts);
+        if (!call.what.ok || call.what.facts.empty()) continue;
+        for (const auto& [state, unlike] : {std::pair{"cold", 1}, std::pair{"warm", 0}})
+          if (time != unlike)
+            facts[{name.api, name.variant, state}].insert(call.what.facts.begin(), call.what.facts.end());
       }
     }
   }
+}
+
+/// From a sweep whose operations are the first of their processes, and so cold: how many driver calls there are to fail.
+void add_swept_calls(facts_of_operations& facts, const case_result& c) {
+  std::set<std::tuple<std::string, std::string, std::string>> cold;
+  std::int64_t most = -1;
+  for (const arm_result& a : c.arms)
+    for (const observation& o : a.trials) {
+      if (a.kind == arm_kind::control && !o.calls.empty())
+        cold.insert({o.calls.front().what.name.api, o.calls.front().what.name.variant, "cold"});
+      if (!a.name.starts_with(first_of_process)) continue;
+      for (const measurement& m : o.measurements)
+        if (m.name == clean_calls) most = std::max(most, static_cast<std::int64_t>(m.value));
+    }
+  if (most < 0) return;
+  for (const auto& operation : cold) facts[operation].try_emplace("driver_calls", most);
 }
 
 observed_cell cell_from(const std::string& fault, const cell_name& name, const arm_result& a) {
@@ -270,16 +294,27 @@ example example_of(const observed_cell& c, axis along) {
 std::vector<rule> rules_of(const std::vector<observed_cell>& cells, axis along,
                            const std::function<std::string(const observed_cell&)>& word) {
   std::vector<example> examples;
-  std::set<std::string> facts;
+  std::map<std::string, std::size_t> facts, counts;
   for (const observed_cell& c : cells) {
     if (!was_observed(c)) continue;
     examples.push_back(example_of(c, along));
     examples.back().outcome = word(c);
-    for (const auto& [name, value] : c.facts) facts.insert(name);
+    for (const auto& [name, value] : c.facts)
+      ++(std::holds_alternative<std::int64_t>(value) ? counts : facts)[name];
   }
+  // A count that is known of some of them would tell these from the others, whatever it is.
+  for (const auto& [name, times] : counts)
+    if (times < examples.size())
+      for (example& e : examples) e.properties.erase(name);
+  const auto named = [](std::vector<std::string_view>& all, const auto& names) {
+    for (const auto& [name, times] : names) all.push_back(name);
+  };
   std::vector<std::string_view> preferred{"state", "timing", "level"};
-  preferred.insert(preferred.end(), facts.begin(), facts.end());
-  preferred.insert(preferred.end(), {"api", "variant", "operation", "fault"});
+  named(preferred, facts);
+  // How many driver calls there are says least of why.
+  const auto driver_calls = counts.extract("driver_calls");
+  named(preferred, counts);
+  preferred.insert(preferred.end(), {"api", "variant", "operation", "fault", "driver_calls"});
   return rules_for(std::move(examples), {.preferred = preferred});
 }
 
@@ -357,9 +392,10 @@ std::vector<stack_matrix> matrix_of(std::span<const record> all_records) {
   for (const record& r : all_records) {
     records.push_back({.started = r.started, .stack = r.stack});
     for (const case_result& c : r.cases) {
-      if (!c.name.starts_with(matrix_family)) continue;
+      const bool of_matrix = c.name.starts_with(matrix_family);
+      if (!of_matrix && !c.name.starts_with(sweep_family)) continue;
       records.back().cases.push_back(c);
-      if (control_unresolved(c)) silence(records.back().cases.back());
+      if (of_matrix && control_unresolved(c)) silence(records.back().cases.back());
     }
   }
   // By time, so that the order in which they were named does not matter.
@@ -376,7 +412,8 @@ std::vector<stack_matrix> matrix_of(std::span<const record> all_records) {
               [](const case_result& a, const case_result& b) { return a.name < b.name; });
     facts_of_operations facts;
     for (const case_result& c : r.cases) add_facts(facts, c);
-    for (const case_result& c : r.cases) take_cells(m, c);
+    for (const case_result& c : r.cases)
+      c.name.starts_with(sweep_family) ? add_swept_calls(facts, c) : take_cells(m, c);
     complete_names(m);
     for (observed_cell& c : m.cells)
       if (const auto f = facts.find({c.operation.api, c.operation.variant, c.at.state}); f != facts.end())

@@ -37,7 +37,8 @@ const known_fact* find_fact(std::string_view name);
 /// Why a fact cannot be: unknown, or of another type; empty if it can.
 std::string defect_of(std::string_view name, const fact& value);
 
-/// What is compared of facts: of an error at a wild address only that it is one, since which one depends on what lies there.
+/// What is compared of facts: of an error at a wild address only that it is one, since which one depends on what lies there; nothing of
+/// kernels, driver calls and memory of an operation, in which two versions of cuBLAS may differ.
 fact_map compared(const fact_map& facts);
 
 /// "blamed 8; written A, outside"; empty where there are none.

@@ -10,6 +10,8 @@ namespace cufault {
 /// operation of a process.
 inline constexpr std::string_view sweep_family = "sweep.", first_of_process = "first_";
 inline constexpr const char *thin_sweep = "thin", *grouped_sweep = "grouped", *every_sweep = "every";
+/// The arm that says what the operation is like where nothing fails.
+inline constexpr const char* operation_facts = "facts";
 /// Measurements: how many driver calls there are; how many call sites two clean runs did not call equally often (a note names them); and, of a
 /// sweep that was not whole, which part of how many it was ("of 4"), 0 for a row that was named.
 inline constexpr const char *clean_calls = "driver calls of a clean run",

@@ -8,6 +8,8 @@
 #include <cublas_v2.h>
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -173,6 +175,36 @@ TEST(bind_cublas, cannot_keep_a_second_pair_of_one_major_version_from_the_first_
                      bound_cublas().cublaslt_of_cublas.parent_path() == fs::canonical(fakes / "a"));
       },
       "cublas 13\\.2 lt \\.2 calls 1301 1 bound");
+}
+
+TEST(unload_cublas, gives_the_first_pair_back_so_that_a_second_one_has_its_own_cublaslt) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        const bool unloaded = unload_cublas();
+        std::fprintf(stderr, "%d %d ", unloaded, bound_cublas().cublas.empty());
+        bind_cublas({fakes / "b", {}});
+        print_versions();
+      },
+      "1 1 cublas 13\\.2 lt \\.2 calls 1302 bound");
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        unload_cublas();
+        cublasLtCreate(nullptr);
+      },
+      "cublasLtCreate was called before a cuBLAS was bound");
+}
+
+TEST(unload_cublas, says_where_the_loader_keeps_it) {
+  in_child(
+      [] {
+        bind_cublas({fakes / "a", {}});
+        dlopen((fakes / "a" / "libcublas.so.13").c_str(), RTLD_NOW);
+        std::fprintf(stderr, "%d ", unload_cublas());
+        print_versions();
+      },
+      "0 cublas 13\\.1 lt \\.1 calls 1301 bound");
 }
 
 TEST(bind_cublas, forgets_the_functions_of_the_first_pair_that_the_second_lacks) {

@@ -43,6 +43,8 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"matrix.alone", "quick", "host", memory_class::shared, 60},
       {"matrix.early", "quick", "host", memory_class::shared, 60},
       {"matrix.harmless", "full", "host", memory_class::shared, 60},
+      {"matrix.held", "quick", "host", memory_class::shared, 60},
+      {"matrix.held_early", "quick", "host", memory_class::shared, 60},
       {"matrix.lasting", "quick", "host", memory_class::shared, 60},
       {"sweep.road", "nightly", "host", memory_class::shared, 60}};
   return all;
@@ -498,6 +500,7 @@ failure_case sweep_road() {
                                          .step = {"cublasCreate"},
                                          .summary = "calls of a driver",
                                          .fresh = [] { return std::make_unique<driver_calls>(); },
+                                         .handle = own_handle::none,
                                          .opens_context = false});
   for (arm& a : c.arms) a.needs = need::host;
   return c;

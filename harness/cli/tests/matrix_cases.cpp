@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -20,6 +21,8 @@ namespace {
 enum class state { sound, broken } now = state::sound;
 int provoked = 0, made_since = 0;
 thread_local int errors_left = 0;  // as a runtime keeps its last error
+bool prevented = false;
+thread_local bool thread_of_the_fault = false;
 
 class fake_operation final : public operation {
  public:
@@ -58,6 +61,7 @@ const std::vector<operation_type> operations = [] {
     o.fresh = [name] { return std::make_unique<fake_operation>(std::string(name) == "crashing"); };
     o.opens_context = false;
     o.representative = true;
+    if (o.name == "first") o.smaller = "third";
     all.push_back(std::move(o));
   }
   return all;
@@ -73,10 +77,35 @@ const std::vector<remedy_type> remedies{
      .words = "again at once",
      .answers = {"broken"},
      .after = [](world& w) { w.of_cell().enter(); }},
-    {.name = "spoil",
-     .words = "ROAD_SPOILT=1",
-     .answers = {"broken"},
-     .environment = {{"ROAD_SPOILT", "1"}}}};
+    {.name = "spoil", .words = "ROAD_SPOILT=1", .answers = {"broken"}, .environment = {{"ROAD_SPOILT", "1"}}},
+    {.name = "anew",
+     .words = "undo it, prepare, and do it again",
+     .answers = {"held"},
+     .after = [](world& w) { w.undo(); },
+     .fault_again = true},
+    {.name = "smaller",
+     .words = "a smaller one",
+     .answers = {"held"},
+     .new_operation = true,
+     .instead = &operation_type::smaller},
+    {.name = "in_new_thread",
+     .words = "by another thread",
+     .answers = {"held"},
+     .new_operation = true,
+     .to_new =
+         [](world& w) {
+           static_cast<void>(w.of_cell());
+           w.of_trial().measure("thread of the fault", thread_of_the_fault ? 1 : 0);
+         },
+     .in_new_thread = true},
+    {.name = "restart",
+     .words = "in a new process that is broken",
+     .answers = {"held"},
+     .new_process = true,
+     .at_restart = [](trial&) { now = state::broken; }},
+    {.name = "prevent", .words = "prevent it", .answers = {"held"}, .before = [](world&) {
+       prevented = true;
+     }}};
 
 fault_type broken(const char* name, isolation cells) {
   return {.name = name,
@@ -109,9 +138,33 @@ const fault_type harmless = [] {
   return f;
 }();
 
+struct sound_again {
+  sound_again() = default;
+  sound_again(const sound_again&) = delete;
+  sound_again& operator=(const sound_again&) = delete;
+  ~sound_again() { now = state::sound; }
+};
+const fault_type held = [] {
+  fault_type f = broken("held", isolation::undone);
+  f.kind = "held";
+  f.provoke = [](world& w) {
+    thread_of_the_fault = true;
+    if (!std::exchange(prevented, false)) now = state::broken;
+    w.keep<sound_again>();
+    w.undo_by([] { now = state::sound; });
+  };
+  return f;
+}();
+const fault_type held_early = [] {
+  fault_type f = held;
+  f.name = "held_early";
+  f.before_operation = true;
+  return f;
+}();
+
 const register_cases here("matrix", [](std::string_view) {
   std::vector<failure_case> all;
-  for (const fault_type* f : {&absent, &alone, &early, &harmless, &lasting}) {
+  for (const fault_type* f : {&absent, &alone, &early, &harmless, &held, &held_early, &lasting}) {
     failure_case c = case_of(*f, {operations, remedies});
     for (arm& a : c.arms) {
       a.needs = need::host;

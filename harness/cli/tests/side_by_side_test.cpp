@@ -180,6 +180,12 @@ class road_matrix : public road_side_by_side {
           if (m.name == what) of_cell[a.name] = m.value;
     return of_cell;
   }
+  static std::vector<std::string> names_of(const record& r) {
+    std::vector<std::string> names;
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms) names.push_back(a.name);
+    return names;
+  }
   static std::string described(const record& r, const std::string& arm) {
     return describe(plateaus_of(arm_of(r, arm).trials));
   }
@@ -234,6 +240,27 @@ TEST_F(road_matrix, makes_operations_ready_after_a_lasting_fault_that_comes_befo
                      "faults of its process")
                 .at("third.cold"),
             1);
+}
+
+TEST_F(road_matrix, makes_what_a_remedy_says_in_place_of_the_same_again) {
+  const record r = made_by({"matrix.held/*"});
+  const std::string failed = "cublasSgemm first: CUBLAS_STATUS_INTERNAL_ERROR",
+                    right = ": CUBLAS_STATUS_SUCCESS, numbers right; context none; numbers right";
+  EXPECT_EQ(described(r, "first.cold+smaller"), failed + "; then cublasSgemm third" + right);
+  EXPECT_THAT(names_of(r), testing::Not(testing::Contains("second.cold+smaller"))) << "it has no smaller one";
+  EXPECT_EQ(described(r, "first.cold+anew"), failed + "; then " + failed + "; context none")
+      << "brought about again, when the operation was prepared";
+  EXPECT_EQ(described(r, "first.cold+in_new_thread"), failed + "; then cublasSgemm first" + right);
+  EXPECT_EQ(arm_of(r, "first.cold+in_new_thread").trials.at(0).measurements.back(),
+            (measurement{"thread of the fault", 0, ""}));
+  EXPECT_EQ(described(r, "first.cold+restart"), failed + "; then " + failed + "; context none");
+  EXPECT_EQ(described(r, "first.cold+prevent"), "cublasSgemm first" + right);
+}
+
+TEST_F(road_matrix, does_what_prevents_a_fault_before_it_where_the_fault_comes_before_the_operation) {
+  const record r = made_by({"matrix.held_early/first.cold", "matrix.held_early/first.cold+prevent"});
+  EXPECT_THAT(described(r, "first.cold"), HasSubstr("INTERNAL_ERROR"));
+  EXPECT_THAT(described(r, "first.cold+prevent"), HasSubstr("numbers right"));
 }
 
 TEST_F(road_matrix, observes_nothing_where_a_lasting_fault_was_not_brought_about) {

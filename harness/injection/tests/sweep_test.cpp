@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injection/sweep.hpp"
 
+#include "harness/injection/operation_facts.hpp"
 #include "harness/system/process.hpp"
 #include "harness/trial/observe.hpp"
 #include "reports/printers/atlas.hpp"
@@ -91,6 +92,18 @@ TEST(sweep, calls_that_change_something_part_the_phases_and_their_repetition_is_
   for (const driver_call& c : some_calls()) phases.push_back(c.phase);
   EXPECT_THAT(phases, ElementsAre("", "", "after cuMemAlloc_v2", "after cuMemAlloc_v2", "after cuEventCreate",
                                   "after cuEventCreate", "after cuEventCreate"));
+}
+
+TEST(facts_of_an_operation, count_its_driver_calls_and_the_kernels_that_it_launched) {
+  const run_log log = log_of({{"cuCtxGetCurrent", cublas, 'a'},
+                              {"cuLaunchKernelEx_ptsz", cublas, 'a'},
+                              {"cuLaunchHostFunc", cublas, 'a'},
+                              {"cuLaunchCooperativeKernel", lt, 'b'},
+                              {"cuGraphLaunch", "cufault", 'c'}});
+  EXPECT_EQ(facts_of(log, 1024), (fact_map{{"driver_calls", std::int64_t{5}},
+                                           {"kernels", std::int64_t{2}},
+                                           {"memory_taken", std::int64_t{1024}}}));
+  for (const auto& [name, value] : facts_of({}, 0)) EXPECT_EQ(defect_of(name, value), "");
 }
 
 TEST(sweep, knows_what_only_asks) {
@@ -488,6 +501,28 @@ TEST_F(swept, names_call_sites_that_two_clean_runs_do_not_call_equally_often) {
   for (const call_record& row : swept.trials[0].calls)
     EXPECT_NE(row.swept.value().function, "cuDevicePrimaryCtxGetState");
   EXPECT_EQ(seen().unstable_sites, 1);
+}
+
+TEST_F(swept, says_what_the_operation_takes_where_nothing_fails) {
+  const auto said = sweep({"road/first", "--depth", "thin"});
+  ASSERT_EQ(said.exit_code, 0) << said.stdout_text << said.stderr_text;
+  const record r = load_record(fs::directory_iterator(folder / "records")->path());
+  const auto& arms = r.cases.at(0).arms;
+  const auto facts =
+      std::find_if(arms.begin(), arms.end(), [](const arm_result& a) { return a.name == operation_facts; });
+  ASSERT_NE(facts, arms.end());
+  EXPECT_EQ(facts->kind, arm_kind::control);
+  const auto& calls = facts->trials.at(0).calls;
+  ASSERT_THAT(calls, SizeIs(2));
+  const auto taken = [&](std::size_t call, const char* fact_name) {
+    return std::get<std::int64_t>(calls[call].what.facts.at(fact_name));
+  };
+  EXPECT_EQ(taken(0, "driver_calls"), 8) << "as the sweep counts them";
+  EXPECT_EQ(taken(0, "memory_taken"), 1000);
+  EXPECT_EQ(taken(0, "kernels"), 0);
+  EXPECT_EQ(taken(1, "driver_calls"), 9) << "warm, it gives back what it had";
+  EXPECT_EQ(taken(1, "memory_taken"), 0);
+  EXPECT_TRUE(calls[0].what.ok && calls[1].what.ok);
 }
 
 TEST_F(swept, shards_together_are_the_whole) {

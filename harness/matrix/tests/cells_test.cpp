@@ -165,6 +165,39 @@ TEST(cells, in_the_full_tier_have_remedies_with_representative_operations) {
   }
 }
 
+TEST(cells, with_another_operation_in_place_are_of_operations_that_name_one) {
+  words w;
+  w.operations[0].smaller = "second";
+  w.remedies = {{.name = "smaller",
+                 .words = "smaller",
+                 .answers = {"trap"},
+                 .new_operation = true,
+                 .instead = &operation_type::smaller}};
+  for (const cell& c : cells_of(trap(), w.all())) {
+    if (c.remedy != nullptr) {
+      EXPECT_EQ(c.operation->name, "alone");
+    }
+  }
+  EXPECT_EQ(cells_of(trap(), w.all()).size(), 12U + 4);
+}
+
+TEST(matrix_case, arranges_what_its_arms_and_its_control_need) {
+  const words w;
+  fault_type f = trap();
+  f.cells = isolation::process;
+  f.environment = {{"A", "spoilt"}};
+  f.arrange = [](arm& a) {
+    a.preload = {"libexample.so"};
+    a.environment["A"] = "arranged";
+  };
+  EXPECT_EQ(defect_of(f), "");
+  const failure_case c = case_of(f, w.all());
+  EXPECT_EQ(defect_of(c), "") << "none of its arms shares a process";
+  for (const arm& a : c.arms) EXPECT_THAT(a.preload, ElementsAre("libexample.so")) << a.name;
+  EXPECT_EQ(arm_of(c, "first.warm.arrived").environment.at("A"), "spoilt")
+      << "the variables of the fault are last";
+}
+
 TEST(matrix_case, is_well_formed_and_names_what_a_remedy_in_place_answers) {
   const words w;
   const fault_type f = trap();
@@ -278,12 +311,21 @@ TEST(vocabulary, refuses_faults_and_remedies_that_are_malformed) {
   f.levels = {0};
   f.unit = "";
   EXPECT_EQ(defect_of(f), "its levels have no unit, or its unit no levels");
+  f = trap();
+  f.arrange = [](arm&) {};
+  EXPECT_EQ(defect_of(f), "it arranges arms, which then share no process");
 
   remedy_type r = words().remedies[0];
   EXPECT_EQ(defect_of(r), "");
   r.environment = {{"A", "1"}};
   EXPECT_EQ(defect_of(r), "it must be in place from the start, or done afterwards, and not both");
   r.environment.clear();
+  r.in_new_thread = true;
+  EXPECT_EQ(defect_of(r), "it says what a new operation is like, and makes none");
+  r.in_new_thread = false;
+  r.at_restart = [](trial&) {};
+  EXPECT_EQ(defect_of(r), "it says what a new process begins with, and starts none");
+  r.at_restart = {};
   r.answers.clear();
   EXPECT_EQ(defect_of(r), "it answers no kind of fault");
 }

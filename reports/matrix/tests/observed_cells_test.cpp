@@ -152,6 +152,10 @@ TEST(remedy_afterwards, clears_where_right_numbers_follow_a_failure) {
 TEST(remedy_afterwards, may_make_calls_of_its_own) {
   EXPECT_EQ(afterwards(internal, {call("cublasSetStream", success), call("cublasSgemm", right)}),
             remedy_result::cleared);
+  EXPECT_EQ(afterwards(internal, {call("cublasSetStream", success), call("cublasGemmEx", right)}),
+            remedy_result::cleared)
+      << "another operation in its place";
+  EXPECT_EQ(afterwards(internal, {call("cublasGemmEx", internal)}), remedy_result::still_fails);
   const observed_cell c =
       cell_of(made({call("cublasSgemm", internal), call("cublasSetStream", internal, true),
                     call("cublasSgemm", lost, true)}),
@@ -211,6 +215,74 @@ TEST(matrix_of_records, says_what_outcomes_depend_on) {
   EXPECT_THAT(conditions_in(all, "full_device"),
               ElementsAre("ALLOC_FAILED where level 0 and workspace used: 2 cells", "else SUCCESS: 6 cells",
                           "SIGSEGV of cublas_create.cold.0 alone"));
+}
+
+/// As `cufault run 'sweep.*/facts'` leaves it: the operation cold, warm, and by a handle with a workspace of the program.
+case_result facts_of(const std::string& operation, const step_name& step, std::int64_t kernels,
+                     std::int64_t cold_calls) {
+  std::vector<call_record> calls;
+  for (const std::int64_t driver_calls : {cold_calls, kernels}) {
+    calls.push_back(step_call(step.api, step.variant, right));
+    calls.back().what.facts = {
+        {"driver_calls", driver_calls}, {"kernels", kernels}, {"memory_taken", std::int64_t{0}}};
+  }
+  calls.push_back(step_call(step.api, step.variant, right));
+  calls.back().what.facts = {{"workspace_used", kernels > 1}};
+  return {.name = "sweep." + operation, .arms = {arm(arm_kind::control, {made(calls)}, "facts")}};
+}
+
+TEST(matrix_of_records, has_facts_of_operations_from_where_nothing_fails) {
+  auto cases = example_cases();
+  for (case_result& c : cases) {
+    c.arms.erase(c.arms.begin());  // its control, which has facts
+    c.arms.push_back(arm(arm_kind::control, {made({step_call("cublasSgemm", "split_k", right)})}, "control"));
+    c.arms.back().judged = verdict::ok;
+  }
+  const auto without = matrix_of(std::vector{matrix_record(cases)});
+  for (const observed_cell& c : without.at(0).cells) EXPECT_THAT(c.facts, IsEmpty());
+  cases.push_back(facts_of("sgemm_64", {"cublasSgemm", "one_kernel"}, 1, 20));
+  cases.push_back(facts_of("sgemm_split_k_small", {"cublasSgemm", "split_k"}, 2, 40));
+  const auto without_one = matrix_of(std::vector{matrix_record(cases)});
+  EXPECT_THAT(conditions_in(without_one, "kernel_trap"),
+              testing::Contains("EXECUTION_FAILED where no workspace used: 4 cells"))
+      << "kernels of cublasCreate are not known, so that no number of them is a condition";
+  cases.push_back(facts_of("cublas_create", {"cublasCreate"}, 0, 300));
+  const auto all = matrix_of(std::vector{matrix_record(cases)});
+  EXPECT_THAT(all.at(0).cells, SizeIs(without.at(0).cells.size())) << "a sweep has no cells";
+  for (const observed_cell& c : all.at(0).cells) {
+    if (c.at.operation == "sgemm_64") {
+      EXPECT_EQ(c.facts.at("driver_calls"), fact(std::int64_t{c.at.state == "cold" ? 20 : 1}));
+      EXPECT_EQ(c.facts.at("workspace_used"), fact(false)) << "in both states";
+    }
+  }
+  EXPECT_THAT(
+      conditions_in(all, "kernel_trap"),
+      ElementsAre("INTERNAL_ERROR where workspace used: 4 cells", "NOT_INITIALIZED where kernels 0: 4 cells",
+                  "else EXECUTION_FAILED: 4 cells",
+                  "INTERNAL_ERROR or SUCCESS, then cudaErrorLaunchFailure of sgemm_64.cold.racing alone"));
+  EXPECT_THAT(conditions_in(all, "full_device"),
+              testing::Contains("ALLOC_FAILED where level 0 and workspace used: 2 cells"));
+}
+
+TEST(matrix_of_records, counts_the_driver_calls_of_a_cold_operation_by_its_sweep) {
+  auto cases = example_cases();
+  observation swept = made({});
+  swept.measurements = {{"driver calls of a clean run", 29, ""}};
+  observation later = made({});
+  later.measurements = {{"driver calls of a clean run", 7, ""}};
+  cases.push_back(
+      {.name = "sweep.sgemm_64",
+       .arms = {
+           arm(arm_kind::control, {made({step_call("cublasSgemm", "one_kernel", right)})}, "nothing_fails"),
+           arm(arm_kind::fault, {later}, "thin"), arm(arm_kind::fault, {swept}, "first_thin")}});
+  const auto all = matrix_of(std::vector{matrix_record(cases)});
+  for (const observed_cell& c : all.at(0).cells) {
+    const bool counted = c.at.operation == "sgemm_64" && c.at.state == "cold";
+    EXPECT_EQ(c.facts.contains("driver_calls"), counted) << name_of(c);
+    if (counted) {
+      EXPECT_EQ(c.facts.at("driver_calls"), fact(std::int64_t{29}));
+    }
+  }
 }
 
 TEST(matrix_of_records, does_not_depend_on_any_order) {

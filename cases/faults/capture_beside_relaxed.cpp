@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Not measured yet. In the global mode: operations that allocate, wait or use the legacy stream (capture_beside.cpp).
+// Why          A capture cannot record them; in which threads the runtime refuses them depends on the mode.
+// Documented   CUDA Runtime API, cudaStreamBeginCapture and cudaThreadExchangeStreamCaptureMode; cuBLAS documentation, CUDA graphs support.
+#include "cases/faults/capture.hpp"
+
+namespace cufault {
+namespace {
+
+const register_fault here{captured(cudaStreamCaptureModeRelaxed, false, "capture_beside_relaxed",
+                                   "another stream is captured meanwhile, in the relaxed mode")};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/injection/preloaded.hpp"
+#include "harness/matrix/world.hpp"
+
+#include <string>
+#include <utility>
+
+#include "cufault/cufault_injector.h"
+
+namespace cufault {
+
+/// The rule that one driver call fails, the next one that `function` matches, whoever makes it.
+class failing_driver_call {
+ public:
+  failing_driver_call(const std::string& function, const std::string& code) {
+    set_rules(R"({"rules": [{"function": ")" + function + R"(", "return": ")" + code + R"(", "hits": 1}]})");
+  }
+  ~failing_driver_call() { set_(""); }
+  failing_driver_call(const failing_driver_call&) = delete;
+  failing_driver_call& operator=(const failing_driver_call&) = delete;
+
+ private:
+  decltype(&cufault_set_rules) set_ = CUFAULT_PRELOADED(cufault_set_rules);
+};
+
+/// Made up: one driver call fails in the operation or, where that makes none of the kind, in its proof.
+inline fault_type failed_driver_call(std::string name, std::string summary, std::string function,
+                                     std::string code) {
+  fault_type f;
+  f.name = std::move(name);
+  f.summary = std::move(summary);
+  f.kind = "driver_call";
+  f.made_up = true;
+  f.arrange = [](arm& a) { under_injector(a); };
+  f.provoke = [function = std::move(function), code = std::move(code)](world& w) {
+    w.keep<failing_driver_call>(function, code);
+  };
+  return f;
+}
+
+}  // namespace cufault

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Not measured yet for the operations of the matrix. environment.mixed_libraries has one product, and both ways to mix.
+// Why          cuBLAS asks for its cuBLASLt by name, and the loader gives it the one that is loaded already: that of the other version.
+// Documented   pytorch#91067, vllm#35608. It takes a second cuBLAS (CUFAULT_OTHER_CUBLAS), of the same major version.
+#include "harness/binding/cublas_binding.hpp"
+#include "harness/matrix/world.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace cufault {
+namespace {
+
+void load_mixture(world& w) {
+  const cublas_paths ours = files_of(w.of_trial().libraries()), other = files_of(trial::other_libraries());
+  const auto same = [](const std::string& one, const std::string& two) {
+    constexpr std::size_t to_major = std::string_view("libcublasLt.so.13").size();
+    return one.substr(0, to_major) == two.substr(0, to_major);
+  };
+  if (!same(ours.cublaslt.filename(), other.cublaslt.filename()))
+    throw not_provoked("the second cuBLAS is of another major version");
+  if (const load_result loaded = load_cublas({ours.cublas, other.cublaslt}); !loaded.ok())
+    throw not_provoked("the loader refused the mixture: " + loaded.words);
+}
+
+const register_fault here{{.name = "mixed_pair",
+                           .summary = "cuBLAS with the cuBLASLt of another version",
+                           .kind = "pair",
+                           .before_operation = true,
+                           .arrange =
+                               [](arm& a) {
+                                 a.other_cublas = true;
+                                 a.binds_itself = a.kind != arm_kind::control;
+                               },
+                           .provoke = load_mixture}};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/kit/own_stream.hpp"
+#include "harness/matrix/remedy.hpp"
+#include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
+
+namespace cufault {
+namespace {
+
+const register_remedy here{{.name = "handle_for_each_stream",
+                            .words = "again on another stream, by a handle of its own",
+                            .answers = {"stream", "workspace", "wait"},
+                            .new_operation = true,
+                            .to_new = [](world& w) {
+                              // It waits for the legacy stream, on which the operation is prepared.
+                              CUFAULT_REQUIRE(
+                                  cublasSetStream(w.handle(), w.keep<own_stream>(cudaStreamDefault).get()));
+                              w.keep<stream_given_back>(w.handle());
+                            }}};
+
+}  // namespace
+}  // namespace cufault

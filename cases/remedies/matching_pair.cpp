@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/binding/cublas_binding.hpp"
+#include "harness/matrix/remedy.hpp"
+#include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
+
+namespace cufault {
+namespace {
+
+const register_remedy here{{.name = "matching_pair",
+                            .words = "again in a new process, with the cuBLASLt that belongs to the cuBLAS",
+                            .answers = {"pair"},
+                            .new_process = true,
+                            .at_restart = [](trial& t) { CUFAULT_REQUIRE(load_cublas(t.libraries())); }}};
+
+}  // namespace
+}  // namespace cufault
