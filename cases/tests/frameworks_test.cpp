@@ -109,7 +109,8 @@ class vocabulary {
     const auto& remedy = all_["remedies"][parts[1]];
     if (remedy["in_place"] != !a.against.empty()) say("is in place from the start on one side alone");
     remedies_.insert(parts[1]);
-    if (remedy["operation"] != "") use_operation(remedy["operation"]);
+    const std::string instead = remedy["operation"];
+    if (!instead.empty()) use_operation(instead);
   }
   template <class Say>
   void take_rule(const std::vector<std::string>& words, const Say& say) {
