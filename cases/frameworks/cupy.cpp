@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a user of CuPy sees of the failures of other families: its pool, its handles.
+// What a user of CuPy sees of the failures of other families: its pool, its handles. Not measured yet: capture, forked_child,
+// injected_in_libraries, variables, eager loading in live_arrays, and five operations.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {
@@ -19,6 +20,8 @@ failure_case live_arrays() {
       .from_the_start("set_limit", "set_limit(fraction=0.9)")
       .from_the_start("handle_first", "Device.cublas_handle before the memory is filled")
       .from_the_start("first_product_first", "a product before the memory is filled");
+  fault_arms(c, "matmul.8.eager", "the first product with 8 MiB free, and eager loading")
+      .with({{"CUDA_MODULE_LOADING", "EAGER"}});
   fault_arms(c, "second_thread.8", "the first product of a second thread with 8 MiB free");
   fork_from_one_interpreter(c);
   return c;
@@ -76,17 +79,52 @@ failure_case kernel_trap() {
 failure_case operations() {
   failure_case c{.name = "cupy.operations", .summary = "each operation alone: what it returns and takes"};
   c.add_framework("control", arm_kind::control, "a product");
-  for (const char* name : {"matmul", "later_matmul", "matmul_half", "second_thread", "solve", "large_empty"})
+  for (const char* name :
+       {"matmul", "later_matmul", "matmul_half", "matmul_bfloat16", "matmul_tf32", "batched_matmul",
+        "integer_weights", "graph_replay", "second_thread", "solve", "large_empty"})
     fault_arms(c, name, "without a fault");
   fault_arms(c, "incompatible_shapes", "10x10 by 5x10");
   fork_from_one_interpreter(c);
   return c;
 }
 
+failure_case capture() {
+  failure_case c{.name = "cupy.capture", .summary = "a CUDA graph captures what it may not hold"};
+  c.add_framework("control", arm_kind::control, "a product without a capture");
+  fault_arms(c, "copy_to_host", "a copy to the host").remedy("outside", "copy behind the replay");
+  fault_arms(c, "synchronise", "deviceSynchronize()");
+  fault_arms(c, "allocation", "an array that the pool has no memory for")
+      .remedy("before", "make the arrays before the capture");
+  fault_arms(c, "cold_graph", "the first product of the process");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case variables() {
+  failure_case c{.name = "cupy.variables",
+                 .summary = "environment variables that are wrong, or said to change how products run"};
+  c.add_framework("control", arm_kind::control, "a product with the usual variables");
+  const auto with = [&](const char* word, const char* variable, const char* value) {
+    fault_arms(c, std::string("matmul.") + word, fmt::format("{}={}", variable, value))
+        .with({{variable, value}});
+  };
+  fault_arms(c, "matmul.no_visible_device", "CUDA_VISIBLE_DEVICES is empty");
+  with("hidden_device", "CUDA_VISIBLE_DEVICES", "-1");
+  with("workspace_malformed", "CUBLAS_WORKSPACE_CONFIG", ":many:8");
+  with("workspace_0_0", "CUBLAS_WORKSPACE_CONFIG", ":0:0");
+  with("limit_malformed", "CUPY_GPU_MEMORY_LIMIT", "many");
+  with("tf32", "CUPY_TF32", "1");
+  with("eager", "CUDA_MODULE_LOADING", "EAGER");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
 std::vector<failure_case> cupy(std::string_view only) {
-  return those_named(only,
-                     {live_arrays(), cached_arrays(), other_process(), index_out_of_range(), kernel_trap(),
-                      operations(), injected("cupy", {"matmul", "later_matmul"}), injected_at_start("cupy")});
+  return those_named(
+      only, {live_arrays(), cached_arrays(), other_process(), index_out_of_range(), kernel_trap(), capture(),
+             variables(), forked_child("cupy"), operations(), injected("cupy", {"matmul", "later_matmul"}),
+             injected_at_start("cupy"),
+             injected_in_libraries("cupy", {{"matmul", all_of({create_rules, product_rules})}})});
 }
 
 const register_cases here{"cupy", cupy};

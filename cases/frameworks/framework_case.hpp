@@ -86,6 +86,19 @@ inline void fork_from_one_interpreter(failure_case& c) {
   for (arm& a : c.arms) a.shares_process = a.environment == c.arms.front().environment;
 }
 
+/// A process is forked after CUDA has begun.
+inline failure_case forked_child(const std::string& family) {
+  failure_case c{.name = family + ".forked_child",
+                 .summary = "a process is forked after CUDA has begun",
+                 .failures = {"F-LIF-02"}};
+  c.add_framework("control", arm_kind::control, "a product without a fork");
+  fault_arms(c, "matmul", "a product in the forked process")
+      .remedy("spawn", "start the process by spawn")
+      .from_the_start("fork_first", "CUDA begins in the forked process alone");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
 /// A driver call that fails while the operation runs: what framework_trials/injection.py has under the name.
 struct injected_rule {
   const char *name, *summary;
@@ -107,6 +120,26 @@ inline constexpr std::array injected_rules_at_start{
     injected_rule{"unknown_error", "the driver cannot begin, for a reason that it does not name"},
     injected_rule{"memory_of_context", "the device has no memory for a context"},
     injected_rule{"older_driver", "the driver says that it is of CUDA 11.8"}};
+
+/// A function of a library that fails while the operation runs; the name likewise.
+using injected_rules_of = std::map<std::string, std::vector<injected_rule>>;  // by operation
+inline const std::vector<injected_rule> create_rules{
+    {"create_not_initialized", "cublasCreate returns NOT_INITIALIZED"},
+    {"create_alloc_failed", "cublasCreate returns ALLOC_FAILED"},
+    {"create_internal_error", "cublasCreate returns INTERNAL_ERROR"}};
+inline const std::vector<injected_rule> product_rules{
+    {"product_alloc_failed_once", "one product of cuBLAS returns ALLOC_FAILED"},
+    {"product_execution_failed_once", "one product of cuBLAS returns EXECUTION_FAILED"},
+    {"product_internal_error_once", "one product of cuBLAS returns INTERNAL_ERROR"},
+    {"product_invalid_value_once", "one product of cuBLAS returns INVALID_VALUE"},
+    {"product_not_supported_once", "one product of cuBLAS returns NOT_SUPPORTED"}};
+inline const std::vector<injected_rule> lt_rules{
+    {"lt_matmul_alloc_failed_once", "one cublasLtMatmul returns ALLOC_FAILED"},
+    {"lt_matmul_execution_failed", "cublasLtMatmul returns EXECUTION_FAILED"},
+    {"lt_matmul_execution_failed_once", "one cublasLtMatmul returns EXECUTION_FAILED"},
+    {"lt_matmul_not_supported", "cublasLtMatmul returns NOT_SUPPORTED"},
+    {"heuristic_alloc_failed_once", "one cublasLtMatmulAlgoGetHeuristic returns ALLOC_FAILED"},
+    {"heuristic_not_supported", "cublasLtMatmulAlgoGetHeuristic returns NOT_SUPPORTED"}};
 
 /// FAMILY.injected: operations of the framework with driver calls failed by libcufault.so, and once more with nothing failed.
 inline failure_case injected(const std::string& family, const std::vector<std::string>& operations) {
@@ -136,6 +169,28 @@ inline failure_case injected_at_start(const std::string& family) {
   for (arm& a : c.arms) under_injector(a);
   fork_from_one_interpreter(c);
   return c;
+}
+
+/// FAMILY.injected_in_libraries: likewise with functions of cuBLAS, cuBLASLt and the CUDA runtime. Each operation has rules for what it calls.
+inline failure_case injected_in_libraries(const std::string& family, const injected_rules_of& rules) {
+  failure_case c{.name = family + ".injected_in_libraries",
+                 .summary = "functions of libraries are made to fail while an operation runs",
+                 .made_up = true};
+  c.add_framework("control", arm_kind::control, "a first product, under the injector, with nothing failed");
+  for (const auto& [operation, of_operation] : rules)
+    for (const injected_rule& rule : of_operation)
+      fault_arms(c, fmt::format("{}.{}", operation, rule.name), rule.summary)
+          .remedy("retry", "do it again, with nothing failed");
+  for (arm& a : c.arms) under_injector(a, {}, {"cublas", "cublasLt", "cudart"});
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+/// The rules of several lists, for an operation that calls all of them.
+inline std::vector<injected_rule> all_of(const std::vector<std::vector<injected_rule>>& lists) {
+  std::vector<injected_rule> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
 }
 
 /// What register_cases wants: all cases of a table, or the one that is named.

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins, but for
-// cases that fill no memory. Not measured yet: other_process, three arms of live_arrays, and 13 of injected.
+// cases that fill no memory. Not measured yet: other_process, three arms of live_arrays, and 13 of injected;
+// cached_arrays, forked_child, fragmentation, injected_in_libraries, variables, matmul.8.eager, and eight operations.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {
@@ -22,6 +23,70 @@ failure_case live_arrays() {
   const std::map<std::string, std::string> platform{{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}};
   fault_arms(c, "matmul.8", "the first product with 8 MiB free, without a pool").with(platform);
   fault_arms(c, "later_matmul.8", "a later product with 8 MiB free, without a pool").with(platform);
+  fault_arms(c, "matmul.8.eager", "the first product with 8 MiB free, without a pool, and eager loading")
+      .with(platform)
+      .with({{"CUDA_MODULE_LOADING", "EAGER"}});
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+/// A deleted array leaves its memory in the pool. The documentation says that the allocator "platform" alone gives memory back.
+failure_case cached_arrays() {
+  failure_case c{.name = "jax.cached_arrays",
+                 .summary = "memory of deleted arrays stays in JAX's pool, and the GPU has N MiB",
+                 .failures = {"F-MEM-03"}};
+  c.add_framework("control", arm_kind::control, "a first product, with all memory");
+  fault_arms(c, "matmul.8", "the first product with 8 MiB free")
+      .dead_end("retry", "catch the exception and do it again")
+      .dead_end("clear_caches", "jax.clear_caches()")
+      .from_the_start("first_product_first", "a product before the memory is filled")
+      .from_the_start("no_preallocation", "XLA_PYTHON_CLIENT_PREALLOCATE=false",
+                      {{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}})
+      .from_the_start("platform_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=platform",
+                      {{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}})
+      .from_the_start("asynchronous_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
+                      {{"XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async"}});
+  fault_arms(c, "later_matmul.8", "a later product with 8 MiB free");
+  fault_arms(c, "solve.8", "a solver with 8 MiB free");
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+/// Of a small pool, so that other cases can use the GPU.
+failure_case fragmentation() {
+  failure_case c{.name = "jax.fragmentation",
+                 .summary = "free memory of JAX's pool is in holes that are too small"};
+  c.add_framework("control", arm_kind::control, "a first product");
+  fault_arms(c, "large_array", "an array of 1 GiB, with more than that in holes")
+      .remedy("delete", "delete() the other arrays")
+      .from_the_start("platform_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=platform",
+                      {{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}})
+      .from_the_start("asynchronous_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
+                      {{"XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async"}});
+  in_environment(c, {{"XLA_PYTHON_CLIENT_MEM_FRACTION", ".05"}});
+  fork_from_one_interpreter(c);
+  return c;
+}
+
+failure_case variables() {
+  failure_case c{.name = "jax.variables",
+                 .summary = "environment variables that are wrong, or said to change how products run"};
+  c.add_framework("control", arm_kind::control, "a product with the usual variables");
+  in_environment(c, beside_others);
+  const auto with = [&](const char* word, const char* variable, const char* value) {
+    fault_arms(c, std::string("matmul.") + word, fmt::format("{}={}", variable, value))
+        .with(beside_others)
+        .with({{variable, value}});
+  };
+  fault_arms(c, "matmul.no_visible_device", "CUDA_VISIBLE_DEVICES is empty").with(beside_others);
+  with("hidden_device", "CUDA_VISIBLE_DEVICES", "-1");
+  with("workspace_malformed", "CUBLAS_WORKSPACE_CONFIG", ":many:8");
+  with("workspace_0_0", "CUBLAS_WORKSPACE_CONFIG", ":0:0");
+  with("fraction_malformed", "XLA_PYTHON_CLIENT_MEM_FRACTION", "many");
+  with("allocator_malformed", "XLA_PYTHON_CLIENT_ALLOCATOR", "no_such_allocator");
+  with("flag_malformed", "XLA_FLAGS", "--xla_no_such_flag=true");
+  with("platform_malformed", "JAX_PLATFORMS", "no_such_platform");
+  with("eager", "CUDA_MODULE_LOADING", "EAGER");
   fork_from_one_interpreter(c);
   return c;
 }
@@ -70,7 +135,9 @@ failure_case kernel_trap() {
 failure_case operations() {
   failure_case c{.name = "jax.operations", .summary = "each operation alone: what it returns and takes"};
   c.add_framework("control", arm_kind::control, "a product");
-  for (const char* name : {"matmul", "later_matmul", "matmul_half", "jit", "gradient", "solve"})
+  for (const char* name : {"matmul", "later_matmul", "matmul_half", "matmul_bfloat16", "matmul_tf32",
+                           "matmul_fp8", "batched_matmul", "integer_weights", "embedding", "second_thread",
+                           "training_step", "jit", "gradient", "solve"})
     fault_arms(c, name, "without a fault");
   fault_arms(c, "incompatible_shapes", "10x10 by 5x10");
   in_environment(c, beside_others);
@@ -83,10 +150,24 @@ failure_case beside_other_cases(failure_case c) {
   return c;
 }
 
+/// Of JAX alone: the products of CuPy that were traced are of cuBLAS, and PyTorch has a handle of cuBLAS to make first.
+const std::vector<injected_rule> lt_create_rules{
+    {"lt_create_not_initialized", "cublasLtCreate returns NOT_INITIALIZED"}};
+
+/// JAX has threads: what is forked may wait for what only they would do.
+failure_case with_short_limit(failure_case c) {
+  for (arm& a : c.arms) a.timeout = std::chrono::seconds(40);
+  return c;
+}
+
 std::vector<failure_case> jax(std::string_view only) {
-  return those_named(only, {live_arrays(), other_process(), index_out_of_range(), kernel_trap(), operations(),
-                            beside_other_cases(injected("jax", {"matmul", "later_matmul"})),
-                            beside_other_cases(injected_at_start("jax"))});
+  return those_named(
+      only, {live_arrays(), cached_arrays(), other_process(), fragmentation(), variables(),
+             beside_other_cases(with_short_limit(forked_child("jax"))), index_out_of_range(), kernel_trap(),
+             operations(), beside_other_cases(injected("jax", {"matmul", "later_matmul"})),
+             beside_other_cases(injected_at_start("jax")),
+             beside_other_cases(injected_in_libraries(
+                 "jax", {{"matmul", all_of({create_rules, lt_create_rules, lt_rules})}}))});
 }
 
 const register_cases here{"jax", jax};

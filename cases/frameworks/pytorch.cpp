@@ -24,7 +24,8 @@ failure_case live_tensors() {
       .dead_end("cublaslt", "preferred_blas_library('cublaslt')")
       .remedy("new_process", "the same product in a new process")
       .from_the_start("first_product_first", "a product before the memory is filled")
-      .from_the_start("no_workspace", "CUBLAS_WORKSPACE_CONFIG=:0:0", {{"CUBLAS_WORKSPACE_CONFIG", ":0:0"}})
+      .from_the_start("no_workspace", "CUBLAS_WORKSPACE_CONFIG=:0:0", {{"CUBLAS_WORKSPACE_CONFIG", ":0:0"}},
+                      {"S2-12"})
       .from_the_start("eager_loading", "CUDA_MODULE_LOADING=EAGER", {{"CUDA_MODULE_LOADING", "EAGER"}});
   fault_arms(c, "matmul.64", "the first product with 64 MiB free", {"S0-5"});
   fault_arms(c, "matmul.512", "the first product with 512 MiB free", {"S0-5"});
@@ -40,7 +41,8 @@ failure_case live_tensors() {
   fault_arms(c, "solve.64", "linalg.solve with 64 MiB free");
   fault_arms(c, "graph_replay.64", "a product captured and replayed with 64 MiB free");
   fault_arms(c, "training_step.64", "a step of training with 64 MiB free")
-      .remedy("checkpointing", "the same step by torch.utils.checkpoint", {"S2-7"});
+      .remedy("checkpointing", "the same step by torch.utils.checkpoint", {"S2-7"})
+      .dead_end("larger_batch", "the same step with twice the rows", {"S2-11"});
   fault_arms(c, "large_matmul.32", "a later product of 64 MiB with 32 MiB free")
       .remedy("in_parts", "in eight parts", {"S1-6"});
   fork_from_one_interpreter(c);
@@ -98,6 +100,7 @@ failure_case fragmentation() {
                       {{"PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"}})
       .from_the_start("max_split_size", "max_split_size_mb:128",
                       {{"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:128"}});
+  fault_arms(c, "linear", "the first linear layer where the allocator's memory is in holes", {"S2-3"});
   fork_from_one_interpreter(c);
   return c;
 }
@@ -138,18 +141,6 @@ failure_case kernel_fault(const char* name, const char* summary, const char* fie
   return c;
 }
 
-failure_case forked_child() {
-  failure_case c{.name = "pytorch.forked_child",
-                 .summary = "a process is forked after CUDA has begun",
-                 .failures = {"F-LIF-02"}};
-  c.add_framework("control", arm_kind::control, "a product without a fork");
-  fault_arms(c, "matmul", "a product in the forked process")
-      .remedy("spawn", "start the process by spawn")
-      .from_the_start("fork_first", "CUDA begins in the forked process alone");
-  fork_from_one_interpreter(c);
-  return c;
-}
-
 failure_case capture() {
   failure_case c{.name = "pytorch.capture", .summary = "a CUDA graph captures what it may not hold"};
   c.add_framework("control", arm_kind::control, "a product without a capture");
@@ -184,6 +175,8 @@ failure_case variables() {
                       {{"CUBLAS_WORKSPACE_CONFIG", ":4096:8"}});
   fault_arms(c, "cost_of_no_addmm_lt", "what a linear layer costs without cuBLASLt", {"S2-13"});
   c.arms.back().timeout = std::chrono::seconds(120);  // it starts two interpreters
+  fault_arms(c, "workspace_footprints", "what a first product takes by CUBLAS_WORKSPACE_CONFIG", {"S2-12"});
+  c.arms.back().timeout = std::chrono::seconds(120);  // it starts five
   fork_from_one_interpreter(c);
   return c;
 }
@@ -196,6 +189,7 @@ failure_case operations() {
                            "matmul_fp8", "large_matmul", "addmm", "linear", "bmm", "training_step",
                            "checkpointed_step", "embedding", "solve", "graph_replay", "second_thread"})
     fault_arms(c, name, "without a fault");
+  fault_arms(c, "memory_of_half_precision", "a step of training in FP32, in FP16 and by autocast", {"S0-16"});
   fault_arms(c, "matmul_fp8_k_of_8", "an FP8 product with k of 8, where 16 is asked for");
   fork_from_one_interpreter(c);
   return c;
@@ -213,7 +207,7 @@ failure_case documented_examples() {
   fault_arms(c, "cpu_input", "an input on the CPU for a model on the GPU", {"S3-9"})
       .remedy("to_device", "move the input by .to(device)");
   fault_arms(c, "integer_model", "a model that is moved to an integer type", {"S3-10"});
-  fault_arms(c, "integer_weights", "weights of an integer type, and an input of float", {"S3-10"})
+  fault_arms(c, "integer_weights", "weights of an integer type, and an input of float", {"S3-10", "S3-11"})
       .remedy("float", "a model of the type of its input");
   fault_arms(c, "example_2", "inputs of 1x20x10 and of 1x10x20 for a layer of 10 features", {"S3-12"});
   fault_arms(c, "cublas_gemm", "torch.cuda.cublas_gemm", {"S3-13"});
@@ -225,7 +219,8 @@ failure_case documented_examples() {
 failure_case numbers() {
   failure_case c{.name = "pytorch.numbers",
                  .summary = "shapes for which wrong numbers, a refusal or a crash were reported",
-                 .failures = {"F-NUM-01", "F-ARG-07", "F-MEM-08"}};
+                 .failures = {"F-NUM-01", "F-ARG-07", "F-MEM-08", "F-CAP-03", "F-NS-01", "F-NS-02", "F-NS-03",
+                              "F-NS-08"}};
   c.add_framework("control", arm_kind::control, "a product");
   fault_arms(c, "mv_beyond_31_bits", "a matrix of more than 2^31 - 1 elements by a vector");
   fault_arms(c, "mm_beyond_31_bits", "the same by a matrix of one column");
@@ -249,19 +244,39 @@ failure_case numbers() {
   fault_arms(c, "half_cancelling_addmm", "the same of FP16 by addmm, with 32 MiB for cuBLASLt")
       .from_the_start("no_reduced_precision", "allow_fp16_reduced_precision_reduction = False", workspace)
       .with(workspace);
+  fault_arms(c, "fp8_row_by_column", "FP8, 4096x3072 by 3072x3072: rows by columns");
+  fault_arms(c, "fp8_row_by_row", "the same, rows by rows");
+  fault_arms(c, "fp8_column_by_column", "the same, columns by columns");
+  fault_arms(c, "fp8_column_by_row", "the same, columns by rows");
+  fault_arms(c, "fp8_blocks", "the same with a scale for 32 values");
+  fault_arms(c, "fp8_rowwise", "FP8, 256x4096 by 4096x4096, with a scale for each row and column");
+  fault_arms(c, "fp8_e4m3_by_e5m2", "FP8, 16x16 by 16x16, E4M3 by E5M2");
+  fault_arms(c, "fp8_e5m2_by_e4m3", "FP8, 16x16 by 16x16, E5M2 by E4M3");
+  fault_arms(c, "fp8_e5m2_by_e5m2", "FP8, 16x16 by 16x16, E5M2 by E5M2");
+  fault_arms(c, "fp8_7x7", "FP8, 7x7 by 7x7");
+  fault_arms(c, "fp8_17_rows", "FP8, 17x16 by 16x16");
+  fault_arms(c, "graph_of_ended_thread", "a graph is replayed after the thread that captured it has ended");
   fault_arms(c, "graphs_of_one_stream", "a graph is replayed after another one of its stream was reset");
   fork_from_one_interpreter(c);
   return c;
 }
 
+/// In JAX and CuPy no rule for cudaMalloc acted (reports/recorded/2026-11-23-h200-library-rules.txt).
+const std::vector<injected_rule> runtime_rules{
+    {"cuda_malloc", "cudaMalloc returns cudaErrorMemoryAllocation"},
+    {"cuda_malloc_once", "one cudaMalloc returns cudaErrorMemoryAllocation"}};
+
 std::vector<failure_case> pytorch(std::string_view only) {
   return those_named(
-      only, {live_tensors(), cached_tensors(), other_process(), fragmentation(), index_out_of_range(),
-             kernel_fault("pytorch.kernel_trap", "a kernel of the program traps", "F-STK-04"),
-             kernel_fault("pytorch.illegal_address", "a kernel of the program writes to an illegal address",
-                          "F-STK-02"),
-             forked_child(), capture(), variables(), operations(), documented_examples(), numbers(),
-             injected("pytorch", {"matmul", "later_matmul", "linear"}), injected_at_start("pytorch")});
+      only,
+      {live_tensors(), cached_tensors(), other_process(), fragmentation(), index_out_of_range(),
+       kernel_fault("pytorch.kernel_trap", "a kernel of the program traps", "F-STK-04"),
+       kernel_fault("pytorch.illegal_address", "a kernel of the program writes to an illegal address",
+                    "F-STK-02"),
+       forked_child("pytorch"), capture(), variables(), operations(), documented_examples(), numbers(),
+       injected("pytorch", {"matmul", "later_matmul", "linear"}), injected_at_start("pytorch"),
+       injected_in_libraries("pytorch", {{"matmul", all_of({create_rules, product_rules, runtime_rules})},
+                                         {"linear", lt_rules}})});
 }
 
 const register_cases here{"pytorch", pytorch};

@@ -12,7 +12,7 @@ namespace cufault {
 
 namespace {
 
-void add_preload(arm& a, const char* name) {
+void add_preload(arm& a, const std::string& name) {
   const std::filesystem::path library = bundled_file(name);
   if (!library.empty() && library.string().find_first_of(": ") == std::string::npos)
     a.preload.push_back(library);
@@ -20,8 +20,9 @@ void add_preload(arm& a, const char* name) {
 
 }  // namespace
 
-void under_injector(arm& a, const std::string& rules) {
+void under_injector(arm& a, const std::string& rules, const std::vector<std::string>& libraries) {
   a.preload.clear();
+  for (const std::string& library : libraries) add_preload(a, "libcufault_" + library + ".so");
   add_preload(a, "libcufault.so");
   a.environment["CUFAULT_RULES"] = rules;
   a.environment["CUFAULT_FAIL"] = "";

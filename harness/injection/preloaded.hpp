@@ -7,13 +7,15 @@
 #include <dlfcn.h>
 
 #include <string>
+#include <vector>
 
 namespace cufault {
 
 /// Has the arm's trials run under libcufault.so, by these rules from the start (harness/injector/README.md; JSON, empty for none),
-/// whatever the environment of cufault itself says of rules. What it reports goes nowhere: a trial tells what it sees. Where the library
-/// was not built, or its path has a space or ':' in it, what uses it is not provoked.
-void under_injector(arm& a, const std::string& rules = {});
+/// whatever the environment of cufault itself says of rules. What it reports goes nowhere: a trial tells what it sees. `libraries`: those
+/// whose functions rules of the trial are for, as "cublas"; libcufault_cublas.so and its like are preloaded in front. Where a library of
+/// these was not built, or its path has a space or ':' in it, what uses it is not provoked.
+void under_injector(arm& a, const std::string& rules = {}, const std::vector<std::string>& libraries = {});
 
 /// The same with libcufault_host.so behind it: for rules on functions of the host, and for what host_faults does.
 void under_host_injector(arm& a, const std::string& rules = {});

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -150,6 +151,9 @@ condition condition_from(const json_cursor& at) {
   } else if (is("logged", kind::logged)) {
     at.only({"logged"});
     c.text = at.at("logged").string();
+  } else if (is("printed", kind::printed)) {
+    at.only({"printed"});
+    c.text = at.at("printed").string();
   } else if (is("ended", kind::ended)) {
     at.only({"ended"});
     c.ended = one_of(at.at("ended"), words<outcome>{{"completed", outcome::completed},
@@ -165,7 +169,7 @@ condition condition_from(const json_cursor& at) {
       at.at("op").fail(fmt::format("expected one of {}", fmt::join(known, ", ")));
     c.right = number_from(at.at("value"));
   } else {
-    at.fail(fmt::format("expected one of all, any, not, step, measured, note, logged, ended, {}",
+    at.fail(fmt::format("expected one of all, any, not, step, measured, note, logged, printed, ended, {}",
                         fmt::join(number_keys, ", ")));
   }
   return c;
@@ -405,6 +409,10 @@ found look(const condition& c, const observation& trial) {
         if (line.find(c.text) != std::string::npos)
           return {true, {"the library logs " + quoted(line, c.text)}};
       return {false, {fmt::format("the library logs no word of \"{}\"", c.text)}};
+    case condition::kind::printed:
+      if (trial.stderr_text.find(c.text) != std::string::npos)
+        return {true, {"standard error has " + quoted(trial.stderr_text, c.text)}};
+      return {false, {fmt::format("standard error has no word of \"{}\"", c.text)}};
     case condition::kind::ended:
       return {trial.ended == c.ended, {how_it_ended(trial)}};
   }

@@ -25,6 +25,7 @@
 ///   {"measured": GLOB}                  there is such a measurement
 ///   {"note": GLOB, "contains": TEXT}    such a note has the text; unknown where there is no such note
 ///   {"logged": TEXT}                    a line that the library logged has the text
+///   {"printed": TEXT}                   what the process printed on standard error has the text
 ///   {"ended": "crashed"}                how the process ended: completed, crashed, timed_out
 /// STEP:   {"api": GLOB, "variant": GLOB, "part": "fault" or "after", "code": what a row of a sweep failed with,
 ///          "which": "any", "all", "first" or "last" of the steps so named;
@@ -62,7 +63,7 @@ struct number {
 };
 
 struct condition {
-  enum class kind { all, any, negation, step, comparison, measured, note, logged, ended };
+  enum class kind { all, any, negation, step, comparison, measured, note, logged, printed, ended };
   kind what = kind::all;
   std::vector<condition> parts{};
   step_pattern step{};

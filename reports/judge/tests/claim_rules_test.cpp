@@ -229,6 +229,16 @@ TEST(rule_of_the_log, holds_where_a_line_has_the_text) {
             "the library logs \"The leading dimension (95) of input A\"");
 }
 
+TEST(rule_of_what_was_printed, holds_where_it_has_the_text) {
+  auto o = trial_of({});
+  EXPECT_EQ(holds(R"({"printed": "Assertion"})", o), false);
+  EXPECT_EQ(why(R"({"printed": "Assertion"})", o), R"(standard error has no word of "Assertion")");
+  o.stderr_text = "a warning\nIndexing.cu:1515: Assertion `index < size` failed.\n";
+  EXPECT_EQ(holds(R"({"printed": "Assertion"})", o), true);
+  EXPECT_EQ(why(R"({"printed": "Assertion"})", o),
+            R"(standard error has "Indexing.cu:1515: Assertion `index < size` failed.")");
+}
+
 TEST(rule_of_the_end, knows_how_a_process_ended) {
   auto o = trial_of({created, made_call("cublasSgemm", "", false)});
   EXPECT_EQ(holds(R"({"ended": "completed"})", o), true);
@@ -355,10 +365,11 @@ TEST(rule, that_is_malformed_is_refused_by_file_line_and_field) {
 }
 
 TEST(rule, with_a_malformed_condition_is_refused_by_file_line_and_field) {
-  EXPECT_EQ(condition_refusal("{}"),
-            "claims.json:2: holds: expected one of all, any, not, step, measured, note, logged, ended, "
-            "measurement, "
-            "sum, largest, count, level");
+  EXPECT_EQ(
+      condition_refusal("{}"),
+      "claims.json:2: holds: expected one of all, any, not, step, measured, note, logged, printed, ended, "
+      "measurement, "
+      "sum, largest, count, level");
   EXPECT_EQ(condition_refusal(R"({"all": []})"), "claims.json:2: holds.all: must not be empty");
   EXPECT_EQ(condition_refusal(R"({"all": [{"ended": "crashed"}], "any": []})"),
             "claims.json:2: holds.any: unknown key");

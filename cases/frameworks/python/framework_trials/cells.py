@@ -3,6 +3,7 @@
 """A cell: a fault, an operation of a framework, and a remedy or none. An arm's name says which: OPERATION[.WORD...][+REMEDY]."""
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional
 
 from framework_trials.driver import MIB, Driver, OtherProcess
-from framework_trials.protocol import NotProvoked, SetUpFailed, Trial
+from framework_trials.protocol import NotProvoked, SetUpFailed, Trial, error_of_shared_runtime
 
 
 class World:
@@ -143,6 +144,8 @@ class Framework:
     memory: Callable[[World], Dict[str, float]] = lambda world: {}
     next_product: str = ""  # the operation that shows whether the process can go on
     why_no_gpu: Callable[[], str] = lambda: ""
+    last_error: Callable[[], str] = error_of_shared_runtime  # of the CUDA runtime that the framework uses; peeked at, not reset
+    product_in_new_process: Optional[Callable[[int, int], bool]] = None  # device, seed: of a module, so that "spawn" can name it
     before_start: frozenset = frozenset()  # faults that are brought about before there is a context
 
 
@@ -209,6 +212,22 @@ def attempt(world: World, operation: "Operation | type", variant: str = "") -> b
     return world.trial.observe(operation.api, variant or operation.variant, work)
 
 
+def alone(name: str, then_next: bool = True, sample: bool = True) -> Callable[[World], None]:
+    """An operation without a fault, or that is itself the fault."""
+
+    def arm(world: World) -> None:
+        framework = world.framework
+        framework.start(world)
+        attempt(world, framework.operations[name])
+        if then_next:
+            attempt(world, framework.operations[framework.next_product], "next")
+        if sample:
+            world.sample("after the operation")
+
+    setattr(arm, "operation", name)
+    return arm
+
+
 def in_thread(work: Callable[[], Optional[bool]]) -> Optional[bool]:
     """What `work` returns or raises in a thread of its own."""
     found: Dict[str, Any] = {}
@@ -225,6 +244,64 @@ def in_thread(work: Callable[[], Optional[bool]]) -> Optional[bool]:
     if "error" in found:
         raise found["error"]
     return found["right"]
+
+
+def forked(world: World) -> None:
+    """A product in a process that is forked after CUDA has begun."""
+    world.framework.start(world)
+    product_in_forked_child(world)
+
+
+def forked_first(world: World) -> None:
+    """CUDA begins in the child alone."""
+    setattr(world, "only_in_children", True)
+    product_in_forked_child(world)
+
+
+def product_in_forked_child(world: World) -> None:
+    def work() -> int:
+        attempt(world, world.framework.operations[world.framework.next_product], "forked")
+        return 0
+
+    in_forked_child(work)
+
+
+def forked_then_spawned(world: World) -> None:
+    forked(world)
+    world.trial.apply("start the process by spawn")
+    api = world.framework.operations[world.framework.next_product].api
+    world.trial.observe(api, "spawned", lambda: spawned(world))
+
+
+def spawned(world: World) -> Optional[bool]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    product = world.framework.product_in_new_process
+    process = context.Process(target=answer_parent, args=(theirs, product, world.trial.device, world.trial.seed))
+    process.start()
+    theirs.close()
+    try:
+        said = ours.recv()
+    except EOFError:
+        said = "the spawned process said nothing"
+    process.join()
+    if isinstance(said, str):
+        raise RuntimeError(said)
+    return said
+
+
+def answer_parent(channel: Any, product: Callable[[int, int], bool], device: int, seed: int) -> None:
+    try:
+        channel.send(product(device, seed))
+    except BaseException as error:  # pylint: disable=broad-except
+        channel.send(f"{type(error).__name__}: {error}")
+
+
+FORKED_CHILD = {
+    "forked_child/matmul": forked,
+    "forked_child/matmul+spawn": forked_then_spawned,
+    "forked_child/matmul+fork_first": forked_first,
+}
 
 
 def in_forked_child(work: Callable[[], int]) -> int:

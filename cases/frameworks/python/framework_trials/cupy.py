@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import cupy
@@ -11,10 +12,10 @@ import cupy.linalg
 import numpy
 
 from framework_trials import injection
-from framework_trials.cells import Framework, Operation, Remedy, World, attempt, in_thread
+from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, attempt, in_thread, parsed
 from framework_trials.driver import OtherProcess
 from framework_trials.numbers import same, small_integers
-from framework_trials.protocol import NotProvoked
+from framework_trials.protocol import NotProvoked, error_of_shared_runtime
 
 
 class Product(Operation):
@@ -48,6 +49,78 @@ class LaterMatmul(Matmul):
 
 class HalfMatmul(Product):
     api, variant, dtype = "cupy.matmul", "fp16", numpy.float16
+
+
+class BFloat16Matmul(Product):
+    """CuPy takes the type of ml_dtypes, which it does not install."""
+
+    api, variant = "cupy.matmul", "bf16"
+
+    def __init__(self, world: World) -> None:
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise NotProvoked("bfloat16 is a type of ml_dtypes, which this environment lacks") from None
+        self.dtype = ml_dtypes.bfloat16
+        super().__init__(world)
+
+
+class Tf32Matmul(Product):
+    """What CUPY_TF32=1 asks for, for one product."""
+
+    api, variant = "cupy.matmul", "tf32"
+
+    def __call__(self) -> Optional[bool]:
+        from cupy._core import _routines_linalg as routines
+
+        before = routines.get_compute_type(numpy.float32)
+        routines.set_compute_type(numpy.float32, routines.COMPUTE_TYPE_TF32)
+        try:
+            return super().__call__()
+        finally:
+            routines.set_compute_type(numpy.float32, before)
+
+
+class BatchedMatmul(Product):
+    api, variant = "cupy.matmul", "batched"
+    shapes = ((4, 48, 64), (4, 64, 32))
+
+
+class IntegerWeights(Product):
+    """CuPy converts the second operand itself, by a kernel that it compiles."""
+
+    api, variant = "cupy.matmul", "fp32_by_int32"
+
+    def refresh(self) -> None:
+        super().refresh()
+        self.operands[1] = cupy.empty(self.shapes[1], dtype=numpy.int32)
+        self.operands[1].set(self.numbers[1].astype(numpy.int32))
+
+
+class GraphReplay(Product):
+    """Warmed up, captured, replayed on other numbers."""
+
+    api, variant = "cupy.cuda.Graph", "replay"
+    warm_up = True
+
+    def __call__(self) -> Optional[bool]:
+        a, b = self.operands
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            c = cupy.empty((self.shapes[0][0], self.shapes[1][1]), dtype=self.dtype)
+            if self.warm_up:
+                cupy.matmul(a, b, out=c)
+                stream.synchronize()
+            graph = graph_of(stream, lambda: cupy.matmul(a, b, out=c))
+        self.refresh()
+        cupy.cuda.runtime.deviceSynchronize()
+        graph.launch(stream)
+        stream.synchronize()
+        return same(c.get(), self.numbers[0] @ self.numbers[1])
+
+
+class ColdGraph(GraphReplay):
+    variant, warm_up = "first_product_captured", False
 
 
 class SecondThread(Product):
@@ -114,6 +187,20 @@ class LargeEmpty(Operation):
         return bool(numpy.array_equal(array[:1000].get(), part))
 
 
+def graph_of(stream: Any, work: Callable[[], Any]) -> Any:
+    """What `work` does on the stream, captured. No capture is left open."""
+    stream.begin_capture()
+    try:
+        work()
+    except BaseException:
+        try:
+            stream.end_capture()
+        except Exception:  # pylint: disable=broad-except
+            pass
+        raise
+    return stream.end_capture()
+
+
 def start(world: World) -> None:
     cupy.cuda.Device(world.trial.device).use()
     cupy.empty(1, dtype=numpy.float32).set(numpy.zeros(1, dtype=numpy.float32))
@@ -161,6 +248,77 @@ def kernel_trap(world: World) -> None:
     world.driver.launch("cufault_trap")
 
 
+def variables(world: World) -> None:
+    """The variables are there since the interpreter began; an empty one only this can make."""
+    if "no_visible_device" in parsed(world.trial.arm)[1]:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def last_error() -> str:
+    """CuPy contains a CUDA runtime of its own. Where it has no function for its last error (14.2.0 has none), that of a shared one."""
+    peek = getattr(cupy.cuda.runtime, "peekAtLastError", None)
+    if peek is None:
+        return error_of_shared_runtime()
+    code = peek()
+    return str(cupy.cuda.runtime.CUDARuntimeError(code)).split(":", 1)[0] if code else "cudaSuccess"
+
+
+def product_in_new_process(device: int, seed: int) -> bool:
+    cupy.cuda.Device(device).use()
+    generator = numpy.random.default_rng(seed)
+    a, b = [generator.integers(-3, 4, size=(64, 64)).astype(numpy.float64) for _ in range(2)]
+    there = [cupy.empty((64, 64), dtype=numpy.float32) for _ in range(2)]
+    for array, numbers in zip(there, (a, b)):
+        array.set(numbers.astype(numpy.float32))
+    return same((there[0] @ there[1]).get(), a @ b)
+
+
+def captured(work: Callable[[Any, Any, Any], Any], variant: str, words: str = "", then: Any = None) -> Callable[[World], None]:
+    """`work` on two operands and a result, in a capture, behind a product that the process has made before. `then`: after the remedy."""
+
+    def arm(world: World) -> None:
+        start(world)
+        product = Matmul(world)
+        product()
+        a, b = product.operands
+
+        def capture() -> Optional[bool]:
+            stream = cupy.cuda.Stream(non_blocking=True)
+            with stream:
+                c = cupy.empty((96, 80), dtype=numpy.float32)
+                cupy.matmul(a, b, out=c)
+                stream.synchronize()
+                graph = graph_of(stream, lambda: work(a, b, c))
+            graph.launch(stream)
+            stream.synchronize()
+            return same(c.get(), product.numbers[0] @ product.numbers[1])
+
+        world.trial.observe("cupy.cuda.Graph", variant, capture)
+        if words:
+            world.trial.apply(words)
+            attempt(world, then)
+        else:
+            attempt(world, Matmul, "next")
+
+    return arm
+
+
+def copy_to_host(a: Any, b: Any, c: Any) -> None:
+    cupy.matmul(a, b, out=c)
+    c.get()
+
+
+def synchronise(a: Any, b: Any, c: Any) -> None:
+    cupy.matmul(a, b, out=c)
+    cupy.cuda.runtime.deviceSynchronize()
+
+
+def allocate(a: Any, b: Any, c: Any) -> None:
+    """More than any block that the pool has."""
+    cupy.empty(1 << 28, dtype=numpy.uint8)
+    cupy.matmul(a, b, out=c)
+
+
 def drop(world: World) -> None:
     world.held.clear()
     gc.collect()
@@ -182,20 +340,16 @@ def asynchronous_pool(world: World) -> None:
     cupy.cuda.set_allocator(getattr(world, "pool").malloc)
 
 
-def alone(name: str) -> Callable[[World], None]:
-    def arm(world: World) -> None:
-        start(world)
-        attempt(world, OPERATIONS[name])
-        attempt(world, Matmul, "next")
-        world.sample("after the operation")
-
-    return arm
-
-
 OPERATIONS: Dict[str, Any] = {
     "matmul": Matmul,
     "later_matmul": LaterMatmul,
     "matmul_half": HalfMatmul,
+    "matmul_bfloat16": BFloat16Matmul,
+    "matmul_tf32": Tf32Matmul,
+    "batched_matmul": BatchedMatmul,
+    "integer_weights": IntegerWeights,
+    "graph_replay": GraphReplay,
+    "cold_graph": ColdGraph,
     "second_thread": SecondThread,
     "incompatible_shapes": IncompatibleShapes,
     "solve": Solve,
@@ -239,18 +393,29 @@ FRAMEWORK = Framework(
         "cached_arrays": cached_arrays,
         "other_process": other_process,
         "kernel_trap": kernel_trap,
+        "capture": lambda world: None,
+        "variables": variables,
         "injected": injection.fault,
         "injected_at_start": injection.fault,
+        "injected_in_libraries": injection.fault,
     },
     remedies=REMEDIES,
     arms={
         **{"operations/" + name: alone(name) for name in OPERATIONS},
         "index_out_of_range/take": alone("take"),
+        "capture/copy_to_host": captured(copy_to_host, "copy_to_host"),
+        "capture/copy_to_host+outside": captured(copy_to_host, "copy_to_host", "copy behind the replay", GraphReplay),
+        "capture/synchronise": captured(synchronise, "synchronise"),
+        "capture/allocation": captured(allocate, "allocation"),
+        "capture/allocation+before": captured(allocate, "allocation", "make the arrays before the capture", GraphReplay),
+        **FORKED_CHILD,
     },
     start=start,
     prove=prove,
     memory=memory,
     next_product="matmul",
     why_no_gpu=why_no_gpu,
-    before_start=frozenset({"injected_at_start"}),
+    last_error=last_error,
+    product_in_new_process=product_in_new_process,
+    before_start=frozenset({"injected_at_start", "variables"}),
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import jax
@@ -11,9 +12,9 @@ import jax.numpy
 import numpy
 
 from framework_trials import injection
-from framework_trials.cells import Framework, Operation, Remedy, World, attempt
+from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, in_thread, parsed
 from framework_trials.driver import OtherProcess
-from framework_trials.numbers import same, small_integers
+from framework_trials.numbers import generator_of, same, small_integers
 from framework_trials.protocol import NotProvoked
 
 
@@ -55,6 +56,89 @@ class LaterMatmul(Matmul):
 
 class HalfMatmul(Product):
     api, variant, dtype = "jax.numpy.matmul", "fp16", numpy.float16
+
+
+class BFloat16Matmul(Product):
+    api, variant, dtype = "jax.numpy.matmul", "bf16", jax.numpy.bfloat16
+
+
+class Tf32Matmul(Product):
+    api, variant = "jax.numpy.matmul", "tf32"
+
+    def __call__(self) -> Optional[bool]:
+        found = jax.numpy.matmul(*self.operands, precision="tensorfloat32")
+        return same(found, self.numbers[0] @ self.numbers[1])
+
+
+class Fp8Matmul(Product):
+    """Which library multiplies is XLA's choice."""
+
+    api, variant = "jax.lax.dot_general", "e4m3"
+    shapes = ((64, 96), (96, 32))
+    dtype = getattr(jax.numpy, "float8_e4m3fn", None)
+
+    def __call__(self) -> Optional[bool]:
+        over_columns_and_rows = (((1,), (0,)), ((), ()))
+        found = jax.lax.dot_general(*self.operands, over_columns_and_rows, preferred_element_type=jax.numpy.bfloat16)
+        return same(found, self.numbers[0] @ self.numbers[1])
+
+
+class BatchedMatmul(Product):
+    api, variant = "jax.numpy.matmul", "batched"
+    shapes = ((4, 48, 64), (4, 64, 32))
+
+
+class IntegerWeights(Product):
+    """JAX converts the second operand itself."""
+
+    api, variant = "jax.numpy.matmul", "fp32_by_int32"
+
+    def refresh(self) -> None:
+        super().refresh()
+        self.operands[1] = put(self.world, self.numbers[1].astype(numpy.int32))
+
+
+class Embedding(Operation):
+    """Rows of a table, and a product behind them."""
+
+    api, variant = "jax.numpy.take", "and_matmul"
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.table, self.weight = small_integers(world, 100, 48), small_integers(world, 48, 32)
+        self.operands = [put(world, numbers.astype(numpy.float32)) for numbers in (self.table, self.weight)]
+        self.refresh()
+
+    def refresh(self) -> None:
+        self.wanted = generator_of(self.world).integers(0, 100, size=16)
+        self.indices = put(self.world, self.wanted.astype(numpy.int32))
+
+    def __call__(self) -> Optional[bool]:
+        rows = jax.numpy.take(self.operands[0], self.indices, axis=0)
+        return same(jax.numpy.dot(rows, self.operands[1]), self.table[self.wanted] @ self.weight)
+
+
+class SecondThread(Product):
+    api, variant = "jax.numpy.matmul", "second_thread"
+
+    def __call__(self) -> Optional[bool]:
+        return in_thread(lambda: Product.__call__(self))
+
+
+class TrainingStep(Product):
+    """The sum of a linear layer's output as the loss, its gradient, and a step of SGD, compiled."""
+
+    api, variant = "jax.value_and_grad", "training_step"
+    shapes = ((64, 48), (32, 48))
+
+    def __call__(self) -> Optional[bool]:
+        def step(weight: Any, x: Any) -> Any:
+            _, gradient = jax.value_and_grad(lambda w: (x @ w.T).sum())(weight)
+            return weight - 0.5 * gradient
+
+        x, weight = self.operands
+        rows, before = self.numbers
+        return same(jax.jit(step)(weight, x), before - 0.5 * rows.sum(0))
 
 
 class JitMatmul(Product):
@@ -152,23 +236,24 @@ def hold_on(world: World) -> Callable[[int], Any]:
     return hold
 
 
+def left_in_pool(world: World) -> int:
+    """0 where JAX has no pool."""
+    stats = device_of(world).memory_stats() or {}
+    return int(stats.get("bytes_limit", 0)) - int(stats.get("bytes_in_use", 0))
+
+
 def live_arrays(world: World) -> None:
     """Up to the level, where arrays are plain allocations; else the pool that JAX has made for itself."""
     if world.has_level:
         world.leave_free(hold_on(world))
         return
     hold = hold_on(world)
-
-    def left() -> int:
-        stats = device_of(world).memory_stats() or {}
-        return int(stats.get("bytes_limit", 0)) - int(stats.get("bytes_in_use", 0))
-
-    if left() < 1 << 30:
+    if left_in_pool(world) < 1 << 30:
         raise NotProvoked("JAX does not say how large its pool is")
     part = 8 << 30
     try:
         while part >= 256 << 20:
-            if left() < part:  # so that fewer allocations fail: each may wait before it raises
+            if left_in_pool(world) < part:  # so that fewer allocations fail: each may wait before it raises
                 part //= 2
                 continue
             try:
@@ -177,6 +262,43 @@ def live_arrays(world: World) -> None:
                 part //= 2
     finally:
         world.trial.measure("arrays held", len(world.held))
+
+
+def cached_arrays(world: World) -> None:
+    """A deleted array, whose memory JAX keeps. What JAX has not taken is filled by plain allocations."""
+    array = hold_on(world)(4 << 30)
+    setattr(world, "plain_allocations", world.driver.fill(world.level))
+    array.delete()
+    if "+" not in world.trial.arm:
+        world.require_level()
+
+
+def fragmentation(world: World) -> None:
+    """JAX's pool in blocks of 8 MiB, of which every other one is deleted; 4 GiB of them where there is no pool."""
+    hold, block = hold_on(world), 8 << 20
+    has_pool = left_in_pool(world) > 0
+    while left_in_pool(world) >= 2 * block if has_pool else len(world.held) * block < 4 << 30:
+        world.held.append(hold(block))
+    in_holes = world.held[1::2]
+    del world.held[1::2]
+    for array in in_holes:
+        array.delete()
+    world.trial.measure("bytes in holes", len(in_holes) * block, "bytes")
+    if len(in_holes) * block < 1 << 30:
+        raise NotProvoked(f"only {len(in_holes) * block >> 20} MiB are in holes")
+
+
+def variables(world: World) -> None:
+    """The variables are there since the interpreter began; an empty one only this can make."""
+    if "no_visible_device" in parsed(world.trial.arm)[1]:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def product_in_new_process(device: int, seed: int) -> bool:
+    generator = numpy.random.default_rng(seed)
+    a, b = [generator.integers(-3, 4, size=(64, 64)).astype(numpy.float64) for _ in range(2)]
+    there = [jax.device_put(numbers.astype(numpy.float32), jax.devices("gpu")[device]) for numbers in (a, b)]
+    return same(jax.numpy.matmul(*there), a @ b)
 
 
 def other_process(world: World) -> None:
@@ -197,20 +319,18 @@ def drop(world: World) -> None:
     gc.collect()
 
 
-def alone(name: str) -> Callable[[World], None]:
-    def arm(world: World) -> None:
-        start(world)
-        attempt(world, OPERATIONS[name])
-        attempt(world, Matmul, "next")
-        world.sample("after the operation")
-
-    return arm
-
-
 OPERATIONS: Dict[str, Any] = {
     "matmul": Matmul,
     "later_matmul": LaterMatmul,
     "matmul_half": HalfMatmul,
+    "matmul_bfloat16": BFloat16Matmul,
+    "matmul_tf32": Tf32Matmul,
+    "matmul_fp8": Fp8Matmul,
+    "batched_matmul": BatchedMatmul,
+    "integer_weights": IntegerWeights,
+    "embedding": Embedding,
+    "second_thread": SecondThread,
+    "training_step": TrainingStep,
     "jit": JitMatmul,
     "incompatible_shapes": DotGeneral,
     "gradient": Gradient,
@@ -227,6 +347,8 @@ REMEDIES = {
     "no_preallocation": Remedy("XLA_PYTHON_CLIENT_PREALLOCATE=false", in_place=True),
     "small_fraction": Remedy("XLA_PYTHON_CLIENT_MEM_FRACTION=.001", in_place=True),
     "platform_allocator": Remedy("XLA_PYTHON_CLIENT_ALLOCATOR=platform", in_place=True),
+    "asynchronous_allocator": Remedy("XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async", in_place=True),
+    "first_product_first": Remedy("a product before the memory is filled", in_place=True, before=lambda w: Matmul(w)() and None),
 }
 
 
@@ -243,20 +365,26 @@ FRAMEWORK = Framework(
     operations=OPERATIONS,
     faults={
         "live_arrays": live_arrays,
+        "cached_arrays": cached_arrays,
+        "fragmentation": fragmentation,
+        "variables": variables,
         "other_process": other_process,
         "kernel_trap": kernel_trap,
         "injected": injection.fault,
         "injected_at_start": injection.fault,
+        "injected_in_libraries": injection.fault,
     },
     remedies=REMEDIES,
     arms={
         **{"operations/" + name: alone(name) for name in OPERATIONS},
         "index_out_of_range/take": alone("take"),
+        **FORKED_CHILD,
     },
     start=start,
     prove=prove,
     memory=memory,
     next_product="matmul",
     why_no_gpu=why_no_gpu,
-    before_start=frozenset({"other_process", "injected_at_start"}),
+    product_in_new_process=product_in_new_process,
+    before_start=frozenset({"other_process", "injected_at_start", "variables"}),
 )

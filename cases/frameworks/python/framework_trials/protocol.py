@@ -24,7 +24,7 @@ class SetUpFailed(Exception):
     """What the trial needs first did not work: it proves nothing."""
 
 
-def last_error() -> str:
+def error_of_shared_runtime() -> str:
     """cudaPeekAtLastError() of the CUDA runtime that this process has loaded; empty where it has none as a library."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
@@ -46,6 +46,7 @@ class Trial:
         self.case, self.arm, self.seed, self.device = case, arm, seed, device
         self._report = report
         self.on_gpu = not case.endswith(".on_the_cpu")
+        self.last_error: Callable[[], str] = error_of_shared_runtime
 
     def send(self, frame: Dict[str, Any]) -> None:
         payload = json.dumps(frame).encode()
@@ -71,7 +72,7 @@ class Trial:
             "status": status,
             "ok": not facts,
             "numbers": numbers,
-            "last_error": last_error() if self.on_gpu else "",
+            "last_error": self.last_error() if self.on_gpu else "",
             "ms": (time.monotonic() - start) * 1000,
         }
         if facts:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from framework_trials import injection
-from framework_trials.cells import Framework, Operation, Remedy, World, attempt, in_forked_child, in_thread, parsed
+from framework_trials.cells import FORKED_CHILD, Framework, Operation, Remedy, World, alone, attempt, in_thread, parsed
 from framework_trials.driver import MIB, OtherProcess
 from framework_trials.protocol import NotProvoked, SetUpFailed
 from framework_trials.pytorch_canaries import CANARIES
@@ -179,6 +178,11 @@ class CheckpointedStep(TrainingStep):
         from torch.utils.checkpoint import checkpoint
 
         return checkpoint(layer, x, use_reentrant=False)
+
+
+class LargerStep(TrainingStep):
+    variant = "training_step_of_twice_the_rows"
+    shapes = ((128, 48), (32, 48))
 
 
 class EmbeddingLinear(Operation):
@@ -437,6 +441,7 @@ REMEDIES = {
     "half_precision": Remedy("all tensors in half of the bytes", after=half_precision),
     "to_device": Remedy("place the operands by .to(device)", operation="moved_matmul"),
     "checkpointing": Remedy("torch.utils.checkpoint", operation="checkpointed_step"),
+    "larger_batch": Remedy("the same step with twice the rows", operation="larger_step"),
     "in_parts": Remedy("the same product in eight parts", operation="smaller_matmul"),
     "clear_workspaces": Remedy("torch._C._cuda_clearCublasWorkspaces()", after=lambda w: torch._C._cuda_clearCublasWorkspaces()),
     "cublaslt": Remedy("preferred_blas_library('cublaslt')", after=lambda w: torch.backends.cuda.preferred_blas_library("cublaslt") and None),
@@ -595,6 +600,69 @@ def cost_of_no_addmm_lt(world: World) -> None:
     attempt(world, Linear)
 
 
+# Prints what a first product takes of PyTorch's allocator, where the workspace of cuBLAS is: the variable is read once in a process.
+TAKEN_BY_PRODUCT = """
+import sys, torch
+torch.cuda.set_device(int(sys.argv[1]))
+x, y = [torch.ones(shape, device="cuda") for shape in ((96, 112), (112, 80))]
+before = torch.cuda.memory_allocated()
+z = torch.matmul(x, y)
+print(torch.cuda.memory_allocated() - before)
+"""
+WORKSPACE_SETTINGS = ("unset", ":0:0", ":16:8", ":4096:8", ":many:8")
+
+
+def workspace_footprints(world: World) -> None:
+    """What the first product takes by CUBLAS_WORKSPACE_CONFIG, each setting in a process of its own, side by side."""
+    started: Dict[str, "subprocess.Popen[str]"] = {}
+    for setting in WORKSPACE_SETTINGS:
+        environment = {**os.environ, "CUBLAS_WORKSPACE_CONFIG": setting}
+        if setting == "unset":
+            del environment["CUBLAS_WORKSPACE_CONFIG"]
+        words = [sys.executable, "-B", "-c", TAKEN_BY_PRODUCT, str(world.trial.device)]
+        started[setting] = subprocess.Popen(
+            words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        for setting, process in started.items():
+            said, errors = process.communicate(timeout=60)
+            try:
+                world.trial.measure(f"memory taken by the first product, {setting}", float(said), "bytes")
+            except ValueError:
+                why = (errors.strip().splitlines() or ["it said nothing"])[-1]
+                raise SetUpFailed(f"the process with CUBLAS_WORKSPACE_CONFIG {setting}: {why}") from None
+    except subprocess.TimeoutExpired as error:
+        raise SetUpFailed(f"a process with CUBLAS_WORKSPACE_CONFIG: {error}") from None
+    finally:
+        for process in started.values():
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    attempt(world, Matmul)
+
+
+def memory_of_half_precision(world: World) -> None:
+    """The most that a step of training takes: in FP32, in FP16, and by autocast, which keeps weights in FP32."""
+    start(world)
+    attempt(world, Matmul)  # so that no step pays for the workspace
+
+    def step(dtype: torch.dtype, cast: bool) -> None:
+        layers = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.Linear(1024, 1024)).to(device_of(world), dtype)
+        optimizer = torch.optim.SGD(layers.parameters(), lr=0.5)
+        rows = torch.ones(4096, 1024, device=device_of(world), dtype=dtype)
+        with torch.autocast("cuda", dtype=torch.float16, enabled=cast):
+            loss = layers(rows).sum()
+        loss.backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+
+    for name, dtype, cast in (("in FP32", torch.float32, False), ("in FP16", torch.float16, False), ("by autocast", torch.float32, True)):
+        gc.collect()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        world.trial.observe("torch.optim.SGD", "step_" + name.lower().replace(" ", "_"), lambda: step(dtype, cast) and None)
+        world.trial.measure(f"memory of a step of training {name}", torch.cuda.max_memory_allocated() - before, "bytes")
+
+
 def index_on_cpu(world: World) -> Optional[bool]:
     torch.nn.functional.embedding(torch.tensor([11], device=device_of(world)), torch.zeros(10, 4, device=device_of(world)))
     return None
@@ -612,67 +680,10 @@ def remedied(api: str, variant: str, work: Callable[[World], Optional[bool]], wo
     return arm
 
 
-def operation_alone(name: str) -> Callable[[World], None]:
-    def arm(world: World) -> None:
-        start(world)
-        attempt(world, OPERATIONS[name])
-        world.sample("after the operation")
-
-    return arm
-
-
-def then_next(name: str) -> Callable[[World], None]:
-    """An operation that is itself the fault."""
-
-    def arm(world: World) -> None:
-        start(world)
-        attempt(world, OPERATIONS[name])
-        attempt(world, Matmul, "next")
-
-    return arm
-
-
-def forked(world: World) -> None:
-    start(world)
-    in_forked_child(lambda: int(attempt(world, Matmul, "forked")) * 0)
-
-
-def forked_then_spawned(world: World) -> None:
-    forked(world)
-    world.trial.apply("start the process by spawn")
-    world.trial.observe("torch.matmul", "spawned", lambda: spawned(world))
-
-
-def spawned(world: World) -> Optional[bool]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=product_for_parent, args=(theirs, world.trial.device, world.trial.seed))
-    process.start()
-    theirs.close()
-    try:
-        said = ours.recv()
-    except EOFError:
-        said = "the spawned process said nothing"
-    process.join()
-    if isinstance(said, str):
-        raise RuntimeError(said)
-    return said
-
-
-def product_for_parent(channel: Any, device: int, seed: int) -> None:
-    try:
-        generator = torch.Generator().manual_seed(seed % (1 << 63))
-        a = torch.randint(-3, 4, (64, 64), generator=generator).double()
-        b = torch.randint(-3, 4, (64, 64), generator=generator).double()
-        channel.send(same(torch.matmul(a.float().to(f"cuda:{device}"), b.float().to(f"cuda:{device}")), a @ b))
-    except BaseException as error:  # pylint: disable=broad-except
-        channel.send(f"{type(error).__name__}: {error}")
-
-
-def forked_first(world: World) -> None:
-    """CUDA begins in the child alone."""
-    setattr(world, "only_in_children", True)
-    in_forked_child(lambda: int(attempt(world, Matmul, "forked")) * 0)
+def product_in_new_process(device: int, seed: int) -> bool:
+    generator = torch.Generator().manual_seed(seed % (1 << 63))
+    a, b = [torch.randint(-3, 4, (64, 64), generator=generator).double() for _ in range(2)]
+    return same(torch.matmul(a.float().to(f"cuda:{device}"), b.float().to(f"cuda:{device}")), a @ b)
 
 
 def captured(work: Callable[[torch.Tensor, torch.Tensor], Any], variant: str, words: str = "") -> Callable[[World], None]:
@@ -725,6 +736,7 @@ OPERATIONS: Dict[str, Any] = {
     "bmm": Bmm,
     "training_step": TrainingStep,
     "checkpointed_step": CheckpointedStep,
+    "larger_step": LargerStep,
     "embedding": EmbeddingLinear,
     "embedding_out_of_range": EmbeddingTooHigh,
     "checked_embedding": CheckedEmbedding,
@@ -761,19 +773,19 @@ ARMS: Dict[str, Callable[[World], None]] = {
     "on_the_cpu/index_out_of_range": documented("torch.nn.Embedding", "index_out_of_range", index_on_cpu),
     "on_the_cpu/example_2": example_2,
     "on_the_cpu/control": lambda world: attempt(world, Matmul) and None,
-    "index_out_of_range/embedding": then_next("embedding_out_of_range"),
-    "index_out_of_range/embedding+check_index": operation_alone("checked_embedding"),
-    "index_out_of_range/gather": then_next("gather_out_of_range"),
+    "index_out_of_range/embedding": alone("embedding_out_of_range", sample=False),
+    "index_out_of_range/embedding+check_index": alone("checked_embedding", then_next=False),
+    "index_out_of_range/gather": alone("gather_out_of_range", sample=False),
     "variables/cost_of_no_addmm_lt": cost_of_no_addmm_lt,
-    "forked_child/matmul": forked,
-    "forked_child/matmul+spawn": forked_then_spawned,
-    "forked_child/matmul+fork_first": forked_first,
+    "variables/workspace_footprints": workspace_footprints,
+    "operations/memory_of_half_precision": memory_of_half_precision,
+    **FORKED_CHILD,
     "capture/copy_to_host": captured(copy_to_host, "copy_to_host"),
     "capture/copy_to_host+outside": captured(copy_to_host, "copy_to_host", "copy behind the replay"),
     "capture/synchronise": captured(synchronise, "synchronise"),
 }
 for _name in OPERATIONS:
-    ARMS.setdefault("operations/" + _name, operation_alone(_name))
+    ARMS.setdefault("operations/" + _name, alone(_name, then_next=False))
 for _name, _canary in CANARIES.items():
     ARMS["numbers/" + _name] = documented(*_canary)
 
@@ -792,6 +804,7 @@ FRAMEWORK = Framework(
         "variables": variables,
         "injected": injection.fault,
         "injected_at_start": injection.fault,
+        "injected_in_libraries": injection.fault,
     },
     remedies=REMEDIES,
     arms=ARMS,
@@ -800,6 +813,7 @@ FRAMEWORK = Framework(
     memory=memory,
     next_product="matmul",
     why_no_gpu=lambda: why_no_gpu(),
+    product_in_new_process=product_in_new_process,
     before_start=frozenset({"variables", "injected_at_start"}),
 )
 

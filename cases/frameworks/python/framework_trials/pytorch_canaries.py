@@ -4,11 +4,11 @@
 float64 reference on the host. Whole numbers, so that sums in FP32 are exact, unless the function says otherwise."""
 from __future__ import annotations
 
-from typing import Callable, Dict, NamedTuple, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional
 
 import torch
 
-from framework_trials.cells import World
+from framework_trials.cells import World, in_thread
 from framework_trials.pytorch_numbers import close, device_of, generator_of, small_integers
 from framework_trials.protocol import NotProvoked
 
@@ -202,6 +202,64 @@ def graphs_of_one_stream(world: World) -> bool:
     return close(world, [(found, x.t() @ y)])
 
 
+def graph_of_ended_thread(world: World) -> bool:
+    """A graph that was captured in a thread which has ended, replayed after memory was emptied and filled."""
+    rows, width = 32768, 640
+    x, y = small_integers(world, rows, width), small_integers(world, rows, width)
+    a, b = on_device(world, x, torch.bfloat16), on_device(world, y, torch.bfloat16)
+    graph = torch.cuda.CUDAGraph()
+    kept: List[torch.Tensor] = []
+
+    def capture() -> None:
+        torch.cuda.set_device(world.trial.device)
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            a.t() @ b  # by a workspace of the thread
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            kept.append(a.t() @ b)
+
+    in_thread(capture)
+    torch.cuda.empty_cache()
+    filler = [torch.full((1 << 22,), 3.0, device=device_of(world)) for _ in range(16)]
+    graph.replay()
+    torch.cuda.synchronize()
+    del filler
+    return close(world, [(kept[0], x.t() @ y)])
+
+
+def scaled(shape: "tuple[int, int, int]", types: "tuple[str, str]" = ("e4m3fn", "e4m3fn"), by: str = "row_by_column",
+           scales: str = "one") -> Callable[[World], bool]:
+    """A product of FP8, rows x inner by inner x columns. `by`: how the operands lie. `scales`: one for each operand, one for each of its rows
+    ("rowwise"), or one for 32 values ("blocks"), in the form that cuBLAS takes. All are 1."""
+    rows, inner, columns = shape
+
+    def scale(world: World, extent: int, row: bool) -> torch.Tensor:
+        if scales == "one":
+            return torch.ones((), device=device_of(world))
+        if scales == "rowwise":
+            return torch.ones((extent, 1) if row else (1, extent), device=device_of(world))
+        count = -(-extent // 128) * 128 * (-(-inner // 128) * 4)
+        return torch.full((count,), 127, dtype=torch.uint8, device=device_of(world)).view(torch.float8_e8m0fnu)
+
+    def placed(world: World, numbers: torch.Tensor, dtype: str, by_columns: bool) -> torch.Tensor:
+        fp8 = getattr(torch, "float8_" + dtype)
+        return on_device(world, numbers.t().contiguous(), fp8).t() if by_columns else on_device(world, numbers, fp8)
+
+    def work(world: World) -> bool:
+        first_by, second_by = by.split("_by_")
+        a, b = small_integers(world, rows, inner), small_integers(world, inner, columns)
+        first = placed(world, a, types[0], first_by == "column")
+        second = placed(world, b, types[1], second_by == "column")
+        found = torch._scaled_mm(
+            first, second, scale_a=scale(world, rows, True), scale_b=scale(world, columns, False), out_dtype=torch.bfloat16)
+        return close(world, [(found, a @ b)])
+
+    return work
+
+
+LARGE_FP8 = (4096, 3072, 3072)
 HALF, BRAIN, SINGLE = torch.float16, torch.bfloat16, torch.float32
 
 # By the word of the arm's name. Behind each: the issue of pytorch/pytorch that the shape is from, or what it is made for.
@@ -226,5 +284,17 @@ CANARIES: Dict[str, Canary] = {
     "bfloat16_cancelling+no_reduced_precision": Canary("torch.matmul", "bf16_cancelling", cancelling(BRAIN, False)),
     "half_cancelling_addmm": Canary("torch.addmm", "fp16_cancelling", cancelling(HALF, bias=True)),  # 153095
     "half_cancelling_addmm+no_reduced_precision": Canary("torch.addmm", "fp16_cancelling", cancelling(HALF, False, bias=True)),
+    "graph_of_ended_thread": Canary("torch.cuda.CUDAGraph", "of_ended_thread", graph_of_ended_thread),  # 192061
+    "fp8_row_by_column": Canary("torch._scaled_mm", "4096x3072x3072", scaled(LARGE_FP8)),  # 198126, and the next four; 152150
+    "fp8_row_by_row": Canary("torch._scaled_mm", "4096x3072x3072_row_by_row", scaled(LARGE_FP8, by="row_by_row")),
+    "fp8_column_by_column": Canary("torch._scaled_mm", "4096x3072x3072_column_by_column", scaled(LARGE_FP8, by="column_by_column")),
+    "fp8_column_by_row": Canary("torch._scaled_mm", "4096x3072x3072_column_by_row", scaled(LARGE_FP8, by="column_by_row")),
+    "fp8_blocks": Canary("torch._scaled_mm", "4096x3072x3072_blocks", scaled(LARGE_FP8, scales="blocks")),
+    "fp8_rowwise": Canary("torch._scaled_mm", "256x4096x4096_rowwise", scaled((256, 4096, 4096), scales="rowwise")),  # 192707, 160693
+    "fp8_e4m3_by_e5m2": Canary("torch._scaled_mm", "16x16x16_e4m3_by_e5m2", scaled((16, 16, 16), ("e4m3fn", "e5m2"))),  # 107341
+    "fp8_e5m2_by_e4m3": Canary("torch._scaled_mm", "16x16x16_e5m2_by_e4m3", scaled((16, 16, 16), ("e5m2", "e4m3fn"))),  # 107341
+    "fp8_e5m2_by_e5m2": Canary("torch._scaled_mm", "16x16x16_e5m2_by_e5m2", scaled((16, 16, 16), ("e5m2", "e5m2"))),  # 132005, 107341
+    "fp8_7x7": Canary("torch._scaled_mm", "7x7x7", scaled((7, 7, 7))),  # 106844
+    "fp8_17_rows": Canary("torch._scaled_mm", "17x16x16", scaled((17, 16, 16))),  # 108308
     "graphs_of_one_stream": Canary("torch.cuda.CUDAGraph", "two_of_one_stream", graphs_of_one_stream),  # 193402
 }

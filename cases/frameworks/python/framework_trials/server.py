@@ -14,9 +14,10 @@ import signal
 import sys
 import traceback
 from importlib import metadata
+from types import ModuleType
 from typing import Any, Dict, List, Optional
 
-from framework_trials import cells, driver
+from framework_trials import cells, driver, injection
 from framework_trials.protocol import REPORT_FD, NotProvoked, SetUpFailed, Trial
 
 FAMILIES = {"pytorch": "torch", "jax": "jax", "cupy": "cupy"}
@@ -93,6 +94,35 @@ def probe_import(family: str) -> int:
     return 0
 
 
+class StandIn(ModuleType):
+    """In place of a package: whatever is asked for is there."""
+
+    def __getattr__(self, name: str) -> "StandIn":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn(name)
+
+    def __call__(self, *_: Any, **__: Any) -> "StandIn":
+        return StandIn(self.__name__)
+
+
+def vocabulary(family: str) -> int:
+    """What arms of a framework can name. No framework is imported; nothing that is listed can run."""
+    for package in ("cupy", "cupy.linalg", "jax", "jax.numpy", "numpy", "torch"):
+        sys.modules[package] = StandIn(package)
+    framework = framework_of(family)
+    listed = {
+        "operations": {name: operation.api for name, operation in framework.operations.items()},
+        "faults": sorted(framework.faults),
+        "remedies": {name: {"in_place": r.in_place, "operation": r.operation} for name, r in framework.remedies.items()},
+        "arms": {name: getattr(arm, "operation", "") for name, arm in framework.arms.items()},
+        "rules": sorted(injection.RULES),
+        "next_product": framework.next_product,
+    }
+    tell(json.dumps(listed))
+    return 0
+
+
 # ---- trials ----
 
 
@@ -122,6 +152,7 @@ def part(trial: Trial, only: str = "") -> int:
     code = 1
     try:
         framework = framework_of(family)
+        trial.last_error = framework.last_error
         world = cells.World(trial, framework, level_of(trial.arm))
         if only == "fault":
             cells.fail(world, case, None)
@@ -219,10 +250,10 @@ def serve(device: int) -> int:
 def main(words: List[str]) -> int:
     parser = argparse.ArgumentParser(prog="run_trials.py", description="Started by cufault run --python.")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("probe", "probe-import", "trial", "serve", "hold"):
+    for name in ("probe", "probe-import", "vocabulary", "trial", "serve", "hold"):
         command = commands.add_parser(name)
         command.add_argument("--device", type=int, default=0)
-        if name == "probe-import":
+        if name in ("probe-import", "vocabulary"):
             command.add_argument("family", choices=sorted(FAMILIES))
         elif name == "trial":
             command.add_argument("case")
@@ -240,6 +271,8 @@ def main(words: List[str]) -> int:
         return probe()
     if given.command == "probe-import":
         return probe_import(given.family)
+    if given.command == "vocabulary":
+        return vocabulary(given.family)
     if given.command == "serve":
         return serve(given.device)
     run_trial(given.case, given.arm, given.seed, given.device)

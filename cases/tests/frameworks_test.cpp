@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Tables of the cases of Python frameworks against what frameworks/python can run, and trials of it with small fakes of the frameworks.
+#include "harness/model/case.hpp"
+#include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
+#include "reports/model/api_functions.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+/// What run_trials.py reports, by a Python without site-packages.
+std::string reported(const std::vector<std::string>& words, spawn_options options = {}) {
+  options.argv = {PYTHON3, "-S", "-B", std::string(FRAMEWORKS) + "/run_trials.py"};
+  options.argv.insert(options.argv.end(), words.begin(), words.end());
+  std::string said;
+  const process_result ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
+  EXPECT_EQ(ended.exit_code, 0) << ended.stderr_text;
+  return said;
+}
+
+/// What Python has for the arms of a family, and what of it the tables name.
+class vocabulary {
+ public:
+  explicit vocabulary(const std::string& family)
+      : family_(family), all_(nlohmann::json::parse(reported({"vocabulary", family}))) {
+    for (const failure_case& c : all_cases())
+      if (c.name.starts_with(family + "."))
+        for (const arm& a : c.arms) take(c.name.substr(family.size() + 1), a);
+    use_operation(all_["next_product"]);
+  }
+  /// Of arms that Python cannot run.
+  [[nodiscard]] const std::vector<std::string>& wrong() const { return wrong_; }
+  /// What no arm names.
+  [[nodiscard]] std::vector<std::string> unused() const {
+    std::vector<std::string> found;
+    const auto look = [&](const char* kind, const std::set<std::string>& used) {
+      for (const auto& [name, what] : all_.at(kind).items())
+        if (!used.contains(name)) found.push_back(family_ + ": " + kind + " " + name);
+    };
+    look("operations", operations_);
+    look("remedies", remedies_);
+    for (const std::string name : all_.at("faults"))
+      if (!faults_.contains(name)) found.push_back(family_ + ": fault " + name);
+    for (const auto& [name, operation] : all_.at("arms").items()) {
+      // Python has an arm of the case "operations" for each of them.
+      const bool made = name == "operations/" + operation.get<std::string>();
+      if (!made && !arms_.contains(name)) found.push_back(family_ + ": arm " + name);
+    }
+    return found;
+  }
+  [[nodiscard]] const std::set<std::string>& rules() const { return rules_; }
+  [[nodiscard]] std::set<std::string> known_rules() const { return all_.at("rules"); }
+  /// Names of steps that are in no list.
+  [[nodiscard]] std::vector<std::string> unknown_steps() const {
+    std::vector<std::string> found;
+    for (const auto& [name, api] : all_.at("operations").items())
+      if (!is_step_name(api.get<std::string>())) found.push_back(api);
+    return found;
+  }
+
+ private:
+  void take(const std::string& fault, const arm& a) {
+    if (const auto free_form = all_["arms"].find(fault + "/" + a.name); free_form != all_["arms"].end()) {
+      arms_.insert(fault + "/" + a.name);
+      if (!free_form->get<std::string>().empty()) use_operation(*free_form);
+      return;
+    }
+    if (a.name == "control") return;
+    const auto say = [&](const std::string& what) { wrong_.push_back(fault + "/" + a.name + ": " + what); };
+    const auto parts = split(a.name, '+');
+    auto words = split(parts[0], '.');
+    if (!all_["operations"].contains(words[0])) return say("no operation " + words[0]);
+    use_operation(words[0]);
+    const std::set<std::string> faults = all_["faults"];
+    if (!faults.contains(fault)) return say("no fault " + fault);
+    faults_.insert(fault);
+    words.erase(words.begin());
+    if (fault.starts_with("injected")) take_rule(words, say);
+    if (parts.size() == 1) return;
+    if (parts[1] == "new_process") return;  // the server's own
+    if (!all_["remedies"].contains(parts[1])) return say("no remedy " + parts[1]);
+    const auto& remedy = all_["remedies"][parts[1]];
+    if (remedy["in_place"] != !a.against.empty()) say("is in place from the start on one side alone");
+    remedies_.insert(parts[1]);
+    const std::string instead = remedy["operation"];
+    if (!instead.empty()) use_operation(instead);
+  }
+  template <class Say>
+  void take_rule(const std::vector<std::string>& words, const Say& say) {
+    if (words.size() != 1 || !known_rules().contains(words[0])) return say("no rule");
+    rules_.insert(words[0]);
+  }
+  void use_operation(const std::string& name) { operations_.insert(name); }
+
+  std::string family_;
+  nlohmann::json all_;
+  std::vector<std::string> wrong_;
+  std::set<std::string> operations_, faults_, remedies_, arms_, rules_;
+};
+
+TEST(tables_of_frameworks, name_what_python_has_and_nothing_else) {
+  std::set<std::string> rules, known;
+  for (const char* family : {"pytorch", "jax", "cupy"}) {
+    const vocabulary v(family);
+    EXPECT_THAT(v.wrong(), IsEmpty());
+    EXPECT_THAT(v.unused(), IsEmpty());
+    EXPECT_THAT(v.unknown_steps(), IsEmpty());
+    rules.insert(v.rules().begin(), v.rules().end());
+    known = v.known_rules();
+  }
+  EXPECT_EQ(rules, known) << "a rule that no framework has an arm for";
+}
+
+/// Packages of a folder in place of the frameworks.
+class fakes_of_frameworks : public testing::Test {
+ protected:
+  void write(const std::string& module, const std::string& text) {
+    const fs::path file = folder.path() / module;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  std::string trial(const std::string& name, const std::string& arm, spawn_options options = {}) {
+    options.environment["PYTHONPATH"] = folder.path();
+    options.environment["CUFAULT_LOG"] = "/dev/null";
+    return reported({"trial", name, arm}, std::move(options));
+  }
+  const temporary_folder folder{"cufault-frameworks-test-"};
+};
+
+/// A torch whose products are calls of a cuBLAS of the injector's tests.
+class torch_with_cublas : public fakes_of_frameworks {
+ protected:
+  void SetUp() override {
+    write("torch/__init__.py", R"py(
+import ctypes
+class version:
+    cuda = None
+class Anything:
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything()
+    def __call__(self, *given, **named):
+        return Anything()
+    def __matmul__(self, other):
+        return Anything()
+class nn:
+    Module = Linear = Embedding = Anything
+class cuda:
+    is_initialized = staticmethod(lambda: False)
+    set_device = synchronize = memory_allocated = memory_reserved = staticmethod(lambda *given: 0)
+NAMES = {1: "NOT_INITIALIZED", 3: "ALLOC_FAILED", 13: "EXECUTION_FAILED", 14: "INTERNAL_ERROR"}
+cublas = ctypes.CDLL(")py" FAKE_BLAS R"py(/libcublas.so.13")
+def matmul(*given):
+    handle, c = ctypes.c_void_p(), ctypes.c_float()
+    for name, arguments in (("cublasCreate_v2", [ctypes.byref(handle)]), ("cublasSgemm_v2", [None] * 12 + [ctypes.byref(c), 0])):
+        code = getattr(cublas, name)(*arguments)
+        if code != 0:
+            raise RuntimeError(f"CUDA error: CUBLAS_STATUS_{NAMES[code]} when calling `{name}(handle)`")
+    return Anything()
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Anything()
+)py");
+  }
+  std::string injected(const std::string& arm, const std::set<std::string>& libraries) {
+    spawn_options options;
+    options.environment["LD_LIBRARY_PATH"] = FAKE_DRIVER ":" FAKE_BLAS "/..";
+    for (const std::string& library : libraries)
+      options.preload.push_back(std::string(INJECTOR_FOLDER) + "/libcufault_" + library + ".so");
+    options.preload.push_back(std::string(INJECTOR_FOLDER) + "/libcufault.so");
+    return trial("pytorch.injected_in_libraries", arm, std::move(options));
+  }
+};
+
+TEST_F(torch_with_cublas, gets_a_failure_of_cublas_for_one_operation) {
+  const std::string said = injected("matmul.create_internal_error", {"cublas", "cublasLt", "cudart"});
+  const auto failed = said.find(R"("status": "CUBLAS_STATUS_INTERNAL_ERROR")");
+  ASSERT_NE(failed, said.npos) << said;
+  EXPECT_THAT(said, HasSubstr(R"("named_call": "cublasCreate_v2")"));
+  EXPECT_THAT(said, HasSubstr(R"("library calls of this process that rules acted on", "value": 1.0)"));
+  EXPECT_THAT(said.substr(failed), AllOf(HasSubstr(R"("variant": "next"})"), HasSubstr(R"("status": "OK")")));
+  EXPECT_THAT(said, Not(HasSubstr("not_provoked")));
+}
+
+TEST_F(torch_with_cublas, gets_a_failure_of_one_product) {
+  EXPECT_THAT(injected("matmul.product_execution_failed_once", {"cublas"}),
+              AllOf(HasSubstr("CUBLAS_STATUS_EXECUTION_FAILED"), HasSubstr(R"("value": 1.0)")));
+}
+
+TEST_F(torch_with_cublas, is_not_provoked_where_no_call_is_meant) {
+  EXPECT_THAT(injected("linear.lt_matmul_not_supported", {"cublas", "cublasLt"}),
+              HasSubstr(R"("why": "the operation made no library call that the rule is for")"));
+}
+
+TEST_F(torch_with_cublas, is_not_provoked_without_the_library_in_front) {
+  EXPECT_THAT(injected("matmul.cuda_malloc", {"cublas"}), HasSubstr("libcufault_cudart.so is not preloaded"));
+}
+
+/// A CuPy in which nothing works, and whose runtime has an error.
+class cupy_with_an_error : public fakes_of_frameworks {
+ protected:
+  void SetUp() override {
+    const std::string nothing = R"py(
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return name
+)py";
+    write("numpy/__init__.py", nothing);
+    write("cupy/linalg.py", nothing);
+    write("cupy/__init__.py", R"py(
+class Device:
+    def __init__(self, number):
+        pass
+    def use(self):
+        raise RuntimeError("cudaErrorMemoryAllocation: out of memory")
+class CUDARuntimeError(RuntimeError):
+    def __init__(self, code):
+        super().__init__({2: "cudaErrorMemoryAllocation: out of memory"}[code])
+class runtime:
+    CUDARuntimeError = CUDARuntimeError
+class cuda:
+    Device, runtime = Device, runtime
+def get_default_memory_pool():
+    raise RuntimeError("none")
+)py");
+  }
+};
+
+TEST_F(cupy_with_an_error, is_asked_for_it) {
+  std::ofstream(folder.path() / "cupy/__init__.py", std::ios::app)
+      << "runtime.peekAtLastError = staticmethod(lambda: 2)\n";
+  EXPECT_THAT(trial("cupy.variables", "matmul.eager"),
+              HasSubstr(R"("last_error": "cudaErrorMemoryAllocation")"));
+}
+
+TEST_F(cupy_with_an_error, says_nothing_of_it_where_it_has_no_function) {
+  EXPECT_THAT(trial("cupy.variables", "matmul.eager"), HasSubstr(R"("last_error": "")"));
+}
+
+}  // namespace
+}  // namespace cufault
