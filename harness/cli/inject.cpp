@@ -88,8 +88,6 @@ const injector::known_library& library_asked_for(const std::string& name) {
   const auto* of = injector::library_named(name);
   if (of == nullptr)
     throw usage_error(fmt::format("--library {}: one of {}", one_line(name), injector::library_names()));
-  if (of->functions.empty())
-    throw usage_error(fmt::format("--library {}: {}", name, injector::why_without_functions(*of)));
   return *of;
 }
 
