@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // The process that injector_cost measures: makes driver calls as programs and libraries do, and says what they took.
-//   driver_calls [--cupti] [--stand-in]
-// --cupti counts every driver call through a CUPTI callback; --stand-in: the driver has no device. Says one line of JSON when it is
+//   driver_calls --cpu N [--cupti] [--stand-in]
+// The thread that makes the calls is pinned to CPU N, those that the driver has started are not. --cupti counts every driver call through a CUPTI callback; --stand-in: the driver has no device. Says one line of JSON when it is
 // ready, {"unavailable": why} or what it has; then for each word that it reads, the name of a piece of work, a line with the calls
 // made in a slice of time, the nanoseconds they took, and how many driver calls for each of them the injector or CUPTI counted.
 #include <cublas_v2.h>
@@ -11,15 +11,19 @@
 #include <nlohmann/json.hpp>
 
 #include <dlfcn.h>
+#include <sched.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "cufault/cufault_injector.h"
@@ -138,7 +142,7 @@ std::string run_slice(const piece_of_work& work, const std::function<std::uint64
                      static_cast<double>(counted() - before) / (calls + size));
 }
 
-constexpr nanoseconds short_slice{5e6}, long_slice{20e6};
+constexpr nanoseconds short_slice{5e6}, long_slice{10e6};
 // Fewer than the 1024 launches behind which the driver makes the caller wait.
 constexpr int queued = 256;
 
@@ -262,7 +266,7 @@ class work_list {
     if (result != std::vector<float>(elements, extent)) throw std::runtime_error("the product is wrong");
     has["cublas"] = std::to_string(version);
     work["product/issue"] = {queued, short_slice, products, finish_};
-    work["product/stream"] = {2000, long_slice, [=, this](int calls) {
+    work["product/stream"] = {500, long_slice, [=, this](int calls) {
                                 products(calls);
                                 finish_();
                               }};
@@ -275,18 +279,32 @@ class work_list {
   std::function<void()> finish_;
 };
 
+/// This thread alone: its driver's threads go on elsewhere.
+void pin_to(int cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(cpu), &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0)
+    throw std::system_error(errno, std::generic_category(),
+                            "sched_setaffinity to CPU " + std::to_string(cpu));
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   bool cupti = false, stand_in = false;
+  int cpu = 0;
   for (int i = 1; i < count; ++i) {
     cupti |= std::string(words[i]) == "--cupti";
     stand_in |= std::string(words[i]) == "--stand-in";
+    if (std::string(words[i]) == "--cpu" && i + 1 < count) cpu = std::atoi(words[++i]);
   }
   try {
     const std::string cupti_version = cupti ? start_cupti() : "";
     const work_list all(stand_in);
+    pin_to(cpu);
     auto ready = all.has;
+    ready["cpu"] = sched_getcpu();
     if (cupti) ready["cupti"] = cupti_version;
     for (const auto& [name, piece] : all.work) ready["work"].push_back(name);
     std::cout << ready.dump() << std::endl;

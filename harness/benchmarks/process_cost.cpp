@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What libcufault.so, without a rule, costs a process beside its driver calls: an allocation, a getenv, a fork beside 64 threads that called
+// What libcufault.so, without a rule, costs a process beside its driver calls: an allocation, a getenv, a fork beside 256 threads that called
 // the driver; what cufault_set_rules costs; and what a call of a library's function costs, on the tests' stand-in for cuBLAS, which does nothing:
 // under rules for the library, it is the cost on the CPU alone. Needs no GPU. Bare processes are measured twice in each round, so that the difference of two
 // alike is there to compare with; rounds are shuffled, all processes are pinned to one core.
@@ -45,7 +45,7 @@ struct figure {
 constexpr std::array measures{
     figure{"malloc_free", "malloc and free [ns]", benchmark::kNanosecond, 1e9},
     figure{"getenv", "getenv [ns]", benchmark::kNanosecond, 1e9},
-    figure{"fork", "fork beside 64 threads [us]", benchmark::kMicrosecond, 1e6},
+    figure{"fork", "fork beside 256 threads [us]", benchmark::kMicrosecond, 1e6},
     figure{"library_linked", "call of a library, linked [ns]", benchmark::kNanosecond, 1e9},
     figure{"library_second_file", "the same, from the second file that calls [ns]", benchmark::kNanosecond,
            1e9},
@@ -91,7 +91,7 @@ double fork_microseconds() {
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY);
   if (driver == nullptr) throw std::runtime_error(dlerror());
   auto* version = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
-  constexpr int threads = 64;
+  constexpr int threads = 256;
   std::barrier together(threads + 1);
   std::vector<std::jthread> all;
   for (int i = 0; i < threads; ++i)

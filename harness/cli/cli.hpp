@@ -71,6 +71,7 @@ struct sweep_arguments {
 
 struct program_sweep_arguments {
   std::vector<std::string> command;       ///< never empty
+  std::vector<std::string> libraries;     ///< "cublas": whose calls are failed; none: the driver's
   std::string depth = "thin", ok;         ///< ok: a shell command; empty for none
   std::optional<double> timeout, budget;  ///< seconds
   std::pair<int, int> shard{1, 1};
@@ -195,6 +196,8 @@ int explain_logs(const explain_arguments& arguments);
 int inject(const inject_arguments& arguments);    ///< becomes the command
 std::string inject_help();                        ///< what rules can hold
 std::vector<std::string> injectable_libraries();  ///< what --library takes
+/// Each once. Throws usage_error for one that there is not, or whose functions are not known.
+std::set<std::string> libraries_asked_for(const std::vector<std::string>& names);
 /// LD_PRELOAD of a command under the injector: behind what is preloaded already, a profiler's library, say. `libraries`: whose
 /// functions rules are for. Throws usage_error.
 std::string preload_with_injector(bool host, const std::vector<std::string>& libraries = {});

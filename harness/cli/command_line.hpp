@@ -100,6 +100,10 @@ inline void add_to_read(CLI::App* command, to_read& given) {
       ->check(CLI::ExistingPath);
 }
 
+/// --library of commands that run another program. `what` they do with it.
+CLI::Option* add_intercepted_libraries(CLI::App* command, std::vector<std::string>& libraries,
+                                       const std::string& what);
+
 /// Which cuBLAS to take.
 inline void add_libraries(CLI::App* command, target& where) {
   command

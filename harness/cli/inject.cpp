@@ -83,14 +83,6 @@ void preload_injector(bool host, const std::vector<std::string>& libraries) {
   put("LD_PRELOAD", preload_with_injector(host, libraries));
 }
 
-/// Throws usage_error.
-const injector::known_library& library_asked_for(const std::string& name) {
-  const auto* of = injector::library_named(name);
-  if (of == nullptr)
-    throw usage_error(fmt::format("--library {}: one of {}", one_line(name), injector::library_names()));
-  return *of;
-}
-
 /// Becomes the command. Returns only where that fails.
 [[noreturn]] void become(const std::vector<std::string>& command) {
   std::vector<char*> words;
@@ -211,7 +203,7 @@ std::map<std::string, std::map<std::string, std::uint64_t>> calls_of(const injec
   return found;
 }
 
-void print(const trace& seen, const injector::counted& counts, const std::vector<std::string>& libraries,
+void print(const trace& seen, const injector::counted& counts, const std::set<std::string>& libraries,
            int signal) {
   const auto heading = [](std::string_view words) { fmt::print(stderr, "\n{}\n", words); };
   const auto print_calls = [](const auto& all) {
@@ -272,6 +264,14 @@ std::vector<std::string> injectable_libraries() {
   return names;
 }
 
+std::set<std::string> libraries_asked_for(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (injector::library_named(name) == nullptr)
+      throw usage_error(fmt::format("--library {}: one of {}", one_line(name), injector::library_names()));
+  }
+  return {names.begin(), names.end()};
+}
+
 int inject(const inject_arguments& arguments) {
   if (!arguments.rules.empty() && !arguments.faultinj.empty())
     throw usage_error("--rules and --faultinj: rules come from one file");
@@ -281,8 +281,7 @@ int inject(const inject_arguments& arguments) {
     put("CUFAULT_RULES", rules.empty() ? "" : fs::absolute(rules).string());
     put("CUFAULT_FAIL", fmt::format("{}", fmt::join(arguments.fail, " ")));
   }
-  std::set<std::string> libraries;
-  for (const std::string& name : arguments.libraries) libraries.emplace(library_asked_for(name).name);
+  std::set<std::string> libraries = libraries_asked_for(arguments.libraries);
   bool host = false;
   try {
     if (!arguments.faultinj.empty() && !injector::is_faultinj(json_cursor{read_json(rules)}))
@@ -345,12 +344,12 @@ int trace_command(const trace_arguments& arguments, std::set<std::string>* libra
   // A log of every call may be long: it lies beside what is made of it, not in memory that is a file system.
   const scratch_file log{chrome ? std::function([&] { return new_file_beside(arguments.chrome); })
                                 : [&] { return folder.path() / "log"; }};
-  std::vector<std::string> logged{"cuMem*Alloc*", "cuMemCreate"}, asked;
-  if (chrome) logged = {"*"};
-  for (const std::string& name : arguments.libraries) {
-    const auto& of = library_asked_for(name);
-    asked.emplace_back(of.name);
-    if (chrome) logged.push_back(std::string(of.prefix) + "*");
+  const std::set<std::string> asked = libraries_asked_for(arguments.libraries);
+  std::vector<std::string> logged{"cuMem*Alloc*", "cuMemCreate"};
+  if (chrome) {
+    logged = {"*"};
+    for (const std::string& name : asked)
+      logged.push_back(std::string(injector::library_named(name)->prefix) + "*");
   }
   nlohmann::json rules{{"log_environment", true}, {"rules", nlohmann::json::array()}};
   for (const std::string& each : logged) rules["rules"].push_back({{"function", each}, {"log", true}});
@@ -360,7 +359,7 @@ int trace_command(const trace_arguments& arguments, std::set<std::string>* libra
   const fs::path counts = folder.path() / "counts";
   fs::create_directory(counts);
   put("CUFAULT_COUNTS", counts.string());
-  preload_injector(true, asked);
+  preload_injector(true, {asked.begin(), asked.end()});
   const command_end end = run_to_its_end(arguments.command, before);
   const trace seen = trace_from(log.path());
   const injector::counted counted = injector::counted_in(counts);

@@ -20,7 +20,15 @@ std::vector<std::string> injectable_libraries() {
   return {};
 }
 
+std::set<std::string> libraries_asked_for(const std::vector<std::string>&) {
+  throw usage_error(build_it_with_headers);
+}
+
 int inject(const inject_arguments&) {
+  throw usage_error(build_it_with_headers);
+}
+
+int sweep_program(const program_sweep_arguments&) {
   throw usage_error(build_it_with_headers);
 }
 

@@ -21,15 +21,15 @@ std::vector<std::string> command_behind(const command_line& line, const std::str
   return line.behind;
 }
 
-void add_intercepted_libraries(CLI::App* command, std::vector<std::string>& libraries,
-                               const std::string& what) {
-  command->add_option("--library", libraries, what + " (can be given again)")
+}  // namespace
+
+CLI::Option* add_intercepted_libraries(CLI::App* command, std::vector<std::string>& libraries,
+                                       const std::string& what) {
+  return command->add_option("--library", libraries, what + " (can be given again)")
       ->allow_extra_args(false)
       ->type_name(fmt::format("NAME:{{{}}}", fmt::join(injectable_libraries(), ",")))
       ->check(not_empty);
 }
-
-}  // namespace
 
 void add_inject(command_line& line) {
   const std::string example = "cufault inject --fail cuMemAlloc_v2=OUT_OF_MEMORY -- ./program";

@@ -32,8 +32,8 @@ double seconds_of(const char* option, const std::string& text) {
 }
 
 constexpr const char* about_sweeping_a_program =
-    "With a command behind --: two clean runs list its driver calls by call site; then it is run again with "
-    "one "
+    "With a command behind --: two clean runs list its driver calls by call site, or with --library those of "
+    "libraries; then it is run again with one "
     "call failed, each in turn. Each row is reported (exit code or output says that something failed), "
     "swallowed "
     "(as a clean run), crashed, hung, other_output (exit 0, other output), leaked (a process, shared memory "
@@ -48,7 +48,7 @@ constexpr const char* about_sweeping_a_program =
     "2 "
     "cufault could not sweep it: wrong use, or the command fails by itself; 3 all acceptable, but the budget "
     "left "
-    "rows out or a call was not reached; 77 it calls no driver function; 130 interrupted.\n"
+    "rows out or a call was not reached; 77 it calls no such function; 130 interrupted.\n"
     "Exit codes of an operation's: 0 swept; 1 no GPU where one is required; 2 unresolved or bad input; 77 "
     "nothing "
     "could be provoked here; 130 interrupted.";
@@ -73,7 +73,7 @@ void add_sweep(command_line& line) {
   };
   const auto said = std::make_shared<given>();
   CLI::App* sweep =
-      line.command("sweep", "Fail driver calls of a command, or inside of an operation, one in each run",
+      line.command("sweep", "Fail calls of a command, or inside of an operation, one in each run",
                    about_sweeping_a_program, [said, &line] {
                      const auto part = said->shard.empty() ? std::pair{1, 1} : part_from(said->shard);
                      if (!line.behind.empty()) {
@@ -121,6 +121,8 @@ void add_sweep(command_line& line) {
       ->check(CLI::Range(1, 1000))
       ->envname("CUFAULT_JOBS");
   const auto of_command = [&](CLI::Option* option) { of_commands.push_back(option->check(not_empty)); };
+  of_commands.push_back(add_intercepted_libraries(
+      sweep, said->program.libraries, "fail the calls of this library, in place of those of the driver"));
   of_command(sweep
                  ->add_option("--ok", said->program.ok,
                               "a shell command that says by its exit code whether a run was acceptable")

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// cufault sweep -- COMMAND: two clean runs list the driver calls by call site; then the command again with one of them failed, each in turn.
+// cufault sweep -- COMMAND: two clean runs list the calls of the driver, or of libraries, by call site; then the command again with one of them failed, each in turn.
 // Runs side by side are in lanes, processes of ours. What was seen is written to the record when it is known, so that a sweep that was
 // killed can go on.
 #include "harness/cli/cli.hpp"
@@ -200,7 +200,9 @@ class sweep {
   explicit sweep(const program_sweep_arguments& asked) : asked_(asked) {
     command_.argv = asked.command;
     command_.argv[0] = path_of(asked.command[0]);
-    command_.preload = preload_with_injector(false);
+    const auto libraries = libraries_asked_for(asked.libraries);
+    libraries_ = {libraries.begin(), libraries.end()};
+    command_.preload = preload_with_injector(false, libraries_);
     command_.ok = asked.ok;
     if (!asked.resume.empty() && fs::exists(asked.resume)) earlier_ = read_record(asked.resume);
   }
@@ -219,7 +221,10 @@ class sweep {
   int everything() {
     run_clean();
     if (sites_.empty()) {
-      fmt::print(stderr, "cufault: nothing to fail: the command called no function of the driver\n");
+      fmt::print(stderr, "cufault: nothing to fail: the command called no function of {}\n",
+                 libraries_.empty() ? "the driver"
+                                    : fmt::format("{} that could be seen; is the library linked statically?",
+                                                  fmt::join(libraries_, " or ")));
       return exit_skipped;
     }
     begin_record();
@@ -245,7 +250,8 @@ class sweep {
     const milliseconds timeout =
         asked_.timeout ? milliseconds(static_cast<long>(*asked_.timeout * 1000)) : clean_timeout;
     for (int i = 0; i < 2; ++i) {
-      runs.push_back(command_.run(rules_that_log_all(), "", timeout, folder_.path(), guard_.descriptor()));
+      runs.push_back(
+          command_.run(rules_that_log_all(libraries_), "", timeout, folder_.path(), guard_.descriptor()));
       const process_result& p = runs.back().process;
       if (p.how != ending::exited || p.exit_code != 0)
         throw usage_error(
@@ -275,6 +281,7 @@ class sweep {
                                     asked_.resume.string(), what));
     };
     if (h.command != asked_.command) refuse("command");
+    if (h.libraries != libraries_) refuse("--library");
     if (h.depth != asked_.depth) refuse("--depth");
     if (h.ok != asked_.ok) refuse("--ok");
     if (h.shard != static_cast<std::size_t>(asked_.shard.first) ||
@@ -283,7 +290,7 @@ class sweep {
     for (const compared_site& old : earlier_->sites) {
       const auto same = [&](const compared_site& s) { return s.site == old.site; };
       if (old.is_stable() && std::none_of(sites_.begin(), sites_.end(), same))
-        refuse("build of the command or of its libraries, which calls the driver elsewhere");
+        refuse("build of the command or of its libraries, which makes its calls elsewhere");
     }
     sites_ = earlier_->sites;
   }
@@ -294,6 +301,7 @@ class sweep {
     h.version = fmt::format("{} ({}{})", CUFAULT_VERSION, CUFAULT_COMMIT, CUFAULT_DIRTY ? ", modified" : "");
     h.began = now_in_utc();
     h.command = asked_.command;
+    h.libraries = libraries_;
     h.depth = asked_.depth;
     h.ok = asked_.ok;
     h.timeout_seconds = static_cast<double>(timeout_.count()) / 1000;
@@ -320,8 +328,11 @@ class sweep {
     if (asked_.json) return;
     std::uint64_t calls = 0;
     for (const compared_site& s : sites_) calls += s.first.calls * s.first.processes;
-    fmt::print("two clean runs, the longer one of {:.2f} s: {} driver calls at {} call sites\n",
-               clean_.milliseconds / 1000, calls, sites_.size());
+    fmt::print("two clean runs, the longer one of {:.2f} s: {} at {} call sites\n",
+               clean_.milliseconds / 1000,
+               libraries_.empty() ? fmt::format("{} driver calls", calls)
+                                  : fmt::format("{} calls of {}", calls, fmt::join(libraries_, " and ")),
+               sites_.size());
     if (!clean_.same_output || !clean_.same_errors)
       fmt::print("{} differs between them: there only words of a failure are looked for\n",
                  clean_.same_output   ? "standard error"
@@ -559,6 +570,7 @@ class sweep {
   }
 
   const program_sweep_arguments& asked_;
+  std::vector<std::string> libraries_;  // in order, each once
   const clock::time_point began_ = clock::now();
   const interrupt_guard guard_;
   const temporary_folder folder_{"cufault-sweep-"};

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injection/program_sweep.hpp"
 
-#include "harness/injection/sweep.hpp"
+#include "harness/injection/sweep_codes.hpp"
 #include "harness/injector/driver_functions.hpp"
+#include "harness/injector/library_functions.hpp"
 #include "harness/injector/rules.hpp"
 #include "reports/base/json_input.hpp"
 
@@ -26,6 +27,12 @@ namespace {
 
 using json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
+
+std::string lower(std::string_view text) {
+  std::string all(text);
+  for (char& c : all) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return all;
+}
 
 // ---- sites ----
 
@@ -50,8 +57,18 @@ int change_of_allocations(std::string_view function) {
   }
 }
 
+constexpr std::string_view words_of_release[]{"Destroy", "Free", "CommAbort", "DeviceReset"};
+
+/// A function of a library that releases what it or an earlier call allocated, which nothing else can release.
+bool releases(std::string_view function) {
+  if (injector::library_of(function) == nullptr) return false;
+  return std::any_of(std::begin(words_of_release), std::end(words_of_release),
+                     [&](std::string_view word) { return function.find(word) != std::string_view::npos; });
+}
+
 /// A function that the injector knows by name: rules for others are refused.
 bool is_known(std::string_view function) {
+  if (const auto* of = injector::library_of(function)) return injector::function_in(*of, function) != nullptr;
   const auto all = injector::driver_functions();
   return std::any_of(all.begin(), all.end(),
                      [&](const auto& f) { return injector::matches_function(function, f.name); });
@@ -60,6 +77,55 @@ bool is_known(std::string_view function) {
 std::string without_prefix(const std::string& code) {
   constexpr std::string_view prefix = "CUDA_ERROR_";
   return code.starts_with(prefix) ? code.substr(prefix.size()) : code;
+}
+
+/// Statuses of a library, without its prefix. No header says which function returns which of them.
+struct statuses {
+  std::string_view library;
+  std::string_view allocating, computing, other;  ///< the first to try, by what the function does
+  std::vector<std::string_view> further;
+};
+const std::vector<statuses>& all_statuses() {
+  static const std::vector<std::string_view> of_blas{"NOT_INITIALIZED", "INTERNAL_ERROR", "NOT_SUPPORTED",
+                                                     "ARCH_MISMATCH",   "MAPPING_ERROR",  "LICENSE_ERROR"},
+      of_solvers{"NOT_INITIALIZED", "INTERNAL_ERROR", "NOT_SUPPORTED"};
+  static const std::vector<statuses> all{
+      {"cudart", "MemoryAllocation", "LaunchFailure", "InvalidValue", {"InitializationError", "Unknown"}},
+      {"cublas", "ALLOC_FAILED", "EXECUTION_FAILED", "INVALID_VALUE", of_blas},
+      {"cublasLt", "ALLOC_FAILED", "EXECUTION_FAILED", "INVALID_VALUE", of_blas},
+      {"cudnn", "ALLOC_FAILED", "EXECUTION_FAILED", "BAD_PARAM", of_solvers},
+      {"cusolver", "ALLOC_FAILED", "EXECUTION_FAILED", "INVALID_VALUE", of_solvers},
+      {"nccl",
+       "UnhandledCudaError",
+       "RemoteError",
+       "InvalidArgument",
+       {"SystemError", "InternalError", "InvalidUsage"}},
+      {"nvml",
+       "DRIVER_NOT_LOADED",
+       "GPU_IS_LOST",
+       "NOT_SUPPORTED",
+       {"INVALID_ARGUMENT", "NO_PERMISSION", "UNKNOWN"}}};
+  return all;
+}
+
+std::vector<std::string> codes_of_library(const injector::known_library& of, std::string_view function) {
+  const auto known = std::find_if(all_statuses().begin(), all_statuses().end(),
+                                  [&](const statuses& each) { return each.library == of.name; });
+  if (known == all_statuses().end()) return {};
+  const std::string name = lower(function);
+  const auto has = [&](std::string_view word) { return name.find(word) != std::string::npos; };
+  const bool allocates = !releases(function) && (has("alloc") || has("create") || has("init"));
+  const std::string_view first = allocates ? known->allocating
+                                 : injector::can_be_dropped(of, injector::function_name(function))
+                                     ? known->computing
+                                     : known->other;
+  std::vector<std::string_view> all{first, known->allocating, known->computing, known->other};
+  all.insert(all.end(), known->further.begin(), known->further.end());
+  std::vector<std::string> codes;
+  for (const std::string_view each : all)
+    if (injector::code_in(&of, each) && std::find(codes.begin(), codes.end(), each) == codes.end())
+      codes.emplace_back(each);  // an older header may lack one
+  return codes;
 }
 
 // ---- planning ----
@@ -85,12 +151,6 @@ bool is_swept(const compared_site& s) {
 }
 
 // ---- what a run came to ----
-
-std::string lower(std::string_view text) {
-  std::string all(text);
-  for (char& c : all) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return all;
-}
 
 std::set<std::string> lines_in(const std::string& text) {
   std::set<std::string> found;
@@ -122,14 +182,25 @@ std::vector<std::string> new_lines(const std::string& text, const std::string& c
   return found;
 }
 
+/// "out of memory" of "OUT_OF_MEMORY", as cuGetErrorString has it; "launch failure" of "LaunchFailure".
+std::string in_words(const std::string& code) {
+  std::string words;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const bool begins = i > 0 && std::isupper(static_cast<unsigned char>(code[i])) != 0 &&
+                        std::islower(static_cast<unsigned char>(code[i - 1])) != 0;
+    if (begins) words += ' ';
+    words += code[i] == '_' ? ' ' : code[i];
+  }
+  return lower(words);
+}
+
 bool tells_of_failure(const std::vector<std::string>& lines, const std::string& code) {
-  std::string words = lower(without_prefix(code));
-  std::replace(words.begin(), words.end(), '_', ' ');  // as cuGetErrorString has it
+  const std::string words = in_words(without_prefix(code));
   return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
     const std::string text = lower(line);
     const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
     return has("error") || has("fail") || has("exception") || has("cannot") || has("could not") ||
-           has(lower(without_prefix(code))) || has(words);
+           has("out of memory") || has(lower(without_prefix(code))) || has(words);
   });
 }
 
@@ -198,6 +269,8 @@ header header_from(const json_cursor& at) {
   h.version = at.at("version").string();
   h.began = at.at("began").string();
   for (const auto& word : at.at("command").items()) h.command.push_back(word.string());
+  if (at.has("libraries"))
+    for (const auto& name : at.at("libraries").items()) h.libraries.push_back(name.string());
   h.depth = at.at("depth").string();
   if (at.has("ok")) h.ok = at.at("ok").string();
   h.timeout_seconds = at.at("timeout_seconds").number();
@@ -234,6 +307,17 @@ row row_from(const json_cursor& at) {
   if (at.has("repeats"))
     for (const auto& each : at.at("repeats").items()) r.repeats.push_back(outcome_from(each));
   return r;
+}
+
+json memory_rules() {
+  json rules = json::array();
+  std::set<std::string> named;
+  for (const auto& each : injector::driver_functions()) {
+    const std::string base(each.name.base());
+    if (change_of_allocations(each.name.text) != 0 && named.insert(base).second)
+      rules.push_back({{"function", base}, {"log", true}});
+  }
+  return rules;
 }
 
 }  // namespace
@@ -275,19 +359,20 @@ run_log read_log(const fs::path& log) {
   return seen;
 }
 
-std::string rules_that_log_all() {
-  return R"({"rules": [{"function": "*", "log": true, "stack": true}]})";
+std::string rules_that_log_all(const std::vector<std::string>& libraries) {
+  const auto of = [](const std::string& glob) {
+    return json{{"function", glob}, {"log", true}, {"stack", true}};
+  };
+  if (libraries.empty()) return json{{"rules", json::array({of("*")})}}.dump();
+  json rules = memory_rules();
+  for (const std::string& name : libraries)
+    if (const auto* library = injector::library_named(name))
+      rules.push_back(of(std::string(library->prefix) + "*"));
+  return json{{"rules", rules}}.dump();
 }
 
 std::string rules_that_log_memory() {
-  json rules = json::array();
-  std::set<std::string> named;
-  for (const auto& each : injector::driver_functions()) {
-    const std::string base(each.name.base());
-    if (change_of_allocations(each.name.text) != 0 && named.insert(base).second)
-      rules.push_back({{"function", base}, {"log", true}});
-  }
-  return json{{"rules", rules}}.dump();
+  return json{{"rules", memory_rules()}}.dump();
 }
 
 std::vector<compared_site> compare(const std::vector<counted_site>& first,
@@ -311,6 +396,7 @@ std::string why_left_alone(const call_site& site) {
 }
 
 std::vector<std::string> codes_of(std::string_view function) {
+  if (const auto* of = injector::library_of(function)) return codes_of_library(*of, function);
   std::vector<std::string> codes;
   const injector::function_name name(function);
   for (std::string& code : sweeping::codes_for(function))
@@ -424,7 +510,7 @@ row judged(const call_site& site, const planned_call& call, const run_seen& seen
   // A release that was made to fail released nothing, and nobody could help it.
   const std::int64_t not_released =
       change_of_allocations(site.function) < 0 ? static_cast<std::int64_t>(r.injections) : 0;
-  if (by_itself)
+  if (by_itself && !releases(site.function))
     r.left.device_allocations =
         std::max<std::int64_t>(0, seen.log.device_allocations - clean.device_allocations - not_released);
   r.came_to = outcome_of(r, seen, clean);
@@ -456,6 +542,7 @@ std::string quoted(const std::vector<std::string>& command) {
 std::string line_of(const header& h) {
   json value{{"line", "sweep"}, {"schema", schema}, {"version", h.version}, {"began", h.began}};
   value["command"] = h.command;
+  if (!h.libraries.empty()) value["libraries"] = h.libraries;
   value["depth"] = h.depth;
   if (!h.ok.empty()) value["ok"] = h.ok;
   value["timeout_seconds"] = h.timeout_seconds;

@@ -12,16 +12,16 @@
 #include <string_view>
 #include <vector>
 
-/// A sweep of any program: its driver calls by call site, one of them failed in each run, and what the program came to. Pure: what
-/// runs the program is harness/cli/sweep_program.cpp.
+/// A sweep of any program: its calls of the driver or of libraries by call site, one of them failed in each run, and what the program came to.
+/// Pure: what runs the program is harness/cli/sweep_program.cpp.
 namespace cufault::program_sweep {
 
-/// Where a program calls the driver: the same in each run of the same files. `stack` is a hash of the five innermost callers, each by
+/// Where a program calls the driver or a library: the same in each run of the same files. `stack` is a hash of the five innermost callers, each by
 /// its file (build ID, or else name) and its offset there (harness/injector/call_stack.cpp).
 struct call_site {
   std::string library;   ///< file name of the calling library; the program's own name for the program
   std::string offset;    ///< of the call in it: "0x2dea"
-  std::string function;  ///< "cuMemAlloc_v2"
+  std::string function;  ///< "cuMemAlloc_v2", "cublasSgemm_v2"
   std::string stack;     ///< 16 hexadecimal digits
   bool operator==(const call_site& other) const { return function == other.function && stack == other.stack; }
 };
@@ -45,8 +45,10 @@ struct run_log {
   std::uint64_t unread = 0;             ///< lines that are no JSON: cut off by the end of their process
 };
 run_log read_log(const std::filesystem::path& log);  ///< a file that is not there is an empty log
-/// Rules under which a run logs each call with its call stack; or only what allocates and releases device memory.
-std::string rules_that_log_all();
+/// Rules under which a run logs each call with its call stack: of the driver, or where `libraries` names some ("cublas"), of these, and then
+/// also what allocates and releases device memory, without a call stack.
+std::string rules_that_log_all(const std::vector<std::string>& libraries);
+/// Only what allocates and releases device memory.
 std::string rules_that_log_memory();
 
 /// A site of two clean runs. One that does not have the same count in both cannot be indexed.
@@ -60,7 +62,8 @@ std::vector<compared_site> compare(const std::vector<counted_site>& first,
 
 /// Why no call at the site can be made to fail; empty where one can.
 std::string why_left_alone(const call_site& site);
-/// Codes worth trying, as rules take them, all of which the function can return; the first one is that of depth thin and grouped.
+/// Codes worth trying, as rules take them; the first one is that of depth thin and grouped. Of the driver's functions, those that the function
+/// can return. Of a library's, which may return any status, a few of its header: first one that fits what the function does.
 std::vector<std::string> codes_of(std::string_view function);
 
 struct planned_call {
@@ -152,7 +155,8 @@ std::string quoted(const std::vector<std::string>& command);
 struct header {
   std::string version, began;  ///< of cufault; UTC
   std::vector<std::string> command;
-  std::string depth, ok;  ///< ok: the oracle's command; empty for none
+  std::vector<std::string> libraries;  ///< whose calls were listed and failed; none: the driver's
+  std::string depth, ok;               ///< ok: the oracle's command; empty for none
   double timeout_seconds = 0;
   std::size_t shard = 1, shards = 1;
   std::size_t sites = 0;  ///< lines of them follow

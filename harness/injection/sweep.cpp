@@ -330,14 +330,6 @@ std::vector<driver_call> calls_from(const std::string& log_name, std::string_vie
   return calls;
 }
 
-std::vector<std::string> codes_for(std::string_view function) {
-  std::vector<std::string> codes;
-  for (const char* code : {"OUT_OF_MEMORY", "INVALID_VALUE", "NOT_INITIALIZED", "LAUNCH_FAILED", "UNKNOWN"})
-    if (injector::can_return(function, *injector::driver_code(code))) codes.emplace_back(code);
-  if (codes.empty()) codes.emplace_back("UNKNOWN");
-  return codes;
-}
-
 std::vector<planned_row> plan(const std::vector<driver_call>& calls, depth deep) {
   std::vector<planned_row> rows;
   std::set<std::tuple<std::string, std::string, std::string>> groups;

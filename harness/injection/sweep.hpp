@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/injection/sweep_codes.hpp"
 #include "harness/kit/operation.hpp"
 #include "harness/model/case.hpp"
 #include "harness/trial/trial.hpp"
@@ -65,8 +66,6 @@ std::vector<driver_call> calls_from(const std::string& log_name, std::string_vie
 std::string library_name(std::string_view file_name);
 /// Whether such a call leaves everything as it is.
 bool only_asks(std::string_view function);
-/// What it is made to return, the most telling first; never empty.
-std::vector<std::string> codes_for(std::string_view function);
 
 /// One run of the operation with one fault.
 struct planned_row {

@@ -10,13 +10,29 @@
 #include <unwind.h>
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 
 namespace cufault::injector {
 namespace {
 
 constexpr std::size_t callers_told = 5;
-constexpr int most_steps = 32;  // with frames of this library, which come first
+constexpr int most_steps = 32;  // with frames of this library
 constexpr std::size_t most_stacks = 65536;
+
+/// A call inside of one that is logged has a frame of this library between its callers. It has none where that is not logged.
+bool is_in_this_library(const void* address) {
+  static constexpr char here = 0;
+  static constinit std::atomic<const char*> begin{nullptr};
+  static constinit std::atomic<std::size_t> size{0};
+  if (size.load(std::memory_order_acquire) == 0) {
+    const loaded_range own = file_around(&here);
+    begin.store(own.begin, std::memory_order_relaxed);
+    size.store(own.size, std::memory_order_release);
+  }
+  return static_cast<std::size_t>(static_cast<const char*>(address) - begin.load(std::memory_order_relaxed)) <
+         size.load(std::memory_order_relaxed);
+}
 
 struct walk {
   const void* caller;
@@ -29,7 +45,7 @@ _Unwind_Reason_Code step(_Unwind_Context* frame, void* data) {
   auto& w = *static_cast<walk*>(data);
   const auto at = reinterpret_cast<const void*>(_Unwind_GetIP(frame));  // NOLINT(performance-no-int-to-ptr)
   if (at == nullptr || ++w.steps > most_steps) return _URC_END_OF_STACK;
-  if (w.count == 0 && at != w.caller) return _URC_NO_REASON;
+  if (w.count == 0 ? at != w.caller : is_in_this_library(at)) return _URC_NO_REASON;
   w.found[w.count++] = at;
   return w.count == w.found.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
 }

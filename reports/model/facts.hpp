@@ -44,6 +44,7 @@ fact_map compared(const fact_map& facts);
 std::string describe(const fact_map& facts);
 
 nlohmann::ordered_json facts_json(const fact_map& facts);
-fact_map facts_from(const json_cursor& at);  ///< throws input_error
+/// A fact that is null is not known. Throws input_error.
+fact_map facts_from(const json_cursor& at);
 
 }  // namespace cufault

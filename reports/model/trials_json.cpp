@@ -11,10 +11,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -134,6 +138,43 @@ void read_lists(field_reader& f, const char* name, std::vector<T>& values) {
   }
 }
 
+// What calls of tables of arguments wrote is stated once for all: "written": ["C"] in the trial means that each call that did what it should
+// wrote C, and each other call nothing, but for those whose facts say otherwise, or null where it is not known.
+
+constexpr const char* written_fact = "written";
+using usual_words = std::optional<std::vector<std::string>>;
+
+fact usual_of(const step& what, const std::vector<std::string>& written) {
+  return what.ok ? written : std::vector<std::string>{};
+}
+
+/// Nothing where it is known of fewer than half of the calls.
+usual_words usually_written(const std::vector<call_record>& calls) {
+  std::map<std::vector<std::string>, std::size_t> of_ok;
+  std::size_t known = 0;
+  for (const call_record& c : calls) {
+    const auto stated = c.what.facts.find(written_fact);
+    if (stated == c.what.facts.end()) continue;
+    ++known;
+    if (c.what.ok) ++of_ok[std::get<std::vector<std::string>>(stated->second)];
+  }
+  if (of_ok.empty() || known < 2 || 2 * known < calls.size()) return std::nullopt;
+  return std::max_element(of_ok.begin(), of_ok.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+nlohmann::ordered_json call_json(call_record c, const std::vector<std::string>& written) {
+  const auto stated = c.what.facts.find(written_fact);
+  const bool known = stated != c.what.facts.end();
+  if (known && stated->second == usual_of(c.what, written)) c.what.facts.erase(stated);
+  auto j = call_json(c);
+  if (known) return j;
+  if (j.is_string()) j = {{"step", std::move(j)}};
+  j["facts"][written_fact] = nullptr;
+  return j;
+}
+
 void write_measured(field_writer& f, const observation& o) {
   write_lists(f, "memory", o.memory);
   write_lists(f, "measurements", o.measurements);
@@ -163,8 +204,11 @@ nlohmann::ordered_json seen_json(const observation& o) {
   field_writer f;
   describe_end(plain, f);
   if (o.exit_code && o.exit_code != usual_exit_code(o.ended)) f.required("exit_code", *o.exit_code);
+  const auto written = usually_written(o.calls);
+  if (written) f.json[written_fact] = *written;
   auto calls = nlohmann::ordered_json::array(), after = calls;
-  for (const auto& c : o.calls) (c.after_remedy ? after : calls).push_back(call_json(c));
+  for (const auto& c : o.calls)
+    (c.after_remedy ? after : calls).push_back(written ? call_json(c, *written) : call_json(c));
   f.json["calls"] = std::move(calls);
   if (!after.empty()) f.json["after"] = std::move(after);
   write_lists(f, "notes", o.notes);
@@ -178,11 +222,13 @@ nlohmann::ordered_json with_own(const observation& o, const nlohmann::ordered_js
   field_writer f;
   describe_place(plain, f);
   f.json.update(seen);
-  std::vector<double> times;
+  std::size_t place = 0;
   for (const bool after : {false, true})
-    for (const auto& c : o.calls)
-      if (c.after_remedy == after) times.push_back(c.milliseconds);
-  if (std::any_of(times.begin(), times.end(), [](double ms) { return ms != 0; })) f.required("times", times);
+    for (const auto& c : o.calls) {
+      if (c.after_remedy != after) continue;
+      if (c.milliseconds != 0) f.json["times"][std::to_string(place)] = c.milliseconds;
+      ++place;
+    }
   write_measured(f, o);
   return std::move(f.json);
 }
@@ -191,17 +237,24 @@ void read_times(observation& o, const json_cursor& at) {
   for (auto& c : o.calls) c.milliseconds = 0;
   const auto times = at.find("times");
   if (!times) return;
-  const auto items = times->items();
-  if (items.size() != o.calls.size())
-    times->fail(fmt::format("{} times of {} calls", items.size(), o.calls.size()));
-  for (std::size_t i = 0; i < items.size(); ++i) o.calls[i].milliseconds = milliseconds_from(items[i]);
+  for (const auto& place : times->keys()) {
+    std::size_t i = 0;
+    const auto [end, defect] = std::from_chars(place.data(), place.data() + place.size(), i);
+    const auto time = times->at(place);
+    if (defect != std::errc() || end != place.data() + place.size() || i >= o.calls.size())
+      time.fail(fmt::format("there are {} calls, counted from 0", o.calls.size()));
+    o.calls[i].milliseconds = milliseconds_from(time);
+  }
 }
 
-void read_calls(observation& o, const json_cursor& list, bool after) {
+void read_calls(observation& o, const json_cursor& list, bool after, const usual_words& written) {
   for (const auto& item : list.items()) {
     if (!o.calls.empty() && o.calls.back().what.status.empty())
       item.fail("stands behind a call that has not returned");
     o.calls.push_back(call_from(item));
+    const bool stated = !item.is_string() && item.has("facts") && item.at("facts").has(written_fact);
+    if (written && !stated)
+      o.calls.back().what.facts.emplace(written_fact, usual_of(o.calls.back().what, *written));
     o.calls.back().after_remedy = after;
   }
 }
@@ -328,11 +381,9 @@ call_record call_from(const json_cursor& at) {
 void shorten(observation& o) {
   o.gpu.clear();
   o.milliseconds = rounded(o.milliseconds);
-  // How long calls took is for readers, and says something where one took long.
-  constexpr double long_call = 100;
-  const bool slow =
-      std::ranges::any_of(o.calls, [](const call_record& c) { return c.milliseconds >= long_call; });
-  for (auto& c : o.calls) c.milliseconds = slow ? rounded(c.milliseconds) : 0;
+  // How long a call took is for readers, and says something where it took longer than the first calls of any process.
+  constexpr double long_call = 300;
+  for (auto& c : o.calls) c.milliseconds = c.milliseconds < long_call ? 0 : rounded(c.milliseconds);
   // What was free when contexts were opened, of which each process of a table's rows has one, and no other sample to compare it with.
   if (std::ranges::all_of(o.memory,
                           [](const memory_sample& m) { return m.at == memory_sample::context_opened; }))
@@ -367,6 +418,8 @@ observation observation_from(const json_cursor& at) {
   describe_place(o, f);
   describe_end(o, f);
   f("exit_code", o.exit_code, usual_exit_code(o.ended));
+  usual_words written;
+  f(written_fact, written);
   f.other("calls");
   f.other("after");
   read_lists(f, "notes", o.notes);
@@ -377,8 +430,8 @@ observation observation_from(const json_cursor& at) {
   if (at.has("context")) static_cast<void>(context_from(at.at("context")));
   const auto calls = at.at("calls");
   o.calls.reserve(calls.size());
-  read_calls(o, calls, false);
-  if (const auto after = at.find("after")) read_calls(o, *after, true);
+  read_calls(o, calls, false, written);
+  if (const auto after = at.find("after")) read_calls(o, *after, true, written);
   read_times(o, at);
   return o;
 }

@@ -34,7 +34,7 @@ made_elf whole() {
 library_facts read_made(const std::string& bytes) {
   return read_library("made", readable_text(bytes));
 }
-std::string refusal(const std::string& bytes) {
+std::string library_refusal(const std::string& bytes) {
   try {
     read_made(bytes);
   } catch (const input_error& error) {
@@ -68,18 +68,18 @@ TEST(elf_file, finds_whole_names_of_variables_and_no_enumerators) {
 }
 
 TEST(elf_file, refuses_what_is_no_elf_file) {
-  EXPECT_THAT(refusal(""), HasSubstr("byte 0: the file ends inside of the header"));
-  EXPECT_THAT(refusal(std::string(100, 'x')), HasSubstr("byte 0: no ELF file"));
+  EXPECT_THAT(library_refusal(""), HasSubstr("byte 0: the file ends inside of the header"));
+  EXPECT_THAT(library_refusal(std::string(100, 'x')), HasSubstr("byte 0: no ELF file"));
   std::string bytes = whole().bytes();
   bytes[EI_CLASS] = ELFCLASS32;
-  EXPECT_THAT(refusal(bytes), HasSubstr("64 bits"));
+  EXPECT_THAT(library_refusal(bytes), HasSubstr("64 bits"));
 }
 
 TEST(elf_file, of_every_length_is_read_or_refused_in_one_line) {
   const std::string bytes = whole().bytes();
   std::size_t refused = 0;
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    const std::string why = refusal(bytes.substr(0, length));
+    const std::string why = library_refusal(bytes.substr(0, length));
     refused += why.empty() ? 0 : 1;
     EXPECT_EQ(why.find('\n'), std::string::npos);
   }
@@ -91,19 +91,19 @@ TEST(elf_file, with_any_byte_changed_ends_in_time_and_in_bounds) {
   std::size_t read_at_all = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i)
     for (const char value : {'\0', '\x7f', '\xff'})
-      read_at_all += refusal(with(bytes, i, value)).empty() ? 1 : 0;
+      read_at_all += library_refusal(with(bytes, i, value)).empty() ? 1 : 0;
   EXPECT_GT(read_at_all, bytes.size()) << "most bytes are data";
 }
 
 TEST(elf_file, believes_no_count) {
   const std::string bytes = whole().bytes();
-  EXPECT_THAT(refusal(with(bytes, offsetof(Elf64_Ehdr, e_phnum), std::uint16_t{65535})),
+  EXPECT_THAT(library_refusal(with(bytes, offsetof(Elf64_Ehdr, e_phnum), std::uint16_t{65535})),
               HasSubstr("too many"));
-  EXPECT_THAT(refusal(with(bytes, offsetof(Elf64_Ehdr, e_shnum), std::uint16_t{65535})),
+  EXPECT_THAT(library_refusal(with(bytes, offsetof(Elf64_Ehdr, e_shnum), std::uint16_t{65535})),
               HasSubstr("too many"));
-  EXPECT_THAT(refusal(with(bytes, offsetof(Elf64_Ehdr, e_shoff), ~std::uint64_t{0})),
+  EXPECT_THAT(library_refusal(with(bytes, offsetof(Elf64_Ehdr, e_shoff), ~std::uint64_t{0})),
               HasSubstr("ends inside"));
-  EXPECT_THAT(refusal(with(bytes, offsetof(Elf64_Ehdr, e_phentsize), std::uint16_t{1})),
+  EXPECT_THAT(library_refusal(with(bytes, offsetof(Elf64_Ehdr, e_phentsize), std::uint16_t{1})),
               HasSubstr("another size"));
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injection/program_sweep.hpp"
 
+#include "harness/injector/rules.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <gmock/gmock.h>
@@ -78,6 +79,51 @@ TEST(program_sweep_plan, codes_are_those_that_the_function_can_return) {
   EXPECT_EQ(codes_of("cuMemAlloc_v2").front(), "OUT_OF_MEMORY");
   EXPECT_THAT(codes_of("cuDriverGetVersion"), Not(testing::Contains("OUT_OF_MEMORY")));
   EXPECT_THAT(codes_of("cuDriverGetVersion"), Not(IsEmpty()));
+}
+
+TEST(program_sweep_plan, codes_of_a_library_fit_what_the_function_does) {
+  EXPECT_EQ(codes_of("cublasCreate_v2").front(), "ALLOC_FAILED");
+  EXPECT_EQ(codes_of("cublasSgemm_v2_64").front(), "EXECUTION_FAILED");
+  EXPECT_EQ(codes_of("cublasSetStream_v2").front(), "INVALID_VALUE");
+  EXPECT_EQ(codes_of("cublasDestroy_v2").front(), "INVALID_VALUE");
+  EXPECT_EQ(codes_of("cublasLtMatmul").front(), "EXECUTION_FAILED");
+  EXPECT_EQ(codes_of("cudaMalloc").front(), "MemoryAllocation");
+  EXPECT_EQ(codes_of("__cudaLaunchKernel").front(), "LaunchFailure");
+  EXPECT_EQ(codes_of("cudaGetDeviceCount").front(), "InvalidValue");
+}
+
+/// Rules must take each, or the sweep would end at its first row.
+TEST(program_sweep_plan, every_function_of_every_library_has_codes_that_rules_take) {
+  for (const auto& of : injector::libraries()) {
+    for (const auto& function : of.functions) {
+      const std::string name(function.text);
+      const auto codes = codes_of(name);
+      EXPECT_THAT(codes, SizeIs(testing::Ge(5U))) << name;
+      EXPECT_THAT(std::set(codes.begin(), codes.end()), SizeIs(codes.size())) << name;
+      const call_site at{"liba.so", "0x10", name, std::string(16, 'a')};
+      EXPECT_THAT(why_left_alone(at), IsEmpty()) << name;
+      for (const std::string& code : codes) {
+        const injector::rule rule = injector::rule_from_text(fail_text(at, 1, code));
+        EXPECT_EQ(rule.of, &of) << name;
+        EXPECT_NE(rule.code, 0) << name << ' ' << code;
+      }
+    }
+  }
+}
+
+TEST(program_sweep_plan, rules_of_clean_runs_are_of_the_driver_or_of_libraries) {
+  const auto logged_with_stack = [](const std::string& rules) {
+    std::vector<std::string> found;
+    for (const auto& each : injector::rules_from(json_cursor{parse_json("rules", rules)}).rules) {
+      EXPECT_EQ(each.does, injector::effect::log);
+      if (each.stack) found.push_back(each.function);
+    }
+    return found;
+  };
+  EXPECT_THAT(logged_with_stack(rules_that_log_all({})), ElementsAre("*"));
+  EXPECT_THAT(logged_with_stack(rules_that_log_all({"cublas", "cudart"})), ElementsAre("cublas*", "cuda*"));
+  EXPECT_THAT(rules_that_log_all({"cublas"}), HasSubstr("cuMemAlloc")) << "device memory is counted still";
+  EXPECT_THAT(logged_with_stack(rules_that_log_memory()), IsEmpty());
 }
 
 TEST(program_sweep_plan, sites_are_compared_by_function_and_stack) {
@@ -223,6 +269,27 @@ TEST(program_sweep_outcome, device_memory_is_leaked_by_a_program_that_went_on) {
   EXPECT_EQ(outcome_of(s), outcome::reported) << "it gave up, and the driver releases it";
 }
 
+TEST(program_sweep_outcome, a_release_by_a_library_is_not_blamed_for_what_stays) {
+  run_seen s = seen();
+  s.log.device_allocations = 3;
+  EXPECT_EQ(outcome_of(s, clean(), "cublasDestroy_v2"), outcome::swallowed);
+  EXPECT_EQ(outcome_of(s, clean(), "cudaFree"), outcome::swallowed);
+  EXPECT_EQ(outcome_of(s, clean(), "cublasSgemm_v2"), outcome::leaked);
+}
+
+TEST(program_sweep_outcome, statuses_of_libraries_are_known_as_words) {
+  run_seen s = seen();
+  const auto came_to = [&](const std::string& said, const char* function, const char* code) {
+    s.process.stdout_text = "result 0\n" + said + "\n";
+    return judged(site(function, "liba.so", 'a').site, {0, 1, code}, s, clean()).came_to;
+  };
+  EXPECT_EQ(came_to("CUBLAS_STATUS_EXECUTION_FAILED", "cublasSgemm_v2", "EXECUTION_FAILED"),
+            outcome::reported);
+  EXPECT_EQ(came_to("launch failure", "cudaLaunchKernel", "LaunchFailure"), outcome::reported);
+  EXPECT_EQ(came_to("out of memory", "cudaMalloc", "MemoryAllocation"), outcome::reported);
+  EXPECT_EQ(came_to("invalid value", "cudaMalloc", "MemoryAllocation"), outcome::other_output);
+}
+
 TEST(program_sweep_outcome, not_reached_says_nothing) {
   run_seen s = seen();
   s.log.injections = 0;
@@ -266,26 +333,29 @@ TEST(program_sweep_record, a_row_is_read_as_it_was_written) {
   EXPECT_THROW(static_cast<void>(read_row("{}")), input_error);
 }
 
-/// The example that ci/schemas validates.
-TEST(program_sweep_record, the_published_example_is_read_and_written) {
-  const fs::path file = GOLDEN "/program_sweep.jsonl";
-  const earlier_record found = read_record(file);
-  std::set<std::string> rows, sites;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(R"({"line":"row")")) rows.insert(line + "\n");
-    if (line.starts_with(R"({"line":"site")")) sites.insert(line + "\n");
+/// The examples that ci/schemas validates.
+TEST(program_sweep_record, the_published_examples_are_read_and_written) {
+  for (const fs::path file : {GOLDEN "/program_sweep.jsonl", GOLDEN "/program_sweep_of_library.jsonl"}) {
+    const earlier_record found = read_record(file);
+    EXPECT_EQ(found.head.libraries.empty(), file.filename() == "program_sweep.jsonl");
+    std::set<std::string> rows, sites;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with(R"({"line":"row")")) rows.insert(line + "\n");
+      if (line.starts_with(R"({"line":"site")")) sites.insert(line + "\n");
+    }
+    EXPECT_THAT(rows, SizeIs(found.rows.size()));
+    for (const row& r : found.rows) EXPECT_TRUE(rows.contains(line_of(r, found.head.command))) << r.name();
+    EXPECT_THAT(sites, SizeIs(found.head.sites));
+    for (const compared_site& s : found.sites) EXPECT_TRUE(sites.contains(line_of(s)));
+    EXPECT_EQ(found.bytes, fs::file_size(file));
   }
-  EXPECT_THAT(rows, SizeIs(found.rows.size()));
-  for (const row& r : found.rows) EXPECT_TRUE(rows.contains(line_of(r, found.head.command))) << r.name();
-  EXPECT_THAT(sites, SizeIs(found.head.sites));
-  for (const compared_site& s : found.sites) EXPECT_TRUE(sites.contains(line_of(s)));
-  EXPECT_EQ(found.bytes, fs::file_size(file));
 }
 
 TEST_F(logged, a_record_is_read_up_to_its_last_whole_line) {
   header h;
   h.command = {"./a"};
+  h.libraries = {"cublas", "cudart"};
   h.depth = "thin";
   h.sites = 1;
   const std::string whole = line_of(h) + line_of(site("cuInit", "a", 'a')) + line_of(some_row(), {"./a"});
@@ -293,6 +363,7 @@ TEST_F(logged, a_record_is_read_up_to_its_last_whole_line) {
   const earlier_record found = read_record(file);
   EXPECT_EQ(found.bytes, whole.size());
   EXPECT_EQ(found.head.command, h.command);
+  EXPECT_EQ(found.head.libraries, h.libraries);
   EXPECT_THAT(found.sites, SizeIs(1));
   EXPECT_THAT(found.rows, SizeIs(1));
   std::ofstream(file) << line_of(h);

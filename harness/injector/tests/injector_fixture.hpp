@@ -12,11 +12,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -100,6 +104,58 @@ class injector : public testing::Test {
 
   fs::path folder;
 };
+
+/// That a file of `cufault trace --chrome` has the Trace Event Format, as far as cufault uses it: an object with traceEvents, which are complete events
+/// (X) and names of processes (M). Complete events of one thread lie one behind the other or one inside the other: viewers drop what overlaps
+/// otherwise. Times are microseconds with three decimals.
+inline json read_trace_events(const fs::path& file) {
+  std::ifstream in(file);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const json trace = json::parse(text);
+  EXPECT_EQ(trace.size(), 2U);
+  EXPECT_EQ(trace["displayTimeUnit"], "ns");
+  EXPECT_TRUE(trace["traceEvents"].is_array());
+  const auto is_id = [](const json& id) { return id.is_number_unsigned() && id > 0 && id < (1LL << 31); };
+  std::map<std::pair<long, long>, std::multimap<std::pair<double, double>, std::string>> threads;
+  std::set<long> named, called;
+  for (const json& each : trace["traceEvents"]) {
+    EXPECT_TRUE(is_id(each["pid"]) && is_id(each["tid"])) << each;
+    EXPECT_TRUE(each["name"].is_string() && !each["name"].get<std::string>().empty()) << each;
+    EXPECT_TRUE(each["args"].is_object()) << each;
+    if (each["ph"] == "M") {
+      EXPECT_EQ(each.size(), 5U) << each;
+      EXPECT_EQ(each["name"], "process_name");
+      EXPECT_FALSE(each["args"]["name"].get<std::string>().empty());
+      named.insert(each["pid"].get<long>());
+      continue;
+    }
+    EXPECT_EQ(each["ph"], "X");
+    EXPECT_EQ(each.size(), 8U) << each;
+    EXPECT_TRUE(each["cat"].is_string()) << each;
+    EXPECT_TRUE(each["ts"].is_number_float() && each["dur"].is_number_float()) << each;
+    const double began = each["ts"], took = each["dur"];
+    EXPECT_GT(began, 0);
+    EXPECT_GE(took, 0);
+    called.insert(each["pid"].get<long>());
+    threads[{each["pid"], each["tid"]}].emplace(std::pair{began, -took}, each["name"]);  // an outer one first
+  }
+  EXPECT_TRUE(std::includes(named.begin(), named.end(), called.begin(), called.end()))
+      << "each process has a name";
+  constexpr double rounding = 0.0015;  // of a sum of two times with three decimals
+  for (const auto& [thread, calls] : threads) {
+    std::vector<double> ends;  // of calls that are not over
+    for (const auto& [time, name] : calls) {
+      const auto [began, minus_took] = time;
+      while (!ends.empty() && ends.back() <= began + rounding) ends.pop_back();
+      if (!ends.empty()) {
+        EXPECT_LE(began - minus_took, ends.back() + rounding)
+            << name << " of thread " << thread.second << " ends after the call that it was made in";
+      }
+      ends.push_back(began - minus_took);
+    }
+  }
+  return trace["traceEvents"];
+}
 
 inline std::string rules(const std::string& each) {
   return R"({"rules": [)" + each + "]}";

@@ -149,6 +149,23 @@ TEST_F(libraries, call_each_other_and_rules_meet_both) {
   EXPECT_EQ(counts()["cublasGemmEx by injector_blas_linked_probe"], 1);
 }
 
+TEST_F(libraries, have_the_same_call_stack_inside_of_a_call_that_is_logged) {
+  const std::string nested = linked_probe + " nested 1", ours = front("cublas") + front("cublasLt") + library;
+  const auto stack_of_inner = [&](const std::string& rule) {
+    fs::remove(log());
+    under(ours, nested, rule);
+    std::string found;
+    for (const json& each : events("call"))
+      if (each["function"] == "cublasLtMatmul") found = each["stack"];
+    return found;
+  };
+  const std::string inner = R"({"function": "cublasLtMatmul", "log": true, "stack": true})",
+                    outer = R"({"function": "cublasGemmEx", "log": true, "stack": true})";
+  const std::string alone = stack_of_inner(inner);
+  EXPECT_THAT(alone, SizeIs(16));
+  EXPECT_EQ(stack_of_inner(inner + ", " + outer), alone) << "a frame of the injector is no caller";
+}
+
 TEST_F(libraries, take_what_rules_for_the_driver_take) {
   const std::string four = linked_probe + " linked 4";
   const auto with = [&](const std::string& more) {
@@ -407,14 +424,26 @@ TEST_F(library_command, traces_a_library_where_asked) {
   EXPECT_THAT(cli("trace --library cudart" + program), Contains("  none that could be seen"));
   const fs::path file = folder / "trace.json";
   EXPECT_EQ(cli("trace --library cublas --chrome " + file.string() + program).back(), "exit code 0");
-  std::ifstream in(file);
   std::multiset<std::string> calls;
-  const json trace = json::parse(in);
-  for (const json& each : trace["traceEvents"])
+  for (const json& each : read_trace_events(file))
     if (each["ph"] == "X") calls.insert(each["name"]);
   EXPECT_EQ(calls.count("cublasSgemm_v2"), 3U);
   EXPECT_EQ(calls.count("cublasGemmEx"), 1U);
   EXPECT_EQ(calls.count("cublasLtMatmul"), 0U);
+}
+
+TEST_F(library_command, traces_a_call_inside_of_another_as_such) {
+  const fs::path file = folder / "trace.json";
+  cli("trace --library cublas --library cublasLt --chrome " + file.string() + " -- " + linked_probe +
+      " nested 1 linked 1");
+  std::map<std::string, std::pair<double, double>> times;
+  for (const json& each : read_trace_events(file))
+    if (each["ph"] == "X")
+      times[each["name"]] = {each["ts"], each["ts"].get<double>() + each["dur"].get<double>()};
+  const auto &outer = times.at("cublasGemmEx"), &inner = times.at("cublasLtMatmul");
+  EXPECT_LT(outer.first, inner.first);
+  EXPECT_GT(outer.second, inner.second);
+  EXPECT_GT(times.at("cublasSgemm_v2").first, outer.second);
 }
 
 TEST_F(library_command, traces_launches_of_nvcc) {

@@ -26,7 +26,7 @@ rule_set parsed(const std::string& each) {
   return rules_from(json_cursor{parse_json("rules", R"({"rules": [)" + each + "]}")});
 }
 
-std::string refused(const std::string& each) {
+std::string rules_refusal(const std::string& each) {
   try {
     parsed(each);
   } catch (const input_error& error) {
@@ -50,46 +50,50 @@ TEST(rules, match_a_name_with_and_without_its_suffixes) {
 }
 
 TEST(rules, that_can_never_act_are_refused) {
-  EXPECT_THAT(refused(R"({"function": "cuStream*", "log": true, "min_bytes": 1})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cuStream*", "log": true, "min_bytes": 1})"),
               HasSubstr("allocates nothing"));
-  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "log": true, "probability": 0})"), HasSubstr("above 0"));
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemAlloc", "log": true, "probability": 0})"),
+              HasSubstr("above 0"));
   const std::string all = R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"})";
-  EXPECT_THAT(refused(all + R"(, {"function": "cuMemAlloc", "delay_ms": 1})"),
+  EXPECT_THAT(rules_refusal(all + R"(, {"function": "cuMemAlloc", "delay_ms": 1})"),
               HasSubstr("rules[1] can never act: rules[0] fails every call of cuMemAlloc"));
-  EXPECT_EQ(refused(R"({"function": "cuMemAlloc", "delay_ms": 1}, )" + all), "taken");
-  EXPECT_EQ(refused(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "hits": 1}, )" + all), "taken");
+  EXPECT_EQ(rules_refusal(R"({"function": "cuMemAlloc", "delay_ms": 1}, )" + all), "taken");
+  EXPECT_EQ(rules_refusal(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "hits": 1}, )" + all),
+            "taken");
   EXPECT_EQ(
-      refused(
+      rules_refusal(
           R"({"function": "cuMem*", "return": "OUT_OF_MEMORY"}, {"function": "cuMem*", "return": "INVALID_VALUE"})"),
       "taken");
 }
 
 TEST(rules, know_codes_that_headers_or_a_driver_gave) {
-  EXPECT_EQ(refused(R"({"function": "cuLaunchKernel", "return": "OUT_OF_MEMORY"})"), "taken");
-  EXPECT_EQ(refused(R"({"function": "cuKernelGetFunction", "return": "OUT_OF_MEMORY"})"), "taken");
-  EXPECT_THAT(refused(R"({"function": "cuMemFree", "return": "OUT_OF_MEMORY"})"),
+  EXPECT_EQ(rules_refusal(R"({"function": "cuLaunchKernel", "return": "OUT_OF_MEMORY"})"), "taken");
+  EXPECT_EQ(rules_refusal(R"({"function": "cuKernelGetFunction", "return": "OUT_OF_MEMORY"})"), "taken");
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemFree", "return": "OUT_OF_MEMORY"})"),
               HasSubstr("cuMemFree cannot return"));
 }
 
 TEST(rules, that_are_sticky_or_drop_calls_are_refused_where_that_means_nothing) {
-  EXPECT_EQ(refused(R"({"function": "cuMemAlloc", "return": "ILLEGAL_ADDRESS", "sticky": true})"), "taken");
-  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "sticky": true})"),
+  EXPECT_EQ(rules_refusal(R"({"function": "cuMemAlloc", "return": "ILLEGAL_ADDRESS", "sticky": true})"),
+            "taken");
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "sticky": true})"),
               HasSubstr("CUDA_ERROR_OUT_OF_MEMORY is not said to lose its context"));
-  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "delay_ms": 1, "sticky": true})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemAlloc", "delay_ms": 1, "sticky": true})"),
               HasSubstr("rules[0].sticky: only a driver function's"));
-  EXPECT_THAT(refused(R"({"function": "malloc", "return": "ENOMEM", "sticky": true})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "malloc", "return": "ENOMEM", "sticky": true})"),
               HasSubstr("rules[0].sticky"));
   for (const char* function : {"cuLaunchKernel", "cuMemcpy*", "cuMemsetD8Async", "cuEventRecord", "*",
                                "cuStreamWaitValue32", "cuMemFree_v2", "cuStreamSynchronize"})
-    EXPECT_EQ(refused(std::string(R"({"function": ")") + function + R"(", "drop_call": true})"), "taken")
+    EXPECT_EQ(rules_refusal(std::string(R"({"function": ")") + function + R"(", "drop_call": true})"),
+              "taken")
         << function;
   for (const char* function : {"cuMemAlloc", "cuModuleGetFunction", "cuEventCreate", "cuEventElapsedTime",
                                "cuEventQuery", "cuStreamQuery", "cuStreamBeginCapture", "cuInit"})
-    EXPECT_THAT(
-        refused(std::string(R"({"function": ")") + function + R"(", "drop_call": true, "force": true})"),
-        HasSubstr(std::string("rules[0].function: ") + function + " cannot be dropped"));
+    EXPECT_THAT(rules_refusal(std::string(R"({"function": ")") + function +
+                              R"(", "drop_call": true, "force": true})"),
+                HasSubstr(std::string("rules[0].function: ") + function + " cannot be dropped"));
   EXPECT_THAT(
-      refused(
+      rules_refusal(
           R"({"function": "cuMemcpyHtoD", "drop_call": true}, {"function": "cuMemcpyHtoD", "delay_ms": 1})"),
       HasSubstr("rules[1] can never act: rules[0] drops every call"));
 }
@@ -102,13 +106,13 @@ TEST(rules, know_codes_that_lose_a_context) {
 
 TEST(rules, hold_once_for_each_stack_where_there_is_one) {
   EXPECT_TRUE(parsed(R"({"function": "cuMemAlloc", "log": true, "once_per": "stack"})").rules.at(0).stack);
-  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "log": true, "once_per": "thread"})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemAlloc", "log": true, "once_per": "thread"})"),
               HasSubstr("rules[0].once_per: \"stack\" is all there is"));
-  EXPECT_THAT(refused(R"({"function": "malloc", "return": "ENOMEM", "once_per": "stack"})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "malloc", "return": "ENOMEM", "once_per": "stack"})"),
               HasSubstr("rules[0].once_per: the call stack of a host function"));
-  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "hide": true, "stack": true})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemAlloc", "hide": true, "stack": true})"),
               HasSubstr("rules[0].stack: a look-up by name"));
-  EXPECT_THAT(refused(R"({"budget_bytes": 1, "once_per": "stack"})"),
+  EXPECT_THAT(rules_refusal(R"({"budget_bytes": 1, "once_per": "stack"})"),
               HasSubstr("a budget holds for every call"));
 }
 
@@ -126,7 +130,7 @@ TEST(rules, hold_for_one_call_stack) {
   for (const char* wrong : {"cuInit@:1=UNKNOWN", "cuInit@12=UNKNOWN", "cuInit@00F3A0C4D5E6F708=UNKNOWN"})
     EXPECT_THROW(static_cast<void>(rule_from_text(wrong)), input_error) << wrong;
   EXPECT_THROW(static_cast<void>(rule_from_text("malloc@00f3a0c4d5e6f708=ENOMEM")), input_error);
-  EXPECT_THAT(refused(R"({"function": "cuMemAlloc", "log": true, "stack": "12"})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemAlloc", "log": true, "stack": "12"})"),
               HasSubstr("rules[0].stack: true, or a hash of 16 digits"));
   EXPECT_EQ(parsed(R"({"function": "cuInit", "stack": "00f3a0c4d5e6f708", "return": "UNKNOWN"},
                       {"function": "cuInit", "return": "UNKNOWN"})")
@@ -201,7 +205,7 @@ TEST(library_rules, know_statuses_by_full_and_short_names) {
 }
 
 TEST(library_rules, that_are_wrong_get_an_example_of_their_library) {
-  const auto refused_text = [](std::string_view text) -> std::string {
+  const auto rule_text_refusal = [](std::string_view text) -> std::string {
     try {
       rule_from_text(text);
     } catch (const input_error& error) {
@@ -209,14 +213,14 @@ TEST(library_rules, that_are_wrong_get_an_example_of_their_library) {
     }
     return "taken";
   };
-  EXPECT_THAT(refused_text("cuMemAlloc=NOTHING"),
+  EXPECT_THAT(rule_text_refusal("cuMemAlloc=NOTHING"),
               testing::EndsWith("for example cuMemAlloc_v2:3=OUT_OF_MEMORY"));
   for (const known_library& each : libraries()) {
-    EXPECT_THAT(refused_text(fmt::format("{}Nothing=0", each.prefix)),
+    EXPECT_THAT(rule_text_refusal(fmt::format("{}Nothing=0", each.prefix)),
                 testing::EndsWith(fmt::format(", for example {}", each.example)));
     EXPECT_EQ(rule_from_text(each.example).of, &each) << each.example;
     const auto function = each.example.substr(0, each.example.find(':'));
-    EXPECT_THAT(refused_text(fmt::format("{}=NOTHING", function)),
+    EXPECT_THAT(rule_text_refusal(fmt::format("{}=NOTHING", function)),
                 testing::AllOf(HasSubstr("unknown status \"NOTHING\""),
                                testing::EndsWith(fmt::format(", for example {}", each.example))));
   }
@@ -240,40 +244,46 @@ TEST(library_rules, are_for_the_libraries_that_the_readme_names) {
 
 TEST(library_rules, that_mean_nothing_are_refused) {
   const std::string sgemm = R"({"function": "cublasSgemm", )";
-  EXPECT_EQ(refused(sgemm + R"("return": "EXECUTION_FAILED"})"), "taken");
-  EXPECT_EQ(refused(sgemm + R"("drop_call": true})"), "taken");
-  EXPECT_EQ(refused(R"({"function": "cublas*", "drop_call": true})"), "taken");
-  EXPECT_THAT(refused(R"({"function": "cublasCreate", "drop_call": true})"), HasSubstr("cannot be dropped"));
-  EXPECT_THAT(refused(R"({"function": "cublasGetVersion", "drop_call": true})"),
+  EXPECT_EQ(rules_refusal(sgemm + R"("return": "EXECUTION_FAILED"})"), "taken");
+  EXPECT_EQ(rules_refusal(sgemm + R"("drop_call": true})"), "taken");
+  EXPECT_EQ(rules_refusal(R"({"function": "cublas*", "drop_call": true})"), "taken");
+  EXPECT_THAT(rules_refusal(R"({"function": "cublasCreate", "drop_call": true})"),
               HasSubstr("cannot be dropped"));
-  EXPECT_THAT(refused(sgemm + R"("return": "OUT_OF_MEMORY"})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cublasGetVersion", "drop_call": true})"),
+              HasSubstr("cannot be dropped"));
+  EXPECT_THAT(rules_refusal(sgemm + R"("return": "OUT_OF_MEMORY"})"),
               HasSubstr("unknown status \"OUT_OF_MEMORY\""));
-  EXPECT_THAT(refused(sgemm + R"("return": "SUCCESS"})"), HasSubstr("cannot return CUBLAS_STATUS_SUCCESS"));
-  EXPECT_THAT(refused(sgemm + R"("return": "EXECUTION_FAILED", "sticky": true})"),
+  EXPECT_THAT(rules_refusal(sgemm + R"("return": "SUCCESS"})"),
+              HasSubstr("cannot return CUBLAS_STATUS_SUCCESS"));
+  EXPECT_THAT(rules_refusal(sgemm + R"("return": "EXECUTION_FAILED", "sticky": true})"),
               HasSubstr("only a driver function's"));
-  EXPECT_THAT(refused(sgemm + R"("return": "EXECUTION_FAILED", "min_bytes": 1})"),
+  EXPECT_THAT(rules_refusal(sgemm + R"("return": "EXECUTION_FAILED", "min_bytes": 1})"),
               HasSubstr("how large they are"));
-  EXPECT_THAT(refused(sgemm + R"("hide": true})"), HasSubstr("only functions of the driver can be hidden"));
-  EXPECT_THAT(refused(R"({"function": "cublasNothing", "log": true, "force": true})"),
+  EXPECT_THAT(rules_refusal(sgemm + R"("hide": true})"),
+              HasSubstr("only functions of the driver can be hidden"));
+  EXPECT_THAT(rules_refusal(R"({"function": "cublasNothing", "log": true, "force": true})"),
               HasSubstr("unknown function \"cublasNothing\": the headers of cublas"));
-  EXPECT_THAT(refused(sgemm + R"("return": "EXECUTION_FAILED"}, {"function": "cublasSgemm", "delay_ms": 1})"),
-              HasSubstr("rules[1] can never act: rules[0] fails every call of cublasSgemm"));
+  EXPECT_THAT(
+      rules_refusal(sgemm + R"("return": "EXECUTION_FAILED"}, {"function": "cublasSgemm", "delay_ms": 1})"),
+      HasSubstr("rules[1] can never act: rules[0] fails every call of cublasSgemm"));
 }
 
 TEST(rules, suggest_the_nearest_name) {
-  EXPECT_THAT(refused(R"({"function": "cuMemAlocc", "log": true})"), HasSubstr("did you mean cuMemAlloc?"));
-  EXPECT_THAT(refused(R"({"function": "cumemalloc", "log": true})"), HasSubstr("did you mean cuMemAlloc?"));
-  EXPECT_THAT(refused(R"({"function": "maloc", "log": true})"), HasSubstr("did you mean malloc?"));
-  EXPECT_THAT(refused(R"({"function": "somethingElseAltogether", "log": true})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemAlocc", "log": true})"),
+              HasSubstr("did you mean cuMemAlloc?"));
+  EXPECT_THAT(rules_refusal(R"({"function": "cumemalloc", "log": true})"),
+              HasSubstr("did you mean cuMemAlloc?"));
+  EXPECT_THAT(rules_refusal(R"({"function": "maloc", "log": true})"), HasSubstr("did you mean malloc?"));
+  EXPECT_THAT(rules_refusal(R"({"function": "somethingElseAltogether", "log": true})"),
               testing::Not(HasSubstr("did you mean")));
 }
 
 TEST(rules, suggest_all_names_that_are_equally_near) {
-  EXPECT_THAT(refused(R"({"function": "cuMemcpyHtoX", "log": true})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemcpyHtoX", "log": true})"),
               HasSubstr("did you mean cuMemcpyHtoD or cuMemcpyHtoA?"));
-  EXPECT_THAT(refused(R"({"function": "cuMemcpyXtoD", "log": true})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cuMemcpyXtoD", "log": true})"),
               HasSubstr("did you mean cuMemcpyHtoD, cuMemcpyDtoD or cuMemcpyAtoD?"));
-  EXPECT_THAT(refused(R"({"function": "cublasXgemm", "log": true})"),
+  EXPECT_THAT(rules_refusal(R"({"function": "cublasXgemm", "log": true})"),
               HasSubstr("did you mean cublasSgemm, cublasDgemm, cublasCgemm or others?"));
 }
 
@@ -282,7 +292,7 @@ TEST(rules, suggest_all_names_that_are_equally_near) {
 rule_set of_faultinj(const std::string& text) {
   return rules_from(json_cursor{parse_json("config", text)});
 }
-std::string refused_of_faultinj(const std::string& text) {
+std::string faultinj_refusal(const std::string& text) {
   try {
     of_faultinj(text);
   } catch (const input_error& error) {
@@ -346,26 +356,26 @@ TEST(faultinj, has_faults_of_runtime_functions_too) {
 
 TEST(faultinj, says_in_a_line_what_it_cannot_do) {
   EXPECT_THAT(
-      refused_of_faultinj(R"({"cudaRuntimeFaults": {"cuMemAlloc": {"percent": 50, "injectionType": 0}}})"),
+      faultinj_refusal(R"({"cudaRuntimeFaults": {"cuMemAlloc": {"percent": 50, "injectionType": 0}}})"),
       HasSubstr("cudaRuntimeFaults.cuMemAlloc: no function of the CUDA runtime"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("cudaMalloc", R"({"percent": 1, "injectionType": 0})")),
+  EXPECT_THAT(faultinj_refusal(driver_fault("cudaMalloc", R"({"percent": 1, "injectionType": 0})")),
               HasSubstr("no function of the driver"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("214", R"({"percent": 1, "injectionType": 0})")),
+  EXPECT_THAT(faultinj_refusal(driver_fault("214", R"({"percent": 1, "injectionType": 0})")),
               HasSubstr("callback ids of CUPTI are not known here"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percent": 1, "injectionType": 2})")),
+  EXPECT_THAT(faultinj_refusal(driver_fault("cuInit", R"({"percent": 1, "injectionType": 2})")),
               HasSubstr("cannot return CUDA_SUCCESS"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percent": 1, "substituteReturnCode": 12345})")),
+  EXPECT_THAT(faultinj_refusal(driver_fault("cuInit", R"({"percent": 1, "substituteReturnCode": 12345})")),
               HasSubstr("12345 is no CUresult"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percent": 1, "injectionType": 3})")),
+  EXPECT_THAT(faultinj_refusal(driver_fault("cuInit", R"({"percent": 1, "injectionType": 3})")),
               HasSubstr("injectionType: 0 (trap), 1 (device assertion) or 2"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("cuNothing", R"({"percent": 1, "injectionType": 0})")),
+  EXPECT_THAT(faultinj_refusal(driver_fault("cuNothing", R"({"percent": 1, "injectionType": 0})")),
               HasSubstr("no function of the driver"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("malloc", R"({"percent": 1, "injectionType": 0})")),
+  EXPECT_THAT(faultinj_refusal(driver_fault("malloc", R"({"percent": 1, "injectionType": 0})")),
               HasSubstr("no function of the driver"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("cuMem*", R"({"percent": 1, "injectionType": 0})")),
+  EXPECT_THAT(faultinj_refusal(driver_fault("cuMem*", R"({"percent": 1, "injectionType": 0})")),
               HasSubstr("no glob"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percentage": 1})")), HasSubstr("unknown key"));
-  EXPECT_THAT(refused_of_faultinj(driver_fault("cuInit", R"({"percent": "1"})")), HasSubstr("percent"));
+  EXPECT_THAT(faultinj_refusal(driver_fault("cuInit", R"({"percentage": 1})")), HasSubstr("unknown key"));
+  EXPECT_THAT(faultinj_refusal(driver_fault("cuInit", R"({"percent": "1"})")), HasSubstr("percent"));
 }
 
 // ---- chrome_trace.cpp ----

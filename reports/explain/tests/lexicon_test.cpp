@@ -96,7 +96,7 @@ class changed_tables : public testing::Test {
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   }
   void TearDown() override { fs::remove_all(folder_); }
-  std::string refused(const std::string& file, const std::string& from, const std::string& to) {
+  std::string lexicon_refusal(const std::string& file, const std::string& from, const std::string& to) {
     std::string text = read_text(folder_ / file);
     const auto at = text.find(from);
     if (at == std::string::npos) return from + " is not in it";
@@ -112,24 +112,25 @@ class changed_tables : public testing::Test {
 };
 
 TEST_F(changed_tables, are_refused_where_a_word_is_wrong) {
-  EXPECT_THAT(refused("causes.json", "\"schema\": 1", "\"schema\": 2"), HasSubstr("causes.json:2"));
+  EXPECT_THAT(lexicon_refusal("causes.json", "\"schema\": 1", "\"schema\": 2"), HasSubstr("causes.json:2"));
 }
 TEST_F(changed_tables, are_refused_where_an_event_is_not_there) {
-  EXPECT_THAT(refused("causes.json", "\"cuda.assertion\"", "\"cuda.asertion\""), HasSubstr("cuda.asertion"));
+  EXPECT_THAT(lexicon_refusal("causes.json", "\"cuda.assertion\"", "\"cuda.asertion\""),
+              HasSubstr("cuda.asertion"));
 }
 TEST_F(changed_tables, are_refused_where_a_cause_is_not_there) {
-  EXPECT_THAT(refused("checks.json", "\"index_out_of_range.*\"", "\"index_out_of_rnge.*\""),
+  EXPECT_THAT(lexicon_refusal("checks.json", "\"index_out_of_range.*\"", "\"index_out_of_rnge.*\""),
               HasSubstr("index_out_of_rnge"));
 }
 TEST_F(changed_tables, are_refused_where_an_event_is_there_twice) {
-  EXPECT_THAT(refused("events/cublas.json", "\"cublas.bare_alloc\"", "\"cublas.bare\""),
+  EXPECT_THAT(lexicon_refusal("events/cublas.json", "\"cublas.bare_alloc\"", "\"cublas.bare\""),
               HasSubstr("cublas.bare is there twice"));
 }
 TEST_F(changed_tables, are_refused_where_a_key_is_unknown) {
-  EXPECT_THAT(refused("events/cublas.json", "\"role\"", "\"rule\""), HasSubstr("cublas.json"));
+  EXPECT_THAT(lexicon_refusal("events/cublas.json", "\"role\"", "\"rule\""), HasSubstr("cublas.json"));
 }
 TEST_F(changed_tables, are_read_where_nothing_is_wrong) {
-  EXPECT_EQ(refused("causes.json", "\"schema\": 1", "\"schema\": 1"), "nothing");
+  EXPECT_EQ(lexicon_refusal("causes.json", "\"schema\": 1", "\"schema\": 1"), "nothing");
 }
 
 TEST(tables, are_missed_by_name) {

@@ -61,7 +61,7 @@ class history_file : public testing::Test {
     return history(file, history::access::read).view(patterns);
   }
   /// Why the file is refused, by a reader and by a writer; it must be left as it is.
-  std::string refused() {
+  std::string history_refusal() {
     const std::string before = bytes_of(file);
     std::string why;
     for (const auto how : {history::access::read, history::access::add}) {
@@ -274,12 +274,12 @@ TEST_F(history_file, that_is_absent_is_made_by_add_alone) {
 
 TEST_F(history_file, that_is_foreign_is_refused) {
   std::ofstream(file) << "{\"schema\": 2}\n";
-  EXPECT_THAT(refused(), HasSubstr("is no SQLite database"));
+  EXPECT_THAT(history_refusal(), HasSubstr("is no SQLite database"));
   std::ofstream(file, std::ios::trunc).flush();
-  EXPECT_THAT(refused(), HasSubstr("is empty"));
+  EXPECT_THAT(history_refusal(), HasSubstr("is empty"));
   fs::remove(file);
   sql("CREATE TABLE notes(text TEXT)");
-  EXPECT_THAT(refused(), HasSubstr("is no history of cufault"));
+  EXPECT_THAT(history_refusal(), HasSubstr("is no history of cufault"));
   fs::remove(file);
   fs::create_directories(file);
   EXPECT_THROW(history(file, history::access::add), input_error);
@@ -288,14 +288,14 @@ TEST_F(history_file, that_is_foreign_is_refused) {
 TEST_F(history_file, that_is_newer_or_has_other_tables_is_refused) {
   add(run_on("13.1.0", "2026-11-01", {trial({no_memory})}));
   sql("PRAGMA user_version = 2");
-  EXPECT_THAT(refused(),
+  EXPECT_THAT(history_refusal(),
               HasSubstr("made by a newer cufault: schema 2, and this one reads 1; update cufault"));
   sql("PRAGMA user_version = 0");
-  EXPECT_THAT(refused(), HasSubstr("is corrupted (schema 0)"));
+  EXPECT_THAT(history_refusal(), HasSubstr("is corrupted (schema 0)"));
   sql("PRAGMA user_version = 1; CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM result; END");
-  EXPECT_THAT(refused(), HasSubstr("has tables that no cufault made"));
+  EXPECT_THAT(history_refusal(), HasSubstr("has tables that no cufault made"));
   sql("DROP TRIGGER t; DROP TABLE seen");
-  EXPECT_THAT(refused(), HasSubstr("is corrupted (a table is missing)"));
+  EXPECT_THAT(history_refusal(), HasSubstr("is corrupted (a table is missing)"));
 }
 
 TEST_F(history_file, that_is_damaged_or_truncated_is_refused) {
@@ -310,11 +310,11 @@ TEST_F(history_file, that_is_damaged_or_truncated_is_refused) {
   const std::string whole = bytes_of(file);
   ASSERT_GT(whole.size(), 8U * 4096);
   std::ofstream(file, std::ios::trunc | std::ios::binary) << whole.substr(0, whole.size() / 2);
-  EXPECT_THAT(refused(), HasSubstr("is corrupted"));
+  EXPECT_THAT(history_refusal(), HasSubstr("is corrupted"));
   std::string damaged = whole;
   for (std::size_t i = 5 * 4096; i < 8 * 4096; ++i) damaged[i] = static_cast<char>(i * 7);
   std::ofstream(file, std::ios::trunc | std::ios::binary) << damaged;
-  EXPECT_THAT(refused(), HasSubstr("is corrupted"));
+  EXPECT_THAT(history_refusal(), HasSubstr("is corrupted"));
   std::ofstream(file, std::ios::trunc | std::ios::binary) << whole;
   EXPECT_EQ(view().runs, 200U);
 }
@@ -322,7 +322,7 @@ TEST_F(history_file, that_is_damaged_or_truncated_is_refused) {
 TEST_F(history_file, whose_rows_do_not_fit_together_is_refused) {
   add(run_on("13.1.0", "2026-11-01", {trial({no_memory})}));
   sql("DELETE FROM seen");
-  EXPECT_THAT(refused(), HasSubstr("is corrupted (a row is missing)"));
+  EXPECT_THAT(history_refusal(), HasSubstr("is corrupted (a row is missing)"));
 }
 
 }  // namespace

@@ -330,12 +330,12 @@ std::string rule_refusal(std::string_view rule) {
   return "(nothing was refused)";
 }
 
-std::string refusal_of(std::string_view condition) {
+std::string condition_refusal(std::string_view condition) {
   return rule_refusal(fmt::format(R"({{"arms": ["a/b"], "holds": {}}})", condition));
 }
 
 TEST(rule, that_is_malformed_is_refused_by_file_line_and_field) {
-  EXPECT_EQ(refusal_of(yes), "(nothing was refused)");
+  EXPECT_EQ(condition_refusal(yes), "(nothing was refused)");
   EXPECT_EQ(rule_refusal(R"({"holds": {"ended": "crashed"}})"),
             "claims.json:2: top level: \"arms\" is missing");
   EXPECT_EQ(rule_refusal(R"({"arms": [], "holds": {"ended": "crashed"}})"),
@@ -355,44 +355,44 @@ TEST(rule, that_is_malformed_is_refused_by_file_line_and_field) {
 }
 
 TEST(rule, with_a_malformed_condition_is_refused_by_file_line_and_field) {
-  EXPECT_EQ(refusal_of("{}"),
+  EXPECT_EQ(condition_refusal("{}"),
             "claims.json:2: holds: expected one of all, any, not, step, measured, note, logged, ended, "
             "measurement, "
             "sum, largest, count, level");
-  EXPECT_EQ(refusal_of(R"({"all": []})"), "claims.json:2: holds.all: must not be empty");
-  EXPECT_EQ(refusal_of(R"({"all": [{"ended": "crashed"}], "any": []})"),
+  EXPECT_EQ(condition_refusal(R"({"all": []})"), "claims.json:2: holds.all: must not be empty");
+  EXPECT_EQ(condition_refusal(R"({"all": [{"ended": "crashed"}], "any": []})"),
             "claims.json:2: holds.any: unknown key");
-  EXPECT_EQ(refusal_of(R"({"any": [{"ended": "exploded"}]})"),
+  EXPECT_EQ(condition_refusal(R"({"any": [{"ended": "exploded"}]})"),
             "claims.json:2: holds.any[0].ended: expected one of completed, crashed, timed_out");
-  EXPECT_EQ(refusal_of(R"({"ended": "crashed", "in": "cublasCreate"})"),
+  EXPECT_EQ(condition_refusal(R"({"ended": "crashed", "in": "cublasCreate"})"),
             "claims.json:2: holds.in: unknown key");
-  EXPECT_EQ(refusal_of(R"({"note": "words"})"), "claims.json:2: holds: \"contains\" is missing");
-  EXPECT_EQ(refusal_of(R"({"measurement": "rows", "op": "~", "value": 1})"),
+  EXPECT_EQ(condition_refusal(R"({"note": "words"})"), "claims.json:2: holds: \"contains\" is missing");
+  EXPECT_EQ(condition_refusal(R"({"measurement": "rows", "op": "~", "value": 1})"),
             "claims.json:2: holds.op: expected one of =, !=, <, <=, >, >=");
-  EXPECT_EQ(refusal_of(R"({"measurement": "rows", "op": "="})"),
+  EXPECT_EQ(condition_refusal(R"({"measurement": "rows", "op": "="})"),
             "claims.json:2: holds: \"value\" is missing");
-  EXPECT_EQ(refusal_of(R"({"measurement": "rows *", "op": "=", "value": 1})"),
+  EXPECT_EQ(condition_refusal(R"({"measurement": "rows *", "op": "=", "value": 1})"),
             "claims.json:2: holds.measurement: one name; \"sum\" takes several");
-  EXPECT_EQ(refusal_of(R"({"measurement": "rows", "sum": "x", "op": "=", "value": 1})"),
+  EXPECT_EQ(condition_refusal(R"({"measurement": "rows", "sum": "x", "op": "=", "value": 1})"),
             "claims.json:2: holds: expected one of measurement, sum, largest, count, level");
-  EXPECT_EQ(refusal_of(R"({"level": false, "op": "=", "value": 1})"),
+  EXPECT_EQ(condition_refusal(R"({"level": false, "op": "=", "value": 1})"),
             "claims.json:2: holds.level: expected true");
-  EXPECT_EQ(refusal_of(R"({"count": {"which": "all"}, "op": "=", "value": 1})"),
+  EXPECT_EQ(condition_refusal(R"({"count": {"which": "all"}, "op": "=", "value": 1})"),
             "claims.json:2: holds.count.which: all are counted");
 }
 
 TEST(rule, with_a_malformed_step_is_refused_by_file_line_and_field) {
-  EXPECT_EQ(refusal_of(R"({"step": {"call": "cublasCreate"}})"),
+  EXPECT_EQ(condition_refusal(R"({"step": {"call": "cublasCreate"}})"),
             "claims.json:2: holds.step.call: unknown key");
-  EXPECT_TRUE(refusal_of(R"({"step": {"api": "cublasCreat", "ok": true}})")
+  EXPECT_TRUE(condition_refusal(R"({"step": {"api": "cublasCreat", "ok": true}})")
                   .starts_with("claims.json:2: holds.step.api: \"cublasCreat\" is no function"));
-  EXPECT_EQ(refusal_of(R"({"step": {"api": "cublasCreat*", "ok": true}})"), "(nothing was refused)");
-  EXPECT_EQ(refusal_of(R"({"step": {"ok": "yes"}})").find("claims.json:2: holds.step.ok: "), 0U);
-  EXPECT_EQ(refusal_of(R"({"step": {"numbers": "odd"}})"),
+  EXPECT_EQ(condition_refusal(R"({"step": {"api": "cublasCreat*", "ok": true}})"), "(nothing was refused)");
+  EXPECT_EQ(condition_refusal(R"({"step": {"ok": "yes"}})").find("claims.json:2: holds.step.ok: "), 0U);
+  EXPECT_EQ(condition_refusal(R"({"step": {"numbers": "odd"}})"),
             "claims.json:2: holds.step.numbers: expected one of right, wrong, unchecked");
-  EXPECT_EQ(refusal_of(R"({"step": {"part": "remedy", "ok": true}})"),
+  EXPECT_EQ(condition_refusal(R"({"step": {"part": "remedy", "ok": true}})"),
             "claims.json:2: holds.step.part: expected one of fault, after");
-  EXPECT_EQ(refusal_of(R"({"step": {"which": "last"}})"),
+  EXPECT_EQ(condition_refusal(R"({"step": {"which": "last"}})"),
             "claims.json:2: holds.step: \"which\" is of steps with a status, \"ok\" or \"numbers\"");
 }
 

@@ -360,7 +360,7 @@ TEST(claims, name_the_evidence) {
   EXPECT_FALSE(j["claims"][0].contains("untestable"));
 }
 
-std::string told(std::string_view claims) {
+std::string claims_refusal(std::string_view claims) {
   const auto text = fmt::format(
       "{{\"schema\": 2, \"documents\": [{{\"id\": \"S0\", \"title\": \"t\", \"claims\": [\n{}]}}]}}", claims);
   return refusal([&] { return claims_from(cursor(text)); });
@@ -368,23 +368,25 @@ std::string told(std::string_view claims) {
 
 TEST(claims_file, that_is_malformed_is_refused_by_line_and_field) {
   constexpr auto where = "x.json:2: documents[0].claims[0]";
-  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "failure", "text": "t"})"), "(nothing was refused)");
-  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "failure"})"), fmt::format("{}: \"text\" is missing", where));
-  EXPECT_EQ(told(R"({"id": "S1-1", "kind": "failure", "text": "t"})"),
+  EXPECT_EQ(claims_refusal(R"({"id": "S0-1", "kind": "failure", "text": "t"})"), "(nothing was refused)");
+  EXPECT_EQ(claims_refusal(R"({"id": "S0-1", "kind": "failure"})"),
+            fmt::format("{}: \"text\" is missing", where));
+  EXPECT_EQ(claims_refusal(R"({"id": "S1-1", "kind": "failure", "text": "t"})"),
             fmt::format("{}.id: not in document S0", where));
-  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "Q", "text": "t"})"),
+  EXPECT_EQ(claims_refusal(R"({"id": "S0-1", "kind": "Q", "text": "t"})"),
             fmt::format("{}.kind: expected one of failure, remedy, dead_end, statement", where));
-  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "", "text": "t"})"),
+  EXPECT_EQ(claims_refusal(R"({"id": "S0-1", "kind": "", "text": "t"})"),
             fmt::format("{}.kind: expected one of failure, remedy, dead_end, statement", where));
-  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "remedy", "text": "t", "status": "s"})"),
+  EXPECT_EQ(claims_refusal(R"({"id": "S0-1", "kind": "remedy", "text": "t", "status": "s"})"),
             fmt::format("{}.status: belongs to claims of kind failure", where));
-  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "failure", "text": "t", "call": ""})"),
+  EXPECT_EQ(claims_refusal(R"({"id": "S0-1", "kind": "failure", "text": "t", "call": ""})"),
             fmt::format("{}.call: must not be empty; leave it out", where));
-  EXPECT_EQ(told(R"({"id": "S0-1", "kind": "failure", "text": "t", "note": ""})"),
+  EXPECT_EQ(claims_refusal(R"({"id": "S0-1", "kind": "failure", "text": "t", "note": ""})"),
             fmt::format("{}.note: unknown key", where));
-  EXPECT_EQ(told("{\"id\": \"S0-1\", \"kind\": \"failure\", \"text\": \"t\"},\n{\"id\": \"S0-1\", \"kind\": "
-                 "\"statement\", "
-                 "\"text\": \"t\"}"),
+  EXPECT_EQ(claims_refusal(
+                "{\"id\": \"S0-1\", \"kind\": \"failure\", \"text\": \"t\"},\n{\"id\": \"S0-1\", \"kind\": "
+                "\"statement\", "
+                "\"text\": \"t\"}"),
             "x.json:3: documents[0].claims[1].id: \"S0-1\" twice");
   EXPECT_EQ(refusal([] { return claims_from(cursor("{\"schema\": 9}")); }),
             "x.json:1: schema: schema 9, but this build reads 2 only");

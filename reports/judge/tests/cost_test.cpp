@@ -28,9 +28,11 @@ TEST(median_estimate, has_the_ranks_of_the_binomial_distribution) {
     int samples;
     double median, low, high, coverage;
   };
-  for (const known& k : {known{5, 3, 1, 5, 0.9375}, known{6, 3.5, 1, 6, 0.96875}, known{7, 4, 1, 7, 0.984375},
-                         known{9, 5, 2, 8, 0.9609375}, known{11, 6, 2, 10, 0.98828125},
-                         known{12, 6.5, 3, 10, 0.961425781}, known{15, 8, 4, 12, 0.964843750}}) {
+  for (const known& k :
+       {known{5, 3, 1, 5, 0.9375}, known{6, 3.5, 1, 6, 0.96875}, known{7, 4, 1, 7, 0.984375},
+        known{9, 5, 2, 8, 0.9609375}, known{11, 6, 2, 10, 0.98828125}, known{12, 6.5, 3, 10, 0.961425781},
+        known{15, 8, 4, 12, 0.964843750}, known{20, 10.5, 6, 15, 0.958610535},
+        known{100, 50.5, 40, 61, 0.964799800}, known{2000, 1000.5, 956, 1045, 0.953447180}}) {
     const median_estimate e = median_of(one_to(k.samples));
     EXPECT_DOUBLE_EQ(e.median, k.median) << k.samples;
     EXPECT_DOUBLE_EQ(e.low, k.low) << k.samples;

@@ -132,7 +132,7 @@ std::string file_with(std::string_view shared, std::string_view own) {
   return fmt::format("{{\"case\": \"memory.leak\", {}}}\n{{\"arms\": [\"fault\"], {}}}\n", shared, own);
 }
 
-std::string told_of_expectations(std::string_view text) {
+std::string expectations_refusal(std::string_view text) {
   return refusal([&] { return expectations_from("x.jsonl", text); });
 }
 
@@ -168,27 +168,27 @@ TEST(expectations, are_read_with_their_place) {
 
 TEST(expectations, that_are_malformed_are_refused_by_line_and_field) {
   constexpr auto shared = R"("when": {}, "stacks": ["s"])", own = R"("digest": "d")";
-  EXPECT_EQ(told_of_expectations(file_with(shared, own)), "(nothing was refused)");
-  EXPECT_EQ(told_of_expectations(file_with(R"("when": {}, "stacks": [])", own)),
+  EXPECT_EQ(expectations_refusal(file_with(shared, own)), "(nothing was refused)");
+  EXPECT_EQ(expectations_refusal(file_with(R"("when": {}, "stacks": [])", own)),
             "x.jsonl:1: stacks: must not be empty: an expectation points to what was seen");
-  EXPECT_EQ(told_of_expectations(file_with(R"("when": {}, "stacks": [""])", own)),
+  EXPECT_EQ(expectations_refusal(file_with(R"("when": {}, "stacks": [""])", own)),
             "x.jsonl:1: stacks[0]: must not be empty");
-  EXPECT_EQ(told_of_expectations(file_with(R"("when": {}, "stacks": "s")", own)),
+  EXPECT_EQ(expectations_refusal(file_with(R"("when": {}, "stacks": "s")", own)),
             "x.jsonl:1: stacks: expected an array, found a string");
-  EXPECT_EQ(told_of_expectations(file_with(R"("when": {})", own)),
+  EXPECT_EQ(expectations_refusal(file_with(R"("when": {})", own)),
             "x.jsonl:1: top level: \"stacks\" is missing");
-  EXPECT_EQ(told_of_expectations(file_with(R"("stacks": ["s"])", own)),
+  EXPECT_EQ(expectations_refusal(file_with(R"("stacks": ["s"])", own)),
             "x.jsonl:1: top level: \"when\" is missing");
-  EXPECT_EQ(told_of_expectations(file_with(R"("when": {}, "stacks": ["s"], "note": 1)", own)),
+  EXPECT_EQ(expectations_refusal(file_with(R"("when": {}, "stacks": ["s"], "note": 1)", own)),
             "x.jsonl:1: note: unknown key");
-  EXPECT_EQ(told_of_expectations(file_with(shared, R"("rates": [1], "reason": "r")")),
+  EXPECT_EQ(expectations_refusal(file_with(shared, R"("rates": [1], "reason": "r")")),
             "x.jsonl:2: top level: \"digest\" is missing");
-  EXPECT_EQ(told_of_expectations(file_with(shared, R"("digest": "")")),
+  EXPECT_EQ(expectations_refusal(file_with(shared, R"("digest": "")")),
             "x.jsonl:2: digest: must not be empty");
-  EXPECT_EQ(told_of_expectations(file_with(shared, R"("digest": "d", "signatures": [])")),
+  EXPECT_EQ(expectations_refusal(file_with(shared, R"("digest": "d", "signatures": [])")),
             "x.jsonl:2: signatures: unknown key");
   const auto line_of = [&](const char* arms) {
-    return told_of_expectations(file_with(shared, own) + "{\"digest\": \"d\"" + arms + "}");
+    return expectations_refusal(file_with(shared, own) + "{\"digest\": \"d\"" + arms + "}");
   };
   EXPECT_EQ(line_of(R"(, "arms": 3)"), "x.jsonl:3: arms: expected an array, found a number");
   EXPECT_EQ(line_of(R"(, "arms": [3])"), "x.jsonl:3: arms[0]: expected a string, found a number");
@@ -197,15 +197,15 @@ TEST(expectations, that_are_malformed_are_refused_by_line_and_field) {
   EXPECT_EQ(line_of(""), "x.jsonl:3: top level: \"arms\" is missing");
   EXPECT_EQ(line_of(R"(, "arm": "a")"),
             "x.jsonl:3: arm: is a list, arms; if an older cufault wrote this, bless it again");
-  EXPECT_EQ(told_of_expectations("{\"case\": \"\"}"), "x.jsonl:1: case: must not be empty");
-  EXPECT_EQ(told_of_expectations("{\"arms\": [\"a\"], \"digest\": \"d\"}"),
+  EXPECT_EQ(expectations_refusal("{\"case\": \"\"}"), "x.jsonl:1: case: must not be empty");
+  EXPECT_EQ(expectations_refusal("{\"arms\": [\"a\"], \"digest\": \"d\"}"),
             "x.jsonl:1: top level: arms stand in front of the line of their case: "
             "{\"case\": ..., \"when\": ..., \"stacks\": ...}");
 }
 
 TEST(expectations, of_the_schema_before_get_one_clear_line) {
   EXPECT_EQ(
-      told_of_expectations(
+      expectations_refusal(
           R"({"case": "memory.leak", "arm": "fault", "when": {}, "stacks": ["s"], "digest": "d"})"),
       "x.jsonl:1: arm: stands in a line of its own, behind that of its case; if an older cufault wrote this, "
       "bless it again");
@@ -215,7 +215,7 @@ TEST(expectations, that_share_more_than_fits_into_memory_are_refused) {
   std::string text =
       R"({"case": "memory.leak", "when": {}, "stacks": [")" + std::string(1 << 20, 's') + "\"]}\n";
   for (int i = 0; i < 1000; ++i) text += "{\"arms\": [\"a\"], \"digest\": \"d\"}\n";
-  EXPECT_EQ(told_of_expectations(text), "x.jsonl:257: top level: arms share more than fits into memory");
+  EXPECT_EQ(expectations_refusal(text), "x.jsonl:257: top level: arms share more than fits into memory");
 }
 
 TEST(expectations, state_once_what_arms_of_a_case_share) {
@@ -256,19 +256,19 @@ TEST(expectations, may_state_rates_with_a_reason) {
 }
 
 TEST(expectations, with_malformed_rates_are_refused) {
-  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [0.5, 0.6], "reason": "a race")")),
+  EXPECT_EQ(expectations_refusal(with_rates(R"("rates": [0.5, 0.6], "reason": "a race")")),
             "x.jsonl:2: rates: add up to 1.1, not to 1");
-  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [], "reason": "a race")")),
+  EXPECT_EQ(expectations_refusal(with_rates(R"("rates": [], "reason": "a race")")),
             "x.jsonl:2: rates: add up to 0, not to 1");
-  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [-0.5, 1.5], "reason": "a race")")),
+  EXPECT_EQ(expectations_refusal(with_rates(R"("rates": [-0.5, 1.5], "reason": "a race")")),
             "x.jsonl:2: rates[0]: a rate is from 0 to 1");
-  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": ["nan", 1], "reason": "a race")")),
+  EXPECT_EQ(expectations_refusal(with_rates(R"("rates": ["nan", 1], "reason": "a race")")),
             "x.jsonl:2: rates[0]: expected a number, found a string");
-  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [0.5, 0.5])")),
+  EXPECT_EQ(expectations_refusal(with_rates(R"("rates": [0.5, 0.5])")),
             "x.jsonl:2: top level: \"reason\" is missing");
-  EXPECT_EQ(told_of_expectations(with_rates(R"("rates": [0.5, 0.5], "reason": "")")),
+  EXPECT_EQ(expectations_refusal(with_rates(R"("rates": [0.5, 0.5], "reason": "")")),
             "x.jsonl:2: reason: must not be empty");
-  EXPECT_EQ(told_of_expectations(with_rates(R"("reason": "a race")")),
+  EXPECT_EQ(expectations_refusal(with_rates(R"("reason": "a race")")),
             "x.jsonl:2: reason: belongs to rates, and there are none");
 }
 
@@ -371,7 +371,7 @@ class expectation_files : public in_directory {
     return write("expectations/memory.jsonl", expectations_text({e}));
   }
   /// Why the one expectation that was written cannot be resolved.
-  [[nodiscard]] std::string unresolved() const {
+  [[nodiscard]] std::string expectation_refusal() const {
     const auto set = load();
     return refusal([&] { return set.find("memory.leak", "fault", {{"cublas", "13.1.0"}}); });
   }
@@ -456,43 +456,46 @@ TEST_F(expectation_files, that_were_put_are_resolved_each_by_itself) {
 
 TEST_F(expectation_files, that_point_to_a_stack_that_is_gone_are_refused) {
   const auto file = write_line(pointing_to({"h200-gone"}, {trial({no_memory})}));
-  EXPECT_EQ(unresolved(), file.string() + ":2: stacks: " + (directory / "recorded" / "h200-gone").string() +
-                              " is gone; restore it, or bless memory.leak/fault again");
+  EXPECT_EQ(expectation_refusal(), file.string() +
+                                       ":2: stacks: " + (directory / "recorded" / "h200-gone").string() +
+                                       " is gone; restore it, or bless memory.leak/fault again");
 }
 
 TEST_F(expectation_files, that_point_to_an_arm_that_is_gone_are_refused) {
   const auto stack = file_arm({trial({no_memory})});
   const auto file = write_line(pointing_to({stack}, {trial({no_memory})}));
-  ASSERT_EQ(unresolved(), "(nothing was refused)");
+  ASSERT_EQ(expectation_refusal(), "(nothing was refused)");
   write("recorded/" + stack + "/memory.jsonl", "");
-  EXPECT_EQ(unresolved(), file.string() + ":2: stacks: " + (directory / "recorded" / stack).string() +
-                              " has no memory.leak/fault; restore it, or bless the arm again");
+  EXPECT_EQ(expectation_refusal(), file.string() +
+                                       ":2: stacks: " + (directory / "recorded" / stack).string() +
+                                       " has no memory.leak/fault; restore it, or bless the arm again");
 }
 
 TEST_F(expectation_files, whose_record_shows_something_else_are_refused) {
   const auto stack = file_arm({trial({internal})});
   const auto file = write_line(pointing_to({stack}, {trial({no_memory})}));
-  const auto said = unresolved();
+  const auto said = expectation_refusal();
   EXPECT_TRUE(said.starts_with(file.string() + ":2: digest: memory.leak/fault in " +
                                (directory / "recorded" / stack).string() +
                                " shows \"cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable #"))
       << said;
   EXPECT_TRUE(said.ends_with("\"; restore the record, or bless the arm again")) << said;
   file_arm({not_provoked("no GPU")});
-  EXPECT_TRUE(contains(unresolved(), "shows \"nothing that can be compared\"; ")) << unresolved();
+  EXPECT_TRUE(contains(expectation_refusal(), "shows \"nothing that can be compared\"; "))
+      << expectation_refusal();
 }
 
 TEST_F(expectation_files, that_do_not_hold_on_the_stack_that_shows_them_are_refused) {
   const auto stack = file_arm({trial({no_memory})}, "12.0.1");
   const auto file = write_line(pointing_to({stack}, {trial({no_memory})}, R"({"cublas": "13.1"})"));
-  EXPECT_EQ(unresolved(), file.string() + ":2: when: does not hold on " + stack + " itself");
+  EXPECT_EQ(expectation_refusal(), file.string() + ":2: when: does not hold on " + stack + " itself");
 }
 
 TEST_F(expectation_files, with_rates_for_other_signatures_are_refused) {
   auto e = pointing_to({file_arm({trial({no_memory})})}, {trial({no_memory})});
   e.flaky = stated_rate{{0.5, 0.5}, "a race"};
   const auto file = write_line(e);
-  EXPECT_EQ(unresolved(), file.string() + ":2: rates: 2 for 1 signatures");
+  EXPECT_EQ(expectation_refusal(), file.string() + ":2: rates: 2 for 1 signatures");
 }
 
 TEST_F(expectation_files, with_a_place_twice_are_refused) {
@@ -511,8 +514,8 @@ TEST_F(expectation_files, that_are_equally_specific_are_refused_when_both_hold) 
   fs::create_directories(directory / "expectations");
   const auto file = write("expectations/memory.jsonl",
                           line(R"({"cublas": "13.1"})") + line(R"({"cublas": "12.4 || 13.1.0"})"));
-  EXPECT_EQ(unresolved(), file.string() + ":4: memory.leak/fault: no more specific than " + file.string() +
-                              ":2, and both hold on this stack");
+  EXPECT_EQ(expectation_refusal(), file.string() + ":4: memory.leak/fault: no more specific than " +
+                                       file.string() + ":2, and both hold on this stack");
 }
 
 TEST_F(expectation_files, of_families_that_nobody_touched_are_not_written) {

@@ -18,7 +18,7 @@ namespace {
 
 using namespace examples;
 
-std::string told_of_failures(std::string_view failures) {
+std::string failures_refusal(std::string_view failures) {
   const auto text = fmt::format("{{\"schema\": 1, \"failures\": [\n{}]}}", failures);
   return refusal([&] { return failures_from(cursor(text)); });
 }
@@ -39,28 +39,28 @@ TEST(failures_file, is_read_in_its_order) {
 
 TEST(failures_file, that_is_malformed_is_refused_by_line_and_field) {
   constexpr auto where = "x.json:2: failures[0]";
-  EXPECT_EQ(told_of_failures(R"({"id": "F-A-1", "text": "t", "sources": ["docs"]})"),
+  EXPECT_EQ(failures_refusal(R"({"id": "F-A-1", "text": "t", "sources": ["docs"]})"),
             "(nothing was refused)");
-  EXPECT_EQ(told_of_failures(R"({"id": "F-A-1", "sources": ["docs"]})"),
+  EXPECT_EQ(failures_refusal(R"({"id": "F-A-1", "sources": ["docs"]})"),
             fmt::format("{}: \"text\" is missing", where));
-  EXPECT_EQ(told_of_failures(R"({"id": "F-A-1", "text": "t"})"),
+  EXPECT_EQ(failures_refusal(R"({"id": "F-A-1", "text": "t"})"),
             fmt::format("{}: \"sources\" is missing", where));
-  EXPECT_EQ(told_of_failures(R"({"id": "", "text": "t", "sources": ["docs"]})"),
+  EXPECT_EQ(failures_refusal(R"({"id": "", "text": "t", "sources": ["docs"]})"),
             fmt::format("{}.id: must not be empty", where));
-  EXPECT_EQ(told_of_failures(R"({"id": "F-A-1", "text": "a\nb", "sources": ["docs"]})"),
+  EXPECT_EQ(failures_refusal(R"({"id": "F-A-1", "text": "a\nb", "sources": ["docs"]})"),
             fmt::format("{}.text: must be one line", where));
-  EXPECT_EQ(told_of_failures(R"({"id": "F-A-1", "text": "t", "sources": []})"),
+  EXPECT_EQ(failures_refusal(R"({"id": "F-A-1", "text": "t", "sources": []})"),
             fmt::format("{}.sources: must not be empty", where));
-  EXPECT_EQ(told_of_failures(R"({"id": "F-A-1", "text": "t", "sources": [""]})"),
+  EXPECT_EQ(failures_refusal(R"({"id": "F-A-1", "text": "t", "sources": [""]})"),
             fmt::format("{}.sources[0]: must not be empty", where));
-  EXPECT_EQ(told_of_failures(R"({"id": "F-A-1", "text": "t", "sources": ["docs"], "awaits": ""})"),
+  EXPECT_EQ(failures_refusal(R"({"id": "F-A-1", "text": "t", "sources": ["docs"], "awaits": ""})"),
             fmt::format("{}.awaits: must not be empty", where));
-  EXPECT_EQ(told_of_failures(
+  EXPECT_EQ(failures_refusal(
                 R"({"id": "F-A-1", "text": "t", "sources": ["docs"], "untestable": "u", "awaits": "a"})"),
             fmt::format("{}.awaits: an untestable failure awaits nothing", where));
-  EXPECT_EQ(told_of_failures(R"({"id": "F-A-1", "text": "t", "sources": ["docs"], "note": ""})"),
+  EXPECT_EQ(failures_refusal(R"({"id": "F-A-1", "text": "t", "sources": ["docs"], "note": ""})"),
             fmt::format("{}.note: unknown key", where));
-  EXPECT_EQ(told_of_failures("{\"id\": \"F-A-1\", \"text\": \"t\", \"sources\": [\"docs\"]},\n"
+  EXPECT_EQ(failures_refusal("{\"id\": \"F-A-1\", \"text\": \"t\", \"sources\": [\"docs\"]},\n"
                              "{\"id\": \"F-A-1\", \"text\": \"u\", \"sources\": [\"docs\"]}"),
             "x.json:3: failures[1].id: \"F-A-1\" twice");
   EXPECT_EQ(refusal([] { return failures_from(cursor("{\"schema\": 9}")); }),

@@ -22,7 +22,7 @@ namespace {
 using namespace examples;
 namespace fs = std::filesystem;
 
-std::string told_of_record(std::string_view text) {
+std::string record_refusal(std::string_view text) {
   return refusal([&] { return read(text); });
 }
 
@@ -95,7 +95,7 @@ TEST(record, tells_of_each_arm_which_run_made_its_trials) {
   EXPECT_EQ(read(record_text(r)).cases[0].arms[0].runs, r.cases[0].arms[0].runs);
   EXPECT_EQ(latest_run(r.cases[0].arms[0]), "2026-11-21T07:27:41Z");
   r.cases[0].arms[0].runs[1].trials = 2;
-  EXPECT_EQ(told_of_record(record_text(r)), "x.jsonl:2: runs: 3 trials in all, but there are 2");
+  EXPECT_EQ(record_refusal(record_text(r)), "x.jsonl:2: runs: 3 trials in all, but there are 2");
 }
 
 TEST(record, that_was_never_filled_comes_back_too) {
@@ -151,19 +151,19 @@ TEST(record, has_a_folder_for_its_stack) {
 
 TEST(record, of_another_schema_gets_one_clear_line) {
   constexpr auto older = "made by an older cufault: schema 1, and this one reads 3; run it again";
-  EXPECT_EQ(told_of_record("{\n \"argv\": [],\n \"schema\": 1\n}\n"),
+  EXPECT_EQ(record_refusal("{\n \"argv\": [],\n \"schema\": 1\n}\n"),
             std::string("x.jsonl:1: schema: ") + older);
-  EXPECT_EQ(told_of_record("{\"schema\": 1, \"version\": \"0.1.0\"}\n{\"case\": \"c\", \"arm\": {}}\n"),
+  EXPECT_EQ(record_refusal("{\"schema\": 1, \"version\": \"0.1.0\"}\n{\"case\": \"c\", \"arm\": {}}\n"),
             std::string("x.jsonl:1: schema: ") + older);
-  EXPECT_EQ(told_of_record("{\"schema\": 2, \"version\": \"0.1.0\"}\n"),
+  EXPECT_EQ(record_refusal("{\"schema\": 2, \"version\": \"0.1.0\"}\n"),
             "x.jsonl:1: schema: made by an older cufault: schema 2, and this one reads 3; run it again");
-  EXPECT_EQ(told_of_record("{\"schema\": 4, \"new\": 1}\n"),
+  EXPECT_EQ(record_refusal("{\"schema\": 4, \"new\": 1}\n"),
             "x.jsonl:1: schema: made by a newer cufault: schema 4, and this one reads 3; update cufault");
-  EXPECT_EQ(told_of_record("{\"version\": \"1\"}\n"),
+  EXPECT_EQ(record_refusal("{\"version\": \"1\"}\n"),
             "x.jsonl:1: top level: \"schema\" is missing: the first line of a record has it");
-  EXPECT_EQ(told_of_record("{\"schema\": \"2\"}\n"),
+  EXPECT_EQ(record_refusal("{\"schema\": \"2\"}\n"),
             "x.jsonl:1: schema: expected an integer, found a string");
-  EXPECT_EQ(told_of_record(""), "x.jsonl:1: an empty record");
+  EXPECT_EQ(record_refusal(""), "x.jsonl:1: an empty record");
 }
 
 TEST(record, that_is_malformed_is_refused_by_line_and_field) {
@@ -174,7 +174,7 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
     lines[line - 1] = j.dump() + "\n";
     std::string text;
     for (const auto& l : lines) text += l;
-    return told_of_record(text);
+    return record_refusal(text);
   };
   EXPECT_EQ(with(1, "/speed", 1), "x.jsonl:1: speed: unknown key");
   EXPECT_EQ(with(1, "/seed", -1), "x.jsonl:1: seed: expected no negative number, found -1");
@@ -211,25 +211,25 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
             "x.jsonl:2: runs[0].started: " + no_time);
   EXPECT_EQ(with(5, "/ended", "now"), "x.jsonl:5: ended: " + no_time);
   EXPECT_EQ(with(2, "/trials/1/ms", -5), "x.jsonl:2: trials[1].ms: a time must be 0 or more, found -5");
-  EXPECT_EQ(with(2, "/trials/0/times", {-0.5}),
-            "x.jsonl:2: trials[0].times[0]: a time must be 0 or more, found -0.5");
-  EXPECT_EQ(with(2, "/trials/0/times", {"inf"}),
-            "x.jsonl:2: trials[0].times[0]: expected a number, found a string");
+  EXPECT_EQ(with(2, "/trials/0/times", {{"0", -0.5}}),
+            "x.jsonl:2: trials[0].times.0: a time must be 0 or more, found -0.5");
+  EXPECT_EQ(with(2, "/trials/0/times", {{"0", "inf"}}),
+            "x.jsonl:2: trials[0].times.0: expected a number, found a string");
   EXPECT_EQ(with(5, "/exit_code", 256), "x.jsonl:5: exit_code: an exit code is from 0 to 255");
   EXPECT_EQ(with(5, "/note", 1), "x.jsonl:5: note: unknown key");
 }
 
 TEST(record, with_an_arm_twice_is_refused) {
   const auto lines = lines_of(record_text(example()));
-  EXPECT_EQ(told_of_record(lines[0] + lines[1] + lines[2] + lines[1]),
+  EXPECT_EQ(record_refusal(lines[0] + lines[1] + lines[2] + lines[1]),
             "x.jsonl:4: arm: memory.leak/fault stands twice; leave one line");
 }
 
 TEST(record, with_a_line_behind_the_last_is_refused) {
   const auto text = record_text(example());
   const auto lines = lines_of(text);
-  EXPECT_EQ(told_of_record(text + lines[4]), "x.jsonl:6: top level: a line behind the last one");
-  EXPECT_EQ(told_of_record(lines[0] + lines[4] + lines[1]),
+  EXPECT_EQ(record_refusal(text + lines[4]), "x.jsonl:6: top level: a line behind the last one");
+  EXPECT_EQ(record_refusal(lines[0] + lines[4] + lines[1]),
             "x.jsonl:3: top level: a line behind the last one");
 }
 
@@ -387,16 +387,16 @@ TEST_F(killed_run, that_is_damaged_anywhere_else_is_refused_by_line) {
   auto damaged = whole;
   damaged[second_end - 1] = ' ';
   const auto file = directory / "bad.jsonl";
-  const auto said = [&](const std::string& text) {
+  const auto file_refusal = [&](const std::string& text) {
     write("bad.jsonl", text);
     return refusal([&] { return load_record(file); });
   };
-  EXPECT_TRUE(said(damaged).starts_with(file.string() + ":2: syntax error")) << said(damaged);
-  EXPECT_TRUE(said(whole.substr(0, header_end - 1)).starts_with(file.string() + ":1: syntax error"));
-  EXPECT_EQ(said(whole + "{\"case\": \"x\"}\n"), file.string() + ":5: top level: \"arm\" is missing");
-  EXPECT_EQ(said(whole + "{\"case\": \"x\", \"arm\": \"y\", \"extra\": 1}\n"),
+  EXPECT_TRUE(file_refusal(damaged).starts_with(file.string() + ":2: syntax error")) << file_refusal(damaged);
+  EXPECT_TRUE(file_refusal(whole.substr(0, header_end - 1)).starts_with(file.string() + ":1: syntax error"));
+  EXPECT_EQ(file_refusal(whole + "{\"case\": \"x\"}\n"), file.string() + ":5: top level: \"arm\" is missing");
+  EXPECT_EQ(file_refusal(whole + "{\"case\": \"x\", \"arm\": \"y\", \"extra\": 1}\n"),
             file.string() + ":5: extra: unknown key");
-  EXPECT_TRUE(said(whole + "\n").starts_with(file.string() + ":5: "));
+  EXPECT_TRUE(file_refusal(whole + "\n").starts_with(file.string() + ":5: "));
 }
 
 TEST(records, of_a_stack_are_merged_arm_by_arm) {

@@ -265,23 +265,23 @@ TEST_F(stacks_side_by_side, are_not_stored_as_differences_from_a_smaller_one) {
 }
 
 TEST_F(stacks_side_by_side, that_do_not_belong_together_are_refused) {
-  const auto why = [&] { return refusal([&] { return load_record(folder[1]); }); };
+  const auto folder_refusal = [&] { return refusal([&] { return load_record(folder[1]); }); };
   const auto elsewhere = directory / "elsewhere";
   fs::rename(folder[0], elsewhere);
-  EXPECT_THAT(why(), HasSubstr("memory.jsonl:3: base_hash: differs from memory.leak/fault of "
-                               "h200-580.159.04-cublas-13.1.0, which is missing"));
+  EXPECT_THAT(folder_refusal(), HasSubstr("memory.jsonl:3: base_hash: differs from memory.leak/fault of "
+                                          "h200-580.159.04-cublas-13.1.0, which is missing"));
   fs::rename(elsewhere, folder[0]);
   auto changed = text(0);
   changed.replace(changed.find("squeeze"), 7, "squash!");
   std::ofstream(folder[0] / "memory.jsonl") << changed;
   EXPECT_THAT(
-      why(),
+      folder_refusal(),
       HasSubstr("memory.jsonl:3: base_hash: memory.leak/fault of h200-580.159.04-cublas-13.1.0 is not what "
                 "it was when this line was written; take both folders from one commit"));
 }
 
 TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
-  const auto said = [](const std::string& text) {
+  const auto lines_refusal = [](const std::string& text) {
     return refusal([&] {
       record r;
       add_lines(r, "x.jsonl", text);
@@ -289,44 +289,45 @@ TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
     });
   };
   const std::string of = "{\"case\": \"memory.leak\", \"summary\": \"s\"}\n";
-  EXPECT_EQ(said(of + R"({"arm": "a", "detail": "d", "trials": []})"), "(nothing was refused)");
-  EXPECT_EQ(said(R"({"arm": "a", "trials": []})"),
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "detail": "d", "trials": []})"), "(nothing was refused)");
+  EXPECT_EQ(lines_refusal(R"({"arm": "a", "trials": []})"),
             "x.jsonl:1: top level: an arm stands in front of the line of its case: {\"case\": ...}");
-  EXPECT_EQ(said(R"({"case": "memory.leak", "arm": "a", "trials": []})"),
+  EXPECT_EQ(lines_refusal(R"({"case": "memory.leak", "arm": "a", "trials": []})"),
             "x.jsonl:1: arm: stands in a line of its own, behind that of its case");
-  EXPECT_EQ(said("{\"case\": \"../etc\"}\n"),
+  EXPECT_EQ(lines_refusal("{\"case\": \"../etc\"}\n"),
             "x.jsonl:1: case: a name is of letters, digits, '.', '_' and '-'");
-  EXPECT_EQ(said("{\"case\": \"memory.leak\", \"speed\": 1}\n"), "x.jsonl:1: speed: unknown key");
-  EXPECT_EQ(said("{\"case\": \"memory.leak\", \"run\": {\"commit\": \"c\", \"started\": \"s\"}}\n"),
+  EXPECT_EQ(lines_refusal("{\"case\": \"memory.leak\", \"speed\": 1}\n"), "x.jsonl:1: speed: unknown key");
+  EXPECT_EQ(lines_refusal("{\"case\": \"memory.leak\", \"run\": {\"commit\": \"c\", \"started\": \"s\"}}\n"),
             "x.jsonl:1: run: \"seed\" is missing");
-  EXPECT_EQ(said(R"({"case": "memory.leak", "run": {"commit": "c", "started": "now", "seed": 1}})"),
+  EXPECT_EQ(lines_refusal(R"({"case": "memory.leak", "run": {"commit": "c", "started": "now", "seed": 1}})"),
             "x.jsonl:1: run.started: expected a UTC time such as 2026-11-21T07:27:40Z");
-  EXPECT_EQ(said(of + R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
             "x.jsonl:2: base_hash: the line of the case has no \"base\", so the difference that this line "
             "states cannot be read");
-  EXPECT_EQ(said(R"({"case": "memory.leak", "base": "../h200"})"),
+  EXPECT_EQ(lines_refusal(R"({"case": "memory.leak", "base": "../h200"})"),
             "x.jsonl:1: base: the name of a folder is of letters, digits, '.', '_' and '-'");
-  EXPECT_THAT(said("{\"case\": \"memory.leak\", \"base\": \"h200\"}\n"
-                   R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
+  EXPECT_THAT(lines_refusal("{\"case\": \"memory.leak\", \"base\": \"h200\"}\n"
+                            R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
               HasSubstr("x.jsonl:2: base_hash: differs from memory.leak/a of h200, which is missing"));
-  EXPECT_EQ(said(of + of),
+  EXPECT_EQ(lines_refusal(of + of),
             "x.jsonl:2: case: memory.leak stands twice; leave one line, with all arms behind it");
-  EXPECT_EQ(said(of + R"({"arm": "a", "trials": []})" + "\n{\"case\": \"memory.other\"}\n" + of),
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "trials": []})" + "\n{\"case\": \"memory.other\"}\n" + of),
             "x.jsonl:4: case: memory.leak stands twice; leave one line, with all arms behind it");
-  EXPECT_EQ(said(of + R"({"arm": "a", "colour": 1, "trials": []})"), "x.jsonl:2: colour: unknown key");
-  EXPECT_EQ(said("{\"case\": \"memory.leak\"}\n"
-                 R"({"arm": "a", "detail": "d", "trials": []})"),
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "colour": 1, "trials": []})"),
+            "x.jsonl:2: colour: unknown key");
+  EXPECT_EQ(lines_refusal("{\"case\": \"memory.leak\"}\n"
+                          R"({"arm": "a", "detail": "d", "trials": []})"),
             "x.jsonl:2: detail: the line of the case has no summary that it could follow");
-  EXPECT_EQ(said(of + R"({"arm": "a", "run": 0, "trials": []})"),
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "run": 0, "trials": []})"),
             "x.jsonl:2: run: the line of the case has 0 more runs, counted from 0");
-  EXPECT_EQ(said(of + R"({"arm": "a", "detail": "d", "summary": "s", "trials": []})"),
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "detail": "d", "summary": "s", "trials": []})"),
             "x.jsonl:2: detail: the arm has a summary, too; leave one of them");
   EXPECT_EQ(
-      said(
+      lines_refusal(
           of +
           R"({"arm": "a", "run": {"commit": "c", "started": "2026-11-21T07:27:40Z", "seed": 1}, "runs": [], "trials": []})"),
       "x.jsonl:2: run: the arm has runs, too; leave one of them");
-  EXPECT_EQ(said(of + R"({"arm": "a", "trials": [{"like": 0}]})"),
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "trials": [{"like": 0}]})"),
             "x.jsonl:2: trials[0].like: 0 trials stand in front of this one, counted from 0");
 }
 
@@ -358,29 +359,30 @@ TEST_F(stack_files, are_read_as_a_record) {
 
 TEST_F(stack_files, are_no_records_by_themselves) {
   const auto folder = file(of_run(example()));
-  const auto said = [](const fs::path& named) { return refusal([&] { return load_record(named); }); };
-  EXPECT_EQ(said(folder / "memory.jsonl"), (folder / "memory.jsonl").string() +
-                                               ": is part of the record of a stack; name its folder, " +
-                                               folder.string());
-  EXPECT_EQ(said(folder / "stack.json"), (folder / "stack.json").string() +
-                                             ": is part of the record of a stack; name its folder, " +
-                                             folder.string());
-  EXPECT_EQ(said(directory / "recorded"),
+  const auto path_refusal = [](const fs::path& named) { return refusal([&] { return load_record(named); }); };
+  EXPECT_EQ(path_refusal(folder / "memory.jsonl"),
+            (folder / "memory.jsonl").string() + ": is part of the record of a stack; name its folder, " +
+                folder.string());
+  EXPECT_EQ(path_refusal(folder / "stack.json"), (folder / "stack.json").string() +
+                                                     ": is part of the record of a stack; name its folder, " +
+                                                     folder.string());
+  EXPECT_EQ(path_refusal(directory / "recorded"),
             (directory / "recorded").string() +
                 ": is not the folder of a stack, because it has no stack.json; name a record in it, as " +
                 folder.string());
   fs::create_directory(directory / "empty");
-  EXPECT_EQ(said(directory / "empty"),
+  EXPECT_EQ(path_refusal(directory / "empty"),
             (directory / "empty").string() +
                 ": is not the folder of a stack, because it has no stack.json; name the "
                 "record of a run (.jsonl), or the folder of a stack");
   fs::remove(folder / "stack.json");
   for (const fs::path& named : {folder, folder / "memory.jsonl"})
-    EXPECT_EQ(said(named),
+    EXPECT_EQ(path_refusal(named),
               (folder / "memory.jsonl").string() +
                   ": is part of the record of a stack; name the folder that it and stack.json are of");
   const auto cost = write("cost.jsonl", "{\"cost_schema\":1}\n");
-  EXPECT_EQ(said(cost), cost.string() + ": holds costs of remedies, and is no record; use `cufault cost`");
+  EXPECT_EQ(path_refusal(cost),
+            cost.string() + ": holds costs of remedies, and is no record; use `cufault cost`");
 }
 
 TEST_F(stack_files, keep_the_newest_of_an_arm_and_leave_the_others_as_they_were) {
@@ -495,7 +497,7 @@ TEST_F(stack_files, that_cannot_be_read_are_not_replaced) {
   const auto memory = folder / "memory.jsonl";
   const auto lines = lines_of(text_in(memory));
   const auto &of = lines[0], &line = lines[1];
-  const auto said = [&](const fs::path& damaged, const std::string& text) {
+  const auto filing_refusal = [&](const fs::path& damaged, const std::string& text) {
     const auto before = text_in(damaged);
     write(fs::relative(damaged, directory).string(), text);
     const auto files = files_of(folder);
@@ -504,22 +506,22 @@ TEST_F(stack_files, that_cannot_be_read_are_not_replaced) {
     write(fs::relative(damaged, directory).string(), before);
     return why;
   };
-  EXPECT_EQ(said(memory, of + line + line),
+  EXPECT_EQ(filing_refusal(memory, of + line + line),
             memory.string() + ":3: arm: memory.leak/control stands twice; leave one line");
-  EXPECT_TRUE(
-      said(memory, of + line.substr(0, line.size() / 2)).starts_with(memory.string() + ":2: syntax error"));
-  EXPECT_EQ(said(memory, of + R"({"arm": "a", "trials": [{"calls": ["product"]}]})" + "\n"),
+  EXPECT_TRUE(filing_refusal(memory, of + line.substr(0, line.size() / 2))
+                  .starts_with(memory.string() + ":2: syntax error"));
+  EXPECT_EQ(filing_refusal(memory, of + R"({"arm": "a", "trials": [{"calls": ["product"]}]})" + "\n"),
             memory.string() +
                 ":2: trials[0].calls[0]: \"product\" is no function of the CUDA headers or of a "
                 "framework, and no check of "
                 "cufault's own; reports/model/api_functions.hpp lists them");
-  EXPECT_EQ(said(folder / "stack.json", R"({"schema": 4, "stack": {}})"),
+  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 4, "stack": {}})"),
             (folder / "stack.json").string() +
                 ":1: schema: made by a newer cufault: schema 4, and this one reads 3; update cufault");
-  EXPECT_EQ(said(folder / "stack.json", R"({"schema": 2, "stack": {}})"),
+  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 2, "stack": {}})"),
             (folder / "stack.json").string() +
                 ":1: schema: made by an older cufault: schema 2, and this one reads 3; run it again");
-  EXPECT_EQ(said(folder / "stack.json", R"({"schema": 3, "stack": {}, "more": 1})"),
+  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 3, "stack": {}, "more": 1})"),
             (folder / "stack.json").string() + ":1: more: unknown key");
 }
 

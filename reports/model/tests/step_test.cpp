@@ -137,7 +137,7 @@ TEST(step, has_any_status_that_a_library_can_name) {
   }
 }
 
-std::string told_of_call(std::string_view call) {
+std::string call_refusal(std::string_view call) {
   return refusal([&] { return call_from(cursor(call)); });
 }
 
@@ -179,23 +179,23 @@ TEST(step_name, is_made_of_the_words_of_a_table) {
 }
 
 TEST(step, of_a_name_that_cannot_be_is_refused_by_line_and_field) {
-  EXPECT_EQ(told_of_call("{\"ok\": true,\n\"step\": \"product(h): FAILED\"}"),
+  EXPECT_EQ(call_refusal("{\"ok\": true,\n\"step\": \"product(h): FAILED\"}"),
             "x.json:2: step: \"product(h)\" is no function of the CUDA headers or of a framework, and no "
             "check of cufault's own; "
             "reports/model/api_functions.hpp lists them");
-  EXPECT_EQ(told_of_call("\"product x\"").substr(0, 30), "x.json:1: top level: \"product\"");
-  EXPECT_EQ(told_of_call("\"\"").substr(0, 23), "x.json:1: top level: \"\"");
-  EXPECT_EQ(told_of_call("\"cublasCreate a(b)\""),
+  EXPECT_EQ(call_refusal("\"product x\"").substr(0, 30), "x.json:1: top level: \"product\"");
+  EXPECT_EQ(call_refusal("\"\"").substr(0, 23), "x.json:1: top level: \"\"");
+  EXPECT_EQ(call_refusal("\"cublasCreate a(b)\""),
             "x.json:1: top level: \"a(b)\" is no variant: at most 120 letters, digits and \"_.+-=\"");
-  EXPECT_EQ(told_of_call("\"cublasCreate, fine\""),
+  EXPECT_EQ(call_refusal("\"cublasCreate, fine\""),
             "x.json:1: top level: numbers are right or wrong, not \"fine\"");
-  EXPECT_EQ(told_of_call(R"({"ok": true})"), "x.json:1: top level: \"step\" is missing");
-  EXPECT_EQ(told_of_call("3"), "x.json:1: top level: expected an object, found a number");
+  EXPECT_EQ(call_refusal(R"({"ok": true})"), "x.json:1: top level: \"step\" is missing");
+  EXPECT_EQ(call_refusal("3"), "x.json:1: top level: expected an object, found a number");
 }
 
 TEST(step, with_facts_that_cannot_be_is_refused_by_line_and_field) {
   const auto with = [](const std::string& facts) {
-    return told_of_call("{\"step\": \"cublasCreate\", \"facts\": {\n" + facts + "}}");
+    return call_refusal("{\"step\": \"cublasCreate\", \"facts\": {\n" + facts + "}}");
   };
   EXPECT_EQ(with(R"("blamed": 8, "written": ["A"], "logged": true, "then": "cudaErrorAssert")"),
             "(nothing was refused)");
@@ -211,7 +211,7 @@ TEST(step, with_facts_that_cannot_be_is_refused_by_line_and_field) {
   EXPECT_EQ(with(R"("written": "A")"), "x.json:2: facts.written: the fact written is a list of words");
   EXPECT_EQ(with(R"("elements_right": 3)"),
             "x.json:2: facts.elements_right: the fact elements_right is a list of integers");
-  EXPECT_EQ(told_of_call(R"({"step": "cublasCreate", "facts": []})"),
+  EXPECT_EQ(call_refusal(R"({"step": "cublasCreate", "facts": []})"),
             "x.json:1: facts: expected an object, found an array");
 }
 

@@ -7,6 +7,7 @@
 
 // NOLINTBEGIN(readability-identifier-naming): the names are those of cuBLAS
 extern "C" {
+int cublasCreate_v2(void** handle);
 int cublasGetVersion_v2(void* handle, int* version);
 int cublasSgemm_v2(void*, int, int, int, int, int, const float*, const float*, int, const float*, int,
                    const float*, float* c, int);

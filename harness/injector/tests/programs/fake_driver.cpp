@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 for injector_test.cpp: no device behind it, but memory that is accounted for (fake_memory.cpp), arguments that are looked
+// A libcuda.so.1 for tests of the injector: no device behind it, but memory that is accounted for (fake_memory.cpp), arguments that are looked
 // at, and the driver's ways to its functions. probe.cpp asks it what arrived.
 #include <dlfcn.h>
 #include <execinfo.h>

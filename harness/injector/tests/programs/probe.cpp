@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What injector_test.cpp runs, with libcufault.so preloaded and without: reaches the fake driver in one way and says what came of it.
+// What tests of the injector run, with libcufault.so preloaded and without: reaches the fake driver in one way and says what came of it.
 #include <dlfcn.h>
 #include <poll.h>
 #include <sys/mman.h>

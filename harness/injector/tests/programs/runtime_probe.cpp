@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What injector_test.cpp runs where the CUDA runtime is between a program and the driver: this program has a runtime of its own.
+// What nvidia_libraries_test.cpp runs where the CUDA runtime is between a program and the driver: this program has a runtime of its own.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>

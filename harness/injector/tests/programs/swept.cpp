@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What sweep_program_test.cpp sweeps: each word is a step that calls the fake driver, and most have a bug in how they handle its failure.
+// What sweep_program_test.cpp sweeps: each word is a step that calls the fake driver, or the library that stands for cuBLAS, and most have a bug in
+// how they handle its failure.
 // Some change their calls from run to run: they count runs in the file of SWEPT_RUNS.
+#include "harness/injector/tests/programs/blas_user.hpp"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -115,6 +118,47 @@ void prints_what_the_last_says() {
   }
 }
 
+// ---- steps that call cuBLAS ----
+
+int multiplies(float* c) {
+  return cublasSgemm_v2(nullptr, 0, 0, 1, 1, 1, nullptr, nullptr, 1, nullptr, 1, nullptr, c, 1);
+}
+
+bool reports_products() {
+  float c = 0;
+  const volatile int calls = 3;
+  for (int i = 0; i < calls; ++i) {
+    if (multiplies(&c) == 0) continue;
+    std::fprintf(stderr, "swept: a product was not made\n");
+    return false;
+  }
+  return true;
+}
+
+void crashes_without_a_handle() {
+  void* handle = nullptr;
+  if (cublasCreate_v2(&handle) != 0) raise(SIGSEGV);
+}
+
+void swallows_a_library_s_version() {
+  int version = 0;
+  cublasGetVersion_v2(nullptr, &version);
+}
+
+void prints_a_product() {
+  float c = 0;
+  multiplies(&c);
+  std::printf("product: %g\n", static_cast<double>(c));
+}
+
+void leaks_memory_at_a_product() {
+  std::uint64_t address = 0;
+  float c = 0;
+  if (cuMemAlloc_v2(&address, 8) != 0) return;
+  if (multiplies(&c) != 0) return;  // the bug: the operand stays
+  cuMemFree_v2(address);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -137,6 +181,14 @@ int main(int count, char** words) {
     if (is("more_each_run")) version_so_often(run);
     if (is("only_at_first")) version_so_often(run < 3 ? 1 : 0);
     if (is("last_matters")) prints_what_the_last_says();
+    if (is("products") && !reports_products()) return 4;
+    if (is("handle")) crashes_without_a_handle();
+    if (is("library_version")) swallows_a_library_s_version();
+    if (is("print_product")) prints_a_product();
+    if (is("leak_at_product")) leaks_memory_at_a_product();
+    if (is("nested"))
+      cublasGemmEx(nullptr, 0, 0, 1, 1, 1, nullptr, nullptr, 0, 1, nullptr, 0, 1, nullptr, nullptr, 0, 1, 0,
+                   0);
     if (is("time")) std::printf("run %d\n", run);
     if (is("fail")) return 7;
   }

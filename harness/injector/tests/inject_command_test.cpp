@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The commands `cufault inject` and `cufault trace`.
+#include "harness/injector/tests/injector_fixture.hpp"
+
+#include <set>
+
+namespace cufault {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+using testing::StartsWith;
+using testing::UnorderedElementsAre;
+
+/// What `cufault inject` or `cufault trace` says, exit code included.
+class inject_command : public injector {
+ protected:
+  void SetUp() override {
+    if (emulated) GTEST_SKIP() << "the command is for this processor";
+  }
+  std::vector<std::string> cli(const std::string& words) {
+    return said_by("env ASAN_OPTIONS=verify_asan_link_order=0 LD_LIBRARY_PATH=" + driver_folder +
+                   " " CLI_PROGRAM " " + words + " 2>&1; echo exit code $?");
+  }
+};
+
+TEST_F(inject_command, becomes_the_command) {
+  EXPECT_THAT(cli("inject --log " + log().string() + " --fail cuMemAlloc_v2:3=OUT_OF_MEMORY -- " + probe +
+                  " allocate 4"),
+              ElementsAre("0 0 2 0", "exit code 0"));
+  EXPECT_EQ(events("injected").size(), 1U);
+  EXPECT_THAT(cli("inject --fail cuMemAlloc_v2:2=OUT_OF_MEMORY --fail cuMemAlloc_v2:3+=INVALID_VALUE --log " +
+                  log().string() + " -- " + probe + " allocate 4"),
+              ElementsAre("0 2 1 1", "exit code 0"));
+  EXPECT_THAT(cli("inject -- sh -c 'exit 7'"), ElementsAre("exit code 7"));
+  EXPECT_THAT(cli("inject -- no-such-command"),
+              ElementsAre("cufault: no-such-command: No such file or directory", "exit code 127"));
+}
+
+TEST_F(inject_command, does_not_run_the_command_by_wrong_rules_unless_it_is_lenient) {
+  EXPECT_THAT(cli("inject -- echo it ran"), ElementsAre("it ran", "exit code 0"));
+  EXPECT_THAT(cli("inject --lenient --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- " + probe + " allocate 1"),
+              ElementsAre(HasSubstr("going on without injection"), "0", "exit code 0"));
+  EXPECT_THAT(cli("inject --fail cuMemAlloc_v2:x=OUT_OF_MEMORY -- echo it ran"),
+              ElementsAre(HasSubstr("N is a number from 1 on"), "exit code 2"));
+  EXPECT_THAT(cli("inject --fail cuMemAlocc=OUT_OF_MEMORY -- echo it ran"),
+              ElementsAre(HasSubstr("unknown function \"cuMemAlocc\""), "exit code 2"));
+  EXPECT_THAT(
+      cli("inject --fail cuMemFree=OUT_OF_MEMORY -- echo it ran"),
+      ElementsAre(
+          HasSubstr("cuMemFree cannot return CUDA_ERROR_OUT_OF_MEMORY; in a file of rules, \"force\": "
+                    "true does it all the same"),
+          "exit code 2"));
+}
+
+TEST_F(inject_command, requires_that_rules_acted) {
+  const std::string twice = "inject --log " + log().string() +
+                            " --fail cuMemAlloc:2=OUT_OF_MEMORY --fail cuMemAlloc:4=OUT_OF_MEMORY --require ";
+  EXPECT_THAT(cli(twice + "2 -- " + probe + " allocate 4"), ElementsAre("0 2 0 2", "exit code 0"));
+  EXPECT_THAT(
+      cli(twice + "3 -- " + probe + " allocate 4"),
+      ElementsAre("0 2 0 2", "cufault: rules acted 2 times, and 3 were required; the command ended with 0",
+                  "exit code 3"));
+  EXPECT_THAT(cli(twice + "1 -- sh -c 'true'"),
+              ElementsAre("cufault: rules acted 0 times, and 1 were required; the command ended with 0",
+                          "exit code 3"));
+  EXPECT_THAT(
+      cli(twice + "2 -- sh -c '" + probe + " allocate 2 & " + probe + " allocate 3; wait; exit 7'").back(),
+      "exit code 7")
+      << "in two processes together";
+  EXPECT_THAT(cli("inject --fail cuDriverGetVersion:2=INVALID_VALUE --require 1 -- " + tree +
+                  "/bin/injector_process_probe ends kill")
+                  .back(),
+              "exit code 137");
+  EXPECT_THAT(cli("inject --fail malloc:1=ENOMEM --require 1 -- " + probe + " version").back(), "exit code 0")
+      << "before any driver call";
+}
+
+TEST_F(inject_command, tells_that_no_rule_meets_a_malloc_of_the_program_itself) {
+  EXPECT_THAT(cli("inject --log " + log().string() + " --fail malloc=ENOMEM --require 1 -- " + tree +
+                  "/bin/injector_own_malloc_probe allocate 1"),
+              ElementsAre("0", "cufault: rules acted 0 times, and 1 were required; the command ended with 0",
+                          "exit code 3"));
+  ASSERT_THAT(events("rule"), SizeIs(1));
+  EXPECT_EQ(events("rule")[0]["held"], 0);
+}
+
+TEST_F(inject_command, comes_behind_what_is_preloaded_already) {
+  EXPECT_THAT(cli("inject -- sh -c 'echo $LD_PRELOAD'"), ElementsAre(library, "exit code 0"));
+  const std::string other = driver_folder + "/libinjector_library.so";
+  setenv("LD_PRELOAD", other.c_str(), 1);
+  const auto said = cli("inject -- sh -c 'echo $LD_PRELOAD'");
+  unsetenv("LD_PRELOAD");
+  EXPECT_THAT(said, ElementsAre(other + ":" + library, "exit code 0"));
+}
+
+TEST_F(inject_command, traces_by_library) {
+  const auto said = cli("trace -- " + probe + " sizes");
+  EXPECT_THAT(said, testing::IsSupersetOf({"0", "  injector_probe", "               3 cuMemAlloc_v2",
+                                           "  injector_probe: 3 allocations, 1110 bytes, the largest 1000",
+                                           "exit code 0"}));
+  EXPECT_EQ(cli("trace -- sh -c 'kill -9 $$'").back(), "exit code 137");
+  EXPECT_THAT(cli("trace -- true"), Contains(HasSubstr("none: the command called no function")));
+  EXPECT_THAT(cli("trace -- no-such-command"),
+              Contains(HasSubstr("unknown: no program of the command loaded")));
+}
+
+TEST_F(inject_command, traces_a_command_however_it_ends) {
+  const std::string ends = tree + "/bin/injector_process_probe ends ";
+  for (const std::string how : {"exit", "segv", "abort", "kill", "_exit", "exec true"})
+    EXPECT_THAT(cli("trace -- " + ends + how), Contains("               5 cuDriverGetVersion")) << how;
+  EXPECT_THAT(cli("trace -- " + ends + "kill"), Contains("  until signal 9 (Killed) ended the command"));
+  EXPECT_THAT(cli("trace -- " + ends + "fork"), Contains("               6 cuDriverGetVersion"))
+      << "and its child's";
+  EXPECT_THAT(cli("trace -- " + ends + "exec " + ends + "kill"),
+              Contains("              10 cuDriverGetVersion"));
+}
+
+TEST_F(inject_command, writes_every_call_of_all_processes_as_a_chrome_trace) {
+  const fs::path file = folder / "trace.json";
+  const std::string ends = tree + "/bin/injector_process_probe ends ";
+  EXPECT_EQ(cli("trace --chrome " + file.string() + " -- sh -c '" + probe + " threads 2 3 & " + ends +
+                "kill; wait; exit 7'")
+                .back(),
+            "exit code 7");
+  std::map<std::string, std::set<long>> threads;
+  std::map<long, std::string> programs;
+  std::map<std::string, int> calls;
+  const json trace = read_trace_events(file);
+  for (const json& each : trace)
+    if (each["ph"] == "M") programs[each["pid"]] = each["args"]["name"];
+  for (const json& each : trace) {
+    if (each["name"] != "cuDriverGetVersion") continue;
+    const std::string program = programs.at(each["pid"]);
+    ++calls[program];
+    threads[program].insert(each["tid"].get<long>());
+    EXPECT_THAT(each["args"]["caller"].get<std::string>(), testing::Not(IsEmpty()));
+    EXPECT_EQ(each["args"]["result"], "CUDA_SUCCESS");
+    EXPECT_THAT(each["args"]["offset"].get<std::string>(), StartsWith("0x"));
+  }
+  EXPECT_THAT(calls, UnorderedElementsAre(Pair("injector_probe", 6), Pair("injector_process_probe", 5)))
+      << "the second was killed";
+  EXPECT_THAT(threads["injector_probe"], SizeIs(2));
+  EXPECT_THAT(threads["injector_process_probe"], SizeIs(2));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1) << "its log is gone";
+  EXPECT_THAT(cli("trace --chrome " + folder.string() + " -- echo it ran"),
+              ElementsAre(HasSubstr("Is a directory"), "exit code 2"));
+}
+
+TEST_F(inject_command, reads_a_configuration_of_faultinj) {
+  const fs::path file = folder / "faultinj.json";
+  const std::string inject = "inject --faultinj " + file.string() + " ";
+  std::ofstream(file) << R"({"cudaDriverFaults": {"cuMemAlloc_v2":
+    {"percent": 100, "injectionType": 2, "substituteReturnCode": 719, "interceptionCount": 2}}})";
+  EXPECT_THAT(cli(inject + "--require 2 -- " + probe + " allocate 3"), Contains("719 719 0"));
+  EXPECT_THAT(cli(inject + "--rules " + file.string() + " -- echo it ran"),
+              ElementsAre(HasSubstr("rules come from one file"), "exit code 2"));
+  std::ofstream(file) << R"({"cudaRuntimeFaults": {"cudaNothing": {"percent": 100, "injectionType": 0}}})";
+  EXPECT_THAT(cli(inject + "-- echo it ran"),
+              ElementsAre(HasSubstr("no function of the CUDA runtime"), "exit code 2"));
+  std::ofstream(file) << rules("");
+  EXPECT_THAT(cli(inject + "-- echo it ran"),
+              ElementsAre(HasSubstr("no configuration of faultinj"), "exit code 2"));
+}
+
+}  // namespace
+}  // namespace cufault

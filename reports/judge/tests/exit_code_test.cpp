@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Exit codes of a run, and the names of verdicts.
+#include "reports/judge/tests/judged.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+
+int run_code(const std::vector<verdict>& verdicts, run_mode mode, int budget = 0, bool covered = true) {
+  std::vector<case_result> cases;
+  for (const auto v : verdicts) {
+    auto a = arm(fault, {});
+    a.judged = v;
+    a.covered = covered;
+    cases.push_back({.name = "c", .arms = {a}});
+  }
+  return exit_code(cases, mode, budget);
+}
+
+TEST(exit_code, is_0_where_all_went_as_expected) {
+  for (const auto v :
+       {verdict::ok, verdict::reproduced, verdict::cleared, verdict::still_fails, verdict::flaky}) {
+    EXPECT_EQ(run_code({v}, run_mode::observe), 0) << to_string(v);
+    EXPECT_EQ(run_code({v}, run_mode::gate), 0) << to_string(v);
+  }
+}
+
+TEST(exit_code, is_1_in_gate_mode_only_for_what_was_not_expected) {
+  for (const auto v :
+       {verdict::changed, verdict::gone, verdict::worsened, verdict::remedy_broken, verdict::uncharted}) {
+    EXPECT_EQ(run_code({verdict::ok, v}, run_mode::observe), 0) << to_string(v);
+    EXPECT_EQ(run_code({verdict::ok, v}, run_mode::gate), 1) << to_string(v);
+  }
+}
+
+TEST(exit_code, is_2_where_an_arm_is_unresolved_whatever_the_others) {
+  for (const auto mode : {run_mode::observe, run_mode::gate}) {
+    EXPECT_EQ(run_code({verdict::ok, verdict::unresolved}, mode), 2);
+    EXPECT_EQ(run_code({verdict::worsened, verdict::unresolved, verdict::not_provoked}, mode), 2);
+  }
+}
+
+TEST(exit_code, is_2_where_nothing_ran) {
+  EXPECT_EQ(run_code({}, run_mode::observe), 2);
+  const std::vector<case_result> empty_case(1);
+  EXPECT_EQ(exit_code(empty_case, run_mode::gate, 0), 2);
+}
+
+TEST(exit_code, is_77_where_no_arm_was_provoked) {
+  EXPECT_EQ(run_code({verdict::not_provoked, verdict::not_provoked}, run_mode::observe), 77);
+  EXPECT_EQ(run_code({verdict::not_provoked, verdict::ok}, run_mode::observe), 0);
+  EXPECT_EQ(run_code({verdict::not_provoked}, run_mode::gate, 1), 77);
+}
+
+TEST(exit_code, counts_arms_that_were_not_provoked_against_a_budget_in_gate_mode) {
+  const std::vector<verdict> two{verdict::not_provoked, verdict::not_provoked, verdict::ok};
+  EXPECT_EQ(run_code(two, run_mode::gate, 1), 1);
+  EXPECT_EQ(run_code(two, run_mode::gate, 2), 0);
+  EXPECT_EQ(run_code(two, run_mode::observe, 1), 0);
+  EXPECT_EQ(run_code(two, run_mode::gate, 0, false), 0);  // nobody ever saw them provoked here
+}
+
+TEST(verdict, has_a_name_of_its_own) {
+  std::set<std::string> names;
+  const std::vector<verdict> all{verdict::ok,          verdict::reproduced,   verdict::cleared,
+                                 verdict::still_fails, verdict::flaky,        verdict::changed,
+                                 verdict::gone,        verdict::worsened,     verdict::remedy_broken,
+                                 verdict::uncharted,   verdict::not_provoked, verdict::unresolved};
+  for (const auto v : all) names.insert(to_string(v));
+  EXPECT_EQ(names.size(), all.size());
+  EXPECT_FALSE(names.contains("unknown"));
+  EXPECT_EQ(to_string(verdict::remedy_broken), "REMEDY_BROKEN");
+  EXPECT_EQ(to_string(run_mode::observe), "observe");
+  EXPECT_EQ(to_string(run_mode::gate), "gate");
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Verdicts of arms that race: stated rates, and what chance allows.
+#include "reports/judge/tests/judged.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+
+expectation races(double rate_of_success) {
+  auto e = expects({trial({success}), trial({no_memory})});
+  e.flaky = stated_rate{{rate_of_success, 1 - rate_of_success}, "two threads race for the last block"};
+  return e;
+}
+
+trials mixture(int successes, int failures) {
+  trials all(static_cast<std::size_t>(successes), trial({success}));
+  all.insert(all.end(), static_cast<std::size_t>(failures), trial({no_memory}));
+  return all;
+}
+
+TEST(judge, a_stated_rate_that_holds_is_flaky) {
+  const auto e = races(0.5);
+  const auto a = judged_arm(fault, mixture(11, 9), &e);
+  EXPECT_EQ(a.judged, verdict::flaky);
+  EXPECT_TRUE(contains(a.why, "11 of 20 trials where 0.5 was stated")) << a.why;
+  EXPECT_TRUE(contains(a.why, "two threads race")) << a.why;
+}
+
+TEST(judge, the_order_of_racing_trials_does_not_matter) {
+  const auto e = races(0.5);
+  auto seen = mixture(10, 10);
+  std::reverse(seen.begin(), seen.end());
+  std::swap(seen[0], seen[15]);
+  EXPECT_EQ(judged_arm(fault, seen, &e).judged, verdict::flaky);
+}
+
+TEST(judge, a_rate_that_moved_beyond_chance_is_changed) {
+  const auto e = races(0.5);
+  const auto a = judged_arm(fault, mixture(19, 1), &e);
+  EXPECT_EQ(a.judged, verdict::changed);
+  EXPECT_TRUE(a.why.starts_with("rate moved: 19 of 20 trials")) << a.why;
+  EXPECT_EQ(judged_arm(fault, mixture(1, 19), &e).judged, verdict::changed);
+}
+
+TEST(judge, the_edge_of_chance_is_one_in_a_thousand) {
+  // Of 20 trials at one half, twice P(X <= 3) is 0.0026 and twice P(X <= 2) is 0.0004.
+  const auto e = races(0.5);
+  EXPECT_EQ(judged_arm(fault, mixture(3, 17), &e).judged, verdict::flaky);
+  EXPECT_EQ(judged_arm(fault, mixture(2, 18), &e).judged, verdict::changed);
+}
+
+TEST(judge, a_rate_of_nought_or_one_allows_no_exception) {
+  const auto always = races(1);
+  EXPECT_EQ(judged_arm(fault, mixture(5, 0), &always).judged, verdict::flaky);
+  EXPECT_EQ(judged_arm(fault, mixture(4, 1), &always).judged, verdict::changed);
+  const auto never = races(0);
+  EXPECT_EQ(judged_arm(fault, mixture(0, 5), &never).judged, verdict::flaky);
+  EXPECT_EQ(judged_arm(fault, mixture(1, 4), &never).judged, verdict::changed);
+}
+
+TEST(judge, a_signature_outside_a_stated_race_is_changed_or_worsened) {
+  const auto e = races(0.5);
+  auto seen = mixture(10, 9);
+  seen.push_back(trial({internal}));
+  EXPECT_EQ(judged_arm(fault, seen, &e).judged, verdict::changed);
+  seen.back() = crash({success});
+  EXPECT_EQ(judged_arm(fault, seen, &e).judged, verdict::worsened);
+}
+
+TEST(judge, a_crash_outside_a_race_wins_over_another_status_outside_it) {
+  const auto e = races(0.5);
+  EXPECT_EQ(judged_arm(fault, {trial({internal}), crash({success})}, &e).judged, verdict::worsened);
+}
+
+TEST(judge, a_launch_failure_counts_as_an_assertion_in_a_race_as_rarely_as_it_was_seen) {
+  const auto asserts = trial({"cudaErrorAssert"}), fails = trial({"cudaErrorLaunchFailure"});
+  const auto expected = expects({asserts});
+  const auto racing = [&](int failures, int trials, const expectation& e) {
+    auto a = arm(fault, {});
+    a.races = "when the error arrives";
+    a.trials.assign(static_cast<std::size_t>(trials), asserts);
+    std::fill_n(a.trials.begin(), failures, fails);
+    judge(a, &e);
+    EXPECT_EQ(a.trials[0].calls[0].what.status, failures > 0 ? "cudaErrorLaunchFailure" : "cudaErrorAssert")
+        << "what was seen is kept";
+    return a.judged;
+  };
+  EXPECT_EQ(racing(0, 5, expected), verdict::reproduced);
+  EXPECT_EQ(racing(1, 5, expected), verdict::reproduced);
+  EXPECT_EQ(racing(4, 20, expected), verdict::reproduced);
+  EXPECT_EQ(racing(5, 5, expected), verdict::changed);
+  EXPECT_EQ(racing(10, 20, expected), verdict::changed);
+  // Where rates are stated, they are what is compared.
+  auto both = expected;
+  both.seen = {{.seen = signature_of(asserts)}, {.seen = signature_of(fails)}};
+  both.flaky = stated_rate{.rates = {0.95, 0.05}, .reason = "when the error arrives"};
+  EXPECT_EQ(racing(1, 5, both), verdict::flaky);
+  EXPECT_EQ(racing(5, 5, both), verdict::changed);
+
+  EXPECT_EQ(judged(fault, {asserts}, {fails}), verdict::changed) << "the arm does not race";
+  EXPECT_EQ(judged(fault, {fails}, {asserts}), verdict::changed);
+}
+
+}  // namespace
+}  // namespace cufault
