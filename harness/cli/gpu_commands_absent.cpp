@@ -31,10 +31,6 @@ int sweep_operations(const sweep_arguments&) {
   throw usage_error(build_it_with_cuda);
 }
 
-int sweep_program(const program_sweep_arguments&) {
-  throw usage_error(build_it_with_cuda);
-}
-
 int serve_product(const target&) {
   throw usage_error(build_it_with_cuda);
 }

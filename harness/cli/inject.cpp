@@ -266,11 +266,8 @@ std::vector<std::string> injectable_libraries() {
 
 std::set<std::string> libraries_asked_for(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const auto* of = injector::library_named(name);
-    if (of == nullptr)
+    if (injector::library_named(name) == nullptr)
       throw usage_error(fmt::format("--library {}: one of {}", one_line(name), injector::library_names()));
-    if (of->functions.empty())
-      throw usage_error(fmt::format("--library {}: {}", name, injector::why_without_functions(*of)));
   }
   return {names.begin(), names.end()};
 }

@@ -28,6 +28,10 @@ int inject(const inject_arguments&) {
   throw usage_error(build_it_with_headers);
 }
 
+int sweep_program(const program_sweep_arguments&) {
+  throw usage_error(build_it_with_headers);
+}
+
 int trace_command(const trace_arguments&, std::set<std::string>*) {
   throw usage_error(build_it_with_headers);
 }

@@ -117,6 +117,7 @@ class run {
       record_.stack["python"] = python_->for_stack();
       for (const auto& [name, version] : python_->keys()) record_.stack["keys"][name] = version;
       options_.no_framework = [this](const arm& a) { return python_->why_not(a); };
+      if (arguments_.where.cublas.empty() && python_->wrong().empty()) tell_that_cublas_is_not_of_python();
     }
   }
 
@@ -172,6 +173,16 @@ class run {
     std::vector<std::optional<arm_result>> arms;
     std::size_t left = 0;
   };
+
+  /// Who gives a Python expects that its cuBLAS is judged, too.
+  void tell_that_cublas_is_not_of_python() const {
+    using pointer = nlohmann::json::json_pointer;
+    const auto path = record_.stack.value(pointer("/cublas/path"), std::string());
+    fmt::print(
+        std::cerr, "cufault: {} has no cuBLAS of its own (no package nvidia-cublas, none in {}/lib): {}\n",
+        python_->path().string(), record_.stack.value(pointer("/python/prefix"), std::string()),
+        path.empty() ? "the loader finds none either; --cublas gives one" : "taken is the loader's, " + path);
+  }
 
   /// Makes a job of each arm that can run here; what cannot is over at once.
   void take_up(const std::vector<selected_case>& selected) {

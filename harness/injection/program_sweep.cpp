@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/injection/program_sweep.hpp"
 
-#include "harness/injection/sweep.hpp"
+#include "harness/injection/sweep_codes.hpp"
 #include "harness/injector/driver_functions.hpp"
 #include "harness/injector/library_functions.hpp"
 #include "harness/injector/rules.hpp"

@@ -386,14 +386,6 @@ std::size_t call_named(const named_row& row, const std::vector<driver_call>& cal
   return found[row.ordinal - 1];
 }
 
-std::vector<std::string> codes_for(std::string_view function) {
-  std::vector<std::string> codes;
-  for (const char* code : {"OUT_OF_MEMORY", "INVALID_VALUE", "NOT_INITIALIZED", "LAUNCH_FAILED", "UNKNOWN"})
-    if (injector::can_return(function, *injector::driver_code(code))) codes.emplace_back(code);
-  if (codes.empty()) codes.emplace_back("UNKNOWN");
-  return codes;
-}
-
 std::vector<call_group> groups_of(const std::vector<driver_call>& calls, depth deep) {
   std::vector<call_group> groups;
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> place;

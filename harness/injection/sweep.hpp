@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/injection/program_sweep.hpp"
+#include "harness/injection/sweep_codes.hpp"
 #include "harness/kit/operation.hpp"
 #include "harness/model/case.hpp"
 #include "harness/trial/trial.hpp"
@@ -80,8 +81,6 @@ std::size_t call_named(const named_row& row, const std::vector<driver_call>& cal
 std::string library_name(std::string_view file_name);
 /// Whether such a call leaves everything as it is.
 bool only_asks(std::string_view function);
-/// What it is made to return, the most telling first; never empty.
-std::vector<std::string> codes_for(std::string_view function);
 
 /// One run of the operation with one fault.
 inline constexpr std::size_t no_call = static_cast<std::size_t>(-1);

@@ -27,7 +27,6 @@ std::optional<rule> rule_of(const json_cursor& fault, const std::string& functio
   r.function = function == "*" && of != nullptr ? std::string(of->prefix) + "*" : function;
   r.of = of;
   r.does = effect::log;  // which every function can: this is about its name
-  if (of != nullptr && of->functions.empty()) fault.fail(why_without_functions(*of));
   if (!why_refused(r).empty() || is_host_function(function) || library_of(r.function) != of)
     fault.fail(of != nullptr ? "no function of the CUDA runtime" : "no function of the driver");
   if (percent < 100) r.probability = static_cast<double>(percent) / 100;

@@ -14,7 +14,7 @@
 namespace cufault::injector {
 namespace {
 
-// functions_NAME and codes_NAME of each library, with a last entry, as there may be no other.
+// functions_NAME and codes_NAME of each library.
 #define CUFAULT_LIBRARY_CODE(name, code)
 #define CUFAULT_LIBRARY_FUNCTION(name) function_name{#name},
 #include "library_functions.inc"
@@ -25,11 +25,6 @@ namespace {
 #include "library_codes.inc"
 #undef CUFAULT_LIBRARY_CODE
 #undef CUFAULT_LIBRARY_FUNCTION
-
-template <class Type, std::size_t size>
-constexpr std::span<const Type> but_last(const Type (&all)[size]) {
-  return std::span{all}.first(size - 1);
-}
 
 using texts = const std::string_view[];
 
@@ -63,60 +58,55 @@ constexpr known_library all[]{
     {"cudart",
      "cuda",
      "cudaError",
-     "cuda_runtime_api.h",
      "cudaMalloc:3=MemoryAllocation",
      files_cudart,
-     but_last(functions_cudart),
-     but_last(codes_cudart),
+     functions_cudart,
+     codes_cudart,
      work_cudart,
      {}},
-    {"cublas", "cublas", "CUBLAS_STATUS_", "cublas_api.h", "cublasGemmEx:3=EXECUTION_FAILED", files_cublas,
-     but_last(functions_cublas), but_last(codes_cublas), work_cublas, no_work_cublas},
+    {"cublas", "cublas", "CUBLAS_STATUS_", "cublasGemmEx:3=EXECUTION_FAILED", files_cublas, functions_cublas,
+     codes_cublas, work_cublas, no_work_cublas},
     {"cublasLt",
      "cublasLt",
      "CUBLAS_STATUS_",
-     "cublasLt.h",
      "cublasLtMatmul:3=EXECUTION_FAILED",
      files_cublas_lt,
-     but_last(functions_cublasLt),
-     but_last(codes_cublasLt),
+     functions_cublasLt,
+     codes_cublasLt,
      work_cublas_lt,
      {}},
-    {"cudnn", "cudnn", "CUDNN_STATUS_", "cudnn.h", "cudnnBackendExecute:3=EXECUTION_FAILED", files_cudnn,
-     but_last(functions_cudnn), but_last(codes_cudnn), work_cudnn, no_work_cudnn},
-    {"cusolver", "cusolver", "CUSOLVER_STATUS_", "cusolver_common.h", "cusolverDnCreate:1=ALLOC_FAILED",
-     files_cusolver, but_last(functions_cusolver), but_last(codes_cusolver), work_cusolver, no_work_cusolver},
+    {"cudnn", "cudnn", "CUDNN_STATUS_", "cudnnBackendExecute:3=EXECUTION_FAILED", files_cudnn,
+     functions_cudnn, codes_cudnn, work_cudnn, no_work_cudnn},
+    {"cusolver", "cusolver", "CUSOLVER_STATUS_", "cusolverDnCreate:1=ALLOC_FAILED", files_cusolver,
+     functions_cusolver, codes_cusolver, work_cusolver, no_work_cusolver},
     {"nccl",
      "nccl",
      "nccl",
-     "nccl.h",
      "ncclAllReduce:3=SystemError",
      files_nccl,
-     but_last(functions_nccl),
-     but_last(codes_nccl),
+     functions_nccl,
+     codes_nccl,
      work_nccl,
      {}},
     {"nvml",
      "nvml",
      "NVML_ERROR_",
-     "nvml.h",
      "nvmlDeviceGetMemoryInfo:3=GPU_IS_LOST",
      files_nvml,
-     but_last(functions_nvml),
-     but_last(codes_nvml),
+     functions_nvml,
+     codes_nvml,
      {},
      {}}};
 
 // A library's number is compiled into libcufault_NAME.so.
-#define CUFAULT_LIBRARY(name, prefix, header) \
-  known_library{#name, #prefix, {}, header, {}, {}, {}, {}, {}, {}},
-constexpr known_library of_build[]{
+#define CUFAULT_LIBRARY(name) #name,
+constexpr std::string_view of_build[]{
 #include "libraries.inc"
 };
 #undef CUFAULT_LIBRARY
 static_assert(std::equal(std::begin(all), std::end(all), std::begin(of_build), std::end(of_build),
-                         [](const known_library& a, const known_library& b) {
-                           return a.name == b.name && a.prefix == b.prefix && a.header == b.header;
+                         [](const known_library& library, std::string_view name) {
+                           return library.name == name;
                          }));
 
 }  // namespace
@@ -135,13 +125,6 @@ std::string library_names() {
   std::vector<std::string_view> names;
   for (const known_library& each : all) names.push_back(each.name);
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string why_without_functions(const known_library& of) {
-  return fmt::format(
-      "functions of {} are not known: {} was not there when cufault was built; build it where that is, with "
-      "-DCUFAULT_LIBRARY_HEADERS_{}=FOLDER if it is not found",
-      of.name, of.header, of.name);
 }
 
 const known_library* library_of(std::string_view function) {

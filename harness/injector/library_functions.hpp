@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The libraries beside the driver whose functions rules can be for, as the headers of the build have them.
+// The libraries beside the driver whose functions rules can be for, as libraries/NAME.inc has them.
 #pragma once
 
 #include "harness/injector/driver_functions.hpp"
@@ -18,16 +18,15 @@ struct library_code {
   int number;
 };
 
-/// Names and order come from CMakeLists.txt (libraries.inc: CUFAULT_LIBRARY(name, prefix, header)).
+/// Order: that of CMakeLists.txt.
 struct known_library {
   std::string_view name;         ///< "cublas", of a text that ends in a zero
   std::string_view prefix;       ///< names of its functions begin so
   std::string_view code_prefix;  ///< what people may leave out of a status: "CUBLAS_STATUS_"
-  std::string_view header;       ///< "cublas_api.h"
   std::string_view example;      ///< of a rule's text
   /// File names begin so, and go on with '.', '-' or '_': "libcublas.so.13", "libcublas-1a2b3c.so.13" in a wheel.
   std::span<const std::string_view> files;
-  /// Those that return its status. None where the build found no header.
+  /// Those that return its status.
   std::span<const function_name> functions;
   std::span<const library_code> codes;
   /// Globs of the functions that drop_call takes, as their callers need no output value; and the exceptions to them.
@@ -38,12 +37,10 @@ std::span<const known_library> libraries();
 const known_library* library_named(std::string_view name);
 /// "cudart, cublas, ...".
 std::string library_names();
-/// In words for people, of one that has none.
-std::string why_without_functions(const known_library& of);
 /// The one whose functions begin as this name or pattern does; null for the driver's and the host's.
 const known_library* library_of(std::string_view function);
 
-/// As headers have it; null for a function that they lack or that does not return a status.
+/// As its list has it; null for a function that it lacks, or that does not return a status.
 const function_name* function_in(const known_library& of, std::string_view name);
 /// Whether a file of this name is one of the library's.
 bool is_file_of(const known_library& of, std::string_view file);

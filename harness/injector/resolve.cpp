@@ -13,7 +13,7 @@
 #include <algorithm>
 
 // Each is there where libcufault_NAME.so is preloaded.
-#define CUFAULT_LIBRARY(name, prefix, header) \
+#define CUFAULT_LIBRARY(name) \
   extern "C" const cufault::injector::library_front cufault_front_##name __attribute__((weak));
 #include "libraries.inc"
 #undef CUFAULT_LIBRARY
@@ -194,7 +194,7 @@ module_place place_of(const void* address) {
 }
 
 const library_front* front_of(const known_library& of) {
-#define CUFAULT_LIBRARY(name, prefix, header) &cufault_front_##name,
+#define CUFAULT_LIBRARY(name) &cufault_front_##name,
   static constexpr const library_front* all[]{
 #include "libraries.inc"
   };

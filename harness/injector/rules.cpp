@@ -133,7 +133,6 @@ std::string function_meant(std::string_view text) {
 
 /// Empty for one that somebody knows.
 std::string unknown_function(const rule& r) {
-  if (r.of != nullptr && r.of->functions.empty()) return why_without_functions(*r.of);
   const auto is_this = [&](const function_name& name) { return matches_function(r.function, name); };
   if (is_host_function(r.function) || is_any_function(r.of, is_this)) return {};
   if (r.of != nullptr)
@@ -537,8 +536,6 @@ std::string rules_help() {
       "that "
       "return a status.\n",
       fmt::join(host_functions, ", "), library_names());
-  for (const known_library& of : libraries())
-    if (of.functions.empty()) help += fmt::format("  {}\n", why_without_functions(of));
   return help + "Beside \"rules\", \"log_environment\": true tells who asks for which variable.\n";
 }
 

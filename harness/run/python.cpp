@@ -44,6 +44,13 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n')).substr(0, 100);
 }
 
+/// The release of a version of Python's: without a local part, and without what says that it is a pre-release or patched: "2.6.0a0+ecf3" is 2.6.0.
+std::string release_of(const std::string& version) {
+  std::string release = version.substr(0, version.find_first_not_of("0123456789."));
+  while (release.ends_with('.')) release.pop_back();
+  return release;
+}
+
 /// How a process ended that did not say what it was asked for.
 std::string how_it_ended(const process_result& p) {
   const std::string how = p.how == ending::timed_out   ? "has not answered in time"
@@ -192,8 +199,7 @@ std::map<std::string, std::string> python_environment::keys() const {
       const bool is_it =
           name == f.package || (f.family == std::string_view("cupy") && name.starts_with("cupy-"));
       if (!is_it || !version.is_string()) continue;
-      const auto text = version.get<std::string>();
-      keys[f.family] = text.substr(0, text.find('+'));
+      keys[f.family] = release_of(version.get<std::string>());
     }
   return keys;
 }

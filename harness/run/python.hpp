@@ -27,15 +27,16 @@ class python_environment {
 
   /// Why no trial of an arm of a framework can run; empty if one can.
   [[nodiscard]] std::string why_not(const arm& a) const;
+  [[nodiscard]] const std::filesystem::path& path() const { return python_; }
   /// What is wrong with the Python itself; empty if nothing is.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
   /// Of the families asked for, those whose framework is there, and why it could not be imported; empty if it was.
   [[nodiscard]] const std::map<std::string, std::string>& imports() const { return imports_; }
-  /// The folder of its own cuBLAS; empty where it has none.
+  /// The folder of its own cuBLAS, of a wheel or of conda; empty where it has none: its frameworks then take what the loader finds.
   [[nodiscard]] std::string cublas() const;
   /// {"python", "prefix", "packages": {name: version}}, as the stack of a record keeps it; null where it is no Python.
   [[nodiscard]] nlohmann::json for_stack() const;
-  /// "pytorch" "2.11.0", without a local part ("+cu130"): keys of the stack.
+  /// "pytorch" "2.11.0", the release alone, also of "2.11.0+cu130" and "2.11.0a0+git": keys of the stack.
   [[nodiscard]] std::map<std::string, std::string> keys() const;
   /// What runs run_trials.py with these words.
   [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& words) const;

@@ -39,6 +39,7 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"road.twin", "quick", "host", memory_class::shared, 60},
       {"road.on_a_gpu", "quick", "gpu", memory_class::exclusive, 60},
       {"pytorch.on_the_cpu", "quick", "host", memory_class::shared, 60, false, true},
+      {"pytorch.operations", "full", "host", memory_class::shared, 60, false, true},
       {"matrix.absent", "quick", "host", memory_class::shared, 60},
       {"matrix.alone", "quick", "host", memory_class::shared, 60},
       {"matrix.early", "quick", "host", memory_class::shared, 60},
@@ -537,10 +538,23 @@ failure_case road_compared() {
   return c;
 }
 
+/// By the framework's own name: framework_trials knows no other. `bmm` is given little time.
+failure_case operations_of_a_framework() {
+  failure_case c;
+  c.name = "pytorch.operations";
+  c.summary = "operations of a framework, of which one may hang";
+  c.add_framework("control", arm_kind::control, "a product");
+  c.add_framework("bmm", arm_kind::fault, "products of a batch").timeout = std::chrono::seconds(3);
+  c.add_framework("addmm", arm_kind::fault, "a product that is added");
+  for (arm& a : c.arms) a.needs = need::host;
+  c.share_process();
+  return c;
+}
+
 const register_case first{road_create()}, second{road_levels()}, third{road_set_up()},
     fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()},
     shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()}, tenth{road_counterpart()},
-    configured{road_configured()}, compared{road_compared()};
+    configured{road_configured()}, compared{road_compared()}, operations{operations_of_a_framework()};
 
 }  // namespace
 }  // namespace cufault

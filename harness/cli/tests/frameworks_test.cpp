@@ -167,6 +167,71 @@ TEST_F(frameworks, that_end_the_interpreter_are_told_from_those_that_return) {
   EXPECT_EQ(trial_of("mixed_types").why, "exit 7");
 }
 
+TEST_F(frameworks, that_hang_in_a_trial_are_ended_and_the_other_arms_go_on) {
+  quiet_torch("packages", R"(
+import signal
+def bmm(*given):
+    while True:
+        signal.pause()
+)");
+  for (const bool separate : {false, true}) {
+    fs::remove_all(folder / "records");
+    std::vector<std::string> words{"pytorch.operations", "--jobs", "1"};
+    if (separate) words.emplace_back("--separate");
+    const auto seen = run_frameworks(words);
+    EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+    EXPECT_EQ(seen.stragglers, 0);
+    EXPECT_EQ(trial_of("bmm").ended, outcome::timed_out) << trial_of("bmm").why;
+    for (const char* other : {"control", "addmm"}) {
+      EXPECT_EQ(trial_of(other).ended, outcome::completed) << trial_of(other).why;
+      EXPECT_FALSE(trial_of(other).calls.empty());
+    }
+  }
+}
+
+TEST_F(frameworks, without_a_cublas_of_their_own_get_the_loaders_and_that_is_said) {
+  quiet_torch("packages");
+  const fs::path given = fs::path(fake_cublas_folder) / "a";
+  const auto run_it = [&](const std::string& library_path) {
+    return cufault({"run", "--records", folder / "records", "--expectations", folder / "expectations",
+                    "road.create", "pytorch.on_the_cpu", "--python", folder / "python"},
+                   {{"LD_LIBRARY_PATH", library_path}});
+  };
+  const auto seen = run_it(given);
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  const std::string taken = load_record(files(".jsonl").at(0)).stack["cublas"]["path"];
+  EXPECT_EQ(fs::path(taken).parent_path(), given);
+  EXPECT_THAT(seen.stderr_text,
+              HasSubstr("python has no cuBLAS of its own (no package nvidia-cublas, none in "));
+  EXPECT_THAT(seen.stderr_text, HasSubstr(": taken is the loader's, " + taken + "\n"));
+}
+
+TEST_F(frameworks, with_a_cublas_of_their_own_or_one_that_is_named_get_that) {
+  quiet_torch("packages");
+  add_package("packages", "nvidia-cublas", "13.1");
+  fs::create_directories(folder / "packages" / "nvidia" / "cu13");
+  fs::create_directory_symlink(fs::path(fake_cublas_folder) / "b",
+                               folder / "packages" / "nvidia" / "cu13" / "lib");
+  std::ofstream(folder / "packages" / "nvidia-cublas-13.1.dist-info" / "RECORD")
+      << "nvidia/cu13/lib/libcublas.so.13,,\n";
+  const std::vector<std::string> words{
+      "run",      "--records",      folder / "records", "road.create", "pytorch.on_the_cpu",
+      "--python", folder / "python"};
+  const auto own = cufault(words);
+  EXPECT_EQ(own.exit_code, 0) << own.stderr_text;
+  EXPECT_THAT(own.stderr_text, Not(HasSubstr("no cuBLAS of its own")));
+  const auto folder_of = [&] {
+    return fs::path(load_record(files(".jsonl").back()).stack["cublas"]["path"].get<std::string>())
+        .parent_path();
+  };
+  EXPECT_EQ(folder_of(), fs::path(fake_cublas_folder) / "b");
+  fs::remove_all(folder / "records");
+  fs::remove_all(folder / "packages" / "nvidia-cublas-13.1.dist-info");
+  const auto named = run_frameworks({"road.create", "pytorch.on_the_cpu"});
+  EXPECT_THAT(named.stderr_text, Not(HasSubstr("no cuBLAS of its own")));
+  EXPECT_EQ(folder_of(), fs::path(fake_cublas_folder) / "a");
+}
+
 TEST_F(frameworks, share_an_interpreter_and_are_processes_of_their_own) {
   fake_torch(R"(
 import os

@@ -265,8 +265,6 @@ TEST_F(libraries, that_a_file_of_rules_asks_for_too_late_are_named) {
 }
 
 TEST_F(libraries, of_nvml_fail_too) {
-  if (!fs::exists(tree + "/lib/cufault/libcufault_nvml.so"))
-    GTEST_SKIP() << "nvml.h was not there when cufault was built";
   const std::string program =
       tree + "/bin/injector_process_probe calls " + driver_folder + "/nvml/libnvidia-ml.so.1 nvmlInit_v2 3";
   EXPECT_THAT(bare(program), ElementsAre("0 0 0"));
@@ -283,15 +281,6 @@ TEST_F(libraries, that_are_never_loaded_meet_no_rule) {
   EXPECT_EQ(events("rule").at(0)["held"], 0);
 }
 
-/// Whether this was built with headers that declare what the code of nvcc 13.0 calls for kernel<<<...>>>: crt/device_functions.h may be older, or
-/// absent.
-bool launches_of_nvcc_are_known() {
-  std::ifstream in(tree + "/lib/cufault/libcufault_cudart.so", std::ios::binary);
-  const std::string stands_in_front(std::istreambuf_iterator<char>(in), {});
-  return stands_in_front.find("__cudaLaunchKernel") != std::string::npos;
-}
-const char* const not_known = "the headers of this build do not declare __cudaLaunchKernel";
-
 class runtime : public libraries {
  protected:
   /// What the probe's calls return under rules for the runtime.
@@ -304,12 +293,7 @@ class runtime : public libraries {
   }
 };
 
-class launches : public runtime {
- protected:
-  void SetUp() override {
-    if (!launches_of_nvcc_are_known()) GTEST_SKIP() << not_known;
-  }
-};
+using launches = runtime;
 
 TEST_F(launches, are_met_by_rules_for_cudaLaunchKernel) {
   const std::string each = "launch launch_ptsz launch_looked_up launch_of_old";
@@ -479,7 +463,6 @@ TEST_F(library_command, traces_a_call_inside_of_another_as_such) {
 }
 
 TEST_F(library_command, traces_launches_of_nvcc) {
-  if (!launches_of_nvcc_are_known()) GTEST_SKIP() << not_known;
   const auto said = cli("trace --library cudart -- " + launch_probe + " launch launch launch_of_old");
   EXPECT_THAT(said, testing::IsSupersetOf(
                         {"               2 __cudaLaunchKernel", "               1 cudaLaunchKernel"}));

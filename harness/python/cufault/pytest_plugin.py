@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-"""pytest plugin: tests whose driver calls fail.
+"""pytest plugin: tests whose driver calls, or calls of CUDA libraries, fail.
 
 A test with the marker ``cufault`` runs in a process of its own, a fresh ``python -m pytest`` under the injector: a context of CUDA that was
-lost, or that does not outlive a fork, is no other test's. ``--cufault-sweep`` runs each selected test once for each driver call failed.
+lost, or that does not outlive a fork, is no other test's. ``--cufault-sweep`` runs each selected test once for each driver call failed. Calls are
+told apart as ``cufault sweep -- COMMAND`` does it: by call site, the hash of the call stack, and by number there.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from ._program import program
 
 # Of a test's own process: where it writes its reports, and whose child it is.
 _REPORTS, _PARENT = "CUFAULT_PYTEST_REPORTS", "CUFAULT_PYTEST_PARENT"
+# As `cufault sweep -- COMMAND` finds call sites.
+_LOG_ALL: dict[str, object] = {"function": "*", "log": True, "stack": True}
 # What a sweep fails a function with: the first that is documented for it.
 _CODES = ("OUT_OF_MEMORY", "NOT_SUPPORTED", "INVALID_VALUE", "NOT_INITIALIZED")
 _SWEPT = "cufault_sweep"
@@ -43,15 +46,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--cufault-sweep",
         action="store_true",
-        help="run each selected test once for each function of the CUDA driver that it calls, with that call failed, and print a table; "
+        help="run each selected test once for each call that it makes to the CUDA driver, with that call failed, and print a table; "
         "fail where the test then crashes or hangs",
     )
     group.addoption(
         "--cufault-sweep-calls",
         type=_positive(int),
-        default=1,
         metavar="N",
-        help="of each function, the first N calls (default: 1)",
+        help="of each call site, the first N calls (default: all)",
     )
     group.addoption(
         "--cufault-timeout",
@@ -137,6 +139,15 @@ class _ReportsToFile:
 # The side that starts it.
 
 
+@dataclass(frozen=True)
+class _Site:
+    """A place that calls the driver."""
+
+    function: str
+    stack: str
+    caller: str
+
+
 @dataclass
 class _Run:
     """What a test did in a process of its own."""
@@ -150,6 +161,8 @@ class _Run:
     injections: list[Injection]
     calls: Counter[str] = field(default_factory=Counter)
     """Driver calls by function, of the process that made most of them: rules count in each process for itself."""
+    sites: dict[_Site, int] = field(default_factory=dict)
+    """Likewise by call site, in the order of their first calls; only under _LOG_ALL."""
 
     @property
     def end(self) -> str:
@@ -266,6 +279,7 @@ def _run(
         lines = log.read_bytes().splitlines() if log.exists() else []
         run.injections = [found for line in lines if (found := injection_of(line)) is not None]
         run.calls = _calls_in(lines)
+        run.sites = _sites_in(lines)
         return run
 
 
@@ -280,6 +294,17 @@ def _calls_in(log: Sequence[bytes]) -> Counter[str]:
     for of_process in calls.values():
         most |= of_process
     return most
+
+
+def _sites_in(log: Sequence[bytes]) -> dict[_Site, int]:
+    calls: dict[_Site, Counter[int]] = {}  # by process
+    for line in log:
+        with contextlib.suppress(ValueError):  # a line that was not written whole
+            told = json.loads(line)
+            if told.get("event") == "call" and "stack" in told:
+                caller = told["caller"] + (f"+{told['offset']}" if told.get("offset") else "")
+                calls.setdefault(_Site(told["function"], told["stack"], caller), Counter())[told["pid"]] += 1
+    return {site: max(by_process.values()) for site, by_process in calls.items()}
 
 
 def _read_report(item: pytest.Item, line: str) -> pytest.TestReport:
@@ -338,7 +363,8 @@ def _run_to_its_end(
 
 def _sweep(item: pytest.Item) -> list[pytest.TestReport]:
     timeout: float | None = item.config.getoption("cufault_timeout")
-    clean = _run(item, [])
+    limit: int | None = item.config.getoption("cufault_sweep_calls")
+    clean = _run(item, [], [_LOG_ALL])
     reports = list(clean.reports)
     if clean.end:
         return [_report(item, "setup", f"without a failure: {clean.end}; nothing was swept\n{clean.output}")]
@@ -347,20 +373,23 @@ def _sweep(item: pytest.Item) -> list[pytest.TestReport]:
         for report in reports:
             report.sections.append(("cufault", "without a failure; nothing was swept"))
         return reports  # failed, or skipped
-    if not clean.calls:
+    if not clean.sites:
         return [_report(item, "call", "cufault: the test calls no function of the CUDA driver that the injector sees; nothing was swept")]
     rows, bad = _Table(), 0
-    for function, count in sorted(clean.calls.items()):
-        code = _code_for(function)
+    codes: dict[str, str | None] = {}
+    for site, count in clean.sites.items():
+        if site.function not in codes:
+            codes[site.function] = _code_for(site.function)
+        code = codes[site.function]
         if code is None:
-            rows.add(f"{function}", "not failed", f"none of {', '.join(_CODES)} is documented for it")
+            rows.add(f"{site.function}@{site.stack}", "not failed", f"none of {', '.join(_CODES)} is documented for it")
             continue
-        for ordinal in range(1, min(count, item.config.getoption("cufault_sweep_calls")) + 1):
-            fail = f"{function}:{ordinal}={code}"
+        for ordinal in range(1, min(count, limit or count) + 1):
+            fail = f"{site.function}@{site.stack}:{ordinal}={code}"
             run = _run(item, [fail], timeout=timeout or max(60.0, 10 * clean.seconds))
             outcome, detail = _outcome(run)
             bad += outcome in ("crashed", "hung")
-            rows.add(fail, outcome, detail)
+            rows.add(fail, outcome, f"called by {site.caller}: {detail}")
             call.duration += run.seconds
     call.user_properties.append((_SWEPT, str(rows)))
     if bad:

@@ -9,7 +9,7 @@ import pytest
 
 import cufault
 
-from conftest import Runner
+from conftest import EXECUTION_FAILED, Runner
 
 
 def test_only_the_call_that_is_named_fails(run: Runner) -> None:
@@ -22,6 +22,20 @@ def test_only_the_call_that_is_named_fails(run: Runner) -> None:
         print(one.function, one.ordinal, one.did, one.bytes, one.thread, isinstance(one, cufault.Injection), one == cufault.injected()[0])
     """)
     assert said.splitlines() == ["0", "[] 0 2 0", "0", "cuMemAlloc_v2 2 CUDA_ERROR_OUT_OF_MEMORY 64 1 True True"]
+
+
+@pytest.mark.parametrize("function", ["cublasGemmEx", "cublasSgemm"])
+def test_a_function_of_a_library_fails_where_the_process_was_started_for_it(run: Runner, function: str) -> None:
+    text = f"""
+        from blas import gemm_ex, linked_sgemm
+        call = {{"cublasGemmEx": gemm_ex, "cublasSgemm": linked_sgemm}}[{function!r}]
+        print(call())
+        with cufault.inject("{function}:2=EXECUTION_FAILED") as here:
+            print(call(), call(), call(), [(one.function.removesuffix("_v2"), one.ordinal, one.did) for one in here.injected()])
+        print(call())
+    """
+    said = run.python(text, "--library", "cublas")
+    assert said.splitlines() == ["0", f"0 {EXECUTION_FAILED} 0 [('{function}', 2, 'CUBLAS_STATUS_EXECUTION_FAILED')]", "0"]
 
 
 def test_several_rules_and_counts_from_the_entry_on(run: Runner) -> None:

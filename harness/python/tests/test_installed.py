@@ -32,7 +32,8 @@ def dynamic(file: Path) -> str:
 
 
 def test_the_package_has_its_programs_and_data() -> None:
-    assert {"cufault", "libcufault.so", "libcufault_host.so"} <= {f.name for f in FILES}
+    libraries = [f"libcufault_{name}.so" for name in ("cudart", "cublas", "cublasLt", "cudnn", "cusolver", "nccl", "nvml")]
+    assert {"cufault", "libcufault.so", "libcufault_host.so", *libraries} <= {f.name for f in FILES}
     data = PACKAGE / "share" / "cufault"
     assert {"claims.json", "expectations", "explain", "failures.json", "recorded"} <= {f.name for f in data.iterdir()}
     assert (PACKAGE / "py.typed").is_file()
@@ -91,7 +92,7 @@ def test_explain_reads_the_records_of_the_package(tmp_path: Path) -> None:
 
 ALLOCATE = """
 import ctypes, os
-driver = ctypes.CDLL(os.environ["CUFAULT_FAKE_DRIVER"])
+driver = ctypes.CDLL(os.environ["CUFAULT_FAKES"] + "/libcuda.so.1")
 print(driver.cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(16)))
 """
 INJECT = ["inject", "--fail", "cuMemAlloc=OUT_OF_MEMORY", "--"]
@@ -135,3 +136,51 @@ def test_a_path_that_the_loader_cannot_take_is_refused(tmp_path: Path) -> None:
     done = subprocess.run([program, *INJECT, "true"], env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "install cufault elsewhere" in done.stderr
+
+
+# Says that the first call failed, and looks at no other one.
+CALLS = """
+import ctypes, os, sys
+driver = ctypes.CDLL(os.environ["CUFAULT_FAKES"] + "/libcuda.so.1")
+if driver.cuInit(0) != 0:
+    sys.exit("initialization failed")
+address = ctypes.c_uint64()
+driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(16))
+driver.cuMemFree_v2(address)
+"""
+
+
+def said_of_calls(*words: str) -> subprocess.CompletedProcess[str]:
+    """What a command of the package says of CALLS."""
+    return subprocess.run(
+        [COMMAND, *words, "--", sys.executable, "-c", CALLS], env=environment(), capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def test_trace_lists_the_calls_of_a_program() -> None:
+    done = said_of_calls("trace")
+    assert done.returncode == 0, done.stderr
+    told = done.stdout + done.stderr
+    for function in ("cuInit", "cuMemAlloc_v2", "cuMemFree_v2"):
+        assert re.search(rf"^ +1 {function}$", told, re.MULTILINE), told
+
+
+def test_sweep_fails_each_call_of_a_program() -> None:
+    done = said_of_calls("sweep", "--timeout", "2m")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = re.findall(r"^(\w+) +(\w+) at \S+, call 1: (\w+);", done.stdout, re.MULTILINE)
+    assert rows == [("reported", "cuInit", "INVALID_VALUE"), ("swallowed", "cuMemAlloc_v2", "OUT_OF_MEMORY"), ("swallowed", "cuMemFree_v2", "INVALID_VALUE")]
+    assert "3 rows: 1 reported, 2 swallowed; 0 not acceptable" in done.stdout
+
+
+def test_doctor_examines_this_machine_and_then_traces_a_program() -> None:
+    done = said_of_calls("doctor")
+    told = done.stdout + done.stderr
+    assert "verdict: " in told
+    assert re.search(r"^\[\w+\] +libraries ", told, re.MULTILINE), told
+    assert re.search(r"^ +1 cuMemAlloc_v2$", told, re.MULTILINE), told
+
+
+@pytest.mark.parametrize("library", ["cudart", "cublas", "cublasLt", "cudnn", "cusolver", "nccl", "nvml"])
+def test_every_library_can_be_intercepted(library: str) -> None:
+    assert allocated_by(COMMAND, "inject", "--library", library, "--").stdout == "0\n"

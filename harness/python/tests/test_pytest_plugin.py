@@ -3,6 +3,7 @@
 """The marker and the sweep of the pytest plugin, each in a pytest of its own."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -30,6 +31,47 @@ def test_unmarked():
 def test_a_marked_test_runs_under_its_rule_and_others_do_not(outer: pytest.Pytester) -> None:
     outer.makepyfile(MARKED)
     outer.runpytest_subprocess("-v").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(("function", "call"), [("cublasGemmEx", "gemm_ex"), ("cublasSgemm", "linked_sgemm")])
+def test_a_marked_test_runs_under_a_rule_for_a_library(outer: pytest.Pytester, function: str, call: str) -> None:
+    outer.makepyfile(f"""
+        import pytest
+        from blas import {call}
+
+        @pytest.mark.cufault(fail="{function}:1=EXECUTION_FAILED")
+        def test_first_fails():
+            assert [{call}(), {call}()] == [13, 0]
+
+        @pytest.mark.cufault(fail="{function}:9=EXECUTION_FAILED")
+        def test_shows_nothing():
+            assert {call}() == 0
+    """)
+    result = outer.runpytest_subprocess("-v")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([f"*no rule acted ({function}:9=EXECUTION_FAILED)*"])
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        "cudaMalloc:1=MemoryAllocation",
+        "cublasCreate:1=NOT_INITIALIZED",
+        "cublasLtMatmul:1=NOT_SUPPORTED",
+        "cudnnCreate:1=NOT_INITIALIZED",
+        "cusolverDnCreate:1=ALLOC_FAILED",
+        "ncclAllReduce:1=SystemError",
+        "nvmlInit:1=DRIVER_NOT_LOADED",
+    ],
+)
+def test_a_rule_for_each_library_is_taken(outer: pytest.Pytester, fail: str) -> None:
+    outer.makepyfile(f"""
+        import pytest
+        @pytest.mark.cufault(fail="{fail}", must_act=False)
+        def test_it():
+            pass
+    """)
+    outer.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 def test_beside_xdist(outer: pytest.Pytester) -> None:
@@ -274,7 +316,7 @@ def test_no_process_and_no_file_is_left(outer: pytest.Pytester, sent: signal.Sig
 
 SWEPT = """
 import os, signal
-from driver import allocate, _driver
+from driver import allocate, library_allocates, _driver
 import ctypes
 
 def test_work():
@@ -283,29 +325,53 @@ def test_work():
     count = ctypes.c_int()
     if _driver.cuDeviceGetCount(ctypes.byref(count)) != 0 and os.environ.get("CRASH"):
         os.kill(os.getpid(), signal.SIGSEGV)
+    assert library_allocates() == 0, "that of the library"
     assert allocate() == 0, "the second"
 """
 
 
-def test_a_sweep_fails_each_call_once(outer: pytest.Pytester) -> None:
+def swept_calls(result: pytest.RunResult) -> list[str]:
+    """Of each row: the call, without the hash of its call site; and what the test came to."""
+    rows = [re.match(r"(\w+)@[0-9a-f]{16}:(\d+)=\S+ +(\w+) +called by (\S+?)(?:\+0x[0-9a-f]+)?: (.*)", line) for line in result.outlines]
+    return [" ".join([row[1], row[2], row[3], "from the library" if row[4] == "libcaller.so" else "from Python", row[5]]) for row in rows if row]
+
+
+def test_a_sweep_fails_each_call_of_each_call_site_once(outer: pytest.Pytester) -> None:
     outer.makepyfile(SWEPT)
     result = outer.runpytest_subprocess("--cufault-sweep")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines([
-        "*cufault sweep: test_a_sweep_fails_each_call_once.py::test_work*",
-        "cuDeviceGetCount:1=*passed *handled, or not noticed",
-        "cuInit:1=*passed *",
-        "cuMemAlloc_v2:1=OUT_OF_MEMORY *failed *in call: MemoryError: no memory for the work",
-    ])
-    assert "cuMemAlloc_v2:2" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*cufault sweep: test_a_sweep_fails_each_call_of_each_call_site_once.py::test_work*"])
+    assert swept_calls(result) == [
+        "cuInit 1 passed from Python handled, or not noticed",
+        "cuMemAlloc_v2 1 failed from Python in call: MemoryError: no memory for the work",
+        "cuMemAlloc_v2 2 failed from Python in call: AssertionError: the second",
+        "cuDeviceGetCount 1 passed from Python handled, or not noticed",
+        "cuMemAlloc_v2 1 failed from the library in call: AssertionError: that of the library",
+    ]
 
 
-def test_a_sweep_of_more_calls_under_xdist_where_one_crashes(outer: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_of_a_sweep_is_a_rule_that_repeats_it(outer: pytest.Pytester) -> None:
+    outer.makepyfile(SWEPT)
+    swept = outer.runpytest_subprocess("--cufault-sweep", "--cufault-sweep-calls=1").stdout.str()
+    (rule,) = re.findall(r"^(cuMemAlloc_v2@\S+) +failed +called by libcaller.so", swept, re.MULTILINE)
+    outer.makepyfile(
+        test_again=SWEPT.replace("def test_work", f"import pytest\n@pytest.mark.cufault(fail='{rule}')\n@pytest.mark.xfail(strict=True)\ndef test_work")
+    )
+    outer.runpytest_subprocess("test_again.py").assert_outcomes(xfailed=1)
+
+
+def test_a_sweep_of_the_first_calls_of_each_call_site(outer: pytest.Pytester) -> None:
+    outer.makepyfile(SWEPT)
+    result = outer.runpytest_subprocess("--cufault-sweep", "--cufault-sweep-calls=1")
+    assert [row.split()[:2] for row in swept_calls(result)] == [["cuInit", "1"], ["cuMemAlloc_v2", "1"], ["cuDeviceGetCount", "1"], ["cuMemAlloc_v2", "1"]]
+
+
+def test_a_sweep_under_xdist_where_one_run_crashes(outer: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRASH", "1")
     outer.makepyfile(SWEPT)
-    result = outer.runpytest_subprocess("--cufault-sweep", "--cufault-sweep-calls=2", "--cufault-timeout=300", "-n1")
+    result = outer.runpytest_subprocess("--cufault-sweep", "--cufault-timeout=300", "-n1")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*1 of the runs crashed or hung*", "cuDeviceGetCount:1=*crashed *SIGSEGV*", "cuMemAlloc_v2:2=*failed *the second*"])
+    result.stdout.fnmatch_lines(["*1 of the runs crashed or hung*", "cuDeviceGetCount@*:1=*crashed *SIGSEGV*"])
 
 
 def test_a_sweep_says_when_a_run_hangs(outer: pytest.Pytester) -> None:
@@ -318,7 +384,7 @@ def test_a_sweep_says_when_a_run_hangs(outer: pytest.Pytester) -> None:
     """)
     result = outer.runpytest_subprocess("--cufault-sweep", "--cufault-timeout=5")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["cuMemAlloc_v2:1=OUT_OF_MEMORY *hung *"])
+    result.stdout.fnmatch_lines(["cuMemAlloc_v2@*:1=OUT_OF_MEMORY *hung *"])
 
 
 def test_nothing_is_swept_where_there_is_nothing_to_sweep(outer: pytest.Pytester) -> None:

@@ -3,6 +3,7 @@
 // What is wrong with a Python, and with a framework in it, is said in one line. The frameworks are fakes in a folder of PYTHONPATH.
 #include "harness/run/python.hpp"
 
+#include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,8 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <stdexcept>
+#include <utility>
 
 namespace cufault {
 namespace {
@@ -105,6 +108,69 @@ TEST_F(python, tells_the_versions_of_packages_and_where_cublas_is) {
   const std::map<std::string, std::string> keys{{"cupy", "14.2.0"}, {"pytorch", "2.11.0"}};
   EXPECT_EQ(found.keys(), keys);
   EXPECT_EQ(found.cublas(), fs::canonical(folder.path() / "nvidia/cu13/lib").string());
+}
+
+TEST_F(python, tells_releases_whatever_they_are_builds_of) {
+  // PyTorch of Debian 12; that of NVIDIA's containers.
+  for (const auto& [full, release] :
+       {std::pair{"1.13.0a0+gitunknown", "1.13.0"}, std::pair{"2.6.0a0+ecf3bae40a.nv25.1", "2.6.0"},
+        std::pair{"2.11.0.post1", "2.11.0"}}) {
+    write("torch-1.dist-info/METADATA",
+          fmt::format("Metadata-Version: 2.1\nName: torch\nVersion: {}\n", full));
+    const auto found = environment();
+    EXPECT_EQ(found.keys().at("pytorch"), release);
+    EXPECT_EQ(found.for_stack()["packages"]["torch"], full);
+  }
+}
+
+/// A Python with a prefix of its own, as those of conda and of virtual environments.
+class prefixed_python : public python {
+ protected:
+  void SetUp() override {
+    python::SetUp();
+    unsetenv("PYTHONPATH");
+    spawn_options options;
+    options.argv = {PYTHON3, "-m", "venv", "--without-pip", folder.path() / "env"};
+    const auto made = run_process(options, {});
+    ASSERT_EQ(made.exit_code, 0) << made.stderr_text;
+  }
+  /// Where packages are.
+  fs::path site_packages() {
+    for (const auto& entry : fs::directory_iterator(folder.path() / "env" / "lib"))
+      if (fs::exists(entry.path() / "site-packages"))
+        return fs::relative(entry.path() / "site-packages", folder.path());
+    throw std::runtime_error("no site-packages");
+  }
+  std::string cublas() { return environment("env/bin/python").cublas(); }
+  [[nodiscard]] std::string at(const fs::path& within) const { return fs::canonical(folder.path() / within); }
+};
+
+TEST_F(prefixed_python, has_the_cublas_of_conda) {
+  write("env/lib/libcublasLt.so.13", "");
+  EXPECT_EQ(cublas(), "") << "half of a pair is none";
+  write("env/lib/libcublas.so.13", "");
+  EXPECT_EQ(cublas(), at("env/lib"));
+}
+
+TEST_F(prefixed_python, has_the_cublas_of_a_wheel_before_that_of_conda) {
+  write("env/lib/libcublas.so.12", "");
+  const fs::path packages = site_packages();
+  for (const char* name : {"nvidia_cublas_cu12-12.8.4.1", "nvidia_cublas_cu12_of_nothing-1"})
+    write(packages / (name + std::string(".dist-info")) / "METADATA",
+          "Metadata-Version: 2.1\nName: nvidia-cublas-cu12\nVersion: 12.8.4.1\n");
+  write(packages / "nvidia_cublas_cu12-12.8.4.1.dist-info" / "RECORD",
+        "nvidia/cublas/lib/libcublasLt.so.12,,\nnvidia/cublas/lib/libcublas.so.12,,\n");
+  EXPECT_EQ(cublas(), at("env/lib")) << "the wheel's files are gone";
+  write(packages / "nvidia/cublas/lib/libcublas.so.12", "");
+  EXPECT_EQ(cublas(), at(packages / "nvidia/cublas/lib"));
+}
+
+TEST_F(prefixed_python, has_none_of_its_own_where_the_system_has_one) {
+  write("system/libcublas.so.13", "");
+  setenv("LD_LIBRARY_PATH", (folder.path() / "system").c_str(), 1);
+  const std::string found = cublas();
+  unsetenv("LD_LIBRARY_PATH");
+  EXPECT_EQ(found, "") << "the loader finds that, as it does for the framework";
 }
 
 TEST_F(python, tells_the_version_of_the_package_that_an_import_finds) {

@@ -52,7 +52,7 @@ def packages() -> Dict[str, str]:
 
 
 def cublas_folder() -> str:
-    """Where the environment has a cuBLAS of its own: of a wheel, else of conda; empty where it has none."""
+    """Where the environment has a cuBLAS of its own: of a wheel, else of conda; empty where it has none: the system's is found by the loader."""
     places = []
     for distribution in metadata.distributions():
         if (distribution.metadata["Name"] or "").lower().replace("_", "-").startswith("nvidia-cublas"):
