@@ -517,10 +517,10 @@ TEST_F(swept, says_what_the_operation_takes_where_nothing_fails) {
   const auto taken = [&](std::size_t call, const char* fact_name) {
     return std::get<std::int64_t>(calls[call].what.facts.at(fact_name));
   };
-  EXPECT_EQ(taken(0, "driver_calls"), 8) << "as the sweep counts them";
+  EXPECT_EQ(taken(0, "driver_calls"), 13) << "as the sweep counts them";
   EXPECT_EQ(taken(0, "memory_taken"), 1000);
   EXPECT_EQ(taken(0, "kernels"), 0);
-  EXPECT_EQ(taken(1, "driver_calls"), 9) << "warm, it gives back what it had";
+  EXPECT_EQ(taken(1, "driver_calls"), 14) << "warm, it gives back what it had";
   EXPECT_EQ(taken(1, "memory_taken"), 0);
   EXPECT_TRUE(calls[0].what.ok && calls[1].what.ok);
 }
