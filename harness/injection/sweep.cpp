@@ -167,6 +167,8 @@ class sweep {
   sweep(trial& t, const operation_type& of, const how& way) : t_(t), of_(of), way_(way) {}
 
   void run() {
+    CUFAULT_PRELOADED(cufault_end_stacks_at_program)
+    ();                     // another build of this program names the same call sites
     if (!is_whole(asked_))  // said first, also of what does not get far
       t_.measure(part_of_sweep, asked_.row.empty() ? asked_.shard.first : 0,
                  fmt::format("of {}", asked_.shard.second));

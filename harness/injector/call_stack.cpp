@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call stacks, by this library's own copy of the unwinder: it allocates nothing, and takes no lock but, with a C library before 2.35, the
 // loader's. The state's mutex is not held meanwhile.
+#include "harness/injector/calls.hpp"
 #include "harness/injector/elf.hpp"
 #include "harness/injector/slots.hpp"
 
 #include <fmt/format.h>
 
+#include <sys/auxv.h>
 #include <unwind.h>
 
 #include <array>
@@ -20,18 +22,38 @@ constexpr std::size_t callers_told = 5;
 constexpr int most_steps = 32;  // with frames of this library
 constexpr std::size_t most_stacks = 65536;
 
+/// Where a file that stays loaded lies, looked up once.
+class file_of {
+ public:
+  [[nodiscard]] bool has(const void* address, const void* known) {
+    if (size_.load(std::memory_order_acquire) == 0) {
+      const loaded_range file = file_around(known);
+      begin_.store(file.begin, std::memory_order_relaxed);
+      size_.store(file.size, std::memory_order_release);
+    }
+    return static_cast<std::size_t>(static_cast<const char*>(address) -
+                                    begin_.load(std::memory_order_relaxed)) <
+           size_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<const char*> begin_{nullptr};
+  std::atomic<std::size_t> size_{0};
+};
+
 /// A call inside of one that is logged has a frame of this library between its callers. It has none where that is not logged.
 bool is_in_this_library(const void* address) {
   static constexpr char here = 0;
-  static constinit std::atomic<const char*> begin{nullptr};
-  static constinit std::atomic<std::size_t> size{0};
-  if (size.load(std::memory_order_acquire) == 0) {
-    const loaded_range own = file_around(&here);
-    begin.store(own.begin, std::memory_order_relaxed);
-    size.store(own.size, std::memory_order_release);
-  }
-  return static_cast<std::size_t>(static_cast<const char*>(address) - begin.load(std::memory_order_relaxed)) <
-         size.load(std::memory_order_relaxed);
+  static constinit file_of own;
+  return own.has(address, &here);
+}
+
+constinit std::atomic<bool> ends_at_program{false};
+
+bool is_in_program(const void* address) {
+  static constinit file_of program;
+  return program.has(
+      address, reinterpret_cast<const void*>(getauxval(AT_ENTRY)));  // NOLINT(performance-no-int-to-ptr)
 }
 
 struct walk {
@@ -46,6 +68,9 @@ _Unwind_Reason_Code step(_Unwind_Context* frame, void* data) {
   const auto at = reinterpret_cast<const void*>(_Unwind_GetIP(frame));  // NOLINT(performance-no-int-to-ptr)
   if (at == nullptr || ++w.steps > most_steps) return _URC_END_OF_STACK;
   if (w.count == 0 ? at != w.caller : is_in_this_library(at)) return _URC_NO_REASON;
+  if (w.count > 0 && ends_at_program.load(std::memory_order_relaxed) && is_in_program(at) &&
+      !is_in_program(w.caller))
+    return _URC_END_OF_STACK;
   w.found[w.count++] = at;
   return w.count == w.found.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
@@ -96,6 +121,10 @@ bool is_first_of_stack(active_rule& r, std::uint64_t stack) {
   if (full && !said.exchange(true))
     say(fmt::format("rule {}: more than {} call stacks; it holds for no further one", r.number, most_stacks));
   return is_first;
+}
+
+CUFAULT_EXPORTED void cufault_end_stacks_at_program() {
+  ends_at_program.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace cufault::injector

@@ -23,6 +23,9 @@ unsigned long long cufault_calls(const char* function);
 unsigned long long cufault_injections(void);
 /** Bytes that allocation functions of the driver gave while a budget rule held, and that were not given back. */
 unsigned long long cufault_bytes_held(void);
+/** From now on the call stack of a call by a library ends where it reaches the program itself, so that its hash is the same when the program
+    is built anew. A process that was forked before is not affected. */
+void cufault_end_stacks_at_program(void);
 
 #ifdef __cplusplus
 }

@@ -146,6 +146,16 @@ TEST_F(faults, stacks_are_the_same_in_each_run_and_in_a_stripped_program) {
   EXPECT_EQ(std::set(told.begin(), told.end()).size(), 3U);
 }
 
+TEST_F(faults, stacks_of_a_library_end_at_the_program_where_it_asks_for_that) {
+  said("3 4 e 3 4 1 2", R"({"function": "cuMemAlloc", "log": true, "stack": true})");
+  const auto told = stacks_of("call");
+  ASSERT_THAT(told, SizeIs(6));
+  EXPECT_NE(told[0], told[1]) << "the program's callers are part of the stack";
+  EXPECT_EQ(told[2], told[3]);
+  EXPECT_NE(told[2], told[0]);
+  EXPECT_NE(told[4], told[5]) << "calls by the program itself";
+}
+
 TEST_F(faults, a_rule_may_hold_for_one_call_stack) {
   said("1 2 9", R"({"function": "cuMemAlloc", "log": true, "stack": true})");
   const auto told = stacks_of("call");

@@ -2,22 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/base/files.hpp"
-#include "reports/base/json_input.hpp"
-
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 namespace cufault {
 
 /// The file in tests/golden. CUFAULT_WRITE_GOLDEN=1 writes it anew: read the difference then.
-inline void expect_golden(const std::string& name, const std::string& text) {
-  const std::filesystem::path file = std::filesystem::path(CUFAULT_GOLDEN) / name;
-  if (std::getenv("CUFAULT_WRITE_GOLDEN") != nullptr) write_whole(file, text);
-  EXPECT_EQ(text, read_text(file)) << name;
-}
+void expect_golden(const std::string& name, const std::string& text);
 
 }  // namespace cufault

@@ -25,6 +25,7 @@ int cuCtxSetCurrent(const void* context);
 int cuCtxCreate_v2(const void** context, unsigned flags, int device);
 int cuCtxDestroy_v2(const void* context);
 int cuDevicePrimaryCtxReset_v2(int device);
+int library_allocates(std::uint64_t* address, std::size_t bytes);
 }
 
 namespace {
@@ -49,6 +50,19 @@ __attribute__((noinline)) int one_way() {
 }
 __attribute__((noinline)) int other_way() {
   const int result = call_site();
+  asm volatile("" : : "r"(result), "r"(1));
+  return result;
+}
+/// Two ways to a library's call.
+__attribute__((noinline)) int one_way_by_library() {
+  std::uint64_t address = 0;
+  const int result = library_allocates(&address, 1);
+  asm volatile("" : : "r"(result));
+  return result;
+}
+__attribute__((noinline)) int other_way_by_library() {
+  std::uint64_t address = 0;
+  const int result = library_allocates(&address, 1);
   asm volatile("" : : "r"(result), "r"(1));
   return result;
 }
@@ -110,6 +124,14 @@ std::string result_of(const std::string& word, contexts& all) {
       return said(one_way());
     case '2':
       return said(other_way());
+    case '3':
+      return said(one_way_by_library());
+    case '4':
+      return said(other_way_by_library());
+    case 'e':
+      reinterpret_cast<decltype(cufault_end_stacks_at_program)*>(
+          dlsym(RTLD_DEFAULT, "cufault_end_stacks_at_program"))();
+      return "ends";
     case '9':
       return said(deep_way(9));
     case '8': {
