@@ -78,6 +78,7 @@ inline void let_race(failure_case& c, const std::set<std::string>& operations, c
     if (!operations.contains(a.name.substr(0, a.name.find('+'))) || !a.against.empty()) continue;
     a.repeats = 5;
     a.races = why;
+    a.rate_depends_on_load = true;
   }
 }
 

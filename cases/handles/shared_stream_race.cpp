@@ -216,6 +216,7 @@ failure_case shared_stream_race() {
   racing.races =
       "whether one thread sets its stream between the other's cublasSetStream and call is up to the "
       "scheduler";
+  racing.rate_depends_on_load = true;
   racing.repeats = 20;
 
   c.add("handle_each", arm_kind::remedy, "a handle for each thread", handle_each);

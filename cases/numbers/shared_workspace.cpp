@@ -218,6 +218,7 @@ failure_case shared_workspace() {
   arm& fault = c.add("one_handle", arm_kind::fault, "one handle on eight streams at once",
                      with(handles::one, workspaces::the_librarys));
   fault.races = "which workspaces are in use when a product is queued";
+  fault.rate_depends_on_load = true;
   fault.repeats = 20;
   const auto remedy = [&](const char* name, const char* summary,
                           const std::function<void(trial&)>& body) -> arm& {

@@ -389,6 +389,7 @@ failure_case device_fault_case() {
       arm& a = add_unchecked(call, body, arrival::any_moment);
       a.repeats = 20;
       a.races = "the kernel's error may arrive before the call, in it, or after it";
+      a.rate_depends_on_load = true;
     }
 
     add_for("new_process", arm_kind::remedy, "go on in a new process", new_process);

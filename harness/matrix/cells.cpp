@@ -95,6 +95,7 @@ arm& add(failure_case& to, const cell& c, const vocabulary& v) {
   if (c.when == timing::racing) {
     a.repeats = racing_trials;
     a.races = "the kernel breaks while the operation is made";
+    a.rate_depends_on_load = true;
   }
   a.timeout = cell_timeout;
   if (!c.fault->undefined.empty()) {

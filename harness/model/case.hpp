@@ -60,6 +60,8 @@ struct arm {
   std::optional<level_range> levels{};
   int repeats = 1;      ///< trials for an arm that may race; with levels, of every level
   std::string races{};  ///< why its outcome may differ from trial to trial; empty: it must not
+  /// How often each outcome of a race comes depends on how busy the host is: a gate compares the outcomes, not their rates.
+  bool rate_depends_on_load = false;
   bool made_up =
       false;  ///< its fault is a stand-in, or injected without a natural arm: it says nothing of nature
   bool other_cublas = false;  ///< takes part only where a second pair is given (trial::other_libraries)

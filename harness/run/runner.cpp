@@ -173,12 +173,18 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   return {std::move(seen), moved};
 }
 
-/// Runs the trial, and once more if another process moved device memory meanwhile, since nothing follows from such a trial. The second
-/// result counts, whatever it is.
-observation run_again_if_memory_moved(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
+/// A table's row ran out of time. A call that hangs on every run does so the second time, too; one that was only slow does not.
+bool a_row_timed_out(const observation& o) {
+  return std::any_of(o.calls.begin(), o.calls.end(),
+                     [](const call_record& call) { return call.what.status == status_timed_out; });
+}
+
+/// Runs the trial, and once more if nothing follows from it: another process moved device memory meanwhile, or time ran out in a row of
+/// a table. The second result counts, whatever it is.
+observation run_again_if_inconclusive(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
                                       int repeat, const runner_options& options) {
   trial_seen seen = run_once(c, a, level, repeat, options);
-  if (seen.memory_moved && seen.what.ended == outcome::not_provoked)
+  if ((seen.memory_moved && seen.what.ended == outcome::not_provoked) || a_row_timed_out(seen.what))
     seen = run_once(c, a, level, repeat, options);
   return std::move(seen.what);
 }
@@ -248,7 +254,7 @@ class level_search {
   level_state try_level(std::int64_t value) {
     const auto first = seen_.size();
     for (int repeat = 0; repeat < arm_.repeats; ++repeat) {
-      seen_.push_back(run_again_if_memory_moved(case_, arm_, value, repeat, options_));
+      seen_.push_back(run_again_if_inconclusive(case_, arm_, value, repeat, options_));
     }
     return state_of(std::span(seen_).subspan(first));
   }
@@ -300,6 +306,7 @@ arm_result result_of(const failure_case& c, const arm& a) {
   result.counterpart_of = a.counterpart_of;
   result.made_up = a.kind != arm_kind::control && (a.made_up || c.made_up);
   result.races = a.races;
+  result.rate_depends_on_load = a.rate_depends_on_load;
   result.summary = a.summary;
   return result;
 }
@@ -326,7 +333,7 @@ arm_result run_arm(const failure_case& c, const arm& a, const runner_options& op
     result.trials = level_search(c, a, options).search(*a.levels);
   } else {
     for (int repeat = 0; repeat < a.repeats; ++repeat) {
-      result.trials.push_back(run_again_if_memory_moved(c, a, std::nullopt, repeat, options));
+      result.trials.push_back(run_again_if_inconclusive(c, a, std::nullopt, repeat, options));
     }
   }
   return result;

@@ -150,11 +150,11 @@ double two_sided_tail(int hits, int trials, double rate) {
   return std::min(1.0, 2 * std::min(below, above));
 }
 
-judgement judge_rates(const std::vector<observation>& trials, const expectation& e) {
+judgement judge_rates(const arm_result& arm, const expectation& e) {
   std::vector<int> hits(e.seen.size(), 0);
   std::optional<signature> stranger;  // the worst that the race does not explain
   int counted = 0;
-  for (const auto& o : trials) {
+  for (const auto& o : arm.trials) {
     auto seen = signature_of(o);
     ++counted;
     const auto known =
@@ -172,7 +172,8 @@ judgement judge_rates(const std::vector<observation>& trials, const expectation&
     const auto rate = e.flaky->rates[i];
     const auto line = fmt::format("{} of {} trials where {:g} was stated: {}", hits[i], counted, rate,
                                   describe(e.seen[i].seen));
-    if (two_sided_tail(hits[i], counted, rate) < least_tail) return {verdict::changed, "rate moved: " + line};
+    if (!arm.rate_depends_on_load && two_sided_tail(hits[i], counted, rate) < least_tail)
+      return {verdict::changed, "rate moved: " + line};
     counts += (counts.empty() ? "" : " | ") + line;
   }
   return {verdict::flaky, fmt::format("{} ({})", counts, e.flaky->reason)};
@@ -227,7 +228,8 @@ judgement judge_counts(const arm_result& arm, const expectation& e) {
     if (severity(s.seen) == 2 && worst(e.seen) < 2)
       return {verdict::worsened, difference(e.seen, {{.seen = s.seen}})};
   const auto moved = [&](const signature& s, int now) {
-    return chance_of_difference(now, trials, expected_of(s), expected_trials) < least_tail;
+    return !arm.rate_depends_on_load &&
+           chance_of_difference(now, trials, expected_of(s), expected_trials) < least_tail;
   };
   const auto text = [&](const signature& s, int now) {
     return fmt::format("{} of {} trials where it was {} of {}: {}", now, trials, expected_of(s),
@@ -308,7 +310,7 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
   if (expected == nullptr) return {verdict::uncharted, "no expectation covers this stack"};
   if (expected->flaky) {
     auto judged =
-        expected->flaky->counts.empty() ? judge_rates(arm.trials, *expected) : judge_counts(arm, *expected);
+        expected->flaky->counts.empty() ? judge_rates(arm, *expected) : judge_counts(arm, *expected);
     if (judged.v == verdict::flaky)
       if (auto why = out_of_band(expected->trials, arm.trials); !why.empty())
         return {verdict::changed, std::move(why)};

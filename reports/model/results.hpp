@@ -45,9 +45,10 @@ struct arm_result {
   arm_kind kind = arm_kind::fault;
   std::string summary{};              ///< one line: what this arm does
   std::vector<std::string> claims{};  ///< IDs of the claims it tests
-  std::string against{};         ///< the fault arm that a remedy in place from the start answers; else empty
-  std::string races{};           ///< why its outcome may differ from trial to trial; empty: it must not
-  std::string counterpart_of{};  ///< of an injected fault: the fault arm that has it for real
+  std::string against{};  ///< the fault arm that a remedy in place from the start answers; else empty
+  std::string races{};    ///< why its outcome may differ from trial to trial; empty: it must not
+  bool rate_depends_on_load = false;  ///< its rates depend on how busy the host is, and are not compared
+  std::string counterpart_of{};       ///< of an injected fault: the fault arm that has it for real
   bool made_up = false;  ///< its fault is a stand-in, or injected without a natural arm; ask is_made_up()
   std::vector<run_of_trials> runs{};
   std::vector<observation> trials{};

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <sstream>
@@ -329,6 +330,38 @@ TEST(device_memory, that_does_not_come_to_rest_leaves_the_second_trial_inconclus
   std::uint64_t grows = 1000;
   EXPECT_EQ(trials_of_an_arm_with_memory([&] { return grows += 1000; }, &ended), 2U);
   EXPECT_EQ(ended, outcome::not_provoked);
+}
+
+/// Of an arm whose trials say in turn what `modes` are of; the last goes on.
+words statuses_of_trials(const words& modes, std::size_t* begun) {
+  auto options = running({});
+  *begun = 0;
+  options.command = [&](const auto&, const auto&, auto, int) {
+    return words{HOSTILE_CHILD, modes.at(std::min((*begun)++, modes.size() - 1))};
+  };
+  words statuses;
+  for (const observation& o : run_arm(a_case, host_arm(), options).trials)
+    for (const call_record& call : o.calls) statuses.push_back(call.what.status);
+  return statuses;
+}
+
+TEST(row_of_a_table, that_timed_out_once_costs_a_second_trial_which_counts) {
+  std::size_t begun = 0;
+  EXPECT_THAT(statuses_of_trials({"row_timed_out", "normal"}, &begun),
+              ElementsAre("CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_SUCCESS"));
+  EXPECT_EQ(begun, 2U);
+}
+
+TEST(row_of_a_table, that_times_out_again_is_what_was_seen) {
+  std::size_t begun = 0;
+  EXPECT_THAT(statuses_of_trials({"row_timed_out"}, &begun), ElementsAre("TIMED_OUT"));
+  EXPECT_EQ(begun, 2U);
+}
+
+TEST(row_of_a_table, that_ends_costs_no_second_trial) {
+  std::size_t begun = 0;
+  statuses_of_trials({"normal", "row_timed_out"}, &begun);
+  EXPECT_EQ(begun, 1U);
 }
 
 TEST(device_memory, is_not_looked_at_for_host_arms) {

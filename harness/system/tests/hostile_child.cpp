@@ -274,6 +274,13 @@ const std::map<std::string, std::function<int(const arguments&)>> modes{
        done();
        return 0;
      }},
+    {"row_timed_out",
+     [](const arguments&) {
+       begin("cublasSgemm");
+       end("TIMED_OUT", 1);
+       done();
+       return 0;
+     }},
     // say not_provoked|harness_failed WHY
     {"say",
      [](const arguments& a) {

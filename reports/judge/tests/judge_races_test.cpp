@@ -66,6 +66,20 @@ TEST(judge, a_rate_of_nought_or_one_allows_no_exception) {
   EXPECT_EQ(judged_arm(fault, mixture(1, 4), &never).judged, verdict::changed);
 }
 
+TEST(judge, a_rate_that_depends_on_load_is_not_compared_but_its_outcomes_are) {
+  const auto e = races(0.5);
+  const auto judged_under_load = [&](const trials& seen, const expectation& expected) {
+    auto a = arm(fault, seen);
+    a.rate_depends_on_load = true;
+    judge(a, &expected);
+    return a.judged;
+  };
+  EXPECT_EQ(judged_under_load(mixture(20, 0), e), verdict::flaky);
+  EXPECT_EQ(judged_under_load(mixture(0, 20), e), verdict::flaky);
+  EXPECT_EQ(judged_under_load({trial({internal})}, e), verdict::changed);
+  EXPECT_EQ(judged_under_load({crash({success})}, e), verdict::worsened);
+}
+
 TEST(judge, a_signature_outside_a_stated_race_is_changed_or_worsened) {
   const auto e = races(0.5);
   auto seen = mixture(10, 9);
