@@ -138,6 +138,51 @@ TEST(tables_of_frameworks, name_what_python_has_and_nothing_else) {
   EXPECT_EQ(rules, known) << "a rule that no framework has an arm for";
 }
 
+/// What a trial reports whose forked process does this, in `how` it is forked.
+std::string reported_of_forked(const std::string& how) {
+  const std::string script = "import sys; sys.path.insert(0, '" FRAMEWORKS R"py(')
+import os, time
+from framework_trials import cells, protocol
+trial = protocol.Trial("pytorch.forked_child", "matmul", 1, 0, report=1)
+trial.on_gpu = False
+def step(work):
+    return lambda: 0 if trial.observe("torch.matmul", "forked", work) else 1
+)py" + how;
+  const spawn_options options{.argv = {PYTHON3, "-S", "-B", "-c", script}};
+  std::string said;
+  const process_result ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
+  EXPECT_EQ(ended.exit_code, 0) << ended.stderr_text;
+  return said;
+}
+
+TEST(forked_process_of_a_trial, that_crashes_in_a_step_ends_the_step_and_not_the_trial) {
+  const std::string said =
+      reported_of_forked("assert cells.in_forked_child(trial, step(os.abort)) is None\ntrial.done()");
+  EXPECT_THAT(said, AllOf(HasSubstr(R"("status": "CRASHED")"), HasSubstr(R"("signal": "SIGABRT")"),
+                          HasSubstr(R"({"t": "done"})")));
+}
+
+TEST(forked_process_of_a_trial, that_hangs_in_a_step_is_ended_and_ends_the_step) {
+  const std::string said = reported_of_forked(
+      "assert cells.in_forked_child(trial, step(lambda: time.sleep(600)), 0.2) is None\ntrial.done()");
+  EXPECT_THAT(said, AllOf(HasSubstr(R"("status": "TIMED_OUT")"), HasSubstr(R"({"t": "done"})")));
+}
+
+TEST(forked_process_of_a_trial, that_ends_by_itself_is_left_alone) {
+  const std::string said =
+      reported_of_forked("assert cells.in_forked_child(trial, step(lambda: None), 30.0) == 0");
+  EXPECT_THAT(said, AllOf(HasSubstr(R"("status": "OK")"), Not(HasSubstr("TIMED_OUT"))));
+}
+
+TEST(forked_process_of_a_trial, that_hangs_outside_of_a_step_fails_the_trial) {
+  reported_of_forked(R"py(try:
+    cells.in_forked_child(trial, lambda: time.sleep(600), 0.2)
+    sys.exit(1)
+except RuntimeError as error:
+    assert "was in no step" in str(error)
+)py");
+}
+
 /// Packages of a folder in place of the frameworks.
 class fakes_of_frameworks : public testing::Test {
  protected:

@@ -129,8 +129,7 @@ bool add_trials(arm_result& to, const std::string& case_name, const std::vector<
     for (const case_result& c : r.cases)
       for (const arm_result& a : c.arms) {
         if (c.name != case_name || a.name != to.name || !observed(a)) continue;
-        to.trials.insert(to.trials.end(), a.trials.begin(), a.trials.end());
-        to.runs.insert(to.runs.end(), a.runs.begin(), a.runs.end());
+        pool(to, a);
       }
   return to.trials.size() > before;
 }
@@ -180,12 +179,32 @@ conditions further_conditions(const bless_arguments& arguments, const stack_keys
   return extra;
 }
 
-/// Expectations that point to what is replaced, and say another thing: they no longer have this stack.
-void drop_stack(expectation_set& expected, const expectation& now) {
+/// What an arm is expected to show, under these conditions. Where it races, trials of the other stacks that the expectation of these
+/// conditions points to count, too: what is rare on one GPU may be frequent on another.
+expectation expectation_with_other_stacks(const expectation_set& expected, const std::string& case_name,
+                                          const arm_result& a, const std::string& folder, conditions when) {
+  std::map<std::string, arm_result> by_stack{{folder, a}};
+  for (const expectation& was : expected.all()) {
+    if (a.races.empty() || was.case_name != case_name || was.arm != a.name ||
+        was.when.by_key != when.by_key)
+      continue;
+    for (const std::string& stack : was.stacks)
+      if (stack != folder) by_stack.emplace(stack, expected.shown_in(stack, was));
+  }
+  arm_result pooled;
+  for (const auto& [stack, shown] : by_stack) pool(pooled, shown);
+  expectation e = expectation_of(case_name, pooled);
+  e.when = std::move(when);
+  for (const auto& [stack, shown] : by_stack) e.stacks.push_back(stack);
+  return e;
+}
+
+/// Expectations that point to what is replaced in the folder of a stack, and say another thing: they no longer have this stack.
+void drop_stack(expectation_set& expected, const expectation& now, const std::string& folder) {
   for (expectation e : expected.all()) {
     if (e.case_name != now.case_name || e.arm != now.arm || e.digest == now.digest) continue;
     if (e.when.by_key == now.when.by_key) continue;  // replaced as a whole
-    if (std::erase(e.stacks, now.stacks.front()) > 0) expected.put(std::move(e));
+    if (std::erase(e.stacks, folder) > 0) expected.put(std::move(e));
   }
 }
 
@@ -261,11 +280,9 @@ int bless(const bless_arguments& arguments) {
       }
       auto when = usual_conditions(stack, c.name, find_arm(c.name, a.name));
       for (const auto& [key, comparisons] : extra.by_key) when.by_key[key] = comparisons;
-      expectation e = expectation_of(c.name, a);
-      e.when = std::move(when);
-      e.stacks = {folder};
+      expectation e = expectation_with_other_stacks(expected, c.name, a, folder, std::move(when));
       report += fmt::format("blessed: {} / {} when {}: {}\n", c.name, a.name, e.when.text(), describe(a));
-      drop_stack(expected, e);
+      drop_stack(expected, e, folder);
       expected.put(e);
       static_cast<void>(expected.find(c.name, a.name, stack));  // throws on a tie, before anything is written
       blessed.push_back(std::move(e));

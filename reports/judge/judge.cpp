@@ -244,6 +244,14 @@ judgement judge_counts(const arm_result& arm, const expectation& e) {
   return {verdict::flaky, text(seen.front().seen, seen.front().trials)};
 }
 
+/// A remedy or dead end that the process did not live to see: what it would have done is not known.
+bool was_not_reached(const arm_result& arm) {
+  if (arm.kind != arm_kind::remedy && arm.kind != arm_kind::dead_end) return false;
+  return arm.against.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
+           return o.applied.empty() && (o.ended == outcome::crashed || o.ended == outcome::timed_out);
+         });
+}
+
 /// A remedy or dead end before which nothing failed.
 bool nothing_to_clear(const arm_result& arm, const plateaus& seen) {
   if (arm.kind != arm_kind::remedy && arm.kind != arm_kind::dead_end) return false;
@@ -307,6 +315,8 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
   if (nothing_to_clear(arm, seen) && (expected == nullptr || agrees))
     return {verdict::not_provoked,
             "nothing failed before the remedy, so there was nothing to clear: " + describe(seen)};
+  if (was_not_reached(arm) && (expected == nullptr || agrees))
+    return {verdict::not_provoked, "the process ended before the remedy was applied: " + describe(seen)};
   if (expected == nullptr) return {verdict::uncharted, "no expectation covers this stack"};
   if (expected->flaky) {
     auto judged =

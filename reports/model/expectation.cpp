@@ -333,39 +333,51 @@ expectation_set expectation_set::load(const std::filesystem::path& directory,
   return set;
 }
 
-void expectation_set::resolve(expectation& e) const {
-  for (const std::string& stack : e.stacks) {
-    const auto key = std::pair{stack, e.case_name};
-    if (!records_.contains(key)) {
-      const auto folder = recorded_ / stack;
-      if (!is_stack_folder(folder))
-        throw input_error(fmt::format("{}: stacks: {} is gone; restore it, or bless {}/{} again", place_of(e),
-                                      folder.string(), e.case_name, e.arm));
-      records_[key] = load_record(folder, [&](std::string_view case_name, std::string_view /*arm*/) {
-        return case_name == e.case_name;
-      });
-    }
-    const record& r = records_.at(key);
-    const arm_result* shown = nullptr;
-    for (const case_result& c : r.cases)
-      for (const arm_result& a : c.arms)
-        if (c.name == e.case_name && a.name == e.arm) shown = &a;
-    if (shown == nullptr)
-      throw input_error(fmt::format("{}: stacks: {} has no {}/{}; restore it, or bless the arm again",
-                                    place_of(e), (recorded_ / stack).string(), e.case_name, e.arm));
-    if (!observed(*shown) || digest_of(*shown) != e.digest)
-      throw input_error(
-          fmt::format("{}: digest: {}/{} in {} shows \"{}\"; restore the record, or bless the arm again",
-                      place_of(e), e.case_name, e.arm, (recorded_ / stack).string(),
-                      observed(*shown) ? one_line(digest_of(*shown)) : "nothing that can be compared"));
-    if (!e.when.hold(keys_of(r)))
-      throw input_error(fmt::format("{}: when: does not hold on {} itself", place_of(e), stack));
-    e.seen = arm_plateaus(*shown);
-    e.trials.insert(e.trials.end(), shown->trials.begin(), shown->trials.end());
-    if (e.flaky && e.flaky->rates.size() != e.seen.size())
-      throw input_error(
-          fmt::format("{}: rates: {} for {} signatures", place_of(e), e.flaky->rates.size(), e.seen.size()));
+const arm_result& expectation_set::shown_in(const std::string& stack, const expectation& e) const {
+  const auto key = std::pair{stack, e.case_name};
+  if (!records_.contains(key)) {
+    const auto folder = recorded_ / stack;
+    if (!is_stack_folder(folder))
+      throw input_error(fmt::format("{}: stacks: {} is gone; restore it, or bless {}/{} again", place_of(e),
+                                    folder.string(), e.case_name, e.arm));
+    records_[key] = load_record(folder, [&](std::string_view case_name, std::string_view /*arm*/) {
+      return case_name == e.case_name;
+    });
   }
+  const record& r = records_.at(key);
+  for (const case_result& c : r.cases)
+    for (const arm_result& a : c.arms) {
+      if (c.name != e.case_name || a.name != e.arm) continue;
+      if (!e.when.hold(keys_of(r)))
+        throw input_error(fmt::format("{}: when: does not hold on {} itself", place_of(e), stack));
+      return a;
+    }
+  throw input_error(fmt::format("{}: stacks: {} has no {}/{}; restore it, or bless the arm again", place_of(e),
+                                (recorded_ / stack).string(), e.case_name, e.arm));
+}
+
+void expectation_set::resolve(expectation& e) const {
+  const auto require_digest_of = [&](const arm_result& a, const std::string& where) {
+    if (observed(a) && digest_of(a) == e.digest) return;
+    throw input_error(
+        fmt::format("{}: digest: {}/{} in {} shows \"{}\"; restore the record, or bless the arm again",
+                    place_of(e), e.case_name, e.arm, where,
+                    observed(a) ? one_line(digest_of(a)) : "nothing that can be compared"));
+  };
+  arm_result pooled;
+  std::vector<std::string> folders;
+  for (const std::string& stack : e.stacks) {
+    const arm_result& shown = shown_in(stack, e);
+    folders.push_back((recorded_ / stack).string());
+    if (shown.races.empty()) require_digest_of(shown, folders.back());
+    pool(pooled, shown);
+  }
+  if (!pooled.races.empty()) require_digest_of(pooled, fmt::format("{}", fmt::join(folders, ", ")));
+  e.seen = arm_plateaus(pooled);
+  e.trials = std::move(pooled.trials);
+  if (e.flaky && e.flaky->rates.size() != e.seen.size())
+    throw input_error(
+        fmt::format("{}: rates: {} for {} signatures", place_of(e), e.flaky->rates.size(), e.seen.size()));
 }
 
 const expectation* expectation_set::find(const std::string& case_name, const std::string& arm,

@@ -47,7 +47,7 @@ struct expectation {
   std::string case_name{}, arm{};
   conditions when{};
   std::vector<std::string> stacks{};  ///< folders of reports/recorded that show it, at least one
-  std::string digest{};               ///< digest_of() the arm in each of them
+  std::string digest{};  ///< digest_of() the arm in each of them; where it races, of all their trials together
   std::optional<stated_rate> flaky{};
   std::string source{};  ///< "FILE:LINE" it was read from
 
@@ -84,6 +84,8 @@ class expectation_set {
   [[nodiscard]] const std::vector<expectation>& all() const { return all_; }
   /// Reads what the expectation points to. Throws as find() does.
   void resolve(expectation& e) const;
+  /// The arm of an expectation in the record of a stack. Valid until the next put(). Throws as find() does, but for the digest.
+  [[nodiscard]] const arm_result& shown_in(const std::string& stack, const expectation& e) const;
 
  private:
   std::vector<expectation> all_;

@@ -81,6 +81,15 @@ std::vector<counted_signature> distinct_signatures(const std::vector<observation
   return counted;
 }
 
+void pool(arm_result& to, const arm_result& more) {
+  if (to.name.empty()) {
+    to = more;
+    return;
+  }
+  to.trials.insert(to.trials.end(), more.trials.begin(), more.trials.end());
+  to.runs.insert(to.runs.end(), more.runs.begin(), more.runs.end());
+}
+
 std::vector<plateau> arm_plateaus(const arm_result& arm) {
   if (arm.races.empty()) return plateaus_of(arm.trials);
   std::vector<plateau> each;

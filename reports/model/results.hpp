@@ -82,6 +82,8 @@ struct counted_signature {
 };
 /// Each signature of the trials once, the most frequent first.
 std::vector<counted_signature> distinct_signatures(const std::vector<observation>& trials);
+/// Adds the trials of the same arm of another record to those of `to`, which may be empty.
+void pool(arm_result& to, const arm_result& more);
 /// What an arm is compared by: its plateaus or, where it races, each signature once. Precondition: observed().
 std::vector<plateau> arm_plateaus(const arm_result& arm);
 /// In one line; "13 of 20: ..." where it races.

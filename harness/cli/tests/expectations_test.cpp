@@ -189,6 +189,38 @@ TEST_F(end_to_end_with_a_difference, blesses_one_that_two_equal_trials_show_or_t
       << "somebody looked at it";
 }
 
+/// Of two GPUs, on one of which an arm that races shows one outcome more.
+TEST_F(end_to_end, expects_of_an_arm_that_races_what_any_stack_of_the_same_conditions_showed) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const record made = load_record(files(".jsonl").at(0));
+  const auto file_of = [&](const char* driver, bool another_outcome) {
+    record r = made;
+    r.stack["keys"]["driver"] = driver;
+    for (case_result& c : r.cases)
+      for (arm_result& a : c.arms) {
+        if (a.name != "fault") continue;
+        a.races = "a race";
+        a.trials.push_back(a.trials.front());
+        if (another_outcome) a.trials.back().calls.front().what.status = "CUBLAS_STATUS_INVALID_VALUE";
+        a.runs.at(0).trials = a.trials.size();
+      }
+    const fs::path file = folder / (std::string(driver) + ".jsonl");
+    write(file, r);
+    return file.string();
+  };
+  const std::string with_another = file_of("580.1", true), without = file_of("580.2", false);
+  for (const std::string& file : {without, with_another})
+    EXPECT_THAT(bless(file, {"road.create/fault"}).stdout_text, HasSubstr("blessed: road.create / fault"));
+  const auto set = expectation_set::load(folder / "expectations", folder / "recorded");
+  ASSERT_EQ(set.all().size(), 1U);
+  EXPECT_EQ(set.all().front().stacks.size(), 2U);
+  const auto* const e = set.find("road.create", "fault", keys_of(load_record(with_another)));
+  ASSERT_NE(e, nullptr);
+  ASSERT_TRUE(e->flaky);
+  EXPECT_THAT(e->flaky->rates, testing::ElementsAre(0.75, 0.25));
+  EXPECT_THAT(bless(without, {"road.create/fault"}).stdout_text, HasSubstr("0 blessed, 1 already expected"));
+}
+
 TEST_F(end_to_end, blesses_nothing_while_another_process_blesses) {
   ASSERT_EQ(run({"road.create"}).exit_code, 0);
   const std::string made = files(".jsonl").at(0);

@@ -437,6 +437,30 @@ TEST_F(expectation_files, may_point_to_several_stacks) {
   EXPECT_EQ(e->trials.size(), 2U) << "one of each stack";
 }
 
+TEST_F(expectation_files, of_an_arm_that_races_pool_the_trials_of_their_stacks) {
+  const std::vector<observation> always{trial({no_memory}), trial({no_memory})};
+  const std::vector<observation> sometimes{trial({success}), trial({no_memory})};
+  const std::vector<std::string> both{file_arm(sometimes, "12.0.1", "a race"),
+                                      file_arm(always, "13.1.0", "a race")};
+  auto pooled = arm(arm_kind::fault, sometimes, "fault");
+  pooled.races = "a race";
+  pool(pooled, arm(arm_kind::fault, always, "fault"));
+  auto e = pointing_to(both, {}, R"({"cublas": "12.0.1 || 13.1"})");
+  e.digest = digest_of(pooled);
+  e.flaky = stated_rate{{0.75, 0.25}, "a race"};
+  const auto file = write_line(e);
+  const auto set = load();
+  const auto* const found = set.find("memory.leak", "fault", {{"cublas", "13.1.0"}});
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->seen.size(), 2U) << "the second stack never showed one of them";
+  EXPECT_EQ(found->trials.size(), 4U);
+
+  file_arm(always, "12.0.1", "a race");
+  const auto said = expectation_refusal();
+  EXPECT_TRUE(said.starts_with(file.string() + ":2: digest: memory.leak/fault in " +
+                               (directory / "recorded" / both[0]).string() + ", ")) << said;
+}
+
 TEST_F(expectation_files, that_were_put_are_resolved_each_by_itself) {
   const std::vector<observation> new_trials{trial({no_memory})}, old_trials{trial({internal})};
   auto set = load();

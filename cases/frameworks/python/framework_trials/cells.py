@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import select
 import signal
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional
 
 from framework_trials.driver import MIB, Driver, OtherProcess
 from framework_trials.protocol import NotProvoked, SetUpFailed, Trial, error_of_shared_runtime
+
+
+HANGS_AFTER = 20.0  # seconds that a product in a forked process may take; it takes less than one
 
 
 class World:
@@ -263,7 +268,7 @@ def product_in_forked_child(world: World) -> None:
         attempt(world, world.framework.operations[world.framework.next_product], "forked")
         return 0
 
-    in_forked_child(work)
+    in_forked_child(world.trial, work, HANGS_AFTER)
 
 
 def forked_then_spawned(world: World) -> None:
@@ -304,8 +309,9 @@ FORKED_CHILD = {
 }
 
 
-def in_forked_child(work: Callable[[], int]) -> int:
-    """Runs `work` in a process forked from this one, and returns what it returned. Its crash is the trial's."""
+def in_forked_child(trial: Trial, work: Callable[[], int], seconds: Optional[float] = None) -> Optional[int]:
+    """Runs `work` in a process forked from this one, and returns what it returned. None: the process crashed or, where `seconds` are
+    given, hung inside of a step, which is told as the step's status. Its crash outside of a step is the trial's."""
     child = os.fork()
     if child == 0:
         code = 255
@@ -313,10 +319,36 @@ def in_forked_child(work: Callable[[], int]) -> int:
             code = work()
         finally:
             os._exit(code)
+    hung = seconds is not None and not ends_within(child, seconds)
+    if hung:
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        die_of(os.WTERMSIG(status))
-    return os.WEXITSTATUS(status)
+    if os.WIFEXITED(status):
+        return os.WEXITSTATUS(status)
+    if trial.step_of_child_is_open():
+        facts = {} if hung else {"signal": signal.Signals(os.WTERMSIG(status)).name}
+        trial.end_step_of_child("TIMED_OUT" if hung else "CRASHED", facts)
+        return None
+    if hung:
+        raise RuntimeError(f"the forked process did not end within {seconds:g} s, and was in no step")
+    die_of(os.WTERMSIG(status))
+    return None
+
+
+def ends_within(child: int, seconds: float) -> bool:
+    """Leaves the process to be waited for."""
+    handle = os.pidfd_open(child) if hasattr(os, "pidfd_open") else -1
+    if handle >= 0:
+        try:
+            return bool(select.select([handle], [], [], seconds)[0])
+        finally:
+            os.close(handle)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def die_of(number: int) -> None:

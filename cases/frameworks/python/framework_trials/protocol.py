@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import json
 import math
+import mmap
 import os
 import time
 from typing import Any, Callable, Dict, Optional
@@ -47,6 +48,7 @@ class Trial:
         self._report = report
         self.on_gpu = not case.endswith(".on_the_cpu")
         self.last_error: Callable[[], str] = error_of_shared_runtime
+        self._in_step = mmap.mmap(-1, 1)  # shared with forked processes
 
     def send(self, frame: Dict[str, Any]) -> None:
         payload = json.dumps(frame).encode()
@@ -57,6 +59,7 @@ class Trial:
     def observe(self, api: str, variant: str, work: Callable[[], Optional[bool]]) -> bool:
         """Makes a step: `work` returns whether the numbers are right, or None where nobody looked. Whether it raised nothing."""
         self.send({"t": "begin", "api": api, "variant": variant})
+        self._in_step[0] = 1
         start = time.monotonic()
         status, numbers, facts, text = "OK", "unchecked", {}, ""
         try:
@@ -77,10 +80,30 @@ class Trial:
         }
         if facts:
             frame["facts"] = facts
+        self._in_step[0] = 0
         self.send(frame)
         if text:
             self.note((api + " " + variant).strip(), text)
         return not facts
+
+    def step_of_child_is_open(self) -> bool:
+        """Whether a forked process, which has ended, ended inside of a step."""
+        return bool(self._in_step[0])
+
+    def end_step_of_child(self, status: str, facts: Dict[str, str]) -> None:
+        """Ends the step inside of which a forked process ended."""
+        self._in_step[0] = 0
+        frame: Dict[str, Any] = {
+            "t": "end",
+            "status": status,
+            "ok": False,
+            "numbers": "unchecked",
+            "last_error": "",
+            "ms": 0,
+        }
+        if facts:
+            frame["facts"] = facts
+        self.send(frame)
 
     def apply(self, words: str) -> None:
         """From here on the steps are those of the remedy."""

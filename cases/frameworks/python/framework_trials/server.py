@@ -190,7 +190,7 @@ def run_trial(case: str, arm: str, seed: int, device: int) -> None:
     trial = Trial(case, arm, seed, device)
     if arm.endswith("+new_process"):
         # A forked process has the fault: this one has not touched CUDA when it goes on.
-        if cells.in_forked_child(lambda: part(trial, "fault")) == 0:
+        if cells.in_forked_child(trial, lambda: part(trial, "fault")) in (0, None):
             trial.apply("do it in a new process")
             trial.seed += 1
             part(trial, "again")
