@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a user of CuPy sees of the failures of other families: its pool, its handles. Not measured yet: capture, forked_child,
-// injected_in_libraries, variables, eager loading in live_arrays, and five operations.
+// What a user of CuPy sees of the failures of other families: its pool, its handles. CuPy 14.2 calls no cuBLAS in a
+// capture: each arm of capture raises NotImplementedError for its product.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins, but for
-// cases that fill no memory. Not measured yet: other_process, three arms of live_arrays, and 13 of injected;
-// cached_arrays, forked_child, fragmentation, injected_in_libraries, variables, matmul.8.eager, and eight operations.
+// cases that fill no memory. Not measured yet: forked_child/matmul and matmul+spawn, kernel_trap/matmul+new_process.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {
@@ -127,6 +126,7 @@ failure_case kernel_trap() {
       .dead_end("retry", "catch the exception and do it again")
       .remedy("new_process", "the same product in a new process");
   fault_arms(c, "jit", "a compiled product behind the kernel");
+  let_race(c, {"matmul", "jit"}, "the error of the kernel arrives while XLA compiles and tries algorithms");
   in_environment(c, beside_others);
   fork_from_one_interpreter(c);
   return c;

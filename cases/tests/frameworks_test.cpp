@@ -143,12 +143,13 @@ std::string reported_of_forked(const std::string& how) {
   const std::string script = "import sys; sys.path.insert(0, '" FRAMEWORKS R"py(')
 import os, time
 from framework_trials import cells, protocol
-trial = protocol.Trial("pytorch.forked_child", "matmul", 1, 0, report=1)
+trial = protocol.Trial("pytorch.forked_child", "matmul", 1, 0)
 trial.on_gpu = False
 def step(work):
     return lambda: 0 if trial.observe("torch.matmul", "forked", work) else 1
 )py" + how;
-  const spawn_options options{.argv = {PYTHON3, "-S", "-B", "-c", script}};
+  spawn_options options;
+  options.argv = {PYTHON3, "-S", "-B", "-c", script};
   std::string said;
   const process_result ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
   EXPECT_EQ(ended.exit_code, 0) << ended.stderr_text;

@@ -173,6 +173,19 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   return {std::move(seen), moved};
 }
 
+/// Waits until device memory in use by everybody stays as it is, or for five times as long as a trial's memory may take to come back.
+void wait_for_rest(const runner_options& options) {
+  const auto deadline = clock::now() + 5 * options.memory_settle;
+  auto since = clock::now();
+  auto in_use = options.in_use();
+  while (in_use && clock::now() - since < options.memory_rest && clock::now() < deadline) {
+    wait_a_little(options.stop);
+    const auto now = options.in_use();
+    if (!now || *now != *in_use) since = clock::now();
+    in_use = now;
+  }
+}
+
 /// A table's row ran out of time. A call that hangs on every run does so the second time, too; one that was only slow does not.
 bool a_row_timed_out(const observation& o) {
   return std::any_of(o.calls.begin(), o.calls.end(),
@@ -184,8 +197,11 @@ bool a_row_timed_out(const observation& o) {
 observation run_again_if_inconclusive(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
                                       int repeat, const runner_options& options) {
   trial_seen seen = run_once(c, a, level, repeat, options);
-  if ((seen.memory_moved && seen.what.ended == outcome::not_provoked) || a_row_timed_out(seen.what))
-    seen = run_once(c, a, level, repeat, options);
+  if (seen.memory_moved && seen.what.ended == outcome::not_provoked)
+    wait_for_rest(options);
+  else if (!a_row_timed_out(seen.what))
+    return std::move(seen.what);
+  seen = run_once(c, a, level, repeat, options);
   return std::move(seen.what);
 }
 

@@ -43,6 +43,8 @@ struct runner_options {
   std::uint64_t memory_slack_bytes = 4u << 20;
   /// How long freed memory may take to come back after a trial.
   std::chrono::milliseconds memory_settle{2000};
+  /// How long device memory must stay as it is before a trial is repeated because it moved.
+  std::chrono::milliseconds memory_rest{500};
 };
 
 /// Runs one trial in a process of its own, or one that is shared where arm and options say so, and returns what it saw. The trial gets an empty folder of its own

@@ -300,6 +300,7 @@ std::size_t trials_of_an_arm_with_memory(memory_in_use in_use, outcome* ended) {
   options.in_use = std::move(in_use);
   options.memory_slack_bytes = 10;
   options.memory_settle = std::chrono::milliseconds(100);
+  options.memory_rest = std::chrono::milliseconds(50);
   std::size_t begun = 0;
   options.command = [&](const auto&, const auto&, auto, int) {
     ++begun;
@@ -316,6 +317,19 @@ std::size_t trials_of_an_arm_with_memory(memory_in_use in_use, outcome* ended) {
 TEST(device_memory, that_moved_once_costs_a_second_trial) {
   outcome ended{};
   EXPECT_EQ(trials_of_an_arm_with_memory(samples({1000, 5000}), &ended), 2U);
+  EXPECT_EQ(ended, outcome::completed);
+}
+
+TEST(device_memory, is_at_rest_before_the_second_trial) {
+  outcome ended{};
+  // Before the first trial, after it until its patience ends, and then going down for a while.
+  const auto begun = std::chrono::steady_clock::now();
+  const auto falls = [&]() -> std::uint64_t {
+    const auto passed = std::chrono::steady_clock::now() - begun;
+    return 1'000'000 - std::min<std::uint64_t>(
+                           300'000, static_cast<std::uint64_t>(passed / std::chrono::microseconds(1)));
+  };
+  EXPECT_EQ(trials_of_an_arm_with_memory(falls, &ended), 2U);
   EXPECT_EQ(ended, outcome::completed);
 }
 

@@ -118,6 +118,25 @@ TEST(judge, a_remedy_before_which_nothing_failed_was_not_provoked) {
             verdict::not_provoked);
 }
 
+TEST(judge, a_remedy_that_the_process_did_not_live_to_see_was_not_provoked) {
+  const trials crashed{crash({success})};
+  const auto e = expects(crashed);
+  EXPECT_EQ(judged_arm(remedy, crashed, &e).judged, verdict::not_provoked);
+  EXPECT_TRUE(
+      judged_arm(dead_end, crashed).why.starts_with("the process ended before the remedy was applied: "));
+  const auto cleared = expects({trial({no_memory}, {success})});
+  EXPECT_EQ(judged_arm(remedy, crashed, &cleared).judged, verdict::worsened) << "it was reached before";
+
+  auto in_place = arm(remedy, crashed);
+  in_place.against = "fault";
+  judge(in_place, &e);
+  EXPECT_EQ(in_place.judged, verdict::still_fails);
+  EXPECT_EQ(judged_arm(fault, crashed, &e).judged, verdict::reproduced);
+  auto applied = crash({success});
+  applied.applied = "try again";
+  EXPECT_NE(judged_arm(remedy, {applied}).judged, verdict::not_provoked);
+}
+
 TEST(judge, a_crash_is_not_hidden_by_another_trial_that_was_not_provoked) {
   EXPECT_EQ(judged(fault, {trial({no_memory})}, {crash({}), not_provoked("memory moved")}),
             verdict::worsened);
