@@ -32,7 +32,7 @@ double seconds_of(const char* option, const std::string& text) {
 }
 
 constexpr const char* about_sweeping_a_program =
-    "With a command behind --: two clean runs list its driver calls by call site, or with --library those of "
+    "With a command after --: two clean runs list its driver calls by call site, or with --library those of "
     "libraries; then it is run again with one "
     "call failed, each in turn. Each row is reported (exit code or output says that something failed), "
     "swallowed "
@@ -79,7 +79,7 @@ void add_sweep(command_line& line) {
                    about_sweeping_a_program, [said, &line] {
                      const auto part = said->shard.empty() ? std::pair{1, 1} : part_from(said->shard);
                      if (!line.behind.empty()) {
-                       given::refuse(said->of_operations, "operations, and a command stands behind --");
+                       given::refuse(said->of_operations, "operations, and a command stands after --");
                        program_sweep_arguments& program = said->program;
                        program.command = line.behind;
                        program.shard = part;
@@ -91,8 +91,8 @@ void add_sweep(command_line& line) {
                      }
                      if (said->operations.run.names.empty())
                        throw usage_error(
-                           "neither an operation nor a command behind --, as in: cufault sweep -- ./program");
-                     given::refuse(said->of_commands, "a command, and none stands behind --");
+                           "neither an operation nor a command after --, as in: cufault sweep -- ./program");
+                     given::refuse(said->of_commands, "a command, and none stands after --");
                      sweep_arguments& operations = said->operations;
                      operations.shard = part;
                      if (!said->depth.empty()) operations.depth = said->depth;
@@ -166,7 +166,7 @@ void add_sweep(command_line& line) {
   for (const char* name : {"--records", "--cublas", "--cublaslt", "--device", "--wait"})
     of_operations.push_back(sweep->get_option(name));
   sweep->add_option("COMMAND", CLI::callback_t{},
-                    "behind --: a command and its arguments, in place of operations");
+                    "after --: a command and its arguments, in place of operations");
 }
 
 }  // namespace cufault
