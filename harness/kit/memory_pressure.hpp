@@ -99,7 +99,7 @@ class memory_pressure {
   memory_pressure& operator=(const memory_pressure&) = delete;
 
   [[nodiscard]] std::uint64_t held_bytes() const { return held_; }
-  [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< really free once the device was filled
+  [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< really free, device filled
   [[nodiscard]] std::size_t allocations() const { return blocks_.size(); }
   [[nodiscard]] double milliseconds() const { return milliseconds_; }  ///< that filling the device took
 

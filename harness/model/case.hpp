@@ -93,7 +93,8 @@ struct failure_case {
   /// full tier, of a nightly one they run only when they are named.
   std::vector<std::string> in_tier{};
   std::vector<arm> arms{};  ///< at least one control and one fault
-  bool made_up = false;     ///< its faults are injected or stand-ins: they do not show that this happens without cufault
+  /// Its faults are injected or stand-ins: they do not show that this happens without cufault.
+  bool made_up = false;
 
   /// Adds an arm in the usual environment: code is loaded lazily, and handles get the default workspace. What else it needs is
   /// set on what this returns, before the next arm is added.
