@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// cublasXtSgemm of 96 x 80 x 64 on the trial's device alone: operands in host memory, and streams and device memory of its own. Until then its
-// handle has computed nothing.
+// cublasXtSgemm of 96 x 80 x 64 on the trial's device alone: operands in host memory, and streams and device memory of its own. The first call
+// uses a handle that has computed nothing.
 #include "cases/operations/operations.hpp"
 
 #include <cublasXt.h>

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  threads of F-STK-01, and messages of PyTorch about failed kernels.
+// Expected to help because  the launch itself then returns the kernel's error, before cuBLAS is called.
 #include "harness/matrix/remedy.hpp"
 
 namespace cufault {

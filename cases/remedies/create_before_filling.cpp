@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  threads of F-MEM-01 and F-MEM-02.
+// Expected to help because  the first handle loads code and allocates its workspace while there is memory.
 #include "harness/kit/products.hpp"
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"

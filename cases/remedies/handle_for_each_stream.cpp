@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  the cuBLAS documentation (2.1.4 Results Reproducibility) and threads of F-NUM-03.
+// Expected to help because  the handle has a workspace of its own, and its calls wait for no work of the first stream.
 #include "harness/kit/own_stream.hpp"
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"

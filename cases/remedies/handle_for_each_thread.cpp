@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  the cuBLAS documentation (one handle for each thread) and threads of F-LIF-07.
+// Expected to help because  a thread then uses no stream, workspace or other setting that another thread changes.
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"
 

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  this project, to see whether eager loading alone makes the difference.
+// Expected to help because  code is loaded only when it is called, so that the first handle takes less memory.
 #include "harness/matrix/remedy.hpp"
 
 namespace cufault {

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  this project, to see whether the state that makes each further cublasCreate fail is in the libraries.
+// Expected to help because  libraries that are loaded anew initialise themselves again.
 #include "harness/binding/cublas_binding.hpp"
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  this project, to see whether the freed operand alone makes the difference.
+// Expected to help because  the new operation reads and writes no memory that was freed.
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"
 

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  this project, to see whether the destroyed stream alone makes the difference.
+// Expected to help because  the handle then has a stream that exists.
 #include "harness/kit/own_stream.hpp"
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  this project, to see whether the variable alone makes the difference.
+// Expected to help because  the driver then takes the libraries' machine code for the GPU, and compiles PTX where there is none.
 #include "harness/matrix/remedy.hpp"
 
 namespace cufault {

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  the cuBLAS documentation (32 MiB on Hopper) and threads of F-MEM-04.
+// Expected to help because  products use memory that the program allocated before the device was full.
 #include "harness/kit/device_block.hpp"
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"

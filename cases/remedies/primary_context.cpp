@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  threads of F-LIF-09, and the cuBLAS documentation: the context of a handle must be current.
+// Expected to help because  handles are made in the primary context, and work only while it is current.
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"
 

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  this project, to see whether the failure is one of the invalidated capture alone.
+// Expected to help because  an invalidated capture takes no more work, and can only be ended.
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"
 

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  S1-5 (catch the exception and carry on). Threads of F-MEM-01 say that it does not help while memory is full.
+// Expected to help because  the failure may be one of a single call, or an earlier error that is reported once.
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"
 

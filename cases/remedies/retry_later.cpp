@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  this project, to see whether time alone makes the difference.
+// Expected to help because  memory may be freed by the driver or by another process meanwhile.
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"
 

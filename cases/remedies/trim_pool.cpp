@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  S0-14 (empty the cache) and threads of F-MEM-03.
+// Expected to help because  the pool then returns freed memory to the device, where cuBLAS can allocate it.
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"
 #include "harness/trial/observe.hpp"

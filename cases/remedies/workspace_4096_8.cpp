@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  this project: the cuBLAS documentation has it for reproducible results. S2-12 says it does not help.
+// Expected to help because  eight buffers of 4 MiB take less memory than the default workspace of a handle on Hopper.
 #include "harness/matrix/remedy.hpp"
 
 namespace cufault {

@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recommended by  threads of F-MEM-07 (set it again after each cublasSetStream).
+// Expected to help because  the handle then has a workspace of the recommended size, in memory that nothing else uses.
 #include "harness/kit/device_block.hpp"
 #include "harness/matrix/remedy.hpp"
 #include "harness/matrix/world.hpp"

@@ -141,8 +141,8 @@ bool is_named_alone(const bless_arguments& arguments, const std::string& case_na
          arguments.names.end();
 }
 
-/// Whether an arm that is not as expected was so more than once: in several trials (of each level, where it has levels) that are equal or
-/// race, or in another record, too. One trial may be an accident of its run.
+/// Whether an arm that is not as expected was so more than once: in several trials (of each level, where it has levels) that are equal, or in
+/// another record, too. An arm that races needs two trials in all, which need not agree. One trial may be an accident of its run.
 bool was_repeated(const arm_result& a, const std::string& case_name, const std::vector<record>& others,
                   const expectation_set& expected) {
   if (!a.races.empty()) return a.trials.size() > 1;

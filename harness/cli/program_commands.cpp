@@ -8,9 +8,9 @@
 namespace cufault {
 namespace {
 
-/// `COMMAND`, which stands behind --: what stands before it is refused. Only for the help is it an option.
+/// `COMMAND`, which stands after --: what stands before it is refused. Only for the help is it an option.
 void add_command_behind(CLI::App* command, const std::string& example) {
-  command->add_option("COMMAND", CLI::callback_t{}, "behind --: the command and its arguments")
+  command->add_option("COMMAND", CLI::callback_t{}, "after --: the command and its arguments")
       ->check([example](const std::string& word) {
         return fmt::format("{} does not stand behind --, as in: {}", word, example);
       });

@@ -190,7 +190,7 @@ class run {
       const failure_case& c = *s.what;
       pending p{{c.name, {}}, std::vector<std::optional<arm_result>>(s.arms.size()), 0};
       const case_properties& properties = properties_of(c);
-      // Counterparts of squeezes take no memory; a control of squeezes is as alone as they are.
+      // Injected counterparts of arms that fill the device take no memory; a control of such arms is as alone as they are.
       const bool squeezes = std::any_of(s.arms.begin(), s.arms.end(), [](const arm* a) {
         return a->kind != arm_kind::control && a->counterpart_of.empty();
       });

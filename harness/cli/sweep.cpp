@@ -55,7 +55,7 @@ int sweep_operations(const sweep_arguments& arguments) {
     const auto slash = asked.find('/');
     const std::string state = slash == std::string::npos ? "" : asked.substr(slash + 1);
     if (!state.empty() && state != "first" && state != "further")
-      throw usage_error(fmt::format("{}: behind the operation comes /first or /further", asked));
+      throw usage_error(fmt::format("{}: after the operation comes /first or /further", asked));
     if (state.empty() && !arguments.row.empty())
       throw usage_error(fmt::format("{}: a row is of /first or of /further; say which", asked));
     const std::string& name = operation_called(asked.substr(0, slash)).name;

@@ -32,7 +32,7 @@ double seconds_of(const char* option, const std::string& text) {
 }
 
 constexpr const char* about_sweeping_a_program =
-    "With a command behind --: two clean runs list its driver calls by call site, or with --library those of "
+    "With a command after --: two clean runs list its driver calls by call site, or with --library those of "
     "libraries; then it is run again with one "
     "call failed, each in turn. Each row is reported (exit code or output says that something failed), "
     "swallowed "
@@ -74,33 +74,32 @@ void add_sweep(command_line& line) {
     }
   };
   const auto said = std::make_shared<given>();
-  CLI::App* sweep =
-      line.command("sweep", "Fail calls of a command, or inside of an operation, one in each run",
-                   about_sweeping_a_program, [said, &line] {
-                     const auto part = said->shard.empty() ? std::pair{1, 1} : part_from(said->shard);
-                     if (!line.behind.empty()) {
-                       given::refuse(said->of_operations, "operations, and a command stands behind --");
-                       program_sweep_arguments& program = said->program;
-                       program.command = line.behind;
-                       program.shard = part;
-                       if (!said->depth.empty()) program.depth = said->depth;
-                       if (said->jobs > 0) program.jobs = said->jobs;
-                       if (!said->timeout.empty()) program.timeout = seconds_of("--timeout", said->timeout);
-                       if (!said->budget.empty()) program.budget = seconds_of("--budget", said->budget);
-                       return sweep_program(program);
-                     }
-                     if (said->operations.run.names.empty())
-                       throw usage_error(
-                           "neither an operation nor a command behind --, as in: cufault sweep -- ./program");
-                     given::refuse(said->of_commands, "a command, and none stands behind --");
-                     sweep_arguments& operations = said->operations;
-                     operations.shard = part;
-                     if (!said->depth.empty()) operations.depth = said->depth;
-                     if (said->jobs > 0) operations.run.jobs = said->jobs;
-                     operations.run.argv = line.recorded_words();
-                     operations.run.expectations = default_expectations();
-                     return sweep_operations(operations);
-                   });
+  CLI::App* sweep = line.command(
+      "sweep", "Fail calls of a command, or inside of an operation, one in each run",
+      about_sweeping_a_program, [said, &line] {
+        const auto part = said->shard.empty() ? std::pair{1, 1} : part_from(said->shard);
+        if (!line.behind.empty()) {
+          given::refuse(said->of_operations, "operations, and a command stands after --");
+          program_sweep_arguments& program = said->program;
+          program.command = line.behind;
+          program.shard = part;
+          if (!said->depth.empty()) program.depth = said->depth;
+          if (said->jobs > 0) program.jobs = said->jobs;
+          if (!said->timeout.empty()) program.timeout = seconds_of("--timeout", said->timeout);
+          if (!said->budget.empty()) program.budget = seconds_of("--budget", said->budget);
+          return sweep_program(program);
+        }
+        if (said->operations.run.names.empty())
+          throw usage_error("neither an operation nor a command after --, as in: cufault sweep -- ./program");
+        given::refuse(said->of_commands, "a command, and none stands after --");
+        sweep_arguments& operations = said->operations;
+        operations.shard = part;
+        if (!said->depth.empty()) operations.depth = said->depth;
+        if (said->jobs > 0) operations.run.jobs = said->jobs;
+        operations.run.argv = line.recorded_words();
+        operations.run.expectations = default_expectations();
+        return sweep_operations(operations);
+      });
   auto &of_operations = said->of_operations, &of_commands = said->of_commands;
   run_arguments& run = said->operations.run;
   of_operations.push_back(sweep->add_option(
@@ -166,7 +165,7 @@ void add_sweep(command_line& line) {
   for (const char* name : {"--records", "--cublas", "--cublaslt", "--device", "--wait"})
     of_operations.push_back(sweep->get_option(name));
   sweep->add_option("COMMAND", CLI::callback_t{},
-                    "behind --: a command and its arguments, in place of operations");
+                    "after --: a command and its arguments, in place of operations");
 }
 
 }  // namespace cufault

@@ -10,7 +10,7 @@
 namespace cufault {
 
 /// Adds the injected counterpart of a fault arm, NATURAL_injected: the same body on the same levels, unrefined, where libcufault.so provokes what
-/// the natural arm has for real. A squeeze, a pool and a other process of its body hold no memory then, but give the process a budget
+/// the natural arm has for real. Memory pressure, a pool and another process of its body hold no memory then, but give the process a budget
 /// (harness/kit/memory_pressure.hpp). `rules`: JSON of rules that hold from the start (harness/injector/README.md); empty for none. Where
 /// what the natural arm has would be there without its environment, take it out of what this returns. `cufault counterparts` compares the two.
 /// The case is malformed where it has no such arm yet.

@@ -26,8 +26,8 @@ namespace cufault::sweeping {
 
 /// Rows that behave alike, as one.
 struct grouped_row {
-  status_record status;  ///< of the operation
-  double milliseconds = 0;
+  status_record status;     ///< of the operation
+  double milliseconds = 0;  ///< in the operation: mean of its runs
   swept_calls calls;
 };
 
@@ -111,8 +111,8 @@ struct row_result {
   char end[48]{};  ///< what became of its process in it (for_each_unobserved_row)
   char in[48]{};   ///< what the row is at: swept_calls::ended_in, should its process end there
   char status[48]{}, numbers[48]{}, again[48]{}, handle[48]{}, later[48]{}, afresh[48]{};
-  std::int64_t left_bytes = 0;
-  double milliseconds = 0;  ///< in the operation
+  std::int64_t left_bytes = 0;  ///< of device memory left allocated, above the clean run
+  double milliseconds = 0;      ///< in the operation
 };
 
 /// That two calls which failed alike stand for those between them: all is the same but times and bytes.

@@ -15,7 +15,8 @@
 
 namespace cufault {
 
-/// A limit of this process, lowered for as long as it lives. Throws setup_failed.
+/// A soft limit of this process, lowered for as long as this object exists. `to` is in the unit that setrlimit(2) has for `which`: bytes
+/// (RLIMIT_AS, RLIMIT_DATA) or a count (RLIMIT_NOFILE, RLIMIT_NPROC). The constructor and lower() throw setup_failed.
 class lowered_limit {
  public:
   lowered_limit(__rlimit_resource which, rlim_t to) : which_(which) {
@@ -29,7 +30,7 @@ class lowered_limit {
     const rlimit now{to, before_.rlim_max};
     if (setrlimit(which_, &now) != 0) throw setup_failed("the limit cannot be set");
   }
-  void lift() { setrlimit(which_, &before_); }
+  void lift() { setrlimit(which_, &before_); }  ///< as before the constructor; ignores errors
 
  private:
   __rlimit_resource which_;

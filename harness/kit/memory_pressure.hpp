@@ -30,7 +30,7 @@ constexpr std::uint64_t operator""_GiB(unsigned long long n) {
 }
 }  // namespace literals
 
-/// Device memory as the squeeze sees it: the seam at which tests put a fake device.
+/// Device memory as memory_pressure uses it. Tests put a fake device in its place.
 class device_memory {
  public:
   virtual ~device_memory() = default;
@@ -73,13 +73,13 @@ class stream_ordered_memory final : public device_memory {
   CUmemPoolHandle_st* pool_ = nullptr;
 };
 
-/// Device memory moved while it was being squeezed, and not by us: the trial is inconclusive.
+/// Another process allocated or freed device memory while it was being filled: the trial is inconclusive.
 class memory_moved : public not_provoked {
  public:
   using not_provoked::not_provoked;
 };
 
-/// Less is free than the squeeze is to leave: it cannot be provoked on this device, or not now.
+/// Less memory is free than is to be left free: the pressure cannot be provoked on this device, or not now.
 class not_enough_memory : public not_provoked {
  public:
   using not_provoked::not_provoked;
@@ -99,9 +99,9 @@ class memory_pressure {
   memory_pressure& operator=(const memory_pressure&) = delete;
 
   [[nodiscard]] std::uint64_t held_bytes() const { return held_; }
-  [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< really free once squeezed
+  [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< really free, device filled
   [[nodiscard]] std::size_t allocations() const { return blocks_.size(); }
-  [[nodiscard]] double milliseconds() const { return milliseconds_; }  ///< that the squeezing took
+  [[nodiscard]] double milliseconds() const { return milliseconds_; }  ///< that filling the device took
 
   void release();       ///< gives everything back now
   void release_half();  ///< gives back at least half of what is held; all of it if that is one block
@@ -121,7 +121,7 @@ class memory_pressure {
   bool limited_ = false;  // an injected counterpart's
 };
 
-/// memory_pressure that can be brought to its level again. A squeeze that does not add up is repeated once: when an allocation fails,
+/// memory_pressure that can be brought to its level again. Filling that does not add up is repeated once: when an allocation fails,
 /// the driver gives back what it had kept (pools, managed pages), so that the first one can take more than was said to be free.
 class renewable_pressure {
  public:
@@ -137,7 +137,7 @@ class renewable_pressure {
   std::unique_ptr<memory_pressure> held_;
 };
 
-/// Another process that squeezes the same device, to `leave_free` bytes. It is `cufault other-process`, started
+/// Another process that fills the same device, to `leave_free` bytes. It is `cufault other-process`, started
 /// by this program, and ends with it, not with the thread that started it. Throws not_provoked with its words when it cannot. In an injected counterpart there is none, but what it
 /// would have left is this process's budget.
 class other_process {
@@ -154,7 +154,7 @@ class other_process {
   /// constructor does.
   void renew();
 
-  /// What the other process does: squeezes and tells on stdout; again for each byte that it reads from stdin, whose end ends it. Its exit
+  /// What the other process does: fills the device and tells on stdout; again for each byte that it reads from stdin, whose end ends it. Its exit
   /// code.
   static int serve(int device, std::uint64_t leave_free);
 

@@ -50,7 +50,8 @@ struct fault_type {
   /// Why the outcome may differ from trial to trial: a use of freed memory, a race with another stream. Such cells run several times and
   /// have rates. Empty: all trials agree.
   std::string undefined{};
-  bool made_up = false;  ///< an injected failure or a stand-in: it says nothing of nature
+  /// An injected failure or a stand-in: it does not show that this happens without cufault.
+  bool made_up = false;
   /// What its arms and the control need beside variables: libcufault.so (under_injector), a second cuBLAS. Such arms share no process.
   /// May be absent.
   std::function<void(arm&)> arrange{};

@@ -45,7 +45,7 @@ class world {
   /// operation, the first too: it does nothing where nothing changed.
   void renew_by(std::function<void()> renew) { renew_ = std::move(renew); }
 
-  void set_operation(operation* o) { operation_ = o; }  ///< the engine's
+  void set_operation(operation* o) { operation_ = o; }  ///< the engine's; not owned, may be null
   void let_go();  ///< the engine's: gives back what is kept, the latest first
   void renew() {  ///< the engine's
     if (renew_) renew_();

@@ -21,7 +21,7 @@ class trial;
 /// What an arm needs of the machine it runs on.
 enum class need { host, gpu };
 
-/// Whether cases may share a GPU with each other, or must have it to themselves (squeezes).
+/// Whether cases may share a GPU with each other, or must have it to themselves, because they fill its memory.
 enum class memory_class { shared, exclusive };
 
 /// Each has all that is in the one before.
@@ -62,8 +62,8 @@ struct arm {
   std::string races{};  ///< why its outcome may differ from trial to trial; empty: it must not
   /// How often each outcome of a race comes depends on how busy the host is: a gate compares the outcomes, not their rates.
   bool rate_depends_on_load = false;
-  bool made_up =
-      false;  ///< its fault is a stand-in, or injected without a natural arm: it says nothing of nature
+  /// Its fault is a stand-in, or injected without a natural arm: it does not show that this happens without cufault.
+  bool made_up = false;
   bool other_cublas = false;  ///< takes part only where a second pair is given (trial::other_libraries)
   bool binds_itself = false;  ///< no cuBLAS is bound before the body: it loads one, observed (load_cublas)
   std::chrono::seconds timeout{60};
@@ -93,7 +93,8 @@ struct failure_case {
   /// full tier, of a nightly one they run only when they are named.
   std::vector<std::string> in_tier{};
   std::vector<arm> arms{};  ///< at least one control and one fault
-  bool made_up = false;     ///< its faults are injected or stand-ins: they say nothing of nature
+  /// Its faults are injected or stand-ins: they do not show that this happens without cufault.
+  bool made_up = false;
 
   /// Adds an arm in the usual environment: code is loaded lazily, and handles get the default workspace. What else it needs is
   /// set on what this returns, before the next arm is added.

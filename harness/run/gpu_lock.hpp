@@ -18,7 +18,7 @@ class gpu_busy : public std::runtime_error {
 };
 
 /// flock(2) on a file named after the GPU's UUID, in a directory shared by all users (default /tmp): shared
-/// for cases that may share the GPU, exclusive for squeezes. The kernel drops it however the process ends;
+/// for cases that may share the GPU, exclusive for those that fill its memory. The kernel drops it however the process ends;
 /// the last holder removes the file, unless it was killed, or the directory is sticky and the file another
 /// user's: then it stays, and does no harm.
 class gpu_lock {

@@ -229,7 +229,7 @@ void describe_fields(note& n, Fields& f) {
   f.required("text", n.text);
 }
 
-/// What is kept of a stack: no GPU's name, three digits of times, those of calls only where one took 100 ms or more, each logged line once and
+/// What is kept of a stack: no GPU's name, three digits of times, those of calls only where one took 300 ms or more, each logged line once and
 /// only in the log, ends of long output. A single sample of memory is kept only where nearly nothing was free: there is no other to compare it
 /// with.
 void shorten(observation& o);

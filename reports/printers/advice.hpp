@@ -45,7 +45,7 @@ inline std::size_t rank(verdict v) {
   return static_cast<std::size_t>(at - advices.begin());
 }
 
-/// "fault"; "fault, made up" where that says nothing of nature.
+/// "fault"; "fault, made up" where it does not show that this happens without cufault.
 inline std::string kind_text(const arm_result& arm) {
   return to_string(arm.kind) + (is_made_up(arm) ? ", made up" : "");
 }

@@ -12,12 +12,13 @@ extern "C" {
     "": none. Returns 0; -1 if they are wrong or need libcufault_host.so, which is not preloaded: the old rules then stay in effect. Keeps
     nothing of replaced rules. */
 int cufault_set_rules(const char* rules);
-/** From now on injections are told in this file, whose lines go behind those that are there; null or "" for standard error. In place of
-    CUFAULT_LOG, which is read once, when the process begins. */
+/** From now on injections are told in this file, to which lines are appended; null or "" for standard error. In place of
+    CUFAULT_LOG, which is read once, when the process begins. The file is opened for each line; where it cannot be opened or written,
+    injections are told on standard error, after one line that says why, and other lines are lost. */
 void cufault_set_log(const char* file);
 /** Why the last cufault_set_rules of this thread returned -1: one line. Lasts until its next one. */
 const char* cufault_rules_error(void);
-/** Driver calls of this process so far, of every function that the name, or glob, matches. */
+/** Driver calls of this process so far, of every function that the name, or glob, matches. `function` must not be null. */
 unsigned long long cufault_calls(const char* function);
 /** Calls that a rule acted on so far. */
 unsigned long long cufault_injections(void);

@@ -80,7 +80,8 @@ TEST(claims, rest_on_made_up_evidence_only_where_there_is_no_other_and_say_so) {
   EXPECT_EQ(verdict_on(failure_claim(), {stand_in}), "confirmed (made up)");
   const auto natural = testing(arm_kind::fault, {trial({success})}, "natural");
   const auto v = judge_claims({failure_claim()}, std::vector{with({stand_in, natural})}).at(0);
-  EXPECT_EQ(v.verdict, "refuted") << "not partly: what is made up says nothing of nature";
+  EXPECT_EQ(v.verdict, "refuted")
+      << "not partly: what is made up does not show that this happens without cufault";
   ASSERT_EQ(v.evidence.size(), 2U);
   EXPECT_EQ(v.evidence[0].arm, "natural") << "natural ones first";
   EXPECT_FALSE(v.evidence[0].made_up);

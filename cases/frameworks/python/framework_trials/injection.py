@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of the driver and of libraries that libcufault.so fails while one operation of a framework runs. What follows is made up: it says
-nothing of nature."""
+"""Calls of the driver and of libraries that libcufault.so fails while one operation of a framework runs. What follows is made up: it does
+not show that this happens without cufault."""
 from __future__ import annotations
 
 import ctypes
