@@ -72,14 +72,21 @@ inline void in_environment(failure_case& c, const std::map<std::string, std::str
     for (const auto& [variable, value] : environment) a.environment[variable] = value;
 }
 
+/// The outcome of an arm differs from process to process.
+inline void let_vary(arm& a, const std::string& why) {
+  a.repeats = 5;
+  a.races = why;
+  a.rate_depends_on_load = true;
+}
+inline void let_vary(failure_case& c, const std::string& arm_name, const std::string& why) {
+  for (arm& a : c.arms)
+    if (a.name == arm_name) let_vary(a, why);
+}
+
 /// The fault races with the operation that reports it, also in arms that do something afterwards.
 inline void let_race(failure_case& c, const std::set<std::string>& operations, const std::string& why) {
-  for (arm& a : c.arms) {
-    if (!operations.contains(a.name.substr(0, a.name.find('+'))) || !a.against.empty()) continue;
-    a.repeats = 5;
-    a.races = why;
-    a.rate_depends_on_load = true;
-  }
+  for (arm& a : c.arms)
+    if (operations.contains(a.name.substr(0, a.name.find('+'))) && a.against.empty()) let_vary(a, why);
 }
 
 /// Arms with the variables of the control are forked from one interpreter, which has imported the framework and not touched CUDA.

@@ -361,6 +361,39 @@ std::vector<std::string> describe(std::span<const rule> rules, std::string_view 
   return lines;
 }
 
+std::vector<std::string> describe_where(std::span<const rule> rules, std::string_view outcome,
+                                        std::string_view noun) {
+  const auto listed = [](const std::vector<std::string>& names) {
+    constexpr std::size_t shown = 5;
+    const std::size_t some = std::min(shown, names.size());
+    std::string text =
+        fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(some), ", "));
+    if (names.size() > some) text += fmt::format(" and {} more", names.size() - some);
+    return text;
+  };
+  std::vector<std::string> lines, others, single;
+  for (const rule& r : rules) {
+    if (r.outcome != outcome) {
+      if (!r.where.empty()) others.push_back("where " + describe(r.where));
+      for (const auto& [name, seen] : r.contradicts) single.push_back(name);
+    } else if (!r.alone.empty()) {
+      single.push_back(r.alone);
+    } else {
+      std::string line = r.where.empty() ? "everywhere" : "where " + describe(r.where);
+      if (!others.empty()) line += fmt::format(" but {}", fmt::join(others, " or "));
+      line += fmt::format(": {} {}{}", r.size(), noun, r.size() == 1 ? "" : "s");
+      std::vector<std::string> exceptions;
+      for (const auto& [name, seen] : r.contradicts) exceptions.push_back(name);
+      if (!exceptions.empty()) line += fmt::format(", except {}: {}", exceptions.size(), listed(exceptions));
+      lines.push_back(std::move(line));
+    }
+  }
+  if (!single.empty())
+    lines.push_back(
+        fmt::format("{}: {}", lines.empty() ? "without a common condition" : "and", listed(single)));
+  return lines;
+}
+
 std::string in_one_line(std::span<const rule> rules) {
   std::vector<std::string> words;
   for (const rule& r : rules) {

@@ -68,6 +68,10 @@ std::string describe(const condition& c);
 std::string describe(std::span<const condition> all);  ///< joined by "and"
 /// "INTERNAL_ERROR where cold: 31 cells, 2 contradict: gemv.cold (SUCCESS), ...": a line a rule; `noun` is what is counted.
 std::vector<std::string> describe(std::span<const rule> rules, std::string_view noun);
+/// Where the outcome is seen, by rules that know it and one other: "where cold: 8 cells, except 2: graph_capture.cold, sgemm_large.cold",
+/// "everywhere but where warm: 49 cells", "without a common condition: iamax.cold". Empty: nowhere.
+std::vector<std::string> describe_where(std::span<const rule> rules, std::string_view outcome,
+                                        std::string_view noun);
 /// All in one line, without counts: "ALLOC_FAILED where code OUT_OF_MEMORY; else INTERNAL_ERROR".
 std::string in_one_line(std::span<const rule> rules);
 

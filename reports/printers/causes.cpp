@@ -85,8 +85,9 @@ std::vector<row> cells_that_cause(const std::string& status, std::span<const rec
           made_up,
           row{fmt::format("{}{}{}", made_up ? made_up_words : "", matrix_family, s.name),
               fmt::format("{} of {}", those, all),
-              fmt::format("{}",
-                          fmt::join(describe(conditions_of(s.cells, axis::operation, status), "cell"), "\n")),
+              fmt::format("{}", fmt::join(describe_where(conditions_of(s.cells, axis::operation, status),
+                                                         short_status(status), "cell"),
+                                          "\n")),
               m.stack});
     }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

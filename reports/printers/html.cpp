@@ -27,13 +27,22 @@ constexpr std::size_t room_for_stacks = 150'000, room_for_unexpected = 600'000, 
                       room_for_frame = 10'000;
 constexpr std::size_t longest_seen = 220;  // the record has all
 
-/// "records/a.jsonl:7" as a link to the file.
-std::string evidence(const std::string& source, std::string_view letter = {}) {
-  if (source.empty()) return {};
+std::string line_of(const std::string& source) {
   const auto colon = source.rfind(':');
-  return fmt::format("<a href=\"{}\">{}{}line {}</a>", html_escaped(source.substr(0, colon)), letter,
-                     letter.empty() ? "" : ": ",
-                     colon == std::string::npos ? "1" : html_escaped(source.substr(colon + 1)));
+  return colon == std::string::npos ? "1" : html_escaped(source.substr(colon + 1));
+}
+
+/// "records/a.jsonl:7" as a link to the file.
+std::string evidence(const std::string& source) {
+  if (source.empty()) return {};
+  return fmt::format("<a href=\"{}\">line {}</a>", html_escaped(source.substr(0, source.rfind(':'))),
+                     line_of(source));
+}
+
+/// Likewise as a link to the row of the stack, which has the one to the file: thousands of arms name it.
+std::string evidence(const std::string& source, std::string_view letter) {
+  if (source.empty()) return {};
+  return fmt::format("<a href=\"#{0}\">{0}: line {1}</a>", letter, line_of(source));
 }
 
 /// What colour goes with a verdict, beside its name.
@@ -84,11 +93,11 @@ std::string stacks_section(const report& r) {
   std::vector<std::string> rows;
   for (const report::stack& s : r.stacks)
     rows.push_back(fmt::format(
-        "<tr><th "
+        "<tr id=\"{}\"><th "
         "scope=\"row\">{}</th><td>{}<details><summary>keys</summary><small>{}</small></details></"
         "td><td>{}<small>{}{}</small></td>"
         "<td>{}</td><td>{}</td><td><a href=\"{}\">observations</a></td></tr>\n",
-        s.letter, html_escaped(s.run.stack), html_shortened(keys_text(s.keys), 2000), s.runs,
+        s.letter, s.letter, html_escaped(s.run.stack), html_shortened(keys_text(s.keys), 2000), s.runs,
         html_escaped(s.latest), s.runs > 1 ? html_escaped(fmt::format("; the first {}", s.first)) : "",
         s.run.arms.size(), text_of(counts_of(s.run)), html_escaped(s.file)));
   std::string body =

@@ -133,6 +133,25 @@ TEST(conditions, are_found_for_single_examples_where_that_is_asked_for) {
             "INTERNAL_ERROR everywhere else; ALLOC_FAILED of OUT_OF_MEMORY alone");
 }
 
+TEST(conditions, of_one_outcome_say_where_it_is_seen_and_nothing_of_the_other) {
+  const auto where_a = [](const std::vector<example>& examples) {
+    return describe_where(rules_for(examples, {.preferred = preferred}), "A", "cell");
+  };
+  EXPECT_THAT(where_a(cells([](int, auto, auto) { return "A"; })), ElementsAre("everywhere: 36 cells"));
+  EXPECT_THAT(where_a(cells([](int, auto, auto) { return "B"; })), IsEmpty());
+  EXPECT_THAT(where_a(cells([](int, const std::string& s, auto) { return s == "cold" ? "A" : "B"; })),
+              ElementsAre("where cold: 18 cells"));
+  EXPECT_THAT(where_a(cells([](int, auto, std::int64_t level) { return level < 64 ? "A" : "B"; })),
+              ElementsAre("everywhere but where level 64: 24 cells"));
+  auto lone = cells([](int, auto, auto) { return "B"; });
+  lone[3].outcome = "A";
+  EXPECT_THAT(where_a(lone), ElementsAre("without a common condition: op0.warm.0"));
+  auto most = cells([](int, const std::string& s, auto) { return s == "cold" ? "A" : "B"; });
+  most[0].outcome = "B";
+  most[3].outcome = "A";
+  EXPECT_THAT(where_a(most), ElementsAre("where cold: 18 cells, except 1: op0.cold.0", "and: op0.warm.0"));
+}
+
 TEST(conditions, are_said_in_words) {
   EXPECT_EQ(describe(condition{"state", relation::is, "cold"}), "cold");
   EXPECT_EQ(describe(condition{"level", relation::at_most, std::int64_t{64}}), "level at most 64");
