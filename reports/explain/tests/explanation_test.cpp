@@ -231,6 +231,31 @@ TEST(explain, reads_the_note_of_each_of_several_exceptions) {
   EXPECT_EQ(failures[1].status, "SHAPES_REFUSED");
 }
 
+TEST(explain, knows_what_frameworks_say_of_variables_captures_and_fp8) {
+  const knowing all(records());
+  const auto first_cause = [&](std::string_view log) {
+    const auto e = all.of(log);
+    return e.causes.empty() ? std::string() : e.causes.front().what->id;
+  };
+  for (const char* variable : {"Unable to initialize backend 'nowhere': Backend 'nowhere' is not in the list "
+                               "of known backends: ['cpu']",
+                               "parse_flags_from_env.cc:234] Unknown flag in XLA_FLAGS: --xla_nothing",
+                               "RuntimeError: Unrecognized key 'nothing' in CUDA allocator config."})
+    EXPECT_EQ(first_cause(variable), "environment_other.variable") << variable;
+  EXPECT_EQ(first_cause("RuntimeError: Unknown backend: 'gpu' requested, but no platforms are present"),
+            "environment_other.no_device");
+  EXPECT_EQ(
+      first_cause("NotImplementedError: calling cuBLAS API during stream capture is currently unsupported"),
+      "stream_capture.call");
+  for (const char* fp8 :
+       {"Only multiplication of row-major and column-major matrices is supported by cuBLASLt",
+        "Multiplication of two Float8_e5m2 matrices is not supported"})
+    EXPECT_EQ(first_cause(fp8), "unsupported_types_or_shapes.framework") << fp8;
+  for (const char* other : {"ValueError: invalid literal for int() with base 10: 'many'",
+                            "Unknown flag in my own FLAGS: --x", "backend: 'gpu' requested"})
+    EXPECT_EQ(first_cause(other), "") << other;
+}
+
 TEST(explain, does_not_take_a_bias_or_a_type_that_the_gpu_has_for_a_cause) {
   const knowing all(records());
   const auto has = [&](std::string_view log, std::string_view event) {
