@@ -69,7 +69,7 @@ inline fault_type captured(cudaStreamCaptureMode mode, bool its_own_stream, std:
   if (its_own_stream) {
     f.acts_on = {own_handle::cublas};
     f.no_sense_with = [](const operation_type& o) -> std::string {
-      return o.own_stream ? "it runs on a stream of its own" : "";
+      return o.uses_private_stream ? "it runs on a stream of its own" : "";
     };
   }
   f.provoke = [=](world& w) {

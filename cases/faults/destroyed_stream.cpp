@@ -18,7 +18,7 @@ const register_fault here{{.name = "destroyed_stream",
                            .undefined = "what was the stream is free memory",
                            .acts_on = {own_handle::cublas},
                            .no_sense_with = [](const operation_type& o) -> std::string {
-                             return o.own_stream ? "it runs on a stream of its own" : "";
+                             return o.uses_private_stream ? "it runs on a stream of its own" : "";
                            },
                            .provoke =
                                [](world& w) {

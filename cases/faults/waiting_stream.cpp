@@ -21,7 +21,7 @@ const register_fault here{{.name = "waiting_stream",
                            .cells = isolation::undone,
                            .acts_on = {own_handle::cublas},
                            .no_sense_with = [](const operation_type& o) -> std::string {
-                             return o.own_stream                 ? "it runs on a stream of its own"
+                             return o.uses_private_stream        ? "it runs on a stream of its own"
                                     : o.name == "cublas_destroy" ? "it destroys the handle"
                                                                  : "";
                            },

@@ -32,7 +32,7 @@ const register_operation here{{.name = "cublas_create",
                                .summary = "cublasCreate",
                                .fresh = fresh<create_handle>,
                                .handle = own_handle::none,
-                               .opens_context = false,
+                               .needs_context = false,
                                .representative = true}};
 
 }  // namespace

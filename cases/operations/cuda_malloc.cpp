@@ -12,7 +12,7 @@ const register_operation here{{.name = "cuda_malloc",
                                .fresh = fresh_memory(by_cuda_malloc, 1 << 20),
                                .smaller = "cuda_malloc_small",
                                .handle = own_handle::none,
-                               .opens_context = false,
+                               .needs_context = false,
                                .representative = true,
                                .product = by_new_handle}};
 

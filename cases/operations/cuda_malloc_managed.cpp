@@ -15,7 +15,7 @@ const register_operation here{{.name = "cuda_malloc_managed",
                                .summary = "cudaMallocManaged of 1 MiB",
                                .fresh = fresh_memory(managed, 1 << 20),
                                .handle = own_handle::none,
-                               .opens_context = false,
+                               .needs_context = false,
                                .product = by_new_handle}};
 
 }  // namespace

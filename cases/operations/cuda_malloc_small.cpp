@@ -11,7 +11,7 @@ const register_operation here{{.name = "cuda_malloc_small",
                                .summary = "cudaMalloc of 512 bytes",
                                .fresh = fresh_memory(by_cuda_malloc, 512),
                                .handle = own_handle::none,
-                               .opens_context = false,
+                               .needs_context = false,
                                .product = by_new_handle}};
 
 }  // namespace

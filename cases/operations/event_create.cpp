@@ -33,7 +33,7 @@ const register_operation here{{.name = "event_create",
                                .summary = "cudaEventCreate",
                                .fresh = fresh<create_event>,
                                .handle = own_handle::none,
-                               .opens_context = false,
+                               .needs_context = false,
                                .product = by_new_handle}};
 
 }  // namespace

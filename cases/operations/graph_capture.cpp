@@ -28,7 +28,7 @@ const register_operation here{{.name = "graph_capture",
                                .step = {"cublasSgemm", "captured"},
                                .summary = "cublasSgemm under capture",
                                .fresh = fresh<captured_call>,
-                               .own_stream = true}};
+                               .uses_private_stream = true}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -18,7 +18,7 @@ const register_operation here{{.name = "graph_launch",
                                .step = {"cudaGraphLaunch", "without_wait"},
                                .summary = "cudaGraphLaunch of a captured product",
                                .fresh = fresh<launch>,
-                               .own_stream = true}};
+                               .uses_private_stream = true}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -22,7 +22,7 @@ const register_operation here{{.name = "graph_replay",
                                .summary = "a captured product replayed",
                                .fresh = fresh<replay>,
                                .representative = true,
-                               .own_stream = true}};
+                               .uses_private_stream = true}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -51,7 +51,7 @@ const register_operation here{{.name = "lt_capture",
                                .summary = "cublasLtMatmul under capture",
                                .fresh = fresh<captured_matmul>,
                                .handle = own_handle::cublaslt,
-                               .own_stream = true,
+                               .uses_private_stream = true,
                                .product = by_same_lt_handle}};
 
 }  // namespace

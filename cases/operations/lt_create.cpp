@@ -31,7 +31,7 @@ const register_operation here{{.name = "lt_create",
                                .summary = "cublasLtCreate",
                                .fresh = fresh<create_lt_handle>,
                                .handle = own_handle::none,
-                               .opens_context = false,
+                               .needs_context = false,
                                .representative = true,
                                .product = by_same_lt_handle}};
 

@@ -21,7 +21,7 @@ const register_operation here{{.name = "mem_get_info",
                                .summary = "cudaMemGetInfo",
                                .fresh = fresh<ask>,
                                .handle = own_handle::none,
-                               .opens_context = false,
+                               .needs_context = false,
                                .product = by_new_handle}};
 
 }  // namespace

@@ -54,7 +54,7 @@ const register_operation here{{.name = "xt_sgemm",
                                .summary = "cublasXtSgemm",
                                .fresh = fresh<xt_sgemm>,
                                .handle = own_handle::none,
-                               .own_stream = true,
+                               .uses_private_stream = true,
                                .product = by_new_handle}};
 
 }  // namespace

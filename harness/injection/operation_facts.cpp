@@ -67,7 +67,7 @@ fact_map facts_of(const program_sweep::run_log& log, std::int64_t bytes_taken) {
 
 void tell_facts(trial& t, const operation_type& of) {
   hold(nullptr);
-  if (of.opens_context) t.open_context();
+  if (of.needs_context) t.open_context();
   {
     const auto o = of.fresh();
     for (const char* state : {"cold", "warm"}) {

@@ -267,7 +267,7 @@ class sweep {
   /// So that a row finds what every other row finds.
   void ready_process() {
     hold(nullptr);
-    if (!way_.first || of_.opens_context) t_.open_context();
+    if (!way_.first || of_.needs_context) t_.open_context();
     if (way_.first) return;
     make_once(of_.fresh);
     const std::int64_t before = bytes_held();
@@ -307,7 +307,7 @@ class sweep {
 };
 
 void nothing_fails(trial& t, const operation_type& of) {
-  if (of.opens_context) t.open_context();
+  if (of.needs_context) t.open_context();
   const auto o = of.fresh();
   observe_call(of.step, [&] { return made_and_checked(*o); });
   observe_call(of.product, [&] { return o->multiply(); });

@@ -54,11 +54,12 @@ struct operation_type {
   std::string smaller{},
       lower_precision{};  ///< names of operations that remedies put in its place; empty: none
   own_handle handle = own_handle::cublas;
-  bool opens_context = true;    ///< false: needs no context before it; the first one of a process makes it
+  bool needs_context =
+      true;  ///< a context must be there before it; false: the first one of a process makes it
   bool representative = false;  ///< remedies are tried with it in the full tier
   bool own_code = false;        ///< its kernel is this program's: other operations may have had it loaded
-  bool own_stream = false;      ///< it runs on a stream of its own, whatever the stream of its handle
-  std::vector<std::string> claims{};                           ///< that its sweep tests
+  bool uses_private_stream = false;   ///< it runs on a stream of its own, whatever the stream of its handle
+  std::vector<std::string> claims{};  ///< that its sweep tests
   step_name product{"cublasSgemm", "split_k_by_same_handle"};  ///< operation::multiply() as a step
 };
 

@@ -116,7 +116,7 @@ cell_name name_of(const cell& c) {
 }
 
 std::string why_not(const fault_type& f, const operation_type& o) {
-  if (f.before_context && o.opens_context) return "it needs a context before it";
+  if (f.before_context && o.needs_context) return "it needs a context before it";
   if (!f.acts_on.empty() && std::ranges::find(f.acts_on, o.handle) == f.acts_on.end())
     return "it has no handle of its own of the kind";
   return f.no_sense_with ? f.no_sense_with(o) : std::string();

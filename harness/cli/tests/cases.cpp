@@ -502,7 +502,7 @@ failure_case sweep_road() {
                                          .summary = "calls of a driver",
                                          .fresh = [] { return std::make_unique<driver_calls>(); },
                                          .handle = own_handle::none,
-                                         .opens_context = false});
+                                         .needs_context = false});
   for (arm& a : c.arms) a.needs = need::host;
   return c;
 }

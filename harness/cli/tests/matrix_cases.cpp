@@ -59,7 +59,7 @@ const std::vector<operation_type> operations = [] {
     o.step = {"cublasSgemm", name};
     o.summary = name;
     o.fresh = [name] { return std::make_unique<fake_operation>(std::string(name) == "crashing"); };
-    o.opens_context = false;
+    o.needs_context = false;
     o.representative = true;
     if (o.name == "first") o.smaller = "third";
     all.push_back(std::move(o));

@@ -21,13 +21,13 @@ using testing::IsSupersetOf;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-operation_type operation_called(const std::string& name, bool representative, bool opens_context = true) {
+operation_type operation_called(const std::string& name, bool representative, bool needs_context = true) {
   operation_type o;
   o.name = name;
   o.step = {"cublasSgemm", name};
   o.summary = "a product";
   o.fresh = []() -> std::unique_ptr<operation> { return nullptr; };
-  o.opens_context = opens_context;
+  o.needs_context = needs_context;
   o.representative = representative;
   return o;
 }
