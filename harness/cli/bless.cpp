@@ -185,8 +185,7 @@ expectation expectation_with_other_stacks(const expectation_set& expected, const
                                           const arm_result& a, const std::string& folder, conditions when) {
   std::map<std::string, arm_result> by_stack{{folder, a}};
   for (const expectation& was : expected.all()) {
-    if (a.races.empty() || was.case_name != case_name || was.arm != a.name ||
-        was.when.by_key != when.by_key)
+    if (a.races.empty() || was.case_name != case_name || was.arm != a.name || was.when.by_key != when.by_key)
       continue;
     for (const std::string& stack : was.stacks)
       if (stack != folder) by_stack.emplace(stack, expected.shown_in(stack, was));

@@ -352,17 +352,16 @@ const arm_result& expectation_set::shown_in(const std::string& stack, const expe
         throw input_error(fmt::format("{}: when: does not hold on {} itself", place_of(e), stack));
       return a;
     }
-  throw input_error(fmt::format("{}: stacks: {} has no {}/{}; restore it, or bless the arm again", place_of(e),
-                                (recorded_ / stack).string(), e.case_name, e.arm));
+  throw input_error(fmt::format("{}: stacks: {} has no {}/{}; restore it, or bless the arm again",
+                                place_of(e), (recorded_ / stack).string(), e.case_name, e.arm));
 }
 
 void expectation_set::resolve(expectation& e) const {
   const auto require_digest_of = [&](const arm_result& a, const std::string& where) {
     if (observed(a) && digest_of(a) == e.digest) return;
-    throw input_error(
-        fmt::format("{}: digest: {}/{} in {} shows \"{}\"; restore the record, or bless the arm again",
-                    place_of(e), e.case_name, e.arm, where,
-                    observed(a) ? one_line(digest_of(a)) : "nothing that can be compared"));
+    throw input_error(fmt::format(
+        "{}: digest: {}/{} in {} shows \"{}\"; restore the record, or bless the arm again", place_of(e),
+        e.case_name, e.arm, where, observed(a) ? one_line(digest_of(a)) : "nothing that can be compared"));
   };
   arm_result pooled;
   std::vector<std::string> folders;

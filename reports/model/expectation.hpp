@@ -47,7 +47,8 @@ struct expectation {
   std::string case_name{}, arm{};
   conditions when{};
   std::vector<std::string> stacks{};  ///< folders of reports/recorded that show it, at least one
-  std::string digest{};  ///< digest_of() the arm in each of them; where it races, of all their trials together
+  std::string
+      digest{};  ///< digest_of() the arm in each of them; where it races, of all their trials together
   std::optional<stated_rate> flaky{};
   std::string source{};  ///< "FILE:LINE" it was read from
 

@@ -458,7 +458,8 @@ TEST_F(expectation_files, of_an_arm_that_races_pool_the_trials_of_their_stacks) 
   file_arm(always, "12.0.1", "a race");
   const auto said = expectation_refusal();
   EXPECT_TRUE(said.starts_with(file.string() + ":2: digest: memory.leak/fault in " +
-                               (directory / "recorded" / both[0]).string() + ", ")) << said;
+                               (directory / "recorded" / both[0]).string() + ", "))
+      << said;
 }
 
 TEST_F(expectation_files, that_were_put_are_resolved_each_by_itself) {
