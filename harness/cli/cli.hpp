@@ -237,6 +237,7 @@ struct trial_arguments {
   int stage = 0;
   target where;
 };
+void check_libraries(const target& where);  ///< throws usage_error where what was named is not there
 int serve_trial(const trial_arguments& arguments);
 int serve_shared_trials(const target& where, bool gpu);
 int serve_other_process(int device, std::uint64_t leave_free);
