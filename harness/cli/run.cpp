@@ -15,6 +15,7 @@
 #include "harness/run/scheduler.hpp"
 #include "harness/run/shared_process.hpp"
 #include "harness/run/wire.hpp"
+#include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/cell_name.hpp"
@@ -565,6 +566,7 @@ run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_en
                  arguments.part.first, arguments.part.second);
     return {exit_skipped, {}};
   }
+  temporary_folder("cufault-run-");  // where none can be made, no trial gets one: said once, not by each arm
   run_arguments completed = arguments;
   if (python && completed.where.cublas.empty()) completed.where.cublas = python->cublas();
   // The record's stack has what trials have.
