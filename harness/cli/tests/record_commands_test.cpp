@@ -76,6 +76,12 @@ TEST_F(end_to_end, names_the_causes_of_a_status_and_a_status_that_nothing_return
   EXPECT_EQ(typo.stderr_text,
             "cufault: no call returned CUBLAS_STATUS_ALOC_FAILED in 1 record; "
             "statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR, or INTERNAL_ERROR\n");
+  for (const char* nothing : {"", " "}) {
+    const auto refused = cufault({"causes", nothing, recorded});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.stdout_text, "") << "steps that succeed have no status";
+    EXPECT_EQ(refused.stderr_text, "cufault: STATUS: is empty; see cufault causes --help\n");
+  }
   fs::remove_all(folder / "records");
   run({"road.create"}, {{"ROAD_CONTROL", "14"}});
   const auto silenced = cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", files(".jsonl").at(0).string()});
