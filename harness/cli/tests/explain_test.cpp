@@ -99,13 +99,13 @@ TEST_F(explain_command, says_in_one_line_what_is_wrong_with_a_file_and_goes_on_w
   const std::string packed = file("job.gz", "\x1f\x8b\x08 rest"), good = file("good", failure);
   const auto said = explain({packed, good});
   EXPECT_EQ(said.exit_code, 2);
-  EXPECT_THAT(said.stderr_text, AllOf(HasSubstr(packed + ": byte 0: "), HasSubstr("zcat")));
+  EXPECT_THAT(said.stderr_text, AllOf(HasSubstr(packed + ": is compressed by gzip"), HasSubstr("zcat")));
   EXPECT_EQ(lines(said.stderr_text), 1U);
   EXPECT_THAT(said.stdout_text, HasSubstr("memory_exhausted"));
 
   const auto missing = explain({"/nonexistent/job.log"});
   EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_THAT(missing.stderr_text, HasSubstr("/nonexistent/job.log: byte 0: No such file"));
+  EXPECT_THAT(missing.stderr_text, HasSubstr("/nonexistent/job.log: No such file"));
   const auto is_folder = explain({folder});
   EXPECT_EQ(is_folder.exit_code, 2);
   EXPECT_THAT(is_folder.stderr_text, HasSubstr("Is a directory"));
