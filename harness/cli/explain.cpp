@@ -187,6 +187,7 @@ int explain_logs(const explain_arguments& arguments) {
     records.push_back(std::move(r));
     for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
   }
+  if (records.empty()) throw usage_error(no_record);
   const evidence seen = evidence_in(records, words);
   const auto reports = reports_of_causes(load_failures(failures_file()), words);
   const std::optional<looked_at_machine> here =

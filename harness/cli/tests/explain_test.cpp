@@ -125,6 +125,13 @@ TEST_F(explain_command, gives_one_object_a_line_for_several_logs) {
 
 TEST_F(explain_command, ranks_by_the_records_that_it_is_given) {
   fs::create_directories(folder / "none");
+  const auto empty = explain_by_own_records({"--records", folder / "none", failure});
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_EQ(empty.stdout_text, "");
+  EXPECT_EQ(empty.stderr_text, "cufault: no record was found; `cufault run` makes them\n");
+  record without_arms;
+  without_arms.started = "2026-11-21T07:27:40Z";
+  std::ofstream(folder / "none" / "run.jsonl") << record_text(without_arms);
   const auto said = explain_by_own_records({"--records", folder / "none", failure});
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
   EXPECT_THAT(said.stdout_text, HasSubstr("No record shows this failure"));

@@ -269,6 +269,66 @@ TEST_F(end_to_end, reads_the_other_records_where_one_cannot_be_read) {
   }
 }
 
+TEST_F(end_to_end, stops_where_no_record_can_be_read) {
+  run({"road.create"});
+  const fs::path good = files(".jsonl").at(0), foreign = folder / "foreign.jsonl";
+  std::ofstream(foreign) << "<html>\n";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"gate", "--baseline", good, "--candidate", foreign},
+        {"gate", "--baseline", foreign, "--candidate", good, "--json"},
+        {"merge", foreign},
+        {"merge", foreign, "--json"}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2) << words[0];
+    EXPECT_EQ(seen.stdout_text, "") << words[0];
+    EXPECT_THAT(seen.stderr_text, HasSubstr("foreign.jsonl:1: "));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+  std::ofstream(folder / "hosts") << "foreign\nabsent\n";
+  const auto hosts = cufault({"merge", "--hosts", folder / "hosts", foreign});
+  EXPECT_EQ(hosts.exit_code, 2);
+  EXPECT_THAT(hosts.stdout_text, AllOf(HasSubstr("foreign"), HasSubstr("absent")))
+      << "of a fleet it names who left no record";
+}
+
+TEST_F(end_to_end, refuses_a_folder_without_a_record) {
+  const fs::path empty = folder / "empty";
+  fs::create_directories(empty);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"claims", empty},
+                                                {"claims", "--json", empty},
+                                                {"causes", "INTERNAL_ERROR", empty},
+                                                {"atlas", empty},
+                                                {"frameworks", empty},
+                                                {"compare-injected", empty},
+                                                {"history", "add", folder / "history.db", empty},
+                                                {"merge", empty},
+                                                {"merge", "--json", empty}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2) << words[0];
+    EXPECT_EQ(seen.stdout_text, "") << words[0];
+    EXPECT_EQ(seen.stderr_text, "cufault: no record was found; `cufault run` makes them\n") << words[0];
+  }
+  run({"road.create"});
+  EXPECT_EQ(cufault({"claims", empty, folder / "records"}).exit_code, 0) << "one of the folders has some";
+}
+
+TEST_F(end_to_end, says_of_a_folder_why_it_cannot_be_read) {
+  const fs::path closed = folder / "closed";
+  fs::create_directories(closed);
+  fs::permissions(closed, fs::perms::none);
+  if (std::error_code none; fs::directory_iterator(closed, none) != fs::directory_iterator() || !none) {
+    fs::permissions(closed, fs::perms::owner_all);
+    GTEST_SKIP() << "this user reads every folder";
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"claims", closed}, {"cost", closed}, {"causes", "INTERNAL_ERROR", closed}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2) << words[0];
+    EXPECT_EQ(seen.stderr_text, "cufault: " + closed.string() + ": cannot be read: Permission denied\n");
+  }
+  fs::permissions(closed, fs::perms::owner_all);
+}
+
 TEST_F(end_to_end, keeps_a_history_and_shows_it) {
   run({"road.create"});
   run({"road.create"}, {{"ROAD_FAULT", "14"}});
@@ -325,7 +385,7 @@ TEST_F(end_to_end, names_only_claims_and_field_failures_of_the_ledgers) {
   options.keep_output = 4u << 20;
   options.argv = {CUFAULT_PROGRAM, "list", "--json"};
   const auto listed = nlohmann::json::parse(run_process(options, {}).stdout_text);
-  options.argv = {CUFAULT_PROGRAM, "claims", "--json", folder};
+  options.argv = {CUFAULT_PROGRAM, "claims", "--json", SMALL_RECORDS};
   const std::string ledger = run_process(options, {}).stdout_text;
   int tested = 0, shown = 0;
   for (const auto& c : listed) {
@@ -351,7 +411,9 @@ TEST_F(end_to_end, has_a_case_for_every_field_failure_or_says_why_not) {
   std::set<std::string> shown;
   for (const auto& c : nlohmann::json::parse(run_process(options, {}).stdout_text))
     for (const auto& f : c["failures"]) shown.insert(f["id"].get<std::string>());
-  for (const field_failure& f : load_failures(CUFAULT_FAILURES_FILE)) {
+  const auto failures = load_failures(CUFAULT_FAILURES_FILE);
+  ASSERT_FALSE(failures.empty());
+  for (const field_failure& f : failures) {
     const bool said = !f.untestable.empty() || !f.awaits.empty();
     EXPECT_NE(shown.contains(f.id), said)
         << f.id << " needs a case, or `untestable` or `awaits`, and not both";
