@@ -192,14 +192,21 @@ int merge_records(const merge_arguments& arguments) {
 }
 
 int add_to_history(const history_arguments& arguments) {
+  const auto has_none = [](const fs::path& named) {
+    try {
+      return records_in({named}).empty();
+    } catch (const input_error&) {
+      return false;  // each_record() says why
+    }
+  };
+  if (std::all_of(arguments.records.begin(), arguments.records.end(), has_none))
+    throw usage_error(no_record);  // and no history is made
   unread_files unread;
   history kept(arguments.file, history::access::add);
   history::added total;
-  bool any = false;
   each_record(
       arguments.records,
       [&](const fs::path& file, const record& r) {
-        any = true;
         try {
           const auto more = kept.add(r);
           total.runs += more.runs;
@@ -210,7 +217,6 @@ int add_to_history(const history_arguments& arguments) {
         }
       },
       unread.take());
-  if (!any && unread.lines.empty()) throw usage_error(no_record);
   fmt::print(std::cout, "{}: added {} in {}; {} already there\n", arguments.file.string(),
              plural(total.arms, "arm"), plural(total.runs, "run"), total.known);
   return unread.lines.empty() ? 0 : exit_unresolved;

@@ -4,6 +4,7 @@
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/tests/plain_environment.hpp"
+#include "reports/model/record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

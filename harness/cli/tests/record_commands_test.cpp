@@ -308,8 +308,12 @@ TEST_F(end_to_end, refuses_a_folder_without_a_record) {
     EXPECT_EQ(seen.stdout_text, "") << words[0];
     EXPECT_EQ(seen.stderr_text, "cufault: no record was found; `cufault run` makes them\n") << words[0];
   }
+  EXPECT_FALSE(fs::exists(folder / "history.db"));
   run({"road.create"});
-  EXPECT_EQ(cufault({"claims", empty, folder / "records"}).exit_code, 0) << "one of the folders has some";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"claims", empty, folder / "records"},
+        {"history", "add", folder / "history.db", empty, folder / "records"}})
+    EXPECT_EQ(cufault(words).exit_code, 0) << "one of the folders has some";
 }
 
 TEST_F(end_to_end, says_of_a_folder_why_it_cannot_be_read) {
