@@ -566,7 +566,10 @@ run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_en
                  arguments.part.first, arguments.part.second);
     return {exit_skipped, {}};
   }
-  temporary_folder("cufault-run-");  // where none can be made, no trial gets one: said once, not by each arm
+  {
+    const temporary_folder tried(
+        "cufault-run-");  // no trial gets one where it throws: said once, not by each arm
+  }
   run_arguments completed = arguments;
   if (python && completed.where.cublas.empty()) completed.where.cublas = python->cublas();
   // The record's stack has what trials have.

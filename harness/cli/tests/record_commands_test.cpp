@@ -144,8 +144,8 @@ TEST_F(end_to_end, compares_injected_counterparts_with_the_arms_that_have_it_for
   ASSERT_EQ(alone.cases.size(), 1U);
   std::map<std::string, std::string> counterparts;  // arms stand in the order in which they ended
   for (const arm_result& a : alone.cases[0].arms) counterparts[a.name] = a.counterpart_of;
-  EXPECT_THAT(counterparts, testing::ElementsAre(Pair("control", ""), Pair("too_much_injected", "too_much"),
-                                                 Pair("too_much_twice_injected", "too_much_twice")));
+  EXPECT_THAT(counterparts, ElementsAre(Pair("control", ""), Pair("too_much_injected", "too_much"),
+                                        Pair("too_much_twice_injected", "too_much_twice")));
   ASSERT_EQ(run({"road.twin"}).exit_code, 0);
   const auto seen = cufault({"compare-injected", (folder / "records").string()});
   EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
