@@ -27,6 +27,7 @@ TEST(operations, are_called_as_their_files) {
 }
 
 TEST(operations, are_steps_of_functions_that_are_known) {
+  ASSERT_FALSE(all_operations().empty());
   for (const operation_type& each : all_operations())
     for (const step_name& step : {each.step, each.product}) {
       EXPECT_EQ(defect_of(step), "") << each.name;
@@ -35,6 +36,7 @@ TEST(operations, are_steps_of_functions_that_are_known) {
 }
 
 TEST(operations, have_no_step_in_common) {
+  ASSERT_FALSE(all_operations().empty());
   std::map<std::string, std::string> by_step;
   for (const operation_type& each : all_operations()) {
     const auto [found, is_new] = by_step.emplace(describe(each.step), each.name);
@@ -44,6 +46,7 @@ TEST(operations, have_no_step_in_common) {
 }
 
 TEST(operations, have_summaries) {
+  ASSERT_FALSE(all_operations().empty());
   for (const operation_type& each : all_operations()) EXPECT_NE(each.summary, "") << each.name;
 }
 

@@ -30,6 +30,9 @@ class usage_error : public std::runtime_error {
 inline constexpr int exit_gate = 1, exit_unresolved = 2, exit_no_answer = 4, exit_skipped = 77,
                      exit_interrupted = 130;
 
+/// What a usage_error says where no record is in what was named.
+inline constexpr const char* no_record = "no record was found; `cufault run` makes them";
+
 /// Arms side by side, where nothing else is asked for: more processes than that only wait for the driver.
 int default_jobs();
 
@@ -223,7 +226,8 @@ std::filesystem::path explain_folder();
 std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build
 
-/// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself.
+/// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself. Throws usage_error where
+/// there is none.
 std::vector<record> load_judged(const std::vector<std::filesystem::path>& named);
 
 /// True if CUFAULT_REQUIRE_GPU is set to 1: no GPU is then a failure.
@@ -237,6 +241,7 @@ struct trial_arguments {
   int stage = 0;
   target where;
 };
+void check_libraries(const target& where);  ///< throws usage_error where what was named is not there
 int serve_trial(const trial_arguments& arguments);
 int serve_shared_trials(const target& where, bool gpu);
 int serve_other_process(int device, std::uint64_t leave_free);

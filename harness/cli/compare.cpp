@@ -77,8 +77,9 @@ std::vector<std::string> hosts_in(const fs::path& file) {
   return {names.begin(), names.end()};
 }
 
-/// Records of one stack as one.
-record load_side(const std::vector<fs::path>& named, const char* option, unread_files& unread) {
+/// Records of one stack as one. Nothing where none of them could be read, which has been said.
+std::optional<record> load_side(const std::vector<fs::path>& named, const char* option,
+                                unread_files& unread) {
   std::optional<record> all;
   std::set<std::string> stacks;
   each_record(
@@ -98,7 +99,7 @@ record load_side(const std::vector<fs::path>& named, const char* option, unread_
                                        stacks.size(), fmt::join(stacks, "; ")),
                            table_style::text));
   if (!all && unread.lines.empty()) throw usage_error(fmt::format("{}: there is no record in it", option));
-  return all ? *std::move(all) : record{};
+  return all;
 }
 
 }  // namespace
@@ -146,9 +147,10 @@ int gate_records(record baseline, record candidate, const gate_arguments& argume
 int run_gate(const gate_arguments& arguments) {
   if (!arguments.baseline_python.empty()) return gate_pythons(arguments);
   unread_files unread;
-  record baseline = load_side(arguments.baseline, "--baseline", unread);
-  record candidate = load_side(arguments.candidate, "--candidate", unread);
-  return gate_records(std::move(baseline), std::move(candidate), arguments, std::move(unread.lines));
+  std::optional<record> baseline = load_side(arguments.baseline, "--baseline", unread);
+  std::optional<record> candidate = load_side(arguments.candidate, "--candidate", unread);
+  if (!baseline || !candidate) return exit_unresolved;
+  return gate_records(*std::move(baseline), *std::move(candidate), arguments, std::move(unread.lines));
 }
 
 int merge_records(const merge_arguments& arguments) {
@@ -156,9 +158,11 @@ int merge_records(const merge_arguments& arguments) {
       arguments.hosts.empty() ? std::vector<std::string>() : hosts_in(arguments.hosts);
   unread_files unread;
   merging all;
+  bool any = false;
   each_record(
       arguments.records,
       [&](const fs::path& file, const record& r) {
+        any = true;
         const std::string name =
             (file.extension() == ".jsonl" ? fs::path(file).replace_extension() : file).string();
         if (!all.add(name, r))
@@ -166,6 +170,8 @@ int merge_records(const merge_arguments& arguments) {
                      cell(file.string(), table_style::text));
       },
       unread.take());
+  if (!any && unread.lines.empty() && hosts.empty()) throw usage_error(no_record);
+  if (!any && hosts.empty()) return exit_unresolved;  // each host is told of, also where none left a record
   merged_records merged = all.result();
   drop_common_folder(merged.members);
   std::vector<host_finding> found;
@@ -186,6 +192,15 @@ int merge_records(const merge_arguments& arguments) {
 }
 
 int add_to_history(const history_arguments& arguments) {
+  const auto has_none = [](const fs::path& named) {
+    try {
+      return records_in({named}).empty();
+    } catch (const input_error&) {
+      return false;  // each_record() says why
+    }
+  };
+  if (std::all_of(arguments.records.begin(), arguments.records.end(), has_none))
+    throw usage_error(no_record);  // and no history is made
   unread_files unread;
   history kept(arguments.file, history::access::add);
   history::added total;

@@ -38,7 +38,7 @@ namespace {
 
 constexpr std::size_t read_at_once = 256 << 10;
 
-/// Reads to the end in pieces. Throws input_error: name, offset and reason.
+/// Reads to the end in pieces. Throws input_error: name, offset where something was read, and reason.
 log_findings read_log(const std::string& name, int fd, const lexicon& known) {
   event_finder finder(known);
   std::vector<char> piece(read_at_once);
@@ -46,13 +46,16 @@ log_findings read_log(const std::string& name, int fd, const lexicon& known) {
   for (;;) {
     const ssize_t got = read(fd, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      throw input_error(fmt::format("{}: byte {}: {}", one_line(name), offset, std::strerror(errno)));
+    if (got < 0) {
+      const std::string why = std::strerror(errno);
+      throw input_error(offset == 0 ? fmt::format("{}: {}", one_line(name), why)
+                                    : fmt::format("{}: byte {}: {}", one_line(name), offset, why));
+    }
     if (got == 0) return finder.finish();
     const std::string_view bytes{piece.data(), static_cast<std::size_t>(got)};
     if (offset == 0)
       if (const std::string why = why_no_log(bytes); !why.empty())
-        throw input_error(fmt::format("{}: byte 0: {}", one_line(name), why));
+        throw input_error(fmt::format("{}: {}", one_line(name), why));
     finder.add(bytes);
     offset += bytes.size();
   }
@@ -60,7 +63,7 @@ log_findings read_log(const std::string& name, int fd, const lexicon& known) {
 
 log_findings read_file(const std::string& name, const lexicon& known) {
   const descriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) throw input_error(fmt::format("{}: byte 0: {}", one_line(name), std::strerror(errno)));
+  if (file.get() < 0) throw input_error(fmt::format("{}: {}", one_line(name), std::strerror(errno)));
   return read_log(name, file.get(), known);
 }
 
@@ -184,6 +187,7 @@ int explain_logs(const explain_arguments& arguments) {
     records.push_back(std::move(r));
     for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
   }
+  if (records.empty()) throw usage_error(no_record);
   const evidence seen = evidence_in(records, words);
   const auto reports = reports_of_causes(load_failures(failures_file()), words);
   const std::optional<looked_at_machine> here =

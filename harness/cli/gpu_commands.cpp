@@ -26,6 +26,14 @@
 
 namespace cufault {
 
+void check_libraries(const target& where) {
+  try {
+    static_cast<void>(files_of({where.cublas, where.cublaslt}));
+  } catch (const binding_error& absent) {
+    throw usage_error(absent.what());
+  }
+}
+
 int serve_trial(const trial_arguments& arguments) {
   const failure_case* const c = find_case(arguments.case_name);
   if (c == nullptr) throw usage_error("no case " + arguments.case_name);

@@ -11,6 +11,8 @@
 
 namespace cufault {
 
+void check_libraries(const target&) {}  // no trial takes one
+
 int serve_trial(const trial_arguments&) {
   throw usage_error(build_it_with_cuda);
 }

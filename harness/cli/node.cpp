@@ -4,6 +4,7 @@
 #include "harness/cli/cli.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/doctor.hpp"
+#include "harness/cli/selection.hpp"
 #include "harness/doctor/isolated.hpp"
 #include "harness/doctor/node_verdict.hpp"
 #include "harness/system/child.hpp"
@@ -261,6 +262,19 @@ void check(node_facts& facts, const time_left& time) {
   }
 }
 
+/// The same with and without a driver, where no trial would be begun. Throws usage_error.
+void refuse_wrong_use(const node_arguments& asked) {
+  check_libraries(asked.where);
+  if (all_cases().empty()) return;  // built without CUDA: the verdict says so
+  for (const std::string& name : asked.trials) {
+    run_arguments alone;
+    alone.names = {name};
+    alone.tier = test_tier::quick;
+    if (select_cases(alone, false).empty())
+      throw usage_error(fmt::format("--trials {}: none of its arms is of the quick tier", name));
+  }
+}
+
 node_verdict look_at_node(node_facts& facts, const node_arguments& asked, const time_left& time) {
   ask_driver(facts, time.left() / 2);
   time.go_on();
@@ -366,6 +380,7 @@ void add_node(command_line& line) {
       [said] {
         for (const auto& [policy, name] : names_of(node_policy::none))
           if (name == said->policy) said->asked.policy = policy;
+        refuse_wrong_use(said->asked);
         if (said->asked.trials.empty()) said->asked.trials = usual_trials;
         return examine_node(said->asked);
       });

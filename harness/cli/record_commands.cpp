@@ -77,7 +77,8 @@ void add_causes(command_line& line) {
       ->add_option(
           "STATUS", said->status,
           "as in CUBLAS_STATUS_INTERNAL_ERROR, or INTERNAL_ERROR; WRONG_NUMBERS: success with wrong numbers")
-      ->required();
+      ->required()
+      ->check(not_empty);
   add_to_read(causes, *said);
   add_markdown(causes, said->markdown);
 }

@@ -47,7 +47,7 @@ int write_report(const report_arguments& arguments) {
       });
   if (builder.empty()) {
     if (!all_read) return exit_unresolved;
-    throw usage_error("no record was found; `cufault run` makes them");
+    throw usage_error(no_record);
   }
   const fs::path& expectations = arguments.expectations;
   const report all = builder.result(expectations.empty()

@@ -15,6 +15,7 @@
 #include "harness/run/scheduler.hpp"
 #include "harness/run/shared_process.hpp"
 #include "harness/run/wire.hpp"
+#include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/cell_name.hpp"
@@ -564,6 +565,10 @@ run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_en
       fmt::print("nothing to run: there are fewer arms than parts, and part {} of {} has none\n",
                  arguments.part.first, arguments.part.second);
     return {exit_skipped, {}};
+  }
+  {
+    const temporary_folder tried(
+        "cufault-run-");  // no trial gets one where it throws: said once, not by each arm
   }
   run_arguments completed = arguments;
   if (python && completed.where.cublas.empty()) completed.where.cublas = python->cublas();

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -153,12 +154,40 @@ struct command_runs {
   }
 };
 
-/// A record that grows line by line.
+/// A record that grows line by line. Of two sweeps only one has it.
 class journal {
  public:
-  void open_new(const fs::path& file) { open(file, O_TRUNC, 0); }
+  journal() = default;
+  ~journal() {
+    if (made_ && is_empty()) unlink(name_.c_str());
+  }
+  journal(const journal&) = delete;
+  journal& operator=(const journal&) = delete;
+
+  /// What the file has stays until begin(). Throws usage_error where it cannot be written, or another sweep writes it.
+  void open(const fs::path& file) {
+    name_ = file;
+    do {
+      file_ = unique_fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+      made_ = static_cast<bool>(file_);
+      if (!file_ && errno == EEXIST)
+        file_ = unique_fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+      if (!file_) throw usage_error(fmt::format("{}: {}", file.string(), std::strerror(errno)));
+      if (!is_file()) return;  // a pipe, or /dev/null
+      // A file system without locks is no reason not to sweep.
+      if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        made_ = false;
+        throw usage_error(
+            fmt::format("{}: another cufault sweep writes it; name another file, or go on with --resume when "
+                        "that one has ended",
+                        file.string()));
+      }
+    } while (is_gone());
+  }
+  [[nodiscard]] bool is_empty() const { return status().st_size == 0; }
+  void begin() { cut(0); }
   /// Behind its first `bytes`.
-  void go_on(const fs::path& file, std::size_t bytes) { open(file, 0, bytes); }
+  void go_on(std::size_t bytes) { cut(bytes); }
   void print_too() { prints_ = true; }
 
   void write(const std::string& lines) {
@@ -172,16 +201,22 @@ class journal {
   }
 
  private:
-  void open(const fs::path& file, int how, std::size_t bytes) {
-    name_ = file;
-    file_ = unique_fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | how, 0666));
-    if (!file_ || (how == 0 && ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0))
-      throw usage_error(fmt::format("{}: {}", file.string(), std::strerror(errno)));
+  [[nodiscard]] struct stat status() const {
+    struct stat of {};
+    if (file_) fstat(file_.get(), &of);
+    return of;
+  }
+  [[nodiscard]] bool is_file() const { return S_ISREG(status().st_mode); }
+  /// Whoever had it before removed it before it was locked here.
+  [[nodiscard]] bool is_gone() const { return status().st_nlink == 0; }
+  void cut(std::size_t bytes) {
+    if (is_file() && ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0)
+      throw usage_error(fmt::format("{}: {}", name_.string(), std::strerror(errno)));
   }
 
   fs::path name_;
   unique_fd file_;
-  bool prints_ = false;
+  bool prints_ = false, made_ = false;  // made_: the file was not there before
 };
 
 std::string now_in_utc() {
@@ -204,7 +239,10 @@ class sweep {
     libraries_ = {libraries.begin(), libraries.end()};
     command_.preload = preload_with_injector(false, libraries_);
     command_.ok = asked.ok;
-    if (!asked.resume.empty() && fs::exists(asked.resume)) earlier_ = read_record(asked.resume);
+    // Before the command runs: a path that cannot be written is not worth waiting for its clean runs.
+    if (const fs::path& file = asked.record.empty() ? asked.resume : asked.record; !file.empty())
+      journal_.open(file);
+    if (!asked.resume.empty() && !journal_.is_empty()) earlier_ = read_record(asked.resume);
   }
 
   int run() {
@@ -312,14 +350,13 @@ class sweep {
     std::string lines = line_of(h);
     for (const compared_site& s : sites_) lines += line_of(s);
     if (earlier_) {
-      journal_.go_on(asked_.resume, earlier_->bytes);
+      journal_.go_on(earlier_->bytes);
       for (const row& r : earlier_->rows) take(r);
       groups_told_ = {earlier_->groups.begin(), earlier_->groups.end()};
       if (asked_.json) journal_.print_too();
       return;
     }
-    if (!asked_.record.empty()) journal_.open_new(asked_.record);
-    if (!asked_.resume.empty()) journal_.open_new(asked_.resume);
+    journal_.begin();
     if (asked_.json) journal_.print_too();
     journal_.write(lines);
   }

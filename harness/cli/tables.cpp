@@ -71,6 +71,7 @@ std::vector<record> load_judged(const std::vector<fs::path>& named) {
     loaded.push_back(load_record(file));
     for (case_result& c : loaded.back().cases) judge(c, {}, keys_of(loaded.back()));
   }
+  if (loaded.empty()) throw usage_error(no_record);
   return loaded;
 }
 

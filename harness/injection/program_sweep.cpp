@@ -617,6 +617,7 @@ row read_row(std::string_view text) {
 earlier_record read_record(const fs::path& file) {
   const std::string text = read_text(file);
   earlier_record found;
+  std::set<std::string> rows;
   int number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = text.find('\n', at);
@@ -626,7 +627,14 @@ earlier_record read_record(const fs::path& file) {
     if ((number == 1) != (kind == "sweep")) line.fail("a record of a sweep begins with one line \"sweep\"");
     if (kind == "sweep") found.head = header_from(line);
     if (kind == "site") found.sites.push_back(compared_from(line));
-    if (kind == "row") found.rows.push_back(row_from(line));
+    if (kind == "row") {
+      found.rows.push_back(row_from(line));
+      // Behind a line "end" come only rows that were left: a sweep that goes on runs no row again.
+      if (!rows.insert(found.rows.back().name()).second)
+        line.fail(fmt::format(
+            "the row {} is there twice: two sweeps wrote this record; begin it anew with --record",
+            one_line(found.rows.back().name())));
+    }
     if (kind == "group") found.groups.push_back(text.substr(at, end + 1 - at));
     at = found.bytes = end + 1;
   }

@@ -205,10 +205,10 @@ class sweep {
                second = program_sweep::read_log(numbered(log, 1));
     if (first.unread + second.unread > 0)
       throw setup_failed("the log of a clean run has lines that are no JSON");
-    const auto sites = program_sweep::compare(first.sites, second.sites);
-    calls_ = calls_from(first, sites);
+    sites_ = program_sweep::compare(first.sites, second.sites);
+    calls_ = calls_from(first, sites_);
     t_.measure(clean_calls, static_cast<double>(first.order.size()));
-    tell_unstable(sites);
+    tell_unstable();
     return true;
   }
 
@@ -216,7 +216,7 @@ class sweep {
     const auto lanes_used = way_.first ? lanes : 1;
     if (!asked_.row.empty()) {
       const named_row row = row_named(asked_.row);
-      return run_rows({{call_named(row, calls_), row.code, row.persistent}}, 1);
+      return run_rows({{call_named(row, calls_, sites_), row.code, row.persistent}}, 1);
     }
     const auto groups = part_of(groups_of(calls_, way_.deep), asked_);
     if (way_.deep != depth::every) t_.measure("groups of driver calls", static_cast<double>(groups.size()));
@@ -275,9 +275,9 @@ class sweep {
     clean_bytes_ = bytes_held() - before;
   }
 
-  void tell_unstable(const std::vector<program_sweep::compared_site>& sites) {
+  void tell_unstable() {
     std::vector<std::string> unstable;
-    for (const program_sweep::compared_site& s : sites)
+    for (const program_sweep::compared_site& s : sites_)
       if (!s.is_stable())
         unstable.push_back(fmt::format("{} of {} at {}, called {} and {} times", s.site.function,
                                        library_name(s.site.library), short_site(s.site.stack), s.first.calls,
@@ -300,6 +300,7 @@ class sweep {
   const how way_;
   const request asked_ = request_from_environment();
   const clock::time_point begun_ = clock::now();
+  std::vector<program_sweep::compared_site> sites_;
   std::vector<driver_call> calls_;
   std::vector<planned_row> rows_;  // that ran, of all steps
   std::vector<row_result> results_;
@@ -373,7 +374,8 @@ std::vector<driver_call> calls_from(const program_sweep::run_log& log,
   return calls;
 }
 
-std::size_t call_named(const named_row& row, const std::vector<driver_call>& calls) {
+std::size_t call_named(const named_row& row, const std::vector<driver_call>& calls,
+                       const std::vector<program_sweep::compared_site>& sites) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < calls.size(); ++i)
     if (calls[i].caller == row.caller && calls[i].function == row.function &&
@@ -383,6 +385,14 @@ std::size_t call_named(const named_row& row, const std::vector<driver_call>& cal
   if (!row.site.empty() && std::any_of(found.begin(), found.end(),
                                        [&](std::size_t i) { return calls[i].site != calls[found[0]].site; }))
     throw setup_failed(name + ": more than one call site; give more of its 16 digits");
+  const auto left_out = std::count_if(sites.begin(), sites.end(), [&](const auto& s) {
+    return !s.is_stable() && s.site.function == row.function && library_name(s.site.library) == row.caller;
+  });
+  if (row.site.empty() && left_out > 0)
+    throw setup_failed(
+        fmt::format("{}:{}: this row has no call site, and {} of {} {} left out: name the site", name,
+                    row.ordinal, left_out == 1 ? "1 call site" : fmt::format("{} call sites", left_out),
+                    row.function, left_out == 1 ? "was" : "were"));
   if (row.ordinal > found.size())
     throw setup_failed(fmt::format("{}:{}: a clean run makes no such call", name, row.ordinal));
   return found[row.ordinal - 1];

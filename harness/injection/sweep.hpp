@@ -75,8 +75,10 @@ struct driver_call {
 /// Precondition: `sites` compares `log` with another run.
 std::vector<driver_call> calls_from(const program_sweep::run_log& log,
                                     const std::vector<program_sweep::compared_site>& sites);
-/// Which of the calls a row names. Throws setup_failed where that is none, or not one alone.
-std::size_t call_named(const named_row& row, const std::vector<driver_call>& calls);
+/// Which of the calls a row names. Throws setup_failed where that is none, or not one alone: a row without a site counts all calls of the
+/// function by the library, so that it names nothing certain where `calls` lacks those of some `sites`.
+std::size_t call_named(const named_row& row, const std::vector<driver_call>& calls,
+                       const std::vector<program_sweep::compared_site>& sites);
 /// "libcublas" of "libcublas.so.13", "application" of the program itself.
 std::string library_name(std::string_view file_name);
 /// Whether such a call leaves everything as it is.

@@ -51,7 +51,7 @@ class no_broken_pipe {
   bool already_ = false;
 };
 
-/// In one write, whole or not. False where it fails.
+/// In one write, whole or not. False where it fails, with errno.
 bool write_parts(int file, std::initializer_list<std::string_view> parts) {
   std::array<iovec, 10> pieces{};
   std::size_t count = 0, bytes = 0;
@@ -59,11 +59,19 @@ bool write_parts(int file, std::initializer_list<std::string_view> parts) {
     pieces[count++] = {const_cast<char*>(part.data()), part.size()};
     bytes += part.size();
   }
-  const no_broken_pipe guard;
-  return writev(file, pieces.data(), static_cast<int>(count)) == static_cast<ssize_t>(bytes);
+  int error = 0;
+  bool whole = false;
+  {
+    const no_broken_pipe guard;  // its end asks for a signal, and sets errno
+    const ssize_t written = writev(file, pieces.data(), static_cast<int>(count));
+    error = written < 0 ? errno : ENOSPC;  // a part: the rest had no room
+    whole = written == static_cast<ssize_t>(bytes);
+  }
+  errno = error;
+  return whole;
 }
 
-/// Opened for each line. False where it cannot be written.
+/// Opened for each line. False where it cannot be written, with errno.
 bool write_to_log(std::initializer_list<std::string_view> parts) {
   const char* name = asked_for().log.c_str();
   // A pipe without a reader is refused rather than waited for.

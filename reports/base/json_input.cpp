@@ -582,13 +582,14 @@ std::shared_ptr<const json_document> parse_json(std::string name, std::string_vi
   return document;
 }
 
+input_error unreadable(const std::filesystem::path& path, const std::error_code& why) {
+  return input_error(fmt::format("{}: cannot be read: {}", one_line(path.string()), why.message()));
+}
+
 std::string read_text(const std::filesystem::path& file) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{std::fopen(file.c_str(), "rbe"), &std::fclose};
-  const auto unreadable = [&] {
-    return input_error(
-        fmt::format("{}: cannot be read: {}", file.string(), std::generic_category().message(errno)));
-  };
-  if (!in) throw unreadable();
+  const auto refuse = [&] { throw unreadable(file, {errno, std::generic_category()}); };
+  if (!in) refuse();
   std::string text;
   std::string block(std::size_t{1} << 16, '\0');
   while (const auto got = std::fread(block.data(), 1, block.size(), in.get())) {
@@ -596,7 +597,7 @@ std::string read_text(const std::filesystem::path& file) {
     if (text.size() > longest_text)
       throw input_error(fmt::format("{}: longer than {} MiB", file.string(), longest_text >> 20));
   }
-  if (std::ferror(in.get()) != 0) throw unreadable();
+  if (std::ferror(in.get()) != 0) refuse();
   return text;
 }
 

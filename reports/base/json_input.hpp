@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace cufault {
@@ -23,6 +24,9 @@ class input_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// "PATH: cannot be read: REASON"
+input_error unreadable(const std::filesystem::path& path, const std::error_code& why);
 
 /// Of outside text, what a message can show of it on a terminal or in a log: 240 characters at most, all of them printable ASCII.
 std::string one_line(std::string_view text);

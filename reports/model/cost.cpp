@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <system_error>
 
 namespace fs = std::filesystem;
 
@@ -172,14 +173,18 @@ cost_record load_cost_record(const fs::path& file) {
 std::vector<fs::path> cost_records_in(const std::vector<fs::path>& named) {
   std::vector<fs::path> found;
   for (const fs::path& name : named) {
-    if (!fs::is_directory(name)) {
-      found.push_back(name);
-      continue;
+    try {
+      if (!fs::is_directory(name)) {
+        found.push_back(name);
+        continue;
+      }
+      if (fs::exists(name / cost_file)) found.push_back(name / cost_file);
+      for (const auto& entry : fs::directory_iterator(name))
+        if (entry.is_directory() && fs::exists(entry.path() / cost_file))
+          found.push_back(entry.path() / cost_file);
+    } catch (const std::system_error& error) {
+      throw unreadable(name, error.code());
     }
-    if (fs::exists(name / cost_file)) found.push_back(name / cost_file);
-    for (const auto& entry : fs::directory_iterator(name))
-      if (entry.is_directory() && fs::exists(entry.path() / cost_file))
-        found.push_back(entry.path() / cost_file);
   }
   std::sort(found.begin(), found.end());
   return found;

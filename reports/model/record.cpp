@@ -243,14 +243,18 @@ record load_record(const fs::path& file, const arm_filter& only) {
 std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
   std::vector<fs::path> found;
   for (const fs::path& name : named) {
-    if (!fs::is_directory(name) || is_stack_folder(name)) {
-      found.push_back(name);
-      continue;
+    try {
+      if (!fs::is_directory(name) || is_stack_folder(name)) {
+        found.push_back(name);
+        continue;
+      }
+      for (const auto& entry : fs::directory_iterator(name))
+        if ((entry.path().extension() == ".jsonl" && entry.path().filename() != cost_file) ||
+            is_stack_folder(entry.path()))
+          found.push_back(entry.path());
+    } catch (const std::system_error& error) {
+      throw unreadable(name, error.code());
     }
-    for (const auto& entry : fs::directory_iterator(name))
-      if ((entry.path().extension() == ".jsonl" && entry.path().filename() != cost_file) ||
-          is_stack_folder(entry.path()))
-        found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -264,7 +268,7 @@ void each_record(const std::vector<fs::path>& named, const std::function<void(co
     } catch (const input_error& e) {
       bad(e.what());
     } catch (const std::system_error& e) {
-      bad(one_line(fmt::format("{}: cannot be read: {}", name.string(), e.code().message())));
+      bad(unreadable(name, e.code()).what());
     }
   };
   std::vector<fs::path> files;

@@ -58,7 +58,8 @@ using arm_filter = std::function<bool(std::string_view case_name, std::string_vi
 record load_record(const std::filesystem::path& file, const arm_filter& only = {});
 record record_from(const std::string& name, std::string_view text,
                    const arm_filter& only = {});  ///< of a run; name is for messages
-/// Runs and stacks in what was named: files as they are, of folders their runs and their stacks' folders.
+/// Runs and stacks in what was named: files as they are, of folders their runs and their stacks' folders. Throws input_error for a folder that
+/// cannot be read.
 std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
 
 /// One record at a time, in order; another thread reads the next one meanwhile, and all else is done by the caller's. A file that cannot be

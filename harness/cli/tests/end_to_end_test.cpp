@@ -80,13 +80,19 @@ TEST_F(end_to_end, holds_nothing_against_trials_that_others_left) {
   EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("note: "), HasSubstr(home / ".nv" / "ComputeCache/index")));
 }
 
-TEST_F(end_to_end, is_unresolved_where_no_trial_gets_a_folder) {
-  const auto seen = run({"road.create"}, {{"TMPDIR", "/nonexistent"}});
-  EXPECT_EQ(seen.exit_code, 2);
-  EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("4 UNRESOLVED"),
-                                      HasSubstr("no temporary folder can be made (TMPDIR=/nonexistent)")));
-  ASSERT_EQ(files(".jsonl").size(), 1U) << seen.stderr_text;
-  EXPECT_TRUE(load_record(files(".jsonl")[0]).complete);
+TEST_F(end_to_end, runs_nothing_where_no_trial_gets_a_folder) {
+  std::ofstream(folder / "a_file") << "in the way";
+  for (const std::string& unusable : {std::string("/nonexistent"), (folder / "a_file").string()}) {
+    const auto seen = run({"road.create"}, {{"TMPDIR", unusable}});
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_EQ(seen.stdout_text, "");
+    EXPECT_THAT(seen.stderr_text,
+                testing::StartsWith("cufault: no temporary folder can be made (TMPDIR=" + unusable + "): "));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+    EXPECT_TRUE(files(".jsonl").empty());
+  }
+  EXPECT_EQ(run({"road.create"}).exit_code, 0);
+  EXPECT_TRUE(fs::is_empty(folder / "temporary"));
 }
 
 TEST_F(end_to_end, tells_crashes_exit_handlers_and_forks_apart) {

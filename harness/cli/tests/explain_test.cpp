@@ -4,6 +4,7 @@
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/tests/plain_environment.hpp"
+#include "reports/model/record.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -99,13 +100,13 @@ TEST_F(explain_command, says_in_one_line_what_is_wrong_with_a_file_and_goes_on_w
   const std::string packed = file("job.gz", "\x1f\x8b\x08 rest"), good = file("good", failure);
   const auto said = explain({packed, good});
   EXPECT_EQ(said.exit_code, 2);
-  EXPECT_THAT(said.stderr_text, AllOf(HasSubstr(packed + ": byte 0: "), HasSubstr("zcat")));
+  EXPECT_THAT(said.stderr_text, AllOf(HasSubstr(packed + ": is compressed by gzip"), HasSubstr("zcat")));
   EXPECT_EQ(lines(said.stderr_text), 1U);
   EXPECT_THAT(said.stdout_text, HasSubstr("memory_exhausted"));
 
   const auto missing = explain({"/nonexistent/job.log"});
   EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_THAT(missing.stderr_text, HasSubstr("/nonexistent/job.log: byte 0: No such file"));
+  EXPECT_THAT(missing.stderr_text, HasSubstr("/nonexistent/job.log: No such file"));
   const auto is_folder = explain({folder});
   EXPECT_EQ(is_folder.exit_code, 2);
   EXPECT_THAT(is_folder.stderr_text, HasSubstr("Is a directory"));
@@ -125,6 +126,13 @@ TEST_F(explain_command, gives_one_object_a_line_for_several_logs) {
 
 TEST_F(explain_command, ranks_by_the_records_that_it_is_given) {
   fs::create_directories(folder / "none");
+  const auto empty = explain_by_own_records({"--records", folder / "none", failure});
+  EXPECT_EQ(empty.exit_code, 2);
+  EXPECT_EQ(empty.stdout_text, "");
+  EXPECT_EQ(empty.stderr_text, "cufault: no record was found; `cufault run` makes them\n");
+  record without_arms;
+  without_arms.started = "2026-11-21T07:27:40Z";
+  std::ofstream(folder / "none" / "run.jsonl") << record_text(without_arms);
   const auto said = explain_by_own_records({"--records", folder / "none", failure});
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
   EXPECT_THAT(said.stdout_text, HasSubstr("No record shows this failure"));

@@ -142,10 +142,25 @@ TEST_F(node_trials, that_pass_are_not_repeated) {
   EXPECT_EQ(json["reasons"][0]["code"], "not_usable_by_cufault") << "the runtime cannot use the fake driver";
 }
 
-TEST_F(node_trials, of_no_name_are_told_apart_from_a_bad_node) {
-  const auto said = node({"--trials", "no.such", "--cublas", FAKE_CUBLAS});
-  EXPECT_EQ(said.exit_code, 0);
-  EXPECT_THAT(said.stdout_text, HasSubstr("no case, family or CASE/ARM is called no.such"));
+TEST_F(node_trials, of_a_wrong_name_or_with_no_cublas_are_wrong_use_with_a_driver_and_without) {
+  for (const std::string& libraries : {std::string(DOCTOR_FAKES), std::string()})
+    for (const auto& [words, why] :
+         {std::pair{std::vector<std::string>{"--trials", "no.such", "--cublas", FAKE_CUBLAS},
+                    "no case, family or CASE/ARM is called no.such"},
+          {{"--trials", "road.create", "no.such", "--policy", "slurm"},
+           "no case, family or CASE/ARM is called no.such"},
+          {{"--trials", "sweep.road"}, "--trials sweep.road: none of its arms is of the quick tier"},
+          {{"--cublas", "/nonexistent"}, "/nonexistent: no such file or folder; give a libcublas.so"},
+          {{"--cublas", "/etc"}, "/etc: no libcublas.so.N in this folder"},
+          {{"--cublaslt", "/nonexistent", "--drill"}, "/nonexistent: no such file or folder"}}) {
+      const auto said = node(words, {{"LD_LIBRARY_PATH", libraries}});
+      EXPECT_EQ(said.exit_code, 2) << why;
+      EXPECT_EQ(said.stdout_text, "");
+      EXPECT_THAT(said.stderr_text, StartsWith(std::string("cufault: ") + why));
+      expect_one_line(said.stderr_text);
+    }
+  EXPECT_EQ(node({"--trials", "road.create", "--cublas", FAKE_CUBLAS}, {{"LD_LIBRARY_PATH", ""}}).exit_code,
+            0);
 }
 
 #ifndef SANITIZED  // the drill preloads the injector, and a sanitizer wants to be first

@@ -76,6 +76,12 @@ TEST_F(end_to_end, names_the_causes_of_a_status_and_a_status_that_nothing_return
   EXPECT_EQ(typo.stderr_text,
             "cufault: no call returned CUBLAS_STATUS_ALOC_FAILED in 1 record; "
             "statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR, or INTERNAL_ERROR\n");
+  for (const char* nothing : {"", " "}) {
+    const auto refused = cufault({"causes", nothing, recorded});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.stdout_text, "") << "steps that succeed have no status";
+    EXPECT_EQ(refused.stderr_text, "cufault: STATUS: is empty; see cufault causes --help\n");
+  }
   fs::remove_all(folder / "records");
   run({"road.create"}, {{"ROAD_CONTROL", "14"}});
   const auto silenced = cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", files(".jsonl").at(0).string()});
@@ -138,8 +144,8 @@ TEST_F(end_to_end, compares_injected_counterparts_with_the_arms_that_have_it_for
   ASSERT_EQ(alone.cases.size(), 1U);
   std::map<std::string, std::string> counterparts;  // arms stand in the order in which they ended
   for (const arm_result& a : alone.cases[0].arms) counterparts[a.name] = a.counterpart_of;
-  EXPECT_THAT(counterparts, testing::ElementsAre(Pair("control", ""), Pair("too_much_injected", "too_much"),
-                                                 Pair("too_much_twice_injected", "too_much_twice")));
+  EXPECT_THAT(counterparts, ElementsAre(Pair("control", ""), Pair("too_much_injected", "too_much"),
+                                        Pair("too_much_twice_injected", "too_much_twice")));
   ASSERT_EQ(run({"road.twin"}).exit_code, 0);
   const auto seen = cufault({"compare-injected", (folder / "records").string()});
   EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
@@ -263,6 +269,70 @@ TEST_F(end_to_end, reads_the_other_records_where_one_cannot_be_read) {
   }
 }
 
+TEST_F(end_to_end, stops_where_no_record_can_be_read) {
+  run({"road.create"});
+  const fs::path good = files(".jsonl").at(0), foreign = folder / "foreign.jsonl";
+  std::ofstream(foreign) << "<html>\n";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"gate", "--baseline", good, "--candidate", foreign},
+        {"gate", "--baseline", foreign, "--candidate", good, "--json"},
+        {"merge", foreign},
+        {"merge", foreign, "--json"}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2) << words[0];
+    EXPECT_EQ(seen.stdout_text, "") << words[0];
+    EXPECT_THAT(seen.stderr_text, HasSubstr("foreign.jsonl:1: "));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+  std::ofstream(folder / "hosts") << "foreign\nabsent\n";
+  const auto hosts = cufault({"merge", "--hosts", folder / "hosts", foreign});
+  EXPECT_EQ(hosts.exit_code, 2);
+  EXPECT_THAT(hosts.stdout_text, AllOf(HasSubstr("foreign"), HasSubstr("absent")))
+      << "of a fleet it names who left no record";
+}
+
+TEST_F(end_to_end, refuses_a_folder_without_a_record) {
+  const fs::path empty = folder / "empty";
+  fs::create_directories(empty);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"claims", empty},
+                                                {"claims", "--json", empty},
+                                                {"causes", "INTERNAL_ERROR", empty},
+                                                {"atlas", empty},
+                                                {"frameworks", empty},
+                                                {"compare-injected", empty},
+                                                {"history", "add", folder / "history.db", empty},
+                                                {"merge", empty},
+                                                {"merge", "--json", empty}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2) << words[0];
+    EXPECT_EQ(seen.stdout_text, "") << words[0];
+    EXPECT_EQ(seen.stderr_text, "cufault: no record was found; `cufault run` makes them\n") << words[0];
+  }
+  EXPECT_FALSE(fs::exists(folder / "history.db"));
+  run({"road.create"});
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"claims", empty, folder / "records"},
+        {"history", "add", folder / "history.db", empty, folder / "records"}})
+    EXPECT_EQ(cufault(words).exit_code, 0) << "one of the folders has some";
+}
+
+TEST_F(end_to_end, says_of_a_folder_why_it_cannot_be_read) {
+  const fs::path closed = folder / "closed";
+  fs::create_directories(closed);
+  fs::permissions(closed, fs::perms::none);
+  if (std::error_code none; fs::directory_iterator(closed, none) != fs::directory_iterator() || !none) {
+    fs::permissions(closed, fs::perms::owner_all);
+    GTEST_SKIP() << "this user reads every folder";
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"claims", closed}, {"cost", closed}, {"causes", "INTERNAL_ERROR", closed}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2) << words[0];
+    EXPECT_EQ(seen.stderr_text, "cufault: " + closed.string() + ": cannot be read: Permission denied\n");
+  }
+  fs::permissions(closed, fs::perms::owner_all);
+}
+
 TEST_F(end_to_end, keeps_a_history_and_shows_it) {
   run({"road.create"});
   run({"road.create"}, {{"ROAD_FAULT", "14"}});
@@ -319,7 +389,7 @@ TEST_F(end_to_end, names_only_claims_and_field_failures_of_the_ledgers) {
   options.keep_output = 4u << 20;
   options.argv = {CUFAULT_PROGRAM, "list", "--json"};
   const auto listed = nlohmann::json::parse(run_process(options, {}).stdout_text);
-  options.argv = {CUFAULT_PROGRAM, "claims", "--json", folder};
+  options.argv = {CUFAULT_PROGRAM, "claims", "--json", SMALL_RECORDS};
   const std::string ledger = run_process(options, {}).stdout_text;
   int tested = 0, shown = 0;
   for (const auto& c : listed) {
@@ -345,7 +415,9 @@ TEST_F(end_to_end, has_a_case_for_every_field_failure_or_says_why_not) {
   std::set<std::string> shown;
   for (const auto& c : nlohmann::json::parse(run_process(options, {}).stdout_text))
     for (const auto& f : c["failures"]) shown.insert(f["id"].get<std::string>());
-  for (const field_failure& f : load_failures(CUFAULT_FAILURES_FILE)) {
+  const auto failures = load_failures(CUFAULT_FAILURES_FILE);
+  ASSERT_FALSE(failures.empty());
+  for (const field_failure& f : failures) {
     const bool said = !f.untestable.empty() || !f.awaits.empty();
     EXPECT_NE(shown.contains(f.id), said)
         << f.id << " needs a case, or `untestable` or `awaits`, and not both";

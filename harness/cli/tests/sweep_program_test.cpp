@@ -459,6 +459,63 @@ TEST_F(sweep_program, a_budget_says_what_it_left_out_and_a_record_goes_on) {
   EXPECT_EQ(cufault({"--resume", record}, {SWEPT, "report"}).exit_code, 2);
 }
 
+TEST_F(sweep_program, two_at_once_do_not_write_one_record) {
+  const std::string record = folder / "sweep.jsonl", said = folder / "said";
+  for (const std::string option : {"--record ", "--resume "}) {
+    fs::remove(said);
+    // The first one's oracle runs the second one, which is to be refused.
+    const std::string second =
+        TEST_PROGRAM " sweep " + option + record + " -- " SWEPT " swallow 2>>" + said + "; test $? = 2";
+    const swept first = sweep({"--record", record, "--ok", second}, {"report"});
+    EXPECT_EQ(first.process.exit_code, 0) << first.process.stderr_text;
+    EXPECT_THAT(first.outcomes(), ElementsAre("cuInit reported"));
+    std::ifstream in(said);
+    int refused = 0;
+    for (std::string line; std::getline(in, line); ++refused)
+      EXPECT_THAT(line, testing::StartsWith("cufault: " + record + ": another cufault sweep writes it; "));
+    EXPECT_EQ(refused, 2) << "beside the clean run and beside the row";
+  }
+  EXPECT_EQ(cufault({"--record", record}, {SWEPT, "swallow"}).exit_code, 0) << "the first one has ended";
+}
+
+TEST_F(sweep_program, a_record_that_two_wrote_is_not_gone_on_with) {
+  const fs::path record = folder / "sweep.jsonl";
+  ASSERT_EQ(cufault({"--record", record}, {SWEPT, "report", "swallow"}).exit_code, 0);
+  std::string row;
+  {
+    std::ifstream in(record);
+    for (std::string line; std::getline(in, line);)
+      if (line.starts_with(R"({"line":"row")")) row = line;
+  }
+  std::ofstream(record, std::ios::app) << row << '\n';
+  const auto refused = cufault({"--resume", record}, {SWEPT, "report", "swallow"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.stdout_text, "");
+  EXPECT_THAT(refused.stderr_text,
+              testing::MatchesRegex("cufault: .*sweep.jsonl:[0-9]+: top level: the row .* is there "
+                                    "twice: two sweeps wrote this record; [^\n]*\n"));
+}
+
+TEST_F(sweep_program, a_record_is_opened_before_the_command_runs_and_begun_after_its_clean_runs) {
+  const fs::path ran = folder / "ran", record = folder / "sweep.jsonl";
+  for (const char* option : {"--record", "--resume"}) {
+    const auto refused = cufault({option, folder / "none" / "x"}, {"/bin/sh", "-c", ": >" + ran.string()});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.stderr_text,
+              "cufault: " + (folder / "none" / "x").string() + ": No such file or directory\n");
+    EXPECT_FALSE(fs::exists(ran));
+    EXPECT_EQ(cufault({option, record}, {SWEPT}).exit_code, 77);
+    EXPECT_FALSE(fs::exists(record)) << "there was nothing to write";
+  }
+  std::ofstream(record) << "an earlier one\n";
+  EXPECT_EQ(cufault({"--record", record}, {SWEPT, "report", "fail"}).exit_code, 2);
+  EXPECT_EQ(fs::file_size(record), 15U) << "it stays where the command cannot be swept";
+  std::ofstream(record).close();
+  EXPECT_EQ(cufault({"--resume", record}, {SWEPT, "report"}).exit_code, 0) << "an empty file is begun";
+  EXPECT_GT(fs::file_size(record), 15U);
+  EXPECT_EQ(cufault({"--record", "/dev/null"}, {SWEPT, "report"}).exit_code, 0);
+}
+
 TEST_F(sweep_program, the_line_of_a_row_repeats_it) {
   const swept seen = sweep({}, {"crash"});
   std::string again;

@@ -367,6 +367,19 @@ TEST_F(logged, a_record_is_read_up_to_its_last_whole_line) {
   EXPECT_EQ(found.head.libraries, h.libraries);
   EXPECT_THAT(found.sites, SizeIs(1));
   EXPECT_THAT(found.rows, SizeIs(1));
+  row other = some_row();
+  other.ordinal = 3;
+  std::ofstream(file) << whole << line_of(totals{}) << line_of(other, {"./a"}) << line_of(totals{});
+  EXPECT_THAT(read_record(file).rows, SizeIs(2)) << "it was gone on with";
+  std::ofstream(file) << whole << line_of(totals{}) << line_of(some_row(), {"./a"});
+  try {
+    static_cast<void>(read_record(file));
+    ADD_FAILURE() << "a row is there twice";
+  } catch (const input_error& refused) {
+    EXPECT_THAT(refused.what(), testing::StartsWith(file.string() + ":5: "));
+    EXPECT_THAT(refused.what(),
+                HasSubstr("the row cuMemAlloc_v2@aaaaaaaaaaaaaaaa:2=OUT_OF_MEMORY is there twice"));
+  }
   std::ofstream(file) << line_of(h);
   EXPECT_THROW(static_cast<void>(read_record(file)), input_error) << "cut off before its sites";
   std::ofstream(file) << line_of(some_row(), {"./a"});

@@ -200,7 +200,7 @@ TEST(sweep, splits_a_group_whose_first_and_last_call_differ) {
 
 TEST(sweep, finds_the_call_that_a_row_names) {
   const auto calls = some_calls();
-  const auto named = [&](const char* row) { return call_named(row_named(row), calls); };
+  const auto named = [&](const char* row) { return call_named(row_named(row), calls, {}); };
   EXPECT_EQ(named("libcublas:cuEventCreate@cccccccc:2=UNKNOWN"), 3U);
   EXPECT_EQ(named("libcublas:cuCtxGetCurrent@dddddddddddddddd:1+=UNKNOWN"), 4U);
   EXPECT_EQ(named("libcublas:cuCtxGetCurrent:2=UNKNOWN"), 4U) << "as records from before sites name it";
@@ -215,9 +215,32 @@ TEST(sweep, refuses_a_row_that_names_two_call_sites) {
   auto calls = calls_of({{"cuInit", cublas, 'a'}, {"cuInit", cublas, 'b'}});
   calls[0].site = "0123456700000000";
   calls[1].site = "0123456711111111";
-  EXPECT_THROW(static_cast<void>(call_named(row_named("libcublas:cuInit@01234567:1=UNKNOWN"), calls)),
+  EXPECT_THROW(static_cast<void>(call_named(row_named("libcublas:cuInit@01234567:1=UNKNOWN"), calls, {})),
                setup_failed);
-  EXPECT_EQ(call_named(row_named("libcublas:cuInit@012345671:1=UNKNOWN"), calls), 1U);
+  EXPECT_EQ(call_named(row_named("libcublas:cuInit@012345671:1=UNKNOWN"), calls, {}), 1U);
+}
+
+TEST(sweep, refuses_a_row_without_a_call_site_where_calls_of_the_function_were_left_out) {
+  const run_log first = log_of({{"cuInit", cublas, 'a'},
+                                {"cuInit", cublas, 'b'},
+                                {"cuMemAlloc_v2", cublas, 'c'},
+                                {"cuInit", lt, 'd'}}),
+                second =
+                    log_of({{"cuInit", cublas, 'b'}, {"cuMemAlloc_v2", cublas, 'c'}, {"cuInit", lt, 'd'}});
+  const auto sites = compare(first.sites, second.sites);
+  const auto calls = calls_from(first, sites);
+  const auto named = [&](const char* row) { return call_named(row_named(row), calls, sites); };
+  try {
+    named("libcublas:cuInit:1=UNKNOWN");
+    ADD_FAILURE() << "its first call is of the site that was left out";
+  } catch (const setup_failed& refused) {
+    EXPECT_STREQ(refused.what(),
+                 "libcublas:cuInit:1: this row has no call site, and 1 call site of cuInit was left out: "
+                 "name the site");
+  }
+  EXPECT_EQ(named("libcublas:cuInit@bbbbbbbb:1=UNKNOWN"), 0U);
+  EXPECT_EQ(named("libcublas:cuMemAlloc_v2:1=UNKNOWN"), 1U) << "no site of another function matters";
+  EXPECT_EQ(named("libcublasLt:cuInit:1=UNKNOWN"), 2U) << "nor one of another library";
 }
 
 TEST(sweep, says_why_it_proves_nothing_where_the_operation_fails_by_itself) {
@@ -377,6 +400,12 @@ class swept : public testing::Test {
     ADD_FAILURE() << "no arm was swept";
     return {};
   }
+  /// Rows that were run, however they are grouped.
+  std::uint64_t runs() {
+    std::uint64_t sum = 0;
+    for (const call_record& row : seen().rows) sum += runs_of(*row.swept);
+    return sum;
+  }
   double measured(const std::string& name) {
     const arm_result swept = arm();
     for (const measurement& m : swept.trials.at(0).measurements)
@@ -474,11 +503,6 @@ TEST_F(swept, takes_two_calls_of_each_group_and_all_where_these_differ) {
 
 TEST_F(swept, shards_of_depth_grouped_together_are_the_whole) {
   ASSERT_EQ(sweep({"road/first", "--depth", "grouped"}).exit_code, 0);
-  const auto runs = [&] {
-    std::uint64_t sum = 0;
-    for (const call_record& row : seen().rows) sum += runs_of(*row.swept);
-    return sum;
-  };
   const auto whole = runs();
   fs::remove_all(folder / "records");
   for (const char* part : {"1/2", "2/2"})
@@ -501,6 +525,14 @@ TEST_F(swept, names_call_sites_that_two_clean_runs_do_not_call_equally_often) {
   for (const call_record& row : swept.trials[0].calls)
     EXPECT_NE(row.swept.value().function, "cuDevicePrimaryCtxGetState");
   EXPECT_EQ(seen().unstable_sites, 1);
+
+  fs::remove_all(folder / "records");
+  fs::remove(folder / "first");
+  setenv("ROAD_FIRST", (folder / "first").c_str(), 1);
+  const auto row = sweep({"road/first", "--row", "application:cuDevicePrimaryCtxGetState:1=UNKNOWN"});
+  unsetenv("ROAD_FIRST");
+  EXPECT_EQ(row.exit_code, 2);
+  EXPECT_THAT(row.stdout_text, HasSubstr("1 call site of cuDevicePrimaryCtxGetState was left out"));
 }
 
 TEST_F(swept, says_what_the_operation_takes_where_nothing_fails) {
@@ -527,11 +559,6 @@ TEST_F(swept, says_what_the_operation_takes_where_nothing_fails) {
 
 TEST_F(swept, shards_together_are_the_whole) {
   ASSERT_EQ(sweep({"road/first"}).exit_code, 0);
-  const auto runs = [&] {
-    std::uint64_t sum = 0;
-    for (const call_record& row : seen().rows) sum += runs_of(*row.swept);
-    return sum;
-  };
   const auto whole = runs();
   fs::remove_all(folder / "records");
   ASSERT_EQ(sweep({"road/first", "--shard", "2/3"}).exit_code, 0);

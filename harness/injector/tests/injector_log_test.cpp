@@ -161,12 +161,13 @@ TEST_F(injector, says_where_a_kernel_could_not_be_started) {
 
 TEST_F(injector, tells_injections_elsewhere_where_the_log_cannot_be_written) {
   const std::string rule = rules(R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY", "hits": 2})");
-  for (const std::string& nowhere :
-       {std::string("/dev/full"), folder.string(), (folder / "no/where").string()})
-    EXPECT_THAT(
-        lines("allocate 3", rule, "CUFAULT_LOG=" + nowhere),
-        ElementsAre(AllOf(StartsWith("cufault: " + nowhere + ": "), HasSubstr("are told here instead")),
-                    HasSubstr(R"("event":"injected")"), HasSubstr(R"("event":"injected")"), "2 2 0"))
+  for (const auto& [nowhere, why] : {std::pair{std::string("/dev/full"), "No space left on device"},
+                                     {folder.string(), "Is a directory"},
+                                     {(folder / "no/where").string(), "No such file or directory"}})
+    EXPECT_THAT(lines("allocate 3", rule, "CUFAULT_LOG=" + nowhere),
+                ElementsAre(AllOf(StartsWith("cufault: " + nowhere + ": " + why + "; "),
+                                  HasSubstr("are told here instead")),
+                            HasSubstr(R"("event":"injected")"), HasSubstr(R"("event":"injected")"), "2 2 0"))
         << nowhere;
 }
 

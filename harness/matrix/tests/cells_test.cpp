@@ -156,6 +156,7 @@ TEST(cells, of_a_fault_without_a_defined_outcome_are_repeated_and_not_in_the_qui
 TEST(cells, in_the_full_tier_have_remedies_with_representative_operations) {
   const words w;
   const fault_type f = trap();
+  ASSERT_FALSE(cells_of(f, w.all()).empty());
   for (const cell& c : cells_of(f, w.all())) {
     const test_tier t = tier_of(c, w.operations);
     if (c.remedy != nullptr)
@@ -227,6 +228,7 @@ TEST(cells, are_cold_where_the_fault_comes_before_the_operation) {
   fault_type f = trap();
   f.cells = isolation::process;
   f.before_operation = true;
+  ASSERT_FALSE(cells_of(f, w.all()).empty());
   for (const cell& c : cells_of(f, w.all())) EXPECT_EQ(c.state, handle_state::cold);
 }
 

@@ -367,6 +367,7 @@ TEST(explain, has_no_answer_for_what_it_does_not_know) {
 
 TEST(explain, names_the_check_that_costs_least_for_what_it_tells) {
   const auto e = knowing(records()).of("cublasCreate: CUBLAS_STATUS_NOT_INITIALIZED");
+  ASSERT_FALSE(e.causes.empty());
   for (const ranked_cause& c : e.causes) {
     ASSERT_TRUE(c.next) << c.what->id;
     EXPECT_FALSE(c.next->others.empty());

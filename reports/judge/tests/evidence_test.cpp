@@ -163,6 +163,7 @@ TEST(every_expectation, states_the_rates_that_its_records_show) {
 }
 
 TEST(every_expectation, is_the_one_that_is_found_on_its_own_stacks) {
+  ASSERT_FALSE(expectations().all().empty());
   for (const expectation& e : expectations().all())
     for (const auto& stack : e.stacks) {
       ASSERT_TRUE(stacks().contains(stack)) << e.source;

@@ -276,6 +276,7 @@ TEST(matrix_of_records, counts_the_driver_calls_of_a_cold_operation_by_its_sweep
            arm(arm_kind::control, {made({step_call("cublasSgemm", "one_kernel", right)})}, "nothing_fails"),
            arm(arm_kind::fault, {later}, "thin"), arm(arm_kind::fault, {swept}, "first_thin")}});
   const auto all = matrix_of(std::vector{matrix_record(cases)});
+  ASSERT_FALSE(all.at(0).cells.empty());
   for (const observed_cell& c : all.at(0).cells) {
     const bool counted = c.at.operation == "sgemm_64" && c.at.state == "cold";
     EXPECT_EQ(c.facts.contains("driver_calls"), counted) << name_of(c);

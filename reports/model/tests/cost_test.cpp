@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/tests/input_examples.hpp"
 #include "reports/model/record.hpp"
 #include "reports/model/tests/cost_example.hpp"
 
@@ -153,6 +154,10 @@ TEST_F(cost_files, lie_in_the_folders_of_stacks_and_are_no_cases) {
   EXPECT_THAT(records_in({folder}), ElementsAre(stack));
   EXPECT_THAT(cost_records_in({folder}), ElementsAre(folder / cost_file, stack / cost_file));
   EXPECT_THAT(cost_records_in({stack}), ElementsAre(stack / cost_file));
+  const fs::path loop = folder / "loop";
+  fs::create_directory_symlink(loop, loop);
+  EXPECT_EQ(refusal([&] { static_cast<void>(cost_records_in({loop})); }),
+            loop.string() + ": cannot be read: Too many levels of symbolic links");
   EXPECT_EQ(load_cost_record(stack).comparisons.size(), 4U);
 }
 

@@ -311,6 +311,17 @@ TEST_F(record_files, are_found_in_folders_with_the_stacks) {
   EXPECT_EQ(records_in({directory / "none.jsonl"}), (std::vector<fs::path>{directory / "none.jsonl"}));
 }
 
+TEST_F(record_files, in_a_folder_that_cannot_be_read_are_refused_in_one_line) {
+  const fs::path loop = directory / "loop";  // refused for root, too
+  fs::create_directory_symlink(loop, loop);
+  const std::string line = loop.string() + ": cannot be read: Too many levels of symbolic links";
+  EXPECT_EQ(refusal([&] { static_cast<void>(records_in({directory, loop})); }), line);
+  std::vector<std::string> why;
+  each_record(
+      {loop}, [](const fs::path&, const record&) {}, [&](const std::string& text) { why.push_back(text); });
+  EXPECT_EQ(why, std::vector{line});
+}
+
 TEST_F(record_files, are_taken_in_order_and_all_but_the_bad_ones) {
   const auto good = record_text(example());
   const auto first = write("1.jsonl", good), bad = write("2.jsonl", "no JSON\n"),
