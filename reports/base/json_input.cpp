@@ -582,13 +582,13 @@ std::shared_ptr<const json_document> parse_json(std::string name, std::string_vi
   return document;
 }
 
-input_error unreadable(const std::filesystem::path& path, const std::error_code& why) {
+input_error cannot_be_read(const std::filesystem::path& path, const std::error_code& why) {
   return input_error(fmt::format("{}: cannot be read: {}", one_line(path.string()), why.message()));
 }
 
 std::string read_text(const std::filesystem::path& file) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{std::fopen(file.c_str(), "rbe"), &std::fclose};
-  const auto refuse = [&] { throw unreadable(file, {errno, std::generic_category()}); };
+  const auto refuse = [&] { throw cannot_be_read(file, {errno, std::generic_category()}); };
   if (!in) refuse();
   std::string text;
   std::string block(std::size_t{1} << 16, '\0');

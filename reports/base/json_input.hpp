@@ -26,7 +26,7 @@ class input_error : public std::runtime_error {
 };
 
 /// "PATH: cannot be read: REASON"
-input_error unreadable(const std::filesystem::path& path, const std::error_code& why);
+input_error cannot_be_read(const std::filesystem::path& path, const std::error_code& why);
 
 /// Of outside text, what a message can show of it on a terminal or in a log: 240 characters at most, all of them printable ASCII.
 std::string one_line(std::string_view text);

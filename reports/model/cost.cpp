@@ -183,7 +183,7 @@ std::vector<fs::path> cost_records_in(const std::vector<fs::path>& named) {
         if (entry.is_directory() && fs::exists(entry.path() / cost_file))
           found.push_back(entry.path() / cost_file);
     } catch (const std::system_error& error) {
-      throw unreadable(name, error.code());
+      throw cannot_be_read(name, error.code());
     }
   }
   std::sort(found.begin(), found.end());

@@ -253,7 +253,7 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
             is_stack_folder(entry.path()))
           found.push_back(entry.path());
     } catch (const std::system_error& error) {
-      throw unreadable(name, error.code());
+      throw cannot_be_read(name, error.code());
     }
   }
   std::sort(found.begin(), found.end());
@@ -268,7 +268,7 @@ void each_record(const std::vector<fs::path>& named, const std::function<void(co
     } catch (const input_error& e) {
       bad(e.what());
     } catch (const std::system_error& e) {
-      bad(unreadable(name, e.code()).what());
+      bad(cannot_be_read(name, e.code()).what());
     }
   };
   std::vector<fs::path> files;
