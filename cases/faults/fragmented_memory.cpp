@@ -16,7 +16,7 @@ const register_fault here{{.name = "fragmented_memory",
                            .cells = isolation::lasting,
                            .memory = memory_class::exclusive,
                            .provoke = [](world& w) {
-                             every_second_block& held = w.keep<every_second_block>();
+                             auto& held = w.keep<every_second_block>();
                              w.undo_by([&held] { held.release(); });
                              w.renew_by([&held] { held.hold(); });
                            }}};

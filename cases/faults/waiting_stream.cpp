@@ -30,7 +30,7 @@ const register_fault here{{.name = "waiting_stream",
                                  const cudaStream_t stream = w.keep<own_stream>().get();
                                  CUFAULT_REQUIRE(cublasSetStream(w.handle(), stream));
                                  w.keep<stream_given_back>(w.handle());
-                                 held_streams& held = w.keep<held_streams>(std::vector{stream}, 500U);
+                                 auto& held = w.keep<held_streams>(std::vector{stream}, 500U);
                                  w.undo_by([&held] { held.let_go(); });
                                }}};
 
