@@ -4,40 +4,31 @@
 // Runs side by side are in lanes, processes of ours. What was seen is written to the record when it is known, so that a sweep that was
 // killed can go on.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/sweep_journal.hpp"
+#include "harness/cli/swept_command.hpp"
 #include "harness/injection/program_sweep.hpp"
 #include "harness/model/errors.hpp"
 #include "harness/run/lanes.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
-#include "harness/system/unique_fd.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <deque>
-#include <fstream>
-#include <functional>
-#include <iostream>
 #include <map>
 #include <memory>
-#include <set>
-#include <sstream>
 #include <utility>
 
 #include "commit.hpp"
@@ -51,173 +42,8 @@ using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int exit_rows_left = 3;
-constexpr milliseconds clean_timeout{600'000}, oracle_timeout{600'000}, least_timeout{5'000};
-constexpr std::size_t kept_output = 4U << 20;  // of each stream of a run
+constexpr milliseconds clean_timeout{600'000}, least_timeout{5'000};
 constexpr int repetitions = 3;
-
-// ---- one run ----
-
-/// Of a program as a shell finds it. Throws usage_error.
-std::string path_of(const std::string& program) {
-  if (program.find('/') != std::string::npos) {
-    if (access(program.c_str(), X_OK) == 0) return program;
-    throw usage_error(fmt::format("{}: {}", program, std::strerror(errno)));
-  }
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path found = fs::path(folder.empty() ? "." : folder) / program;
-    std::error_code none;
-    if (fs::is_regular_file(found, none) && access(found.c_str(), X_OK) == 0) return found;
-  }
-  throw usage_error(fmt::format("{}: no such program is in PATH", program));
-}
-
-/// Files of shared memory that are this user's, with what tells a file from one of the same name, or from itself written again.
-std::map<std::string, std::array<std::int64_t, 3>> shared_memory() {
-  std::map<std::string, std::array<std::int64_t, 3>> found;
-  std::error_code none;
-  for (fs::directory_iterator at("/dev/shm", none), end; !none && at != end; at.increment(none)) {
-    struct stat of {};
-    if (lstat(at->path().c_str(), &of) == 0 && of.st_uid == geteuid())
-      found[at->path().filename()] = {static_cast<std::int64_t>(of.st_ino), of.st_ctim.tv_sec,
-                                      of.st_ctim.tv_nsec};
-  }
-  return found;
-}
-
-/// The last line that is not empty, for people.
-std::string last_words(const std::string& text) {
-  std::istringstream in(text);
-  std::string last;
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty()) last = line;
-  return last.empty() ? "it printed nothing on standard error" : "it said: " + one_line(last);
-}
-
-/// "exit 3", "SIGSEGV"
-std::string ended(const process_result& p) {
-  return p.how == ending::exited      ? fmt::format("exit {}", p.exit_code)
-         : p.how == ending::signalled ? signal_name(p.signal)
-                                      : "its timeout";
-}
-
-/// How the command is run. `scratch` is a folder that nothing else uses meanwhile.
-struct command_runs {
-  std::vector<std::string> argv;
-  std::string preload, ok;
-
-  [[nodiscard]] run_seen run(const std::string& rules, const std::string& fail, milliseconds timeout,
-                             const fs::path& scratch, int stop) const {
-    const fs::path log = scratch / "log";
-    spawn_options options;
-    options.argv = argv;
-    options.environment = {{"LD_PRELOAD", preload}, {"CUFAULT_RULES", rules}, {"CUFAULT_FAIL", fail},
-                           {"CUFAULT_STRICT", "1"}, {"CUFAULT_LOG", log},     {"CUFAULT_COUNTS", ""}};
-    options.timeout = timeout;
-    options.keep_output = kept_output;
-    const auto before = shared_memory();
-    run_seen seen;
-    seen.process = run_process(options, {}, stop);
-    if (seen.process.how == ending::interrupted) throw interrupted{};
-    for (const auto& [file, state] : shared_memory())
-      if (const auto same = before.find(file); same == before.end() || same->second != state)
-        seen.shared_memory.push_back(file);
-    seen.log = read_log(log);
-    std::error_code none;
-    fs::remove(log, none);
-    return seen;
-  }
-
-  /// What the user's oracle says of a run. Throws usage_error where it says nothing.
-  [[nodiscard]] bool accepts(const process_result& process, std::string_view outcome, const std::string& fail,
-                             const fs::path& scratch, int stop) const {
-    const fs::path output = scratch / "stdout", errors = scratch / "stderr";
-    std::ofstream(output) << process.stdout_text;
-    std::ofstream(errors) << process.stderr_text;
-    spawn_options options;
-    options.argv = {"/bin/sh", "-c", ok};
-    options.environment = {
-        {"CUFAULT_RUN_STDOUT", output},
-        {"CUFAULT_RUN_STDERR", errors},
-        {"CUFAULT_RUN_OUTCOME", std::string(outcome)},
-        {"CUFAULT_RUN_FAILED", fail},
-        {"CUFAULT_RUN_EXIT", process.how == ending::exited ? fmt::format("{}", process.exit_code) : ""}};
-    options.timeout = oracle_timeout;
-    const process_result said = run_process(options, {}, stop);
-    if (said.how == ending::interrupted) throw interrupted{};
-    const bool answered = said.how == ending::exited && said.exit_code != 126 && said.exit_code != 127;
-    if (!answered)
-      throw usage_error(fmt::format("--ok {}: it does not answer; it ended by {}; {}", one_line(ok),
-                                    ended(said), last_words(said.stderr_text)));
-    return said.exit_code == 0;
-  }
-};
-
-/// A record that grows line by line. Of two sweeps only one has it.
-class journal {
- public:
-  journal() = default;
-  ~journal() {
-    if (made_ && is_empty()) unlink(name_.c_str());
-  }
-  journal(const journal&) = delete;
-  journal& operator=(const journal&) = delete;
-
-  /// What the file has stays until begin(). Throws usage_error where it cannot be written, or another sweep writes it.
-  void open(const fs::path& file) {
-    name_ = file;
-    do {
-      file_ = unique_fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
-      made_ = static_cast<bool>(file_);
-      if (!file_ && errno == EEXIST)
-        file_ = unique_fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-      if (!file_) throw usage_error(fmt::format("{}: {}", file.string(), std::strerror(errno)));
-      if (!is_file()) return;  // a pipe, or /dev/null
-      // A file system without locks is no reason not to sweep.
-      if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        made_ = false;
-        throw usage_error(
-            fmt::format("{}: another cufault sweep writes it; name another file, or go on with --resume when "
-                        "that one has ended",
-                        file.string()));
-      }
-    } while (is_gone());
-  }
-  [[nodiscard]] bool is_empty() const { return status().st_size == 0; }
-  void begin() { cut(0); }
-  /// Behind its first `bytes`.
-  void go_on(std::size_t bytes) { cut(bytes); }
-  void print_too() { prints_ = true; }
-
-  void write(const std::string& lines) {
-    if (prints_) {
-      fmt::print("{}", lines);
-      std::fflush(stdout);
-    }
-    if (!file_) return;
-    if (::write(file_.get(), lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
-      throw usage_error(fmt::format("{}: cannot be written: {}", name_.string(), std::strerror(errno)));
-  }
-
- private:
-  [[nodiscard]] struct stat status() const {
-    struct stat of {};
-    if (file_) fstat(file_.get(), &of);
-    return of;
-  }
-  [[nodiscard]] bool is_file() const { return S_ISREG(status().st_mode); }
-  /// Whoever had it before removed it before it was locked here.
-  [[nodiscard]] bool is_gone() const { return status().st_nlink == 0; }
-  void cut(std::size_t bytes) {
-    if (is_file() && ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0)
-      throw usage_error(fmt::format("{}: {}", name_.string(), std::strerror(errno)));
-  }
-
-  fs::path name_;
-  unique_fd file_;
-  bool prints_ = false, made_ = false;  // made_: the file was not there before
-};
 
 std::string now_in_utc() {
   const std::time_t now = std::time(nullptr);
