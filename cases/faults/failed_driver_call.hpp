@@ -12,7 +12,7 @@
 
 namespace cufault {
 
-/// The rule that one driver call fails, the next one that `function` matches, whoever makes it. It replaces all rules of the process, and the
+/// The rule that the next driver call that `function` matches fails, from any library. It replaces all rules of the process, and the
 /// destructor removes all of them. The constructor throws not_provoked where libcufault.so is not preloaded, setup_failed where it refuses the rule.
 class failing_driver_call {
  public:

@@ -60,7 +60,7 @@ struct arm {
   std::optional<level_range> levels{};
   int repeats = 1;      ///< trials for an arm that may race; with levels, of every level
   std::string races{};  ///< why its outcome may differ from trial to trial; empty: it must not
-  /// How often each outcome of a race comes depends on how busy the host is: a gate compares the outcomes, not their rates.
+  /// The rates of its outcomes depend on how busy the host is: a gate compares the outcomes, and not their rates.
   bool rate_depends_on_load = false;
   /// Its fault is a stand-in, or injected without a natural arm: it does not show that this happens without cufault.
   bool made_up = false;

@@ -173,7 +173,8 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   return {std::move(seen), moved};
 }
 
-/// Waits until device memory in use by everybody stays as it is, or for five times as long as a trial's memory may take to come back.
+/// Waits until the device memory that all processes use has not changed for options.memory_rest, but at most five times
+/// options.memory_settle.
 void wait_for_rest(const runner_options& options) {
   const auto deadline = clock::now() + 5 * options.memory_settle;
   auto since = clock::now();
@@ -186,7 +187,7 @@ void wait_for_rest(const runner_options& options) {
   }
 }
 
-/// A table's row ran out of time. A call that hangs on every run does so the second time, too; one that was only slow does not.
+/// Whether time ran out in a row of a table. A call that always hangs does so in a second trial, too; one that was slow once does not.
 bool a_row_timed_out(const observation& o) {
   return std::any_of(o.calls.begin(), o.calls.end(),
                      [](const call_record& call) { return call.what.status == status_timed_out; });

@@ -244,7 +244,7 @@ judgement judge_counts(const arm_result& arm, const expectation& e) {
   return {verdict::flaky, text(seen.front().seen, seen.front().trials)};
 }
 
-/// A remedy or dead end that the process did not live to see: what it would have done is not known.
+/// Whether the process ended before the remedy or dead end was applied: what it would have done is not known.
 bool was_not_reached(const arm_result& arm) {
   if (arm.kind != arm_kind::remedy && arm.kind != arm_kind::dead_end) return false;
   return arm.against.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {

@@ -295,11 +295,12 @@ TEST(device_memory, that_cannot_be_read_is_not_compared) {
   EXPECT_THAT(lost.why, HasSubstr("could be read before the trial, but not after it"));
 }
 
-std::size_t trials_of_an_arm_with_memory(memory_in_use in_use, outcome* ended) {
+std::size_t trials_of_an_arm_with_memory(memory_in_use in_use, outcome* ended,
+                                         std::chrono::milliseconds settle = std::chrono::milliseconds(100)) {
   auto options = running({"normal"});
   options.in_use = std::move(in_use);
   options.memory_slack_bytes = 10;
-  options.memory_settle = std::chrono::milliseconds(100);
+  options.memory_settle = settle;
   options.memory_rest = std::chrono::milliseconds(50);
   std::size_t begun = 0;
   options.command = [&](const auto&, const auto&, auto, int) {
@@ -320,16 +321,15 @@ TEST(device_memory, that_moved_once_costs_a_second_trial) {
   EXPECT_EQ(ended, outcome::completed);
 }
 
+// It falls with each look, longer than is waited behind the first trial, so that a second one that began at once would see it move, too.
 TEST(device_memory, is_at_rest_before_the_second_trial) {
   outcome ended{};
-  // Before the first trial, after it until its patience ends, and then going down for a while.
-  const auto begun = std::chrono::steady_clock::now();
+  std::uint64_t looks = 0;
   const auto falls = [&]() -> std::uint64_t {
-    const auto passed = std::chrono::steady_clock::now() - begun;
-    return 1'000'000 - std::min<std::uint64_t>(
-                           300'000, static_cast<std::uint64_t>(passed / std::chrono::microseconds(1)));
+    constexpr std::uint64_t falling = 30;
+    return 1'000'000 - 1'000 * std::min(falling, looks++);
   };
-  EXPECT_EQ(trials_of_an_arm_with_memory(falls, &ended), 2U);
+  EXPECT_EQ(trials_of_an_arm_with_memory(falls, &ended, std::chrono::milliseconds(400)), 2U);
   EXPECT_EQ(ended, outcome::completed);
 }
 
@@ -346,7 +346,7 @@ TEST(device_memory, that_does_not_come_to_rest_leaves_the_second_trial_inconclus
   EXPECT_EQ(ended, outcome::not_provoked);
 }
 
-/// Of an arm whose trials say in turn what `modes` are of; the last goes on.
+/// The statuses of an arm each of whose trials runs hostile_child with the next of `modes`, and with the last again when they are used up.
 words statuses_of_trials(const words& modes, std::size_t* begun) {
   auto options = running({});
   *begun = 0;

@@ -118,7 +118,7 @@ TEST(judge, a_remedy_before_which_nothing_failed_was_not_provoked) {
             verdict::not_provoked);
 }
 
-TEST(judge, a_remedy_that_the_process_did_not_live_to_see_was_not_provoked) {
+TEST(judge, a_remedy_before_which_the_process_ended_was_not_provoked) {
   const trials crashed{crash({success})};
   const auto e = expects(crashed);
   EXPECT_EQ(judged_arm(remedy, crashed, &e).judged, verdict::not_provoked);
