@@ -274,7 +274,7 @@ failure_case workspace() {
   const std::string why = "a graph computes in memory that is no longer its own";
   c.repeat_undefined({"handed_on", "given_back", "freed", "handle_destroyed", "another_workspace"}, why);
   c.repeat_undefined({"handed_on_and_written"}, why, 2);  // each takes the whole time
-  c.in_tier = {"control", "handed_on", "given_back", "capture_again"};
+  c.in_tier = {"control", "handed_on", "capture_again"};
   c.share_process_of({"per_thread_stream"});
   return c;
 }

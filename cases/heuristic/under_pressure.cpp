@@ -537,7 +537,7 @@ failure_case under_pressure() {
       [](trial& t) { host_allocation_fails(t, true); }, level_range{"th host allocation", {1, 2, 5}}));
   c.arms.back().made_up = true;
   c.run_beside_others({"host_memory", "allocation_first_query", "allocation_same_query"});
-  c.in_tier = {"control_lazy", "first_query_lazy", "no_room_for_workspace", "host_memory"};
+  c.in_tier = {"control_lazy", "first_query_lazy", "no_room_for_workspace"};
   return c;
 }
 

@@ -119,8 +119,9 @@ std::optional<std::size_t> scheduler::device_for(const work_item& item) const {
 
 bool scheduler::can_begin(std::size_t i) const {
   const work_item& item = items_[i];
-  const bool others = !running_.empty() || std::any_of(waiting_.begin(), waiting_.end(),
-                                                       [&](std::size_t w) { return !items_[w].last; });
+  const auto is_before_last = [this](std::size_t other) { return !items_[other].last; };
+  const bool others =
+      std::ranges::any_of(running_, is_before_last) || std::ranges::any_of(waiting_, is_before_last);
   if ((item.last && others) || !has_lane(item)) return false;
   return !item.needs_gpu || device_for(item).has_value();
 }

@@ -129,6 +129,19 @@ TEST(scheduler, starts_what_may_hang_the_gpu_after_all_others_are_over) {
   EXPECT_TRUE(plan.done());
 }
 
+TEST(scheduler, runs_those_that_may_hang_the_gpu_beside_each_other_where_they_share_it) {
+  work_item sharing = hanging();
+  sharing.exclusive = false;
+  scheduler plan({sharing, shared(), sharing}, as_given(3), 1, 8);
+  const auto first = plan.next();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->item, 1U);
+  EXPECT_FALSE(plan.next());
+  plan.over(*first);
+  EXPECT_EQ(plan.next()->item, 0U);
+  EXPECT_EQ(plan.next()->item, 2U) << "the one before is still running";
+}
+
 // Whatever order is drawn: each item begins once, exclusive ones alone.
 TEST(scheduler, runs_everything_once_in_any_order) {
   std::vector<work_item> items;
