@@ -293,7 +293,6 @@ failure_case first_product() {
     after("create_alone", arm_kind::dead_end, "destroy the handles and create them again, nothing else freed",
           create_alone);
   }
-  c.in_tier = {"control_lazy", "sgemm_lazy"};
   return c;
 }
 

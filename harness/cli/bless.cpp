@@ -207,6 +207,38 @@ void drop_stack(expectation_set& expected, const expectation& now, const std::st
   }
 }
 
+/// What an arm is expected to show by the stacks of an expectation but one. Without stacks where that one was the last.
+expectation without_stack(const expectation_set& expected, const expectation& was,
+                          const std::string& folder) {
+  expectation left = was;
+  std::erase(left.stacks, folder);
+  if (left.stacks.empty() || expected.shown_in(left.stacks.front(), was).races.empty()) return left;
+  arm_result pooled;
+  for (const std::string& stack : left.stacks) pool(pooled, expected.shown_in(stack, was));
+  expectation now = expectation_of(was.case_name, pooled);
+  now.when = was.when;
+  now.stacks = std::move(left.stacks);
+  return now;
+}
+
+/// Expectations that will not show what they say when the arm is filed in the folder of a stack: they no longer have this stack. Returns how many.
+int withdraw(expectation_set& expected, const std::string& case_name, const arm_result& a,
+             const std::string& folder) {
+  int withdrawn = 0;
+  for (const expectation& was : std::vector<expectation>(expected.all())) {
+    if (was.case_name != case_name || was.arm != a.name ||
+        std::find(was.stacks.begin(), was.stacks.end(), folder) == was.stacks.end())
+      continue;
+    arm_result pooled = a;
+    for (const std::string& stack : was.stacks)
+      if (!a.races.empty() && stack != folder) pool(pooled, expected.shown_in(stack, was));
+    if (digest_of(pooled) == was.digest) continue;
+    expected.put(without_stack(expected, was, folder));
+    ++withdrawn;
+  }
+  return withdrawn;
+}
+
 }  // namespace
 
 int bless(const bless_arguments& arguments) {
@@ -224,14 +256,11 @@ int bless(const bless_arguments& arguments) {
     if (!met) throw usage_error(fmt::format("{} has nothing called {}", arguments.record.string(), name));
   }
   // Held from load to save: another bless would overwrite what this one adds. Taken before anything is filed.
-  std::optional<folder_lock> lock;
-  if (!arguments.observations_only) {
-    const fs::path beside = fs::absolute(arguments.expectations).lexically_normal().parent_path();
-    make_directories(beside);
-    lock.emplace(beside, "expectations here");
-  }
+  const fs::path beside = fs::absolute(arguments.expectations).lexically_normal().parent_path();
+  make_directories(beside);
+  const folder_lock lock(beside, "expectations here");
   expectation_set expected = expectation_set::load(arguments.expectations, recorded);
-  int known = 0, left = 0, filed = 0;
+  int known = 0, left = 0, filed = 0, withdrawn = 0;
   std::string report;
   record to_file = r;
   to_file.cases.clear();
@@ -259,6 +288,10 @@ int bless(const bless_arguments& arguments) {
       if (arguments.observations_only) {
         report += fmt::format("filed: {} / {}: {}\n", c.name, a.name, describe(a));
         ++filed;
+        if (const int those = withdraw(expected, c.name, a, folder); those > 0) {
+          report += fmt::format("withdrawn: what {} / {} was expected to show here\n", c.name, a.name);
+          withdrawn += those;
+        }
         case_in(to_file.cases, c.name).arms.push_back(a);
         continue;
       }
@@ -288,14 +321,15 @@ int bless(const bless_arguments& arguments) {
       case_in(to_file.cases, c.name).arms.push_back(a);
     }
   }
-  if (!blessed.empty()) {
+  if (!blessed.empty() || withdrawn > 0) {
     make_directories(arguments.expectations);
     if (::access(arguments.expectations.c_str(), W_OK) != 0) throw_errno(arguments.expectations, "write");
   }
   if (!to_file.cases.empty()) file_in_stack(recorded, to_file);
-  if (!blessed.empty()) expected.save(arguments.expectations);
+  if (!blessed.empty() || withdrawn > 0) expected.save(arguments.expectations);
   if (arguments.observations_only) {
-    fmt::print("{}{} filed in {}, {} left out\n", report, filed, (recorded / folder).string(), left);
+    fmt::print("{}{} filed in {}, {} left out, expectations withdrawn: {}\n", report, filed,
+               (recorded / folder).string(), left, withdrawn);
     return exit_gate;
   }
   fmt::print("{}{} blessed, {} already expected, {} left out; filed in {} and {}\n", report, blessed.size(),

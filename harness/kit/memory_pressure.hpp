@@ -73,12 +73,6 @@ class stream_ordered_memory final : public device_memory {
   CUmemPoolHandle_st* pool_ = nullptr;
 };
 
-/// Another process allocated or freed device memory while it was being filled: the trial is inconclusive.
-class memory_moved : public not_provoked {
- public:
-  using not_provoked::not_provoked;
-};
-
 /// Less memory is free than is to be left free: the pressure cannot be provoked on this device, or not now.
 class not_enough_memory : public not_provoked {
  public:

@@ -12,6 +12,12 @@ class not_provoked : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Another process allocated or freed device memory meanwhile: the trial is inconclusive, and another one may not be.
+class memory_moved : public not_provoked {
+ public:
+  using not_provoked::not_provoked;
+};
+
 /// Set-up of a trial failed: nothing can be concluded from it.
 class setup_failed : public std::runtime_error {
  public:

@@ -194,9 +194,10 @@ void frame_reader::take(const json_cursor& in) {
       throw bad_frame{fmt::format("frame 'context': unknown state {}", in_quotes(state))};
     }
     seen_.context = std::move(state);
-  } else if (type == "not_provoked" || type == "harness_failed") {
+  } else if (type == "not_provoked" || type == "memory_moved" || type == "harness_failed") {
     auto why = in.at("why").string();
-    const auto ended = type == "not_provoked" ? outcome::not_provoked : outcome::harness_failed;
+    const auto ended = type == "harness_failed" ? outcome::harness_failed : outcome::not_provoked;
+    memory_moved_ |= type == "memory_moved";
     // The first reason stands, unless set-up turns out to be broken after all: that is worse than not
     // provoked.
     if (!stopped_ || (seen_.ended == outcome::not_provoked && ended == outcome::harness_failed)) {

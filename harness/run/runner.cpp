@@ -162,10 +162,10 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   decide_ending(seen, reader, process);
 
   // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
-  bool moved = false;
+  bool moved = reader.memory_moved();
   if (before) {
     if (memory_change change = memory_moved(*before, options); !change.why.empty()) {
-      moved = change.seen;
+      moved |= change.seen;
       if (seen.ended != outcome::harness_failed) seen.ended = outcome::not_provoked;
       seen.why = seen.why.empty() ? std::move(change.why) : seen.why + "; " + change.why;
     }
@@ -176,6 +176,7 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
 /// Waits until the device memory that all processes use has not changed for options.memory_rest, but at most five times
 /// options.memory_settle.
 void wait_for_rest(const runner_options& options) {
+  if (!options.in_use) return;
   const auto deadline = clock::now() + 5 * options.memory_settle;
   auto since = clock::now();
   auto in_use = options.in_use();
@@ -193,17 +194,23 @@ bool a_row_timed_out(const observation& o) {
                      [](const call_record& call) { return call.what.status == status_timed_out; });
 }
 
-/// Runs the trial, and once more if nothing follows from it: another process moved device memory meanwhile, or time ran out in a row of
-/// a table. The second result counts, whatever it is.
+/// Runs the trial again while nothing follows from it: where another process moved device memory, because what a driver gives back late may
+/// take longer than a trial; once where time ran out in a row of a table. The last result counts, whatever it is.
 observation run_again_if_inconclusive(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
                                       int repeat, const runner_options& options) {
-  trial_seen seen = run_once(c, a, level, repeat, options);
-  if (seen.memory_moved && seen.what.ended == outcome::not_provoked)
-    wait_for_rest(options);
-  else if (!a_row_timed_out(seen.what))
-    return std::move(seen.what);
-  seen = run_once(c, a, level, repeat, options);
-  return std::move(seen.what);
+  constexpr int most_trials = 4;
+  bool row_repeated = false;
+  for (int trials = 1;; ++trials) {
+    trial_seen seen = run_once(c, a, level, repeat, options);
+    if (trials == most_trials) return std::move(seen.what);
+    if (seen.memory_moved && seen.what.ended == outcome::not_provoked) {
+      wait_for_rest(options);
+    } else if (a_row_timed_out(seen.what) && !row_repeated) {
+      row_repeated = true;
+    } else {
+      return std::move(seen.what);
+    }
+  }
 }
 
 enum class level_state { fails, succeeds, inconclusive };

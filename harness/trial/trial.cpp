@@ -279,6 +279,8 @@ void trial::tell_exceptions(const std::function<void()>& work) {
   const auto stop = [this](const char* how, const char* why) { send({{"t", how}, {"why", why}}); };
   try {
     work();
+  } catch (const memory_moved& e) {
+    stop("memory_moved", e.what());
   } catch (const not_provoked& e) {
     stop("not_provoked", e.what());
   } catch (const missing_symbol& e) {

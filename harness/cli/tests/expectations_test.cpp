@@ -16,6 +16,8 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
+#include <string>
 
 namespace cufault {
 namespace {
@@ -264,6 +266,31 @@ TEST_F(end_to_end, blesses_arms_that_are_named_and_files_what_is_expected_of_nob
   EXPECT_THAT(bless(made, {"road.create/c*l"}).stdout_text, HasSubstr("1 blessed, 0 already expected"));
   EXPECT_THAT(bless(made, {"road.create/nothing"}).stderr_text,
               HasSubstr("has nothing called road.create/nothing"));
+}
+
+TEST_F(end_to_end, withdraws_what_is_expected_where_it_files_something_else) {
+  bless_what_is_seen();
+  const auto expected_arms = [&] {
+    std::set<std::string> names;
+    for (const expectation& e : expectation_set::load(folder / "expectations", folder / "recorded").all())
+      names.insert(e.arm);
+    return names;
+  };
+  const auto before = expected_arms();
+  ASSERT_TRUE(before.contains("fault"));
+  for (const fs::path& earlier : files(".jsonl")) fs::remove(earlier);
+  run({"road.create"}, {{"ROAD_FAULT", "14"}});
+  const std::string made = files(".jsonl").at(0);
+  EXPECT_THAT(bless(made, {"--observations-only", "road.create/control"}).stdout_text,
+              HasSubstr("1 filed in"));
+  EXPECT_EQ(expected_arms(), before) << "the control is as expected";
+  EXPECT_THAT(bless(made, {"--observations-only", "road.create/fault"}).stdout_text,
+              AllOf(HasSubstr("withdrawn: what road.create / fault was expected to show here"),
+                    HasSubstr("expectations withdrawn: 1")));
+  auto without = before;
+  without.erase("fault");
+  EXPECT_EQ(expected_arms(), without);
+  EXPECT_THAT(run({"road.create/fault"}).stdout_text, HasSubstr("UNCHARTED"));
 }
 
 }  // namespace

@@ -187,6 +187,10 @@ TEST(reader, keeps_what_a_trial_says_of_itself) {
   EXPECT_TRUE(first.done());
   EXPECT_EQ(first.so_far().ended, outcome::not_provoked);
   EXPECT_EQ(first.so_far().why, "only 3 MiB free");
+  EXPECT_FALSE(first.memory_moved());
+  const auto moved = read(frames(json{{"t", "memory_moved"}, {"why", "4 MiB became free"}}, done));
+  EXPECT_EQ(moved.so_far().ended, outcome::not_provoked);
+  EXPECT_TRUE(moved.memory_moved());
   for (const auto& bytes :
        {frames(not_provoked, harness_failed, done), frames(harness_failed, not_provoked, done)}) {
     EXPECT_EQ(read(bytes).so_far().ended, outcome::harness_failed);

@@ -339,11 +339,43 @@ TEST(device_memory, that_cannot_be_read_after_a_trial_makes_no_second_one) {
   EXPECT_EQ(ended, outcome::not_provoked);
 }
 
-TEST(device_memory, that_does_not_come_to_rest_leaves_the_second_trial_inconclusive) {
+TEST(device_memory, that_does_not_come_to_rest_leaves_the_last_trial_inconclusive) {
   outcome ended{};
   std::uint64_t grows = 1000;
-  EXPECT_EQ(trials_of_an_arm_with_memory([&] { return grows += 1000; }, &ended), 2U);
+  EXPECT_EQ(trials_of_an_arm_with_memory([&] { return grows += 1000; }, &ended), 4U);
   EXPECT_EQ(ended, outcome::not_provoked);
+}
+
+// What a driver gives back late: it is at rest for a while, and moves within the second trial, too.
+TEST(device_memory, that_moves_in_two_trials_costs_a_third) {
+  auto options = running({});
+  std::size_t begun = 0;
+  options.command = [&](const auto&, const auto&, auto, int) {
+    ++begun;
+    return words{HOSTILE_CHILD, "normal"};
+  };
+  options.in_use = [&] { return 10'000 - 1'000 * std::min<std::size_t>(begun, 2); };
+  options.memory_slack_bytes = 10;
+  options.memory_settle = options.memory_rest = std::chrono::milliseconds(50);
+  auto a = host_arm();
+  a.needs = need::gpu;
+  const auto result = run_arm(a_case, a, options);
+  ASSERT_EQ(result.trials.size(), 1U);
+  EXPECT_EQ(result.trials.at(0).ended, outcome::completed);
+  EXPECT_EQ(begun, 3U);
+}
+
+TEST(device_memory, that_moved_as_the_trial_says_costs_a_second_trial) {
+  auto options = running({});
+  std::size_t begun = 0;
+  options.command = [&](const auto&, const auto&, auto, int) {
+    return ++begun == 1 ? words{HOSTILE_CHILD, "say", "memory_moved", "4 MiB became free"}
+                        : words{HOSTILE_CHILD, "normal"};
+  };
+  const auto result = run_arm(a_case, host_arm(), options);
+  ASSERT_EQ(result.trials.size(), 1U);
+  EXPECT_EQ(result.trials.at(0).ended, outcome::completed);
+  EXPECT_EQ(begun, 2U);
 }
 
 /// The statuses of an arm each of whose trials runs hostile_child with the next of `modes`, and with the last again when they are used up.

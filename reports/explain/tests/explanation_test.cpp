@@ -251,9 +251,30 @@ TEST(explain, knows_what_frameworks_say_of_variables_captures_and_fp8) {
        {"Only multiplication of row-major and column-major matrices is supported by cuBLASLt",
         "Multiplication of two Float8_e5m2 matrices is not supported"})
     EXPECT_EQ(first_cause(fp8), "unsupported_types_or_shapes.framework") << fp8;
+  EXPECT_EQ(first_cause("Unrecognized key 'nothing' in CUDA allocator config.\n"
+                        "Segmentation fault (core dumped)"),
+            "environment_other.variable");
   for (const char* other : {"ValueError: invalid literal for int() with base 10: 'many'",
                             "Unknown flag in my own FLAGS: --x", "backend: 'gpu' requested"})
     EXPECT_EQ(first_cause(other), "") << other;
+}
+
+TEST(explain, tells_the_alignment_of_a_buffer_from_that_of_an_extent) {
+  const knowing all(records());
+  const auto first_cause = [&](const std::string& hint) {
+    const auto e = all.of("cublasGemmEx: CUBLAS_STATUS_NOT_SUPPORTED\n" + hint);
+    return e.causes.empty() ? std::string() : e.causes.front().what->id;
+  };
+  EXPECT_EQ(
+      first_cause(
+          "[cublasLt][Hint] The minimum buffer alignment of matrix A (2) is not divisible by 16. To achieve "
+          "better performance, you may consider aligning your pointers to a multiple of 16 bytes."),
+      "misaligned.operand");
+  EXPECT_EQ(
+      first_cause(
+          "[cublasLt][Hint] The number of columns in matrix B (12) is not 8 aligned. To achieve better "
+          "performance, you may consider zero-padding matrix B to make number of columns divisible by 8."),
+      "unsupported_types_or_shapes.combination");
 }
 
 TEST(explain, does_not_take_a_bias_or_a_type_that_the_gpu_has_for_a_cause) {
