@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins, but for
-// cases that fill no memory. Not measured yet: forked_child/matmul and matmul+spawn, kernel_trap/matmul+new_process.
+// cases that fill no memory, or JAX's own pool alone: its pool is small there. Not measured yet: forked_child/matmul and matmul+spawn, kernel_trap/matmul+new_process.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {
@@ -9,16 +9,20 @@ namespace {
 
 /// JAX takes memory as it needs it, so that other cases can use the GPU.
 const std::map<std::string, std::string> beside_others{{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}};
+/// JAX takes a twentieth of the GPU, likewise: an allocation that fails in its pool takes about 10 s, in which others run.
+const std::map<std::string, std::string> small_pool{{"XLA_PYTHON_CLIENT_MEM_FRACTION", ".05"}};
 
 failure_case live_arrays() {
   failure_case c{.name = "jax.live_arrays",
                  .summary = "live arrays fill JAX's pool, or the GPU up to N MiB",
                  .failures = {"F-MEM-01"}};
-  c.add_framework("control", arm_kind::control, "a first product, with all memory");
+  c.add_framework("control", arm_kind::control, "a first product");
   fault_arms(c, "large_array", "an array of 1 GiB where the pool is full")
       .dead_end("retry", "catch the exception and do it again")
       .dead_end("clear_caches", "jax.clear_caches()")
       .remedy("delete", "delete() the arrays");
+  in_environment(c, small_pool);
+  c.run_beside_others({"control", "large_array", "large_array+retry", "large_array+clear_caches", "large_array+delete"});
   const std::map<std::string, std::string> platform{{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}};
   fault_arms(c, "matmul.8", "the first product with 8 MiB free, without a pool").with(platform);
   fault_arms(c, "later_matmul.8", "a later product with 8 MiB free, without a pool").with(platform);
@@ -51,7 +55,6 @@ failure_case cached_arrays() {
   return c;
 }
 
-/// Of a small pool, so that other cases can use the GPU.
 failure_case fragmentation() {
   failure_case c{.name = "jax.fragmentation",
                  .summary = "free memory of JAX's pool is in holes that are too small"};
@@ -62,7 +65,7 @@ failure_case fragmentation() {
                       {{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}})
       .from_the_start("asynchronous_allocator", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
                       {{"XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async"}});
-  in_environment(c, {{"XLA_PYTHON_CLIENT_MEM_FRACTION", ".05"}});
+  in_environment(c, small_pool);
   fork_from_one_interpreter(c);
   return c;
 }

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// cufault run: select, lock, run each arm, judge, record, print.
+// cufault run: gives jobs (run_plan) to lanes (run_lane), locks GPUs, writes the record, prints.
 #include "harness/cli/cli.hpp"
 #include "harness/cli/run_gpus.hpp"
+#include "harness/cli/run_lane.hpp"
+#include "harness/cli/run_plan.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/model/properties.hpp"
 #include "harness/run/driver_hold.hpp"
@@ -18,10 +20,8 @@
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/model/cell_name.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
-#include "reports/model/stack_folder.hpp"
 #include "reports/printers/ctrf.hpp"
 #include "reports/printers/junit.hpp"
 #include "reports/printers/render.hpp"
@@ -42,11 +42,7 @@
 #include <ctime>
 #include <deque>
 #include <iostream>
-#include <map>
 #include <random>
-#include <set>
-#include <span>
-#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -71,27 +67,6 @@ bool interrupt_came(int stop) {
   pollfd asked{stop, POLLIN, 0};
   return poll(&asked, 1, 0) > 0;
 }
-
-std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm& a,
-                            std::optional<std::int64_t> level, int repeat) {
-  std::uint64_t state = stable_hash(
-      fmt::format("{}/{} {} {} {}", c.name, a.name, seed, level ? std::to_string(*level) : "-", repeat));
-  return next_random(state);
-}
-
-/// An arm to run, or all of a batch, and where they stand in what was selected.
-struct job {
-  std::size_t case_index = 0;
-  const failure_case* of = nullptr;
-  std::vector<std::pair<std::size_t, const arm*>> arms{};  ///< index in what was selected of the case
-  [[nodiscard]] std::string name() const {
-    const std::string first = of->name + "/" + arms.front().second->name;
-    return arms.size() == 1 ? first : fmt::format("{} and {} more", first, arms.size() - 1);
-  }
-};
-
-/// Of an arm of which no time is known, and that finds its batch's process ready, beside one that makes it.
-constexpr double weight_in_batch = 0.02;
 
 class run {
  public:
@@ -136,10 +111,11 @@ class run {
     record_writer writer(
         arguments_.records,
         utc_now("{:%Y%m%dT%H%M%SZ}") + (selected.size() == 1 ? "-" + selected[0].what->name : ""), record_);
-    take_up(selected);
-    run_jobs(writer);
+    run_plan plan(arguments_, expected_, record_, options_, selected);
+    record_.left_out = plan.left_out();
+    run_jobs(plan, writer);
     const bool complete = cut_short_.empty();
-    put_in_order();
+    record_.cases = plan.in_order();
     record_.ended = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
     record_.complete = complete;
     record_.exit_code = complete ? exit_code(record_.cases, record_.mode, arguments_.not_provoked_budget)
@@ -169,12 +145,6 @@ class run {
   }
 
  private:
-  struct pending {
-    case_result result;
-    std::vector<std::optional<arm_result>> arms;
-    std::size_t left = 0;
-  };
-
   /// Who gives a Python expects that its cuBLAS is judged, too.
   void tell_that_cublas_is_not_of_python() const {
     using pointer = nlohmann::json::json_pointer;
@@ -185,212 +155,47 @@ class run {
         path.empty() ? "the loader finds none either; --cublas gives one" : "taken is the loader's, " + path);
   }
 
-  /// Makes a job of each arm that can run here; what cannot is over at once.
-  void take_up(const std::vector<selected_case>& selected) {
-    for (const selected_case& s : selected) {
-      const failure_case& c = *s.what;
-      pending p{{c.name, {}}, std::vector<std::optional<arm_result>>(s.arms.size()), 0};
-      const case_properties& properties = properties_of(c);
-      // Injected counterparts of arms that fill the device take no memory; a control of such arms is as alone as they are.
-      const bool squeezes = std::any_of(s.arms.begin(), s.arms.end(), [](const arm* a) {
-        return a->kind != arm_kind::control && a->counterpart_of.empty();
-      });
-      std::map<std::string, std::size_t> batches;
-      for (std::size_t i = 0; i < s.arms.size(); ++i) {
-        const arm& a = *s.arms[i];
-        if (is_left_out(s, a)) {
-          ++record_.left_out;
-          continue;
-        }
-        const expectation* const expected = expected_.find(c.name, a.name, keys_of(record_));
-        if (!why_not_run(a, options_).empty()) {
-          p.arms[i] = run_arm(c, a, options_);
-          judge(*p.arms[i], expected);
-          continue;
-        }
-        ++p.left;
-        const double weight =
-            weight_of(as_often_as_asked(a),
-                      expected == nullptr ? std::span<const observation>() : std::span(expected->trials));
-        if (!a.batch.empty() && !arguments_.separate) {
-          const auto [there, fresh] = batches.try_emplace(a.batch, jobs_.size());
-          if (!fresh) {
-            jobs_[there->second].arms.emplace_back(i, &a);
-            // What its trials took earlier was in a process that they found ready.
-            const bool known = expected != nullptr && !expected->trials.empty();
-            items_[there->second].weight += (known ? 1 : weight_in_batch) * weight;
-            continue;
-          }
-        }
-        jobs_.push_back({cases_.size(), &c, {{i, &a}}});
-        work_item item;
-        item.needs_gpu = a.needs == need::gpu;
-        item.exclusive = item.needs_gpu && squeezes && a.counterpart_of.empty() && !a.beside_others &&
-                         properties.memory == memory_class::exclusive;
-        item.last = properties.last;
-        item.in_addition = a.rarely_calls_driver;
-        item.weight = weight;
-        // Processes from which trials of frameworks are forked have no memory of the GPU.
-        const bool may_share = !item.exclusive || !a.framework.empty();
-        if (!arguments_.separate && may_share && a.batch.empty()) item.process = shared_process_key(a);
-        items_.push_back(std::move(item));
-      }
-      cases_.push_back(std::move(p));
-    }
-  }
-
-  /// A cell of the matrix with a remedy is left out where the cell without it does not fail, by an expectation that this very stack
-  /// showed: there is nothing to clear. The cell without it still runs, and would show a change. An expectation says nothing of trials
-  /// with variables that were chosen by options: then no cell is left out.
-  [[nodiscard]] bool is_left_out(const selected_case& s, const arm& a) const {
-    if (!s.what->name.starts_with(matrix_family) || arguments_.tier >= test_tier::nightly ||
-        !arguments_.chosen.empty() || s.named.contains(a.name))
-      return false;
-    const std::string without = without_remedy(a.name);
-    if (without.empty()) return false;
-    const expectation* const fault = expected_.find(s.what->name, without, keys_of(record_));
-    return fault != nullptr &&
-           std::find(fault->stacks.begin(), fault->stacks.end(), stack_folder_name(record_.stack)) !=
-               fault->stacks.end() &&
-           std::none_of(fault->trials.begin(), fault->trials.end(),
-                        [](const observation& o) { return failed(signature_of(o)); });
-  }
-
-  /// The arm, with no more trials than this run takes of one that races.
-  [[nodiscard]] arm as_often_as_asked(arm a) const {
-    constexpr int below_nightly = 5;
-    const int most = arguments_.repeats.value_or(arguments_.tier < test_tier::nightly ? below_nightly : 0);
-    if (!a.races.empty() && most > 0) a.repeats = std::min(a.repeats, most);
-    return a;
-  }
-
-  /// In a lane. A request is the numbers of a job and of the GPU that it has, or none: another lane wants a GPU to itself.
-  std::string serve(const std::string& request, int stop) {
-    std::istringstream words(request);
-    std::size_t number = 0;
-    int gpu = -1;
-    if (!(words >> number >> gpu)) {
-      shared_.leave_gpu();
-      return {};
-    }
-    const job& j = jobs_.at(number);
-    runner_options options = options_;
-    options.stop = stop;
-    // What stays of a GPU is found by ask_idle(): not while this lane is busy with another one.
-    if (gpu != gpu_of_lane_) shared_.retire();
-    gpu_of_lane_ = gpu;
-    const bool batch = !j.arms.front().second->batch.empty() && !arguments_.separate;
-    if (items_[number].exclusive && !batch) {  // a batch holds memory from one arm to the next
-      if (!management_) management_.emplace();
-      options.in_use = [&, uuid = gpus_.all().at(static_cast<std::size_t>(gpu)).uuid] {
-        return management_->used_bytes(uuid);
-      };
-    }
-    // Of several GPUs, a trial sees its own, as number 0: what others do on theirs then changes nothing on it.
-    const std::string only = gpu >= 0 && gpus_.in_the_machine() > 1
-                                 ? gpus_.all().at(static_cast<std::size_t>(gpu)).uuid
-                                 : std::string();
-    const int device = !only.empty() ? 0
-                       : gpu < 0     ? first_device()
-                                     : gpus_.all().at(static_cast<std::size_t>(gpu)).number;
-    const auto command = [&](std::vector<std::string> words_of_it) {
-      words_of_it.insert(words_of_it.begin(), own_path());
-      for (const std::string& more :
-           {std::string("--parent"), std::to_string(getpid()), std::string("--device"),
-            std::to_string(device), std::string("--cublas"), arguments_.where.cublas,
-            std::string("--cublaslt"), arguments_.where.cublaslt})
-        words_of_it.push_back(more);
-      return words_of_it;
-    };
-    options.command = [&](const failure_case& c, const arm& a, std::optional<std::int64_t> level,
-                          int repeat) {
-      const std::string seed = std::to_string(seed_of_trial(record_.seed, c, a, level, repeat));
-      if (!a.framework.empty())
-        return python_->command(
-            {"trial", c.name, a.name, "--seed", seed, "--device", std::to_string(device)});
-      std::vector<std::string> own{"trial", c.name, a.name, "--stage", "0", "--seed", seed};
-      if (level) {
-        own.emplace_back("--level");
-        own.push_back(std::to_string(*level));
-      }
-      return command(std::move(own));
-    };
-    options.shared = &shared_;
-    options.shared_command = [&](const arm& a) {
-      return a.framework.empty() ? command({"trials"})
-                                 : python_->command({"serve", "--device", std::to_string(device)});
-    };
-    options.shared_request = [&](const failure_case& c, const arm& a, int repeat) {
-      return nlohmann::json{{"case", c.name},
-                            {"arm", a.name},
-                            {"seed", seed_of_trial(record_.seed, c, a, {}, repeat)},
-                            {"alone", arguments_.jobs == 1}}
-          .dump();
-    };
-    if (!batch && items_[number].process.empty()) {
-      shared_.make_way_for(*j.arms.front().second);
-      options.shared = nullptr;
-    }
-    lane_report report;
-    for (const auto& [index, a] : j.arms) {
-      arm here = as_often_as_asked(*a);
-      if (!only.empty()) here.environment.try_emplace("CUDA_VISIBLE_DEVICES", only);
-      report.arms.push_back(run_arm(*j.of, here, options).trials);
-    }
-    if (gpu >= 0)
-      for (std::vector<observation>& trials : report.arms)
-        for (observation& o : trials) o.gpu = gpus_.all().at(static_cast<std::size_t>(gpu)).uuid;
-    if (batch) shared_.retire();
-    report.shared = shared_.take_counts();
-    return to_wire(report);
-  }
-
-  [[nodiscard]] int first_device() const {
-    return gpus_.all().empty() ? arguments_.where.device : gpus_.all().front().number;
-  }
-
   /// Runs them all, or says why not and what was lost.
-  void run_jobs(record_writer& writer) {
-    run_host_items_in_addition(items_);
-    const auto order = arguments_.shuffle ? shuffled(items_, record_.seed) : longest_first(items_);
+  void run_jobs(run_plan& plan, record_writer& writer) {
+    const std::vector<work_item>& items = plan.items();
+    const auto order = arguments_.shuffle ? shuffled(items, record_.seed) : longest_first(items);
     const auto jobs = static_cast<std::size_t>(arguments_.jobs);
-    scheduler plan(items_, order, gpus_.all().size(), jobs);
+    scheduler next(items, order, gpus_.all().size(), jobs);
     double weight = 0;
-    for (const work_item& item : items_) weight += item.weight;
+    for (const work_item& item : items) weight += item.weight;
     std::size_t arms = 0;
-    for (const job& j : jobs_) arms += j.arms.size();
+    for (const job& j : plan.jobs()) arms += j.arms.size();
     progress shown(stderr, terminal_, arms, weight);
-    for (std::size_t i = 0; i < cases_.size(); ++i)
-      if (cases_[i].left == 0) finish_case(i);
-    if (jobs_.empty()) return;
+    if (plan.jobs().empty()) return;
 
     begun_ = clock::now();
     std::optional<driver_hold> hold;
-    if (std::any_of(items_.begin(), items_.end(), [](const work_item& item) { return item.needs_gpu; }))
+    if (std::ranges::any_of(items, &work_item::needs_gpu))
       hold.emplace(std::vector<std::string>{own_path(), "hold-driver", "--parent", std::to_string(getpid())},
                    stop_);
+    // Each lane is a process, with a copy of this.
+    run_lane lane_here({arguments_, options_, plan, gpus_, python_, record_.seed});
     lanes workers(
-        scheduler::lanes_for(items_, jobs),
-        [this](const std::string& request, int stop) { return serve(request, stop); },
-        [this] { shared_.retire(); });
+        scheduler::lanes_for(items, jobs),
+        [&](const std::string& request, int stop) { return lane_here.serve(request, stop); },
+        [&] { lane_here.retire(); });
     lanes_ = workers.count();
     std::vector<scheduler::start> given(workers.count());
     std::vector<clock::time_point> asked(workers.count());
     std::vector<std::string> processes(workers.count());  // of lanes, by the key of what they did last
     std::vector<std::optional<gpu_lock>> locks(gpus_.all().size());
     try {
-      while (!plan.done()) {
+      while (!next.done()) {
         for (auto lane = workers.idle(); lane; lane = workers.idle()) {
-          const auto start = arguments_.shuffle ? plan.next() : plan.next(processes[*lane]);
+          const auto start = arguments_.shuffle ? next.next() : next.next(processes[*lane]);
           if (!start) break;
-          if (const std::string& process = items_[start->item].process; !process.empty())
+          if (const std::string& process = items[start->item].process; !process.empty())
             processes[*lane] = process;
-          if (start->device) lock(*start, locks[*start->device], workers);
+          if (start->device) lock(*start, items[start->item], locks[*start->device], workers);
           given[*lane] = *start;
           asked[*lane] = clock::now();
-          workers.ask(*lane, fmt::format("{} {}", start->item,
-                                         start->device ? static_cast<int>(*start->device) : -1));
-          const std::string name = jobs_[start->item].name();
+          workers.ask(*lane, run_lane::request(start->item, start->device));
+          const std::string name = plan.jobs()[start->item].name();
           if (arguments_.verbose) shown.line(name + " begins");
           shown.began(name);
         }
@@ -403,9 +208,10 @@ class run {
         const scheduler::start over = given[answer->lane];
         busy_ += clock::now() - asked[answer->lane];
         over_ = clock::now();
-        plan.over(over);
-        if (over.device && plan.idle(*over.device)) unlock(over, plan, locks[*over.device], workers);
-        take(jobs_[over.item], *answer, items_[over.item].weight, writer, shown);
+        next.over(over);
+        if (over.device && next.idle(*over.device))
+          unlock(items[over.item], next, locks[*over.device], workers);
+        take(plan, over.item, *answer, writer, shown);
       }
     } catch (const interrupted&) {
       cut_short_ = "interrupted";
@@ -415,21 +221,21 @@ class run {
     if (cut_short_.empty()) return;
     workers.end();
     std::vector<std::string> begun;
-    for (const std::size_t i : plan.running()) begun.push_back(jobs_[i].name());
+    for (const std::size_t i : next.running()) begun.push_back(plan.jobs()[i].name());
     const std::size_t over = shown.over();
     lost_ = fmt::format("{} of {} arms had run, and are in the record{}{}", over, arms,
                         begun.empty() ? "" : "; cut short: ", fmt::join(begun, ", "));
   }
 
-  void lock(const scheduler::start& start, std::optional<gpu_lock>& held, lanes& workers) {
-    const bool exclusive = items_[start.item].exclusive;
-    if (held && !exclusive) return;
+  void lock(const scheduler::start& start, const work_item& item, std::optional<gpu_lock>& held,
+            lanes& workers) {
+    if (held && !item.exclusive) return;
     // Processes that trials shared hold memory of the GPU. A lane that is busy elsewhere has none.
-    if (exclusive) workers.ask_idle({});
+    if (item.exclusive) workers.ask_idle(run_lane::leave_gpu());
     held.reset();
     try {
       held.emplace(gpus_.all()[*start.device].uuid,
-                   exclusive ? memory_class::exclusive : memory_class::shared,
+                   item.exclusive ? memory_class::exclusive : memory_class::shared,
                    std::chrono::seconds(arguments_.wait_seconds), stop_);
     } catch (const gpu_busy&) {
       if (interrupt_came(stop_)) throw interrupted{};
@@ -438,16 +244,17 @@ class run {
   }
 
   /// Shared, it is held as long as processes that trials share are there and arms to come.
-  void unlock(const scheduler::start& over, const scheduler& plan, std::optional<gpu_lock>& held,
-              lanes& workers) {
-    if (!items_[over.item].exclusive) {
-      if (plan.gpu_waiting()) return;
-      workers.ask_idle({});
+  void unlock(const work_item& over, const scheduler& next, std::optional<gpu_lock>& held, lanes& workers) {
+    if (!over.exclusive) {
+      if (next.gpu_waiting()) return;
+      workers.ask_idle(run_lane::leave_gpu());
     }
     held.reset();
   }
 
-  void take(const job& j, const lane_answer& answer, double weight, record_writer& writer, progress& shown) {
+  void take(run_plan& plan, std::size_t number, const lane_answer& answer, record_writer& writer,
+            progress& shown) {
+    const job& j = plan.jobs()[number];
     lane_report report;
     if (answer.died.empty()) {
       report = report_from_wire(answer.text);
@@ -460,30 +267,16 @@ class run {
       lost.why = fmt::format("the process that ran its trials {}", answer.died);
       report.arms.assign(j.arms.size(), {lost});
     }
-    pending& p = cases_[j.case_index];
+    const double weight = plan.items()[number].weight / static_cast<double>(j.arms.size());
     for (std::size_t i = 0; i < j.arms.size(); ++i) {
-      const auto& [index, a] = j.arms[i];
-      arm_result r = result_of(*j.of, *a);
-      r.trials = std::move(report.arms.at(i));
-      judge(r, expected_.find(j.of->name, a->name, keys_of(record_)));
+      const arm_result& r = plan.over(j, i, std::move(report.arms.at(i)));
       writer.add(j.of->name, r);
-      const std::string name = j.of->name + "/" + a->name;
+      const std::string name = j.of->name + "/" + r.name;
       if (arguments_.verbose) shown.line(fmt::format("{} {}", name, to_string(r.judged)));
-      shown.ended(i == 0 ? j.name() : name, weight / static_cast<double>(j.arms.size()),
-                  !as_expected(r.judged));
-      p.arms[index] = std::move(r);
-      --p.left;
+      shown.ended(i == 0 ? j.name() : name, weight, !as_expected(r.judged));
     }
-    if (p.left > 0) return;
-    finish_case(j.case_index);
-    if (!terminal_) shown.line(case_line(p.result));
-  }
-
-  void finish_case(std::size_t index) {
-    pending& p = cases_[index];
-    for (auto& a : p.arms)
-      if (a) p.result.arms.push_back(*std::move(a));
-    judge(p.result, expected_, keys_of(record_));
+    const case_result* const finished = plan.finished_case(j);
+    if (finished != nullptr && !terminal_) shown.line(case_line(*finished));
   }
 
   /// What the runner itself takes: the time of lanes beyond that of the trials that they ran, from start to reaped.
@@ -504,14 +297,6 @@ class run {
     for (const std::string& what : shared_counts_.damaged) fmt::print(std::cout, "  {}\n", what);
   }
 
-  /// Results in the catalogue's order, whatever the one they came in. Of a case that was cut short, what there is.
-  void put_in_order() {
-    for (std::size_t i = 0; i < cases_.size(); ++i) {
-      if (cases_[i].left > 0) finish_case(i);
-      if (!cases_[i].result.arms.empty()) record_.cases.push_back(std::move(cases_[i].result));
-    }
-  }
-
   const run_arguments& arguments_;
   int stop_;
   std::optional<python_environment> python_;
@@ -519,9 +304,6 @@ class run {
   expectation_set expected_;
   runner_options options_;
   record record_;
-  std::vector<pending> cases_;
-  std::vector<job> jobs_;
-  std::vector<work_item> items_;
   std::string cut_short_, lost_;
   bool terminal_ = isatty(STDERR_FILENO) != 0;
   shared_process::counts shared_counts_;
@@ -529,10 +311,6 @@ class run {
   std::size_t lanes_ = 0;
   clock::time_point begun_{}, over_{};
   std::chrono::duration<double> busy_{0};
-  // Of a lane alone.
-  shared_process shared_;
-  std::optional<nvml> management_;
-  int gpu_of_lane_ = -1;
 };
 
 }  // namespace

@@ -274,10 +274,10 @@ def cached_arrays(world: World) -> None:
 
 
 def fragmentation(world: World) -> None:
-    """JAX's pool in blocks of 8 MiB, of which every other one is deleted; 4 GiB of them where there is no pool."""
+    """JAX's pool in blocks of 8 MiB, of which every other one is deleted; 2.25 GiB of them where there is no pool."""
     hold, block = hold_on(world), 8 << 20
     has_pool = left_in_pool(world) > 0
-    while left_in_pool(world) >= 2 * block if has_pool else len(world.held) * block < 4 << 30:
+    while left_in_pool(world) >= 2 * block if has_pool else len(world.held) * block < 9 << 28:
         world.held.append(hold(block))
     in_holes = world.held[1::2]
     del world.held[1::2]
