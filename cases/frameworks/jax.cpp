@@ -22,7 +22,8 @@ failure_case live_arrays() {
       .dead_end("clear_caches", "jax.clear_caches()")
       .remedy("delete", "delete() the arrays");
   in_environment(c, small_pool);
-  c.run_beside_others({"control", "large_array", "large_array+retry", "large_array+clear_caches", "large_array+delete"});
+  c.run_beside_others(
+      {"control", "large_array", "large_array+retry", "large_array+clear_caches", "large_array+delete"});
   const std::map<std::string, std::string> platform{{"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}};
   fault_arms(c, "matmul.8", "the first product with 8 MiB free, without a pool").with(platform);
   fault_arms(c, "later_matmul.8", "a later product with 8 MiB free, without a pool").with(platform);

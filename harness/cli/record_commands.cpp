@@ -22,8 +22,8 @@ void add_bless(command_line& line) {
   command->add_option("CASE", said->names,
                       "cases to bless, or CASE/ARM, in which a * is anything (default: all)");
   command->add_flag("--observations-only", said->observations_only,
-                    "file what was observed with its stack, and add no expectation; one that says "
-                    "another thing no longer has this stack");
+                    "file what was observed with its stack, and add no expectation; an expectation that "
+                    "it contradicts is removed");
   command
       ->add_option(
           "--with", said->with,

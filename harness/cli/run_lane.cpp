@@ -95,9 +95,10 @@ runner_options run_lane::options_for(const job& j, std::size_t number, int gpu, 
 
 std::vector<std::string> run_lane::own_command(std::vector<std::string> words, int device) const {
   words.insert(words.begin(), own_path());
-  for (const std::string& more : {std::string("--parent"), std::to_string(getpid()), std::string("--device"),
-                                  std::to_string(device), std::string("--cublas"), run_.arguments.where.cublas,
-                                  std::string("--cublaslt"), run_.arguments.where.cublaslt})
+  for (const std::string& more :
+       {std::string("--parent"), std::to_string(getpid()), std::string("--device"), std::to_string(device),
+        std::string("--cublas"), run_.arguments.where.cublas, std::string("--cublaslt"),
+        run_.arguments.where.cublaslt})
     words.push_back(more);
   return words;
 }

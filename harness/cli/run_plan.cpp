@@ -36,10 +36,7 @@ arm as_often_as_asked(arm a, const run_arguments& arguments) {
 
 run_plan::run_plan(const run_arguments& arguments, const expectation_set& expected, const record& of,
                    const runner_options& options, const std::vector<selected_case>& selected)
-    : arguments_(arguments),
-      expected_(expected),
-      keys_(keys_of(of)),
-      folder_(stack_folder_name(of.stack)) {
+    : arguments_(arguments), expected_(expected), keys_(keys_of(of)), folder_(stack_folder_name(of.stack)) {
   for (const selected_case& s : selected) take_up(s, options);
   run_host_items_in_addition(items_);
 }

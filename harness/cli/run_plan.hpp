@@ -36,8 +36,10 @@ class run_plan {
            const runner_options& options, const std::vector<selected_case>& selected);
 
   [[nodiscard]] const std::vector<job>& jobs() const { return jobs_; }
-  [[nodiscard]] const std::vector<work_item>& items() const { return items_; }  ///< as many, of the same order
-  [[nodiscard]] std::size_t left_out() const { return left_out_; }              ///< cells that nothing is asked of
+  [[nodiscard]] const std::vector<work_item>& items() const {
+    return items_;
+  }                                                                 ///< as many, of the same order
+  [[nodiscard]] std::size_t left_out() const { return left_out_; }  ///< cells that nothing is asked of
 
   /// What an arm of a job showed, judged: `index` is its place in the job. Borrowed until finished_case() or in_order().
   const arm_result& over(const job& j, std::size_t index, std::vector<observation> trials);

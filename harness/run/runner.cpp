@@ -86,9 +86,9 @@ std::uint64_t distance(std::uint64_t a, std::uint64_t b) {
   return a > b ? a - b : b - a;
 }
 
-void wait_a_little(int stop) {
+void wait_for(std::chrono::milliseconds time, int stop) {
   pollfd waiting{stop, POLLIN, 0};
-  if (poll(&waiting, 1, static_cast<int>(between_samples.count())) > 0) throw interrupted{};
+  if (poll(&waiting, 1, static_cast<int>(time.count())) > 0) throw interrupted{};
 }
 
 struct memory_change {
@@ -109,7 +109,7 @@ memory_change memory_moved(std::uint64_t before, const runner_options& options) 
           "device memory in use by everybody {} by {} bytes over the trial: another process moved it",
           *after > before ? "grew" : "shrank", distance(before, *after))};
     }
-    wait_a_little(options.stop);
+    wait_for(between_samples, options.stop);
   }
 }
 
@@ -176,12 +176,15 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
 /// Waits until the device memory that all processes use has not changed for options.memory_rest, but at most five times
 /// options.memory_settle.
 void wait_for_rest(const runner_options& options) {
-  if (!options.in_use) return;
+  if (!options.in_use) {  // of an arm that is not alone on its GPU: for as long as rest would take
+    wait_for(options.memory_rest, options.stop);
+    return;
+  }
   const auto deadline = clock::now() + 5 * options.memory_settle;
   auto since = clock::now();
   auto in_use = options.in_use();
   while (in_use && clock::now() - since < options.memory_rest && clock::now() < deadline) {
-    wait_a_little(options.stop);
+    wait_for(between_samples, options.stop);
     const auto now = options.in_use();
     if (!now || *now != *in_use) since = clock::now();
     in_use = now;
@@ -194,22 +197,17 @@ bool a_row_timed_out(const observation& o) {
                      [](const call_record& call) { return call.what.status == status_timed_out; });
 }
 
-/// Runs the trial again while nothing follows from it: where another process moved device memory, because what a driver gives back late may
-/// take longer than a trial; once where time ran out in a row of a table. The last result counts, whatever it is.
+/// Repeats a trial in which another process moved device memory, three times at most: what a driver gives back late may take longer than a
+/// trial. Repeats one in which a row of a table ran out of time once. The last result counts.
 observation run_again_if_inconclusive(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
                                       int repeat, const runner_options& options) {
-  constexpr int most_trials = 4;
-  bool row_repeated = false;
-  for (int trials = 1;; ++trials) {
+  int for_memory = 3, for_rows = 1;
+  while (true) {
     trial_seen seen = run_once(c, a, level, repeat, options);
-    if (trials == most_trials) return std::move(seen.what);
-    if (seen.memory_moved && seen.what.ended == outcome::not_provoked) {
+    if (seen.memory_moved && seen.what.ended == outcome::not_provoked && for_memory-- > 0)
       wait_for_rest(options);
-    } else if (a_row_timed_out(seen.what) && !row_repeated) {
-      row_repeated = true;
-    } else {
+    else if (!a_row_timed_out(seen.what) || for_rows-- <= 0)
       return std::move(seen.what);
-    }
   }
 }
 

@@ -3,6 +3,7 @@
 // Expectations: bless, and runs as a gate on them.
 #include "harness/cli/tests/end_to_end.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
 
@@ -271,9 +272,9 @@ TEST_F(end_to_end, blesses_arms_that_are_named_and_files_what_is_expected_of_nob
 TEST_F(end_to_end, withdraws_what_is_expected_where_it_files_something_else) {
   bless_what_is_seen();
   const auto expected_arms = [&] {
+    const auto expected = expectation_set::load(folder / "expectations", folder / "recorded");
     std::set<std::string> names;
-    for (const expectation& e : expectation_set::load(folder / "expectations", folder / "recorded").all())
-      names.insert(e.arm);
+    for (const expectation& e : expected.all()) names.insert(e.arm);
     return names;
   };
   const auto before = expected_arms();
@@ -285,12 +286,26 @@ TEST_F(end_to_end, withdraws_what_is_expected_where_it_files_something_else) {
               HasSubstr("1 filed in"));
   EXPECT_EQ(expected_arms(), before) << "the control is as expected";
   EXPECT_THAT(bless(made, {"--observations-only", "road.create/fault"}).stdout_text,
-              AllOf(HasSubstr("withdrawn: what road.create / fault was expected to show here"),
+              AllOf(HasSubstr("withdrawn: what road.create / fault was expected to show"),
                     HasSubstr("expectations withdrawn: 1")));
   auto without = before;
   without.erase("fault");
   EXPECT_EQ(expected_arms(), without);
   EXPECT_THAT(run({"road.create/fault"}).stdout_text, HasSubstr("UNCHARTED"));
+}
+
+// The stated rates rest on all trials that were blessed; a record of fewer would replace them.
+TEST_F(end_to_end, keeps_the_record_of_an_arm_that_races_and_is_as_expected) {
+  const std::map<std::string, std::string> counter{{"ROAD_COUNTER", folder / "counter"}};
+  ASSERT_EQ(run({"road.races", "--repeats", "0"}, counter).exit_code, 0);
+  bless(files(".jsonl").at(0), {});
+  const std::string before = read_text(folder / "expectations" / "road.jsonl");
+  for (const fs::path& earlier : files(".jsonl")) fs::remove(earlier);
+  run({"road.races", "--repeats", "8"}, counter);
+  const auto again = bless(files(".jsonl").at(0), {"--observations-only"});
+  EXPECT_THAT(again.stdout_text, AllOf(HasSubstr("as expected; the record that shows it stays"),
+                                       HasSubstr("expectations withdrawn: 0")));
+  EXPECT_EQ(read_text(folder / "expectations" / "road.jsonl"), before);
 }
 
 }  // namespace

@@ -275,6 +275,10 @@ TEST(explain, tells_the_alignment_of_a_buffer_from_that_of_an_extent) {
           "[cublasLt][Hint] The number of columns in matrix B (12) is not 8 aligned. To achieve better "
           "performance, you may consider zero-padding matrix B to make number of columns divisible by 8."),
       "unsupported_types_or_shapes.combination");
+  EXPECT_NE(
+      first_cause("[cublasLt][Hint] The minimum buffer alignment of matrix A (8) is not divisible by 16."),
+      "misaligned.operand")
+      << "cuBLASLt says so of operands that are aligned well enough, too";
 }
 
 TEST(explain, does_not_take_a_bias_or_a_type_that_the_gpu_has_for_a_cause) {
