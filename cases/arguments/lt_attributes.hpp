@@ -8,9 +8,9 @@
 #include <cublasLt.h>
 #include <cublas_v2.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -27,11 +27,11 @@ struct value {
   bool wrong = false;  ///< contradicts the documentation, by itself or by what the rest of the plan is
 };
 struct attribute {
-  const char* name;
-  int number;
-  std::size_t bytes;
-  std::int64_t usual;
-  role what;
+  const char* name;    ///< of the enumerator, without CUBLASLT_ and the word for its kind
+  int number;          ///< the enumerator
+  std::size_t bytes;   ///< of its value
+  std::int64_t usual;  ///< the value that the plan has, as bits where it is a float
+  role what;           ///< of the value
   std::vector<value> others{};
 };
 
@@ -151,9 +151,7 @@ inline std::vector<attribute> attributes_of_operation(const buffers& b) {
 }
 
 inline std::int64_t bits_of(float x) {
-  std::int32_t bits = 0;
-  std::memcpy(&bits, &x, sizeof bits);
-  return bits;
+  return std::bit_cast<std::int32_t>(x);
 }
 
 inline std::vector<attribute> attributes_of_preference() {

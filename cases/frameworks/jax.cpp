@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins, but for
-// cases that fill no memory, or JAX's own pool alone: its pool is small there. Not measured yet: forked_child/matmul and matmul+spawn, kernel_trap/matmul+new_process.
+// What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins. In cases that fill no
+// memory it takes what it needs; in cases that fill its pool alone, a twentieth. Not measured yet: forked_child/matmul and matmul+spawn, kernel_trap/matmul+new_process.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {

@@ -60,16 +60,6 @@ conditions usual_conditions(const stack_keys& stack, const std::string& case_nam
   return when;
 }
 
-const arm* find_arm(const std::string& case_name, const std::string& arm_name) {
-  for (const failure_case& c : all_cases()) {
-    if (c.name != case_name) continue;
-    for (const arm& a : c.arms) {
-      if (a.name == arm_name) return &a;
-    }
-  }
-  return nullptr;
-}
-
 /// `name`: CASE, or CASE/ARM, in which a * is anything.
 bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name) {
   return name == case_name || fnmatch(name.c_str(), (case_name + "/" + arm_name).c_str(), 0) == 0;
@@ -198,54 +188,152 @@ expectation expectation_with_other_stacks(const expectation_set& expected, const
   return e;
 }
 
-/// Expectations that point to what is replaced in the folder of a stack, and say another thing: they no longer have this stack.
-void drop_stack(expectation_set& expected, const expectation& now, const std::string& folder) {
-  for (expectation e : expected.all()) {
-    if (e.case_name != now.case_name || e.arm != now.arm || e.digest == now.digest) continue;
-    if (e.when.by_key == now.when.by_key) continue;  // replaced as a whole
-    if (std::erase(e.stacks, folder) > 0) expected.put(std::move(e));
+/// Of an arm, a copy: put() changes all().
+std::vector<expectation> expectations_of(const expectation_set& expected, const std::string& case_name,
+                                         const std::string& arm) {
+  std::vector<expectation> all;
+  for (const expectation& e : expected.all())
+    if (e.case_name == case_name && e.arm == arm) all.push_back(e);
+  return all;
+}
+
+/// What one bless takes from a record, arm by arm.
+class blessing {
+ public:
+  blessing(const bless_arguments& arguments, const record& r, const std::vector<record>& others,
+           conditions extra, expectation_set& expected)
+      : arguments_(arguments),
+        others_(others),
+        extra_(std::move(extra)),
+        expected_(expected),
+        stack_(keys_of(r)),
+        folder_(stack_folder_name(r.stack)),
+        to_file_(r) {
+    to_file_.cases.clear();
   }
-}
 
-bool points_to(const expectation& e, const std::string& folder) {
-  return std::find(e.stacks.begin(), e.stacks.end(), folder) != e.stacks.end();
-}
-
-/// Whether an arm is as expected, and the record that shows it says more than this one, or another thing within the bands of the
-/// expectation: that record stays.
-bool keeps_older_record(const expectation_set& expected, const std::string& case_name, const arm_result& a,
-                        const std::string& folder) {
-  if (!a.covered || !as_expected(a.judged)) return false;
-  return !a.races.empty() ||
-         std::any_of(expected.all().begin(), expected.all().end(), [&](const expectation& e) {
-           return e.case_name == case_name && e.arm == a.name && points_to(e, folder) &&
-                  e.digest != digest_of(a);
-         });
-}
-
-/// Removes what is expected of an arm on a stack, on the other stacks that it covers, too: what is filed contradicts it. Returns how many.
-int withdraw(expectation_set& expected, const std::string& case_name, const arm_result& a,
-             const std::string& folder, const stack_keys& stack) {
-  int withdrawn = 0;
-  for (expectation was : std::vector<expectation>(expected.all())) {
-    if (was.case_name != case_name || was.arm != a.name) continue;
-    if (!points_to(was, folder) && !was.when.hold(stack)) continue;
-    was.stacks.clear();
-    expected.put(std::move(was));
-    ++withdrawn;
+  /// Of an arm that was judged. `with_more`: it has trials of other records, too.
+  void take(const std::string& case_name, const arm_result& a, bool with_more) {
+    if (a.judged == verdict::unresolved || a.judged == verdict::not_provoked)
+      return leave_out(case_name, a, fmt::format("{}: {}", to_string(a.judged), a.why));
+    if (std::any_of(a.trials.begin(), a.trials.end(), is_part))
+      return leave_out(case_name, a, "only part of its sweep; bless a whole one");
+    const bool differs = a.covered && !as_expected(a.judged);
+    if (differs && !is_named_alone(arguments_, case_name, a.name) &&
+        !was_repeated(a, case_name, others_, expected_))
+      return leave_out(
+          case_name, a,
+          fmt::format(
+              "{}, and not repeated with an equal outcome; {}, or name it: {}", to_string(a.judged),
+              a.races.empty() ? "run it again and give both records (--with)" : "run it again with --repeats",
+              join_key(case_name, a.name)));
+    if (arguments_.observations_only) return file(case_name, a, differs);
+    if (extra_.by_key.empty() && !with_more && as_expected(a.judged))
+      ++known_;
+    else
+      expect(case_name, a);
   }
-  return withdrawn;
-}
+
+  /// Files what was taken, and returns what there is to say of it.
+  std::string finish(const fs::path& recorded) {
+    const bool changed = blessed_ > 0 || removed_ > 0;
+    if (changed) {
+      make_directories(arguments_.expectations);
+      if (::access(arguments_.expectations.c_str(), W_OK) != 0) throw_errno(arguments_.expectations, "write");
+    }
+    if (!to_file_.cases.empty()) file_in_stack(recorded, to_file_);
+    if (changed) expected_.save(arguments_.expectations);
+    const std::string where = (recorded / folder_).string();
+    if (arguments_.observations_only)
+      return fmt::format("{}{} filed in {}, {} left out, {} expectations removed\n", report_, filed_, where,
+                         left_, removed_);
+    return fmt::format("{}{} blessed, {} already expected, {} left out; filed in {} and {}\n", report_,
+                       blessed_, known_, left_, where, arguments_.expectations.string());
+  }
+
+ private:
+  void leave_out(const std::string& case_name, const arm_result& a, const std::string& why) {
+    report_ += fmt::format("left out: {} / {}: {}\n", case_name, a.name, why);
+    ++left_;
+  }
+
+  /// Without an expectation.
+  void file(const std::string& case_name, const arm_result& a, bool differs) {
+    if (!differs && keeps_older_record(case_name, a))
+      return leave_out(case_name, a, "as expected; the record that shows it stays");
+    report_ += fmt::format("filed: {} / {}: {}\n", case_name, a.name, describe(a));
+    if (differs) remove_contradicted(case_name, a);
+    case_in(to_file_.cases, case_name).arms.push_back(a);
+    ++filed_;
+  }
+
+  /// Whether the record of the stack shows what is expected of an arm, and this one would not: its rates rest on other trials, or its edges
+  /// are others within their bands.
+  [[nodiscard]] bool keeps_older_record(const std::string& case_name, const arm_result& a) const {
+    const auto all = expectations_of(expected_, case_name, a.name);
+    return std::any_of(all.begin(), all.end(), [&](const expectation& e) {
+      return e.rests_on(folder_) && (!a.races.empty() || e.digest != digest_of(a));
+    });
+  }
+
+  /// Removes the expectation that holds here, and those that rest on the record that is replaced and say another thing, for all stacks
+  /// that they cover.
+  void remove_contradicted(const std::string& case_name, const arm_result& a) {
+    const expectation* const holding = expected_.find(case_name, a.name, stack_);
+    const auto when = holding == nullptr ? conditions{} : holding->when;
+    for (expectation& e : expectations_of(expected_, case_name, a.name)) {
+      const bool holds = holding != nullptr && e.when.by_key == when.by_key;
+      const bool loses_record = e.rests_on(folder_) && (!a.races.empty() || e.digest != digest_of(a));
+      if (!holds && !loses_record) continue;
+      report_ += fmt::format("removed: what {} / {} was expected to show when {}\n", case_name, a.name,
+                             e.when.text());
+      e.stacks.clear();
+      expected_.put(std::move(e));
+      ++removed_;
+    }
+  }
+
+  void expect(const std::string& case_name, const arm_result& a) {
+    auto when = usual_conditions(stack_, case_name, find_arm(case_name, a.name));
+    for (const auto& [key, comparisons] : extra_.by_key) when.by_key[key] = comparisons;
+    expectation e = expectation_with_other_stacks(expected_, case_name, a, folder_, std::move(when));
+    report_ += fmt::format("blessed: {} / {} when {}: {}\n", case_name, a.name, e.when.text(), describe(a));
+    drop_stack(e);
+    expected_.put(std::move(e));
+    static_cast<void>(
+        expected_.find(case_name, a.name, stack_));  // throws on a tie, before anything is written
+    case_in(to_file_.cases, case_name).arms.push_back(a);
+    ++blessed_;
+  }
+
+  /// Expectations that rest on what is replaced in the folder of the stack, and say another thing: they no longer have this stack.
+  void drop_stack(const expectation& now) {
+    for (expectation& e : expectations_of(expected_, now.case_name, now.arm)) {
+      if (e.digest == now.digest) continue;
+      if (e.when.by_key == now.when.by_key) continue;  // replaced as a whole
+      if (std::erase(e.stacks, folder_) > 0) expected_.put(std::move(e));
+    }
+  }
+
+  const bless_arguments& arguments_;
+  const std::vector<record>& others_;
+  conditions extra_;
+  expectation_set& expected_;
+  stack_keys stack_;
+  std::string folder_;
+  record to_file_;
+  std::string report_;
+  int known_ = 0, left_ = 0, filed_ = 0, blessed_ = 0, removed_ = 0;
+};
 
 }  // namespace
 
 int bless(const bless_arguments& arguments) {
   record r = to_bless(arguments.record, !arguments.names.empty());
   const stack_keys stack = keys_of(r);
-  const std::string folder = stack_folder_name(r.stack);
   const fs::path recorded = recorded_beside(arguments.expectations);
   const std::vector<record> others = further_records(arguments, stack);
-  const conditions extra = further_conditions(arguments, stack);
+  conditions extra = further_conditions(arguments, stack);
   for (const std::string& name : arguments.names) {
     const bool met = std::any_of(r.cases.begin(), r.cases.end(), [&](const case_result& c) {
       return std::any_of(c.arms.begin(), c.arms.end(),
@@ -258,11 +346,7 @@ int bless(const bless_arguments& arguments) {
   make_directories(beside);
   const folder_lock lock(beside, "expectations here");
   expectation_set expected = expectation_set::load(arguments.expectations, recorded);
-  int known = 0, left = 0, filed = 0, withdrawn = 0;
-  std::string report;
-  record to_file = r;
-  to_file.cases.clear();
-  std::vector<expectation> blessed;
+  blessing taken(arguments, r, others, std::move(extra), expected);
   for (case_result& c : r.cases) {
     std::set<std::string> with_more;
     for (arm_result& a : c.arms)
@@ -270,74 +354,11 @@ int bless(const bless_arguments& arguments) {
     judge(c, expected, stack);
     for (const arm_result& a : c.arms) {
       const auto names_it = [&](const std::string& name) { return is_named_by(name, c.name, a.name); };
-      if (!arguments.names.empty() && std::none_of(arguments.names.begin(), arguments.names.end(), names_it))
-        continue;
-      if (a.judged == verdict::unresolved || a.judged == verdict::not_provoked) {
-        report += fmt::format("left out: {} / {}: {}: {}\n", c.name, a.name, to_string(a.judged), a.why);
-        ++left;
-        continue;
-      }
-      if (std::any_of(a.trials.begin(), a.trials.end(), is_part)) {
-        report +=
-            fmt::format("left out: {} / {}: only part of its sweep; bless a whole one\n", c.name, a.name);
-        ++left;
-        continue;
-      }
-      if (arguments.observations_only && keeps_older_record(expected, c.name, a, folder)) {
-        report +=
-            fmt::format("left out: {} / {}: as expected; the record that shows it stays\n", c.name, a.name);
-        ++left;
-        continue;
-      }
-      if (arguments.observations_only) {
-        report += fmt::format("filed: {} / {}: {}\n", c.name, a.name, describe(a));
-        ++filed;
-        if (a.covered && !as_expected(a.judged)) {
-          report += fmt::format("withdrawn: what {} / {} was expected to show\n", c.name, a.name);
-          withdrawn += withdraw(expected, c.name, a, folder, stack);
-        }
-        case_in(to_file.cases, c.name).arms.push_back(a);
-        continue;
-      }
-      if (extra.by_key.empty() && !with_more.contains(a.name) && as_expected(a.judged)) {
-        ++known;
-        continue;
-      }
-      const bool differs = a.covered && !as_expected(a.judged);
-      if (differs && !is_named_alone(arguments, c.name, a.name) &&
-          !was_repeated(a, c.name, others, expected)) {
-        report += fmt::format(
-            "left out: {} / {}: {}, and not repeated with an equal outcome; {}, or name it: {}\n", c.name,
-            a.name, to_string(a.judged),
-            a.races.empty() ? "run it again and give both records (--with)" : "run it again with --repeats",
-            join_key(c.name, a.name));
-        ++left;
-        continue;
-      }
-      auto when = usual_conditions(stack, c.name, find_arm(c.name, a.name));
-      for (const auto& [key, comparisons] : extra.by_key) when.by_key[key] = comparisons;
-      expectation e = expectation_with_other_stacks(expected, c.name, a, folder, std::move(when));
-      report += fmt::format("blessed: {} / {} when {}: {}\n", c.name, a.name, e.when.text(), describe(a));
-      drop_stack(expected, e, folder);
-      expected.put(e);
-      static_cast<void>(expected.find(c.name, a.name, stack));  // throws on a tie, before anything is written
-      blessed.push_back(std::move(e));
-      case_in(to_file.cases, c.name).arms.push_back(a);
+      if (arguments.names.empty() || std::any_of(arguments.names.begin(), arguments.names.end(), names_it))
+        taken.take(c.name, a, with_more.contains(a.name));
     }
   }
-  if (!blessed.empty() || withdrawn > 0) {
-    make_directories(arguments.expectations);
-    if (::access(arguments.expectations.c_str(), W_OK) != 0) throw_errno(arguments.expectations, "write");
-  }
-  if (!to_file.cases.empty()) file_in_stack(recorded, to_file);
-  if (!blessed.empty() || withdrawn > 0) expected.save(arguments.expectations);
-  if (arguments.observations_only) {
-    fmt::print("{}{} filed in {}, {} left out, expectations withdrawn: {}\n", report, filed,
-               (recorded / folder).string(), left, withdrawn);
-    return exit_gate;
-  }
-  fmt::print("{}{} blessed, {} already expected, {} left out; filed in {} and {}\n", report, blessed.size(),
-             known, left, (recorded / folder).string(), arguments.expectations.string());
+  fmt::print("{}", taken.finish(recorded));
   return exit_gate;  // so that no job can bless by accident
 }
 

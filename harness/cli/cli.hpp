@@ -86,7 +86,7 @@ struct program_sweep_arguments {
 struct bless_arguments {
   std::filesystem::path record, expectations;
   std::vector<std::string> names, when;     ///< names: CASE or CASE/ARM; when: "KEY=COMPARISONS"
-  bool observations_only = false;           ///< files what was observed, and expects nothing
+  bool observations_only = false;           ///< files what was observed, and adds no expectation
   std::vector<std::filesystem::path> with;  ///< further records, for the rates of arms that race
 };
 

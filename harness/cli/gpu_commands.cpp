@@ -37,9 +37,8 @@ void check_libraries(const target& where) {
 int serve_trial(const trial_arguments& arguments) {
   const failure_case* const c = find_case(arguments.case_name);
   if (c == nullptr) throw usage_error("no case " + arguments.case_name);
-  const auto a =
-      std::find_if(c->arms.begin(), c->arms.end(), [&](const arm& x) { return x.name == arguments.arm; });
-  if (a == c->arms.end()) throw usage_error(arguments.case_name + " has no arm " + arguments.arm);
+  const arm* const a = find_arm(*c, arguments.arm);
+  if (a == nullptr) throw usage_error(arguments.case_name + " has no arm " + arguments.arm);
   trial_options options;
   options.level = arguments.level;
   options.seed = arguments.seed;

@@ -23,7 +23,7 @@ void add_bless(command_line& line) {
                       "cases to bless, or CASE/ARM, in which a * is anything (default: all)");
   command->add_flag("--observations-only", said->observations_only,
                     "file what was observed with its stack, and add no expectation; an expectation that "
-                    "it contradicts is removed");
+                    "it contradicts is removed. Arms that race and are as expected are left out");
   command
       ->add_option(
           "--with", said->with,

@@ -51,14 +51,6 @@
 namespace cufault {
 namespace {
 
-bool registered(const std::string& case_name, const std::string& arm_name) {
-  const auto& cases = all_cases();
-  return std::any_of(cases.begin(), cases.end(), [&](const failure_case& c) {
-    return c.name == case_name &&
-           std::any_of(c.arms.begin(), c.arms.end(), [&](const arm& a) { return a.name == arm_name; });
-  });
-}
-
 std::string utc_now(const char* format) {
   return fmt::format(fmt::runtime(format), fmt::gmtime(std::time(nullptr)));
 }
@@ -100,7 +92,7 @@ class run {
   run_outcome all(const std::vector<selected_case>& selected) {
     // What is wrong with the cases or their expectations is said before anything runs.
     for (const expectation& e : expected_.all()) {
-      if (arguments_.names.empty() && !registered(e.case_name, e.arm))
+      if (arguments_.names.empty() && find_arm(e.case_name, e.arm) == nullptr)
         throw usage_error(
             fmt::format("{}: expects {}/{}, which this cufault does not have", e.source, e.case_name, e.arm));
     }
@@ -115,7 +107,7 @@ class run {
     record_.left_out = plan.left_out();
     run_jobs(plan, writer);
     const bool complete = cut_short_.empty();
-    record_.cases = plan.in_order();
+    record_.cases = std::move(plan).results();
     record_.ended = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
     record_.complete = complete;
     record_.exit_code = complete ? exit_code(record_.cases, record_.mode, arguments_.not_provoked_budget)
@@ -160,7 +152,7 @@ class run {
     const std::vector<work_item>& items = plan.items();
     const auto order = arguments_.shuffle ? shuffled(items, record_.seed) : longest_first(items);
     const auto jobs = static_cast<std::size_t>(arguments_.jobs);
-    scheduler next(items, order, gpus_.all().size(), jobs);
+    scheduler schedule(items, order, gpus_.all().size(), jobs);
     double weight = 0;
     for (const work_item& item : items) weight += item.weight;
     std::size_t arms = 0;
@@ -173,8 +165,8 @@ class run {
     if (std::ranges::any_of(items, &work_item::needs_gpu))
       hold.emplace(std::vector<std::string>{own_path(), "hold-driver", "--parent", std::to_string(getpid())},
                    stop_);
-    // Each lane is a process, with a copy of this.
-    run_lane lane_here({arguments_, options_, plan, gpus_, python_, record_.seed});
+    // Each lane is a process, with a copy of it.
+    run_lane lane_here({arguments_, options_, plan.jobs(), items, gpus_, python_, record_.seed});
     lanes workers(
         scheduler::lanes_for(items, jobs),
         [&](const std::string& request, int stop) { return lane_here.serve(request, stop); },
@@ -185,16 +177,16 @@ class run {
     std::vector<std::string> processes(workers.count());  // of lanes, by the key of what they did last
     std::vector<std::optional<gpu_lock>> locks(gpus_.all().size());
     try {
-      while (!next.done()) {
+      while (!schedule.done()) {
         for (auto lane = workers.idle(); lane; lane = workers.idle()) {
-          const auto start = arguments_.shuffle ? next.next() : next.next(processes[*lane]);
+          const auto start = arguments_.shuffle ? schedule.next() : schedule.next(processes[*lane]);
           if (!start) break;
           if (const std::string& process = items[start->item].process; !process.empty())
             processes[*lane] = process;
           if (start->device) lock(*start, items[start->item], locks[*start->device], workers);
           given[*lane] = *start;
           asked[*lane] = clock::now();
-          workers.ask(*lane, run_lane::request(start->item, start->device));
+          workers.ask(*lane, request_of_job(start->item, start->device));
           const std::string name = plan.jobs()[start->item].name();
           if (arguments_.verbose) shown.line(name + " begins");
           shown.began(name);
@@ -205,13 +197,12 @@ class run {
           shown.refresh();
           continue;
         }
-        const scheduler::start over = given[answer->lane];
+        const scheduler::start ended = given[answer->lane];
         busy_ += clock::now() - asked[answer->lane];
         over_ = clock::now();
-        next.over(over);
-        if (over.device && next.idle(*over.device))
-          unlock(items[over.item], next, locks[*over.device], workers);
-        take(plan, over.item, *answer, writer, shown);
+        schedule.over(ended);
+        if (ended.device && schedule.idle(*ended.device)) unlock(schedule, locks[*ended.device], workers);
+        take(plan, ended.item, *answer, writer, shown);
       }
     } catch (const interrupted&) {
       cut_short_ = "interrupted";
@@ -221,21 +212,21 @@ class run {
     if (cut_short_.empty()) return;
     workers.end();
     std::vector<std::string> begun;
-    for (const std::size_t i : next.running()) begun.push_back(plan.jobs()[i].name());
-    const std::size_t over = shown.over();
-    lost_ = fmt::format("{} of {} arms had run, and are in the record{}{}", over, arms,
+    for (const std::size_t i : schedule.running()) begun.push_back(plan.jobs()[i].name());
+    lost_ = fmt::format("{} of {} arms had run, and are in the record{}{}", shown.over(), arms,
                         begun.empty() ? "" : "; cut short: ", fmt::join(begun, ", "));
   }
 
   void lock(const scheduler::start& start, const work_item& item, std::optional<gpu_lock>& held,
             lanes& workers) {
-    if (held && !item.exclusive) return;
+    // Those that come last run beside each other, and other runs stay away from them.
+    const bool alone = item.exclusive || item.last;
+    if (held && (!alone || (item.last && held->how() == memory_class::exclusive))) return;
     // Processes that trials shared hold memory of the GPU. A lane that is busy elsewhere has none.
-    if (item.exclusive) workers.ask_idle(run_lane::leave_gpu());
+    if (alone) workers.ask_idle(request_to_leave_gpu());
     held.reset();
     try {
-      held.emplace(gpus_.all()[*start.device].uuid,
-                   item.exclusive ? memory_class::exclusive : memory_class::shared,
+      held.emplace(gpus_.all()[*start.device].uuid, alone ? memory_class::exclusive : memory_class::shared,
                    std::chrono::seconds(arguments_.wait_seconds), stop_);
     } catch (const gpu_busy&) {
       if (interrupt_came(stop_)) throw interrupted{};
@@ -244,10 +235,10 @@ class run {
   }
 
   /// Shared, it is held as long as processes that trials share are there and arms to come.
-  void unlock(const work_item& over, const scheduler& next, std::optional<gpu_lock>& held, lanes& workers) {
-    if (!over.exclusive) {
-      if (next.gpu_waiting()) return;
-      workers.ask_idle(run_lane::leave_gpu());
+  void unlock(const scheduler& schedule, std::optional<gpu_lock>& held, lanes& workers) {
+    if (held && held->how() == memory_class::shared) {
+      if (schedule.gpu_waiting()) return;
+      workers.ask_idle(request_to_leave_gpu());
     }
     held.reset();
   }
@@ -269,14 +260,14 @@ class run {
     }
     const double weight = plan.items()[number].weight / static_cast<double>(j.arms.size());
     for (std::size_t i = 0; i < j.arms.size(); ++i) {
-      const arm_result& r = plan.over(j, i, std::move(report.arms.at(i)));
+      const arm_result& r = plan.add_result(j, i, std::move(report.arms.at(i)));
       writer.add(j.of->name, r);
       const std::string name = j.of->name + "/" + r.name;
       if (arguments_.verbose) shown.line(fmt::format("{} {}", name, to_string(r.judged)));
       shown.ended(i == 0 ? j.name() : name, weight, !as_expected(r.judged));
     }
-    const case_result* const finished = plan.finished_case(j);
-    if (finished != nullptr && !terminal_) shown.line(case_line(*finished));
+    const case_result* const ended = plan.case_if_ended(j);
+    if (ended != nullptr && !terminal_) shown.line(case_line(*ended));
   }
 
   /// What the runner itself takes: the time of lanes beyond that of the trials that they ran, from start to reaped.

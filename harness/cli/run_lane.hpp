@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// One lane of a run: runs the arms that it is asked for, one job after another.
 #pragma once
 
 #include "harness/cli/cli.hpp"
@@ -9,6 +8,7 @@
 #include "harness/run/nvml.hpp"
 #include "harness/run/python.hpp"
 #include "harness/run/runner.hpp"
+#include "harness/run/scheduler.hpp"
 #include "harness/run/shared_process.hpp"
 
 #include <cstddef>
@@ -19,39 +19,46 @@
 
 namespace cufault {
 
+/// A lane of a run: runs the jobs that it is asked for, one after another, in a process of its own.
 class run_lane {
  public:
-  /// What all lanes of a run have in common. Borrowed.
-  struct of_run {
+  /// What all lanes of a run have in common. Borrowed: it is to outlive the lane.
+  struct common {
     const run_arguments& arguments;
     const runner_options& options;
-    const run_plan& plan;
+    const std::vector<job>& jobs;
+    const std::vector<work_item>& items;  ///< one for each job
     const run_gpus& gpus;
-    const std::optional<python_environment>& python;
+    const std::optional<python_environment>& python;  ///< there if a job is of a framework
     std::uint64_t seed;
   };
-  explicit run_lane(const of_run& run) : run_(run) {}
+  explicit run_lane(const common& run) : run_(run) {}
 
-  static std::string request(std::size_t job, std::optional<std::size_t> gpu);  ///< for serve()
-  static std::string leave_gpu() { return {}; }  ///< for serve(): another lane wants a GPU to itself
-  /// In the lane's process. Returns a lane_report as to_wire() writes it. Throws interrupted.
+  /// `request` is a lane_request, and what is returned a lane_report, as harness/run/wire.hpp writes them. Empty for one without a job.
+  /// `stop`: a descriptor that becomes readable when the run is to end; then it throws interrupted.
   std::string serve(const std::string& request, int stop);
   void retire() { shared_.retire(); }  ///< ends the process that trials share
 
  private:
-  /// Of one job: where it runs, and what its trials are started by.
-  [[nodiscard]] runner_options options_for(const job& j, std::size_t number, int gpu, int device, int stop);
-  [[nodiscard]] std::vector<std::string> own_command(std::vector<std::string> words, int device) const;
+  struct place {  // where a job runs
+    int device = 0;
+    std::string uuid{},
+        visible{};  // of its GPU; the value of CUDA_VISIBLE_DEVICES, empty where trials see all GPUs
+  };
+  [[nodiscard]] place place_of(std::optional<std::size_t> gpu) const;
+  [[nodiscard]] bool is_batch(const job& j) const;
+  /// `shares`: its trials may share a process.
+  [[nodiscard]] runner_options options_for(const place& at, bool watches_memory, bool shares, int stop);
+  [[nodiscard]] std::vector<std::string> with_libraries(std::vector<std::string> words, int device) const;
   [[nodiscard]] std::vector<std::string> trial_command(const failure_case& c, const arm& a,
                                                        std::optional<std::int64_t> level, int repeat,
                                                        int device) const;
   [[nodiscard]] std::string shared_request(const failure_case& c, const arm& a, int repeat) const;
-  [[nodiscard]] bool is_batch(const job& j) const;
 
-  of_run run_;
+  common run_;
   shared_process shared_;
   std::optional<nvml> management_;
-  int gpu_ = -1;  // that shared_ is on
+  std::optional<std::size_t> gpu_;  // that shared_ is on
 };
 
 }  // namespace cufault

@@ -17,7 +17,7 @@
 namespace cufault {
 namespace {
 
-/// Of an arm of which no time is known, and that finds its batch's process ready, beside one that makes it.
+/// Weight, relative to the arm that starts the process of a batch, of an arm without a known time that finds it started.
 constexpr double weight_in_batch = 0.02;
 
 }  // namespace
@@ -108,13 +108,12 @@ bool run_plan::is_left_out(const selected_case& s, const arm& a) const {
   const std::string without = without_remedy(a.name);
   if (without.empty()) return false;
   const expectation* const fault = expected_.find(s.what->name, without, keys_);
-  return fault != nullptr &&
-         std::find(fault->stacks.begin(), fault->stacks.end(), folder_) != fault->stacks.end() &&
+  return fault != nullptr && fault->rests_on(folder_) &&
          std::none_of(fault->trials.begin(), fault->trials.end(),
                       [](const observation& o) { return failed(signature_of(o)); });
 }
 
-const arm_result& run_plan::over(const job& j, std::size_t index, std::vector<observation> trials) {
+const arm_result& run_plan::add_result(const job& j, std::size_t index, std::vector<observation> trials) {
   const auto& [at, a] = j.arms.at(index);
   arm_result r = result_of(*j.of, *a);
   r.trials = std::move(trials);
@@ -124,7 +123,7 @@ const arm_result& run_plan::over(const job& j, std::size_t index, std::vector<ob
   return p.arms[at].emplace(std::move(r));
 }
 
-const case_result* run_plan::finished_case(const job& j) {
+const case_result* run_plan::case_if_ended(const job& j) {
   pending& p = cases_[j.case_index];
   if (p.left > 0) return nullptr;
   finish(p);
@@ -138,7 +137,7 @@ void run_plan::finish(pending& p) const {
   judge(p.result, expected_, keys_);
 }
 
-std::vector<case_result> run_plan::in_order() {
+std::vector<case_result> run_plan::results() && {
   std::vector<case_result> all;
   for (pending& p : cases_) {
     if (p.left > 0) finish(p);

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What a run has to do, and what came of it so far.
 #pragma once
 
 #include "harness/cli/cli.hpp"
@@ -29,24 +28,29 @@ struct job {
 /// The arm, with no more trials than this run takes of one that races.
 arm as_often_as_asked(arm a, const run_arguments& arguments);
 
+/// The jobs of a run, and what its arms came to.
 class run_plan {
  public:
-  /// Makes a job of each arm that can run here; what cannot is over at once. `arguments`, `expected` and what was selected are to outlive it.
+  /// Makes a job of each arm that can run here; what cannot has its result at once. `arguments`, `expected` and what was selected are to
+  /// outlive it. Throws as properties_of() and expectation_set::find() do.
   run_plan(const run_arguments& arguments, const expectation_set& expected, const record& of,
            const runner_options& options, const std::vector<selected_case>& selected);
+  run_plan(const run_plan&) = delete;
+  run_plan& operator=(const run_plan&) = delete;
 
   [[nodiscard]] const std::vector<job>& jobs() const { return jobs_; }
-  [[nodiscard]] const std::vector<work_item>& items() const {
-    return items_;
-  }                                                                 ///< as many, of the same order
-  [[nodiscard]] std::size_t left_out() const { return left_out_; }  ///< cells that nothing is asked of
+  /// One for each job, in the same order.
+  [[nodiscard]] const std::vector<work_item>& items() const { return items_; }
+  /// Cells of the matrix that are left out (is_left_out()).
+  [[nodiscard]] std::size_t left_out() const { return left_out_; }
 
-  /// What an arm of a job showed, judged: `index` is its place in the job. Borrowed until finished_case() or in_order().
-  const arm_result& over(const job& j, std::size_t index, std::vector<observation> trials);
-  /// The case of a job, judged, if no arm of it is left.
-  const case_result* finished_case(const job& j);
-  /// Results in the catalogue's order, whatever the one they came in. Of a case that was cut short, what there is.
-  std::vector<case_result> in_order();
+  /// Judges what an arm of a job showed: `index` is its place in the job. Once for each arm. What is returned is valid until case_if_ended()
+  /// returns the case, or results().
+  const arm_result& add_result(const job& j, std::size_t index, std::vector<observation> trials);
+  /// The case of a job, judged as a whole, if all of its arms have their results, else null. To be asked once after each job.
+  const case_result* case_if_ended(const job& j);
+  /// In the catalogue's order, whatever the one they came in. Of a case that was cut short, what there is.
+  std::vector<case_result> results() &&;
 
  private:
   struct pending {

@@ -13,7 +13,7 @@
 #   NEEDS   host: part of it runs without a GPU, so it is run everywhere
 #   TIMEOUT of the whole case, or of each of its parts; each trial has one of its own
 #   PARTS   for a long case: N tests, FAMILY.NAME.1 to .N, that can run side by side
-#   LAST    it may leave the GPU unusable: after every other case
+#   LAST    it may leave the GPU unusable: after every other case; its arms may run beside each other, and no other run on that GPU
 #   NAMED   some of its arms have no record yet: no CTest test, and `cufault run` takes it only where it or its family is named
 #   FRAMEWORK  of a Python framework: a CTest test, NAMED or not, where CUFAULT_PYTHON names a Python, else none
 set(CUFAULT_PYTHON "" CACHE STRING "Pythons, separated by semicolons, in which CTest runs cases of frameworks")

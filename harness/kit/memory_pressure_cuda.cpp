@@ -118,6 +118,10 @@ other_process::other_process(int device, std::uint64_t leave_free)
   start();
 }
 
+namespace {
+constexpr const char* moved = "moved: ";  // before what the process says of a memory_moved
+}
+
 void other_process::start() {
   if (set_budget(leave_free_)) {
     free_ = leave_free_;
@@ -147,8 +151,10 @@ void other_process::hear() {
   unsigned long long held = 0, free = 0;
   if (std::sscanf(said.c_str(), "held %llu free %llu", &held, &free) != 2) {
     const std::string ended = release();
-    throw not_provoked(fmt::format("the other process could not take device memory: {}",
-                                   said.empty() ? "it said nothing; " + ended : said));
+    const std::string why = fmt::format("the other process could not take device memory: {}",
+                                        said.empty() ? "it said nothing; " + ended : said);
+    if (said.starts_with(moved)) throw memory_moved(why);
+    throw not_provoked(why);
   }
   held_ = held;
   free_ = free;
@@ -189,6 +195,9 @@ int other_process::serve(int device, std::uint64_t leave_free) {
       while (asked < 0 && errno == EINTR);
     }
     return 0;
+  } catch (const memory_moved& e) {
+    std::printf("%s%s\n", moved, e.what());
+    return 1;
   } catch (const std::exception& e) {
     std::printf("%s\n", e.what());
     return 1;

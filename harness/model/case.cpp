@@ -198,6 +198,16 @@ const failure_case* find_case(std::string_view name) {
   return nullptr;
 }
 
+const arm* find_arm(const failure_case& c, std::string_view name) {
+  const auto found = std::find_if(c.arms.begin(), c.arms.end(), [&](const arm& a) { return a.name == name; });
+  return found == c.arms.end() ? nullptr : &*found;
+}
+
+const arm* find_arm(std::string_view case_name, std::string_view name) {
+  const failure_case* const c = find_case(case_name);
+  return c == nullptr ? nullptr : find_arm(*c, name);
+}
+
 register_case::register_case(failure_case c) {
   registry<failure_case>::add("case", std::move(c));
 }

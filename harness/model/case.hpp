@@ -136,6 +136,10 @@ struct register_cases {
 /// The case of that name, or null: without making all others, which a process of one trial does not need.
 const failure_case* find_case(std::string_view name);
 
+/// An arm of it, or null.
+const arm* find_arm(const failure_case& c, std::string_view name);
+const arm* find_arm(std::string_view case_name, std::string_view name);
+
 /// Whether the tier of the case has this arm of it.
 bool in_its_tier(const failure_case& c, const arm& a);
 

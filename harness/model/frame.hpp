@@ -39,7 +39,7 @@ std::string encode_frame(const nlohmann::json& frame);
 /// Takes bytes as they come and fills an observation. Never throws on bad input: the first bad byte makes it
 /// garbled and everything after it is ignored; what was understood before stays. How the bytes are cut makes
 /// no difference. A call that has begun is in so_far() at once: in `calls` without a status, and in
-/// `in_flight` until it ends. `ended` and `why` are set by frames that say that it stopped only; how the
+/// `in_flight` until it ends. `ended` and `why` are set by not_provoked, memory_moved and harness_failed alone; how the
 /// process ended is for the runner to add.
 class frame_reader {
  public:

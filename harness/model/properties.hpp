@@ -16,7 +16,8 @@ struct case_properties {
   std::string_view needs;  ///< "gpu", or "host" if part of it runs without one
   memory_class memory = memory_class::shared;
   int timeout_seconds = 0;  ///< of the whole case under CTest
-  bool last = false;        ///< it may leave the GPU unusable: after every other case
+  bool last =
+      false;  ///< it may leave the GPU unusable: after every other case; its arms may run beside each other
   bool only_named =
       false;  ///< it runs only where it or its family is named: some of its arms have no record yet, so that a gate could not judge them
 };

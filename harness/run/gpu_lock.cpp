@@ -129,7 +129,7 @@ std::string read_holder(int fd) {
 
 gpu_lock::gpu_lock(const std::string& uuid, memory_class how, std::chrono::milliseconds patience, int stop,
                    const std::filesystem::path& directory)
-    : file_(directory / file_name_for(uuid)) {
+    : file_(directory / file_name_for(uuid)), how_(how) {
   const auto deadline = clock::now() + patience;
   const int operation = (how == memory_class::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
   unique_fd fd;

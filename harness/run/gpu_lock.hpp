@@ -31,9 +31,11 @@ class gpu_lock {
   ~gpu_lock();
   gpu_lock(const gpu_lock&) = delete;
   gpu_lock& operator=(const gpu_lock&) = delete;
+  [[nodiscard]] memory_class how() const { return how_; }
 
  private:
   std::filesystem::path file_;
+  memory_class how_;
   int fd_ = -1;
 };
 

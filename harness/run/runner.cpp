@@ -98,7 +98,7 @@ struct memory_change {
 
 // What moved the device's memory although the trial is over. A driver may take its time to give a dead process's memory back, so this
 // waits for it.
-memory_change memory_moved(std::uint64_t before, const runner_options& options) {
+memory_change change_of_memory(std::uint64_t before, const runner_options& options) {
   const auto deadline = clock::now() + options.memory_settle;
   while (true) {
     const auto after = options.in_use();
@@ -164,7 +164,7 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
   bool moved = reader.memory_moved();
   if (before) {
-    if (memory_change change = memory_moved(*before, options); !change.why.empty()) {
+    if (memory_change change = change_of_memory(*before, options); !change.why.empty()) {
       moved |= change.seen;
       if (seen.ended != outcome::harness_failed) seen.ended = outcome::not_provoked;
       seen.why = seen.why.empty() ? std::move(change.why) : seen.why + "; " + change.why;

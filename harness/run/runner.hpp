@@ -43,7 +43,7 @@ struct runner_options {
   std::uint64_t memory_slack_bytes = 4u << 20;
   /// How long freed memory may take to come back after a trial.
   std::chrono::milliseconds memory_settle{2000};
-  /// How long device memory must stay as it is before a trial is repeated because it moved.
+  /// How long device memory must stay as it is before a trial is repeated because it moved; without in_use, how long is waited.
   std::chrono::milliseconds memory_rest{500};
 };
 
@@ -51,11 +51,11 @@ struct runner_options {
 /// (CUFAULT_SCRATCH, under TMPDIR), which also holds the code that the driver compiles meanwhile
 /// (CUDA_CACHE_PATH), and which is removed behind it.
 /// How a process ends maps to an observation as follows: `done` frame and exit 0: completed (or what the
-/// trial said: not_provoked, harness_failed); signal, or exit before `done` with a call in flight: crashed;
+/// trial said: not_provoked, memory_moved, harness_failed); signal, or exit before `done` with a call in flight: crashed;
 /// watchdog: timed_out; anything else (exit before `done` outside a call, `done` but another exit code,
 /// garbled or cut-short frames, stragglers): harness_failed, with why. A signal outside an observed call
-/// before `done` is harness_failed as well; after `done` it is crashed. A trial that said not_provoked or
-/// harness_failed and then did not end with `done` and 0: harness_failed. Garbled or cut-short frames come
+/// before `done` is harness_failed as well; after `done` it is crashed. A trial that said one of these
+/// and then did not end with `done` and 0: harness_failed. Garbled or cut-short frames come
 /// before everything else; stragglers matter only where the trial would be completed. A process that cannot
 /// be started, or not be ended (see run_process), or for which no folder can be made: harness_failed. If
 /// device memory in use by everybody moved between before and after (only arms that need a GPU are looked

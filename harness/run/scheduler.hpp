@@ -19,11 +19,11 @@ namespace cufault {
 struct work_item {
   bool needs_gpu = false;
   bool exclusive = false;  ///< alone on its GPU
-  bool last =
-      false;  ///< may leave its GPU unusable: after everything that is not, and beside others of the kind
-  bool in_addition =
-      false;          ///< takes none of the jobs: rarely calls the driver, or needs no GPU where others do
-  double weight = 0;  ///< how long it may take, relative to others
+  /// May leave its GPU unusable: it begins after all that are not, and may run beside others that are.
+  bool last = false;
+  /// Takes none of the jobs: rarely calls the driver, or needs no GPU where others do.
+  bool in_addition = false;
+  double weight = 0;      ///< how long it may take, relative to others
   std::string process{};  ///< arms of one key can share a process; empty: it shares none
 };
 

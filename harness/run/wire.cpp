@@ -11,6 +11,24 @@
 
 namespace cufault {
 
+std::string request_of_job(std::size_t job, std::optional<std::size_t> gpu) {
+  nlohmann::ordered_json request{{"job", job}};
+  if (gpu) request["gpu"] = *gpu;
+  return dump_json(request);
+}
+
+std::string request_to_leave_gpu() {
+  return dump_json(nlohmann::ordered_json::object());
+}
+
+lane_request request_from_wire(const std::string& text) {
+  const json_cursor at{parse_json("a request to a lane", text)};
+  lane_request request;
+  if (at.has("job")) request.job = at.at("job").unsigned_integer();
+  if (at.has("gpu")) request.gpu = at.at("gpu").unsigned_integer();
+  return request;
+}
+
 std::string to_wire(const lane_report& report) {
   auto arms = nlohmann::ordered_json::array();
   for (const std::vector<observation>& trials : report.arms) {

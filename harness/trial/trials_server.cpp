@@ -125,9 +125,7 @@ void warm_up(const target& where) {
 }
 
 const arm& arm_called(const std::string& case_name, const std::string& name) {
-  if (const failure_case* const c = find_case(case_name); c != nullptr)
-    for (const arm& a : c->arms)
-      if (a.name == name) return a;
+  if (const arm* const a = find_arm(case_name, name); a != nullptr) return *a;
   throw std::runtime_error(fmt::format("there is no {}/{}", case_name, name));
 }
 

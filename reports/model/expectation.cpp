@@ -411,6 +411,10 @@ bool expectation_set::may_cover(const std::string& case_name, const std::string&
   });
 }
 
+bool expectation::rests_on(const std::string& folder) const {
+  return std::find(stacks.begin(), stacks.end(), folder) != stacks.end();
+}
+
 void expectation_set::put(expectation e) {
   changed_.push_back(family_of_case(e.case_name));
   resolved_.clear();  // what it points to may have been filed since

@@ -47,6 +47,7 @@ struct expectation {
   std::string case_name{}, arm{};
   conditions when{};
   std::vector<std::string> stacks{};  ///< folders of reports/recorded that show it, at least one
+  [[nodiscard]] bool rests_on(const std::string& folder) const;  ///< whether it has that stack
   std::string
       digest{};  ///< digest_of() the arm in each of them; where it races, of all their trials together
   std::optional<stated_rate> flaky{};

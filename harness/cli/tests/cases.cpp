@@ -34,6 +34,7 @@ const std::vector<cufault::case_properties>& cufault::all_properties() {
       {"road.set_up", "quick", "host", memory_class::shared, 60},
       {"road.ends", "quick", "host", memory_class::shared, 60},
       {"road.races", "quick", "host", memory_class::shared, 60},
+      {"road.moves", "nightly", "host", memory_class::shared, 60},
       {"road.rows", "quick", "host", memory_class::shared, 60},
       {"road.shared", "quick", "host", memory_class::shared, 60},
       {"road.twin", "quick", "host", memory_class::shared, 60},
@@ -307,6 +308,26 @@ void fail_now_and_then(trial& t) {
   create(t);
 }
 
+/// Says in its first trial, told by a file that outlives the trial, that another process moved device memory.
+void find_that_memory_moved_once(trial& t) {
+  const std::string file = std::getenv("ROAD_COUNTER");
+  if (!std::filesystem::exists(file)) {
+    std::ofstream(file) << 1;
+    throw memory_moved("4 MiB became free");
+  }
+  create(t);
+}
+
+failure_case road_moves() {
+  failure_case c;
+  c.name = "road.moves";
+  c.summary = "another process moves device memory";
+  c.arms = {
+      {.name = "control", .kind = arm_kind::control, .body = create, .needs = need::host},
+      {.name = "once", .kind = arm_kind::fault, .body = find_that_memory_moved_once, .needs = need::host}};
+  return c;
+}
+
 failure_case road_races() {
   failure_case c;
   c.name = "road.races";
@@ -553,8 +574,9 @@ failure_case operations_of_a_framework() {
 
 const register_case first{road_create()}, second{road_levels()}, third{road_set_up()},
     fourth{road_on_a_gpu()}, fifth{road_limits()}, sixth{road_ends()}, seventh{road_races()},
-    shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()}, tenth{road_counterpart()},
-    configured{road_configured()}, compared{road_compared()}, operations{operations_of_a_framework()};
+    moves{road_moves()}, shared{road_shared()}, eighth{road_rows()}, ninth{sweep_road()},
+    tenth{road_counterpart()}, configured{road_configured()}, compared{road_compared()},
+    operations{operations_of_a_framework()};
 
 }  // namespace
 }  // namespace cufault

@@ -188,6 +188,13 @@ TEST_F(end_to_end, names_a_second_pair_that_kills_the_process) {
                                       HasSubstr("a process that loads it ended: crashed: SIGABRT")));
 }
 
+TEST_F(end_to_end, repeats_a_trial_that_says_that_device_memory_moved) {
+  const auto seen = run({"road.moves/once"}, {{"ROAD_COUNTER", folder / "counter"}});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stdout_text;
+  EXPECT_TRUE(fs::exists(folder / "counter")) << "the first trial did not say so";
+  EXPECT_THAT(seen.stdout_text, Not(HasSubstr("NOT_PROVOKED")));
+}
+
 TEST_F(end_to_end, states_the_rate_of_an_arm_that_races) {
   const std::map<std::string, std::string> counter{{"ROAD_COUNTER", folder / "counter"}};
   ASSERT_EQ(run({"road.races", "--repeats", "0"}, counter).exit_code, 0);

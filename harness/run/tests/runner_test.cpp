@@ -365,17 +365,30 @@ TEST(device_memory, that_moves_in_two_trials_costs_a_third) {
   EXPECT_EQ(begun, 3U);
 }
 
-TEST(device_memory, that_moved_as_the_trial_says_costs_a_second_trial) {
+/// An arm whose first `moving` trials say that memory moved. Returns what was observed, and how many trials began.
+std::pair<observation, std::size_t> told_that_memory_moved(std::size_t moving) {
   auto options = running({});
+  options.memory_rest = std::chrono::milliseconds(50);
   std::size_t begun = 0;
   options.command = [&](const auto&, const auto&, auto, int) {
-    return ++begun == 1 ? words{HOSTILE_CHILD, "say", "memory_moved", "4 MiB became free"}
-                        : words{HOSTILE_CHILD, "normal"};
+    return begun++ < moving ? words{HOSTILE_CHILD, "say", "memory_moved", "4 MiB became free"}
+                            : words{HOSTILE_CHILD, "normal"};
   };
-  const auto result = run_arm(a_case, host_arm(), options);
-  ASSERT_EQ(result.trials.size(), 1U);
-  EXPECT_EQ(result.trials.at(0).ended, outcome::completed);
+  return {run_arm(a_case, host_arm(), options).trials.at(0), begun};
+}
+
+TEST(device_memory, that_moved_as_the_trial_says_costs_a_second_trial_after_a_while) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto [seen, begun] = told_that_memory_moved(1);
+  EXPECT_EQ(seen.ended, outcome::completed);
   EXPECT_EQ(begun, 2U);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50));
+}
+
+TEST(device_memory, that_moves_in_each_trial_is_looked_at_four_times) {
+  const auto [seen, begun] = told_that_memory_moved(100);
+  EXPECT_EQ(seen.ended, outcome::not_provoked);
+  EXPECT_EQ(begun, 4U);
 }
 
 /// The statuses of an arm each of whose trials runs hostile_child with the next of `modes`, and with the last again when they are used up.
