@@ -35,6 +35,7 @@ class run_plan {
   /// outlive it. Throws as properties_of() and expectation_set::find() do.
   run_plan(const run_arguments& arguments, const expectation_set& expected, const record& of,
            const runner_options& options, const std::vector<selected_case>& selected);
+  ~run_plan() = default;
   run_plan(const run_plan&) = delete;
   run_plan& operator=(const run_plan&) = delete;
 
