@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins. In cases that fill no
-// memory it takes what it needs; in cases that fill its pool alone, a twentieth. Not measured yet: forked_child/matmul and matmul+spawn, kernel_trap/matmul+new_process.
+// memory it takes what it needs; in cases that fill its pool alone, a twentieth.
+// Not measured yet: forked_child/matmul and matmul+spawn, kernel_trap/matmul+new_process. The records of live_arrays/control, large_array
+// and its remedies are of three quarters of the GPU, those of fragmentation without a pool of 4 GiB of blocks.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {
@@ -9,7 +11,8 @@ namespace {
 
 /// JAX takes memory as it needs it, so that other cases can use the GPU.
 const std::map<std::string, std::string> beside_others{{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}};
-/// JAX takes a twentieth of the GPU, likewise: an allocation that fails in its pool takes about 10 s, in which others run.
+/// JAX takes a twentieth of the GPU, likewise. A trial with two allocations that fail in the pool took 24 s and more on an H200
+/// (live_arrays/large_array): others run meanwhile.
 const std::map<std::string, std::string> small_pool{{"XLA_PYTHON_CLIENT_MEM_FRACTION", ".05"}};
 
 failure_case live_arrays() {

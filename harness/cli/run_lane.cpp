@@ -44,7 +44,7 @@ std::string run_lane::serve(const std::string& request, int stop) {
   }
   const job& j = run_.jobs.at(*asked.job);
   const work_item& item = run_.items.at(*asked.job);
-  // What stays of a GPU is found by ask_idle(): not while this lane is busy with another one.
+  // A request to leave the GPUs reaches idle lanes alone: a lane that changes its GPU ends what it keeps on the other itself.
   if (asked.gpu != gpu_) shared_.retire();
   gpu_ = asked.gpu;
   const place at = place_of(asked.gpu);
