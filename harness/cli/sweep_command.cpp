@@ -111,8 +111,9 @@ void add_sweep(command_line& line) {
                    "thin: the first call of each call site, by one code; of an operation, that of each "
                    "group, once, by one code. grouped: the first and last call of each function and library, "
                    "and more where they differ; of an operation, the first and last call of each group, by "
-                   "every code, once and persistently, and each call of it where they differ. every: each "
-                   "call that the clean runs list, by every code. A group of an operation is the calls of "
+                   "every code, once and persistently, and where they differ the call halfway between, "
+                   "repeatedly. every: each call that the clean runs list, by every code. A group of an "
+                   "operation is the calls of "
                    "one function by one library between two calls that change something. Default: thin for "
                    "a command, every for an operation")
       ->check(CLI::IsMember({"thin", "grouped", "every"}));

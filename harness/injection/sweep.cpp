@@ -222,9 +222,13 @@ class sweep {
     if (way_.deep != depth::every) t_.measure("groups of driver calls", static_cast<double>(groups.size()));
     if (!run_rows(plan(calls_, groups, way_.deep), lanes_used)) return false;
     if (way_.deep != depth::grouped) return true;
-    const auto split = split_groups(groups, rows_, results_);
-    t_.measure("groups that were split", static_cast<double>(split.size()));
-    return run_rows(plan_of_split(calls_, split), lanes_used);
+    bool ran = true;
+    for (auto more = rows_between(groups, rows_, results_); ran && !more.empty();
+         more = rows_between(groups, rows_, results_))
+      ran = run_rows(more, lanes_used);
+    t_.measure("groups that were split",
+               static_cast<double>(count_differing_groups(groups, rows_, results_)));
+    return ran;
   }
 
   /// In so many processes side by side. Each call of a row is logged where a log is named.
@@ -429,6 +433,11 @@ std::vector<planned_row> plan(const std::vector<driver_call>& calls, const std::
   return rows;
 }
 
+bool did_run(const row_result& r) {
+  const std::string_view end = r.end;
+  return !end.empty() && (end != returned || r.over);
+}
+
 bool same_result(const row_result& a, const row_result& b) {
   const auto all = [](const row_result& r) {
     return std::tuple(r.over, r.reached, r.ok, std::string_view(r.end), std::string_view(r.in),
@@ -438,30 +447,59 @@ bool same_result(const row_result& a, const row_result& b) {
   return all(a) == all(b);
 }
 
-std::vector<call_group> split_groups(const std::vector<call_group>& groups,
-                                     const std::vector<planned_row>& rows,
-                                     std::span<const row_result> results) {
-  std::map<std::tuple<std::size_t, std::string, bool>, const row_result*> of;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    of[{rows[i].call, rows[i].code, rows[i].persistent}] = &results[i];
-  std::vector<call_group> split;
-  for (const call_group& group : groups) {
-    const bool differs = std::any_of(rows.begin(), rows.end(), [&](const planned_row& row) {
-      if (row.call != group.front()) return false;
-      const auto last = of.find({group.back(), row.code, row.persistent});
-      return last != of.end() && !same_result(*of[{row.call, row.code, row.persistent}], *last->second);
-    });
-    if (differs) split.push_back(group);
+namespace {
+
+/// Two calls of a group with different results, between which none ran: their places in the group.
+struct difference {
+  std::size_t group = 0, first = 0, last = 0;
+  std::string code{};
+  bool persistent = false;
+};
+
+std::vector<difference> differences(const std::vector<call_group>& groups,
+                                    const std::vector<planned_row>& rows,
+                                    std::span<const row_result> results) {
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>> place;  // of a call: its group, and where in it
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (std::size_t i = 0; i < groups[g].size(); ++i) place[groups[g][i]] = {g, i};
+  std::map<std::tuple<std::size_t, std::string, bool>, std::map<std::size_t, const row_result*>> ran;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto at = place.find(rows[i].call);
+    if (at == place.end() || !did_run(results[i])) continue;
+    const auto [group, within] = at->second;
+    ran[{group, rows[i].code, rows[i].persistent}][within] = &results[i];
   }
-  return split;
+  std::vector<difference> found;
+  for (const auto& [key, calls] : ran)
+    for (auto next = std::next(calls.begin()); next != calls.end(); ++next) {
+      const auto call = std::prev(next);
+      if (same_result(*call->second, *next->second)) continue;
+      const auto& [group, code, persistent] = key;
+      found.push_back({group, call->first, next->first, code, persistent});
+    }
+  return found;
 }
 
-std::vector<planned_row> plan_of_split(const std::vector<driver_call>& calls,
-                                       const std::vector<call_group>& split) {
-  std::vector<planned_row> rows;
-  for (const call_group& group : split)
-    for (std::size_t i = 1; i + 1 < group.size(); ++i) add_rows(rows, calls, group[i]);
-  return rows;
+}  // namespace
+
+std::vector<planned_row> rows_between(const std::vector<call_group>& groups,
+                                      const std::vector<planned_row>& rows,
+                                      std::span<const row_result> results) {
+  std::vector<planned_row> between;
+  for (const difference& d : differences(groups, rows, results)) {
+    if (d.last - d.first == 1) continue;
+    const planned_row halfway{groups[d.group][d.first + (d.last - d.first) / 2], d.code, d.persistent};
+    if (std::find(rows.begin(), rows.end(), halfway) == rows.end()) between.push_back(halfway);
+  }
+  return between;
+}
+
+std::size_t count_differing_groups(const std::vector<call_group>& groups,
+                                   const std::vector<planned_row>& rows,
+                                   std::span<const row_result> results) {
+  std::set<std::size_t> differ;
+  for (const difference& d : differences(groups, rows, results)) differ.insert(d.group);
+  return differ.size();
 }
 
 std::string why_it_proves_nothing(const row_result& nothing_made_to_fail, std::string_view when) {
@@ -513,7 +551,7 @@ std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const st
     const planned_row& r = rows[i];
     const row_result& seen = results[i];
     const std::string_view end = seen.end;
-    if (end.empty() || (end == returned && !seen.over)) continue;
+    if (!did_run(seen)) continue;
     const bool any = r.call != no_call;
     const fault f =
         any ? fault{calls[r.call].function, calls[r.call].caller, calls[r.call].phase} : fault{"*", "", ""};
@@ -668,7 +706,8 @@ failure_case sweep_case(operation_type of) {
   using std::chrono::seconds;
   for (const variant& v :
        {variant{thin_sweep, "one call of each group, once", depth::thin, seconds(100), seconds(280)},
-        variant{grouped_sweep, "two calls of each group, by every code, once and persistently",
+        variant{grouped_sweep,
+                "two calls of each group, and more where they differ, by every code, once and persistently",
                 depth::grouped, seconds(560), seconds(2000)},
         variant{every_sweep, "every call, by every code, once and persistently", depth::every, seconds(1700),
                 seconds(5000)}}) {

@@ -93,9 +93,11 @@ struct planned_row {
   bool operator==(const planned_row&) const = default;
 };
 enum class depth {
-  thin,     ///< the first call of each group, once, by its most telling code
-  grouped,  ///< the first and the last call of each group, by every code, once and persistently; where they differ, each call of it
-  every     ///< every call, by every code, once and persistently
+  thin,  ///< the first call of each group, once, by its most telling code
+  /// The first and the last call of each group, by every code, once and persistently; where they differ, the call halfway between, repeatedly
+  /// (rows_between).
+  grouped,
+  every  ///< every call, by every code, once and persistently
 };
 /// Calls that stand for one another, as indexes. Not empty.
 using call_group = std::vector<std::size_t>;
@@ -117,15 +119,19 @@ struct row_result {
   double milliseconds = 0;      ///< in the operation
 };
 
+/// True if the row finished, or its process crashed or timed out in it; false if it did not start, as where the time of the sweep was over.
+bool did_run(const row_result& r);
 /// That two calls which failed alike stand for those between them: all is the same but times and bytes.
 bool same_result(const row_result& a, const row_result& b);
-/// Groups whose first and last call, by some code, came to other results.
-std::vector<call_group> split_groups(const std::vector<call_group>& groups,
-                                     const std::vector<planned_row>& rows,
-                                     std::span<const row_result> results);
-/// What is run then: the other calls of these groups, by every code, once and persistently.
-std::vector<planned_row> plan_of_split(const std::vector<driver_call>& calls,
-                                       const std::vector<call_group>& split);
+/// The next rows of a sweep of depth grouped: for each group, code and mode, and each two calls with different results between which none ran,
+/// the call halfway between them. Empty where all such calls are neighbours in their group. Calls between two with equal results are not run,
+/// so that a different result there is not found. Rows that did not run are ignored, and not run again.
+std::vector<planned_row> rows_between(const std::vector<call_group>& groups,
+                                      const std::vector<planned_row>& rows,
+                                      std::span<const row_result> results);
+/// How many groups have calls with different results, by some code and mode.
+std::size_t count_differing_groups(const std::vector<call_group>& groups,
+                                   const std::vector<planned_row>& rows, std::span<const row_result> results);
 
 /// Of a row at the "start" or "end", in which nothing is made to fail: why the sweep proves nothing, since the operation fails by itself.
 /// Empty if it does not, or if the row did not run.

@@ -139,7 +139,11 @@ bool is_success_status(std::string_view status);
 /// same calls.
 std::vector<std::string> differing_steps(const signature& expected, const signature& seen);
 
-/// Signature of one trial. If a kernel faulted on an invalid address, the error code is not compared. Precondition: comparable(o).
+/// Whether it is a row of a sweep whose outcome differs between runs of one stack.
+bool varies_between_runs(const call_record& c);
+
+/// Signature of one trial, without rows whose outcome varies between runs. If a kernel faulted on an invalid address, the error code is not
+/// compared. Precondition: comparable(o).
 signature signature_of(const observation& o);
 
 /// True if the observation can be compared: completed, crashed, or hung.

@@ -15,6 +15,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace cufault::sweeping {
 namespace {
@@ -163,7 +166,7 @@ row_result came_to(const char* status, bool ok, const char* again = "RIGHT_NUMBE
   return r;
 }
 
-TEST(sweep, splits_a_group_whose_first_and_last_call_differ) {
+TEST(sweep, finds_groups_whose_calls_differ) {
   const auto calls = calls_of({{"cuEventCreate", cublas, 'a'},
                                {"cuEventCreate", cublas, 'a'},
                                {"cuEventCreate", cublas, 'a'},
@@ -171,31 +174,70 @@ TEST(sweep, splits_a_group_whose_first_and_last_call_differ) {
   const auto groups = groups_of(calls, depth::grouped);
   const auto rows = plan(calls, groups, depth::grouped);
   std::vector<row_result> results(rows.size(), came_to("CUBLAS_STATUS_ALLOC_FAILED", false));
-  const auto is_split = [&] { return !split_groups(groups, rows, results).empty(); };
+  const auto differ = [&] { return count_differing_groups(groups, rows, results); };
   const auto last = static_cast<std::size_t>(
       std::find_if(rows.begin(), rows.end(), [](const planned_row& r) { return r.call == 2; }) -
       rows.begin());
-  EXPECT_FALSE(is_split());
+  EXPECT_EQ(differ(), 0U);
+  EXPECT_THAT(rows_between(groups, rows, results), SizeIs(0));
   const row_result same = results[last];
   results[last].milliseconds = 5;
   results[last].left_bytes = 4096;
-  EXPECT_FALSE(is_split()) << "times and bytes do not count";
+  EXPECT_EQ(differ(), 0U) << "times and bytes do not count";
   for (char(row_result::*text)[48] :
        {&row_result::end, &row_result::in, &row_result::status, &row_result::numbers, &row_result::again,
         &row_result::handle, &row_result::later, &row_result::afresh}) {
     results[last] = same;
     fill(results[last].*text, "other");
-    EXPECT_TRUE(is_split());
+    EXPECT_EQ(differ(), 1U);
   }
   results[last] = same;
   results[last].reached = false;
-  EXPECT_TRUE(is_split());
-  EXPECT_THAT(split_groups(groups, rows, results), ElementsAre(ElementsAre(0, 1, 2)));
+  EXPECT_EQ(differ(), 1U);
+  EXPECT_THAT(rows_between(groups, rows, results),
+              ElementsAre(planned_row{1, rows[last].code, rows[last].persistent}))
+      << "by the code and mode that differ alone";
+  auto more = rows;
+  auto results_of_more = results;
+  more.push_back(rows_between(groups, rows, results)[0]);
+  results_of_more.emplace_back();
+  EXPECT_THAT(rows_between(groups, more, results_of_more), SizeIs(0)) << "it did not run: not again";
+  results[last].over = false;
+  EXPECT_EQ(differ(), 0U) << "for this row time ran out";
+}
 
-  const auto more = plan_of_split(calls, split_groups(groups, rows, results));
-  EXPECT_THAT(more, SizeIs(2 * codes_for("cuEventCreate").size()));
-  for (const planned_row& row : more) EXPECT_EQ(row.call, 1U) << "the others were run";
-  EXPECT_THAT(plan_of_split(calls, {{0, 2}, {3}}), SizeIs(0));
+TEST(sweep, halves_a_group_until_calls_that_differ_are_neighbours) {
+  std::vector<driver_call> calls(1000);
+  for (driver_call& c : calls) {
+    c.function = "cuEventCreate";
+    c.caller = cublas;
+  }
+  const auto groups = groups_of(calls, depth::grouped);
+  ASSERT_THAT(groups, SizeIs(1));
+  std::vector<planned_row> rows, next = plan(calls, groups, depth::grouped);
+  const std::size_t at_first = next.size();
+  const std::string code = next[0].code;
+  const auto fails = [&](const planned_row& r) {
+    return r.code == code && !r.persistent && (r.call < 3 || (r.call > 700 && r.call < 710));
+  };
+  std::vector<row_result> results;
+  while (!next.empty()) {
+    for (const planned_row& row : next) {
+      results.push_back(fails(row) ? came_to("CUBLAS_STATUS_ALLOC_FAILED", false)
+                                   : came_to("CUBLAS_STATUS_SUCCESS", true));
+      rows.push_back(row);
+    }
+    next = rows_between(groups, rows, results);
+  }
+  std::set<std::size_t> ran;
+  for (std::size_t i = at_first; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].code, code);
+    EXPECT_FALSE(rows[i].persistent);
+    EXPECT_TRUE(ran.insert(rows[i].call).second) << "once";
+  }
+  EXPECT_TRUE(ran.contains(2) && ran.contains(3)) << "neighbours that differ";
+  EXPECT_LE(ran.size(), 10U) << "1000 calls are halved ten times";
+  EXPECT_FALSE(ran.contains(705)) << "calls that differ between two with equal results are not found";
 }
 
 TEST(sweep, finds_the_call_that_a_row_names) {
@@ -479,7 +521,7 @@ TEST_F(swept, a_call_that_fails_persistently_fails_at_every_later_site_too) {
   EXPECT_EQ(persistent->what.status, "CUBLAS_STATUS_INTERNAL_ERROR");
 }
 
-TEST_F(swept, takes_two_calls_of_each_group_and_all_where_these_differ) {
+TEST_F(swept, takes_two_calls_of_each_group_and_halves_it_where_these_differ) {
   ASSERT_EQ(sweep({"road/first", "--depth", "grouped"}).exit_code, 0);
   const swept_operation o = seen();
   EXPECT_EQ(o.depth, "grouped");
@@ -488,14 +530,15 @@ TEST_F(swept, takes_two_calls_of_each_group_and_all_where_these_differ) {
   EXPECT_EQ(row_of(o, "cuCtxGetCurrent", "UNKNOWN").what.status, "CUBLAS_STATUS_EXECUTION_FAILED");
   EXPECT_EQ(row_of(o, "cuCtxGetCurrent", "UNKNOWN").swept->calls, 1U);
   EXPECT_EQ(row_of(o, "cuCtxGetCurrent", "UNKNOWN", 1).what.status, "CUBLAS_STATUS_SUCCESS");
-  EXPECT_EQ(row_of(o, "cuCtxGetCurrent", "UNKNOWN", 1).swept->calls, 3U);
+  EXPECT_EQ(row_of(o, "cuCtxGetCurrent", "UNKNOWN", 1).swept->calls, 2U)
+      << "of four calls the second and the last";
   EXPECT_EQ(measured("groups of driver calls"), 7);
   EXPECT_EQ(measured("groups that were split"), 1);
   const auto calls_of = [](const char* function, double calls) {
     return calls * 2 * static_cast<double>(codes_for(function).size());
   };
   EXPECT_EQ(measured("rows"), calls_of("cuDriverGetVersion", 1) + calls_of("cuDeviceGetCount", 1) +
-                                  calls_of("cuCtxGetCurrent", 4) + calls_of("cuMemAlloc_v2", 2) +
+                                  calls_of("cuCtxGetCurrent", 3) + calls_of("cuMemAlloc_v2", 2) +
                                   calls_of("cuMemFree_v2", 1) + calls_of("cuCtxGetDevice", 2) +
                                   calls_of("cuInit", 1) + 3)
       << "in three nothing is made to fail";

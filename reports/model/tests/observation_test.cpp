@@ -73,6 +73,22 @@ TEST(observation, a_signature_holds_nothing_that_varies_between_equal_runs) {
   EXPECT_NE(signature_of(one), signature_of(two));
 }
 
+TEST(observation, a_signature_leaves_out_rows_of_a_sweep_that_vary_between_runs) {
+  auto one = trial({no_memory});
+  one.calls[0].what = {.name = {"cublasCreate"}, .status = "CUBLAS_STATUS_SUCCESS"};
+  one.calls[0].swept = swept_calls{.function = "cuCtxGetLimit", .caller = "libcublasLt", .once = true};
+  auto two = one;
+  two.calls[0].what.status = status_crashed;
+  two.calls[0].what.ok = false;
+  EXPECT_TRUE(varies_between_runs(one.calls[0]));
+  EXPECT_EQ(signature_of(one), signature_of(two));
+  for (observation* o : {&one, &two}) o->calls[0].swept->caller = "libcublas";
+  EXPECT_FALSE(varies_between_runs(one.calls[0]));
+  EXPECT_NE(signature_of(one), signature_of(two)) << "the same function, called by another library";
+  one.calls[0].swept.reset();
+  EXPECT_FALSE(varies_between_runs(one.calls[0])) << "no row of a sweep";
+}
+
 TEST(observation, a_signature_holds_all_that_names_a_step_or_says_what_it_came_to) {
   const auto one = trial({right});
   const auto differs = [&](auto change) {
