@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // What a user of CuPy sees of the failures of other families: its pool, its handles. CuPy 14.2.0 refuses a product in a
-// capture, so that the other arms of capture have a kernel of CuPy's in it; these are not measured yet.
+// capture, so that the other arms of capture have a kernel of CuPy's in it.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {

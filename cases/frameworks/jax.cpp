@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user of JAX sees of the failures of other families. JAX takes three quarters of the GPU when it begins. In cases that fill no
 // memory it takes what it needs; in cases that fill its pool alone, a twentieth.
-// Not measured yet: forked_child/matmul and matmul+spawn, kernel_trap/matmul+new_process. The records of live_arrays/control, large_array
-// and its remedies are of three quarters of the GPU, those of fragmentation without a pool of 4 GiB of blocks.
+// Which of them are measured on which GPU: reports/pages/frameworks.md.
 #include "cases/frameworks/framework_case.hpp"
 
 namespace cufault {

@@ -130,7 +130,8 @@ failure_case index_out_of_range() {
   return c;
 }
 
-failure_case kernel_fault(const char* name, const char* summary, const char* field_failure) {
+failure_case kernel_fault(const char* name, const char* summary, const char* field_failure,
+                          const std::set<std::string>& racing = {}) {
   failure_case c{.name = name, .summary = summary, .failures = {field_failure}};
   c.add_framework("control", arm_kind::control, "a product without the fault");
   fault_arms(c, "matmul", "the first product behind the kernel")
@@ -139,6 +140,7 @@ failure_case kernel_fault(const char* name, const char* summary, const char* fie
       .remedy("new_process", "the same product in a new process");
   fault_arms(c, "later_matmul", "a later product behind the kernel");
   fault_arms(c, "training_step", "a step of training behind the kernel");
+  let_race(c, racing, "the error of the kernel arrives while cublasCreate runs");
   fork_from_one_interpreter(c);
   return c;
 }
@@ -273,8 +275,9 @@ std::vector<failure_case> pytorch(std::string_view only) {
       only,
       {live_tensors(), cached_tensors(), other_process(), fragmentation(), index_out_of_range(),
        kernel_fault("pytorch.kernel_trap", "a kernel of the program traps", "F-STK-04"),
+       // Of matmul+retry one trial on an H100 came to NOT_INITIALIZED, one on an H200 to INTERNAL_ERROR.
        kernel_fault("pytorch.illegal_address", "a kernel of the program writes to an illegal address",
-                    "F-STK-02"),
+                    "F-STK-02", {"matmul"}),
        forked_child("pytorch"), capture(), variables(), operations(), documented_examples(), numbers(),
        injected("pytorch", {"matmul", "later_matmul", "linear"}), injected_at_start("pytorch"),
        injected_in_libraries("pytorch", {{"matmul", all_of({create_rules, product_rules, runtime_rules})},

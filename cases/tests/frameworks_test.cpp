@@ -125,6 +125,29 @@ class vocabulary {
   std::set<std::string> operations_, faults_, remedies_, arms_, rules_;
 };
 
+TEST(text_of_an_exception, names_a_status) {
+  const auto status_named_by = [](const std::string& text) {
+    spawn_options options;
+    options.argv = {PYTHON3,
+                    "-S",
+                    "-B",
+                    "-c",
+                    "import sys; sys.path.insert(0, sys.argv[1]); from framework_trials import errors; "
+                    "print(errors.named_status(sys.argv[2]), end='')",
+                    FRAMEWORKS,
+                    text};
+    const process_result ended = run_process(options, [](std::string_view /*bytes*/) {});
+    EXPECT_EQ(ended.exit_code, 0) << ended.stderr_text;
+    return ended.stdout_text;
+  };
+  EXPECT_EQ(status_named_by("NOT_FOUND: All configs failed: EXECUTION FAILED: RESOURCE_EXHAUSTED: Out"),
+            "NOT_FOUND");
+  EXPECT_EQ(status_named_by("RESOURCE_EXHAUSTED: : CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
+            "CUDA_ERROR_OUT_OF_MEMORY")
+      << "a status of CUDA comes first";
+  EXPECT_EQ(status_named_by("the file was NOT_FOUND"), "None") << "XLA begins its messages with the code";
+}
+
 TEST(tables_of_frameworks, name_what_python_has_and_nothing_else) {
   std::set<std::string> rules, known;
   for (const char* family : {"pytorch", "jax", "cupy"}) {

@@ -366,12 +366,14 @@ void expectation_set::resolve(expectation& e) const {
   arm_result pooled;
   std::vector<std::string> folders;
   for (const std::string& stack : e.stacks) {
-    const arm_result& shown = shown_in(stack, e);
+    pool(pooled, shown_in(stack, e));
     folders.push_back((recorded_ / stack).string());
-    if (shown.races.empty()) require_digest_of(shown, folders.back());
-    pool(pooled, shown);
   }
-  if (!pooled.races.empty()) require_digest_of(pooled, fmt::format("{}", fmt::join(folders, ", ")));
+  if (pooled.races.empty()) {
+    for (std::size_t i = 0; i < folders.size(); ++i) require_digest_of(shown_in(e.stacks[i], e), folders[i]);
+  } else {
+    require_digest_of(pooled, fmt::format("{}", fmt::join(folders, ", ")));
+  }
   e.seen = arm_plateaus(pooled);
   e.trials = std::move(pooled.trials);
   if (e.flaky && e.flaky->rates.size() != e.seen.size())

@@ -126,15 +126,15 @@ void merge(case_result& into, arm_result arm) {
                                   [&](const arm_result& a) { return a.name == arm.name; });
   if (known == into.arms.end()) {
     into.arms.push_back(std::move(arm));
-  } else if (observed(arm) && observed(*known) && !arm.races.empty()) {
+  } else if (const bool is_newer = latest_run(*known) <= latest_run(arm);
+             observed(arm) && observed(*known) && !(is_newer ? arm : *known).races.empty()) {
     const auto counted = [&](const run_of_trials& r) {
       return std::find(known->runs.begin(), known->runs.end(), r) != known->runs.end();
     };
     if (!arm.runs.empty() && std::all_of(arm.runs.begin(), arm.runs.end(), counted))
       return;  // the same record
-    known->trials.insert(known->trials.end(), arm.trials.begin(), arm.trials.end());
-    known->runs.insert(known->runs.end(), arm.runs.begin(), arm.runs.end());
-  } else if ((observed(arm) || !observed(*known)) && latest_run(*known) <= latest_run(arm)) {
+    pool(*known, arm);
+  } else if ((observed(arm) || !observed(*known)) && is_newer) {
     *known = std::move(arm);
   }
 }

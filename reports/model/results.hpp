@@ -82,7 +82,8 @@ struct counted_signature {
 };
 /// Each signature of the trials once, the most frequent first.
 std::vector<counted_signature> distinct_signatures(const std::vector<observation>& trials);
-/// Adds the trials of the same arm of another record to those of `to`, which may be empty.
+/// Adds the trials of the same arm of another record to those of `to`, which may be empty. `to` races if one of them
+/// does.
 void pool(arm_result& to, const arm_result& more);
 /// What an arm is compared by: its plateaus or, where it races, each signature once. Precondition: observed().
 std::vector<plateau> arm_plateaus(const arm_result& arm);

@@ -462,6 +462,35 @@ TEST_F(expectation_files, of_an_arm_that_races_pool_the_trials_of_their_stacks) 
       << said;
 }
 
+TEST_F(expectation_files, of_an_arm_that_was_recorded_before_it_was_known_to_race_pool_them_too) {
+  const std::vector<observation> once{trial({no_memory})};
+  const std::vector<observation> sometimes{trial({success}), trial({no_memory})};
+  const std::vector<std::string> both{file_arm(once, "12.0.1"), file_arm(sometimes, "13.1.0", "a race")};
+  auto pooled = arm(arm_kind::fault, once, "fault");
+  auto racing = arm(arm_kind::fault, sometimes, "fault");
+  racing.races = "a race";
+  racing.rate_depends_on_load = true;
+  auto the_other_way_round = racing;
+  pool(the_other_way_round, pooled);
+  pool(pooled, racing);
+  for (const arm_result& each : {pooled, the_other_way_round}) {
+    EXPECT_EQ(each.races, "a race");
+    EXPECT_TRUE(each.rate_depends_on_load);
+  }
+  auto e = pointing_to(both, {}, R"({"cublas": "12.0.1 || 13.1"})");
+  e.digest = digest_of(pooled);
+  e.flaky = stated_rate{{2.0 / 3, 1.0 / 3}, "a race"};
+  write_line(e);
+  const auto set = load();
+  const auto* const found = set.find("memory.leak", "fault", {{"cublas", "12.0.1"}});
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->trials.size(), 3U);
+
+  file_arm({trial({success})}, "12.0.1");
+  EXPECT_THAT(expectation_refusal(), testing::HasSubstr("digest: memory.leak/fault in"))
+      << "the older record is other than it was";
+}
+
 TEST_F(expectation_files, that_were_put_are_resolved_each_by_itself) {
   const std::vector<observation> new_trials{trial({no_memory})}, old_trials{trial({internal})};
   auto set = load();
