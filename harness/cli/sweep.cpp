@@ -4,6 +4,7 @@
 #include "harness/injection/sweep.hpp"
 
 #include "harness/cli/cli.hpp"
+#include "harness/injection/sweep_plan.hpp"
 #include "reports/printers/atlas.hpp"
 
 #include <fmt/format.h>

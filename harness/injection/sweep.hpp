@@ -2,34 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/injection/program_sweep.hpp"
-#include "harness/injection/sweep_codes.hpp"
 #include "harness/kit/operation.hpp"
 #include "harness/model/case.hpp"
 #include "harness/trial/trial.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
 #include <string>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 /// A sweep: every driver call inside of one operation is made to fail, one at a time, each with handle and operands of its own. Two clean
 /// runs, under libcufault.so, say which calls there are, by call site; then each is failed with each code that matters for its function,
 /// once, and from there until the operation is over. At the start and at the end, where nothing fails, the operation must succeed.
 namespace cufault::sweeping {
-
-/// Rows that behave alike, as one.
-struct grouped_row {
-  status_record status;     ///< of the operation
-  double milliseconds = 0;  ///< in the operation: mean of its runs
-  swept_calls calls;
-};
 
 /// The case sweep.NAME: what the operation takes (operation_facts.hpp), and the operation swept in each depth: one that is not the first of its
 /// process, in one process for as long as that stays as it was; and the first one, in a process for each row.
@@ -44,101 +30,11 @@ inline constexpr const char* shard_variable = "CUFAULT_SWEEP_SHARD";
 inline constexpr const char* row_variable = "CUFAULT_SWEEP_ROW";
 request request_from_environment();  ///< throws setup_failed where they make no sense
 
-/// "libcublas:cuMemAlloc_v2@0f3a97c1:2=OUT_OF_MEMORY": the second call at that site fails once; with "2+" persistently. Records from before
-/// sites name no site: "libcublas:cuMemAlloc_v2:3=OUT_OF_MEMORY".
-struct named_row {
-  std::string caller, function;
-  std::string site{};  ///< 8 to 16 of the digits of its hash, from the first; empty where none is named
-  std::uint64_t ordinal = 0;  ///< among the calls of the site; without one, of the function by the library
-  std::string code{};
-  bool persistent = false;
-};
-named_row row_named(const std::string& text);  ///< throws setup_failed
-
 // ---- rules for this process ----
 
 /// From now on this rule holds and no other; null: none. The injector accounts for device memory. Throws as set_rules does.
 void hold(const nlohmann::json& rule);
 nlohmann::json log_all();   ///< a rule: every driver call is logged with its call site
 std::int64_t bytes_held();  ///< device memory, by that account
-
-// ---- the parts, for their tests ----
-
-/// A driver call of the clean runs.
-struct driver_call {
-  std::string function, caller;
-  std::string site;           ///< program_sweep::call_site::stack
-  std::uint64_t ordinal = 0;  ///< among the calls of the site, from 1
-  std::string phase;          ///< as in swept_calls
-};
-/// Those of a clean run, in order. Calls of sites that are not stable cannot be named in each run alike: they are left out.
-/// Precondition: `sites` compares `log` with another run.
-std::vector<driver_call> calls_from(const program_sweep::run_log& log,
-                                    const std::vector<program_sweep::compared_site>& sites);
-/// Which of the calls a row names. Throws setup_failed where that is none, or not one alone: a row without a site counts all calls of the
-/// function by the library, so that it names nothing certain where `calls` lacks those of some `sites`.
-std::size_t call_named(const named_row& row, const std::vector<driver_call>& calls,
-                       const std::vector<program_sweep::compared_site>& sites);
-/// "libcublas" of "libcublas.so.13", "application" of the program itself.
-std::string library_name(std::string_view file_name);
-/// Whether such a call leaves everything as it is.
-bool only_asks(std::string_view function);
-
-/// One run of the operation with one fault.
-inline constexpr std::size_t no_call = static_cast<std::size_t>(-1);
-struct planned_row {
-  std::size_t call = no_call;  ///< index of the clean run's; no_call: nothing fails
-  std::string code{};
-  bool persistent = false;
-  bool operator==(const planned_row&) const = default;
-};
-enum class depth {
-  thin,  ///< the first call of each group, once, by its most telling code
-  /// The first and the last call of each group, by every code, once and persistently; where they differ, the call halfway between, repeatedly
-  /// (rows_between).
-  grouped,
-  every  ///< every call, by every code, once and persistently
-};
-/// Calls that stand for one another, as indexes. Not empty.
-using call_group = std::vector<std::size_t>;
-/// By function, library and phase; of depth every each call alone. In the order of their first calls.
-std::vector<call_group> groups_of(const std::vector<driver_call>& calls, depth deep);
-/// What is run first of such groups.
-std::vector<planned_row> plan(const std::vector<driver_call>& calls, const std::vector<call_group>& groups,
-                              depth deep);
-
-/// What a row came to; plain, for it lies in memory that processes share.
-struct row_result {
-  bool over = false;
-  bool reached = false;
-  bool ok = true;  ///< of the status
-  char end[48]{};  ///< what became of its process in it (for_each_unobserved_row)
-  char in[48]{};   ///< what the row is at: swept_calls::ended_in, should its process end there
-  char status[48]{}, numbers[48]{}, again[48]{}, handle[48]{}, later[48]{}, afresh[48]{};
-  std::int64_t left_bytes = 0;  ///< of device memory left allocated, above the clean run
-  double milliseconds = 0;      ///< in the operation
-};
-
-/// True if the row finished, or its process crashed or timed out in it; false if it did not start, as where the time of the sweep was over.
-bool did_run(const row_result& r);
-/// That two calls which failed alike stand for those between them: all is the same but times and bytes.
-bool same_result(const row_result& a, const row_result& b);
-/// The next rows of a sweep of depth grouped: for each group, code and mode, and each two calls with different results between which none ran,
-/// the call halfway between them. Empty where all such calls are neighbours in their group. Calls between two with equal results are not run,
-/// so that a different result there is not found. Rows that did not run are ignored, and not run again.
-std::vector<planned_row> rows_between(const std::vector<call_group>& groups,
-                                      const std::vector<planned_row>& rows,
-                                      std::span<const row_result> results);
-/// How many groups have calls with different results, by some code and mode.
-std::size_t count_differing_groups(const std::vector<call_group>& groups,
-                                   const std::vector<planned_row>& rows, std::span<const row_result> results);
-
-/// Of a row at the "start" or "end", in which nothing is made to fail: why the sweep proves nothing, since the operation fails by itself.
-/// Empty if it does not, or if the row did not run.
-std::string why_it_proves_nothing(const row_result& nothing_made_to_fail, std::string_view when);
-
-/// In the order of their first calls. Rows that never ran are left out.
-std::vector<grouped_row> grouped(const std::vector<driver_call>& calls, const std::vector<planned_row>& rows,
-                                 std::span<const row_result> results);
 
 }  // namespace cufault::sweeping
