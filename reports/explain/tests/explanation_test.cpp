@@ -457,7 +457,7 @@ TEST(explain, names_what_helped_in_the_framework_of_the_log_first) {
 TEST(explain, does_not_depend_on_the_order_of_records) {
   auto shuffled = records();
   std::mt19937 random(1);
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 10; ++i) {
     std::shuffle(shuffled.begin(), shuffled.end(), random);
     for (record& r : shuffled) {
       std::shuffle(r.cases.begin(), r.cases.end(), random);
