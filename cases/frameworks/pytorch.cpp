@@ -140,7 +140,7 @@ failure_case kernel_fault(const char* name, const char* summary, const char* fie
       .remedy("new_process", "the same product in a new process");
   fault_arms(c, "later_matmul", "a later product behind the kernel");
   fault_arms(c, "training_step", "a step of training behind the kernel");
-  let_race(c, racing, "the error of the kernel arrives while cublasCreate runs");
+  let_race(c, racing, "the error of the kernel may come before cublasCreate or while it runs");
   fork_from_one_interpreter(c);
   return c;
 }
