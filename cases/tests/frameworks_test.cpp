@@ -127,15 +127,11 @@ class vocabulary {
 
 TEST(text_of_an_exception, names_a_status) {
   const auto status_named_by = [](const std::string& text) {
+    constexpr const char* program =
+        "import sys; sys.path.insert(0, sys.argv[1]); from framework_trials import errors; "
+        "print(errors.named_status(sys.argv[2]), end='')";
     spawn_options options;
-    options.argv = {PYTHON3,
-                    "-S",
-                    "-B",
-                    "-c",
-                    "import sys; sys.path.insert(0, sys.argv[1]); from framework_trials import errors; "
-                    "print(errors.named_status(sys.argv[2]), end='')",
-                    FRAMEWORKS,
-                    text};
+    options.argv = {PYTHON3, "-S", "-B", "-c", program, FRAMEWORKS, text};
     const process_result ended = run_process(options, [](std::string_view /*bytes*/) {});
     EXPECT_EQ(ended.exit_code, 0) << ended.stderr_text;
     return ended.stdout_text;

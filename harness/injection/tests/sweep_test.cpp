@@ -3,6 +3,7 @@
 #include "harness/injection/sweep.hpp"
 
 #include "harness/injection/operation_facts.hpp"
+#include "harness/injection/sweep_codes.hpp"
 #include "harness/system/process.hpp"
 #include "harness/trial/observe.hpp"
 #include "reports/printers/atlas.hpp"
@@ -23,8 +24,6 @@ namespace cufault::sweeping {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Contains;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 

@@ -3,6 +3,7 @@
 #include "reports/judge/cost.hpp"
 
 #include "reports/model/tests/cost_example.hpp"
+#include "reports/model/tests/examples.hpp"
 
 #include <gtest/gtest.h>
 
