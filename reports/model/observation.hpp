@@ -238,7 +238,7 @@ void describe_fields(note& n, Fields& f) {
 /// with.
 void shorten(observation& o);
 
-/// As in a record (trials_json.hpp), without time and part: "cublasSgemm split_k, right: CUBLAS_STATUS_INTERNAL_ERROR".
+/// As in a record (trials_json.hpp), without time and part: "cublasSgemm split_k: _INTERNAL_ERROR".
 nlohmann::ordered_json call_json(const call_record& c);
 call_record call_from(const json_cursor& at);  ///< throws input_error: also for an API that is in no list
 nlohmann::ordered_json observation_json(const observation& o);

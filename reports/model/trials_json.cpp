@@ -199,6 +199,25 @@ std::string usual_last_error(const call_record& c) {
   return c.swept || c.what.status.empty() ? "" : "cudaSuccess";
 }
 
+// Statuses of cuBLAS, which are most of all, are written without this.
+constexpr std::string_view unwritten = "CUBLAS_STATUS";
+
+bool is_of_cublas(const step_name& name) {
+  return success_of(name.api).starts_with(unwritten);
+}
+
+std::string_view written_status(const step& what) {
+  std::string_view status = what.status;
+  if (is_of_cublas(what.name) && status.starts_with(unwritten) &&
+      status.substr(unwritten.size()).starts_with('_'))
+    status.remove_prefix(unwritten.size());
+  return status;
+}
+
+std::string status_from(std::string_view written, const step_name& name) {
+  return std::string(written.starts_with('_') && is_of_cublas(name) ? unwritten : "").append(written);
+}
+
 nlohmann::ordered_json seen_json(const observation& o) {
   auto& plain = const_cast<observation&>(o);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
   field_writer f;
@@ -325,7 +344,7 @@ nlohmann::ordered_json call_json(const call_record& c) {
   std::string text = describe(what.name);
   if (what.numbers != numbers_found::unchecked) text += ", " + name_of(what.numbers);
   const bool says_it = what.ok && what.status == success_of(what.name.api);
-  if (!says_it) text += what.status.empty() ? ":" : ": " + what.status;
+  if (!says_it) text += what.status.empty() ? ":" : fmt::format(": {}", written_status(what));
   field_writer f;
   f.required("step", text);
   // What has not returned is not ok, and cannot be read as a success.
@@ -361,7 +380,7 @@ call_record call_from(const json_cursor& at) {
     c.what.ok = true;
   } else {
     const auto status = text.substr(colon + 1);
-    c.what.status = status.substr(status.starts_with(' ') ? 1 : 0);
+    c.what.status = status_from(status.substr(status.starts_with(' ') ? 1 : 0), c.what.name);
   }
   c.last_error = usual_last_error(c);
   if (alone) return c;

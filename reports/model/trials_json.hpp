@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <vector>
 
-// A call of a trial is a text, "cublasSgemm split_k, right: CUBLAS_STATUS_INTERNAL_ERROR", without a status where it did what it should and
-// has that of success; or, where there is more to say, {"step": this text, "ok", "last_error", "facts", "swept"}. Calls behind the remedy
+// A call of a trial is a text, "cublasSgemm split_k, wrong: _SUCCESS", without a status where it did what it should and has that of success. For a
+// function of cuBLAS, a status that begins with "_" is one whose "CUBLAS_STATUS" is left out. Or, where there is more to say, {"step": this text, "ok", "last_error", "facts", "swept"}. Calls behind the remedy
 // stand in "after". "times" has the milliseconds that calls took, by their places among both, from 0: {"3": 145}. With "written": ["C"] each call that did
 // what it should wrote C, and each other one nothing, unless its facts say otherwise; null there: not known. Samples of memory, measurements and notes are lists: ["handles created", 12, "handles"].
 namespace cufault {

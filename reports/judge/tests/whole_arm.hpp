@@ -6,7 +6,7 @@ namespace cufault {
 
 /// The arm that corpus/differing.jsonl differs from.
 inline constexpr const char* whole_arm = R"({"case":"memory.leak"}
-{"arm":"a","summary":"a summary that is long enough","trials":[{"calls":["cublasCreate: CUBLAS_STATUS_ALLOC_FAILED"],"times":{"0":1.5},"ms":3},{"like":0,"ms":4}]}
+{"arm":"a","summary":"a summary that is long enough","trials":[{"calls":["cublasCreate: _ALLOC_FAILED"],"times":{"0":1.5},"ms":3},{"like":0,"ms":4}]}
 )";
 
 }  // namespace cufault

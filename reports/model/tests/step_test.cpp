@@ -103,9 +103,9 @@ TEST(step, is_ok_unless_a_record_says_otherwise) {
   EXPECT_TRUE(read(R"({"step": "cublasCreate: CUBLAS_STATUS_ALLOC_FAILED", "ok": true})").ok);
   auto c = call("cublasCreate", no_memory);
   c.last_error = "cudaSuccess";
-  EXPECT_EQ(call_json(c).dump(), R"("cublasCreate: CUBLAS_STATUS_ALLOC_FAILED")");
+  EXPECT_EQ(call_json(c).dump(), R"("cublasCreate: _ALLOC_FAILED")");
   c.what.ok = true;
-  EXPECT_EQ(call_json(c).dump(), R"({"step":"cublasCreate: CUBLAS_STATUS_ALLOC_FAILED","ok":true})")
+  EXPECT_EQ(call_json(c).dump(), R"({"step":"cublasCreate: _ALLOC_FAILED","ok":true})")
       << "a status that is not that of success is kept";
 }
 
@@ -113,7 +113,7 @@ TEST(step, is_a_text_where_nothing_more_is_to_be_said) {
   auto c = call("cublasSgemm", wrong);
   c.what.name.variant = "split_k";
   c.last_error = "cudaSuccess";
-  EXPECT_EQ(call_json(c).dump(), R"("cublasSgemm split_k, wrong: CUBLAS_STATUS_SUCCESS")");
+  EXPECT_EQ(call_json(c).dump(), R"("cublasSgemm split_k, wrong: _SUCCESS")");
   EXPECT_EQ(call_from(cursor(call_json(c).dump())).what, c.what);
   c.what.ok = true;
   c.what.numbers = numbers_found::right;
@@ -134,6 +134,20 @@ TEST(step, has_any_status_that_a_library_can_name) {
   for (const auto* status : {"a: b", " x", ", right", ":", "two words, and a comma"}) {
     auto c = call("cublasSgemm", status);
     EXPECT_EQ(call_from(cursor(call_json(c).dump())).what, c.what) << status;
+  }
+}
+
+TEST(step, of_cublas_is_written_without_the_beginning_of_its_status) {
+  EXPECT_EQ(call_json(call("cublasLtMatmul", no_memory)).at("step"), "cublasLtMatmul: _ALLOC_FAILED");
+  EXPECT_EQ(call_from(cursor(R"("cublasLtMatmul: _ALLOC_FAILED")")).what.status, no_memory);
+  EXPECT_EQ(call_from(cursor(R"("cublasLtMatmul: CUBLAS_STATUS_ALLOC_FAILED")")).what.status, no_memory);
+  for (const auto& [api, status] :
+       {std::pair{"cudaMalloc", "CUBLAS_STATUS_ALLOC_FAILED"}, std::pair{"check.arguments", "_OTHER"},
+        std::pair{"cublasCreate", "CUBLAS_STATUS"}, std::pair{"cublasCreate", "CUBLAS_STATUSES"}}) {
+    const auto c = call(api, status);
+    EXPECT_EQ(call_json(c).at("step"), api + std::string(": ") + status)
+        << "of another library, or no status";
+    EXPECT_EQ(call_from(cursor(call_json(c).dump())).what.status, status);
   }
 }
 
