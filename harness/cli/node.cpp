@@ -144,9 +144,9 @@ void run_trials(const std::map<int, std::vector<std::string>>& names_by_device, 
       std::string ended;
       try {
         spawn_options options;
-        options.argv = {own_path(), trials_command,         "--parent",   std::to_string(getpid()),
-                        "--device", std::to_string(device), "--records",  mine,
-                        "--cublas", asked.where.cublas,     "--cublaslt", asked.where.cublaslt};
+        target where = asked.where;
+        where.device = device;
+        options.argv = command_of_own(own_path(), {trials_command, "--records", mine}, where);
         options.argv.insert(options.argv.end(), names.begin(), names.end());
         options.environment["CUFAULT_PREFLIGHT"] = "";  // no preflight has tried these GPUs
         options.timeout = limit;

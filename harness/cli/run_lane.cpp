@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
 #include <utility>
 
 namespace cufault {
@@ -88,13 +86,9 @@ runner_options run_lane::options_for(const place& at, bool watches_memory, bool 
 }
 
 std::vector<std::string> run_lane::with_libraries(std::vector<std::string> words, int device) const {
-  words.insert(words.begin(), own_path());
-  for (const std::string& more :
-       {std::string("--parent"), std::to_string(getpid()), std::string("--device"), std::to_string(device),
-        std::string("--cublas"), run_.arguments.where.cublas, std::string("--cublaslt"),
-        run_.arguments.where.cublaslt})
-    words.push_back(more);
-  return words;
+  target where = run_.arguments.where;
+  where.device = device;
+  return command_of_own(own_path(), std::move(words), where);
 }
 
 std::vector<std::string> run_lane::trial_command(const failure_case& c, const arm& a,

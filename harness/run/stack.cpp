@@ -12,7 +12,6 @@
 
 #include <gnu/libc-version.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -78,9 +77,7 @@ std::string kernel_driver_version() {
 nlohmann::json read_stack(const std::filesystem::path& self, const target& where, const nvml& management,
                           int stop) {
   spawn_options options;
-  options.argv = {
-      self,         "probe-stack",  "--device", std::to_string(where.device), "--cublas", where.cublas,
-      "--cublaslt", where.cublaslt, "--parent", std::to_string(getpid())};
+  options.argv = command_of_own(self, {"probe-stack"}, where);
   std::string said;
   const process_result ended = run_process(
       options, [&](std::string_view bytes) { said += bytes; }, stop);

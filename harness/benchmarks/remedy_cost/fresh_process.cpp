@@ -14,8 +14,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
@@ -141,16 +139,8 @@ struct one_process {
 one_process run_one(const fresh_processes& how, const setting& with) {
   one_process found;
   spawn_options options;
-  options.argv = {std::filesystem::read_symlink("/proc/self/exe"),
-                  "fresh-process",
-                  "--parent",
-                  std::to_string(getpid()),
-                  "--device",
-                  std::to_string(how.where.device),
-                  "--cublas",
-                  how.where.cublas,
-                  "--cublaslt",
-                  how.where.cublaslt};
+  options.argv =
+      command_of_own(std::filesystem::read_symlink("/proc/self/exe"), {"fresh-process"}, how.where);
   if (how.how_large == size::tiny) options.argv.emplace_back("--tiny");
   if (with.remedy.empty()) options.argv.emplace_back("--reset");
   options.environment = without_remedies();
