@@ -263,6 +263,62 @@ std::string whole_line(const json_cursor& at, const case_line& of, const arm_res
   return dump_json(line);
 }
 
+std::vector<nlohmann::ordered_json> joined(const std::vector<nlohmann::ordered_json>& arms) {
+  struct equal_arms {
+    ordered line, times = ordered::object();
+    const ordered* alone;  // of one arm: its line
+  };
+  std::vector<equal_arms> all;
+  std::map<std::string, std::size_t> place;  // by what lines have in common
+  for (const ordered& arm : arms) {
+    if (arm.contains("base_hash") || arm.at("trials").size() != 1) {
+      all.push_back({.line = {}, .alone = &arm});
+      continue;
+    }
+    ordered shared = arm;
+    shared.erase("arm");
+    shared["trials"][0].erase("ms");
+    const auto [at, fresh] = place.try_emplace(dump_json(shared), all.size());
+    if (fresh) all.push_back({.line = std::move(shared), .alone = &arm});
+    all[at->second].times[arm.at("arm").get<std::string>()] = arm["trials"][0].value("ms", ordered(0));
+  }
+  std::vector<ordered> lines;
+  for (const equal_arms& each : all) {
+    if (each.times.size() < 2) {
+      lines.push_back(*each.alone);
+      continue;
+    }
+    lines.push_back({{"arms", each.times}});
+    lines.back().update(each.line);
+  }
+  return lines;
+}
+
+std::vector<std::string> separate_lines(const json_cursor& at, std::size_t& room) {
+  for (const char* other : {"arm", "base_hash"})
+    if (at.has(other)) at.at(other).fail("the line has \"arms\", too; leave one of them");
+  const json_cursor arms = at.at("arms");
+  const auto names = arms.keys();
+  if (names.empty()) arms.fail("must not be empty");
+  if (at.at("trials").items().size() != 1)
+    at.at("trials").fail("of arms that share a line each has one trial");
+  const json_cursor trial = at.at("trials").items().front();
+  for (const char* own : {"ms", "like"})
+    if (trial.has(own)) trial.at(own).fail("trials of several arms share this line");
+  nlohmann::json line = at.value();
+  line.erase("arms");
+  const std::size_t each = dump_json(line).size();
+  std::vector<std::string> lines;
+  for (const std::string& name : names) {
+    if (each > room) arms.fail("more is shared than fits into memory; state it in each arm");
+    room -= each;
+    line["arm"] = name;
+    line["trials"][0]["ms"] = milliseconds_from(arms.at(name));
+    lines.push_back(dump_json(line));
+  }
+  return lines;
+}
+
 arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& room) {
   arm_result arm = stated_arm(at, {"detail", "run"}, room);
   const auto take = [&](const json_cursor& place, std::size_t bytes) {

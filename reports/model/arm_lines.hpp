@@ -46,6 +46,12 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, cons
 /// another hash.
 std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& base, std::size_t& room);
 
+/// Lines of arms, behind that of their case. Those of one trial each that are equal but for its time become one line:
+/// {"arms": {NAME: milliseconds, ...}, ...}, at the place of the first.
+std::vector<nlohmann::ordered_json> joined(const std::vector<nlohmann::ordered_json>& arms);
+/// The line of each arm of one with "arms". Takes what is copied from `room`. Throws input_error.
+std::vector<std::string> separate_lines(const json_cursor& at, std::size_t& room);
+
 /// How much the lines of a file may copy of what they share or repeat, in bytes.
 inline constexpr std::size_t most_copied = std::size_t{256} << 20;
 /// An arm behind the line of its case. Takes what is copied from `room`. Throws input_error.

@@ -96,6 +96,12 @@ const arm_result* find_arm(const record& r, const std::string& case_name, const 
   return nullptr;
 }
 
+/// Cases, or arms.
+template <class Named>
+void sort_by_name(std::vector<Named>& all) {
+  std::sort(all.begin(), all.end(), [](const Named& a, const Named& b) { return a.name < b.name; });
+}
+
 struct base_stack {
   std::string folder;
   record all;
@@ -139,8 +145,10 @@ record load(const fs::path& folder, const arm_filter& only, bool may_differ) {
                 return found == bases.end() ? nullptr : find_arm(found->second, case_name, arm);
               });
   }
-  for (const case_result& c : r.cases)
+  for (case_result& c : r.cases) {
+    sort_by_name(c.arms);  // of those that share a line only the first is in its place
     for (const arm_result& a : c.arms) r.started = std::max(r.started, latest_run(a));
+  }
   return r;
 }
 
@@ -163,6 +171,14 @@ std::optional<differing_arms> readable_differing_in(const fs::path& folder) {
   }
 }
 
+/// Of a line as write_families() writes it. Nothing is checked.
+std::size_t arms_in(std::string_view line) {
+  if (line.starts_with(R"({"arm":)")) return 1;
+  if (!line.starts_with(R"({"arms":{)")) return 0;
+  const std::string_view arms = line.substr(0, line.find('}'));
+  return static_cast<std::size_t>(std::count(arms.begin(), arms.end(), ':')) - 1;
+}
+
 /// The base of before, otherwise the stack with most arms of those that are stored whole. None where no other one has more than `arms`.
 std::optional<base_stack> base_for(const fs::path& folder, std::size_t arms) {
   if (fs::is_symlink(folder)) return std::nullopt;  // readers look beside what it points to
@@ -172,9 +188,8 @@ std::optional<base_stack> base_for(const fs::path& folder, std::size_t arms) {
   for (const fs::path& other : stacks_beside(folder)) {
     std::size_t in_other = 0;
     for (const fs::path& family : families_in(other))
-      each_line(read_text(family), [&](std::string_view line, int /*number*/, bool /*whole*/) {
-        in_other += line.find(R"("arm":)") != line.npos ? 1 : 0;
-      });
+      each_line(read_text(family),
+                [&](std::string_view line, int /*number*/, bool /*whole*/) { in_other += arms_in(line); });
     const auto differing = readable_differing_in(other);
     if (in_other <= arms || !differing || !differing->empty()) continue;
     arms = in_other;
@@ -191,15 +206,14 @@ std::optional<base_stack> base_for(const fs::path& folder, std::size_t arms) {
 /// Each file is replaced whole.
 void write_families(const fs::path& folder, record& all, const std::set<std::string>& families,
                     const std::optional<base_stack>& base) {
-  const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
-  std::sort(all.cases.begin(), all.cases.end(), by_name);
+  sort_by_name(all.cases);
   for (const std::string& family : families) {
     std::string text;
     for (case_result& c : all.cases) {
       if (family_of_case(c.name) != family || c.arms.empty()) continue;
-      std::sort(c.arms.begin(), c.arms.end(), by_name);
+      sort_by_name(c.arms);
       case_line shared = line_of(c);
-      std::string arms;
+      std::vector<nlohmann::ordered_json> arms;
       for (arm_result& arm : c.arms) {
         leave_out(arm, memory_of(all.stack));
         const arm_result* known = base ? find_arm(base->all, c.name, arm.name) : nullptr;
@@ -212,9 +226,10 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
           line = arm_json(shared, arm, from);
           if (line.contains("base_hash")) shared.base = base->folder;
         }
-        arms += dump_json(line) + "\n";
+        arms.push_back(std::move(line));
       }
-      text += dump_json(case_json(shared)) + "\n" + arms;
+      text += dump_json(case_json(shared)) + "\n";
+      for (const nlohmann::ordered_json& line : joined(arms)) text += dump_json(line) + "\n";
     }
     write_whole(folder / (family + ".jsonl"), text);
   }
@@ -283,6 +298,12 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
   const std::uint64_t memory = memory_of(r.stack);
   std::set<std::string> stated;
   for (const case_result& c : r.cases) stated.insert(c.name);  // by another file
+  const auto take = [&](const json_cursor& at) {
+    arm_result arm = arm_from(at, of, room);
+    if (only && !only(of.name, arm.name)) return;
+    each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == 0 ? memory : s.total_bytes; });
+    take_arm(r, of.name, std::move(arm), at);
+  };
   each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
     if (!of.name.empty() && !wanted_line(only, of.name, line)) return;
     json_cursor at{parse_json(name, line, number)};
@@ -296,6 +317,11 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
       return;
     }
     if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
+    if (at.has("arms")) {
+      for (const std::string& each : separate_lines(at, room))
+        take(json_cursor{parse_json(name, each, number)});
+      return;
+    }
     if (at.has("base_hash")) {
       const json_cursor place = at.at("base_hash");
       if (of.base.empty())
@@ -311,10 +337,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
                         of.name, arm_name, of.base));
       at = json_cursor{parse_json(name, whole_line(at, of, *base, room), number)};
     }
-    arm_result arm = arm_from(at, of, room);
-    if (only && !only(of.name, arm.name)) return;
-    each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == 0 ? memory : s.total_bytes; });
-    take_arm(r, of.name, std::move(arm), at);
+    take(at);
   });
 }
 

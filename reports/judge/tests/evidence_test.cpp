@@ -309,9 +309,11 @@ struct committed {
         const std::string family = entry.path().stem();
         bytes[family] += entry.file_size();
         std::ifstream lines(entry.path());
-        if (folder == CUFAULT_RECORDED)
-          for (std::string line; std::getline(lines, line);)
-            arms[family] += line.starts_with(R"({"arm":)") ? 1 : 0;
+        if (folder == CUFAULT_RECORDED && entry.path().extension() == ".jsonl")
+          for (std::string line; std::getline(lines, line);) {
+            const auto said = nlohmann::json::parse(line);
+            arms[family] += said.contains("arms") ? said["arms"].size() : said.contains("arm") ? 1 : 0;
+          }
       }
   }
 };

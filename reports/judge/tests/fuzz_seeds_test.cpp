@@ -49,6 +49,7 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
   EXPECT_EQ(stack.cases[0].arms.at(0).summary, "s; d");
   EXPECT_EQ(stack.cases[0].arms.at(1).trials.size(), 2U);
   EXPECT_EQ(stack.cases[0].arms.at(2).runs.at(0).commit, "e");
+  EXPECT_EQ(stack.cases[0].arms.at(4).name, "equally");
 
   record other, differing;
   add_lines(other, "other", whole_arm);

@@ -435,8 +435,7 @@ TEST(digest, tells_what_an_arm_came_to_and_changes_with_all_that_is_compared) {
     return digest_of(arm(arm_kind::fault, std::move(trials)));
   };
   const auto one = of({at_level(1, trial({no_memory})), at_level(2, trial({success}))});
-  EXPECT_TRUE(one.starts_with("at 1: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable | at 2: "))
-      << one;
+  EXPECT_TRUE(one.starts_with("at 1: cublasCreate: ALLOC_FAILED; context usable | at 2: ")) << one;
   EXPECT_EQ(one.size() - one.rfind(" #"), 18U) << "16 digits";
   auto slower = trial({no_memory});
   slower.milliseconds = 7;
@@ -448,10 +447,10 @@ TEST(digest, tells_what_an_arm_came_to_and_changes_with_all_that_is_compared) {
   std::vector<observation> many;
   for (int i = 0; i < 60; ++i) many.push_back(at_level(i, trial({i % 2 == 0 ? no_memory : success})));
   const auto all = of(many);
-  EXPECT_EQ(all.size(), 100U + 18U);
+  EXPECT_EQ(all.size(), 80U + 18U);
   many.back() = at_level(59, trial({internal}));
   EXPECT_NE(of(many), all) << "beyond what is shown";
-  EXPECT_EQ(of(many).substr(0, 100), all.substr(0, 100));
+  EXPECT_EQ(of(many).substr(0, 80), all.substr(0, 80));
 }
 
 }  // namespace

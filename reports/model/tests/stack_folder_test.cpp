@@ -63,7 +63,9 @@ TEST_F(stack_files, name_runs_of_several_arms_by_their_index) {
   auto& arms = r.cases.at(0).arms;
   arms.clear();
   for (const char* name : {"a", "b", "c", "d", "e", "f"})
-    arms.push_back(arm(arm_kind::fault, {trial({success})}, name));
+    arms.push_back(arm(arm_kind::fault, {trial({success, success})}, name));
+  for (std::size_t i = 0; i < arms.size(); ++i)  // equal ones would share a line
+    arms[i].trials[0].calls[1].what.name.variant = arms[i].name;
   const auto by = [&](const char* started, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i <= last; ++i)
       arms[i].runs = {{.commit = "abc", .started = started, .trials = 1}};
@@ -329,6 +331,67 @@ TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
       "x.jsonl:2: run: the arm has runs, too; leave one of them");
   EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "trials": [{"like": 0}]})"),
             "x.jsonl:2: trials[0].like: 0 trials stand in front of this one, counted from 0");
+}
+
+TEST_F(stack_files, have_one_line_for_arms_that_are_equal_but_for_their_time) {
+  const auto timed = [](std::string name, double ms, const std::vector<const char*>& statuses) {
+    auto a = arm(arm_kind::fault, {}, std::move(name));
+    for (const char* status : statuses) {
+      a.trials.push_back(trial({status}));
+      a.trials.back().milliseconds = ms;
+    }
+    return a;
+  };
+  record r = example();
+  r.cases = {{.name = "memory.leak",
+              .arms = {timed("d", 0, {internal}), timed("a", 1.5, {internal}), timed("c", 2, {no_memory}),
+                       timed("b", 3, {internal, internal}), timed("e", 4, {internal})}}};
+  const auto folder = file(of_run(r));
+  const auto lines = lines_of(files_of(folder).at("memory.jsonl"));
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_TRUE(lines[1].starts_with(R"({"arms":{"a":1.5,"d":0,"e":4},"trials":[{"calls":[)")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with(R"({"arm":"b",)")) << "two trials: " << lines[2];
+  EXPECT_TRUE(lines[3].starts_with(R"({"arm":"c",)")) << "another status: " << lines[3];
+  const auto all = load_record(folder).cases.at(0).arms;
+  ASSERT_EQ(all.size(), 5U);
+  std::string names;
+  for (const arm_result& a : all) names += a.name;
+  EXPECT_EQ(names, "abcde");
+  EXPECT_EQ(all[3].trials.at(0).milliseconds, 0);
+  EXPECT_EQ(all[4].trials.at(0).milliseconds, 4);
+  EXPECT_EQ(all[4].trials[0].calls.at(0).what, all[0].trials.at(0).calls.at(0).what);
+  EXPECT_EQ(all[4].runs, all[0].runs);
+  const auto only = [](std::string_view /*case_name*/, std::string_view name) { return name == "d"; };
+  EXPECT_EQ(load_record(folder, only).cases.at(0).arms.size(), 1U);
+}
+
+TEST_F(stack_files, that_share_a_line_badly_are_refused_with_what_to_do) {
+  const auto lines_refusal = [](const std::string& lines) {
+    record r;
+    return refusal([&] {
+      add_lines(r, "x.jsonl", "{\"case\": \"memory.leak\"}\n" + lines);
+      return r;
+    });
+  };
+  const std::string trials = R"("trials": [{"calls": []}]})";
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1, "b": 0}, )" + trials), "(nothing was refused)");
+  EXPECT_EQ(lines_refusal(R"({"arm": "a", "arms": {"b": 1}, )" + trials),
+            "x.jsonl:2: arm: the line has \"arms\", too; leave one of them");
+  EXPECT_EQ(lines_refusal(R"({"base_hash": "0a1b2c3d", "arms": {"b": 1}, )" + trials),
+            "x.jsonl:2: base_hash: the line has \"arms\", too; leave one of them");
+  EXPECT_EQ(lines_refusal(R"({"arms": {}, )" + trials), "x.jsonl:2: arms: must not be empty");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": -1}, )" + trials),
+            "x.jsonl:2: arms.a: a time must be 0 or more, found -1");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": []})"),
+            "x.jsonl:2: trials: of arms that share a line each has one trial");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": [1]})"),
+            "x.jsonl:2: trials[0]: expected an object, found a number");
+  EXPECT_EQ(lines_refusal(R"({"arms": ["a"], )" + trials),
+            "x.jsonl:2: arms: expected an object, found an array");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": [{"calls": [], "ms": 1}]})"),
+            "x.jsonl:2: trials[0].ms: trials of several arms share this line");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, )" + trials + "\n" + R"({"arms": {"a": 1}, )" + trials),
+            "x.jsonl:3: arm: memory.leak/a stands twice; leave one line");
 }
 
 TEST_F(stack_files, that_share_more_than_fits_into_memory_are_refused) {
