@@ -6,7 +6,7 @@
 #include "harness/cli/cli.hpp"
 #include "harness/cli/sweep_journal.hpp"
 #include "harness/cli/swept_command.hpp"
-#include "harness/injection/program_sweep.hpp"
+#include "harness/injection/program_sweep_record.hpp"
 #include "harness/model/errors.hpp"
 #include "harness/run/lanes.hpp"
 #include "harness/system/process.hpp"

@@ -3,6 +3,7 @@
 // The commands that read records and print: claims, show, causes, atlas, frameworks, compare-injected.
 #include "harness/cli/cli.hpp"
 #include "harness/model/case.hpp"
+#include "reports/base/words.hpp"
 #include "reports/explain/evidence.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/expectation.hpp"
@@ -17,7 +18,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <iostream>
 #include <set>
@@ -42,16 +42,13 @@ std::string status_called(const std::string& asked, const std::vector<record>& r
       for (const arm_result& a : c.arms)
         for (const observation& o : a.trials)
           for (const call_record& call : o.calls) statuses.insert(call.what.status);
-  const auto lower = [](std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char ch) { return std::tolower(ch); });
-    return text;
-  };
-  if (lower(asked) == lower(status_wrong_numbers)) return status_wrong_numbers;
+  if (in_lower_case(asked) == in_lower_case(status_wrong_numbers)) return status_wrong_numbers;
   if (statuses.contains(asked)) return asked;
   std::vector<std::string> meant;
   for (const std::string& status : statuses)
     for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError", "cuda"})
-      if (status.starts_with(library) && lower(status.substr(std::strlen(library))) == lower(asked) &&
+      if (status.starts_with(library) &&
+          in_lower_case(status.substr(std::strlen(library))) == in_lower_case(asked) &&
           (meant.empty() || meant.back() != status))
         meant.push_back(status);
   if (meant.size() == 1) return meant.front();

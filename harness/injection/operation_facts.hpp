@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/injection/program_sweep.hpp"
+#include "harness/injection/call_sites.hpp"
 #include "harness/injection/sweep.hpp"
 
 #include <cstdint>

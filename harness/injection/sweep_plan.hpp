@@ -3,7 +3,7 @@
 // What a sweep of an operation runs, and how its results are compared and grouped. Runs nothing.
 #pragma once
 
-#include "harness/injection/program_sweep.hpp"
+#include "harness/injection/call_sites.hpp"
 #include "harness/injection/sweep_codes.hpp"
 #include "harness/trial/trial.hpp"
 

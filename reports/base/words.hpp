@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cctype>
+#include <string>
 #include <string_view>
 
 namespace cufault {
@@ -9,6 +12,14 @@ namespace cufault {
 /// Of a-z, 0-9 and '_', and not empty: what cases, arms, operations, faults and remedies are called.
 constexpr bool is_word(std::string_view s) {
   return !s.empty() && s.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == s.npos;
+}
+
+/// Letters of ASCII.
+inline std::string in_lower_case(std::string_view text) {
+  std::string all(text);
+  std::transform(all.begin(), all.end(), all.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return all;
 }
 
 }  // namespace cufault

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/injection/program_sweep.hpp"
-
+#include "harness/injection/program_sweep_record.hpp"
 #include "harness/injector/rules.hpp"
 #include "reports/base/json_input.hpp"
 

@@ -197,7 +197,7 @@ TEST_F(swept, shards_of_depth_grouped_together_are_the_whole) {
 
 TEST_F(swept, names_call_sites_that_two_clean_runs_do_not_call_equally_often) {
   setenv("ROAD_FIRST", (folder / "first").c_str(), 1);
-  // One arm at a time, the longest first: the operation's facts use the file, too.
+  // One arm at a time: the arm `facts` creates the same file, and beside the sweep either could be first.
   const auto said = sweep({"road/first", "--depth", "thin", "-j", "1"});
   unsetenv("ROAD_FIRST");
   ASSERT_EQ(said.exit_code, 0) << said.stdout_text;
@@ -215,7 +215,7 @@ TEST_F(swept, names_call_sites_that_two_clean_runs_do_not_call_equally_often) {
   fs::remove_all(folder / "records");
   fs::remove(folder / "first");
   setenv("ROAD_FIRST", (folder / "first").c_str(), 1);
-  const auto row =
+  const auto row =  // as above
       sweep({"road/first", "--row", "application:cuDevicePrimaryCtxGetState:1=UNKNOWN", "-j", "1"});
   unsetenv("ROAD_FIRST");
   EXPECT_EQ(row.exit_code, 2);
