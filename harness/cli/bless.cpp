@@ -272,7 +272,7 @@ class blessing {
   [[nodiscard]] bool keeps_older_record(const std::string& case_name, const arm_result& a) const {
     const auto all = expectations_of(expected_, case_name, a.name);
     return std::any_of(all.begin(), all.end(), [&](const expectation& e) {
-      return e.rests_on(folder_) && (!a.races.empty() || e.digest != digest_of(a));
+      return e.rests_on(folder_) && (!a.races.empty() || !same_digest(e.digest, digest_of(a)));
     });
   }
 
@@ -283,7 +283,8 @@ class blessing {
     const auto when = holding == nullptr ? conditions{} : holding->when;
     for (expectation& e : expectations_of(expected_, case_name, a.name)) {
       const bool holds = holding != nullptr && e.when.by_key == when.by_key;
-      const bool loses_record = e.rests_on(folder_) && (!a.races.empty() || e.digest != digest_of(a));
+      const bool loses_record =
+          e.rests_on(folder_) && (!a.races.empty() || !same_digest(e.digest, digest_of(a)));
       if (!holds && !loses_record) continue;
       report_ += fmt::format("removed: what {} / {} was expected to show when {}\n", case_name, a.name,
                              e.when.text());
@@ -309,7 +310,7 @@ class blessing {
   /// Expectations that rest on what is replaced in the folder of the stack, and say another thing: they no longer have this stack.
   void drop_stack(const expectation& now) {
     for (expectation& e : expectations_of(expected_, now.case_name, now.arm)) {
-      if (e.digest == now.digest) continue;
+      if (same_digest(e.digest, now.digest)) continue;
       if (e.when.by_key == now.when.by_key) continue;  // replaced as a whole
       if (std::erase(e.stacks, folder_) > 0) expected_.put(std::move(e));
     }

@@ -146,7 +146,7 @@ void run_trials(const std::map<int, std::vector<std::string>>& names_by_device, 
         spawn_options options;
         target where = asked.where;
         where.device = device;
-        options.argv = command_of_own(own_path(), {trials_command, "--records", mine}, where);
+        options.argv = argv_of_child(own_path(), {trials_command, "--records", mine}, where);
         options.argv.insert(options.argv.end(), names.begin(), names.end());
         options.environment["CUFAULT_PREFLIGHT"] = "";  // no preflight has tried these GPUs
         options.timeout = limit;

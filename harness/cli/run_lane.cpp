@@ -88,7 +88,7 @@ runner_options run_lane::options_for(const place& at, bool watches_memory, bool 
 std::vector<std::string> run_lane::with_libraries(std::vector<std::string> words, int device) const {
   target where = run_.arguments.where;
   where.device = device;
-  return command_of_own(own_path(), std::move(words), where);
+  return argv_of_child(own_path(), std::move(words), where);
 }
 
 std::vector<std::string> run_lane::trial_command(const failure_case& c, const arm& a,

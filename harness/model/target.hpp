@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,15 +14,9 @@ struct target {
   int device = 0;
 };
 
-/// argv of a process of cufault's own that does `words` with these libraries, on this device, and ends when the calling process does.
-inline std::vector<std::string> command_of_own(const std::filesystem::path& executable,
-                                               std::vector<std::string> words, const target& where) {
-  words.insert(words.begin(), executable);
-  for (const std::string& more : {std::string("--parent"), std::to_string(getpid()), std::string("--device"),
-                                  std::to_string(where.device), std::string("--cublas"), where.cublas,
-                                  std::string("--cublaslt"), where.cublaslt})
-    words.push_back(more);
-  return words;
-}
+/// argv of a child process of cufault that works on a target: `words`, then this process as its parent, with which it ends, the device and the
+/// libraries.
+std::vector<std::string> argv_of_child(const std::filesystem::path& executable,
+                                       const std::vector<std::string>& words, const target& where);
 
 }  // namespace cufault

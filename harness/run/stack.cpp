@@ -77,7 +77,7 @@ std::string kernel_driver_version() {
 nlohmann::json read_stack(const std::filesystem::path& self, const target& where, const nvml& management,
                           int stop) {
   spawn_options options;
-  options.argv = command_of_own(self, {"probe-stack"}, where);
+  options.argv = argv_of_child(self, {"probe-stack"}, where);
   std::string said;
   const process_result ended = run_process(
       options, [&](std::string_view bytes) { said += bytes; }, stop);

@@ -649,6 +649,14 @@ std::vector<std::string> json_cursor::keys() const {
   return list;
 }
 
+std::vector<std::pair<std::string, json_cursor>> json_cursor::members() const {
+  if (!is_object()) fail(fmt::format("expected an object, found {}", document_->kind_of(node_)));
+  std::vector<std::pair<std::string, json_cursor>> list;
+  for (std::uint32_t child = document_->child_of(node_); child != 0; child = document_->nodes[child].next)
+    list.emplace_back(document_->key_of(document_->nodes[child]), json_cursor(document_, child));
+  return list;
+}
+
 void json_cursor::only(std::span<const std::string_view> known) const {
   const auto is_known = [&](std::string_view key) {
     return std::find(known.begin(), known.end(), key) != known.end();

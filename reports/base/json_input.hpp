@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -51,7 +52,9 @@ class json_cursor {
   [[nodiscard]] bool has(std::string_view key) const;                         ///< likewise
   [[nodiscard]] std::vector<json_cursor> items() const;                       ///< elements of an array
   [[nodiscard]] std::size_t size() const;  ///< members of an object, elements of an array; else 0
-  [[nodiscard]] std::vector<std::string> keys() const;       ///< keys of an object, sorted
+  [[nodiscard]] std::vector<std::string> keys() const;  ///< keys of an object, sorted
+  [[nodiscard]] std::vector<std::pair<std::string, json_cursor>> members()
+      const;                                                 ///< of an object, in their order
   void only(std::span<const std::string_view> known) const;  ///< refuses keys not in the list, by name
   void only(std::initializer_list<std::string_view> known) const {
     only(std::span{known.begin(), known.size()});

@@ -71,7 +71,6 @@ auto most_frequent(const Counts& counts) {
 
 template <class Arm, class Fields>
 void describe_arm(Arm& arm, Fields& f) {
-  f.required("arm", arm.name);
   f("kind", arm.kind, arm_kind::fault);
   f("summary", arm.summary);
   f("claims", arm.claims);
@@ -83,7 +82,7 @@ void describe_arm(Arm& arm, Fields& f) {
   f("runs", arm.runs);
 }
 
-/// With its trials; what else its line may have is in `others`.
+/// With its trials, without its name; what else its line may have is in `others`.
 arm_result stated_arm(const json_cursor& at, std::initializer_list<const char*> others, std::size_t& room) {
   arm_result arm;
   arm.source = at.place();
@@ -158,6 +157,7 @@ case_line case_from(const json_cursor& at) {
 nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& arm) {
   field_writer f;
   f.required("case", case_name);
+  f.required("arm", arm.name);
   describe_arm(arm, f);
   f.json["trials"] = trials_json(arm.trials);
   return std::move(f.json);
@@ -165,6 +165,7 @@ nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& 
 
 nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm) {
   field_writer f;
+  f.required("arm", arm.name);
   describe_arm(arm, f);
   const std::string shared = of.summary + std::string(separator);
   if (!of.summary.empty() && arm.summary.size() > shared.size() && arm.summary.starts_with(shared)) {
@@ -263,64 +264,42 @@ std::string whole_line(const json_cursor& at, const case_line& of, const arm_res
   return dump_json(line);
 }
 
-std::vector<nlohmann::ordered_json> joined(const std::vector<nlohmann::ordered_json>& arms) {
+std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::ordered_json>& lines) {
   struct equal_arms {
-    ordered line, times = ordered::object();
-    const ordered* alone;  // of one arm: its line
+    const ordered* first;
+    ordered shared, times = ordered::object();
   };
   std::vector<equal_arms> all;
   std::map<std::string, std::size_t> place;  // by what lines have in common
-  for (const ordered& arm : arms) {
-    if (arm.contains("base_hash") || arm.at("trials").size() != 1) {
-      all.push_back({.line = {}, .alone = &arm});
+  for (const ordered& line : lines) {
+    if (line.contains("base_hash") || line.at("trials").size() != 1) {
+      all.push_back({.first = &line, .shared = {}});
       continue;
     }
-    ordered shared = arm;
+    ordered shared = line;
     shared.erase("arm");
     shared["trials"][0].erase("ms");
-    const auto [at, fresh] = place.try_emplace(dump_json(shared), all.size());
-    if (fresh) all.push_back({.line = std::move(shared), .alone = &arm});
-    all[at->second].times[arm.at("arm").get<std::string>()] = arm["trials"][0].value("ms", ordered(0));
+    const auto [at, is_new] = place.try_emplace(dump_json(shared), all.size());
+    if (is_new) all.push_back({.first = &line, .shared = std::move(shared)});
+    all[at->second].times[line.at("arm").get<std::string>()] = line["trials"][0].value("ms", ordered(0));
   }
-  std::vector<ordered> lines;
+  std::vector<ordered> joined;
   for (const equal_arms& each : all) {
     if (each.times.size() < 2) {
-      lines.push_back(*each.alone);
+      joined.push_back(*each.first);
       continue;
     }
-    lines.push_back({{"arms", each.times}});
-    lines.back().update(each.line);
+    joined.push_back({{"arms", each.times}});
+    joined.back().update(each.shared);
   }
-  return lines;
+  return joined;
 }
 
-std::vector<std::string> separate_lines(const json_cursor& at, std::size_t& room) {
-  for (const char* other : {"arm", "base_hash"})
-    if (at.has(other)) at.at(other).fail("the line has \"arms\", too; leave one of them");
-  const json_cursor arms = at.at("arms");
-  const auto names = arms.keys();
-  if (names.empty()) arms.fail("must not be empty");
-  if (at.at("trials").items().size() != 1)
-    at.at("trials").fail("of arms that share a line each has one trial");
-  const json_cursor trial = at.at("trials").items().front();
-  for (const char* own : {"ms", "like"})
-    if (trial.has(own)) trial.at(own).fail("trials of several arms share this line");
-  nlohmann::json line = at.value();
-  line.erase("arms");
-  const std::size_t each = dump_json(line).size();
-  std::vector<std::string> lines;
-  for (const std::string& name : names) {
-    if (each > room) arms.fail("more is shared than fits into memory; state it in each arm");
-    room -= each;
-    line["arm"] = name;
-    line["trials"][0]["ms"] = milliseconds_from(arms.at(name));
-    lines.push_back(dump_json(line));
-  }
-  return lines;
-}
+namespace {
 
-arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& room) {
-  arm_result arm = stated_arm(at, {"detail", "run"}, room);
+/// Of an arm or of several behind the line of their case: all that they share, without a name.
+arm_result shared_arm_from(const json_cursor& at, const case_line& of, std::size_t& room) {
+  arm_result arm = stated_arm(at, {"arm", "arms", "detail", "run"}, room);
   const auto take = [&](const json_cursor& place, std::size_t bytes) {
     if (bytes > room) place.fail("more is shared than fits into memory; state it in each arm");
     room -= bytes;
@@ -330,10 +309,6 @@ arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& roo
     if (at.has("summary")) detail->fail("the arm has a summary, too; leave one of them");
     take(*detail, of.summary.size());
     arm.summary = of.summary + std::string(separator) + detail->string();
-  } else if (const auto cell = cell_named(arm.name);
-             cell && of.name.starts_with(matrix_family) && !of.summary.empty() && !at.has("summary")) {
-    take(at, of.summary.size());
-    arm.summary = of.summary + std::string(separator) + in_words(*cell);
   }
   if (const auto run = at.find("run")) {
     if (at.has("runs")) run->fail("the arm has runs, too; leave one of them");
@@ -356,8 +331,56 @@ arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& roo
   return arm;
 }
 
+/// Of a line that several arms share.
+void check_what_is_shared(const json_cursor& at) {
+  for (const char* other : {"arm", "base_hash"})
+    if (at.has(other)) at.at(other).fail("the line has \"arms\", too; leave one of them");
+  const auto trials = at.at("trials").items();
+  if (trials.size() != 1) at.at("trials").fail("arms that share a line have one trial each");
+  for (const char* own : {"ms", "like"})
+    if (trials[0].has(own)) trials[0].at(own).fail("several arms share this trial");
+}
+
+}  // namespace
+
+void take_arms(const json_cursor& at, const case_line& of,
+               const std::function<bool(const std::string&)>& wanted, std::size_t& room,
+               const std::function<void(arm_result, const json_cursor& name)>& take) {
+  const bool several = at.has("arms");
+  const json_cursor names = at.at(several ? "arms" : "arm");
+  if (several) check_what_is_shared(at);
+  const arm_result shared = shared_arm_from(at, of, room);
+  const bool described = at.has("summary") || at.has("detail");
+  const auto take_named = [&](const std::string& name, const json_cursor& place) {
+    if (wanted && !wanted(name)) return;
+    arm_result arm = shared;
+    arm.name = name;
+    if (const auto cell = cell_named(name);
+        cell && of.name.starts_with(matrix_family) && !of.summary.empty() && !described) {
+      if (of.summary.size() > room) place.fail("more is shared than fits into memory; state it in each arm");
+      room -= of.summary.size();
+      arm.summary = of.summary + std::string(separator) + in_words(*cell);
+    }
+    if (several) arm.trials[0].milliseconds = milliseconds_from(place);
+    take(std::move(arm), place);
+  };
+  if (!several) return take_named(names.string(), names);
+  const auto arms = names.members();
+  if (arms.empty()) names.fail("must not be empty");
+  const std::size_t each = bytes_of(shared.trials[0]);
+  for (const auto& [name, place] : arms) {
+    if (each > room) place.fail("more is shared than fits into memory; state it in each arm");
+    room -= each;
+    take_named(name, place);
+  }
+}
+
 case_result arm_from(const json_cursor& at, std::size_t& room) {
-  return {.name = at.at("case").string(), .arms = {stated_arm(at, {"case"}, room)}};
+  case_result c{.name = at.at("case").string()};
+  std::string name = at.at("arm").string();
+  c.arms.push_back(stated_arm(at, {"case", "arm"}, room));
+  c.arms[0].name = std::move(name);
+  return c;
 }
 
 }  // namespace cufault

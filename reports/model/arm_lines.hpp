@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,16 +47,17 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, cons
 /// another hash.
 std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& base, std::size_t& room);
 
-/// Lines of arms, behind that of their case. Those of one trial each that are equal but for its time become one line:
-/// {"arms": {NAME: milliseconds, ...}, ...}, at the place of the first.
-std::vector<nlohmann::ordered_json> joined(const std::vector<nlohmann::ordered_json>& arms);
-/// The line of each arm of one with "arms". Takes what is copied from `room`. Throws input_error.
-std::vector<std::string> separate_lines(const json_cursor& at, std::size_t& room);
+/// The lines of a case's arms, in order. Those of arms with one trial each, equal in all but its "ms", become one, at the place of the first:
+/// {"arms": {NAME: milliseconds, ...}, ...}. Arms that are stored as differences keep their lines.
+std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::ordered_json>& lines);
 
 /// How much the lines of a file may copy of what they share or repeat, in bytes.
 inline constexpr std::size_t most_copied = std::size_t{256} << 20;
-/// An arm behind the line of its case. Takes what is copied from `room`. Throws input_error.
-arm_result arm_from(const json_cursor& at, const case_line& of, std::size_t& room);
+/// The arms of a line behind that of its case: one, or several that share it. Of these only those that are `wanted`, by name; all where that is
+/// empty. Gives each to `take`, with where its name stands. Takes what is copied from `room`. Throws input_error.
+void take_arms(const json_cursor& at, const case_line& of,
+               const std::function<bool(const std::string&)>& wanted, std::size_t& room,
+               const std::function<void(arm_result, const json_cursor& name)>& take);
 /// An arm by itself, with the name of its case. Throws input_error.
 case_result arm_from(const json_cursor& at, std::size_t& room);
 

@@ -358,7 +358,7 @@ const arm_result& expectation_set::shown_in(const std::string& stack, const expe
 
 void expectation_set::resolve(expectation& e) const {
   const auto require_digest_of = [&](const arm_result& a, const std::string& where) {
-    if (observed(a) && digest_of(a) == e.digest) return;
+    if (observed(a) && same_digest(digest_of(a), e.digest)) return;
     throw input_error(fmt::format(
         "{}: digest: {}/{} in {} shows \"{}\"; restore the record, or bless the arm again", place_of(e),
         e.case_name, e.arm, where, observed(a) ? one_line(digest_of(a)) : "nothing that can be compared"));

@@ -190,7 +190,7 @@ record record_from(const std::string& name, std::string_view text, const arm_fil
     } else {
       case_result c = arm_from(top, room);
       check_case_name(top.at("case"));
-      take_arm(r, c.name, std::move(c.arms[0]), top);
+      take_arm(r, c.name, std::move(c.arms[0]), top.at("arm"));
     }
   });
   for (case_result& c : r.cases)

@@ -16,7 +16,7 @@
 namespace cufault {
 
 /// Of records, stacks' files and expectations. Nothing reads an earlier one.
-inline constexpr int record_schema = 3;
+inline constexpr int record_schema = 4;
 
 /// The keys of a stack that conditions can name, as text: "cublas" "13.1.0", "cublaslt", "driver"
 /// "580.159.04", "runtime" "13.0", "compute_capability" "9.0", "module_loading" "LAZY", "other_cublas" "12.4.5" or "none"; "pytorch" "2.11.0", "jax" and "cupy" of the Python that was given. A key that is

@@ -17,8 +17,8 @@ inline constexpr const char* stack_file = "stack.json";
 void check_schema(const json_cursor& top);  ///< throws input_error
 nlohmann::json stack_from(const json_cursor& at);
 void check_case_name(const json_cursor& at);
-/// Adds an arm to a case. Throws input_error where the case has one of this name.
-void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& at);
+/// Adds an arm to a case. `named`: where its name stands. Throws input_error where that is none, or the case has one of this name.
+void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& named);
 /// Takes `begin` and a text that ends at the next quote from a line. Empty where it does not begin so.
 std::string_view named_first(std::string_view& line, std::string_view begin);
 

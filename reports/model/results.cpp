@@ -115,10 +115,17 @@ std::string digest_of(const arm_result& arm) {
   for (const char c : canonical(arm_plateaus(arm)))
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   std::string text = describe(arm_plateaus(arm));
-  constexpr std::string_view of_cublas = "CUBLAS_STATUS_";  // left out, so that more can be read
-  for (std::size_t at = 0; (at = text.find(of_cublas, at)) != text.npos;) text.erase(at, of_cublas.size());
+  constexpr std::string_view prefix = "CUBLAS_STATUS_";  // left out to keep the files small
+  for (std::size_t at = 0; (at = text.find(prefix, at)) != text.npos;) text.erase(at, prefix.size());
   if (text.size() > readable) text = text.substr(0, readable - 3) + "...";
   return fmt::format("{} #{:016x}", text, hash);
+}
+
+bool same_digest(std::string_view a, std::string_view b) {
+  const auto hash_of = [](std::string_view digest) {
+    return digest.substr(std::min(digest.rfind(" #"), digest.size()));
+  };
+  return !hash_of(a).empty() && hash_of(a) == hash_of(b);
 }
 
 }  // namespace cufault

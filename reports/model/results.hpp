@@ -89,8 +89,10 @@ void pool(arm_result& to, const arm_result& more);
 std::vector<plateau> arm_plateaus(const arm_result& arm);
 /// In one line; "13 of 20: ..." where it races.
 std::string describe(const arm_result& arm);
-/// For a review: what the arm came to, in at most 100 characters, and a hash of all that is compared.
+/// For a review: what the arm came to, in at most 80 characters without CUBLAS_STATUS_, and behind " #" a hash of all that is compared.
 std::string digest_of(const arm_result& arm);
+/// Whether two digests have the same hash. The words in front of it may be those of another version of cufault.
+bool same_digest(std::string_view a, std::string_view b);
 
 /// True for a verdict that says "as expected".
 bool as_expected(verdict v);

@@ -76,7 +76,7 @@ void add_differing(differing_arms& all, const std::string& name, std::string_vie
     const json_cursor at{parse_json(name, line, number)};
     if (at.has("case")) {
       of = case_from(at);
-    } else if (!of.base.empty() && at.has("base_hash")) {
+    } else if (!of.base.empty() && at.has("base_hash") && !at.has("arms")) {
       all[of.base].emplace(of.name, at.at("arm").string());
     }
   });
@@ -171,36 +171,33 @@ std::optional<differing_arms> readable_differing_in(const fs::path& folder) {
   }
 }
 
-/// Of a line as write_families() writes it. Nothing is checked.
-std::size_t arms_in(std::string_view line) {
-  if (line.starts_with(R"({"arm":)")) return 1;
-  if (!line.starts_with(R"({"arms":{)")) return 0;
-  const std::string_view arms = line.substr(0, line.find('}'));
-  return static_cast<std::size_t>(std::count(arms.begin(), arms.end(), ':')) - 1;
+/// Counted in lines as write_families() writes them; nothing is checked.
+std::size_t arms_stored_in(const fs::path& folder) {
+  std::size_t sum = 0;
+  for (const fs::path& family : families_in(folder))
+    each_line(read_text(family), [&](std::string_view line, int /*number*/, bool /*whole*/) {
+      if (line.starts_with(R"({"arm":)")) ++sum;
+      if (!line.starts_with(R"({"arms":{)")) return;
+      const std::string_view arms = line.substr(0, line.find('}'));
+      sum += static_cast<std::size_t>(std::count(arms.begin(), arms.end(), ':')) - 1;
+    });
+  return sum;
 }
 
-/// The base of before, otherwise the stack with most arms of those that are stored whole. None where no other one has more than `arms`.
-std::optional<base_stack> base_for(const fs::path& folder, std::size_t arms) {
-  if (fs::is_symlink(folder)) return std::nullopt;  // readers look beside what it points to
+/// The base of before, otherwise the stack with most arms of those that are stored whole. Empty where no other one has more than `arms`.
+fs::path base_folder_for(const fs::path& folder, std::size_t arms) {
+  if (fs::is_symlink(folder)) return {};  // readers look beside what it points to
   if (const auto before = differing_in(folder); !before.empty())
-    return base_stack{before.begin()->first, load(folder.parent_path() / before.begin()->first, {}, false)};
+    return folder.parent_path() / before.begin()->first;
   fs::path found;
   for (const fs::path& other : stacks_beside(folder)) {
-    std::size_t in_other = 0;
-    for (const fs::path& family : families_in(other))
-      each_line(read_text(family),
-                [&](std::string_view line, int /*number*/, bool /*whole*/) { in_other += arms_in(line); });
+    const std::size_t in_other = arms_stored_in(other);
     const auto differing = readable_differing_in(other);
     if (in_other <= arms || !differing || !differing->empty()) continue;
     arms = in_other;
     found = other;
   }
-  if (found.empty()) return std::nullopt;
-  try {
-    return base_stack{found.filename(), load(found, {}, false)};
-  } catch (const input_error&) {  // of a newer cufault, say
-    return std::nullopt;
-  }
+  return found;
 }
 
 /// Each file is replaced whole.
@@ -229,7 +226,7 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
         arms.push_back(std::move(line));
       }
       text += dump_json(case_json(shared)) + "\n";
-      for (const nlohmann::ordered_json& line : joined(arms)) text += dump_json(line) + "\n";
+      for (const nlohmann::ordered_json& line : join_equal_arms(arms)) text += dump_json(line) + "\n";
     }
     write_whole(folder / (family + ".jsonl"), text);
   }
@@ -250,6 +247,24 @@ struct differing_stack {
   folder_lock lock;
   record all;
 };
+
+/// Nothing of what is written rests on one that cannot be read: it stays as it is.
+void add_if_readable(std::deque<differing_stack>& to, const fs::path& folder) {
+  try {
+    to.emplace_back(folder);
+  } catch (const input_error&) {
+  }
+}
+
+/// None where it cannot be read.
+std::optional<base_stack> base_in(const fs::path& folder) {
+  if (folder.empty()) return std::nullopt;
+  try {
+    return base_stack{folder.filename(), load(folder, {}, false)};
+  } catch (const input_error&) {  // of a newer cufault, say
+    return std::nullopt;
+  }
+}
 
 }  // namespace
 
@@ -298,11 +313,10 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
   const std::uint64_t memory = memory_of(r.stack);
   std::set<std::string> stated;
   for (const case_result& c : r.cases) stated.insert(c.name);  // by another file
-  const auto take = [&](const json_cursor& at) {
-    arm_result arm = arm_from(at, of, room);
-    if (only && !only(of.name, arm.name)) return;
+  const auto wanted = [&](const std::string& arm) { return !only || only(of.name, arm); };
+  const auto take = [&](arm_result arm, const json_cursor& named) {
     each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == 0 ? memory : s.total_bytes; });
-    take_arm(r, of.name, std::move(arm), at);
+    take_arm(r, of.name, std::move(arm), named);
   };
   each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
     if (!of.name.empty() && !wanted_line(only, of.name, line)) return;
@@ -317,12 +331,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
       return;
     }
     if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
-    if (at.has("arms")) {
-      for (const std::string& each : separate_lines(at, room))
-        take(json_cursor{parse_json(name, each, number)});
-      return;
-    }
-    if (at.has("base_hash")) {
+    if (at.has("base_hash") && !at.has("arms")) {
       const json_cursor place = at.at("base_hash");
       if (of.base.empty())
         place.fail(
@@ -337,7 +346,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
                         of.name, arm_name, of.base));
       at = json_cursor{parse_json(name, whole_line(at, of, *base, room), number)};
     }
-    take(at);
+    take_arms(at, of, wanted, room, take);
   });
 }
 
@@ -367,13 +376,20 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
   }
   std::size_t arms = 0;
   for (const case_result& c : all.cases) arms += c.arms.size();
+  const fs::path base_folder = base_folder_for(folder, arms);
+  const bool may_be_base = base_folder.empty() && !fs::is_symlink(folder);
   std::deque<differing_stack> differing;
   for (const fs::path& other : stacks_beside(folder)) {
     const auto stored = readable_differing_in(other);
-    if (stored && stored->contains(folder.filename())) differing.emplace_back(other);
+    if (!stored) continue;
+    if (stored->contains(folder.filename()))
+      differing.emplace_back(other);
+    else if (may_be_base && stored->empty() && arms_stored_in(other) < arms)
+      add_if_readable(differing, other);  // whole, as a process that was killed here leaves it
   }
   for (differing_stack& f : differing) write_families(f.folder, f.all, families_of(f.all), std::nullopt);
-  write_families(folder, all, families_of(r), differing.empty() ? base_for(folder, arms) : std::nullopt);
+  write_families(folder, all, families_of(r),
+                 differing.empty() ? base_in(base_folder) : std::optional<base_stack>());
   if (differing.empty()) return folder;
   const base_stack now{folder.filename(), load_stack(folder, {})};
   for (differing_stack& f : differing) write_families(f.folder, f.all, families_of(f.all), now);

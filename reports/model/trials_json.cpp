@@ -199,23 +199,23 @@ std::string usual_last_error(const call_record& c) {
   return c.swept || c.what.status.empty() ? "" : "cudaSuccess";
 }
 
-// Statuses of cuBLAS, which are most of all, are written without this.
-constexpr std::string_view unwritten = "CUBLAS_STATUS";
+// Most statuses are of cuBLAS: this much of them is left out, and what is written begins with '_'. No library has a status that does.
+constexpr std::string_view unwritten_prefix = "CUBLAS_STATUS";
 
 bool is_of_cublas(const step_name& name) {
-  return success_of(name.api).starts_with(unwritten);
+  return success_of(name.api).starts_with(unwritten_prefix);
 }
 
 std::string_view written_status(const step& what) {
   std::string_view status = what.status;
-  if (is_of_cublas(what.name) && status.starts_with(unwritten) &&
-      status.substr(unwritten.size()).starts_with('_'))
-    status.remove_prefix(unwritten.size());
+  if (is_of_cublas(what.name) && status.starts_with("CUBLAS_STATUS_"))
+    status.remove_prefix(unwritten_prefix.size());
   return status;
 }
 
 std::string status_from(std::string_view written, const step_name& name) {
-  return std::string(written.starts_with('_') && is_of_cublas(name) ? unwritten : "").append(written);
+  if (!written.starts_with('_') || !is_of_cublas(name)) return std::string(written);
+  return std::string(unwritten_prefix).append(written);
 }
 
 nlohmann::ordered_json seen_json(const observation& o) {
@@ -278,28 +278,6 @@ void read_calls(observation& o, const json_cursor& list, bool after, const usual
   }
 }
 
-/// What a copy of it takes, about.
-std::size_t bytes_of(const observation& o) {
-  std::size_t bytes =
-      sizeof o + o.why.size() + o.applied.size() + o.stdout_text.size() + o.stderr_text.size();
-  for (const auto& c : o.calls) {
-    bytes += sizeof c + c.what.name.variant.size() + c.what.status.size() +
-             (c.swept ? 256 + 32 * c.swept->codes.size() : 0);
-    for (const auto& [name, value] : c.what.facts)
-      bytes += 128 + std::visit(
-                         [](const auto& v) -> std::size_t {
-                           if constexpr (requires { v.size(); })
-                             return v.size() * sizeof *v.begin();
-                           else
-                             return 0;
-                         },
-                         value);
-  }
-  for (const auto& n : o.notes) bytes += sizeof n + n.name.size() + n.text.size();
-  for (const auto& line : o.library_log) bytes += sizeof(std::string) + line.size();
-  return bytes;
-}
-
 observation like(const observation& earlier, const json_cursor& at) {
   observation o = earlier;
   field_reader f{at};
@@ -338,6 +316,27 @@ std::string without_logged(std::string_view text, const std::vector<std::string>
 }
 
 }  // namespace
+
+std::size_t bytes_of(const observation& o) {
+  std::size_t bytes =
+      sizeof o + o.why.size() + o.applied.size() + o.stdout_text.size() + o.stderr_text.size();
+  for (const auto& c : o.calls) {
+    bytes += sizeof c + c.what.name.variant.size() + c.what.status.size() +
+             (c.swept ? 256 + 32 * c.swept->codes.size() : 0);
+    for (const auto& [name, value] : c.what.facts)
+      bytes += 128 + std::visit(
+                         [](const auto& v) -> std::size_t {
+                           if constexpr (requires { v.size(); })
+                             return v.size() * sizeof *v.begin();
+                           else
+                             return 0;
+                         },
+                         value);
+  }
+  for (const auto& n : o.notes) bytes += sizeof n + n.name.size() + n.text.size();
+  for (const auto& line : o.library_log) bytes += sizeof(std::string) + line.size();
+  return bytes;
+}
 
 nlohmann::ordered_json call_json(const call_record& c) {
   const step& what = c.what;

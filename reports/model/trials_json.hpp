@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <vector>
 
-// A call of a trial is a text, "cublasSgemm split_k, wrong: _SUCCESS", without a status where it did what it should and has that of success. For a
-// function of cuBLAS, a status that begins with "_" is one whose "CUBLAS_STATUS" is left out. Or, where there is more to say, {"step": this text, "ok", "last_error", "facts", "swept"}. Calls behind the remedy
-// stand in "after". "times" has the milliseconds that calls took, by their places among both, from 0: {"3": 145}. With "written": ["C"] each call that did
-// what it should wrote C, and each other one nothing, unless its facts say otherwise; null there: not known. Samples of memory, measurements and notes are lists: ["handles created", 12, "handles"].
+// A call is a text, "cublasSgemm split_k: _INTERNAL_ERROR"; of a function of cuBLAS, CUBLAS_STATUS is left out in front of "_". A call that did
+// what it should and has the status of success has none. Where there is more to say it is {"step": this text, "ok", "last_error", "facts", "swept"}.
+// Calls behind the remedy stand in "after". "times" has the milliseconds that calls took, by their places among both, from 0: {"3": 145}. With
+// "written": ["C"] each call that did what it should wrote C, and each other one nothing, unless its facts say otherwise; null there: not known. Samples of memory, measurements and notes are lists: ["handles created", 12, "handles"].
 namespace cufault {
 
 /// The trials of an arm. One that saw the same as an earlier one is {"like": its index, and what is its own: level, GPU, times, memory,
@@ -20,5 +20,6 @@ namespace cufault {
 nlohmann::ordered_json trials_json(const std::vector<observation>& trials);
 /// `room`: how many bytes may be copied of trials that others are like; less afterwards. Throws input_error.
 std::vector<observation> trials_from(const json_cursor& list, std::size_t& room);
+std::size_t bytes_of(const observation& o);  ///< about what a copy takes in memory
 
 }  // namespace cufault

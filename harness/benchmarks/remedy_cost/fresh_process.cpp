@@ -139,8 +139,7 @@ struct one_process {
 one_process run_one(const fresh_processes& how, const setting& with) {
   one_process found;
   spawn_options options;
-  options.argv =
-      command_of_own(std::filesystem::read_symlink("/proc/self/exe"), {"fresh-process"}, how.where);
+  options.argv = argv_of_child(std::filesystem::read_symlink("/proc/self/exe"), {"fresh-process"}, how.where);
   if (how.how_large == size::tiny) options.argv.emplace_back("--tiny");
   if (with.remedy.empty()) options.argv.emplace_back("--reset");
   options.environment = without_remedies();

@@ -183,10 +183,10 @@ void measure_in_one_process(const arguments& given, seconds at_most, results& in
     const double left = std::max(seconds(end - clock_type::now()).count(), 0.0);
     spawn_options options;
     options.argv =
-        command_of_own(fs::read_symlink("/proc/self/exe"),
-                       {"worker", "--from", std::to_string(from), "--seconds", fmt::format("{}", left),
-                        "--seed", std::to_string(given.seed), "--only", given.only},
-                       given.where);
+        argv_of_child(fs::read_symlink("/proc/self/exe"),
+                      {"worker", "--from", std::to_string(from), "--seconds", fmt::format("{}", left),
+                       "--seed", std::to_string(given.seed), "--only", given.only},
+                      given.where);
     if (given.tiny) options.argv.emplace_back("--tiny");
     options.environment = without_remedies();
     options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>((left + 45) * 1000));

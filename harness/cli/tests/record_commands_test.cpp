@@ -246,7 +246,7 @@ TEST_F(end_to_end, reads_the_other_records_where_one_cannot_be_read) {
   fs::copy_file(good, records / "good.jsonl");
   std::ofstream(records / "foreign.jsonl") << "<html>\n";
   std::ofstream(records / "newer.jsonl") << "{\"schema\": 99}\n";
-  std::ofstream(records / "truncated.jsonl") << R"({"schema":3,"version":"0.1.0")" << '\n';
+  std::ofstream(records / "truncated.jsonl") << R"({"schema":4,"version":"0.1.0")" << '\n';
   std::ofstream(records / "binary\x1b[2J.jsonl") << std::string("\x00\xff\n", 3);
   const auto once = [](const std::string& text, const std::string& part) {
     return text.find(part) != text.npos && text.find(part) == text.rfind(part);

@@ -14,7 +14,7 @@ namespace {
 
 TEST(target, is_passed_on_to_a_process_of_cufault_s_own) {
   const target where{.cublas = "/a b/libcublas.so", .cublaslt = "", .device = 3};
-  EXPECT_THAT(command_of_own("/bin/cufault", {"probe-stack", "x"}, where),
+  EXPECT_THAT(argv_of_child("/bin/cufault", {"probe-stack", "x"}, where),
               testing::ElementsAre("/bin/cufault", "probe-stack", "x", "--parent", std::to_string(getpid()),
                                    "--device", "3", "--cublas", "/a b/libcublas.so", "--cublaslt", ""));
 }

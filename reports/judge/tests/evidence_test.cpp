@@ -299,7 +299,7 @@ TEST(every_record, marks_what_a_stand_in_made) {
   EXPECT_GT(made_up, 0);
 }
 
-/// Bytes of all files, by family: "matrix" of matrix.jsonl. Arms: of records, a line each.
+/// Bytes of all files, and arms of records, by family: "matrix" of matrix.jsonl.
 struct committed {
   std::map<std::string, std::uintmax_t> bytes, arms;
   committed() {

@@ -391,7 +391,7 @@ TEST_F(expectation_files, of_the_old_schema_get_one_clear_line) {
   fs::create_directories(directory / "expectations");
   const auto file = write("expectations/memory.leak.json", "{}");
   EXPECT_EQ(refusal([&] { return load(); }),
-            file.string() + ":1: made by an older cufault: schema 1, and this one reads 3; bless it again");
+            file.string() + ":1: made by an older cufault: schema 1, and this one reads 4; bless it again");
 }
 
 TEST_F(expectation_files, come_back_as_they_were_put) {

@@ -63,7 +63,7 @@ TEST(record, comes_back_from_its_text_with_every_field) {
 TEST(record, is_a_line_a_header_an_arm_and_the_end) {
   const auto lines = lines_of(record_text(example()));
   ASSERT_EQ(lines.size(), 5U);
-  EXPECT_TRUE(lines[0].starts_with(R"({"schema":3,)"));
+  EXPECT_TRUE(lines[0].starts_with(R"({"schema":4,)"));
   EXPECT_TRUE(lines[1].starts_with(R"({"case":"memory.leak","arm":"fault",)"));
   EXPECT_TRUE(lines[2].starts_with(R"({"case":"memory.leak","arm":"control",)"));
   EXPECT_TRUE(lines[3].starts_with(R"({"case":"sticky.trap","arm":"fault",)"));
@@ -150,15 +150,15 @@ TEST(record, has_a_folder_for_its_stack) {
 }
 
 TEST(record, of_another_schema_gets_one_clear_line) {
-  constexpr auto older = "made by an older cufault: schema 1, and this one reads 3; run it again";
+  constexpr auto older = "made by an older cufault: schema 1, and this one reads 4; run it again";
   EXPECT_EQ(record_refusal("{\n \"argv\": [],\n \"schema\": 1\n}\n"),
             std::string("x.jsonl:1: schema: ") + older);
   EXPECT_EQ(record_refusal("{\"schema\": 1, \"version\": \"0.1.0\"}\n{\"case\": \"c\", \"arm\": {}}\n"),
             std::string("x.jsonl:1: schema: ") + older);
   EXPECT_EQ(record_refusal("{\"schema\": 2, \"version\": \"0.1.0\"}\n"),
-            "x.jsonl:1: schema: made by an older cufault: schema 2, and this one reads 3; run it again");
-  EXPECT_EQ(record_refusal("{\"schema\": 4, \"new\": 1}\n"),
-            "x.jsonl:1: schema: made by a newer cufault: schema 4, and this one reads 3; update cufault");
+            "x.jsonl:1: schema: made by an older cufault: schema 2, and this one reads 4; run it again");
+  EXPECT_EQ(record_refusal("{\"schema\": 5, \"new\": 1}\n"),
+            "x.jsonl:1: schema: made by a newer cufault: schema 5, and this one reads 4; update cufault");
   EXPECT_EQ(record_refusal("{\"version\": \"1\"}\n"),
             "x.jsonl:1: top level: \"schema\" is missing: the first line of a record has it");
   EXPECT_EQ(record_refusal("{\"schema\": \"2\"}\n"),
@@ -222,7 +222,7 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
 TEST(record, with_an_arm_twice_is_refused) {
   const auto lines = lines_of(record_text(example()));
   EXPECT_EQ(record_refusal(lines[0] + lines[1] + lines[2] + lines[1]),
-            "x.jsonl:4: arm: memory.leak/fault stands twice; leave one line");
+            "x.jsonl:4: arm: memory.leak/fault stands twice; leave one of them");
 }
 
 TEST(record, with_a_line_behind_the_last_is_refused) {
@@ -451,6 +451,9 @@ TEST(digest, tells_what_an_arm_came_to_and_changes_with_all_that_is_compared) {
   many.back() = at_level(59, trial({internal}));
   EXPECT_NE(of(many), all) << "beyond what is shown";
   EXPECT_EQ(of(many).substr(0, 80), all.substr(0, 80));
+  EXPECT_FALSE(same_digest(of(many), all));
+  EXPECT_TRUE(same_digest(one, "worded by another version" + one.substr(one.rfind(" #"))));
+  EXPECT_FALSE(same_digest("no hash", "no hash"));
 }
 
 }  // namespace

@@ -230,6 +230,38 @@ TEST_F(stacks_side_by_side, stay_what_they_are_when_the_other_one_changes) {
   EXPECT_EQ(all_of(1), second);
 }
 
+TEST_F(stacks_side_by_side, are_stored_as_differences_again_where_a_process_left_them_whole) {
+  const auto differing = text(1);
+  ASSERT_THAT(differing, HasSubstr(R"("base_hash")"));
+  const auto aside = directory / "aside";
+  fs::rename(folder[0], aside);
+  fs::remove_all(folder[1]);
+  file(second_stack);
+  fs::rename(aside, folder[0]);
+  ASSERT_THAT(text(1), Not(HasSubstr(R"("base_hash")"))) << "whole";
+  EXPECT_EQ(file(first), folder[0]);
+  EXPECT_EQ(text(1), differing);
+  EXPECT_EQ(all_of(1), alone(second_stack));
+  fs::rename(folder[0], aside);
+  fs::remove_all(folder[1]);
+  file(second_stack);
+  fs::rename(aside, folder[0]);
+  std::ofstream(folder[1] / "zz.jsonl") << "no record\n";
+  const auto broken = text(1);
+  EXPECT_EQ(file(first), folder[0]) << "does without one that cannot be read";
+  EXPECT_EQ(text(1), broken);
+}
+
+TEST_F(stacks_side_by_side, with_a_shared_line_that_has_a_hash_are_refused) {
+  std::ofstream(folder[1] / "numbers.jsonl")
+      << R"({"case":"numbers.x","base":"h200-580.159.04-cublas-13.1.0"})"
+      << "\n"
+      << R"({"arms":{"a":1},"base_hash":"0a1b2c3d","trials":[{}]})"
+      << "\n";
+  EXPECT_THAT(refusal([&] { return load_record(folder[1]); }),
+              HasSubstr("numbers.jsonl:2: base_hash: the line has \"arms\", too; leave one of them"));
+}
+
 TEST_F(stacks_side_by_side, are_found_by_the_names_that_readers_take) {
   for (const char* alias : {"a copy", ".hidden", "link"}) {
     fs::remove_all(folder[1]);
@@ -380,18 +412,20 @@ TEST_F(stack_files, that_share_a_line_badly_are_refused_with_what_to_do) {
   EXPECT_EQ(lines_refusal(R"({"base_hash": "0a1b2c3d", "arms": {"b": 1}, )" + trials),
             "x.jsonl:2: base_hash: the line has \"arms\", too; leave one of them");
   EXPECT_EQ(lines_refusal(R"({"arms": {}, )" + trials), "x.jsonl:2: arms: must not be empty");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a b": 1}, )" + trials),
+            "x.jsonl:2: arms[\"a b\"]: a name is of letters, digits, '.', '_', '-' and '+'");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": -1}, )" + trials),
             "x.jsonl:2: arms.a: a time must be 0 or more, found -1");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": []})"),
-            "x.jsonl:2: trials: of arms that share a line each has one trial");
+            "x.jsonl:2: trials: arms that share a line have one trial each");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": [1]})"),
             "x.jsonl:2: trials[0]: expected an object, found a number");
   EXPECT_EQ(lines_refusal(R"({"arms": ["a"], )" + trials),
             "x.jsonl:2: arms: expected an object, found an array");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": [{"calls": [], "ms": 1}]})"),
-            "x.jsonl:2: trials[0].ms: trials of several arms share this line");
+            "x.jsonl:2: trials[0].ms: several arms share this trial");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, )" + trials + "\n" + R"({"arms": {"a": 1}, )" + trials),
-            "x.jsonl:3: arm: memory.leak/a stands twice; leave one line");
+            "x.jsonl:3: arms.a: memory.leak/a stands twice; leave one of them");
 }
 
 TEST_F(stack_files, that_share_more_than_fits_into_memory_are_refused) {
@@ -404,6 +438,22 @@ TEST_F(stack_files, that_share_more_than_fits_into_memory_are_refused) {
               return r;
             }),
             "x.jsonl:258: detail: more is shared than fits into memory; state it in each arm");
+}
+
+TEST_F(stack_files, whose_arms_would_repeat_more_than_fits_into_memory_are_refused) {
+  std::string calls, arms;
+  for (int i = 0; i < 5000; ++i) calls += R"("cublasCreate",)";
+  for (int i = 0; i < 2000; ++i) arms += fmt::format(R"("a{}": 1,)", i);
+  calls.pop_back();
+  arms.pop_back();
+  const std::string text = "{\"case\": \"memory.leak\"}\n" +
+                           fmt::format(R"({{"arms": {{{}}}, "trials": [{{"calls": [{}]}}]}})", arms, calls);
+  record r;
+  EXPECT_THAT(refusal([&] {
+                add_lines(r, "x.jsonl", text);
+                return r;
+              }),
+              HasSubstr(": more is shared than fits into memory; state it in each arm"));
 }
 
 TEST_F(stack_files, are_read_as_a_record) {
@@ -570,7 +620,7 @@ TEST_F(stack_files, that_cannot_be_read_are_not_replaced) {
     return why;
   };
   EXPECT_EQ(filing_refusal(memory, of + line + line),
-            memory.string() + ":3: arm: memory.leak/control stands twice; leave one line");
+            memory.string() + ":3: arm: memory.leak/control stands twice; leave one of them");
   EXPECT_TRUE(filing_refusal(memory, of + line.substr(0, line.size() / 2))
                   .starts_with(memory.string() + ":2: syntax error"));
   EXPECT_EQ(filing_refusal(memory, of + R"({"arm": "a", "trials": [{"calls": ["product"]}]})" + "\n"),
@@ -578,13 +628,13 @@ TEST_F(stack_files, that_cannot_be_read_are_not_replaced) {
                 ":2: trials[0].calls[0]: \"product\" is no function of the CUDA headers or of a "
                 "framework, and no check of "
                 "cufault's own; reports/model/api_functions.hpp lists them");
-  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 4, "stack": {}})"),
+  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 5, "stack": {}})"),
             (folder / "stack.json").string() +
-                ":1: schema: made by a newer cufault: schema 4, and this one reads 3; update cufault");
+                ":1: schema: made by a newer cufault: schema 5, and this one reads 4; update cufault");
   EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 2, "stack": {}})"),
             (folder / "stack.json").string() +
-                ":1: schema: made by an older cufault: schema 2, and this one reads 3; run it again");
-  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 3, "stack": {}, "more": 1})"),
+                ":1: schema: made by an older cufault: schema 2, and this one reads 4; run it again");
+  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 4, "stack": {}, "more": 1})"),
             (folder / "stack.json").string() + ":1: more: unknown key");
 }
 
