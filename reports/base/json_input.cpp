@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdio>
 #include <iterator>
@@ -65,85 +64,6 @@ class counting_iterator {
   line_counter* lines_;
 };
 
-/// Builds a tree of what `tape` does not take, and says what is wrong with it.
-class builder final : public nlohmann::json_sax<nlohmann::json> {
- public:
-  builder(const std::string& name, const line_counter& lines, int first_line, bool one_line)
-      : name_(name), lines_(lines), first_line_(first_line), one_line_(one_line) {}
-  nlohmann::json root;
-
-  bool null() override { return scalar(nullptr); }
-  bool boolean(bool value) override { return scalar(value); }
-  bool number_integer(number_integer_t value) override { return scalar(value); }
-  bool number_unsigned(number_unsigned_t value) override { return scalar(value); }
-  bool number_float(number_float_t value, const string_t& /*text*/) override { return scalar(value); }
-  bool string(string_t& value) override { return scalar(std::move(value)); }
-  bool binary(binary_t& value) override { return scalar(std::move(value)); }
-  bool start_object(std::size_t /*elements*/) override { return open(nlohmann::json::object()); }
-  bool start_array(std::size_t /*elements*/) override { return open(nlohmann::json::array()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-
-  bool key(string_t& key) override {
-    if (open_.back()->contains(key)) refuse(name_, line(), fmt::format("key \"{}\" twice", one_line(key)));
-    key_ = std::move(key);
-    return true;
-  }
-
-  bool parse_error(std::size_t position, const std::string& /*token*/,
-                   const nlohmann::json::exception& error) override {
-    // The library puts its own identifiers and position in front of what is wrong.
-    std::string_view what = error.what();
-    if (const auto at = what.find("syntax error"); at != std::string_view::npos)
-      what.remove_prefix(at);
-    else if (const auto bracket = what.find("] "); bracket != std::string_view::npos)
-      what.remove_prefix(bracket + 2);
-    refuse(name_, line(),
-           fmt::format("{} (byte {} of the {})", one_line(what), position, one_line_ ? "line" : "file"));
-  }
-
- private:
-  [[nodiscard]] int line() const { return first_line_ + lines_.line - 1; }
-
-  nlohmann::json* place(nlohmann::json value) {
-    if (++values_ > most_values) refuse(name_, line(), fmt::format("more than {} values", most_values));
-    if (open_.empty()) {
-      root = std::move(value);
-      return &root;
-    }
-    nlohmann::json& parent = *open_.back();
-    if (!parent.is_array()) return &(parent[key_] = std::move(value));
-    parent.push_back(std::move(value));
-    return &parent.back();
-  }
-
-  bool scalar(nlohmann::json value) {
-    place(std::move(value));
-    return true;
-  }
-
-  bool open(nlohmann::json value) {
-    if (open_.size() == deepest) refuse(name_, line(), fmt::format("nested deeper than {} levels", deepest));
-    // Growing an array moves its elements, but only the last one is open, and nothing is added beside it
-    // meanwhile.
-    open_.push_back(place(std::move(value)));
-    return true;
-  }
-
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  const std::string& name_;
-  const line_counter& lines_;
-  int first_line_;
-  bool one_line_;
-  std::vector<nlohmann::json*> open_;
-  std::string key_;
-  std::size_t values_ = 0;
-};
-
 bool plain(std::string_view key) {
   return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -160,8 +80,7 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-/// Values in the order of their beginnings, so that the first child of a value stands right behind it. Texts are where they were read, with
-/// their escapes resolved in place.
+/// Values in the order of their beginnings, so that the first child of a value stands right behind it.
 class json_document {
  public:
   enum class kind : std::uint8_t { null, boolean, integer, unsigned_integer, real, string, array, object };
@@ -183,7 +102,7 @@ class json_document {
 
   std::string name;  ///< file name used in messages
   int first_line = 1;
-  std::string text;
+  std::string text;  ///< of all keys and strings
   std::vector<node> nodes;
 
   [[nodiscard]] std::string_view key_of(const node& n) const { return {text.data() + n.key_at, n.key_size}; }
@@ -263,303 +182,129 @@ nlohmann::json json_document::json_of(std::uint32_t at) const {
 
 namespace {
 
-/// Reads strict JSON into a document. What it does not take is wrong or rare: read() is false then, and says nothing of the reason.
-class tape {
+/// Takes what the parser finds into a document, and says what is wrong with it.
+class builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit tape(json_document& document)
-      : document_(document),
-        at_(document.text.data()),
-        end_(at_ + document.text.size()),
-        line_(document.first_line) {}
+  /// `lines`: null where the text is one line.
+  builder(json_document& document, const line_counter* lines) : document_(document), lines_(lines) {}
 
-  bool read() {
-    document_.nodes.reserve(document_.text.size() / 12 + 1);
-    skip_space();
-    if (!value(0, 0)) return false;
-    skip_space();
-    return at_ == end_;
+  bool null() override {
+    return scalar(kind::null, [](node&) {});
+  }
+  bool boolean(bool value) override {
+    return scalar(kind::boolean, [&](node& n) { n.yes = value; });
+  }
+  bool number_integer(number_integer_t value) override {
+    return scalar(kind::integer, [&](node& n) { n.integer = value; });
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return scalar(kind::unsigned_integer, [&](node& n) { n.unsigned_integer = value; });
+  }
+  bool number_float(number_float_t value, const string_t& /*text*/) override {
+    return scalar(kind::real, [&](node& n) { n.real = value; });
+  }
+  bool string(string_t& value) override {
+    return scalar(kind::string, [&](node& n) {
+      n.text_at = keep(value);
+      n.size = static_cast<std::uint32_t>(value.size());
+    });
+  }
+  bool binary(binary_t& /*value*/) override { return false; }  // JSON has none
+  bool start_object(std::size_t /*elements*/) override { return open(kind::object); }
+  bool start_array(std::size_t /*elements*/) override { return open(kind::array); }
+  bool end_object() override {
+    refuse_equal_keys(open_.back().self);
+    open_.pop_back();
+    return true;
+  }
+  bool end_array() override {
+    open_.pop_back();
+    return true;
+  }
+  bool key(string_t& key) override {
+    key_at_ = keep(key);
+    key_size_ = static_cast<std::uint32_t>(key.size());
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::json::exception& error) override {
+    // The library puts its own identifiers and position in front of what is wrong.
+    std::string_view what = error.what();
+    if (const auto at = what.find("syntax error"); at != std::string_view::npos)
+      what.remove_prefix(at);
+    else if (const auto bracket = what.find("] "); bracket != std::string_view::npos)
+      what.remove_prefix(bracket + 2);
+    refuse(
+        document_.name, line(),
+        fmt::format("{} (byte {} of the {})", one_line(what), position, lines_ == nullptr ? "line" : "file"));
   }
 
  private:
   using kind = json_document::kind;
   using node = json_document::node;
+  struct open_list {
+    std::uint32_t self = 0, last_child = 0;
+  };
 
-  [[nodiscard]] bool is(char c) const { return at_ != end_ && *at_ == c; }
-  bool take(char c) {
-    if (!is(c)) return false;
-    ++at_;
-    return true;
-  }
-  bool take(std::string_view word) {
-    if (static_cast<std::size_t>(end_ - at_) < word.size() || std::string_view(at_, word.size()) != word)
-      return false;
-    at_ += word.size();
-    return true;
-  }
-  void skip_space() {
-    for (; at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r'); ++at_)
-      line_ += *at_ == '\n' ? 1 : 0;
-  }
-  [[nodiscard]] std::uint32_t offset(const char* p) const {
-    return static_cast<std::uint32_t>(p - document_.text.data());
+  [[nodiscard]] int line() const { return document_.first_line + (lines_ == nullptr ? 1 : lines_->line) - 1; }
+  std::uint32_t keep(std::string_view text) {
+    const auto at = static_cast<std::uint32_t>(document_.text.size());
+    document_.text += text;
+    return at;
   }
 
-  /// Adds a value; it has no key yet.
-  node& add(std::uint32_t parent, kind what) {
-    document_.nodes.push_back({.parent = parent, .line = line_, .what = what, .unsigned_integer = 0});
-    return document_.nodes.back();
-  }
-
-  bool value(std::uint32_t parent, std::size_t depth) {
-    if (at_ == end_ || document_.nodes.size() == most_values) return false;
-    switch (*at_) {
-      case '{':
-      case '[':
-        return list(parent, depth);
-      case '"': {
-        node& n = add(parent, kind::string);
-        return string(n.text_at, n.size);
-      }
-      case 't':
-        add(parent, kind::boolean).yes = true;
-        return take("true");
-      case 'f':
-        add(parent, kind::boolean).yes = false;
-        return take("false");
-      case 'n':
-        add(parent, kind::null);
-        return take("null");
-      default:
-        return number(add(parent, kind::real));
-    }
-  }
-
-  bool list(std::uint32_t parent, std::size_t depth) {
-    if (depth == deepest) return false;
-    const bool object = *at_++ == '{';
-    const char close = object ? '}' : ']';
+  std::uint32_t add(kind what) {
+    if (document_.nodes.size() == most_values)
+      refuse(document_.name, line(), fmt::format("more than {} values", most_values));
     const auto self = static_cast<std::uint32_t>(document_.nodes.size());
-    add(parent, object ? kind::object : kind::array);
-    skip_space();
-    if (take(close)) return true;
-    std::uint32_t before = 0, count = 0;
-    do {
-      skip_space();
-      std::uint32_t key_at = 0, key_size = 0;
-      if (object) {
-        if (!is('"') || !string(key_at, key_size)) return false;
-        skip_space();
-        if (!take(':')) return false;
-        skip_space();
-      }
-      const auto child = static_cast<std::uint32_t>(document_.nodes.size());
-      if (!value(self, depth + 1)) return false;
-      document_.nodes[child].key_at = key_at;
-      document_.nodes[child].key_size = key_size;
-      if (before != 0) document_.nodes[before].next = child;
-      before = child;
-      ++count;
-      skip_space();
-    } while (take(','));
-    document_.nodes[self].size = count;
-    return take(close) && (!object || keys_differ(self));
+    document_.nodes.push_back({.line = line(), .what = what, .unsigned_integer = 0});
+    if (open_.empty()) return self;
+    open_list& list = open_.back();
+    node& parent = document_.nodes[list.self];
+    document_.nodes[self].parent = list.self;
+    if (parent.what == kind::object) {
+      document_.nodes[self].key_at = key_at_;
+      document_.nodes[self].key_size = key_size_;
+    }
+    if (list.last_child != 0) document_.nodes[list.last_child].next = self;
+    list.last_child = self;
+    ++parent.size;
+    return self;
   }
 
-  bool keys_differ(std::uint32_t self) {
-    constexpr std::uint32_t few = 24;
-    const auto& nodes = document_.nodes;
-    if (nodes[self].size <= few) {
-      for (std::uint32_t a = self + 1; a != 0; a = nodes[a].next)
-        for (std::uint32_t b = nodes[a].next; b != 0; b = nodes[b].next)
-          if (document_.key_of(nodes[a]) == document_.key_of(nodes[b])) return false;
-      return true;
-    }
-    std::vector<std::string_view> keys;
-    for (std::uint32_t child = self + 1; child != 0; child = nodes[child].next)
-      keys.push_back(document_.key_of(nodes[child]));
-    std::sort(keys.begin(), keys.end());
-    return std::adjacent_find(keys.begin(), keys.end()) == keys.end();
-  }
-
-  bool number(node& n) {
-    const char* const begin = at_;
-    const bool negative = take('-');
-    const char* const digits = at_;
-    const auto skip_digits = [&] {
-      const char* const from = at_;
-      while (at_ != end_ && *at_ >= '0' && *at_ <= '9') ++at_;
-      return at_ != from;
-    };
-    if (!skip_digits() || (*digits == '0' && at_ - digits > 1)) return false;
-    bool whole = true;
-    if (take('.')) {
-      whole = false;
-      if (!skip_digits()) return false;
-    }
-    if (is('e') || is('E')) {
-      whole = false;
-      ++at_;
-      if (is('+') || is('-')) ++at_;
-      if (!skip_digits()) return false;
-    }
-    if (whole && negative) {
-      n.what = kind::integer;
-      if (std::from_chars(begin, at_, n.integer).ec == std::errc{}) return true;
-    } else if (whole) {
-      n.what = kind::unsigned_integer;
-      if (std::from_chars(begin, at_, n.unsigned_integer).ec == std::errc{}) return true;
-    }
-    n.what = kind::real;
-    return std::from_chars(begin, at_, n.real).ec == std::errc{};
-  }
-
-  static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-  }
-
-  bool hex(std::uint32_t& code) {
-    if (end_ - at_ < 4) return false;
-    code = 0;
-    for (int i = 0; i < 4; ++i) {
-      const int digit = hex_digit(*at_++);
-      if (digit < 0) return false;
-      code = code * 16 + static_cast<std::uint32_t>(digit);
-    }
+  template <class Set>
+  bool scalar(kind what, Set set) {
+    set(document_.nodes[add(what)]);
     return true;
   }
 
-  /// Behind "\\u".
-  bool unicode(char*& out) {
-    std::uint32_t code = 0, low = 0;
-    if (!hex(code)) return false;
-    if (code >= 0xdc00 && code < 0xe000) return false;
-    if (code >= 0xd800 && code < 0xdc00) {
-      if (!take("\\u") || !hex(low) || low < 0xdc00 || low >= 0xe000) return false;
-      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-    }
-    const auto put = [&](std::uint32_t byte) { *out++ = static_cast<char>(byte); };
-    if (code < 0x80) {
-      put(code);
-    } else if (code < 0x800) {
-      put(0xc0 | (code >> 6));
-      put(0x80 | (code & 0x3f));
-    } else {
-      if (code < 0x10000) {
-        put(0xe0 | (code >> 12));
-      } else {
-        put(0xf0 | (code >> 18));
-        put(0x80 | ((code >> 12) & 0x3f));
-      }
-      put(0x80 | ((code >> 6) & 0x3f));
-      put(0x80 | (code & 0x3f));
-    }
+  bool open(kind what) {
+    if (open_.size() == deepest)
+      refuse(document_.name, line(), fmt::format("nested deeper than {} levels", deepest));
+    open_.push_back({.self = add(what)});
     return true;
   }
 
-  bool escape(char*& out) {
-    if (at_ == end_) return false;
-    const char c = *at_++;
-    if (c == 'u') return unicode(out);
-    constexpr std::string_view names = "\"\\/bfnrt", means = "\"\\/\b\f\n\r\t";
-    const auto at = names.find(c);
-    if (at == std::string_view::npos) return false;
-    *out++ = means[at];
-    return true;
-  }
-
-  /// Copies a character of several bytes; only well-formed UTF-8.
-  bool character(char*& out) {
-    const auto byte = [&](std::ptrdiff_t i) { return static_cast<unsigned char>(at_[i]); };
-    const unsigned first = byte(0);
-    const std::ptrdiff_t size = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-    if (size == 0 || end_ - at_ < size) return false;
-    const unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-    const unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-    if (byte(1) < least || byte(1) > most) return false;
-    for (std::ptrdiff_t i = 2; i < size; ++i)
-      if (byte(i) < 0x80 || byte(i) > 0xbf) return false;
-    for (std::ptrdiff_t i = 0; i < size; ++i) *out++ = *at_++;
-    return true;
-  }
-
-  bool string(std::uint32_t& text_at, std::uint32_t& size) {
-    const char* const begin = ++at_;
-    const auto is_plain = [](char c) {
-      return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 && c != '"' &&
-             c != '\\';
-    };
-    while (at_ != end_ && is_plain(*at_)) ++at_;
-    // What is resolved is never longer than what stands there.
-    char* out = document_.text.data() + offset(at_);
-    while (at_ != end_ && *at_ != '"') {
-      const auto c = static_cast<unsigned char>(*at_);
-      if (c < 0x20) return false;
-      if (c == '\\') {
-        ++at_;
-        if (!escape(out)) return false;
-      } else if (c >= 0x80) {
-        if (!character(out)) return false;
-      } else {
-        *out++ = *at_++;
-      }
-    }
-    text_at = offset(begin);
-    size = static_cast<std::uint32_t>(out - begin);
-    return take('"');
+  void refuse_equal_keys(std::uint32_t self) {
+    keys_.clear();
+    for (std::uint32_t child = document_.child_of(self); child != 0; child = document_.nodes[child].next)
+      keys_.emplace_back(document_.key_of(document_.nodes[child]), child);
+    std::sort(keys_.begin(), keys_.end());
+    const auto twice = std::adjacent_find(keys_.begin(), keys_.end(),
+                                          [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (twice != keys_.end())
+      refuse(document_.name, document_.nodes[std::next(twice)->second].line,
+             fmt::format("key \"{}\" twice", one_line(twice->first)));
   }
 
   json_document& document_;
-  const char* at_;
-  const char* end_;
-  int line_;
+  const line_counter* lines_;
+  std::vector<open_list> open_;
+  std::uint32_t key_at_ = 0, key_size_ = 0;
+  std::vector<std::pair<std::string_view, std::uint32_t>>
+      keys_;  // of one object at a time; kept for its memory
 };
-
-/// Appends a tree to a document. All of it is said to be on one line.
-void append(json_document& document, const nlohmann::json& value, std::uint32_t parent, int line) {
-  using kind = json_document::kind;
-  const auto self = static_cast<std::uint32_t>(document.nodes.size());
-  document.nodes.push_back({.parent = parent, .line = line, .what = kind::null, .unsigned_integer = 0});
-  json_document::node n = document.nodes[self];
-  const auto keep = [&](std::string_view text) {
-    const auto at = static_cast<std::uint32_t>(document.text.size());
-    document.text += text;
-    return at;
-  };
-  if (value.is_boolean()) {
-    n.what = kind::boolean;
-    n.yes = value.get<bool>();
-  } else if (value.is_number_unsigned()) {
-    n.what = kind::unsigned_integer;
-    n.unsigned_integer = value.get<std::uint64_t>();
-  } else if (value.is_number_integer()) {
-    n.what = kind::integer;
-    n.integer = value.get<std::int64_t>();
-  } else if (value.is_number()) {
-    n.what = kind::real;
-    n.real = value.get<double>();
-  } else if (value.is_string()) {
-    n.what = kind::string;
-    n.size = static_cast<std::uint32_t>(value.get_ref<const std::string&>().size());
-    n.text_at = keep(value.get_ref<const std::string&>());
-  } else if (value.is_structured()) {
-    n.what = value.is_array() ? kind::array : kind::object;
-    n.size = static_cast<std::uint32_t>(value.size());
-    std::uint32_t before = 0;
-    for (const auto& item : value.items()) {
-      const auto child = static_cast<std::uint32_t>(document.nodes.size());
-      append(document, item.value(), self, line);
-      if (before != 0) document.nodes[before].next = child;
-      before = child;
-      if (value.is_array()) continue;
-      document.nodes[child].key_size = static_cast<std::uint32_t>(item.key().size());
-      document.nodes[child].key_at = keep(item.key());
-    }
-  }
-  n.next = document.nodes[self].next;
-  document.nodes[self] = n;
-}
 
 }  // namespace
 
@@ -569,16 +314,17 @@ std::shared_ptr<const json_document> parse_json(std::string name, std::string_vi
   auto document = std::make_shared<json_document>();
   document->name = std::move(name);
   document->first_line = first_line;
-  document->text = text;
-  if (tape(*document).read()) return document;
-  // Only a reader that is slower says what is wrong; or takes what is rare, as a byte order mark.
-  line_counter lines;
-  builder handler{document->name, lines, first_line, text.find('\n') == std::string_view::npos};
-  nlohmann::json::sax_parse(counting_iterator{text.data(), &lines},
-                            counting_iterator{text.data() + text.size(), &lines}, &handler);
-  document->nodes.clear();
-  document->text.clear();
-  append(*document, handler.root, 0, first_line);
+  document->text.reserve(text.size());
+  document->nodes.reserve(text.size() / 12 + 1);
+  if (text.find('\n') == std::string_view::npos) {
+    builder handler{*document, nullptr};
+    nlohmann::json::sax_parse(text, &handler);
+  } else {
+    line_counter lines;
+    builder handler{*document, &lines};
+    nlohmann::json::sax_parse(counting_iterator{text.data(), &lines},
+                              counting_iterator{text.data() + text.size(), &lines}, &handler);
+  }
   return document;
 }
 

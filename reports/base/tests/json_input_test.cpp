@@ -95,13 +95,13 @@ TEST(json_input, odd_keys_are_named_in_one_line) {
             R"(x.json:1: ["a/b~c"]["x?y"]: expected a string, found a number)");
 }
 
-/// What another reader makes of it, as text; empty where it refuses.
-std::string read_by_nlohmann(const std::string& text) {
+/// The library's own tree of it, as text; empty where it refuses.
+std::string tree_of_library(const std::string& text) {
   const auto value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   return value.is_discarded() ? "" : value.dump();
 }
 
-TEST(json_input, agrees_with_another_reader_about_every_text) {
+TEST(json_input, is_the_tree_that_the_library_makes_of_any_text) {
   const std::vector<std::string> seeds{
       R"({"a":[1,-2,3.5e-2,0,-0,1E+3,18446744073709551615,18446744073709551616,-9223372036854775809],"b":{"c":null,"d":[true,false]}})",
       R"({"t":"\"\\\/\b\f\n\r\t\u00e9\u20ac\ud83d\ude00\u0000x","é€😀":"é€😀"})",
@@ -111,7 +111,7 @@ TEST(json_input, agrees_with_another_reader_about_every_text) {
       " [ 1 , 2 ] "};
   std::mt19937 random(1);
   const std::string pieces = "{}[],:\"\\0123-.eEu\x80\xc3 \ntfn";
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     std::string text = seeds[random() % seeds.size()];
     for (unsigned edits = random() % 3; edits > 0; --edits) {
       const std::size_t at = random() % text.size();
@@ -125,9 +125,9 @@ TEST(json_input, agrees_with_another_reader_about_every_text) {
     try {
       mine = json_cursor{parse_json("x.json", text)}.value().dump();
     } catch (const input_error& e) {
-      if (std::string_view(e.what()).ends_with(" twice")) continue;  // the other one takes the last
+      if (std::string_view(e.what()).ends_with(" twice")) continue;  // the library takes the last
     }
-    EXPECT_EQ(mine, read_by_nlohmann(text)) << text;
+    EXPECT_EQ(mine, tree_of_library(text)) << text;
   }
 }
 
