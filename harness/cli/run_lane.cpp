@@ -85,10 +85,10 @@ runner_options run_lane::options_for(const place& at, bool watches_memory, bool 
   return options;
 }
 
-std::vector<std::string> run_lane::with_libraries(std::vector<std::string> words, int device) const {
+std::vector<std::string> run_lane::with_libraries(const std::vector<std::string>& words, int device) const {
   target where = run_.arguments.where;
   where.device = device;
-  return argv_of_child(own_path(), std::move(words), where);
+  return argv_of_child(own_path(), words, where);
 }
 
 std::vector<std::string> run_lane::trial_command(const failure_case& c, const arm& a,
@@ -103,7 +103,7 @@ std::vector<std::string> run_lane::trial_command(const failure_case& c, const ar
     own.emplace_back("--level");
     own.push_back(std::to_string(*level));
   }
-  return with_libraries(std::move(own), device);
+  return with_libraries(own, device);
 }
 
 std::string run_lane::shared_request(const failure_case& c, const arm& a, int repeat) const {

@@ -49,7 +49,8 @@ class run_lane {
   [[nodiscard]] bool is_batch(const job& j) const;
   /// `shares`: its trials may share a process.
   [[nodiscard]] runner_options options_for(const place& at, bool watches_memory, bool shares, int stop);
-  [[nodiscard]] std::vector<std::string> with_libraries(std::vector<std::string> words, int device) const;
+  [[nodiscard]] std::vector<std::string> with_libraries(const std::vector<std::string>& words,
+                                                        int device) const;
   [[nodiscard]] std::vector<std::string> trial_command(const failure_case& c, const arm& a,
                                                        std::optional<std::int64_t> level, int repeat,
                                                        int device) const;

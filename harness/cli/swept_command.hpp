@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/injection/program_sweep.hpp"
+#include "harness/injection/program_sweep_outcome.hpp"
 #include "harness/system/process.hpp"
 
 #include <chrono>

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-/// Where a program calls the driver or a library, by the injector's log of a run. Sweeps of programs and of operations find the calls to fail by it.
+/// What the injector's log of a run says of calls. Sweeps of programs and of operations find the calls to fail by it.
 namespace cufault::program_sweep {
 
 /// Where a program calls the driver or a library: the same in each run of the same files. `stack` is a hash of the five innermost callers, each by

@@ -88,6 +88,23 @@ row row_from(const json_cursor& at) {
 
 }  // namespace
 
+std::string quoted(const std::vector<std::string>& command) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+  std::string text;
+  for (const std::string& word : command) {
+    if (!text.empty()) text += ' ';
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+      text += word;
+      continue;
+    }
+    text += '\'';
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
 std::string line_of(const header& h) {
   json value{{"line", "sweep"}, {"schema", schema}, {"version", h.version}, {"began", h.began}};
   value["command"] = h.command;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/injection/program_sweep.hpp"
+#include "harness/injection/program_sweep_outcome.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +13,9 @@
 
 /// The record of a sweep of a program: JSON Lines, each written when it is known (reports/schemas/program-sweep-line.schema.json).
 namespace cufault::program_sweep {
+
+/// "as typed", for a POSIX shell.
+std::string quoted(const std::vector<std::string>& command);
 
 struct header {
   std::string version, began;  ///< of cufault; UTC

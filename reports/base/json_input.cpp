@@ -213,7 +213,7 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
   bool start_object(std::size_t /*elements*/) override { return open(kind::object); }
   bool start_array(std::size_t /*elements*/) override { return open(kind::array); }
   bool end_object() override {
-    refuse_equal_keys(open_.back().self);
+    refuse_equal_keys(open_.back());
     open_.pop_back();
     return true;
   }
@@ -222,6 +222,7 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool key(string_t& key) override {
+    if (lines_ != nullptr) open_.back().key_lines.push_back(line());
     key_at_ = keep(key);
     key_size_ = static_cast<std::uint32_t>(key.size());
     return true;
@@ -229,12 +230,17 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::json::exception& error) override {
-    // The library puts its own identifiers and position in front of what is wrong.
-    std::string_view what = error.what();
-    if (const auto at = what.find("syntax error"); at != std::string_view::npos)
-      what.remove_prefix(at);
-    else if (const auto bracket = what.find("] "); bracket != std::string_view::npos)
-      what.remove_prefix(bracket + 2);
+    // The library puts its own identifiers and position in front of what is wrong, and all since the last value behind it.
+    std::string what = error.what();
+    if (const auto at = what.find("syntax error"); at != what.npos)
+      what.erase(0, at);
+    else if (const auto bracket = what.find("] "); bracket != what.npos)
+      what.erase(0, bracket + 2);
+    constexpr std::string_view read = "last read: '";
+    constexpr std::size_t shown = 40;
+    if (const auto at = what.find(read); at != what.npos)
+      if (const auto from = at + read.size(), end = what.rfind('\''); end > from + shown)
+        what.replace(from, end - from - shown, "...");
     refuse(
         document_.name, line(),
         fmt::format("{} (byte {} of the {})", one_line(what), position, lines_ == nullptr ? "line" : "file"));
@@ -245,6 +251,7 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
   using node = json_document::node;
   struct open_list {
     std::uint32_t self = 0, last_child = 0;
+    std::vector<int> key_lines{};  // where the text has several lines
   };
 
   [[nodiscard]] int line() const { return document_.first_line + (lines_ == nullptr ? 1 : lines_->line) - 1; }
@@ -286,24 +293,27 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  void refuse_equal_keys(std::uint32_t self) {
+  void refuse_equal_keys(const open_list& object) {
     keys_.clear();
-    for (std::uint32_t child = document_.child_of(self); child != 0; child = document_.nodes[child].next)
-      keys_.emplace_back(document_.key_of(document_.nodes[child]), child);
+    std::size_t index = 0;
+    for (std::uint32_t child = document_.child_of(object.self); child != 0;
+         child = document_.nodes[child].next)
+      keys_.emplace_back(document_.key_of(document_.nodes[child]), index++);
     std::sort(keys_.begin(), keys_.end());
-    const auto twice = std::adjacent_find(keys_.begin(), keys_.end(),
-                                          [](const auto& a, const auto& b) { return a.first == b.first; });
-    if (twice != keys_.end())
-      refuse(document_.name, document_.nodes[std::next(twice)->second].line,
-             fmt::format("key \"{}\" twice", one_line(twice->first)));
+    const std::pair<std::string_view, std::size_t>* first = nullptr;  // of those that stand a second time
+    for (std::size_t i = 1; i < keys_.size(); ++i)
+      if (keys_[i].first == keys_[i - 1].first && (first == nullptr || keys_[i].second < first->second))
+        first = &keys_[i];
+    if (first != nullptr)
+      refuse(document_.name, lines_ == nullptr ? line() : object.key_lines[first->second],
+             fmt::format("key \"{}\" twice", one_line(first->first)));
   }
 
   json_document& document_;
   const line_counter* lines_;
   std::vector<open_list> open_;
   std::uint32_t key_at_ = 0, key_size_ = 0;
-  std::vector<std::pair<std::string_view, std::uint32_t>>
-      keys_;  // of one object at a time; kept for its memory
+  std::vector<std::pair<std::string_view, std::size_t>> keys_;  // of one object at a time, with their places
 };
 
 }  // namespace
@@ -311,11 +321,14 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
 std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line) {
   if (text.size() > longest_text)
     refuse(name, first_line, fmt::format("longer than {} MiB", longest_text >> 20));
+  if (const auto at = text.find('\0'); at != text.npos)  // the library takes it for the end
+    refuse(name, first_line + static_cast<int>(std::count(text.begin(), text.begin() + at, '\n')),
+           fmt::format("a NUL byte (byte {} of the text)", at + 1));
   auto document = std::make_shared<json_document>();
   document->name = std::move(name);
   document->first_line = first_line;
   document->text.reserve(text.size());
-  document->nodes.reserve(text.size() / 12 + 1);
+  document->nodes.reserve(std::min(text.size() / 12 + 1, most_values));
   if (text.find('\n') == std::string_view::npos) {
     builder handler{*document, nullptr};
     nlohmann::json::sax_parse(text, &handler);

@@ -9,6 +9,7 @@
 #include "reports/model/trials_json.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -331,6 +332,16 @@ arm_result shared_arm_from(const json_cursor& at, const case_line& of, std::size
   return arm;
 }
 
+/// About what a copy takes in memory.
+std::size_t bytes_of(const arm_result& arm) {
+  std::size_t bytes = sizeof arm + arm.summary.size() + arm.against.size() + arm.races.size() +
+                      arm.counterpart_of.size() + arm.source.size();
+  for (const std::string& claim : arm.claims) bytes += sizeof claim + claim.size();
+  for (const run_of_trials& run : arm.runs) bytes += sizeof run + run.commit.size() + run.started.size();
+  for (const observation& trial : arm.trials) bytes += cufault::bytes_of(trial);
+  return bytes;
+}
+
 /// Of a line that several arms share.
 void check_what_is_shared(const json_cursor& at) {
   for (const char* other : {"arm", "base_hash"})
@@ -338,7 +349,8 @@ void check_what_is_shared(const json_cursor& at) {
   const auto trials = at.at("trials").items();
   if (trials.size() != 1) at.at("trials").fail("arms that share a line have one trial each");
   for (const char* own : {"ms", "like"})
-    if (trials[0].has(own)) trials[0].at(own).fail("several arms share this trial");
+    if (trials[0].has(own))
+      trials[0].at(own).fail("several arms share this trial; state it in a line of each");
 }
 
 }  // namespace
@@ -351,28 +363,24 @@ void take_arms(const json_cursor& at, const case_line& of,
   if (several) check_what_is_shared(at);
   const arm_result shared = shared_arm_from(at, of, room);
   const bool described = at.has("summary") || at.has("detail");
+  const std::size_t copied = several ? bytes_of(shared) : 0;
   const auto take_named = [&](const std::string& name, const json_cursor& place) {
     if (wanted && !wanted(name)) return;
+    const auto cell = cell_named(name);
+    const bool of_cell = cell && of.name.starts_with(matrix_family) && !of.summary.empty() && !described;
+    const std::size_t bytes = copied + (of_cell ? of.summary.size() : 0);
+    if (bytes > room) place.fail("more is shared than fits into memory; state it in each arm");
+    room -= bytes;
     arm_result arm = shared;
     arm.name = name;
-    if (const auto cell = cell_named(name);
-        cell && of.name.starts_with(matrix_family) && !of.summary.empty() && !described) {
-      if (of.summary.size() > room) place.fail("more is shared than fits into memory; state it in each arm");
-      room -= of.summary.size();
-      arm.summary = of.summary + std::string(separator) + in_words(*cell);
-    }
+    if (of_cell) arm.summary = of.summary + std::string(separator) + in_words(*cell);
     if (several) arm.trials[0].milliseconds = milliseconds_from(place);
     take(std::move(arm), place);
   };
   if (!several) return take_named(names.string(), names);
   const auto arms = names.members();
   if (arms.empty()) names.fail("must not be empty");
-  const std::size_t each = bytes_of(shared.trials[0]);
-  for (const auto& [name, place] : arms) {
-    if (each > room) place.fail("more is shared than fits into memory; state it in each arm");
-    room -= each;
-    take_named(name, place);
-  }
+  for (const auto& [name, place] : arms) take_named(name, place);
 }
 
 case_result arm_from(const json_cursor& at, std::size_t& room) {

@@ -16,7 +16,7 @@
 
 namespace cufault {
 
-/// {"case": ..., "summary": ..., "run": {...}, "more_runs": [{...}]}
+/// {"case": ..., "summary": ..., "run": {...}, "more_runs": [{...}], "base": ...}
 struct case_line {
   std::string name{};
   std::string summary{};               ///< of arms that state a detail the summary is "SUMMARY; DETAIL"

@@ -3,12 +3,14 @@
 #include "reports/model/stack_folder.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/base/lines.hpp"
 #include "reports/model/arm_lines.hpp"
 #include "reports/model/cost.hpp"
 #include "reports/model/record_parts.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -184,11 +186,11 @@ std::size_t arms_stored_in(const fs::path& folder) {
   return sum;
 }
 
-/// The base of before, otherwise the stack with most arms of those that are stored whole. Empty where no other one has more than `arms`.
-fs::path base_folder_for(const fs::path& folder, std::size_t arms) {
-  if (fs::is_symlink(folder)) return {};  // readers look beside what it points to
+/// The base of before, otherwise the stack with most arms of those that are stored whole. None where no other one has more than `arms`.
+std::optional<base_stack> base_for(const fs::path& folder, std::size_t arms) {
+  if (fs::is_symlink(folder)) return std::nullopt;  // readers look beside what it points to
   if (const auto before = differing_in(folder); !before.empty())
-    return folder.parent_path() / before.begin()->first;
+    return base_stack{before.begin()->first, load(folder.parent_path() / before.begin()->first, {}, false)};
   fs::path found;
   for (const fs::path& other : stacks_beside(folder)) {
     const std::size_t in_other = arms_stored_in(other);
@@ -197,7 +199,12 @@ fs::path base_folder_for(const fs::path& folder, std::size_t arms) {
     arms = in_other;
     found = other;
   }
-  return found;
+  if (found.empty()) return std::nullopt;
+  try {
+    return base_stack{found.filename(), load(found, {}, false)};
+  } catch (const input_error&) {  // of a newer cufault, say
+    return std::nullopt;
+  }
 }
 
 /// Each file is replaced whole.
@@ -247,24 +254,6 @@ struct differing_stack {
   folder_lock lock;
   record all;
 };
-
-/// Nothing of what is written rests on one that cannot be read: it stays as it is.
-void add_if_readable(std::deque<differing_stack>& to, const fs::path& folder) {
-  try {
-    to.emplace_back(folder);
-  } catch (const input_error&) {
-  }
-}
-
-/// None where it cannot be read.
-std::optional<base_stack> base_in(const fs::path& folder) {
-  if (folder.empty()) return std::nullopt;
-  try {
-    return base_stack{folder.filename(), load(folder, {}, false)};
-  } catch (const input_error&) {  // of a newer cufault, say
-    return std::nullopt;
-  }
-}
 
 }  // namespace
 
@@ -376,20 +365,13 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
   }
   std::size_t arms = 0;
   for (const case_result& c : all.cases) arms += c.arms.size();
-  const fs::path base_folder = base_folder_for(folder, arms);
-  const bool may_be_base = base_folder.empty() && !fs::is_symlink(folder);
   std::deque<differing_stack> differing;
   for (const fs::path& other : stacks_beside(folder)) {
     const auto stored = readable_differing_in(other);
-    if (!stored) continue;
-    if (stored->contains(folder.filename()))
-      differing.emplace_back(other);
-    else if (may_be_base && stored->empty() && arms_stored_in(other) < arms)
-      add_if_readable(differing, other);  // whole, as a process that was killed here leaves it
+    if (stored && stored->contains(folder.filename())) differing.emplace_back(other);
   }
   for (differing_stack& f : differing) write_families(f.folder, f.all, families_of(f.all), std::nullopt);
-  write_families(folder, all, families_of(r),
-                 differing.empty() ? base_in(base_folder) : std::optional<base_stack>());
+  write_families(folder, all, families_of(r), differing.empty() ? base_for(folder, arms) : std::nullopt);
   if (differing.empty()) return folder;
   const base_stack now{folder.filename(), load_stack(folder, {})};
   for (differing_stack& f : differing) write_families(f.folder, f.all, families_of(f.all), now);

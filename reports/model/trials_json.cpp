@@ -318,8 +318,10 @@ std::string without_logged(std::string_view text, const std::vector<std::string>
 }  // namespace
 
 std::size_t bytes_of(const observation& o) {
-  std::size_t bytes =
-      sizeof o + o.why.size() + o.applied.size() + o.stdout_text.size() + o.stderr_text.size();
+  std::size_t bytes = sizeof o + o.why.size() + o.applied.size() + o.context.size() + o.gpu.size() +
+                      o.stdout_text.size() + o.stderr_text.size();
+  for (const auto& m : o.measurements) bytes += sizeof m + m.name.size() + m.unit.size();
+  for (const auto& m : o.memory) bytes += sizeof m + m.at.size();
   for (const auto& c : o.calls) {
     bytes += sizeof c + c.what.name.variant.size() + c.what.status.size() +
              (c.swept ? 256 + 32 * c.swept->codes.size() : 0);

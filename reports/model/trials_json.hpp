@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-// A call is a text, "cublasSgemm split_k: _INTERNAL_ERROR"; of a function of cuBLAS, CUBLAS_STATUS is left out in front of "_". A call that did
+// A call is a text, "cublasSgemm split_k: _INTERNAL_ERROR": of a function of cuBLAS, the status is written without CUBLAS_STATUS. A call that did
 // what it should and has the status of success has none. Where there is more to say it is {"step": this text, "ok", "last_error", "facts", "swept"}.
 // Calls behind the remedy stand in "after". "times" has the milliseconds that calls took, by their places among both, from 0: {"3": 145}. With
 // "written": ["C"] each call that did what it should wrote C, and each other one nothing, unless its facts say otherwise; null there: not known. Samples of memory, measurements and notes are lists: ["handles created", 12, "handles"].

@@ -101,7 +101,7 @@ std::string tree_of_library(const std::string& text) {
   return value.is_discarded() ? "" : value.dump();
 }
 
-TEST(json_input, is_the_tree_that_the_library_makes_of_any_text) {
+TEST(json_input, has_the_values_of_the_library_s_tree) {
   const std::vector<std::string> seeds{
       R"({"a":[1,-2,3.5e-2,0,-0,1E+3,18446744073709551615,18446744073709551616,-9223372036854775809],"b":{"c":null,"d":[true,false]}})",
       R"({"t":"\"\\\/\b\f\n\r\t\u00e9\u20ac\ud83d\ude00\u0000x","é€😀":"é€😀"})",
@@ -173,6 +173,30 @@ TEST(json_input, numbers_that_are_no_numbers_are_refused) {
 TEST(json_input, a_key_that_stands_twice_is_refused) {
   EXPECT_EQ(parse_refusal("{\"a\": 1,\n\"a\": 2}"), "x.json:2: key \"a\" twice");
   EXPECT_EQ(parse_refusal("{\"a\": {\"a\": 1}, \"b\": {\"a\": 2}}"), "(nothing was refused)");
+  EXPECT_EQ(parse_refusal("{\n\"a\":1,\n\"a\":\n\n[2]}"), "x.json:3: key \"a\" twice")
+      << "not where its value is";
+  EXPECT_EQ(parse_refusal("{\"x\": {\n\"b\":1,\n\"a\":{\n},\n\"b\":2,\n\"a\":3}}"),
+            "x.json:5: key \"b\" twice")
+      << "the first";
+  EXPECT_EQ(parse_refusal(R"({"b":1,"a":1,"b":2,"a":2})"), "x.json:1: key \"b\" twice");
+}
+
+TEST(json_input, what_stands_behind_a_nul_byte_is_not_passed_over) {
+  using namespace std::string_literals;
+  EXPECT_EQ(parse_refusal("{\"a\": 1}\n\0{\"garbage"s), "x.json:2: a NUL byte (byte 10 of the text)");
+  EXPECT_EQ(parse_refusal("\0"s), "x.json:1: a NUL byte (byte 1 of the text)");
+  EXPECT_EQ(cursor(R"("a\u0000b")").string(), "a\0b"s);
+}
+
+TEST(json_input, a_byte_order_mark_is_taken_at_the_beginning_alone) {
+  EXPECT_EQ(cursor("\xef\xbb\xbf[1]").items().size(), 1U);
+  EXPECT_NE(parse_refusal("[\xef\xbb\xbf 1]"), "(nothing was refused)");
+}
+
+TEST(json_input, a_message_shows_the_end_of_what_was_read) {
+  const auto message = parse_refusal("[1," + std::string(500, ' ') + "x]");
+  EXPECT_NE(message.find(" x' (byte 504 of the line)"), std::string::npos) << message;
+  EXPECT_LT(message.size(), 200U);
 }
 
 TEST(json_input, bytes_that_are_no_utf8_are_refused_in_a_clean_message) {
@@ -201,7 +225,7 @@ TEST(json_input, texts_over_256_mib_are_refused_unread) {
 TEST(json_input, long_messages_are_cut) {
   const auto message = parse_refusal("[\"" + std::string(100'000, 'x'));
   EXPECT_LT(message.size(), 400U);
-  EXPECT_NE(message.find("... (byte 100003 of the line)"), std::string::npos) << message;
+  EXPECT_NE(message.find("x' (byte 100003 of the line)"), std::string::npos) << message;
 }
 
 using json_file = in_directory;

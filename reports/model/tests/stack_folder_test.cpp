@@ -230,28 +230,6 @@ TEST_F(stacks_side_by_side, stay_what_they_are_when_the_other_one_changes) {
   EXPECT_EQ(all_of(1), second);
 }
 
-TEST_F(stacks_side_by_side, are_stored_as_differences_again_where_a_process_left_them_whole) {
-  const auto differing = text(1);
-  ASSERT_THAT(differing, HasSubstr(R"("base_hash")"));
-  const auto aside = directory / "aside";
-  fs::rename(folder[0], aside);
-  fs::remove_all(folder[1]);
-  file(second_stack);
-  fs::rename(aside, folder[0]);
-  ASSERT_THAT(text(1), Not(HasSubstr(R"("base_hash")"))) << "whole";
-  EXPECT_EQ(file(first), folder[0]);
-  EXPECT_EQ(text(1), differing);
-  EXPECT_EQ(all_of(1), alone(second_stack));
-  fs::rename(folder[0], aside);
-  fs::remove_all(folder[1]);
-  file(second_stack);
-  fs::rename(aside, folder[0]);
-  std::ofstream(folder[1] / "zz.jsonl") << "no record\n";
-  const auto broken = text(1);
-  EXPECT_EQ(file(first), folder[0]) << "does without one that cannot be read";
-  EXPECT_EQ(text(1), broken);
-}
-
 TEST_F(stacks_side_by_side, with_a_shared_line_that_has_a_hash_are_refused) {
   std::ofstream(folder[1] / "numbers.jsonl")
       << R"({"case":"numbers.x","base":"h200-580.159.04-cublas-13.1.0"})"
@@ -423,7 +401,7 @@ TEST_F(stack_files, that_share_a_line_badly_are_refused_with_what_to_do) {
   EXPECT_EQ(lines_refusal(R"({"arms": ["a"], )" + trials),
             "x.jsonl:2: arms: expected an object, found an array");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": [{"calls": [], "ms": 1}]})"),
-            "x.jsonl:2: trials[0].ms: several arms share this trial");
+            "x.jsonl:2: trials[0].ms: several arms share this trial; state it in a line of each");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, )" + trials + "\n" + R"({"arms": {"a": 1}, )" + trials),
             "x.jsonl:3: arms.a: memory.leak/a stands twice; leave one of them");
 }
@@ -441,19 +419,33 @@ TEST_F(stack_files, that_share_more_than_fits_into_memory_are_refused) {
 }
 
 TEST_F(stack_files, whose_arms_would_repeat_more_than_fits_into_memory_are_refused) {
-  std::string calls, arms;
-  for (int i = 0; i < 5000; ++i) calls += R"("cublasCreate",)";
-  for (int i = 0; i < 2000; ++i) arms += fmt::format(R"("a{}": 1,)", i);
-  calls.pop_back();
-  arms.pop_back();
-  const std::string text = "{\"case\": \"memory.leak\"}\n" +
-                           fmt::format(R"({{"arms": {{{}}}, "trials": [{{"calls": [{}]}}]}})", arms, calls);
-  record r;
-  EXPECT_THAT(refusal([&] {
-                add_lines(r, "x.jsonl", text);
-                return r;
-              }),
-              HasSubstr(": more is shared than fits into memory; state it in each arm"));
+  const auto many = [](int count, const std::string& each) {
+    std::string list;
+    for (int i = 0; i < count; ++i) list += (i == 0 ? "" : ", ") + each;
+    return list;
+  };
+  std::string arms;
+  for (int i = 0; i < 2000; ++i) arms += fmt::format(R"({}"a{}": 1)", i == 0 ? "" : ", ", i);
+  for (const std::string& more :
+       {R"("summary": ")" + std::string(1 << 20, 's') + R"(", "trials": [{"calls": []}])",
+        R"("claims": [)" + many(20000, R"("S0-1")") + R"(], "trials": [{"calls": []}])",
+        R"("trials": [{"calls": [)" + many(5000, R"("cublasCreate")") + "]}]",
+        R"("trials": [{"calls": [], "memory": [)" + many(20000, R"(["a", 1])") + "]}]",
+        R"("trials": [{"calls": [], "measurements": [)" + many(20000, R"(["a", 1])") + "]}]"}) {
+    record r;
+    const auto only_one = [](std::string_view /*case_name*/, std::string_view arm) { return arm == "a1"; };
+    const std::string text =
+        "{\"case\": \"memory.leak\"}\n" + fmt::format(R"({{"arms": {{{}}}, {}}})", arms, more);
+    EXPECT_THAT(refusal([&] {
+                  add_lines(r, "x.jsonl", text);
+                  return r;
+                }),
+                HasSubstr(": more is shared than fits into memory; state it in each arm"))
+        << more.substr(0, 40);
+    record one;
+    add_lines(one, "x.jsonl", text, only_one);
+    EXPECT_EQ(one.cases.at(0).arms.size(), 1U) << "what is not wanted is not copied";
+  }
 }
 
 TEST_F(stack_files, are_read_as_a_record) {

@@ -12,8 +12,7 @@
 #include <string_view>
 #include <vector>
 
-/// A sweep of any program: one of its calls of the driver or of libraries failed in each run, and what the program came to. Pure: what runs
-/// the program is harness/cli/sweep_program.cpp.
+/// What a run of a program came to in which one call of the driver or of a library was made to fail. Runs it: harness/cli/sweep_program.cpp.
 namespace cufault::program_sweep {
 
 enum class outcome : std::uint8_t {
@@ -78,8 +77,5 @@ row judged(const call_site& site, const planned_call& call, const run_seen& seen
 
 /// That two rows of a group stand for those between them.
 bool same_result(const row& a, const row& b);
-
-/// "as typed", for a POSIX shell.
-std::string quoted(const std::vector<std::string>& command);
 
 }  // namespace cufault::program_sweep

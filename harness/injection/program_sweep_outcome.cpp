@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/injection/program_sweep.hpp"
+#include "harness/injection/program_sweep_outcome.hpp"
 
 #include "reports/base/words.hpp"
 
@@ -166,23 +166,6 @@ row judged(const call_site& site, const planned_call& call, const run_seen& seen
 
 bool same_result(const row& a, const row& b) {
   return a.came_to == b.came_to && a.ended == b.ended && a.acceptable == b.acceptable;
-}
-
-std::string quoted(const std::vector<std::string>& command) {
-  constexpr std::string_view plain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
-  std::string text;
-  for (const std::string& word : command) {
-    if (!text.empty()) text += ' ';
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
-      text += word;
-      continue;
-    }
-    text += '\'';
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
-  }
-  return text;
 }
 
 }  // namespace cufault::program_sweep
