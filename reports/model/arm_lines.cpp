@@ -336,7 +336,7 @@ arm_result shared_arm_from(const json_cursor& at, const case_line& of, std::size
 std::size_t bytes_of(const arm_result& arm) {
   std::size_t bytes = sizeof arm + arm.summary.size() + arm.against.size() + arm.races.size() +
                       arm.counterpart_of.size() + arm.source.size();
-  for (const std::string& claim : arm.claims) bytes += sizeof claim + claim.size();
+  for (const std::string& claim : arm.claims) bytes += sizeof(std::string) + claim.size();
   for (const run_of_trials& run : arm.runs) bytes += sizeof run + run.commit.size() + run.started.size();
   for (const observation& trial : arm.trials) bytes += cufault::bytes_of(trial);
   return bytes;
