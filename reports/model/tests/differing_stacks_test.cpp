@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/record.hpp"
+#include "reports/model/stack_folder.hpp"
+#include "reports/model/tests/stack_files.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+/// Two stacks side by side. The second has its arms as the larger first one, but for the trials of one.
+class stacks_side_by_side : public stack_files {
+ protected:
+  void SetUp() override {
+    stack_files::SetUp();
+    first = of_run(example());
+    first.cases[0].arms.push_back(first.cases[0].arms[0]);
+    first.cases[0].arms.back().name = "more";
+    second_stack = of_run(example(), "2026-11-22T07:27:40Z");
+    second_stack.stack["keys"]["cublas"] = "13.10.0";
+    arm_result& fault = second_stack.cases[0].arms[0];
+    fault.claims.clear();
+    fault.trials[0].notes = {{.name = "n", .text = "of the second"}};
+    fault.trials.push_back(second_stack.cases[1].arms[0].trials[0]);
+    fault.runs[0].trials = 3;
+    folder = {file(first), file(second_stack)};
+  }
+  [[nodiscard]] std::string text(std::size_t of) const { return text_in(folder[of] / "memory.jsonl"); }
+  /// All that a folder says.
+  [[nodiscard]] std::string all_of(std::size_t of) const { return record_text(load_record(folder[of])); }
+  /// What the folder of one stack alone would say.
+  [[nodiscard]] std::string alone(const record& r) const {
+    auto all = record_text(load_record(file_in_stack(directory / "alone", r)));
+    fs::remove_all(directory / "alone");
+    return all;
+  }
+  record first, second_stack;
+  std::vector<fs::path> folder;
+};
+
+TEST_F(stacks_side_by_side, tell_what_differs_and_are_read_whole) {
+  EXPECT_THAT(text(0), Not(HasSubstr(R"("base)")));
+  EXPECT_THAT(text(1), HasSubstr(R"("base":"h200-580.159.04-cublas-13.1.0"})"));
+  EXPECT_THAT(text(0), HasSubstr(first.cases[0].arms[0].summary));
+  EXPECT_THAT(text(1), Not(HasSubstr(first.cases[0].arms[0].summary)));
+  EXPECT_EQ(all_of(0), alone(first));
+  EXPECT_EQ(all_of(1), alone(second_stack));
+  const arm_result &fault = second_stack.cases[0].arms[0], again = load_record(folder[1]).cases[0].arms.at(1);
+  EXPECT_EQ(again.summary, fault.summary);
+  EXPECT_TRUE(again.claims.empty());
+  EXPECT_EQ(again.runs, fault.runs);
+  ASSERT_EQ(again.trials.size(), 3U);
+  EXPECT_EQ(again.trials[0].notes, fault.trials[0].notes);
+  EXPECT_EQ(digest_of(again), digest_of(fault));
+}
+
+TEST_F(stacks_side_by_side, are_read_from_within_and_in_part) {
+  const auto only = [](std::string_view /*case_name*/, std::string_view arm) { return arm == "fault"; };
+  EXPECT_EQ(load_record(folder[1], only).cases.at(0).arms.size(), 1U);
+  const auto before = fs::current_path();
+  fs::current_path(folder[1]);
+  const auto within = record_text(load_record("."));
+  fs::current_path(before);
+  EXPECT_EQ(within, all_of(1));
+}
+
+TEST_F(stacks_side_by_side, stay_what_they_are_when_the_other_one_changes) {
+  const auto second = all_of(1);
+  record later = of_run(example(), "2026-11-23T07:27:40Z");
+  later.cases[0].arms[0].trials[0].notes = {{.name = "n", .text = "of a later run"}};
+  EXPECT_EQ(file(later), folder[0]);
+  EXPECT_THAT(text(0), HasSubstr("of a later run"));
+  EXPECT_EQ(all_of(1), second);
+  EXPECT_THAT(text(1), HasSubstr(R"("base_hash")"));
+  EXPECT_EQ(file(second_stack), folder[1]);
+  EXPECT_EQ(all_of(1), second);
+}
+
+TEST_F(stacks_side_by_side, with_a_shared_line_that_has_a_hash_are_refused) {
+  std::ofstream(folder[1] / "numbers.jsonl")
+      << R"({"case":"numbers.x","base":"h200-580.159.04-cublas-13.1.0"})"
+      << "\n"
+      << R"({"arms":{"a":1},"base_hash":"0a1b2c3d","trials":[{}]})"
+      << "\n";
+  EXPECT_THAT(refusal([&] { return load_record(folder[1]); }),
+              HasSubstr("numbers.jsonl:2: base_hash: the line has \"arms\", too; leave one of them"));
+}
+
+TEST_F(stacks_side_by_side, are_found_by_the_names_that_readers_take) {
+  for (const char* alias : {"a copy", ".hidden", "link"}) {
+    fs::remove_all(folder[1]);
+    const auto other = directory / "recorded" / alias;
+    if (alias == std::string("link"))
+      fs::create_directory_symlink(folder[0], other);
+    else
+      fs::copy(folder[0], other);
+    EXPECT_EQ(file(second_stack), folder[1]);
+    EXPECT_THAT(text(1), HasSubstr(R"("base":"h200-580.159.04-cublas-13.1.0"})")) << alias;
+    EXPECT_EQ(all_of(1), alone(second_stack)) << alias;
+    EXPECT_EQ(file(first), folder[0]) << alias;
+    fs::remove_all(other);
+  }
+}
+
+TEST_F(stacks_side_by_side, do_without_one_that_cannot_be_read) {
+  fs::remove_all(folder[1]);
+  std::ofstream(folder[0] / "zz.jsonl") << "no record\n";
+  EXPECT_EQ(file(second_stack), folder[1]);
+  EXPECT_THAT(text(1), Not(HasSubstr("base")));
+  EXPECT_EQ(all_of(1), alone(second_stack));
+}
+
+TEST_F(stacks_side_by_side, are_not_stored_as_differences_from_a_smaller_one) {
+  const auto recorded = directory / "recorded";
+  fs::remove_all(recorded);
+  EXPECT_EQ(file(second_stack), folder[1]);
+  for (int n = 0; n < 20; ++n) {
+    first.cases[0].arms.push_back(first.cases[0].arms[0]);
+    first.cases[0].arms.back().name = fmt::format("more_{}", n);
+  }
+  EXPECT_EQ(file(first), folder[0]);
+  EXPECT_THAT(text(0), Not(HasSubstr("base")));
+}
+
+TEST_F(stacks_side_by_side, that_do_not_belong_together_are_refused) {
+  const auto folder_refusal = [&] { return refusal([&] { return load_record(folder[1]); }); };
+  const auto elsewhere = directory / "elsewhere";
+  fs::rename(folder[0], elsewhere);
+  EXPECT_THAT(folder_refusal(), HasSubstr("memory.jsonl:3: base_hash: differs from memory.leak/fault of "
+                                          "h200-580.159.04-cublas-13.1.0, which is missing"));
+  fs::rename(elsewhere, folder[0]);
+  auto changed = text(0);
+  changed.replace(changed.find("squeeze"), 7, "squash!");
+  std::ofstream(folder[0] / "memory.jsonl") << changed;
+  EXPECT_THAT(
+      folder_refusal(),
+      HasSubstr("memory.jsonl:3: base_hash: memory.leak/fault of h200-580.159.04-cublas-13.1.0 is not what "
+                "it was when this line was written; take both folders from one commit"));
+}
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/record.hpp"
+#include "reports/model/stack_folder.hpp"
+#include "reports/model/tests/stack_files.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+TEST_F(stack_files, name_runs_of_several_arms_by_their_index) {
+  record r = example();
+  auto& arms = r.cases.at(0).arms;
+  arms.clear();
+  for (const char* name : {"a", "b", "c", "d", "e", "f"})
+    arms.push_back(arm(arm_kind::fault, {trial({success, success})}, name));
+  for (std::size_t i = 0; i < arms.size(); ++i)  // equal ones would share a line
+    arms[i].trials[0].calls[1].what.name.variant = arms[i].name;
+  const auto by = [&](const char* started, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i <= last; ++i)
+      arms[i].runs = {{.commit = "abc", .started = started, .trials = 1}};
+  };
+  by("2026-11-23T00:00:00Z", 0, 2);
+  by("2026-11-22T00:00:00Z", 3, 4);
+  by("2026-11-24T00:00:00Z", 5, 5);
+  const auto folder = file(r);
+  const auto lines = lines_of(files_of(folder).at("memory.jsonl"));
+  ASSERT_EQ(lines.size(), 7U);
+  EXPECT_TRUE(contains(lines[0], R"("more_runs":[{"commit":"abc","started":"2026-11-22T00:00:00Z")"))
+      << lines[0];
+  EXPECT_FALSE(contains(lines[3], "run")) << lines[3];
+  EXPECT_TRUE(contains(lines[4], R"("run":0)") && contains(lines[5], R"("run":0)")) << lines[4];
+  EXPECT_TRUE(contains(lines[6], R"("run":{"commit":"abc")")) << lines[6];
+  const record again = load_record(folder);
+  for (std::size_t i = 0; i < arms.size(); ++i)
+    EXPECT_EQ(again.cases.at(0).arms.at(i).runs, arms[i].runs) << i;
+}
+
+TEST_F(stack_files, describe_cells_of_the_matrix_by_their_names) {
+  record r = example();
+  const auto with = [](const char* name, const char* summary) {
+    auto a = arm(arm_kind::fault, {trial({success})}, name);
+    a.summary = summary;
+    return a;
+  };
+  r.cases = {{.name = "matrix.full",
+              .arms = {with("create.cold+release", "it is full; cublasCreate, cold; free the memory"),
+                       with("other", "it is full; more")}}};
+  const auto folder = file(of_run(r));
+  const auto lines = lines_of(files_of(folder).at("matrix.jsonl"));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_TRUE(lines[1].starts_with(R"({"arm":"create.cold+release","trials":)")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with(R"({"arm":"other","detail":"more","trials":)")) << lines[2];
+  const record again = load_record(folder);
+  EXPECT_EQ(again.cases.at(0).arms.at(0).summary, "it is full; create, cold; release");
+  EXPECT_EQ(again.cases[0].arms.at(1).summary, "it is full; more");
+  r.cases[0].arms = {with("create.cold", "it is full; cublasCreate, cold")};
+  r.cases[0].name = "matrix.alone";
+  file(of_run(r));
+  const auto alone =
+      load_record(folder, [](std::string_view of, std::string_view) { return of == "matrix.alone"; });
+  EXPECT_EQ(alone.cases.at(0).arms.at(0).summary, "it is full; cublasCreate, cold") << "nothing is shared";
+  file(again);
+  const auto later = lines_of(files_of(folder).at("matrix.jsonl"));
+  EXPECT_EQ(std::vector(later.end() - 3, later.end()), lines);
+}
+
+TEST_F(stack_files, state_once_what_most_arms_of_a_case_share) {
+  record r = example();
+  r.stack["gpu"]["memory_bytes"] = 1000U;
+  const auto with = [](const char* name, const char* summary) {
+    auto a = arm(arm_kind::fault, {trial({success})}, name);
+    a.summary = summary;
+    return a;
+  };
+  auto& arms = r.cases[0].arms;
+  arms = {with("a", "the device is full; cublasCreate"), with("b", "the device is full; cublasSgemm; twice"),
+          with("c", "another; cublasCreate"), with("d", "the device is full"), with("e", "")};
+  arms[0].trials[0].memory = {{"before", 10, 1000}, {"after", 9, 500}};
+  const auto folder = file(of_run(r));
+  record later = example();
+  later.stack = r.stack;
+  later.cases = {{.name = "memory.leak", .arms = {arms[1]}}};
+  file(of_run(later, "2026-11-22T00:00:00Z"));
+  record third = later;
+  third.cases[0].arms = {arms[2]};
+  third.cases[0].arms[0].runs = {{.commit = "x", .started = "2026-11-23T00:00:00Z", .trials = 0},
+                                 {.commit = "y", .started = "2026-11-24T00:00:00Z", .trials = 1}};
+  file(third);
+  const auto lines = lines_of(files_of(folder).at("memory.jsonl"));
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_TRUE(
+      lines[0].starts_with(R"({"case":"memory.leak","summary":"the device is full","run":{"commit":"abc",)"));
+  EXPECT_TRUE(lines[1].starts_with(R"({"arm":"a","detail":"cublasCreate","trials":)")) << lines[1];
+  EXPECT_TRUE(contains(lines[1], R"("memory":[["before",10],["after",9,500]])")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with(R"({"arm":"b","detail":"cublasSgemm; twice","run":{"commit":"abc",)"))
+      << lines[2];
+  EXPECT_TRUE(lines[3].starts_with(R"({"arm":"c","summary":"another; cublasCreate","runs":[{"commit":"x",)"))
+      << lines[3];
+  EXPECT_TRUE(lines[4].starts_with(R"({"arm":"d","summary":"the device is full","trials":)")) << lines[4];
+  EXPECT_TRUE(lines[5].starts_with(R"({"arm":"e","trials":)")) << lines[5];
+  const record again = load_record(folder);
+  for (std::size_t i = 0; i < arms.size(); ++i)
+    EXPECT_EQ(again.cases.at(0).arms.at(i).summary, arms[i].summary) << i;
+  EXPECT_EQ(again.cases[0].arms[0].trials[0].memory, arms[0].trials[0].memory);
+  EXPECT_EQ(again.cases[0].arms[0].runs, of_run(r).cases[0].arms[0].runs);
+  EXPECT_EQ(again.cases[0].arms[1].runs.at(0).started, "2026-11-22T00:00:00Z");
+  EXPECT_EQ(again.cases[0].arms[2].runs, third.cases[0].arms[0].runs);
+  const auto only = [](std::string_view /*case_name*/, std::string_view arm) { return arm == "b"; };
+  const auto one = load_record(folder, only);
+  ASSERT_EQ(one.cases.at(0).arms.size(), 1U);
+  EXPECT_EQ(one.cases[0].arms[0].summary, arms[1].summary);
+}
+
+TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
+  const auto lines_refusal = [](const std::string& text) {
+    return refusal([&] {
+      record r;
+      add_lines(r, "x.jsonl", text);
+      return r;
+    });
+  };
+  const std::string of = "{\"case\": \"memory.leak\", \"summary\": \"s\"}\n";
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "detail": "d", "trials": []})"), "(nothing was refused)");
+  EXPECT_EQ(lines_refusal(R"({"arm": "a", "trials": []})"),
+            "x.jsonl:1: top level: an arm stands in front of the line of its case: {\"case\": ...}");
+  EXPECT_EQ(lines_refusal(R"({"case": "memory.leak", "arm": "a", "trials": []})"),
+            "x.jsonl:1: arm: stands in a line of its own, behind that of its case");
+  EXPECT_EQ(lines_refusal("{\"case\": \"../etc\"}\n"),
+            "x.jsonl:1: case: a name is of letters, digits, '.', '_' and '-'");
+  EXPECT_EQ(lines_refusal("{\"case\": \"memory.leak\", \"speed\": 1}\n"), "x.jsonl:1: speed: unknown key");
+  EXPECT_EQ(lines_refusal("{\"case\": \"memory.leak\", \"run\": {\"commit\": \"c\", \"started\": \"s\"}}\n"),
+            "x.jsonl:1: run: \"seed\" is missing");
+  EXPECT_EQ(lines_refusal(R"({"case": "memory.leak", "run": {"commit": "c", "started": "now", "seed": 1}})"),
+            "x.jsonl:1: run.started: expected a UTC time such as 2026-11-21T07:27:40Z");
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
+            "x.jsonl:2: base_hash: the line of the case has no \"base\", so the difference that this line "
+            "states cannot be read");
+  EXPECT_EQ(lines_refusal(R"({"case": "memory.leak", "base": "../h200"})"),
+            "x.jsonl:1: base: the name of a folder is of letters, digits, '.', '_' and '-'");
+  EXPECT_THAT(lines_refusal("{\"case\": \"memory.leak\", \"base\": \"h200\"}\n"
+                            R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
+              HasSubstr("x.jsonl:2: base_hash: differs from memory.leak/a of h200, which is missing"));
+  EXPECT_EQ(lines_refusal(of + of),
+            "x.jsonl:2: case: memory.leak stands twice; leave one line, with all arms behind it");
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "trials": []})" + "\n{\"case\": \"memory.other\"}\n" + of),
+            "x.jsonl:4: case: memory.leak stands twice; leave one line, with all arms behind it");
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "colour": 1, "trials": []})"),
+            "x.jsonl:2: colour: unknown key");
+  EXPECT_EQ(lines_refusal("{\"case\": \"memory.leak\"}\n"
+                          R"({"arm": "a", "detail": "d", "trials": []})"),
+            "x.jsonl:2: detail: the line of the case has no summary that it could follow");
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "run": 0, "trials": []})"),
+            "x.jsonl:2: run: the line of the case has 0 more runs, counted from 0");
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "detail": "d", "summary": "s", "trials": []})"),
+            "x.jsonl:2: detail: the arm has a summary, too; leave one of them");
+  EXPECT_EQ(
+      lines_refusal(
+          of +
+          R"({"arm": "a", "run": {"commit": "c", "started": "2026-11-21T07:27:40Z", "seed": 1}, "runs": [], "trials": []})"),
+      "x.jsonl:2: run: the arm has runs, too; leave one of them");
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "trials": [{"like": 0}]})"),
+            "x.jsonl:2: trials[0].like: 0 trials stand in front of this one, counted from 0");
+}
+
+TEST_F(stack_files, have_one_line_for_arms_that_are_equal_but_for_their_time) {
+  const auto timed = [](std::string name, double ms, const std::vector<const char*>& statuses) {
+    auto a = arm(arm_kind::fault, {}, std::move(name));
+    for (const char* status : statuses) {
+      a.trials.push_back(trial({status}));
+      a.trials.back().milliseconds = ms;
+    }
+    return a;
+  };
+  record r = example();
+  r.cases = {{.name = "memory.leak",
+              .arms = {timed("d", 0, {internal}), timed("a", 1.5, {internal}), timed("c", 2, {no_memory}),
+                       timed("b", 3, {internal, internal}), timed("e", 4, {internal})}}};
+  const auto folder = file(of_run(r));
+  const auto lines = lines_of(files_of(folder).at("memory.jsonl"));
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_TRUE(lines[1].starts_with(R"({"arms":{"a":1.5,"d":0,"e":4},"trials":[{"calls":[)")) << lines[1];
+  EXPECT_TRUE(lines[2].starts_with(R"({"arm":"b",)")) << "two trials: " << lines[2];
+  EXPECT_TRUE(lines[3].starts_with(R"({"arm":"c",)")) << "another status: " << lines[3];
+  const auto all = load_record(folder).cases.at(0).arms;
+  ASSERT_EQ(all.size(), 5U);
+  std::string names;
+  for (const arm_result& a : all) names += a.name;
+  EXPECT_EQ(names, "abcde");
+  EXPECT_EQ(all[3].trials.at(0).milliseconds, 0);
+  EXPECT_EQ(all[4].trials.at(0).milliseconds, 4);
+  EXPECT_EQ(all[4].trials[0].calls.at(0).what, all[0].trials.at(0).calls.at(0).what);
+  EXPECT_EQ(all[4].runs, all[0].runs);
+  const auto only = [](std::string_view /*case_name*/, std::string_view name) { return name == "d"; };
+  EXPECT_EQ(load_record(folder, only).cases.at(0).arms.size(), 1U);
+}
+
+TEST_F(stack_files, that_share_a_line_badly_are_refused_with_what_to_do) {
+  const auto lines_refusal = [](const std::string& lines) {
+    record r;
+    return refusal([&] {
+      add_lines(r, "x.jsonl", "{\"case\": \"memory.leak\"}\n" + lines);
+      return r;
+    });
+  };
+  const std::string trials = R"("trials": [{"calls": []}]})";
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1, "b": 0}, )" + trials), "(nothing was refused)");
+  EXPECT_EQ(lines_refusal(R"({"arm": "a", "arms": {"b": 1}, )" + trials),
+            "x.jsonl:2: arm: the line has \"arms\", too; leave one of them");
+  EXPECT_EQ(lines_refusal(R"({"base_hash": "0a1b2c3d", "arms": {"b": 1}, )" + trials),
+            "x.jsonl:2: base_hash: the line has \"arms\", too; leave one of them");
+  EXPECT_EQ(lines_refusal(R"({"arms": {}, )" + trials), "x.jsonl:2: arms: must not be empty");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a b": 1}, )" + trials),
+            "x.jsonl:2: arms[\"a b\"]: a name is of letters, digits, '.', '_', '-' and '+'");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": -1}, )" + trials),
+            "x.jsonl:2: arms.a: a time must be 0 or more, found -1");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": []})"),
+            "x.jsonl:2: trials: arms that share a line have one trial each");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": [1]})"),
+            "x.jsonl:2: trials[0]: expected an object, found a number");
+  EXPECT_EQ(lines_refusal(R"({"arms": ["a"], )" + trials),
+            "x.jsonl:2: arms: expected an object, found an array");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": [{"calls": [], "ms": 1}]})"),
+            "x.jsonl:2: trials[0].ms: several arms share this trial; state it in a line of each");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, )" + trials + "\n" + R"({"arms": {"a": 1}, )" + trials),
+            "x.jsonl:3: arms.a: memory.leak/a stands twice; leave one of them");
+}
+
+TEST_F(stack_files, that_share_more_than_fits_into_memory_are_refused) {
+  record r;
+  std::string text = R"({"case": "memory.leak", "summary": ")" + std::string(1 << 20, 's') + "\"}\n";
+  for (int i = 0; i < 300; ++i)
+    text += fmt::format(R"({{"arm": "a{}", "detail": "d", "trials": []}})", i) + "\n";
+  EXPECT_EQ(refusal([&] {
+              add_lines(r, "x.jsonl", text);
+              return r;
+            }),
+            "x.jsonl:258: detail: more is shared than fits into memory; state it in each arm");
+}
+
+TEST_F(stack_files, whose_arms_would_repeat_more_than_fits_into_memory_are_refused) {
+  const auto many = [](int count, const std::string& each) {
+    std::string list;
+    for (int i = 0; i < count; ++i) list += (i == 0 ? "" : ", ") + each;
+    return list;
+  };
+  std::string arms;
+  for (int i = 0; i < 2000; ++i) arms += fmt::format(R"({}"a{}": 1)", i == 0 ? "" : ", ", i);
+  for (const std::string& more :
+       {R"("summary": ")" + std::string(1 << 20, 's') + R"(", "trials": [{"calls": []}])",
+        R"("claims": [)" + many(20000, R"("S0-1")") + R"(], "trials": [{"calls": []}])",
+        R"("trials": [{"calls": [)" + many(5000, R"("cublasCreate")") + "]}]",
+        R"("trials": [{"calls": [], "memory": [)" + many(20000, R"(["a", 1])") + "]}]",
+        R"("trials": [{"calls": [], "measurements": [)" + many(20000, R"(["a", 1])") + "]}]"}) {
+    record r;
+    const auto only_one = [](std::string_view /*case_name*/, std::string_view arm) { return arm == "a1"; };
+    const std::string text =
+        "{\"case\": \"memory.leak\"}\n" + fmt::format(R"({{"arms": {{{}}}, {}}})", arms, more);
+    EXPECT_THAT(refusal([&] {
+                  add_lines(r, "x.jsonl", text);
+                  return r;
+                }),
+                HasSubstr(": more is shared than fits into memory; state it in each arm"))
+        << more.substr(0, 40);
+    record one;
+    add_lines(one, "x.jsonl", text, only_one);
+    EXPECT_EQ(one.cases.at(0).arms.size(), 1U) << "what is not wanted is not copied";
+  }
+}
+
+}  // namespace
+}  // namespace cufault
