@@ -64,7 +64,7 @@ bool only_asks(std::string_view function) {
   const auto base = injector::without_suffix(function);
   for (const std::string_view word : {"Get", "Query", "Is", "Occupancy", "CanAccess"})
     if (base.find(word) != std::string_view::npos) return true;
-  // What is current is put back by whoever changes it.
+  // They change only which context is current. Libraries restore that, so that no group ends there.
   return base == "cuCtxPushCurrent" || base == "cuCtxPopCurrent" || base == "cuCtxSetCurrent";
 }
 

@@ -94,7 +94,7 @@ bool did_run(const row_result& r);
 /// That two calls which failed alike stand for those between them: all is the same but times and bytes.
 bool same_result(const row_result& a, const row_result& b);
 /// The next rows of a sweep of depth grouped: for each group, code and mode, and each two calls with different results between which none ran,
-/// the call halfway between them. Empty where all such calls are neighbours in their group. Calls between two with equal results are not run,
+/// the call halfway between them. Empty where all such calls are adjacent in their group. Calls between two with equal results are not run,
 /// so that a different result there is not found. Rows that did not run are ignored, and not run again.
 std::vector<planned_row> rows_between(const std::vector<call_group>& groups,
                                       const std::vector<planned_row>& rows,

@@ -88,8 +88,8 @@ struct varying_call {
   std::string_view api, function, caller;
 };
 /// By runs on H200s, driver 580.159.04, cuBLAS 13.1.0 (reports/recorded/2026-11-25-h100-h200.txt; of cublasSgemmBatched
-/// 2026-11-25-one-gpu-gates.txt). All codes are left out, once and
-/// persistently, because rows with equal outcomes are one row, so that what varies changes the others, too.
+/// 2026-11-25-one-gpu-gates.txt). All codes are left out, once and persistently: rows with equal outcomes are one row, so that what varies
+/// changes the others, too.
 constexpr varying_call varying_calls[] = {
     // SUCCESS, and the product behind it is right, or dies of SIGFPE, or returns NOT_SUPPORTED.
     {"cublasCreate", "cuCtxGetLimit", "libcublasLt"},

@@ -201,7 +201,7 @@ TEST(sweep, finds_groups_whose_calls_differ) {
   EXPECT_EQ(differ(), 0U) << "for this row time ran out";
 }
 
-TEST(sweep, halves_a_group_until_calls_that_differ_are_neighbours) {
+TEST(sweep, halves_a_group_until_calls_that_differ_are_adjacent) {
   std::vector<driver_call> calls(1000);
   for (driver_call& c : calls) {
     c.function = "cuEventCreate";
@@ -230,7 +230,7 @@ TEST(sweep, halves_a_group_until_calls_that_differ_are_neighbours) {
     EXPECT_FALSE(rows[i].persistent);
     EXPECT_TRUE(ran.insert(rows[i].call).second) << "once";
   }
-  EXPECT_TRUE(ran.contains(2) && ran.contains(3)) << "neighbours that differ";
+  EXPECT_TRUE(ran.contains(2) && ran.contains(3)) << "adjacent calls that differ";
   EXPECT_LE(ran.size(), 10U) << "1000 calls are halved ten times";
   EXPECT_FALSE(ran.contains(705)) << "calls that differ between two with equal results are not found";
 }
