@@ -5,12 +5,12 @@
 
 #include "harness/cli/cli.hpp"
 #include "harness/injection/sweep_plan.hpp"
+#include "reports/base/words.hpp"
 #include "reports/printers/atlas.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <string_view>
 
@@ -20,9 +20,8 @@ namespace {
 /// "cublasCreate", "cublas_create" and "create" are the same.
 std::string plain(std::string_view name) {
   constexpr std::string_view library = "cublas";
-  std::string letters;
-  for (const char c : name)
-    if (c != '_') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string letters = in_lower_case(name);
+  std::erase(letters, '_');
   return letters.starts_with(library) ? letters.substr(library.size()) : letters;
 }
 

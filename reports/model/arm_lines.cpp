@@ -333,12 +333,12 @@ arm_result shared_arm_from(const json_cursor& at, const case_line& of, std::size
 }
 
 /// About what a copy takes in memory.
-std::size_t bytes_of(const arm_result& arm) {
+std::size_t bytes_of_arm(const arm_result& arm) {
   std::size_t bytes = sizeof arm + arm.summary.size() + arm.against.size() + arm.races.size() +
                       arm.counterpart_of.size() + arm.source.size();
   for (const std::string& claim : arm.claims) bytes += sizeof(std::string) + claim.size();
   for (const run_of_trials& run : arm.runs) bytes += sizeof run + run.commit.size() + run.started.size();
-  for (const observation& trial : arm.trials) bytes += cufault::bytes_of(trial);
+  for (const observation& trial : arm.trials) bytes += bytes_of_trial(trial);
   return bytes;
 }
 
@@ -363,7 +363,7 @@ void take_arms(const json_cursor& at, const case_line& of,
   if (several) check_what_is_shared(at);
   const arm_result shared = shared_arm_from(at, of, room);
   const bool described = at.has("summary") || at.has("detail");
-  const std::size_t copied = several ? bytes_of(shared) : 0;
+  const std::size_t copied = several ? bytes_of_arm(shared) : 0;
   const auto take_named = [&](const std::string& name, const json_cursor& place) {
     if (wanted && !wanted(name)) return;
     const auto cell = cell_named(name);

@@ -317,7 +317,7 @@ std::string without_logged(std::string_view text, const std::vector<std::string>
 
 }  // namespace
 
-std::size_t bytes_of(const observation& o) {
+std::size_t bytes_of_trial(const observation& o) {
   std::size_t bytes = sizeof o + o.why.size() + o.applied.size() + o.context.size() + o.gpu.size() +
                       o.stdout_text.size() + o.stderr_text.size();
   for (const auto& m : o.measurements) bytes += sizeof m + m.name.size() + m.unit.size();
@@ -480,7 +480,7 @@ std::vector<observation> trials_from(const json_cursor& list, std::size_t& room)
     const auto index = same->unsigned_integer();
     if (index >= trials.size())
       same->fail(fmt::format("{} trials stand in front of this one, counted from 0", trials.size()));
-    const auto bytes = bytes_of(trials[index]);
+    const auto bytes = bytes_of_trial(trials[index]);
     if (bytes > room) same->fail("more is repeated than fits into memory; state what the trials saw");
     room -= bytes;
     auto copy = like(trials[index], item);

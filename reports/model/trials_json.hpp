@@ -20,6 +20,6 @@ namespace cufault {
 nlohmann::ordered_json trials_json(const std::vector<observation>& trials);
 /// `room`: how many bytes may be copied of trials that others are like; less afterwards. Throws input_error.
 std::vector<observation> trials_from(const json_cursor& list, std::size_t& room);
-std::size_t bytes_of(const observation& o);  ///< about what a copy takes in memory
+std::size_t bytes_of_trial(const observation& o);  ///< about what a copy takes in memory
 
 }  // namespace cufault
