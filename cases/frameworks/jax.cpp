@@ -175,13 +175,12 @@ failure_case with_short_limit(failure_case c) {
 }
 
 std::vector<failure_case> jax(std::string_view only) {
-  return those_named(
-      only, {live_arrays(), cached_arrays(), other_process(), fragmentation(), variables(),
-             beside_other_cases(with_short_limit(forked_child("jax"))), index_out_of_range(), kernel_trap(),
-             operations(), beside_other_cases(injected_driver_calls()),
-             beside_other_cases(injected_at_start("jax")),
-             beside_other_cases(injected_in_libraries(
-                 "jax", {{"matmul", all_of({create_rules, lt_create_rules, lt_rules})}}))});
+  return those_named(only, {live_arrays(), cached_arrays(), other_process(), fragmentation(), variables(),
+                            beside_other_cases(with_short_limit(forked_child("jax"))), index_out_of_range(),
+                            kernel_trap(), operations(), beside_other_cases(injected_driver_calls()),
+                            beside_other_cases(injected_at_start("jax")),
+                            beside_other_cases(injected_in_libraries(
+                                "jax", {{"matmul", all_of({create_rules, lt_create_rules, lt_rules})}}))});
 }
 
 const register_cases here{"jax", jax};

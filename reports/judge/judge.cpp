@@ -3,6 +3,8 @@
 #include "reports/judge/judge.hpp"
 
 #include "reports/base/json_input.hpp"
+#include "reports/judge/chance.hpp"
+#include "reports/judge/racing.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,9 +23,6 @@
 
 namespace cufault {
 namespace {
-
-/// A stated rate is given up only when chance would do as badly once in a thousand runs.
-constexpr double least_tail = 0.001;
 
 struct judgement {
   verdict v = verdict::unresolved;
@@ -127,27 +126,6 @@ std::string out_of_band(const std::vector<observation>& expected, const std::vec
     }
   }
   return {};
-}
-
-double log_choose(int n, int k) {
-  return std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0);
-}
-
-/// Probability of a count at least as far out as `hits` among `trials`, twice the smaller tail.
-double two_sided_tail(int hits, int trials, double rate) {
-  double below = 0;
-  double above = 0;
-  for (int k = 0; k <= trials; ++k) {
-    double p = 0;
-    if (rate <= 0 || rate >= 1) {
-      p = k == (rate <= 0 ? 0 : trials) ? 1 : 0;
-    } else {
-      p = std::exp(log_choose(trials, k) + k * std::log(rate) + (trials - k) * std::log1p(-rate));
-    }
-    if (k <= hits) below += p;
-    if (k >= hits) above += p;
-  }
-  return std::min(1.0, 2 * std::min(below, above));
 }
 
 judgement judge_rates(const arm_result& arm, const expectation& e) {
@@ -260,35 +238,6 @@ bool nothing_to_clear(const arm_result& arm, const plateaus& seen) {
   });
 }
 
-/// In a race the driver may report a failed assertion as cudaErrorLaunchFailure: in 4 of the 140 filed trials of
-/// sticky.device_fault/racing_*_assertion (H200, cuBLAS 13.1.0).
-constexpr double launch_failure_rate = 4.0 / 140;
-
-/// Of an arm that races: its trials with cudaErrorAssert in place of cudaErrorLaunchFailure, if that makes them as expected and no more of
-/// them differ than that rate explains. Empty if there is nothing to replace, or where the expectation has rates of its own.
-std::optional<arm_result> with_assertions(const arm_result& arm, const expectation& expected) {
-  if (arm.races.empty() || expected.flaky) return {};
-  const auto is_expected = [&](const observation& o) {
-    const auto s = signature_of(o);
-    return std::any_of(expected.seen.begin(), expected.seen.end(),
-                       [&](const plateau& p) { return p.seen == s; });
-  };
-  arm_result asserted = arm;
-  int replaced = 0;
-  for (observation& o : asserted.trials) {
-    if (!comparable(o) || is_expected(o)) continue;
-    observation other = o;
-    for (call_record& c : other.calls)
-      if (c.what.status == "cudaErrorLaunchFailure") c.what.status = "cudaErrorAssert";
-    if (!is_expected(other)) continue;
-    o = std::move(other);
-    ++replaced;
-  }
-  const auto trials = static_cast<int>(arm.trials.size());
-  if (replaced == 0 || two_sided_tail(replaced, trials, launch_failure_rate) < least_tail) return {};
-  return asserted;
-}
-
 judgement judgement_of(const arm_result& arm, const expectation* expected) {
   if (arm.trials.empty()) return {verdict::unresolved, "no trial was recorded"};
   for (const auto& o : arm.trials)
@@ -387,19 +336,24 @@ std::span<const compared_measurement> compared_measurements() {
   return all;
 }
 
-void judge(arm_result& arm, const expectation* expected) {
-  std::optional<arm_result> asserted;
-  if (expected != nullptr) asserted = with_assertions(arm, *expected);
-  auto [v, why] = judgement_of(asserted ? *asserted : arm, expected);
+void judge(arm_result& arm, const expectation* expected, const std::vector<const expectation*>& beside) {
+  std::optional<arm_result> explained;
+  if (expected != nullptr) explained = with_explained_trials(arm, *expected, beside);
+  auto [v, why] = judgement_of(explained ? *explained : arm, expected);
   arm.judged = v;
   arm.why = std::move(why);
   arm.covered = expected != nullptr;
   arm.expectation = expected == nullptr ? std::string{} : expected->source;
 }
 
+void judge(arm_result& arm, const std::string& case_name, const expectation_set& expected,
+           const stack_keys& stack) {
+  judge(arm, expected.find(case_name, arm.name, stack), racing_beside(arm, case_name, expected, stack));
+}
+
 void judge(case_result& c, const expectation_set& expected, const stack_keys& stack) {
   for (auto& arm : c.arms) {
-    judge(arm, expected.find(c.name, arm.name, stack));
+    judge(arm, c.name, expected, stack);
     // A stack that lost its GPU does not know its own capability, and must not be let off for that.
     if (!arm.covered && arm.judged == verdict::not_provoked)
       arm.covered = expected.may_cover(c.name, arm.name, stack);
@@ -448,19 +402,6 @@ int exit_code(std::span<const case_result> cases, run_mode mode, int not_provoke
   if (arms == 0) return 2;
   if (mode == run_mode::gate && (any_unexpected || missed > not_provoked_budget)) return 1;
   return not_provoked == arms ? 77 : 0;
-}
-
-double chance_of_difference(int hits, int trials, int other_hits, int other_trials) {
-  const int all_hits = hits + other_hits, all = trials + other_trials;
-  const auto probability = [&](int k) {
-    return std::exp(log_choose(all_hits, k) + log_choose(all - all_hits, trials - k) -
-                    log_choose(all, trials));
-  };
-  const double observed_one = probability(hits) * (1 + 1e-9);
-  double sum = 0;
-  for (int k = std::max(0, trials - (all - all_hits)); k <= std::min(trials, all_hits); ++k)
-    if (const double p = probability(k); p <= observed_one) sum += p;
-  return sum;
 }
 
 std::set<std::string> executed_cases(std::span<const case_result> cases, bool on_gpu) {

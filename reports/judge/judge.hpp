@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace cufault {
 
@@ -22,8 +23,13 @@ std::span<const compared_measurement> compared_measurements();
 
 /// Judges one arm against an expectation (nullptr: none covers this stack). Fills judged, why, expectation,
 /// covered. Controls are judged by what they are: a control that fails is unresolved, expectation or not. A remedy
-/// or dead end before which nothing failed was not provoked: there was nothing to clear.
-void judge(arm_result& arm, const expectation* expected);
+/// or dead end before which nothing failed was not provoked: there was nothing to clear. Of an arm that races, trials that racing.hpp explains
+/// count as expected; `beside`: as there.
+void judge(arm_result& arm, const expectation* expected, const std::vector<const expectation*>& beside = {});
+
+/// By the expectation that holds on a stack, and those beside it.
+void judge(arm_result& arm, const std::string& case_name, const expectation_set& expected,
+           const stack_keys& stack);
 
 /// Judges every arm of a case. When a control arm is unresolved, so is every arm of the case: without a working
 /// control a failure proves nothing. Where a control could not be provoked, neither were the arms that had a context.
@@ -34,9 +40,6 @@ void judge(case_result& c, const expectation_set& expected, const stack_keys& st
 /// `not_provoked_budget` arms that an expectation covers and that were not provoked, 77 if no arm was
 /// provoked, else 0. No arm at all is 2: a run in which nothing ran is not green.
 int exit_code(std::span<const case_result> cases, run_mode mode, int not_provoked_budget);
-
-/// Fisher's exact test, two-sided: the probability that two samples of one rate differ by so much or more.
-double chance_of_difference(int hits, int trials, int other_hits, int other_trials);
 
 /// The cases of which an arm ran and can be compared; where there is a GPU, only if it did something there.
 std::set<std::string> executed_cases(std::span<const case_result> cases, bool on_gpu);

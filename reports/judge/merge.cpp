@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/judge/chance.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
 

@@ -123,5 +123,54 @@ TEST(judge, a_launch_failure_counts_as_an_assertion_in_a_race_as_rarely_as_it_wa
   EXPECT_EQ(judged(fault, {fails}, {asserts}), verdict::changed);
 }
 
+class judge_of_arms_that_race : public in_directory {
+ protected:
+  static observation failed_first(const char* failure, const char* then) {
+    observation o = trial({failure});
+    o.calls.push_back(call("cublasSgemm", then));
+    return o;
+  }
+  static observation cleared(const char* failure) { return trial({failure}, {success, right}); }
+  /// Of memory.leak, whose arms cublasCreate and cublasCreate+retry show these.
+  arm_result judged_beside(const std::string& name, arm_kind kind, const trials& seen,
+                           bool rates_count = false, const char* race = "when the error arrives") {
+    expectation_set set;
+    set.put(expects({failed_first(no_memory, internal)}, "create"));
+    set.put(expects({cleared(internal)}, "create+retry"));
+    set.put(expects({cleared("CUBLAS_STATUS_NOT_INITIALIZED")}, "destroy+retry"));
+    auto a = arm(kind, seen, name);
+    a.races = race;
+    a.rate_depends_on_load = !rates_count;
+    judge(a, "memory.leak", set, {});
+    return a;
+  }
+};
+
+TEST_F(judge_of_arms_that_race, a_failure_that_an_arm_with_the_same_operation_shows_is_expected) {
+  const auto remedied = judged_beside("create+retry", remedy, {cleared(internal), cleared(no_memory)});
+  EXPECT_EQ(remedied.judged, verdict::cleared);
+  EXPECT_EQ(remedied.trials[1].calls[0].what.status, no_memory) << "what was seen is kept";
+  EXPECT_EQ(judged_beside("create", fault, {failed_first(internal, internal)}).judged, verdict::reproduced);
+}
+
+TEST_F(judge_of_arms_that_race, what_comes_after_the_failure_is_that_of_the_arm_itself) {
+  EXPECT_EQ(judged_beside("create", fault, {failed_first(internal, no_memory)}).judged, verdict::changed);
+  EXPECT_EQ(judged_beside("create+retry", remedy, {trial({no_memory}, {no_memory})}).judged,
+            verdict::changed);
+  auto lost = cleared(no_memory);
+  lost.context = "damaged";
+  EXPECT_NE(judged_beside("create+retry", remedy, {lost}).judged, verdict::cleared);
+}
+
+TEST_F(judge_of_arms_that_race, a_failure_that_only_another_operation_shows_is_not_expected) {
+  EXPECT_EQ(judged_beside("create+retry", remedy, {cleared("CUBLAS_STATUS_NOT_INITIALIZED")}).judged,
+            verdict::changed);
+}
+
+TEST_F(judge_of_arms_that_race, no_other_arm_is_looked_at_where_rates_are_compared_or_nothing_races) {
+  EXPECT_EQ(judged_beside("create+retry", remedy, {cleared(no_memory)}, true).judged, verdict::changed);
+  EXPECT_EQ(judged_beside("create+retry", remedy, {cleared(no_memory)}, false, "").judged, verdict::changed);
+}
+
 }  // namespace
 }  // namespace cufault

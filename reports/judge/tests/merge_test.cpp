@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/judge/merge.hpp"
 
+#include "reports/judge/chance.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/tests/examples.hpp"
 
