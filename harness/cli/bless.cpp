@@ -10,7 +10,7 @@
 #include "reports/model/record.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
-#include "reports/printers/atlas.hpp"
+#include "reports/model/sweep_parts.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -124,6 +124,26 @@ bool add_trials(arm_result& to, const std::string& case_name, const std::vector<
   return to.trials.size() > before;
 }
 
+/// The trials of an arm in these records.
+std::vector<const observation*> trials_of(const arm_result& a, const std::string& case_name,
+                                          const std::vector<record>& others) {
+  std::vector<const observation*> all;
+  for (const observation& o : a.trials) all.push_back(&o);
+  for (const record& r : others)
+    for (const case_result& c : r.cases)
+      for (const arm_result& more : c.arms)
+        if (c.name == case_name && more.name == a.name)
+          for (const observation& o : more.trials) all.push_back(&o);
+  return all;
+}
+
+/// Where the first record has a part of a sweep, and the others have the other parts, the arm becomes the whole sweep.
+void join_parts(arm_result& a, const std::string& case_name, const std::vector<record>& others) {
+  if (a.trials.size() != 1 || !is_part(a.trials.front())) return;
+  const auto parts = trials_of(a, case_name, others);
+  if (why_not_whole(parts).empty()) a.trials = {joined(parts)};
+}
+
 /// By its own name and nothing else: somebody looked at this arm.
 bool is_named_alone(const bless_arguments& arguments, const std::string& case_name,
                     const std::string& arm_name) {
@@ -217,7 +237,10 @@ class blessing {
     if (a.judged == verdict::unresolved || a.judged == verdict::not_provoked)
       return leave_out(case_name, a, fmt::format("{}: {}", to_string(a.judged), a.why));
     if (std::any_of(a.trials.begin(), a.trials.end(), is_part))
-      return leave_out(case_name, a, "only part of its sweep; bless a whole one");
+      return leave_out(
+          case_name, a,
+          fmt::format("only part of its sweep: {}; bless the records of all parts of one sweep (--with)",
+                      why_not_whole(trials_of(a, case_name, others_))));
     const bool differs = a.covered && !as_expected(a.judged);
     if (differs && !is_named_alone(arguments_, case_name, a.name) &&
         !was_repeated(a, case_name, others_, expected_))
@@ -350,8 +373,10 @@ int bless(const bless_arguments& arguments) {
   blessing taken(arguments, r, others, std::move(extra), expected);
   for (case_result& c : r.cases) {
     std::set<std::string> with_more;
-    for (arm_result& a : c.arms)
+    for (arm_result& a : c.arms) {
+      join_parts(a, c.name, others);
       if (!a.races.empty() && add_trials(a, c.name, others)) with_more.insert(a.name);
+    }
     judge(c, expected, stack);
     for (const arm_result& a : c.arms) {
       const auto names_it = [&](const std::string& name) { return is_named_by(name, c.name, a.name); };

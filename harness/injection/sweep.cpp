@@ -280,7 +280,7 @@ class sweep {
       t_.swept({of_.step.api}, g.status, g.milliseconds, g.calls);
     const auto seconds = std::chrono::duration<double>(clock::now() - begun_).count();
     t_.measure("rows", static_cast<double>(rows_.size()));
-    t_.measure("rows a second", static_cast<double>(rows_.size()) / seconds);
+    t_.measure(rows_per_second, static_cast<double>(rows_.size()) / seconds);
   }
 
   trial& t_;

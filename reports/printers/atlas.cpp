@@ -3,13 +3,13 @@
 #include "reports/printers/atlas.hpp"
 
 #include "reports/matrix/observed_cells.hpp"
+#include "reports/model/sweep_parts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <ostream>
 #include <set>
@@ -214,17 +214,6 @@ double measured(const observation& o, std::string_view name) {
   return 0;
 }
 
-/// Which part of how many: 1 of 1 is the whole.
-std::pair<int, int> part_of(const observation& o) {
-  for (const measurement& m : o.measurements) {
-    int of = 0;
-    if (m.name == part_of_sweep && m.unit.starts_with("of ") &&
-        std::from_chars(m.unit.data() + 3, m.unit.data() + m.unit.size(), of).ec == std::errc{})
-      return {static_cast<int>(m.value), of};
-  }
-  return {1, 1};
-}
-
 }  // namespace
 
 std::map<std::string, std::vector<swept_operation>> operations_in(std::span<const record> records) {
@@ -318,10 +307,6 @@ swept_counts counts_of(const swept_operation& o) {
     counts.most_bytes_left = std::max(counts.most_bytes_left, s.left_bytes);
   }
   return counts;
-}
-
-bool is_part(const observation& o) {
-  return part_of(o) != std::pair{1, 1};
 }
 
 std::vector<driver_failure> driver_failures_of(const operations& all) {

@@ -29,8 +29,6 @@ struct swept_operation {
   std::vector<call_record> rows{};  ///< each has `swept`; shards of one sweep are together
   std::string unresolved{};         ///< why it cannot be compared: then it has no rows
 };
-/// Whether it saw only some of the rows of its sweep: a shard, or one that was named.
-bool is_part(const observation& o);
 /// By stack label, sorted by name, what is not the first one of its process before what is. Of the sweeps of an operation the deepest that
 /// is whole counts, the latest of these; all its shards together are whole. Where none is, the deepest's shards; never rows that were named.
 /// Behind it, each deeper one that cannot be compared.
