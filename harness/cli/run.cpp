@@ -179,7 +179,7 @@ class run {
     try {
       while (!schedule.done()) {
         for (auto lane = workers.idle(); lane; lane = workers.idle()) {
-          const auto start = arguments_.shuffle ? schedule.next() : schedule.next(processes[*lane]);
+          const auto start = schedule.next(processes[*lane]);
           if (!start) break;
           if (const std::string& process = items[start->item].process; !process.empty())
             processes[*lane] = process;

@@ -95,6 +95,8 @@ void run_plan::add_job(const selected_case& s, std::size_t index, const arm& a, 
   // Processes from which trials of frameworks are forked have no memory of the GPU.
   const bool may_share = !item.exclusive || !a.framework.empty();
   if (!arguments_.separate && may_share && a.batch.empty()) item.process = shared_process_key(a);
+  // Each trial of a framework is forked from its process, which stays as it is.
+  item.stays_in_lane = !arguments_.shuffle || !a.framework.empty();
   items_.push_back(std::move(item));
 }
 

@@ -130,11 +130,11 @@ bool scheduler::can_begin(std::size_t i) const {
 std::vector<std::size_t>::iterator scheduler::share_of(std::vector<std::size_t>::iterator first,
                                                        const std::string& process) {
   const work_item& leads = items_[*first];
-  if (leads.process.empty()) return first;
+  if (leads.process.empty() || !leads.stays_in_lane) return first;
   const auto as_well = [&](std::size_t i) {
     const work_item& item = items_[i];
-    return !item.process.empty() && item.exclusive == leads.exclusive && item.needs_gpu == leads.needs_gpu &&
-           can_begin(i);
+    return !item.process.empty() && item.stays_in_lane && item.exclusive == leads.exclusive &&
+           item.needs_gpu == leads.needs_gpu && can_begin(i);
   };
   struct share {
     std::vector<std::size_t>::iterator first;

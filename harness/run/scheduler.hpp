@@ -25,6 +25,8 @@ struct work_item {
   bool in_addition = false;
   double weight = 0;      ///< how long it may take, relative to others
   std::string process{};  ///< arms of one key can share a process; empty: it shares none
+  /// Lanes keep to its key. Not where the order is drawn and trials of the key could show what an earlier one left in their process.
+  bool stays_in_lane = true;
 };
 
 /// How long an arm may take, in seconds: its number of trials, each as long as earlier ones took on average; where `earlier` has none with
@@ -60,8 +62,8 @@ class scheduler {
     std::optional<std::size_t> device{};  ///< empty for an item that needs no GPU
   };
   /// The next item, which begins with that; empty if none can begin before another is over. `process`: what the lane that asks has for
-  /// items of this key, empty for nothing; then lanes share keys out among them by their weight, and keep to them, since a process may
-  /// take seconds to start. Without it the order is the one given.
+  /// items of this key, empty for nothing; then lanes share keys of items that stay in a lane out among them by their weight, and keep to them,
+  /// since a process may take seconds to start. Without it, and for other items, the order is the one given.
   std::optional<start> next(const std::optional<std::string>& process = {});
   void over(const start& ended);
 

@@ -223,6 +223,17 @@ TEST(scheduler, keeps_to_the_order_given_where_no_lane_says_what_it_has) {
   EXPECT_EQ(plan.next()->item, 8U);
 }
 
+TEST(scheduler, keeps_only_items_that_stay_in_a_lane_to_one) {
+  auto items = of_two_keys();
+  for (std::size_t i = 1; i < 7; ++i) items[i].stays_in_lane = false;
+  scheduler plan(items, {9, 1, 8, 2, 7, 3, 4, 5, 6, 0}, 1, 8);
+  EXPECT_EQ(plan.next("")->item, 9U);
+  EXPECT_EQ(plan.next("A")->item, 1U);
+  EXPECT_EQ(plan.next("A")->item, 8U) << "the next in the order given, and none of A";
+  EXPECT_EQ(plan.next("B")->item, 2U) << "in the order given, though 7 is of its key";
+  EXPECT_EQ(plan.next("B")->item, 7U);
+}
+
 TEST(scheduler, shares_keys_out_by_the_work_that_they_have) {
   std::vector<work_item> items{shared(1), shared(1), shared(3)};
   items[0].process = items[1].process = "A";
