@@ -89,7 +89,9 @@ stack_keys without_second_pair(stack_keys keys) {
 /// Further records of the same stack, whose trials count for arms that race.
 std::vector<record> further_records(const bless_arguments& arguments, const stack_keys& stack) {
   std::vector<record> others;
-  std::map<std::string, fs::path> texts{{record_text(load_record(arguments.record)), arguments.record}};
+  const record first = load_record(arguments.record);
+  const std::string label = stack_label(first);
+  std::map<std::string, fs::path> texts{{record_text(first), arguments.record}};
   for (const fs::path& file : arguments.with) {
     const bool twice = fs::equivalent(file, arguments.record) ||
                        std::count_if(arguments.with.begin(), arguments.with.end(),
@@ -100,6 +102,10 @@ std::vector<record> further_records(const bless_arguments& arguments, const stac
     if (!texts.emplace(text, file).second)
       throw usage_error(
           fmt::format("{} is a copy of {}; its trials count once", file.string(), texts.at(text).string()));
+    if (stack_label(others.back()) != label)
+      throw usage_error(fmt::format("{} is of another stack than {}: {}, not {}; give records of one stack",
+                                    file.string(), arguments.record.string(), stack_label(others.back()),
+                                    label));
     const auto here = without_second_pair(stack), there = without_second_pair(keys_of(others.back()));
     for (const auto& [key, value] : here) {
       const auto other = there.find(key);
@@ -124,24 +130,42 @@ bool add_trials(arm_result& to, const std::string& case_name, const std::vector<
   return to.trials.size() > before;
 }
 
-/// The trials of an arm in these records.
-std::vector<const observation*> trials_of(const arm_result& a, const std::string& case_name,
-                                          const std::vector<record>& others) {
-  std::vector<const observation*> all;
-  for (const observation& o : a.trials) all.push_back(&o);
+/// `a`, which is part of a sweep, and the same arm in `others`.
+std::vector<const arm_result*> parts_of_sweep_in(const arm_result& a, const std::string& case_name,
+                                                 const std::vector<record>& others) {
+  std::vector<const arm_result*> parts{&a};
   for (const record& r : others)
     for (const case_result& c : r.cases)
       for (const arm_result& more : c.arms)
-        if (c.name == case_name && more.name == a.name)
-          for (const observation& o : more.trials) all.push_back(&o);
+        if (c.name == case_name && more.name == a.name) parts.push_back(&more);
+  return parts;
+}
+
+std::vector<const observation*> trials_of(const std::vector<const arm_result*>& arms) {
+  std::vector<const observation*> all;
+  for (const arm_result* a : arms)
+    for (const observation& o : a->trials) all.push_back(&o);
   return all;
 }
 
-/// Where the first record has a part of a sweep, and the others have the other parts, the arm becomes the whole sweep.
+/// Why the parts are not all of one sweep; empty if they are.
+std::string why_not_one_sweep(const std::vector<const arm_result*>& parts) {
+  const auto commit = [](const arm_result& a) { return a.runs.empty() ? std::string() : a.runs[0].commit; };
+  for (const arm_result* part : parts) {
+    if (commit(*part) != commit(*parts.front()))
+      return fmt::format("parts are of commit {} and of commit {}", commit(*parts.front()), commit(*part));
+    if (part->summary != parts.front()->summary)
+      return fmt::format("what parts are of differs: \"{}\" and \"{}\"", parts.front()->summary,
+                         part->summary);
+  }
+  return why_not_whole(trials_of(parts));
+}
+
+/// If `a` is one part of a sweep and `others` have the other parts, replaces its trial by the joined sweep.
 void join_parts(arm_result& a, const std::string& case_name, const std::vector<record>& others) {
-  if (a.trials.size() != 1 || !is_part(a.trials.front())) return;
-  const auto parts = trials_of(a, case_name, others);
-  if (why_not_whole(parts).empty()) a.trials = {joined(parts)};
+  if (std::none_of(a.trials.begin(), a.trials.end(), is_part)) return;
+  const auto parts = parts_of_sweep_in(a, case_name, others);
+  if (why_not_one_sweep(parts).empty()) a.trials = {joined(trials_of(parts))};
 }
 
 /// By its own name and nothing else: somebody looked at this arm.
@@ -240,7 +264,7 @@ class blessing {
       return leave_out(
           case_name, a,
           fmt::format("only part of its sweep: {}; bless the records of all parts of one sweep (--with)",
-                      why_not_whole(trials_of(a, case_name, others_))));
+                      why_not_one_sweep(parts_of_sweep_in(a, case_name, others_))));
     const bool differs = a.covered && !as_expected(a.judged);
     if (differs && !is_named_alone(arguments_, case_name, a.name) &&
         !was_repeated(a, case_name, others_, expected_))

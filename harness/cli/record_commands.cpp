@@ -27,8 +27,9 @@ void add_bless(command_line& line) {
   command
       ->add_option(
           "--with", said->with,
-          "another record of the same stack: its trials count for the rates of arms that race, and an "
-          "arm that is not as expected is blessed if it came to the same there")
+          "another record of the same stack: its trials count for the rates of arms that race; an arm that "
+          "is not as expected is blessed if it came to the same there; parts of one sweep (sweep --shard) "
+          "are joined")
       ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);

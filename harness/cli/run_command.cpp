@@ -82,9 +82,9 @@ void add_run(command_line& line) {
          "quick: the arms that find most in about a minute; full: all but sweeps, injected "
          "counterparts and, of the matrix, racing cells and remedies with operations that are not "
          "representative; nightly: these, too. The matrix and sweeps without records run only when "
-         "named, cases of frameworks when named or with --python. Below nightly a cell of the matrix "
-         "with a remedy runs only if it is named, or if the cell without the remedy fails on this "
-         "stack, by its expectation. What `cufault list` marks (only when named) runs only as "
+         "named, cases of frameworks when named or with --python. Below nightly an arm with a remedy, of "
+         "the matrix or of a framework, runs only if it is named, or if the arm without the remedy fails "
+         "on this stack, by its expectation. What `cufault list` marks (only when named) runs only as "
          "CASE/ARM")
       ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")

@@ -95,17 +95,16 @@ void run_plan::add_job(const selected_case& s, std::size_t index, const arm& a, 
   // Processes from which trials of frameworks are forked have no memory of the GPU.
   const bool may_share = !item.exclusive || !a.framework.empty();
   if (!arguments_.separate && may_share && a.batch.empty()) item.process = shared_process_key(a);
-  // Each trial of a framework is forked from its process, which stays as it is.
+  // Trials of a framework are forks of an interpreter that they cannot change, so their order inside a lane does not matter.
   item.stays_in_lane = !arguments_.shuffle || !a.framework.empty();
   items_.push_back(std::move(item));
 }
 
-/// A cell of the matrix with a remedy is left out where the cell without it does not fail, by an expectation that this very stack
-/// showed: there is nothing to clear. The cell without it still runs, and would show a change. An expectation says nothing of trials
-/// with variables that were chosen by options: then no cell is left out.
+/// A cell of the matrix or an arm of a framework with a remedy is left out where the arm without it does not fail, by an expectation that
+/// this very stack showed: there is nothing to clear. The arm without it still runs, and would show a change. An expectation says nothing
+/// of trials with variables that were chosen by options: then no arm is left out.
 bool run_plan::is_left_out(const selected_case& s, const arm& a) const {
-  if (!s.what->name.starts_with(matrix_family) || arguments_.tier >= test_tier::nightly ||
-      !arguments_.chosen.empty() || s.named.contains(a.name))
+  if (arguments_.tier >= test_tier::nightly || !arguments_.chosen.empty() || s.named.contains(a.name))
     return false;
   const std::string without = without_remedy(a.name);
   if (without.empty()) return false;

@@ -155,10 +155,10 @@ std::vector<std::size_t>::iterator scheduler::share_of(std::vector<std::size_t>:
       ->second.first;
 }
 
-std::optional<scheduler::start> scheduler::next(const std::optional<std::string>& process) {
+std::optional<scheduler::start> scheduler::next(const std::string& process) {
   auto at = std::find_if(waiting_.begin(), waiting_.end(), [this](std::size_t i) { return can_begin(i); });
   if (at == waiting_.end()) return {};
-  if (process) at = share_of(at, *process);
+  at = share_of(at, process);
   const work_item& item = items_[*at];
   start s{*at, {}};
   if (item.needs_gpu) {

@@ -25,7 +25,8 @@ struct work_item {
   bool in_addition = false;
   double weight = 0;      ///< how long it may take, relative to others
   std::string process{};  ///< arms of one key can share a process; empty: it shares none
-  /// Lanes keep to its key. Not where the order is drawn and trials of the key could show what an earlier one left in their process.
+  /// A lane that ran an item of this key takes further ones of it first. False where the drawn order must be kept: with --shuffle, if a trial
+  /// can leave something in the process for the next one.
   bool stays_in_lane = true;
 };
 
@@ -61,10 +62,10 @@ class scheduler {
     std::size_t item = 0;
     std::optional<std::size_t> device{};  ///< empty for an item that needs no GPU
   };
-  /// The next item, which begins with that; empty if none can begin before another is over. `process`: what the lane that asks has for
-  /// items of this key, empty for nothing; then lanes share keys of items that stay in a lane out among them by their weight, and keep to them,
-  /// since a process may take seconds to start. Without it, and for other items, the order is the one given.
-  std::optional<start> next(const std::optional<std::string>& process = {});
+  /// The next item, marked as running; empty if none can begin before another has ended. `process`: key of the process that the lane has, or
+  /// empty. Items with stays_in_lane are given to a lane of their key; other lanes get the key with most work per lane, because starting a
+  /// process may take seconds. All other items begin in the order given.
+  std::optional<start> next(const std::string& process = {});
   void over(const start& ended);
 
   [[nodiscard]] bool done() const { return waiting_.empty() && running_.empty(); }

@@ -4,13 +4,13 @@
 
 namespace cufault {
 
-/// A rate is given up only where chance would do as badly once in a thousand runs.
+/// Significance level: a rate counts as changed if a difference at least as large has a smaller probability than this.
 inline constexpr double least_tail = 0.001;
 
-/// Probability of a count at least as far out as `hits` among `trials`, twice the smaller tail.
+/// Two-sided binomial test: twice the smaller of P(X <= hits) and P(X >= hits), at most 1. 0 <= hits <= trials; rate in [0, 1].
 double two_sided_tail(int hits, int trials, double rate);
 
-/// Fisher's exact test, two-sided: the probability that two samples of one rate differ by so much or more.
+/// Fisher's exact test, two-sided: the probability that two samples of one rate differ at least as much. 0 <= hits <= trials in both.
 double chance_of_difference(int hits, int trials, int other_hits, int other_trials);
 
 }  // namespace cufault

@@ -33,9 +33,8 @@ std::set<std::string> cases_without_control(record& r) {
   return names;
 }
 
-/// A cell with a remedy, of which the candidate shows without it that nothing fails: a run may have left it out.
+/// An arm with a remedy, of which the candidate shows without it that nothing fails: a run may have left it out.
 bool had_nothing_to_clear(const joined_arm& joined, const std::vector<joined_arm>& all) {
-  if (!joined.case_name.starts_with(matrix_family)) return false;
   const std::string without = without_remedy(joined.arm);
   if (without.empty()) return false;
   const auto fault = std::find_if(all.begin(), all.end(), [&](const joined_arm& j) {

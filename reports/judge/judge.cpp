@@ -336,10 +336,13 @@ std::span<const compared_measurement> compared_measurements() {
   return all;
 }
 
-void judge(arm_result& arm, const expectation* expected, const std::vector<const expectation*>& beside) {
-  std::optional<arm_result> explained;
-  if (expected != nullptr) explained = with_explained_trials(arm, *expected, beside);
-  auto [v, why] = judgement_of(explained ? *explained : arm, expected);
+void judge(arm_result& arm, const expectation* expected, const std::vector<const expectation*>& siblings) {
+  std::optional<explained_arm> explained;
+  if (expected != nullptr) explained = with_explained_trials(arm, *expected, siblings);
+  auto [v, why] = judgement_of(explained ? explained->arm : arm, expected);
+  if (explained && as_expected(v))
+    why += fmt::format("{}{} of {} trials count as expected, since the arm races", why.empty() ? "" : "; ",
+                       explained->trials, arm.trials.size());
   arm.judged = v;
   arm.why = std::move(why);
   arm.covered = expected != nullptr;
@@ -348,7 +351,8 @@ void judge(arm_result& arm, const expectation* expected, const std::vector<const
 
 void judge(arm_result& arm, const std::string& case_name, const expectation_set& expected,
            const stack_keys& stack) {
-  judge(arm, expected.find(case_name, arm.name, stack), racing_beside(arm, case_name, expected, stack));
+  judge(arm, expected.find(case_name, arm.name, stack),
+        expectations_of_siblings(arm, case_name, expected, stack));
 }
 
 void judge(case_result& c, const expectation_set& expected, const stack_keys& stack) {

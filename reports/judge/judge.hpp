@@ -23,11 +23,12 @@ std::span<const compared_measurement> compared_measurements();
 
 /// Judges one arm against an expectation (nullptr: none covers this stack). Fills judged, why, expectation,
 /// covered. Controls are judged by what they are: a control that fails is unresolved, expectation or not. A remedy
-/// or dead end before which nothing failed was not provoked: there was nothing to clear. Of an arm that races, trials that racing.hpp explains
-/// count as expected; `beside`: as there.
-void judge(arm_result& arm, const expectation* expected, const std::vector<const expectation*>& beside = {});
+/// or dead end before which nothing failed was not provoked: there was nothing to clear. Trials of an arm that races may count as expected although they differ:
+/// with_explained_trials() of racing.hpp says which, and what `siblings` are.
+void judge(arm_result& arm, const expectation* expected,
+           const std::vector<const expectation*>& siblings = {});
 
-/// By the expectation that holds on a stack, and those beside it.
+/// Judges by the expectation of the arm on this stack, and by those of its siblings. Throws as expectation_set::find().
 void judge(arm_result& arm, const std::string& case_name, const expectation_set& expected,
            const stack_keys& stack);
 

@@ -66,10 +66,8 @@ std::optional<cell_name> cell_named(std::string_view arm) {
 }
 
 std::string without_remedy(std::string_view arm) {
-  auto cell = cell_named(arm);
-  if (!cell || cell->remedy.empty()) return {};
-  cell->remedy.clear();
-  return to_string(*cell);
+  const auto plus = arm.find('+');
+  return plus == arm.npos ? std::string() : std::string(arm.substr(0, plus));
 }
 
 }  // namespace cufault

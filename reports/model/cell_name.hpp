@@ -28,7 +28,7 @@ std::string to_string(const cell_name& c);
 std::string in_words(const cell_name& c);
 /// Empty where the text names no cell.
 std::optional<cell_name> cell_named(std::string_view arm);
-/// The arm of the same cell without its remedy; empty where the text names no cell, or one without a remedy.
+/// Of a cell, or of an arm of a framework: the arm without its remedy, "matmul.8" of "matmul.8+retry". Empty where it has none.
 std::string without_remedy(std::string_view arm);
 
 }  // namespace cufault

@@ -375,6 +375,7 @@ void expectation_set::resolve(expectation& e) const {
     require_digest_of(pooled, fmt::format("{}", fmt::join(folders, ", ")));
   }
   e.seen = arm_plateaus(pooled);
+  e.from_the_start = !pooled.against.empty();
   e.trials = std::move(pooled.trials);
   if (e.flaky && e.flaky->rates.size() != e.seen.size())
     throw input_error(

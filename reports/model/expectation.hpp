@@ -56,6 +56,7 @@ struct expectation {
   // Of the record, once it is resolved.
   std::vector<plateau> seen{};
   std::vector<observation> trials{};
+  bool from_the_start = false;  ///< of a remedy that is in place before the fault
 };
 
 /// What an arm showed, as an expectation without conditions and stacks. Where the arm races and showed several signatures it has rates.

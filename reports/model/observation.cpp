@@ -206,6 +206,16 @@ bool nearly_full(const memory_sample& s) {
   return s.free_bytes < s.total_bytes / 50;
 }
 
+const measurement* find_measurement(const observation& o, std::string_view name) {
+  const auto found = std::find_if(o.measurements.begin(), o.measurements.end(),
+                                  [&](const measurement& m) { return m.name == name; });
+  return found == o.measurements.end() ? nullptr : &*found;
+}
+
+bool fails_nothing(const call_record& row) {
+  return row.swept && row.swept->calls == 0;
+}
+
 const call_record* call_in_flight(const observation& o) {
   return !o.calls.empty() && o.calls.back().what.status.empty() ? &o.calls.back() : nullptr;
 }
@@ -236,6 +246,17 @@ bool varies_between_runs(const call_record& c) {
          });
 }
 
+namespace {
+void sort_by_text(std::vector<step>& steps) {
+  std::vector<std::pair<std::string, step>> by_text;
+  for (step& one : steps) by_text.emplace_back(describe(one), std::move(one));
+  std::stable_sort(by_text.begin(), by_text.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::transform(by_text.begin(), by_text.end(), steps.begin(),
+                 [](auto& sorted) { return std::move(sorted.second); });
+}
+}  // namespace
+
 signature signature_of(const observation& o) {
   signature s{.fault = {},
               .after = {},
@@ -249,6 +270,9 @@ signature signature_of(const observation& o) {
     part.push_back(compared_step(c));
     s.applied = s.applied || c.after_remedy;
   }
+  // The order in which rows of a sweep ran says nothing: parts of it take groups in turn.
+  if (std::any_of(o.calls.begin(), o.calls.end(), [](const call_record& c) { return c.swept.has_value(); }))
+    sort_by_text(s.fault);
   for (const auto& [found, word] :
        {std::pair{numbers_found::wrong, "wrong"}, std::pair{numbers_found::right, "right"}})
     if (any_with(s.fault, found) || any_with(s.after, found)) {

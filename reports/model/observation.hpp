@@ -118,6 +118,11 @@ struct observation {
   double milliseconds = 0;               ///< process start to reaped
 };
 
+/// nullptr if it has none of that name.
+const measurement* find_measurement(const observation& o, std::string_view name);
+/// Whether it is a row of a sweep in which nothing was made to fail.
+bool fails_nothing(const call_record& row);
+
 /// The call that had not returned when the process ended, or nullptr.
 const call_record* call_in_flight(const observation& o);
 

@@ -34,7 +34,7 @@ struct record {
   nlohmann::json stack{};  ///< as printed by `cufault stack --json`; member "keys" holds the stack_keys
   std::vector<case_result> cases{};
   bool complete = false;  ///< of a run: it came to its end
-  /// Of a run: cells with a remedy that it left out, since by its expectation the cell without it does not fail.
+  /// Of a run: arms with a remedy that it left out, since by its expectation the arm without it does not fail.
   std::uint64_t left_out = 0;
   int exit_code = 2;
 };

@@ -16,17 +16,6 @@
 namespace cufault {
 namespace {
 
-const measurement* measured(const observation& o, std::string_view name) {
-  const auto found = std::find_if(o.measurements.begin(), o.measurements.end(),
-                                  [&](const measurement& m) { return m.name == name; });
-  return found == o.measurements.end() ? nullptr : &*found;
-}
-
-/// A row in which nothing was made to fail.
-bool fails_nothing(const call_record& row) {
-  return row.swept && row.swept->calls == 0;
-}
-
 /// Adds what is counted; what a clean run showed is the same in all parts, and a rate is of one part.
 void add(std::vector<measurement>& to, const measurement& more) {
   const auto known =
@@ -39,8 +28,8 @@ void add(std::vector<measurement>& to, const measurement& more) {
 
 }  // namespace
 
-std::pair<int, int> part_of(const observation& o) {
-  const measurement* const part = measured(o, part_of_sweep);
+std::pair<int, int> which_part(const observation& o) {
+  const measurement* const part = find_measurement(o, part_of_sweep);
   if (part == nullptr) return {1, 1};
   int of = 0;
   if (part->unit.starts_with("of "))
@@ -49,26 +38,45 @@ std::pair<int, int> part_of(const observation& o) {
 }
 
 bool is_part(const observation& o) {
-  return part_of(o) != std::pair{1, 1};
+  return which_part(o) != std::pair{1, 1};
 }
 
 std::string why_not_whole(const std::vector<const observation*>& parts) {
-  const auto of = part_of(*parts.front()).second;
+  const auto of = which_part(*parts.front()).second;
   const auto value = [](const observation& o, std::string_view name) {
-    const measurement* const m = measured(o, name);
+    const measurement* const m = find_measurement(o, name);
     return m == nullptr ? 0 : m->value;
   };
+  const auto unstable = [](const observation& o) {
+    const auto named =
+        std::find_if(o.notes.begin(), o.notes.end(), [](const note& n) { return n.name == unstable_sites; });
+    return named == o.notes.end() ? std::string() : named->text;
+  };
   std::map<int, int> there;
+  std::vector<const call_record*> rows;
   for (const observation* o : parts) {
-    const auto [part, of_these] = part_of(*o);
+    const auto [part, of_these] = which_part(*o);
     if (part == 0) return "it has only the rows that were named";
+    if (part < 0 || part > of_these) return fmt::format("there is no part {} of {}", part, of_these);
     if (of_these != of) return fmt::format("part {} is of {}, not of {}", part, of_these, of);
-    if (++there[part] > 1) return fmt::format("part {} is there twice", part);
+    if (++there[part] > 1) return fmt::format("part {} is given twice", part);
     if (o->ended != outcome::completed) return fmt::format("part {} was not completed", part);
     for (const char* name : {clean_calls, unstable_sites})
       if (value(*o, name) != value(*parts.front(), name))
         return fmt::format("part {} counts {} {}, not {}", part, value(*o, name), name,
                            value(*parts.front(), name));
+  }
+  for (const observation* o : parts) {
+    if (unstable(*o) != unstable(*parts.front())) return "parts left out other call sites";
+    for (const call_record& row : o->calls) {
+      if (fails_nothing(row)) continue;
+      if (std::any_of(rows.begin(), rows.end(), [&](const call_record* known) {
+            return known->what == row.what && known->swept == row.swept;
+          }))
+        return fmt::format("two parts have the row \"{}\"", row.swept ? describe(*row.swept) : "");
+    }
+    for (const call_record& row : o->calls)
+      if (!fails_nothing(row)) rows.push_back(&row);
   }
   std::vector<int> missing;
   for (int part = 1; part <= of; ++part)
@@ -80,7 +88,7 @@ std::string why_not_whole(const std::vector<const observation*>& parts) {
 
 observation joined(std::vector<const observation*> parts) {
   std::sort(parts.begin(), parts.end(),
-            [](const observation* a, const observation* b) { return part_of(*a) < part_of(*b); });
+            [](const observation* a, const observation* b) { return which_part(*a) < which_part(*b); });
   observation whole;
   whole.ended = outcome::completed;
   whole.exit_code = parts.front()->exit_code;
@@ -109,8 +117,8 @@ observation joined(std::vector<const observation*> parts) {
   }
   whole.calls.insert(whole.calls.end(), clean.begin(), clean.end());
   whole.notes.push_back(
-      {part_of_sweep,
-       fmt::format("{}, each in a run of its own; the run named is that of part 1", parts.size())});
+      {parts_of_sweep,
+       fmt::format("{}, each swept by a run of its own; the record names one of these runs", parts.size())});
   return whole;
 }
 

@@ -51,7 +51,7 @@ void add_runs(std::vector<example>& runs, const call_record& row) {
   for (const bool once : {true, false}) {
     if (once ? !s.once : !s.persistent) continue;
     for (const std::string& code : s.codes) {
-      // The number keeps apart what shards or old records may have twice.
+      // The number keeps apart what parts or old records may have twice.
       example e{.name = fmt::format("{} {} of call {} ({})", code, once ? "once" : "persistently", s.first,
                                     runs.size())};
       e.properties = {{"code", code}, {"persistence", std::string(once ? "once" : "persistently")}};
@@ -209,9 +209,8 @@ void print_all(std::ostream& out, const operations& all, table_style style) {
 }
 
 double measured(const observation& o, std::string_view name) {
-  for (const measurement& m : o.measurements)
-    if (m.name == name) return m.value;
-  return 0;
+  const measurement* const found = find_measurement(o, name);
+  return found == nullptr ? 0 : found->value;
 }
 
 }  // namespace
@@ -237,7 +236,7 @@ std::map<std::string, std::vector<swept_operation>> operations_in(std::span<cons
         const std::string depth = first ? a.name.substr(first_of_process.size()) : a.name;
         if (rank(depth) < 0) continue;
         for (const observation& o : a.trials) {
-          const auto [part, of] = part_of(o);
+          const auto [part, of] = which_part(o);
           if (part == 0) continue;  // rows that were named
           sweeps_of& sweeps = found[stack_label(r)][{c.name.substr(sweep_family.size()), first}];
           sweep_seen& seen =
@@ -296,7 +295,7 @@ swept_counts counts_of(const swept_operation& o) {
   swept_counts counts;
   for (const call_record& row : o.rows) {
     const swept_calls& s = *row.swept;
-    counts.clean = counts.clean || (s.calls == 0 && row.what.ok && is_success_status(s.numbers));
+    counts.clean = counts.clean || (fails_nothing(row) && row.what.ok && is_success_status(s.numbers));
     if (!speaks(row)) continue;
     const auto n = runs_of(s);
     counts.runs += n;

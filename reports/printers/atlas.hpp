@@ -26,11 +26,11 @@ struct swept_operation {
   std::string depth;                ///< "thin", "grouped", "every": that of its rows
   double driver_calls = 0;          ///< of a clean run
   double unstable_sites = 0;        ///< call sites that two clean runs did not call equally often: not swept
-  std::vector<call_record> rows{};  ///< each has `swept`; shards of one sweep are together
+  std::vector<call_record> rows{};  ///< each has `swept`; parts of one sweep are together
   std::string unresolved{};         ///< why it cannot be compared: then it has no rows
 };
 /// By stack label, sorted by name, what is not the first one of its process before what is. Of the sweeps of an operation the deepest that
-/// is whole counts, the latest of these; all its shards together are whole. Where none is, the deepest's shards; never rows that were named.
+/// is whole counts, the latest of these; all its parts together are whole. Where none is, the deepest's parts; never rows that were named.
 /// Behind it, each deeper one that cannot be compared.
 std::map<std::string, std::vector<swept_operation>> operations_in(std::span<const record> records);
 

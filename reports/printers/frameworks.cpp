@@ -5,6 +5,7 @@
 #include "reports/explain/evidence.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/remedy_outcome.hpp"
+#include "reports/model/cell_name.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -90,11 +91,6 @@ std::string seen_afterwards(const observation& o) {
       return call.what.ok ? "" : fmt::format("the next product fails with {}", call.what.status);
     }
   return "";
-}
-
-/// What remedies that begin with the arm's name answer: "matmul.8+retry" -> "matmul.8".
-std::string without_remedy(const std::string& arm) {
-  return arm.substr(0, arm.find('+'));
 }
 
 struct seen_failure {

@@ -84,16 +84,10 @@ std::string letter_at(std::size_t index) {
   return index < 26 ? std::string(1, static_cast<char>('a' + index)) : fmt::format("s{}", index + 1);
 }
 
-const measurement* measurement_in(const observation& o, std::string_view name) {
-  for (const measurement& m : o.measurements)
-    if (m.name == name) return &m;
-  return nullptr;
-}
-
 void add_edge(report& r, const std::string& name, const std::string& letter, const arm_result& arm) {
   for (const observation& o : arm.trials) {
-    const measurement* const fails = measurement_in(o, "largest failing");
-    const measurement* const succeeds = measurement_in(o, "smallest succeeding");
+    const measurement* const fails = find_measurement(o, "largest failing");
+    const measurement* const succeeds = find_measurement(o, "smallest succeeding");
     if (fails == nullptr || succeeds == nullptr || fails->unit != succeeds->unit) continue;
     r.edges.push_back({name, letter, fails->value, succeeds->value, fails->unit});
     return;

@@ -45,7 +45,7 @@ struct run_report {
   run_mode mode = run_mode::observe;
   std::uint64_t seed = 0;
   bool complete = false;
-  std::uint64_t left_out = 0;  ///< cells with a remedy, where nothing fails
+  std::uint64_t left_out = 0;  ///< arms with a remedy, where nothing fails
   int exit_code = 2;
   std::vector<report_arm> arms{};  ///< in the order of the record; arms of a case stand together
 };

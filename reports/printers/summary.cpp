@@ -38,11 +38,11 @@ std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*
   return lines;
 }
 
-std::string left_out_line(std::uint64_t cells) {
+std::string left_out_line(std::uint64_t arms) {
   return fmt::format(
       "{} with a remedy {} not run: without it nothing fails, by an expectation of this stack. CASE/ARM runs "
       "one, --tier nightly all.",
-      plural(cells, "cell"), cells == 1 ? "was" : "were");
+      plural(arms, "arm"), arms == 1 ? "was" : "were");
 }
 
 /// Arms by rank of their verdict, without those that were not run for want of a GPU.

@@ -21,7 +21,7 @@ std::string summary_markdown(const run_report& report, const std::string& file);
 std::string summary_markdown(const report& all);
 
 /// The same for programs: {"record", "complete", "exit_code", "seed", "counts": {verdict: arms}, "unexpected": [{"case", "arm",
-/// "verdict", "why", "seen"}], "without_gpu": arms not run for want of a GPU, "left_out": cells with a remedy where nothing fails}.
+/// "verdict", "why", "seen"}], "without_gpu": arms not run for want of a GPU, "left_out": arms with a remedy where nothing fails}.
 nlohmann::json summary_json(const run_report& report, const std::string& file);
 
 /// A case in one line: "types.int8: 3 OK, 8 REPRODUCED".

@@ -189,6 +189,30 @@ def bmm(*given):
   }
 }
 
+TEST_F(frameworks, leave_out_a_remedy_where_nothing_fails_by_an_expectation_of_this_stack) {
+  quiet_torch("packages", R"(
+class Layer(Anything):
+    def __init__(self, *given, **named):
+        pass
+nn.Linear = Layer
+nn.functional = Anything()
+)");
+  add_package("packages", "torch", "2.11.0");
+  const auto left_out = [&](const std::vector<std::string>& more) {
+    fs::remove_all(folder / "records");
+    std::vector<std::string> words{"pytorch.on_the_cpu"};
+    words.insert(words.end(), more.begin(), more.end());
+    run_frameworks(words);
+    return load_record(files(".jsonl").at(0)).left_out;
+  };
+  ASSERT_EQ(left_out({}), 0U) << "nothing is expected yet";
+  fs::copy_file(files(".jsonl").at(0), folder / "made.jsonl");
+  ASSERT_EQ(bless(folder / "made.jsonl").exit_code, 1);
+  EXPECT_EQ(left_out({}), 1U) << "integer_weights+float";
+  EXPECT_EQ(left_out({"--tier", "nightly"}), 0U);
+  EXPECT_EQ(left_out({"pytorch.on_the_cpu/integer_weights+float"}), 0U) << "it is named";
+}
+
 TEST_F(frameworks, without_a_cublas_of_their_own_get_the_loaders_and_that_is_said) {
   quiet_torch("packages");
   const fs::path given = fs::path(fake_cublas_folder) / "a";

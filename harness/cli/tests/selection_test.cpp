@@ -122,7 +122,7 @@ TEST_F(leaving_out, cells_with_a_remedy_where_nothing_fails_by_an_expectation_of
   EXPECT_THAT(some.arms, ElementsAre("control", "crashing.cold", "crashing.warm", "first.cold", "first.warm",
                                      "second.cold", "second.warm", "third.cold", "third.warm"));
   EXPECT_EQ(some.left_out, 8U * 4);
-  EXPECT_THAT(some.text, HasSubstr("32 cells with a remedy were not run: without it nothing fails, by an "
+  EXPECT_THAT(some.text, HasSubstr("32 arms with a remedy were not run: without it nothing fails, by an "
                                    "expectation of this stack. CASE/ARM runs one, --tier nightly all.\n"));
   EXPECT_THAT(of({"matrix.harmless", "--json"}).text, HasSubstr("\"left_out\": 32"));
   EXPECT_EQ(of({"matrix.harmless", "--part", "1", "8"}).left_out, 4U);

@@ -8,6 +8,7 @@
 #include "harness/trial/observe.hpp"
 #include "reports/printers/atlas.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,6 +58,15 @@ class swept : public testing::Test {
     options.environment = {
         {"ROAD_DRIVER", FAKE_DRIVER}, {"CUDA_VISIBLE_DEVICES", "-1"}, {"CUFAULT_REQUIRE_GPU", ""}};
     return run_process(options, {});
+  }
+  /// The text of a record, as if this build were of a commit.
+  static std::string as_committed(const fs::path& file) {
+    record r = load_record(file);
+    r.dirty = false;
+    for (case_result& c : r.cases)
+      for (arm_result& a : c.arms)
+        for (auto& run : a.runs) run.dirty = false;
+    return record_text(r);
   }
   swept_operation seen() {
     std::vector<record> all;
@@ -248,22 +258,32 @@ TEST_F(swept, shards_together_are_the_whole) {
   ASSERT_EQ(sweep({"road/first"}).exit_code, 0);
   const auto whole = runs();
   fs::remove_all(folder / "records");
-  ASSERT_EQ(sweep({"road/first", "--shard", "2/3"}).exit_code, 0);
-  const fs::path made = fs::directory_iterator(folder / "records")->path();
-  record as_committed = load_record(made);
-  as_committed.dirty = false;  // whatever this build is of
-  for (case_result& c : as_committed.cases)
-    for (arm_result& a : c.arms)
-      for (auto& run : a.runs) run.dirty = false;
-  std::ofstream(made) << record_text(as_committed);
-  spawn_options bless;
-  bless.argv = {TEST_PROGRAM, "bless", made, "--expectations", folder / "expectations"};
-  EXPECT_THAT(run_process(bless, {}).stdout_text,
-              HasSubstr("left out: sweep.road / first_every: only part of its sweep"));
-  fs::remove_all(folder / "records");
   for (const char* part : {"1", "2", "3"})
     ASSERT_EQ(sweep({"road/first", "--shard", std::string(part) + "/3"}).exit_code, 0);
   EXPECT_EQ(runs(), whole);
+}
+
+TEST_F(swept, parts_are_blessed_together_as_the_whole_sweep) {
+  std::vector<std::string> parts;
+  for (const char* part : {"3/3", "1/3", "2/3"}) {
+    fs::remove_all(folder / "records");
+    ASSERT_EQ(sweep({"road/first", "--shard", part}).exit_code, 0);
+    parts.push_back(folder / fmt::format("part_{}.jsonl", parts.size()));
+    std::ofstream(parts.back()) << as_committed(fs::directory_iterator(folder / "records")->path());
+  }
+  const auto blessed = [&](std::vector<std::string> words) {
+    spawn_options bless;
+    bless.argv = {TEST_PROGRAM, "bless"};
+    bless.argv.insert(bless.argv.end(), words.begin(), words.end());
+    bless.argv.insert(bless.argv.end(), {"--expectations", folder / "expectations"});
+    return run_process(bless, {}).stdout_text;
+  };
+  EXPECT_THAT(
+      blessed({parts[2]}),
+      HasSubstr("left out: sweep.road / first_every: only part of its sweep: parts 1, 3 of 3 are missing; "));
+  const std::string said = blessed({parts[0], "--with", parts[1], "--with", parts[2]});
+  EXPECT_THAT(said, HasSubstr("blessed: sweep.road / first_every"));
+  EXPECT_THAT(said, testing::Not(HasSubstr("left out: sweep.road / first_every")));
 }
 
 TEST_F(swept, one_line_repeats_a_row) {

@@ -216,13 +216,6 @@ TEST(scheduler, shares_keys_out_among_lanes_that_keep_to_them) {
   EXPECT_EQ(plan.next("B")->item, 4U) << "none is left of its own";
 }
 
-TEST(scheduler, keeps_to_the_order_given_where_no_lane_says_what_it_has) {
-  scheduler plan(of_two_keys(), {9, 1, 8, 2, 0, 3, 4, 5, 6, 7}, 1, 8);
-  EXPECT_EQ(plan.next()->item, 9U);
-  EXPECT_EQ(plan.next()->item, 1U);
-  EXPECT_EQ(plan.next()->item, 8U);
-}
-
 TEST(scheduler, keeps_only_items_that_stay_in_a_lane_to_one) {
   auto items = of_two_keys();
   for (std::size_t i = 1; i < 7; ++i) items[i].stays_in_lane = false;

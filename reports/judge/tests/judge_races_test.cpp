@@ -123,7 +123,7 @@ TEST(judge, a_launch_failure_counts_as_an_assertion_in_a_race_as_rarely_as_it_wa
   EXPECT_EQ(judged(fault, {fails}, {asserts}), verdict::changed);
 }
 
-class judge_of_arms_that_race : public in_directory {
+class judge_of_arms_that_race : public testing::Test {
  protected:
   static observation failed_first(const char* failure, const char* then) {
     observation o = trial({failure});
@@ -131,7 +131,7 @@ class judge_of_arms_that_race : public in_directory {
     return o;
   }
   static observation cleared(const char* failure) { return trial({failure}, {success, right}); }
-  /// Of memory.leak, whose arms cublasCreate and cublasCreate+retry show these.
+  /// Judges an arm of memory.leak by expectations of the arms create, create+retry and destroy+retry.
   arm_result judged_beside(const std::string& name, arm_kind kind, const trials& seen,
                            bool rates_count = false, const char* race = "when the error arrives") {
     expectation_set set;
@@ -150,7 +150,27 @@ TEST_F(judge_of_arms_that_race, a_failure_that_an_arm_with_the_same_operation_sh
   const auto remedied = judged_beside("create+retry", remedy, {cleared(internal), cleared(no_memory)});
   EXPECT_EQ(remedied.judged, verdict::cleared);
   EXPECT_EQ(remedied.trials[1].calls[0].what.status, no_memory) << "what was seen is kept";
+  EXPECT_EQ(remedied.why, "1 of 2 trials count as expected, since the arm races");
   EXPECT_EQ(judged_beside("create", fault, {failed_first(internal, internal)}).judged, verdict::reproduced);
+}
+
+TEST_F(judge_of_arms_that_race, a_failure_that_is_rare_in_the_records_is_not_what_all_trials_may_show) {
+  trials recorded(59, cleared(internal));
+  recorded.push_back(cleared(no_memory));
+  expectation_set set;
+  set.put(expects(recorded, "create+reset"));
+  set.put(expects({cleared(internal)}, "create+retry"));
+  const auto judged_with = [&](std::ptrdiff_t rare) {
+    trials seen(5, cleared(internal));
+    std::fill_n(seen.begin(), rare, cleared(no_memory));
+    auto a = arm(remedy, seen, "create+retry");
+    a.races = "when the error arrives";
+    a.rate_depends_on_load = true;
+    judge(a, "memory.leak", set, {});
+    return a.judged;
+  };
+  EXPECT_EQ(judged_with(1), verdict::cleared);
+  EXPECT_EQ(judged_with(5), verdict::changed);
 }
 
 TEST_F(judge_of_arms_that_race, what_comes_after_the_failure_is_that_of_the_arm_itself) {
@@ -159,7 +179,34 @@ TEST_F(judge_of_arms_that_race, what_comes_after_the_failure_is_that_of_the_arm_
             verdict::changed);
   auto lost = cleared(no_memory);
   lost.context = "damaged";
-  EXPECT_NE(judged_beside("create+retry", remedy, {lost}).judged, verdict::cleared);
+  EXPECT_EQ(judged_beside("create+retry", remedy, {lost}).judged, verdict::worsened);
+}
+
+TEST_F(judge_of_arms_that_race, calls_before_the_failure_are_those_of_the_arm_itself) {
+  observation first = trial({right, internal}), other = trial({right, internal}, {success, right});
+  first.calls[0].what.name.api = "cublasSgemm";
+  expectation_set set;
+  set.put(expects({first}, "create"));
+  set.put(expects({trial({right, no_memory}, {success, right})}, "create+retry"));
+  other.calls[0].what.name.api = "cublasSgemm";
+  auto a = arm(remedy, {other}, "create+retry");
+  a.races = "when the error arrives";
+  a.rate_depends_on_load = true;
+  judge(a, "memory.leak", set, {});
+  EXPECT_EQ(a.judged, verdict::changed);
+}
+
+TEST_F(judge_of_arms_that_race, rates_that_are_stated_and_not_compared_stay_flaky) {
+  expectation_set set;
+  set.put(expects({failed_first(no_memory, internal)}, "create"));
+  auto both = expects({cleared(internal), cleared("CUBLAS_STATUS_NOT_INITIALIZED")}, "create+retry");
+  both.flaky = stated_rate{.rates = {0.5, 0.5}, .reason = "when the error arrives"};
+  set.put(both);
+  auto a = arm(remedy, {cleared(internal), cleared(no_memory)}, "create+retry");
+  a.races = "when the error arrives";
+  a.rate_depends_on_load = true;
+  judge(a, "memory.leak", set, {});
+  EXPECT_EQ(a.judged, verdict::flaky);
 }
 
 TEST_F(judge_of_arms_that_race, a_failure_that_only_another_operation_shows_is_not_expected) {

@@ -38,6 +38,7 @@ TEST(cell_name, has_words) {
 
 TEST(cell_name, without_its_remedy_is_that_of_the_cell_it_answers) {
   EXPECT_EQ(without_remedy("create.cold.arrived.64+release"), "create.cold.arrived.64");
+  EXPECT_EQ(without_remedy("matmul.8+retry"), "matmul.8") << "of a framework";
   EXPECT_EQ(without_remedy("create.cold"), "");
   EXPECT_EQ(without_remedy("control"), "");
 }

@@ -45,7 +45,7 @@ class parts_of_a_sweep : public testing::Test {
 };
 
 TEST_F(parts_of_a_sweep, are_told_from_whole_sweeps_and_from_named_rows) {
-  EXPECT_EQ(part_of(first_), (std::pair{1, 3}));
+  EXPECT_EQ(which_part(first_), (std::pair{1, 3}));
   EXPECT_TRUE(is_part(first_));
   EXPECT_TRUE(is_part(part(0, 1, "cuInit")));
   EXPECT_FALSE(is_part(part(1, 1, "cuInit")));
@@ -64,8 +64,9 @@ TEST_F(parts_of_a_sweep, are_joined_in_their_order_whatever_that_of_their_record
               ElementsAre("failed: cuInit", "failed: cuMemAlloc_v2", "failed: cuEventCreate"));
   EXPECT_EQ(whole.stdout_text, "cuInit\ncuMemAlloc_v2\ncuEventCreate\n");
   EXPECT_EQ(whole.milliseconds, 3000);
-  EXPECT_THAT(whole.notes, ElementsAre(note{part_of_sweep,
-                                            "3, each in a run of its own; the run named is that of part 1"}));
+  EXPECT_THAT(whole.notes,
+              ElementsAre(note{parts_of_sweep,
+                               "3, each swept by a run of its own; the record names one of these runs"}));
   EXPECT_FALSE(is_part(whole));
   EXPECT_TRUE(comparable(whole));
   EXPECT_EQ(whole.context, "usable");
@@ -86,11 +87,24 @@ TEST_F(parts_of_a_sweep, pass_on_what_one_of_them_damaged) {
 TEST_F(parts_of_a_sweep, are_not_whole_where_one_is_missing_or_there_twice) {
   EXPECT_EQ(why_not_whole({&first_, &second_}), "part 3 of 3 is missing");
   EXPECT_EQ(why_not_whole({&third_}), "parts 1, 2 of 3 are missing");
-  EXPECT_EQ(why_not_whole({&first_, &second_, &second_, &third_}), "part 2 is there twice");
+  EXPECT_EQ(why_not_whole({&first_, &second_, &second_, &third_}), "part 2 is given twice");
   const observation of_four = part(2, 4, "cuInit");
   EXPECT_EQ(why_not_whole({&first_, &of_four, &third_}), "part 2 is of 4, not of 3");
+  const observation fourth = part(4, 3, "cuInit");
+  EXPECT_EQ(why_not_whole({&fourth}), "there is no part 4 of 3");
+  first_.measurements[0].unit = "";
+  EXPECT_EQ(why_not_whole({&first_}), "there is no part 1 of 0");
   const observation named = part(0, 1, "cuInit");
   EXPECT_EQ(why_not_whole({&named}), "it has only the rows that were named");
+}
+
+TEST_F(parts_of_a_sweep, are_not_whole_where_two_have_a_row_or_they_left_out_other_sites) {
+  second_.calls[0] = first_.calls[0];
+  EXPECT_EQ(why(), "two parts have the row \"cuInit of :  persistently\"");
+  second_ = part(2, 3, "cuMemAlloc_v2");
+  ASSERT_EQ(why(), "");
+  second_.notes = {{unstable_sites, "cuInit"}};
+  EXPECT_EQ(why(), "parts left out other call sites");
 }
 
 TEST_F(parts_of_a_sweep, are_not_whole_where_one_did_not_end_or_the_operation_makes_other_calls) {
