@@ -99,7 +99,10 @@ void add_run(command_line& line) {
   run->add_option("--part", running.part,
                   "only part I of N of each case: all controls, and every N-th fault arm with its remedies")
       ->type_name("I N");
-  run->add_flag("--shuffle", running.shuffle, "run cases and arms in an order drawn from the seed")
+  run->add_flag("--shuffle", running.shuffle,
+                "run cases and arms in an order drawn from the seed; trials of a framework in that order "
+                "within their "
+                "interpreter")
       ->envname("CUFAULT_SHUFFLE");
   said->seeded =
       run->add_option("--seed", said->seed, "seed of all random data (default: a new one, printed)");

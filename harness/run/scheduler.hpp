@@ -49,7 +49,7 @@ std::uint64_t stable_hash(std::string_view text);
 std::uint64_t next_random(std::uint64_t& state);
 
 /// Says what can begin now. Keeps exclusive items alone on their GPU; those that need no GPU run beside anything.
-/// On one lane items begin in the order given; on several, an exclusive one waits until its GPU is idle, and others pass it meanwhile.
+/// On one lane items that do not stay in a lane begin in the order given; on several, an exclusive one waits until its GPU is idle, and others pass it meanwhile.
 /// At most `jobs` items run at a time, and at most half as many in_addition.
 class scheduler {
  public:

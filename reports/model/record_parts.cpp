@@ -23,6 +23,10 @@ bool is_name(std::string_view name, std::string_view others = ".") {
 }  // namespace
 
 void check_schema(const json_cursor& top) {
+  if (top.has("line") && top.at("line").is_string() && top.at("line").string() == "sweep")
+    top.fail(
+        "the record of a sweep of a command: cufault sweep --resume FILE -- COMMAND goes on with it, and "
+        "prints it");
   if (!top.has("schema")) top.fail("\"schema\" is missing: the first line of a record has it");
   const auto at = top.at("schema");
   const auto schema = at.integer();

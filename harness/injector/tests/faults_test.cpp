@@ -119,7 +119,7 @@ TEST_F(faults, a_rule_may_hold_once_for_each_call_stack) {
   EXPECT_EQ(events("rule").at(0)["held"], 3) << "skip and hits count stacks";
 }
 
-TEST_F(faults, stacks_are_told_in_lines_of_rules_that_ask) {
+TEST_F(faults, stacks_are_told_of_what_is_injected_and_of_calls_where_a_rule_asks) {
   said("1 2", R"({"function": "cuMemAlloc", "log": true, "stack": true})");
   const auto told = stacks_of("call");
   ASSERT_THAT(told, SizeIs(2));
@@ -128,6 +128,9 @@ TEST_F(faults, stacks_are_told_in_lines_of_rules_that_ask) {
   fs::remove(log());
   said("1", R"({"function": "cuMemAlloc", "log": true})");
   EXPECT_FALSE(events("call").at(0).contains("stack"));
+  fs::remove(log());
+  said("1 2", R"({"function": "cuMemAlloc", "return": "OUT_OF_MEMORY"})");
+  EXPECT_EQ(stacks_of("injected"), told) << "as a rule that asks has them";
 }
 
 TEST_F(faults, stacks_are_the_same_in_each_run_and_in_a_stripped_program) {

@@ -72,8 +72,6 @@ const std::map<std::string, std::string>& uncompared_measurements() {
       {"version that cublasLtGetVersion says", "a fact of the stack: expectations have conditions on it"},
       {"device memory in all", "a fact of the GPU"},
       {"device memory free after the failure", "what the squeeze left: it differs by GPU and by trial"},
-      {"time of a linear layer with cuBLASLt", "a time"},
-      {"time of a linear layer without cuBLASLt", "a time"},
       {"characters printed", "what a kernel printed before its process ended"},
       {"places in the source that stderr names", "what a kernel printed before its process ended"},
       {"launches that returned an error", "races"},

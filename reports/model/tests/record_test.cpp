@@ -159,6 +159,11 @@ TEST(record, of_another_schema_gets_one_clear_line) {
             "x.jsonl:1: schema: made by an older cufault: schema 2, and this one reads 4; run it again");
   EXPECT_EQ(record_refusal("{\"schema\": 5, \"new\": 1}\n"),
             "x.jsonl:1: schema: made by a newer cufault: schema 5, and this one reads 4; update cufault");
+  EXPECT_EQ(record_refusal("{\"line\": \"sweep\", \"schema\": 1}\n"),
+            "x.jsonl:1: top level: the record of a sweep of a command: cufault sweep --resume FILE -- "
+            "COMMAND goes on "
+            "with it, and "
+            "prints it");
   EXPECT_EQ(record_refusal("{\"version\": \"1\"}\n"),
             "x.jsonl:1: top level: \"schema\" is missing: the first line of a record has it");
   EXPECT_EQ(record_refusal("{\"schema\": \"2\"}\n"),
