@@ -51,6 +51,11 @@ std::span<const step> failure_of(const signature& s) {
   return {s.fault.begin(), failing + 1};
 }
 
+bool same_failure(const signature& a, const signature& b) {
+  const auto of_a = failure_of(a), of_b = failure_of(b);
+  return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end());
+}
+
 /// Whether two signatures are equal but for how the same call failed.
 bool differ_in_failure_alone(const signature& a, const signature& b) {
   const auto of_a = failure_of(a), of_b = failure_of(b);
@@ -63,15 +68,12 @@ bool differ_in_failure_alone(const signature& a, const signature& b) {
 /// Of the recorded trials of these arms, those with the failure of `s`, and all.
 std::pair<int, int> count_failure(const signature& s, const expectation& own,
                                   const std::vector<const expectation*>& siblings) {
-  const auto failure = failure_of(s);
   int with_it = 0, all = 0;
   const auto count = [&](const expectation& e) {
     for (const observation& o : e.trials) {
       if (!comparable(o)) continue;
-      const signature seen = signature_of(o);
-      const auto known = failure_of(seen);
       ++all;
-      with_it += std::equal(known.begin(), known.end(), failure.begin(), failure.end()) ? 1 : 0;
+      with_it += same_failure(signature_of(o), s) ? 1 : 0;
     }
   };
   count(own);
@@ -79,11 +81,11 @@ std::pair<int, int> count_failure(const signature& s, const expectation& own,
   return {with_it, all};
 }
 
-/// The trials of `arm` whose failure only siblings show, with the calls of an expected trial that is equal but for the failure.
+/// Trials of an arm with one failure that only siblings show, and for each an expected trial that is equal but for the failure.
 struct sibling_failure {
-  std::vector<std::size_t> trials{};
-  std::vector<const observation*> alike{};
-  signature seen{};
+  std::vector<std::size_t> trials{};         ///< indices of arm_result::trials
+  std::vector<const observation*> alike{};  ///< of expectation::trials, one for each
+  signature seen{};                         ///< of the first one
 };
 
 std::vector<sibling_failure> failures_of_siblings(const arm_result& arm, const expectation& expected,
@@ -99,10 +101,8 @@ std::vector<sibling_failure> failures_of_siblings(const arm_result& arm, const e
           return comparable(known) && differ_in_failure_alone(seen, signature_of(known));
         });
     if (alike == expected.trials.end()) continue;
-    auto same = std::find_if(found.begin(), found.end(), [&](const sibling_failure& f) {
-      const auto one = failure_of(f.seen), other = failure_of(seen);
-      return std::equal(one.begin(), one.end(), other.begin(), other.end());
-    });
+    auto same = std::find_if(found.begin(), found.end(),
+                             [&](const sibling_failure& f) { return same_failure(f.seen, seen); });
     if (same == found.end()) same = found.insert(found.end(), {.seen = seen});
     same->trials.push_back(i);
     same->alike.push_back(&*alike);
@@ -116,11 +116,10 @@ std::optional<explained_arm> with_failures_of_siblings(explained_arm so_far, con
   const int before = so_far.trials;
   for (const sibling_failure& f : failures_of_siblings(so_far.arm, expected, siblings)) {
     const auto [with_it, all] = count_failure(f.seen, expected, siblings);
-    const auto trials = static_cast<int>(so_far.arm.trials.size());
-    // As often as in the records: where it is rare there, it may not be what all trials show.
-    if (two_sided_tail(static_cast<int>(f.trials.size()), trials, static_cast<double>(with_it) / all) <
-        least_tail)
-      continue;
+    const auto now = static_cast<int>(f.trials.size()), trials = static_cast<int>(so_far.arm.trials.size());
+    const double rate = static_cast<double>(with_it) / all;
+    // What is rare in the records may not be what all trials show.
+    if (now > rate * trials && two_sided_tail(now, trials, rate) < least_tail) continue;
     for (std::size_t i = 0; i < f.trials.size(); ++i) {
       // Measurements, level and GPU stay those of the trial.
       so_far.arm.trials[f.trials[i]].calls = f.alike[i]->calls;
