@@ -200,7 +200,7 @@ failure_case behind_waiting_kernel() {
 
   add("create_lazy", arm_kind::fault, "cublasCreate, lazy module loading", create);
   add("create_eager", arm_kind::fault, "cublasCreate, eager module loading", create, eagerly);
-  add("create_light", arm_kind::fault, "cublasLtCreate, lazy module loading", create_lt);
+  add("create_lt", arm_kind::fault, "cublasLtCreate, lazy module loading", create_lt);
   add("first_product_lazy", arm_kind::fault, "a handle's first product, lazy module loading", first_product);
   add("destroy", arm_kind::fault, "cublasDestroy", destroy);
   add("allocate", arm_kind::fault, "cudaMalloc", allocate);

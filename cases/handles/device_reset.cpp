@@ -130,7 +130,7 @@ failure_case device_reset() {
   c.add("set_stream", arm_kind::fault, "cublasSetStream after the reset", set_stream_after);
   racing(c.add("destroy", arm_kind::fault, "cublasDestroy after the reset", destroy_after),
          sometimes_survived);
-  c.add("light", arm_kind::fault, "a cublasLt product and cublasLtDestroy after the reset", lt_after);
+  c.add("lt", arm_kind::fault, "a cublasLt product and cublasLtDestroy after the reset", lt_after);
 
   c.add("another_handle", arm_kind::remedy, "another handle after the reset", another_handle).against =
       "multiply";

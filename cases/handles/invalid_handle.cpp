@@ -42,11 +42,11 @@ const char* name_of(use how) {
     case use::destroy:
       return "destroy";
     case use::lt_matmul:
-      return "light_matmul";
+      return "lt_matmul";
     case use::lt_heuristic:
-      return "light_heuristic";
+      return "lt_heuristic";
     case use::lt_destroy:
-      return "light_destroy";
+      return "lt_destroy";
   }
   return "";
 }

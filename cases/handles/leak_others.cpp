@@ -159,19 +159,19 @@ failure_case leak_others() {
   c.failures = {"F-LIF-03"};
   c.add("control", arm_kind::control, "one of each, then a handle and its product", control);
 
-  c.add("light_handles", arm_kind::fault, "cublasLt handles leak",
+  c.add("lt_handles", arm_kind::fault, "cublasLt handles leak",
         [](trial& t) { leak_and_work<cublasLtHandle_t>(t, lt_handles); }, {"S0-11"});
   c.add("streams", arm_kind::fault, "streams leak",
         [](trial& t) { leak_and_work<cudaStream_t>(t, streams); });
   c.add("events", arm_kind::fault, "events leak", [](trial& t) { leak_and_work<cudaEvent_t>(t, events); });
 
-  c.add("destroy_light_handles", arm_kind::remedy, "destroy the cublasLt handles, create again",
+  c.add("destroy_lt_handles", arm_kind::remedy, "destroy the cublasLt handles, create again",
         [](trial& t) { destroy_and_work<cublasLtHandle_t>(t, lt_handles); });
   c.add("destroy_streams", arm_kind::remedy, "destroy the streams, create again",
         [](trial& t) { destroy_and_work<cudaStream_t>(t, streams); });
   c.add("destroy_events", arm_kind::remedy, "destroy the events, create again",
         [](trial& t) { destroy_and_work<cudaEvent_t>(t, events); });
-  for (const char* leaking : {"light_handles", "streams", "events"}) add_counterpart(c, leaking);
+  for (const char* leaking : {"lt_handles", "streams", "events"}) add_counterpart(c, leaking);
   return c;
 }
 

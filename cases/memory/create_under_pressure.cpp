@@ -82,7 +82,7 @@ void held_by_this_process(trial& t) {
   t.sample("after cublasCreate");
 }
 
-void held_by_a_neighbour(trial& t) {
+void held_by_other_process(trial& t) {
   t.open_context();
   const other_process other(t.device(), static_cast<std::uint64_t>(t.level()) << 20);
   t.sample("squeezed by the other process");
@@ -117,7 +117,7 @@ void release_and_retry(trial& t) {
   create_and_multiply();
 }
 
-void release_a_neighbours_and_retry(trial& t) {
+void end_other_process_and_retry(trial& t) {
   t.open_context();
   {
     const other_process other(t.device(), static_cast<std::uint64_t>(t.level()) << 20);
@@ -268,7 +268,7 @@ void clear_the_last_error(trial& t) {
   create_and_multiply();
 }
 
-void device_reset_beside_a_neighbour(trial& t) {
+void device_reset_beside_other_process(trial& t) {
   t.open_context();
   const other_process other(t.device(), 16_MiB);
   t.sample("squeezed by the other process");
@@ -348,20 +348,20 @@ failure_case create_under_pressure() {
 
     add("held_here", arm_kind::fault, "this process holds the memory", held_by_this_process, {"S0-5", "S0-7"},
         eager ? wide : fine);
-    add("held_by_neighbour", arm_kind::fault, "another process holds the memory", held_by_a_neighbour,
+    add("held_by_other_process", arm_kind::fault, "another process holds the memory", held_by_other_process,
         {"S0-5", "S0-7"}, coarse);
     add("held_before_context", arm_kind::fault, "another process holds it before this one has a context",
         held_before_the_context, {"S0-5", "S0-7"}, before_context);
     add("kept_by_pool", arm_kind::fault, "freed, but kept by this process's pool", kept_by_the_pool,
         {"S0-5", "S0-7"});
 
-    for (const char* held : {"held_here_", "held_by_neighbour_", "held_before_context_", "kept_by_pool_"})
+    for (const char* held : {"held_here_", "held_by_other_process_", "held_before_context_", "kept_by_pool_"})
       add_counterpart(c, held + mode);
 
     add("release_and_retry", arm_kind::remedy, "free the memory, create again", release_and_retry, {"S0-14"},
         eager ? failing_eager : failing_lazy);
-    add("release_neighbour_and_retry", arm_kind::remedy, "the other process leaves, create again",
-        release_a_neighbours_and_retry, {}, level_range{asked, {0, 32}, 0});
+    add("end_other_process_and_retry", arm_kind::remedy, "the other process leaves, create again",
+        end_other_process_and_retry, {}, level_range{asked, {0, 32}, 0});
     add("release_before_context_and_retry", arm_kind::remedy,
         "the other process that was there before the context leaves, create again",
         release_before_the_context_and_retry);
@@ -382,8 +382,8 @@ failure_case create_under_pressure() {
     add("retry_alone", arm_kind::dead_end, "create again without freeing anything", retry_alone);
     add("clear_last_error", arm_kind::dead_end, "clear the last CUDA error, create again",
         clear_the_last_error);
-    add("reset_beside_neighbour", arm_kind::dead_end,
-        "cudaDeviceReset while another process holds the memory", device_reset_beside_a_neighbour);
+    add("reset_beside_other_process", arm_kind::dead_end,
+        "cudaDeviceReset while another process holds the memory", device_reset_beside_other_process);
     add("reset_own", arm_kind::dead_end, "cudaDeviceReset while this process holds the memory",
         device_reset_with_own_memory);
     if (!eager) continue;

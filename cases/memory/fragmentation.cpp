@@ -66,8 +66,8 @@ class many_blocks {
   std::vector<void*> blocks_;
 };
 
-/// A caching allocator as frameworks have: it cuts segments of the device into blocks and keeps what is freed, joined with its free
-/// other processes in the segment. When the device refuses it does not empty its cache by itself: that is the remedy. Emptying gives
+/// A caching allocator as frameworks have: it cuts segments of the device into blocks and keeps what is freed, joined with the free
+/// blocks next to it in the segment. When the device refuses it does not empty its cache by itself: that is the remedy. Emptying gives
 /// unused segments back; it moves nothing, so that it defragments nothing.
 class caching_pool {
  public:

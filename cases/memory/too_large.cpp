@@ -187,7 +187,7 @@ class segment {
   }
   [[nodiscard]] float* c() const { return memory_.floats(); }
   [[nodiscard]] float* other_process() const { return memory_.floats(offset_); }
-  [[nodiscard]] product_result neighbour_unchanged() const {
+  [[nodiscard]] product_result other_memory_unchanged() const {
     return batch::matrix_holds(other_process(), value);
   }
 
@@ -204,7 +204,7 @@ void control(trial& t) {
   const batch work;
   const segment both(batch::bytes(2));
   CUFAULT_OBSERVE_AS("cublasSgemmStridedBatched", "", work.multiply_into(both.c(), 2));
-  CUFAULT_OBSERVE_AS("check.memory_unchanged", "", both.neighbour_unchanged());
+  CUFAULT_OBSERVE_AS("check.memory_unchanged", "", both.other_memory_unchanged());
   for (const cut how : {cut::columns, cut::inner_dimension}) {
     const product_in_pieces product_of_pieces(how);
     CUFAULT_OBSERVE_AS("cublasSgemm", "in_pieces", product_of_pieces.multiply_in_pieces(work.handle()));
@@ -281,7 +281,7 @@ void overrun_in_the_segment(trial& t) {
   const batch work;
   const segment both(batch::bytes_in_int(batch::beyond_2_32));
   CUFAULT_OBSERVE_AS("cublasSgemmStridedBatched", "", work.multiply_into(both.c(), 2));
-  CUFAULT_OBSERVE_AS("check.memory_unchanged", "", both.neighbour_unchanged());
+  CUFAULT_OBSERVE_AS("check.memory_unchanged", "", both.other_memory_unchanged());
 }
 
 // ---- remedies ----

@@ -164,7 +164,7 @@ void look_at_users(const gpu_state& gpu, const std::string& name, probe_report& 
       {.text = fmt::format("{}: {} other process{} {} it, with {} of its memory", name, users,
                            users == 1 ? "" : "es", users == 1 ? "uses" : "use", mebibytes(bytes)),
        .case_name = "memory.create_under_pressure",
-       .remedy = "release_neighbour_and_retry_lazy",
+       .remedy = "end_other_process_and_retry_lazy",
        .command = "nvidia-smi --query-compute-apps=pid,used_memory --format=csv"});
 }
 
@@ -288,7 +288,7 @@ probe_report look_at_memory(const machine& m) {
          .text = fmt::format("{}: {} are free, less than {}", name_of(gpu, i), mebibytes(*gpu.free_bytes),
                              record),
          .case_name = "memory.create_under_pressure",
-         .remedy = footprint->eager ? "load_lazily_eager" : "release_neighbour_and_retry_lazy",
+         .remedy = footprint->eager ? "load_lazily_eager" : "end_other_process_and_retry_lazy",
          .command = footprint->eager ? "export CUDA_MODULE_LOADING=LAZY"
                                      : "nvidia-smi --query-compute-apps=pid,used_memory --format=csv"});
   }

@@ -83,7 +83,7 @@ std::pair<int, int> count_failure(const signature& s, const expectation& own,
 
 /// Trials of an arm with one failure that only siblings show, and for each an expected trial that is equal but for the failure.
 struct sibling_failure {
-  std::vector<std::size_t> trials{};         ///< indices of arm_result::trials
+  std::vector<std::size_t> trials{};        ///< indices of arm_result::trials
   std::vector<const observation*> alike{};  ///< of expectation::trials, one for each
   signature seen{};                         ///< of the first one
 };

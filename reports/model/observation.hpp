@@ -158,7 +158,7 @@ bool ran_out_of_time(const observation& o);
 /// For people. Precondition: not comparable(o).
 std::string why_not_comparable(const observation& o);
 
-/// Trials of one arm that showed the same. Of an arm with levels: neighbours in the order of levels, refined levels included.
+/// Trials of one arm that showed the same. Of an arm with levels: trials of adjacent levels, refined levels included.
 struct plateau {
   signature seen;
   std::optional<std::int64_t> first_level{}, last_level{};  ///< lowest and highest

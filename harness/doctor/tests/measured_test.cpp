@@ -33,7 +33,7 @@ TEST(measured, of_the_committed_records_has_each_remedy_that_a_finding_names) {
         "environment.mixed_libraries/drop_folder", "environment.mixed_libraries/preload_right",
         "environment.wrong_code/force_no_longer", "environment.wrong_code/add_ptx",
         "memory.create_under_pressure/load_lazily_eager",
-        "memory.create_under_pressure/release_neighbour_and_retry_lazy"})
+        "memory.create_under_pressure/end_other_process_and_retry_lazy"})
     EXPECT_TRUE(facts.cleared.contains(remedy)) << remedy;
   EXPECT_FALSE(facts.cleared.contains("environment.driver_missing/retry_alone")) << "a dead end";
 }

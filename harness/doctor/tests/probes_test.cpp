@@ -283,7 +283,7 @@ TEST_F(probes, memory_that_is_free_is_told_with_its_record) {
 TEST_F(probes, memory_that_does_not_hold_a_handle_fails) {
   management.gpus[0].free_bytes = 65ULL << 20;
   EXPECT_THAT(found(look_at_memory(m)),
-              ElementsAre("failure memory.create_under_pressure/release_neighbour_and_retry_lazy"));
+              ElementsAre("failure memory.create_under_pressure/end_other_process_and_retry_lazy"));
 }
 
 TEST_F(probes, memory_of_eager_loading_is_its_own_record) {
@@ -316,13 +316,13 @@ TEST_F(probes, gpus_are_told_with_users_errors_and_rows) {
   gpu.uncorrected_errors = 2;
   gpu.remapped = gpu_state::rows{.corrected = 1, .uncorrected = 0, .pending = true, .failed = false};
   EXPECT_THAT(found(look_at_gpus(m)),
-              ElementsAre("note memory.create_under_pressure/release_neighbour_and_retry_lazy", "warning",
+              ElementsAre("note memory.create_under_pressure/end_other_process_and_retry_lazy", "warning",
                           "warning"));
   gpu = {.name = "busy"};
   gpu.compute_mode = 3;
   gpu.users = {{12, std::nullopt}};
   EXPECT_THAT(found(look_at_gpus(m)),
-              ElementsAre("failure", "note memory.create_under_pressure/release_neighbour_and_retry_lazy"));
+              ElementsAre("failure", "note memory.create_under_pressure/end_other_process_and_retry_lazy"));
   gpu.users = std::nullopt;
   EXPECT_THAT(found(look_at_gpus(m)), IsEmpty());
   gpu.compute_mode = 2;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace examples;
 
-TEST(observation, equal_neighbours_are_one_plateau) {
+TEST(observation, equal_adjacent_levels_are_one_plateau) {
   EXPECT_TRUE(plateaus_of({}).empty());
   EXPECT_EQ(plateaus_of({trial({success}), trial({success})}).size(), 1U);
   const auto level_range = plateaus_of({at_level(1, trial({no_memory})), at_level(2, trial({no_memory})),
