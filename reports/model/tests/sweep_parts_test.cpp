@@ -39,14 +39,14 @@ observation part(int which, int of, const std::string& function) {
 
 class parts_of_a_sweep : public testing::Test {
  protected:
-  observation first_ = part(1, 3, "cuInit"), second_ = part(2, 3, "cuMemAlloc_v2"),
-              third_ = part(3, 3, "cuEventCreate");
-  [[nodiscard]] std::string why() const { return why_not_whole({&third_, &first_, &second_}); }
+  observation first = part(1, 3, "cuInit"), second = part(2, 3, "cuMemAlloc_v2"),
+              third = part(3, 3, "cuEventCreate");
+  [[nodiscard]] std::string why() const { return why_not_whole({&third, &first, &second}); }
 };
 
 TEST_F(parts_of_a_sweep, are_told_from_whole_sweeps_and_from_named_rows) {
-  EXPECT_EQ(which_part(first_), (std::pair{1, 3}));
-  EXPECT_TRUE(is_part(first_));
+  EXPECT_EQ(which_part(first), (std::pair{1, 3}));
+  EXPECT_TRUE(is_part(first));
   EXPECT_TRUE(is_part(part(0, 1, "cuInit")));
   EXPECT_FALSE(is_part(part(1, 1, "cuInit")));
   EXPECT_FALSE(is_part(trial({right})));
@@ -54,7 +54,7 @@ TEST_F(parts_of_a_sweep, are_told_from_whole_sweeps_and_from_named_rows) {
 
 TEST_F(parts_of_a_sweep, are_joined_in_their_order_whatever_that_of_their_records) {
   ASSERT_EQ(why(), "");
-  const observation whole = joined({&third_, &first_, &second_});
+  const observation whole = joined({&third, &first, &second});
   std::vector<std::string> functions;
   for (const call_record& c : whole.calls) functions.push_back(c.swept->function);
   EXPECT_THAT(functions, ElementsAre("cuInit", "cuMemAlloc_v2", "cuEventCreate", "*"));
@@ -73,45 +73,45 @@ TEST_F(parts_of_a_sweep, are_joined_in_their_order_whatever_that_of_their_record
 }
 
 TEST_F(parts_of_a_sweep, keep_each_row_in_which_nothing_failed_where_these_differ) {
-  second_.calls.back() = row("*", wrong);
-  const observation whole = joined({&first_, &second_, &third_});
+  second.calls.back() = row("*", wrong);
+  const observation whole = joined({&first, &second, &third});
   EXPECT_EQ(whole.calls.size(), 5U);
   EXPECT_EQ(whole.calls.back().what.numbers, numbers_found::wrong);
 }
 
 TEST_F(parts_of_a_sweep, pass_on_what_one_of_them_damaged) {
-  second_.context = "damaged";
-  EXPECT_EQ(joined({&first_, &second_, &third_}).context, "damaged");
+  second.context = "damaged";
+  EXPECT_EQ(joined({&first, &second, &third}).context, "damaged");
 }
 
 TEST_F(parts_of_a_sweep, are_not_whole_where_one_is_missing_or_there_twice) {
-  EXPECT_EQ(why_not_whole({&first_, &second_}), "part 3 of 3 is missing");
-  EXPECT_EQ(why_not_whole({&third_}), "parts 1, 2 of 3 are missing");
-  EXPECT_EQ(why_not_whole({&first_, &second_, &second_, &third_}), "part 2 is given twice");
+  EXPECT_EQ(why_not_whole({&first, &second}), "part 3 of 3 is missing");
+  EXPECT_EQ(why_not_whole({&third}), "parts 1, 2 of 3 are missing");
+  EXPECT_EQ(why_not_whole({&first, &second, &second, &third}), "part 2 is given twice");
   const observation of_four = part(2, 4, "cuInit");
-  EXPECT_EQ(why_not_whole({&first_, &of_four, &third_}), "part 2 is of 4, not of 3");
+  EXPECT_EQ(why_not_whole({&first, &of_four, &third}), "part 2 is of 4, not of 3");
   const observation fourth = part(4, 3, "cuInit");
   EXPECT_EQ(why_not_whole({&fourth}), "there is no part 4 of 3");
-  first_.measurements[0].unit = "";
-  EXPECT_EQ(why_not_whole({&first_}), "there is no part 1 of 0");
+  first.measurements[0].unit = "";
+  EXPECT_EQ(why_not_whole({&first}), "there is no part 1 of 0");
   const observation named = part(0, 1, "cuInit");
   EXPECT_EQ(why_not_whole({&named}), "it has only the rows that were named");
 }
 
 TEST_F(parts_of_a_sweep, are_not_whole_where_two_have_a_row_or_they_left_out_other_sites) {
-  second_.calls[0] = first_.calls[0];
+  second.calls[0] = first.calls[0];
   EXPECT_EQ(why(), "two parts have the row \"cuInit of :  persistently\"");
-  second_ = part(2, 3, "cuMemAlloc_v2");
+  second = part(2, 3, "cuMemAlloc_v2");
   ASSERT_EQ(why(), "");
-  second_.notes = {{unstable_sites, "cuInit"}};
+  second.notes = {{unstable_sites, "cuInit"}};
   EXPECT_EQ(why(), "parts left out other call sites");
 }
 
 TEST_F(parts_of_a_sweep, are_not_whole_where_one_did_not_end_or_the_operation_makes_other_calls) {
-  second_.ended = outcome::timed_out;
+  second.ended = outcome::timed_out;
   EXPECT_EQ(why(), "part 2 was not completed");
-  second_.ended = outcome::completed;
-  second_.measurements[1].value = 1224;
+  second.ended = outcome::completed;
+  second.measurements[1].value = 1224;
   EXPECT_EQ(why(), "part 2 counts 1224 driver calls of a clean run, not 1238");
 }
 
