@@ -100,9 +100,8 @@ void add_run(command_line& line) {
                   "only part I of N of each case: all controls, and every N-th fault arm with its remedies")
       ->type_name("I N");
   run->add_flag("--shuffle", running.shuffle,
-                "run cases and arms in an order drawn from the seed; trials of a framework in that order "
-                "within their "
-                "interpreter")
+                "run cases and arms in an order drawn from the seed; trials of a framework keep to their "
+                "interpreter, and have that order within it")
       ->envname("CUFAULT_SHUFFLE");
   said->seeded =
       run->add_option("--seed", said->seed, "seed of all random data (default: a new one, printed)");

@@ -101,7 +101,7 @@ decision judge(const rules_of_slot& rules, const call_frame& frame, pending_call
     const auto n = ++r->held;
     if ((decided && r->what.does != effect::log) || !acts_now(*r, n)) continue;
     if (call.caller.empty()) call.caller = library_at(frame.caller);
-    // What is injected is rare enough for a walk; lines of calls have it only where a rule asks for it.
+    // Injections are rare, so that walking the stack costs little. Lines of other calls have it only where a rule asks for it.
     if (!call.stack && r->what.does != effect::log) call.stack = hash_of_stack(frame.caller);
     if (r->what.does == effect::trap || r->what.does == effect::device_assert) {
       if (const int code = start_faulty_kernel(r->what.does == effect::trap); code != 0) {

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -276,11 +277,31 @@ TEST_F(swept, parts_are_blessed_together_as_the_whole_sweep) {
     bless.argv = {TEST_PROGRAM, "bless"};
     bless.argv.insert(bless.argv.end(), words.begin(), words.end());
     bless.argv.insert(bless.argv.end(), {"--expectations", folder / "expectations"});
-    return run_process(bless, {}).stdout_text;
+    const auto ended = run_process(bless, {});
+    return ended.stdout_text + ended.stderr_text;
   };
   EXPECT_THAT(
       blessed({parts[2]}),
       HasSubstr("left out: sweep.road / first_every: only part of its sweep: parts 1, 3 of 3 are missing; "));
+  const auto changed = [&](const std::string& part, const std::function<void(record&)>& change) {
+    record r = load_record(part);
+    change(r);
+    std::ofstream(folder / "changed.jsonl") << record_text(r);
+    return (folder / "changed.jsonl").string();
+  };
+  const std::string of_another_build = changed(parts[1], [](record& r) {
+    r.commit = "0123456789ab";
+    for (case_result& c : r.cases)
+      for (arm_result& a : c.arms)
+        for (auto& run : a.runs) run.commit = r.commit;
+  });
+  EXPECT_THAT(blessed({parts[0], "--with", of_another_build, "--with", parts[2]}),
+              HasSubstr("only part of its sweep: parts are of commit "));
+  const std::string of_another_gpu = changed(parts[1], [](record& r) {
+    r.stack["gpu"] = {{"name", "another GPU"}};
+  });
+  EXPECT_THAT(blessed({parts[0], "--with", of_another_gpu, "--with", parts[2]}),
+              HasSubstr("is of another stack than"));
   const std::string said = blessed({parts[0], "--with", parts[1], "--with", parts[2]});
   EXPECT_THAT(said, HasSubstr("blessed: sweep.road / first_every"));
   EXPECT_THAT(said, testing::Not(HasSubstr("left out: sweep.road / first_every")));

@@ -173,6 +173,23 @@ TEST_F(judge_of_arms_that_race, a_failure_that_is_rare_in_the_records_is_not_wha
   EXPECT_EQ(judged_with(5), verdict::changed);
 }
 
+TEST_F(judge_of_arms_that_race, a_remedy_that_is_in_place_from_the_start_is_no_sibling) {
+  const auto judged_beside_a_remedy = [&](bool from_the_start) {
+    expectation_set set;
+    auto other = expects({cleared(no_memory)}, "create+setting");
+    other.from_the_start = from_the_start;
+    set.put(other);
+    set.put(expects({cleared(internal)}, "create+retry"));
+    auto a = arm(remedy, {cleared(internal), cleared(no_memory)}, "create+retry");
+    a.races = "when the error arrives";
+    a.rate_depends_on_load = true;
+    judge(a, "memory.leak", set, {});
+    return a.judged;
+  };
+  EXPECT_EQ(judged_beside_a_remedy(false), verdict::cleared);
+  EXPECT_EQ(judged_beside_a_remedy(true), verdict::changed);
+}
+
 TEST_F(judge_of_arms_that_race, what_comes_after_the_failure_is_that_of_the_arm_itself) {
   EXPECT_EQ(judged_beside("create", fault, {failed_first(internal, no_memory)}).judged, verdict::changed);
   EXPECT_EQ(judged_beside("create+retry", remedy, {trial({no_memory}, {no_memory})}).judged,

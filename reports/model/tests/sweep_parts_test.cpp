@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,19 @@ TEST_F(parts_of_a_sweep, keep_each_row_in_which_nothing_failed_where_these_diffe
   const observation whole = joined({&first, &second, &third});
   EXPECT_EQ(whole.calls.size(), 5U);
   EXPECT_EQ(whole.calls.back().what.numbers, numbers_found::wrong);
+}
+
+TEST_F(parts_of_a_sweep, compare_equal_to_the_sweep_in_one_run_which_has_another_order_of_rows) {
+  const observation parts = joined({&first, &second, &third});
+  observation whole = parts;
+  std::reverse(whole.calls.begin(), whole.calls.end());
+  EXPECT_EQ(signature_of(whole), signature_of(parts));
+  whole.calls.pop_back();
+  EXPECT_NE(signature_of(whole), signature_of(parts));
+  for (call_record& c : whole.calls) c.swept.reset();
+  observation reversed = whole;
+  std::reverse(reversed.calls.begin(), reversed.calls.end());
+  EXPECT_NE(signature_of(reversed), signature_of(whole)) << "the order of other calls is compared";
 }
 
 TEST_F(parts_of_a_sweep, pass_on_what_one_of_them_damaged) {
