@@ -155,8 +155,8 @@ std::string why_not_one_sweep(const std::vector<const arm_result*>& parts) {
     if (commit(*part) != commit(*parts.front()))
       return fmt::format("parts are of commit {} and of commit {}", commit(*parts.front()), commit(*part));
     if (part->summary != parts.front()->summary)
-      return fmt::format("what parts are of differs: \"{}\" and \"{}\"", parts.front()->summary,
-                         part->summary);
+      return fmt::format("the parts describe their arm differently: \"{}\" and \"{}\"",
+                         parts.front()->summary, part->summary);
   }
   return why_not_whole(trials_of(parts));
 }
