@@ -64,6 +64,7 @@ void control(trial& t) {
   t.open_context();
   growth g(t);
   CUFAULT_OBSERVE_AS("check.graph_memory", "", memory_of_graphs(t, g));
+  CUFAULT_OBSERVE_AS("cudaGraphLaunch", "", replay(g.r));
 }
 
 // ---- fault and remedy ----

@@ -233,7 +233,7 @@ bool of_shapes_or_types(role what) {
          what == role::stride || what == role::output_stride || what == role::enumeration;
 }
 
-/// Observes only the valid calls, which must succeed.
+/// Observes only the valid calls, which must succeed, and a product of checked numbers by the handle that they were made with.
 void run_valid(trial& t, const std::vector<row_maker>& makers) {
   const auto on = ready(t, makers, depth::checked_on_the_host);
   std::set<std::string> seen;  // two parts may start from the same call
@@ -242,6 +242,7 @@ void run_valid(trial& t, const std::vector<row_maker>& makers) {
     row_end end;
     observe_call(named_by_words(r.text()), [&] { return observed(*on, r, end); });
   }
+  CUFAULT_OBSERVE_AS("cublasSgemm", "after_all", product(on->handle));
 }
 
 std::uintptr_t address(const std::byte* p) {

@@ -70,6 +70,7 @@ TEST(rules, that_can_never_act_are_refused) {
 
 TEST(rules, know_codes_that_headers_or_a_driver_gave) {
   EXPECT_EQ(rules_refusal(R"({"function": "cuLaunchKernel", "return": "OUT_OF_MEMORY"})"), "taken");
+  EXPECT_EQ(rules_refusal(R"({"function": "cuLaunchKernelEx", "return": "OUT_OF_MEMORY"})"), "taken");
   EXPECT_EQ(rules_refusal(R"({"function": "cuKernelGetFunction", "return": "OUT_OF_MEMORY"})"), "taken");
   EXPECT_THAT(rules_refusal(R"({"function": "cuMemFree", "return": "OUT_OF_MEMORY"})"),
               HasSubstr("cuMemFree cannot return"));
