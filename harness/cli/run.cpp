@@ -360,9 +360,10 @@ int run_cases(const run_arguments& asked) {
   const auto families = families_of(select_cases(asked, !asked.pythons.empty()));
   const interrupt_guard guard;
   run_arguments arguments = asked;
+  if (arguments.pythons.empty()) return run_cases_in(arguments, {}, guard.descriptor()).exit_code;
+  // The Python's own look at its frameworks needs the number of the GPU, too.
   if (asked.devices.empty() && !asked.all_devices && ctest_allocates())
     arguments.devices = devices_from_ctest(asked.where, guard.descriptor());
-  if (arguments.pythons.empty()) return run_cases_in(arguments, {}, guard.descriptor()).exit_code;
   std::vector<int> codes;
   for (const std::filesystem::path& path : arguments.pythons) {
     if (arguments.pythons.size() > 1) fmt::print(std::cout, "python: {}\n", path.string());

@@ -12,21 +12,38 @@
 
 namespace cufault {
 
+namespace {
+
+/// What CTest allocated, of the GPUs of this stack. Throws usage_error where one is not here.
+std::vector<int> devices_from_ctest(const nlohmann::json& stack) {
+  try {
+    return devices_given_by_ctest(stack.value("devices", std::vector<std::string>()));
+  } catch (const std::invalid_argument& e) {
+    throw usage_error(e.what());
+  }
+}
+
+}  // namespace
+
 run_gpus::run_gpus(const run_arguments& arguments, int stop) {
   const nvml management;  // closed before any process is forked from this one
-  target where = arguments.where;
+  const auto stack_with = [&](int device) {
+    target where = arguments.where;
+    where.device = device;
+    nlohmann::json stack = read_stack(own_path(), where, management, stop);
+    if (const std::string why = stack.value("error", std::string()); !why.empty()) throw usage_error(why);
+    return stack;
+  };
   std::vector<int> numbers = arguments.devices;
-  if (!numbers.empty()) where.device = numbers.front();
-  stack_ = read_stack(own_path(), where, management, stop);
-  if (const std::string why = stack_.value("error", std::string()); !why.empty()) throw usage_error(why);
+  const int looked_at = numbers.empty() ? arguments.where.device : numbers.front();
+  stack_ = stack_with(looked_at);
+  if (numbers.empty() && !arguments.all_devices) numbers = devices_from_ctest(stack_);
+  if (!numbers.empty() && numbers.front() != looked_at) stack_ = stack_with(numbers.front());
   if (!stack_["gpu"].is_object()) return;
-  if (numbers.empty() && !arguments.all_devices) numbers.push_back(where.device);
+  if (numbers.empty() && !arguments.all_devices) numbers.push_back(looked_at);
   for (int i = 0; arguments.all_devices && i < static_cast<int>(in_the_machine()); ++i) numbers.push_back(i);
   for (const int number : numbers) {
-    where.device = number;
-    const nlohmann::json other =
-        number == numbers.front() ? stack_ : read_stack(own_path(), where, management, stop);
-    if (const std::string why = other.value("error", std::string()); !why.empty()) throw usage_error(why);
+    const nlohmann::json other = number == numbers.front() ? stack_ : stack_with(number);
     if (!other["gpu"].is_object())
       throw usage_error(fmt::format("--device {}: {}", number, other.value("no_gpu", "no GPU")));
     const auto name = [](const nlohmann::json& s) { return s["gpu"].value("name", std::string()); };
@@ -42,13 +59,7 @@ std::size_t run_gpus::in_the_machine() const {
 }
 
 std::vector<int> devices_from_ctest(const target& where, int stop) {
-  const nvml management;
-  const nlohmann::json stack = read_stack(own_path(), where, management, stop);
-  try {
-    return devices_given_by_ctest(stack.value("devices", std::vector<std::string>()));
-  } catch (const std::invalid_argument& e) {
-    throw usage_error(e.what());
-  }
+  return devices_from_ctest(read_stack(own_path(), where, nvml(), stop));
 }
 
 }  // namespace cufault

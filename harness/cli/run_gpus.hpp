@@ -15,7 +15,8 @@ namespace cufault {
 /// The GPUs that a run uses, all alike, because its record tells of one stack.
 class run_gpus {
  public:
-  /// Probes each GPU in a process of its own. all() is empty if there is no GPU. Throws usage_error if the GPUs differ or one does not exist.
+  /// Those that are asked for, else those that CTest allocated to this test, else the one of `arguments.where`. Probes each in a
+  /// process of its own. all() is empty if there is no GPU. Throws usage_error if the GPUs differ or one does not exist.
   run_gpus(const run_arguments& arguments, int stop);
 
   struct gpu {

@@ -393,6 +393,7 @@ class sweep {
                r.repeats.empty()   ? ""
                : r.is_repeatable() ? "; 3 of 3 alone"
                                    : fmt::format("; NOT REPEATABLE, alone {}", words_of(r.repeats)));
+    if (!r.said.empty()) fmt::print("             said: {}\n", one_line(r.said));
     if (r.left.processes > 0) fmt::print("             left running: {} processes\n", r.left.processes);
     if (!r.left.shared_memory.empty())
       fmt::print("             left in /dev/shm: {}\n", fmt::join(r.left.shared_memory, " "));

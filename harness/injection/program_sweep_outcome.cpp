@@ -10,6 +10,7 @@
 #include <array>
 #include <cctype>
 #include <csignal>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -19,10 +20,10 @@ namespace {
 constexpr std::array<std::string_view, outcomes> names{"reported",     "swallowed", "crashed",    "hung",
                                                        "other_output", "leaked",    "not_reached"};
 
-std::set<std::string> lines_in(const std::string& text) {
-  std::set<std::string> found;
+std::vector<std::string> lines_in(const std::string& text) {
+  std::vector<std::string> found;
   std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) found.insert(line);
+  for (std::string line; std::getline(in, line);) found.push_back(line);
   return found;
 }
 
@@ -39,7 +40,8 @@ std::string without_digits(const std::string& text) {
 
 /// Lines that clean runs do not print; where those differ from one another, whatever their numbers are.
 std::vector<std::string> new_lines(const std::string& text, const std::string& clean, bool clean_is_same) {
-  const auto known = lines_in(clean_is_same ? clean : without_digits(clean));
+  const auto all = lines_in(clean_is_same ? clean : without_digits(clean));
+  const std::set<std::string> known(all.begin(), all.end());
   std::vector<std::string> found;
   for (const std::string& line : lines_in(text))
     if (!known.contains(clean_is_same ? line : without_digits(line)) &&
@@ -60,14 +62,36 @@ std::string in_words(const std::string& code) {
   return in_lower_case(words);
 }
 
-bool tells_of_failure(const std::vector<std::string>& lines, const std::string& code) {
+/// Those that tell of a failure.
+std::vector<std::string> telling_lines(const std::vector<std::string>& lines, const std::string& code) {
   const std::string words = in_words(without_prefix(code));
-  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+  std::vector<std::string> found;
+  std::copy_if(lines.begin(), lines.end(), std::back_inserter(found), [&](const std::string& line) {
     const std::string text = in_lower_case(line);
     const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
     return has("error") || has("fail") || has("exception") || has("cannot") || has("could not") ||
            has("out of memory") || has(in_lower_case(without_prefix(code))) || has(words);
   });
+  return found;
+}
+
+struct new_output {
+  std::vector<std::string> said, warned;  ///< new lines of standard output and standard error
+};
+new_output new_output_of(const process_result& p, const clean_runs& clean) {
+  return {new_lines(p.stdout_text, clean.output, clean.same_output),
+          new_lines(p.stderr_text, clean.errors, clean.same_errors)};
+}
+
+std::string line_that_tells(const new_output& of, const std::string& code) {
+  std::vector<std::string> lines = telling_lines(of.warned, code);
+  const auto on_output = telling_lines(of.said, code);
+  lines.insert(lines.end(), on_output.begin(), on_output.end());
+  if (lines.empty()) return {};
+  const auto frame = [](const std::string& line) { return line.front() == ' ' || line.front() == '\t'; };
+  const auto found = std::find_if_not(lines.begin(), lines.end(), frame);
+  constexpr std::size_t most = 300;
+  return (found == lines.end() ? lines.front() : *found).substr(0, most);
 }
 
 /// The signal that ended it, or that a shell or launcher tells of by 128 and its number; 0 for none.
@@ -84,7 +108,7 @@ std::string words_of_end(const process_result& process) {
   return fmt::format("exit {}", process.exit_code);
 }
 
-outcome outcome_of(const row& r, const run_seen& seen, const clean_runs& clean) {
+outcome outcome_of(const row& r, const run_seen& seen, const clean_runs& clean, const new_output& fresh) {
   const process_result& p = seen.process;
   if (r.injections == 0) return outcome::not_reached;
   if (fatal_signal(p) != 0) return outcome::crashed;
@@ -92,10 +116,8 @@ outcome outcome_of(const row& r, const run_seen& seen, const clean_runs& clean) 
   if (r.left.processes > 0 || !r.left.shared_memory.empty()) return outcome::leaked;
   if (p.exit_code == 0 && r.left.device_allocations > 0) return outcome::leaked;
   if (p.exit_code != 0) return outcome::reported;
-  const auto said = new_lines(p.stdout_text, clean.output, clean.same_output),
-             warned = new_lines(p.stderr_text, clean.errors, clean.same_errors);
-  if (tells_of_failure(said, r.code) || tells_of_failure(warned, r.code)) return outcome::reported;
-  if (clean.same_errors && !warned.empty()) return outcome::reported;  // a clean run does not say it
+  if (!r.said.empty()) return outcome::reported;
+  if (clean.same_errors && !fresh.warned.empty()) return outcome::reported;  // a clean run does not say it
   const bool other = (clean.same_output && p.stdout_text != clean.output) ||
                      (clean.same_errors && p.stderr_text != clean.errors);
   return other ? outcome::other_output : outcome::swallowed;
@@ -159,7 +181,9 @@ row judged(const call_site& site, const planned_call& call, const run_seen& seen
   if (by_itself && !releases(site.function))
     r.left.device_allocations =
         std::max<std::int64_t>(0, seen.log.device_allocations - clean.device_allocations - not_released);
-  r.came_to = outcome_of(r, seen, clean);
+  const new_output fresh = new_output_of(seen.process, clean);
+  r.said = line_that_tells(fresh, r.code);
+  r.came_to = outcome_of(r, seen, clean, fresh);
   r.acceptable = is_acceptable(r.came_to);
   return r;
 }

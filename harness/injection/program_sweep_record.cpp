@@ -72,6 +72,7 @@ row row_from(const json_cursor& at) {
   r.code = at.at("code").string();
   r.came_to = outcome_from(at.at("outcome"));
   r.ended = at.at("ended").string();
+  if (at.has("said")) r.said = at.at("said").string();
   r.acceptable = at.at("acceptable").boolean();
   r.injections = at.at("injections").unsigned_integer();
   r.seconds = at.at("seconds").number();
@@ -140,6 +141,7 @@ std::string line_of(const row& r, const std::vector<std::string>& command) {
   value["code"] = r.code;
   value["outcome"] = name_of(r.came_to);
   value["ended"] = r.ended;
+  if (!r.said.empty()) value["said"] = r.said;
   value["acceptable"] = r.acceptable;
   value["injections"] = r.injections;
   value["seconds"] = r.seconds;

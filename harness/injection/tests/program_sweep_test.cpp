@@ -212,6 +212,26 @@ TEST(program_sweep_outcome, reported_is_an_exit_code_or_a_word) {
   EXPECT_EQ(outcome_of(s), outcome::reported);
 }
 
+TEST(program_sweep_outcome, a_row_says_by_which_line_the_failure_was_told) {
+  const auto said = [](const run_seen& s) {
+    return judged(site("cuMemAlloc_v2", "liba.so", 'a').site, {0, 1, "OUT_OF_MEMORY"}, s, clean()).said;
+  };
+  run_seen s = seen();
+  EXPECT_EQ(said(s), "");
+  s.process.exit_code = 1;
+  s.process.stderr_text +=
+      "Traceback (most recent call last):\n  raise Error\nRuntimeError: CUDA error: out of memory\n"
+      "CUDA kernel errors might be reported later\n";
+  EXPECT_EQ(said(s), "RuntimeError: CUDA error: out of memory");
+  s.process.stderr_text = clean().errors + "  error in a frame alone\n";
+  EXPECT_EQ(said(s), "  error in a frame alone");
+  s.process.stderr_text = clean().errors;
+  s.process.stdout_text = "allocation failed\n";
+  EXPECT_EQ(said(s), "allocation failed");
+  s.process.stdout_text = std::string(1000, 'x') + " failed\n";
+  EXPECT_EQ(said(s), std::string(300, 'x'));
+}
+
 TEST(program_sweep_outcome, other_output_is_without_a_word) {
   run_seen s = seen();
   s.process.stdout_text = "result 0\ndone\n";
@@ -316,6 +336,7 @@ row some_row() {
   r.code = "OUT_OF_MEMORY";
   r.came_to = outcome::crashed;
   r.ended = "SIGSEGV";
+  r.said = "an error";
   r.acceptable = false;
   r.injections = 1;
   r.left.shared_memory = {"x"};

@@ -89,6 +89,11 @@ TEST(rules, know_codes_whose_records_are_there) {
     EXPECT_THAT(read_text(file), HasSubstr("{\"arm\":\"" + (*each)[2].str())) << file;
   }
   EXPECT_GE(found, 4);
+  const std::regex text(R"("(\d{4}-[a-z0-9-]+\.txt): )");
+  found = 0;
+  for (std::sregex_iterator each(all.begin(), all.end(), text), end; each != end; ++each, ++found)
+    EXPECT_THAT(read_text(folder / "../../reports/recorded" / (*each)[1].str()), HasSubstr("cuLaunchKernel"));
+  EXPECT_GE(found, 1);
 }
 
 TEST(rules, that_are_sticky_or_drop_calls_are_refused_where_that_means_nothing) {
