@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet. In the global mode: operations that allocate, wait or use the legacy stream (capture_beside.cpp).
+// What fails   With cuBLAS 13.1.0 on an H200: cudaDeviceSynchronize, and a second capture that is launched meanwhile. cublasDestroy and
+//              cublasLtDestroy succeed and spoil the capture.
 // Why          A capture cannot record them; in which threads the runtime refuses them depends on the mode.
 // Documented   CUDA Runtime API, cudaStreamBeginCapture and cudaThreadExchangeStreamCaptureMode; cuBLAS documentation, CUDA graphs support.
 #include "cases/faults/capture.hpp"

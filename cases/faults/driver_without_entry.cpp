@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet for the operations of the matrix. environment.missing_entry has one product, and other functions.
+// What fails   With cuBLAS 13.1.0 on an H200: cublasCreate and cublasLtCreate, with INTERNAL_ERROR, so that most operations cannot be
+//              prepared. environment.missing_entry has other functions.
 // Why          The CUDA runtime in cuBLAS looks driver functions up by name, and finds out at first use what there is not.
 // Documented   CUDA Runtime API, cudaErrorCallRequiresNewerDriver (36). Made up: a driver that lacks only this is not known.
 #include "harness/injection/host_faults.hpp"

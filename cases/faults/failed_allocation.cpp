@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet for the operations of the matrix. sweep.OPERATION fails each driver call of an operation.
+// What fails   With cuBLAS 13.1.0 on an H200: what allocates, which is cublasCreate, cublasXtSgemm and the allocations themselves.
+//              sweep.OPERATION fails each driver call of an operation.
 // Why          The next allocation by the driver fails, though there is memory.
 // Documented   cuBLAS documentation, CUBLAS_STATUS_ALLOC_FAILED. Made up: it is injected.
 #include "cases/faults/failed_driver_call.hpp"

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet. failed_create.cpp has the same by a full device.
+// What fails   With cuBLAS 13.1.0 on an H200: cold, cublasGemmGroupedBatchedEx and cublasSetMatrixAsync. The others work, cublasCreate
+//              among them. failed_create.cpp has the same by a full device.
 // Why          What a first attempt could not make may stay unmade: the handle of the operation is made afterwards.
 // Documented   Nowhere. Made up: it is injected.
 #include "cases/faults/failed_driver_call.hpp"

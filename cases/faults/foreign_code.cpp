@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet for the operations of the matrix. environment.wrong_code has one product, and the launch itself.
+// What fails   Nothing that was tried, with cuBLAS 13.1.0 on an H200: the error that is left does not reach the calls behind it.
+//              environment.wrong_code has the launch itself.
 // Why          A kernel of the program has machine code for another GPU only: its launch fails, and leaves its error behind.
 // Documented   CUDA Programming Guide, binary compatibility; CUDA Runtime API, cudaErrorNoKernelImageForDevice (209).
 #include "cases/environment/other_code.hpp"

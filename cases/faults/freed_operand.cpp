@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet. Where the operand was 2 MiB or larger, its addresses are no longer mapped.
+// What fails   With cuBLAS 13.1.0 on an H200: in most cells the call succeeds, and what comes behind it fails: with cudaErrorIllegalAddress
+//              after most calls of cublasSgemm, with cudaErrorInvalidValue after others.
 // Why          The call gets an address, and the kernel reads it later.
 // Documented   CUDA Runtime API, cudaFree; cudaErrorIllegalAddress (700).
 #include "harness/matrix/world.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Not measured yet for the operations of the matrix. memory.user_workspace has one product.
+// What fails   Nothing that was tried, with cuBLAS 13.1.0 on an H200. memory.user_workspace looks at one product more closely.
 // Why          Kernels may read and write a workspace in pieces of up to 16 bytes, or by descriptors that need more.
 // Documented   cuBLAS documentation, cublasSetWorkspace: the address must be aligned to 256 bytes.
 #include "cases/faults/given_workspace.hpp"

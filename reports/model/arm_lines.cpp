@@ -277,12 +277,18 @@ std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::
       all.push_back({.first = &line, .shared = {}});
       continue;
     }
-    ordered shared = line;
-    shared.erase("arm");
-    shared["trials"][0].erase("ms");
-    const auto [at, is_new] = place.try_emplace(dump_json(shared), all.size());
+    ordered common = line;
+    common.erase("arm");
+    common["trials"][0].erase("ms");
+    ordered shared = common;
+    const ordered run = line.value("run", ordered(nullptr));
+    if (!run.is_object()) common.erase("run");  // that of the case, or one of its more_runs
+    const auto [at, is_new] = place.try_emplace(dump_json(common), all.size());
     if (is_new) all.push_back({.first = &line, .shared = std::move(shared)});
-    all[at->second].times[line.at("arm").get<std::string>()] = line["trials"][0].value("ms", ordered(0));
+    equal_arms& group = all[at->second];
+    ordered time = line["trials"][0].value("ms", ordered(0));
+    if (run != group.shared.value("run", ordered(nullptr))) time = ordered::array({time, run});
+    group.times[line.at("arm").get<std::string>()] = std::move(time);
   }
   std::vector<ordered> joined;
   for (const equal_arms& each : all) {
@@ -296,39 +302,64 @@ std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::
   return joined;
 }
 
+nlohmann::ordered_json shorter_control(const nlohmann::ordered_json& line, const std::string& case_name,
+                                       std::map<std::string, std::string>& earlier) {
+  // The words of a "detail" follow those of its own case.
+  const bool whole = line.value("arm", "") == control_arm && !line.contains("base_hash") &&
+                     !line.contains("detail") && !line.contains("runs") && line.at("trials").size() == 1;
+  if (!whole) return line;
+  ordered shared = line;
+  shared.erase("run");
+  shared["trials"][0].erase("ms");
+  const auto [at, is_new] = earlier.try_emplace(dump_json(shared), case_name);
+  if (is_new) return line;
+  ordered as{{"arm", control_arm}, {"as", at->second}};
+  if (const auto& trial = line["trials"][0]; trial.contains("ms")) as["ms"] = trial["ms"];
+  if (line.contains("run")) as["run"] = line["run"];
+  return dump_json(as).size() < dump_json(line).size() ? as : line;
+}
+
 namespace {
+
+void take_room(const json_cursor& place, std::size_t bytes, std::size_t& room) {
+  if (bytes > room) place.fail("more is shared than fits into memory; state it in each arm");
+  room -= bytes;
+}
+
+/// One run made all trials of the arm: `stated`, or that of the case where nothing is stated. `at`: where the arm stands.
+void take_run(arm_result& arm, const std::optional<json_cursor>& stated, const json_cursor& at,
+              const case_line& of, std::size_t& room) {
+  const auto copy = [&](const json_cursor& place, const run_of_trials& run) {
+    take_room(place, run.commit.size() + run.started.size(), room);
+    arm.runs = {run};
+  };
+  arm.runs.clear();
+  if (!stated) {
+    if (!of.run) return;
+    copy(at, *of.run);
+  } else if (stated->value().is_number()) {
+    const std::size_t number = stated->unsigned_integer();
+    if (number >= of.more_runs.size())
+      stated->fail(fmt::format("the line of the case has {} more runs, counted from 0", of.more_runs.size()));
+    copy(*stated, of.more_runs[number]);
+  } else {
+    arm.runs = {run_from(*stated)};
+  }
+  arm.runs[0].trials = arm.trials.size();
+}
 
 /// Of an arm or of several behind the line of their case: all that they share, without a name.
 arm_result shared_arm_from(const json_cursor& at, const case_line& of, std::size_t& room) {
   arm_result arm = stated_arm(at, {"arm", "arms", "detail", "run"}, room);
-  const auto take = [&](const json_cursor& place, std::size_t bytes) {
-    if (bytes > room) place.fail("more is shared than fits into memory; state it in each arm");
-    room -= bytes;
-  };
   if (const auto detail = at.find("detail")) {
     if (of.summary.empty()) detail->fail("the line of the case has no summary that it could follow");
     if (at.has("summary")) detail->fail("the arm has a summary, too; leave one of them");
-    take(*detail, of.summary.size());
+    take_room(*detail, of.summary.size(), room);
     arm.summary = of.summary + std::string(separator) + detail->string();
   }
-  if (const auto run = at.find("run")) {
-    if (at.has("runs")) run->fail("the arm has runs, too; leave one of them");
-    if (run->value().is_number()) {
-      const std::size_t number = run->unsigned_integer();
-      if (number >= of.more_runs.size())
-        run->fail(fmt::format("the line of the case has {} more runs, counted from 0", of.more_runs.size()));
-      take(*run, of.more_runs[number].commit.size() + of.more_runs[number].started.size());
-      arm.runs = {of.more_runs[number]};
-    } else {
-      arm.runs = {run_from(*run)};
-    }
-  } else if (!at.has("runs") && of.run) {
-    take(at, of.run->commit.size() + of.run->started.size());
-    arm.runs = {*of.run};
-  } else {
-    return arm;
-  }
-  arm.runs[0].trials = arm.trials.size();
+  const auto run = at.find("run");
+  if (run && at.has("runs")) run->fail("the arm has runs, too; leave one of them");
+  if (!at.has("runs")) take_run(arm, run, at, of, room);
   return arm;
 }
 
@@ -353,6 +384,18 @@ void check_what_is_shared(const json_cursor& at) {
       trials[0].at(own).fail("several arms share this trial; state it in a line of each");
 }
 
+/// [MILLISECONDS, RUN] of an arm whose run is not that of its line.
+std::vector<json_cursor> time_and_run(const json_cursor& at) {
+  auto both = at.items();
+  if (both.size() != 2)
+    at.fail(
+        "expected milliseconds, or milliseconds and a run: null for the one of the case, or the number of "
+        "one of its more_runs");
+  if (!both[1].value().is_null() && !both[1].value().is_number())
+    both[1].fail("expected null, or the number of one of the case's more_runs");
+  return both;
+}
+
 }  // namespace
 
 void take_arms(const json_cursor& at, const case_line& of,
@@ -368,19 +411,65 @@ void take_arms(const json_cursor& at, const case_line& of,
     if (wanted && !wanted(name)) return;
     const auto cell = cell_named(name);
     const bool of_cell = cell && of.name.starts_with(matrix_family) && !of.summary.empty() && !described;
-    const std::size_t bytes = copied + (of_cell ? of.summary.size() : 0);
-    if (bytes > room) place.fail("more is shared than fits into memory; state it in each arm");
-    room -= bytes;
+    take_room(place, copied + (of_cell ? of.summary.size() : 0), room);
     arm_result arm = shared;
     arm.name = name;
     if (of_cell) arm.summary = of.summary + std::string(separator) + in_words(*cell);
-    if (several) arm.trials[0].milliseconds = milliseconds_from(place);
+    if (several)
+      arm.trials[0].milliseconds = milliseconds_from(place.is_array() ? time_and_run(place)[0] : place);
+    if (place.is_array()) {
+      if (at.has("runs")) place.fail("the line has runs, too; leave one of them");
+      const json_cursor run = time_and_run(place)[1];
+      take_run(arm, run.value().is_null() ? std::nullopt : std::optional(run), place, of, room);
+    }
     take(std::move(arm), place);
   };
   if (!several) return take_named(names.string(), names);
   const auto arms = names.members();
   if (arms.empty()) names.fail("must not be empty");
   for (const auto& [name, place] : arms) take_named(name, place);
+}
+
+void earlier_controls::add(const case_line& of, std::string_view line, int number) {
+  by_case_.try_emplace(of.name, control{of, line, number, {}});
+}
+
+arm_result earlier_controls::restore(const json_cursor& at, const case_line& of, std::size_t& room) {
+  const json_cursor as = at.at("as");
+  const std::string name = at.at("arm").string(), other = as.string();
+  if (name != control_arm) as.fail("only an arm named control can be that of another case; state its trials");
+  for (const auto& [key, place] : at.members())
+    if (key != "arm" && key != "as" && key != "ms" && key != "run")
+      place.fail("beside \"as\" stand only arm, ms and run; leave this out, or state the arm whole");
+  const auto found = by_case_.find(other);
+  if (found == by_case_.end() || other == of.name)
+    as.fail(
+        fmt::format("no control of {} stands earlier in this file; name a case whose control does, or state "
+                    "the arm whole",
+                    one_line(other)));
+  control& earlier = found->second;
+  if (!earlier.arm) {
+    const json_cursor line{parse_json(file_, earlier.line, earlier.number)};
+    for (const char* other_way : {"as", "base_hash"})
+      if (line.has(other_way))
+        as.fail(
+            fmt::format("the control of {} is not stored whole, it has \"{}\"; name a case whose control is",
+                        other, other_way));
+    earlier.arm = shared_arm_from(line, earlier.of, room);
+  }
+  if (const std::size_t trials = earlier.arm->trials.size(); trials != 1)
+    as.fail(
+        fmt::format("the control of {} has {} trials, and only one with one trial can be named; state the "
+                    "arm whole",
+                    other, trials));
+  take_room(as, bytes_of_arm(*earlier.arm), room);
+  arm_result arm = *earlier.arm;
+  arm.name = name;
+  arm.source = at.place();
+  take_run(arm, at.find("run"), at, of, room);
+  const auto ms = at.find("ms");
+  arm.trials[0].milliseconds = ms ? milliseconds_from(*ms) : 0;
+  return arm;
 }
 
 case_result arm_from(const json_cursor& at, std::size_t& room) {

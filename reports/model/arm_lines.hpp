@@ -10,11 +10,17 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cufault {
+
+/// Its line may say that it is that of another case.
+inline constexpr std::string_view control_arm = "control";
 
 /// {"case": ..., "summary": ..., "run": {...}, "more_runs": [{...}], "base": ...}
 struct case_line {
@@ -47,9 +53,16 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, cons
 /// another hash.
 std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& base, std::size_t& room);
 
-/// The lines of a case's arms, in order. Those of arms with one trial each, equal in all but its "ms", become one, at the place of the first:
-/// {"arms": {NAME: milliseconds, ...}, ...}. Arms that are stored as differences keep their lines.
+/// The lines of a case's arms, in order. Those of arms with one trial each, equal in all but its "ms" and run, become one, at the place of the first:
+/// {"arms": {NAME: milliseconds, ...}, ...}, with [milliseconds, RUN] for one whose run is not that of the line: null for the case's, or the number
+/// of one of its more_runs. An arm that states a run that is its alone keeps its line. Arms that are stored as differences keep their lines.
 std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::ordered_json>& lines);
+
+/// The line of a control with one trial as {"arm": "control", "as": CASE, "ms": ..., "run": ...} where the control of an earlier case of the same
+/// file has a line of its own that is equal in all but its run and "ms", and where that is shorter; otherwise the line itself. `earlier`: cases by
+/// what such lines have in common. Controls that are stored as differences keep their lines.
+nlohmann::ordered_json shorter_control(const nlohmann::ordered_json& line, const std::string& case_name,
+                                       std::map<std::string, std::string>& earlier);
 
 /// How much the lines of a file may copy of what they share or repeat, in bytes.
 inline constexpr std::size_t most_copied = std::size_t{256} << 20;
@@ -58,6 +71,27 @@ inline constexpr std::size_t most_copied = std::size_t{256} << 20;
 void take_arms(const json_cursor& at, const case_line& of,
                const std::function<bool(const std::string&)>& wanted, std::size_t& room,
                const std::function<void(arm_result, const json_cursor& name)>& take);
+
+/// The controls that stand in a stack's file so far, which lines of later cases name by "as".
+class earlier_controls {
+ public:
+  explicit earlier_controls(std::string file) : file_(std::move(file)) {}
+  /// {"arm": "control", ...}: the text outlives this. Parsed only where a later line names it, so that a reader of few arms skips the others.
+  void add(const case_line& of, std::string_view line, int number);
+  /// The arm of a line with "as". Takes what is copied from `room`. Throws input_error.
+  arm_result restore(const json_cursor& at, const case_line& of, std::size_t& room);
+
+ private:
+  struct control {
+    case_line of;
+    std::string_view line;
+    int number;
+    std::optional<arm_result> arm;
+  };
+  std::string file_;
+  std::map<std::string, control, std::less<>> by_case_;
+};
+
 /// An arm by itself, with the name of its case. Throws input_error.
 case_result arm_from(const json_cursor& at, std::size_t& room);
 

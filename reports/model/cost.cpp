@@ -80,7 +80,18 @@ void check_side(const json_cursor& at, const cost_side& s, std::size_t rounds) {
     at.at("device_bytes").fail(fmt::format("no GPU has {} bytes", *s.device_bytes));
 }
 
-cost_comparison comparison_from(const json_cursor& at) {
+/// Words that the side does not state are the last ones of its remedy.
+void take_words(const json_cursor& at, cost_side& s, cost_words& stated) {
+  if (!s.words.empty()) {
+    stated[s.remedy] = s.words;
+    return;
+  }
+  const auto last = stated.find(s.remedy);
+  if (last == stated.end()) at.fail("no words are stated for it, here or in an earlier line");
+  s.words = last->second;
+}
+
+cost_comparison comparison_from(const json_cursor& at, cost_words& stated) {
   auto c = read_json_value<cost_comparison>(at);
   if (c.name.empty()) at.at("comparison").fail("is empty");
   if (!c.failed.empty()) {
@@ -96,6 +107,7 @@ cost_comparison comparison_from(const json_cursor& at) {
   if (rounds == 0) at.at("without").fail("has no times");
   if (!c.without.remedy.empty()) at.at("without").fail("has a remedy");
   check_side(at.at("without"), c.without, rounds);
+  take_words(at.at("without"), c.without, stated);
   check_samples(at.at("again"), c.again, rounds);
   std::set<std::string> remedies;
   if (!c.with.empty()) {
@@ -105,6 +117,7 @@ cost_comparison comparison_from(const json_cursor& at) {
       if (!remedies.insert(c.with[i].remedy).second)
         sides[i].fail(fmt::format("the remedy {} stands twice; leave one", c.with[i].remedy));
       check_side(sides[i], c.with[i], rounds);
+      take_words(sides[i], c.with[i], stated);
     }
   }
   return c;
@@ -121,7 +134,16 @@ std::string cost_header_line(const cost_record& r) {
   return dump_json(f.json);
 }
 
-std::string cost_line(const cost_comparison& c) {
+std::string cost_line(cost_comparison c, cost_words& stated) {
+  const auto shorten = [&](cost_side& s) {
+    std::string& last = stated[s.remedy];
+    if (s.words == last)
+      s.words.clear();
+    else
+      last = s.words;
+  };
+  if (c.failed.empty()) shorten(c.without);
+  for (cost_side& s : c.with) shorten(s);
   return dump_json(write_json(c));
 }
 
@@ -130,13 +152,15 @@ std::string cost_end_line(const cost_record& r) {
 }
 
 cost_comparison cost_comparison_from(const std::string& name, std::string_view line, int number) {
-  return comparison_from(json_cursor{parse_json(name, line, number)});
+  cost_words none;
+  return comparison_from(json_cursor{parse_json(name, line, number)}, none);
 }
 
 cost_record cost_record_from(const std::string& name, std::string_view text) {
   if (text.empty()) throw input_error(fmt::format("{}:1: an empty record", name));
   cost_record r;
   std::set<std::string> names;
+  cost_words stated;
   bool ended = false;
   each_line(text, [&](std::string_view line, int number, bool whole) {
     std::shared_ptr<const json_document> parsed;
@@ -157,7 +181,7 @@ cost_record cost_record_from(const std::string& name, std::string_view text) {
       r.complete = top.at("complete").boolean();
       ended = true;
     } else {
-      r.comparisons.push_back(comparison_from(top));
+      r.comparisons.push_back(comparison_from(top, stated));
       if (!names.insert(r.comparisons.back().name).second)
         top.at("comparison").fail(fmt::format("{} stands twice; leave one line", r.comparisons.back().name));
     }

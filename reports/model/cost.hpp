@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@
 namespace cufault {
 
 /// reports/schemas/cost-line.schema.json
-inline constexpr int cost_schema = 1;
+inline constexpr int cost_schema = 2;
 /// Its name in the folder of a stack, reports/recorded/STACK, where it is no family of cases.
 inline constexpr const char* cost_file = "cost.jsonl";
 
@@ -56,16 +57,20 @@ struct cost_record {
   bool complete = false;  ///< it came to its end
 };
 
-/// Lines of a record, each without its end: a header, one for each comparison, and a last one.
+/// The words of each remedy, and of "" for sides without one, that a record has stated last.
+using cost_words = std::map<std::string, std::string>;
+
+/// Lines of a record, each without its end: a header, one for each comparison, and a last one. A side states no words where these are the
+/// last ones of its remedy: which remedies a record has is not known when its header is written.
 std::string cost_header_line(const cost_record& r);
-std::string cost_line(const cost_comparison& c);
+std::string cost_line(cost_comparison c, cost_words& stated);
 std::string cost_end_line(const cost_record& r);
 
 /// Throws input_error. Without its last line, or with half a line, the run was killed: it is read up to there.
 cost_record cost_record_from(const std::string& name, std::string_view text);
 /// A file, or the cost.jsonl in the folder of a stack.
 cost_record load_cost_record(const std::filesystem::path& file);
-/// A comparison as a process sent it. Throws input_error.
+/// A comparison as a process sent it, with all its words. Throws input_error.
 cost_comparison cost_comparison_from(const std::string& name, std::string_view line, int number);
 
 /// Records in what was named: files as they are, of a folder its cost.jsonl, or those of the stacks in it.

@@ -33,9 +33,14 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
+/// The arm of a line as write_families() writes it; empty for others.
+std::string_view arm_of_line(std::string_view line) {
+  return named_first(line, R"({"arm":")");
+}
+
 bool wanted_line(const arm_filter& only, const std::string& case_name, std::string_view line) {
   if (!only) return true;
-  const auto arm = named_first(line, R"({"arm":")");
+  const auto arm = arm_of_line(line);
   return arm.empty() || only(case_name, arm);
 }
 
@@ -173,27 +178,39 @@ std::optional<differing_arms> readable_differing_in(const fs::path& folder) {
   }
 }
 
-/// Counted in lines as write_families() writes them; nothing is checked.
-std::size_t arms_stored_in(const fs::path& folder) {
+/// Of these families. Counted in lines as write_families() writes them; nothing is checked.
+std::size_t arms_stored_in(const fs::path& folder, const std::set<std::string>& families) {
   std::size_t sum = 0;
-  for (const fs::path& family : families_in(folder))
+  for (const fs::path& family : families_in(folder)) {
+    if (!families.contains(family.stem())) continue;
     each_line(read_text(family), [&](std::string_view line, int /*number*/, bool /*whole*/) {
       if (line.starts_with(R"({"arm":)")) ++sum;
       if (!line.starts_with(R"({"arms":{)")) return;
       const std::string_view arms = line.substr(0, line.find('}'));
       sum += static_cast<std::size_t>(std::count(arms.begin(), arms.end(), ':')) - 1;
     });
+  }
   return sum;
 }
 
-/// The base of before, otherwise the stack with most arms of those that are stored whole. None where no other one has more than `arms`.
-std::optional<base_stack> base_for(const fs::path& folder, std::size_t arms) {
+std::set<std::string> families_of(const record& r) {
+  std::set<std::string> families;
+  for (const case_result& c : r.cases) families.insert(family_of_case(c.name));
+  return families;
+}
+
+/// The base of before, otherwise of the stacks that are stored whole the one with most arms of the same families. None where no other one has
+/// more than `all`.
+std::optional<base_stack> base_for(const fs::path& folder, const record& all) {
   if (fs::is_symlink(folder)) return std::nullopt;  // readers look beside what it points to
   if (const auto before = differing_in(folder); !before.empty())
     return base_stack{before.begin()->first, load(folder.parent_path() / before.begin()->first, {}, false)};
+  std::size_t arms = 0;
+  for (const case_result& c : all.cases) arms += c.arms.size();
+  const auto families = families_of(all);
   fs::path found;
   for (const fs::path& other : stacks_beside(folder)) {
-    const std::size_t in_other = arms_stored_in(other);
+    const std::size_t in_other = arms_stored_in(other, families);
     const auto differing = readable_differing_in(other);
     if (in_other <= arms || !differing || !differing->empty()) continue;
     arms = in_other;
@@ -213,6 +230,7 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
   sort_by_name(all.cases);
   for (const std::string& family : families) {
     std::string text;
+    std::map<std::string, std::string> controls;
     for (case_result& c : all.cases) {
       if (family_of_case(c.name) != family || c.arms.empty()) continue;
       sort_by_name(c.arms);
@@ -233,16 +251,11 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
         arms.push_back(std::move(line));
       }
       text += dump_json(case_json(shared)) + "\n";
-      for (const nlohmann::ordered_json& line : join_equal_arms(arms)) text += dump_json(line) + "\n";
+      for (const nlohmann::ordered_json& line : join_equal_arms(arms))
+        text += dump_json(shorter_control(line, c.name, controls)) + "\n";
     }
     write_whole(folder / (family + ".jsonl"), text);
   }
-}
-
-std::set<std::string> families_of(const record& r) {
-  std::set<std::string> families;
-  for (const case_result& c : r.cases) families.insert(family_of_case(c.name));
-  return families;
 }
 
 /// A stack that is stored as differences from the one that is written. It is stored whole meanwhile, so that it can be read whenever this
@@ -298,6 +311,7 @@ record load_stack(const fs::path& folder, const arm_filter& only) {
 void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only,
                const base_arms& bases) {
   case_line of;
+  earlier_controls controls(name);
   std::size_t room = most_copied;
   const std::uint64_t memory = memory_of(r.stack);
   std::set<std::string> stated;
@@ -308,7 +322,10 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
     take_arm(r, of.name, std::move(arm), named);
   };
   each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
-    if (!of.name.empty() && !wanted_line(only, of.name, line)) return;
+    if (!of.name.empty() && !wanted_line(only, of.name, line)) {
+      if (arm_of_line(line) == control_arm) controls.add(of, line, number);
+      return;
+    }
     json_cursor at{parse_json(name, line, number)};
     if (at.has("case")) {
       of = case_from(at);
@@ -320,6 +337,13 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
       return;
     }
     if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
+    if (const auto arm = at.find("arm"); arm && arm->is_string() && arm->text() == control_arm)
+      controls.add(of, line, number);
+    if (at.has("as")) {
+      const json_cursor named = at.at("arm");
+      if (wanted(named.string())) take(controls.restore(at, of, room), named);
+      return;
+    }
     if (at.has("base_hash") && !at.has("arms")) {
       const json_cursor place = at.at("base_hash");
       if (of.base.empty())
@@ -363,15 +387,13 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
       for (observation& o : into.arms.back().trials) shorten(o);
     }
   }
-  std::size_t arms = 0;
-  for (const case_result& c : all.cases) arms += c.arms.size();
   std::deque<differing_stack> differing;
   for (const fs::path& other : stacks_beside(folder)) {
     const auto stored = readable_differing_in(other);
     if (stored && stored->contains(folder.filename())) differing.emplace_back(other);
   }
   for (differing_stack& f : differing) write_families(f.folder, f.all, families_of(f.all), std::nullopt);
-  write_families(folder, all, families_of(r), differing.empty() ? base_for(folder, arms) : std::nullopt);
+  write_families(folder, all, families_of(r), differing.empty() ? base_for(folder, all) : std::nullopt);
   if (differing.empty()) return folder;
   const base_stack now{folder.filename(), load_stack(folder, {})};
   for (differing_stack& f : differing) write_families(f.folder, f.all, families_of(f.all), now);

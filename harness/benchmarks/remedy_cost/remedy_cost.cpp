@@ -100,7 +100,8 @@ int serve_worker(const arguments& given) {
       found = measured(all[i], how);
     else
       found.failed = "not measured: the time of --seconds was over";
-    say(cost_line(found));
+    cost_words none;  // the parent shortens
+    say(cost_line(std::move(found), none));
     if (cudaDeviceSynchronize() != cudaSuccess) return exit_context_lost;
   }
   return 0;
@@ -131,7 +132,7 @@ class results {
   results(cost_record& into, cost_writer& out) : record_(into), out_(out) {}
   void add(cost_comparison one) {
     if (!one.failed.empty()) complete_ = false;  // a side that is refused is a finding
-    out_.append(cost_line(one));
+    out_.append(cost_line(one, stated_));
     if (one.failed.empty()) {
       fmt::print("{}: {} rounds, {}\n", one.name, one.again.size(), one.with.size());
       for (const cost_side& s : one.with)
@@ -154,6 +155,7 @@ class results {
  private:
   cost_record& record_;
   cost_writer& out_;
+  cost_words stated_;
   bool complete_ = true;
 };
 

@@ -92,7 +92,7 @@ TEST_F(cost_command, refuses_in_one_line) {
     write(examples::cost_record_text(r));
     expect_refusal({}, (folder / "cost.jsonl:3: ").string());
   }
-  write("{\"cost_schema\":2}\n");
+  write("{\"cost_schema\":3}\n");
   expect_refusal({}, "cost.jsonl:1: cost_schema: made by a newer cufault");
   write("{}\n");
   expect_refusal({}, "\"cost_schema\" is missing");

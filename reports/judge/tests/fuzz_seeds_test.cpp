@@ -45,11 +45,12 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
 
   record stack;
   add_lines(stack, "stack.jsonl", read_text(corpus / "stack.jsonl"));
-  ASSERT_EQ(stack.cases.size(), 2U);
+  ASSERT_EQ(stack.cases.size(), 3U);
   EXPECT_EQ(stack.cases[0].arms.at(0).summary, "s; d");
   EXPECT_EQ(stack.cases[0].arms.at(1).trials.size(), 2U);
   EXPECT_EQ(stack.cases[0].arms.at(2).runs.at(0).commit, "e");
   EXPECT_EQ(stack.cases[0].arms.at(4).name, "equally");
+  EXPECT_EQ(stack.cases[2].arms.at(0).summary, "s; d");
 
   record other, differing;
   add_lines(other, "other", whole_arm);
@@ -70,7 +71,7 @@ TEST(fuzz_seeds, hold_every_key_that_a_record_can_have) {
         "stdout",  "stderr",   "ms",      "like",   "step",   "ok",           "facts",  "last_error",
         "swept",   "case",     "arm",     "detail", "run",    "summary",      "claims", "against",
         "races",   "injected", "made_up", "runs",   "trials", "version",      "commit", "dirty",
-        "argv",    "started",  "mode",    "seed",   "stack",  "more_runs"})
+        "argv",    "started",  "mode",    "seed",   "stack",  "more_runs",    "as"})
     EXPECT_NE(text.find("\"" + std::string(key) + "\":"), std::string::npos) << key;
 }
 

@@ -79,7 +79,8 @@ inline cost_record costs() {
 
 inline std::string cost_record_text(const cost_record& r) {
   std::string text = cost_header_line(r) + "\n";
-  for (const cost_comparison& c : r.comparisons) text += cost_line(c) + "\n";
+  cost_words stated;
+  for (const cost_comparison& c : r.comparisons) text += cost_line(c, stated) + "\n";
   return text + cost_end_line(r) + "\n";
 }
 

@@ -56,6 +56,50 @@ TEST(cost_record, is_read_as_it_was_written) {
   EXPECT_TRUE(r.complete);
 }
 
+TEST(cost_record, states_words_where_they_differ_from_the_last_ones_of_the_remedy) {
+  cost_record r = costs();
+  cost_comparison more = comparison("more", {{"own_workspace", 1.1}, {"new_handle", 2}});
+  more.with[0].words = "a workspace, set before";
+  more.with[1].milliseconds.clear();
+  more.with[1].failed = "refused";
+  r.comparisons.push_back(more);
+  more.name = "again";
+  r.comparisons.push_back(more);
+  const std::string text = cost_record_text(r);
+  const auto times_said = [&](const std::string& words) {
+    std::size_t n = 0;
+    for (auto at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(times_said(R"("words":"nothing")"), 1U);
+  EXPECT_EQ(times_said(R"("words":"own_workspace in words")"), 1U);
+  EXPECT_EQ(times_said(R"("words":"a workspace, set before")"), 1U);
+  EXPECT_EQ(times_said(R"("words":"new_handle in words")"), 1U);
+  const cost_record again = cost_record_from("cost.jsonl", text);
+  ASSERT_EQ(again.comparisons.size(), r.comparisons.size());
+  for (std::size_t i = 0; i < r.comparisons.size(); ++i) {
+    EXPECT_EQ(again.comparisons[i].without.words, r.comparisons[i].without.words) << i;
+    ASSERT_EQ(again.comparisons[i].with.size(), r.comparisons[i].with.size()) << i;
+    for (std::size_t k = 0; k < r.comparisons[i].with.size(); ++k)
+      EXPECT_EQ(again.comparisons[i].with[k].words, r.comparisons[i].with[k].words) << i;
+  }
+}
+
+TEST(cost_record, states_the_words_of_each_side_once_at_least) {
+  const std::string text = cost_record_text(costs());
+  EXPECT_EQ(cost_refusal(replaced(text, R"("words":"nothing",)", "")),
+            "cost.jsonl:2: without: no words are stated for it, here or in an earlier line");
+  EXPECT_EQ(cost_refusal(replaced(text, R"("words":"new_handle in words",)", "")),
+            "cost.jsonl:3: with[0]: no words are stated for it, here or in an earlier line");
+  cost_words none, all = none;
+  static_cast<void>(cost_line(costs().comparisons[0], all));
+  EXPECT_EQ(
+      refusal([&] { return cost_comparison_from("worker", cost_line(costs().comparisons[0], all), 1); }),
+      "worker:1: without: no words are stated for it, here or in an earlier line");
+  EXPECT_EQ(cost_comparison_from("worker", cost_line(costs().comparisons[0], none), 1).without.words,
+            "nothing");
+}
+
 TEST(cost_record, of_a_run_that_was_killed_is_read_up_to_there) {
   const std::string whole = cost_record_text(costs());
   const std::string without_end = whole.substr(0, whole.rfind('{'));
@@ -75,10 +119,10 @@ TEST(cost_record, is_refused_with_file_and_line_where_it_is_cut_within) {
 
 TEST(cost_record, of_another_schema_says_what_to_do) {
   const std::string text = cost_record_text(costs());
-  EXPECT_THAT(cost_refusal(replaced(text, "\"cost_schema\":1", "\"cost_schema\":2")),
-              HasSubstr("made by a newer cufault: schema 2, and this one reads 1; update cufault"));
-  EXPECT_THAT(cost_refusal(replaced(text, "\"cost_schema\":1", "\"cost_schema\":0")),
-              HasSubstr("run remedy_cost again"));
+  EXPECT_THAT(cost_refusal(replaced(text, "\"cost_schema\":2", "\"cost_schema\":3")),
+              HasSubstr("made by a newer cufault: schema 3, and this one reads 2; update cufault"));
+  EXPECT_THAT(cost_refusal(replaced(text, "\"cost_schema\":2", "\"cost_schema\":1")),
+              HasSubstr("made by an older cufault: schema 1, and this one reads 2; run remedy_cost again"));
 }
 
 TEST(cost_record, takes_no_time_that_is_none) {
@@ -106,7 +150,8 @@ TEST(cost_record, takes_nothing_twice) {
               HasSubstr("stands twice"));
   EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].with[1] = r.comparisons[0].with[0]; }),
               HasSubstr("stands twice"));
-  EXPECT_THAT(cost_refusal(cost_record_text(costs()) + cost_line(comparison("more", {})) + "\n"),
+  cost_words none;
+  EXPECT_THAT(cost_refusal(cost_record_text(costs()) + cost_line(comparison("more", {}), none) + "\n"),
               HasSubstr("behind the last one"));
 }
 

@@ -152,5 +152,36 @@ TEST_F(stacks_side_by_side, that_do_not_belong_together_are_refused) {
                 "it was when this line was written; take both folders from one commit"));
 }
 
+/// Of the base, the control of one case is stated as that of another.
+TEST_F(stacks_side_by_side, differ_from_controls_that_are_stated_once) {
+  const auto recorded = directory / "recorded";
+  fs::remove_all(recorded);
+  arm_result control = arm(arm_kind::control, {trial({success, success, success, success})}, "control");
+  control.summary = "all calls, and no fault";
+  for (record* r : {&first, &second_stack})
+    for (const char* name : {"memory.a", "memory.b"}) r->cases.push_back({.name = name, .arms = {control}});
+  second_stack.cases.back().arms[0].trials[0].milliseconds = 7;
+  second_stack.cases.back().arms[0].trials[0].notes = {{.name = "n", .text = "of the second"}};
+  EXPECT_EQ(file(first), folder[0]);
+  EXPECT_EQ(file(second_stack), folder[1]);
+  EXPECT_THAT(text(0), HasSubstr(R"({"arm":"control","as":"memory.a"})"));
+  EXPECT_THAT(text(1), HasSubstr(R"({"arm":"control","base_hash":)"));
+  EXPECT_EQ(all_of(0), alone(first));
+  EXPECT_EQ(all_of(1), alone(second_stack));
+  EXPECT_EQ(load_record(folder[1], [](std::string_view of, std::string_view) { return of == "memory.b"; })
+                .cases.at(0)
+                .arms.at(0)
+                .trials.at(0)
+                .notes,
+            second_stack.cases.back().arms[0].trials[0].notes);
+  // A difference is no line that a later case can name.
+  std::ofstream(folder[1] / "memory.jsonl", std::ios::app)
+      << "{\"case\":\"memory.z\"}\n{\"arm\":\"control\",\"as\":\"memory.b\"}\n";
+  EXPECT_THAT(
+      refusal([&] { return load_record(folder[1]); }),
+      HasSubstr(": as: the control of memory.b is not stored whole, it has \"base_hash\"; name a case "
+                "whose control is"));
+}
+
 }  // namespace
 }  // namespace cufault

@@ -80,7 +80,7 @@ TEST_F(stack_files, are_no_records_by_themselves) {
     EXPECT_EQ(path_refusal(named),
               (folder / "memory.jsonl").string() +
                   ": is part of the record of a stack; name the folder that it and stack.json are of");
-  const auto cost = write("cost.jsonl", "{\"cost_schema\":1}\n");
+  const auto cost = write("cost.jsonl", "{\"cost_schema\":2}\n");
   EXPECT_EQ(path_refusal(cost),
             cost.string() + ": holds costs of remedies, and is no record; use `cufault cost`");
 }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "reports/model/arm_lines.hpp"
 #include "reports/model/record.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/model/tests/stack_files.hpp"
@@ -8,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -208,6 +210,31 @@ TEST_F(stack_files, have_one_line_for_arms_that_are_equal_but_for_their_time) {
   EXPECT_EQ(load_record(folder, only).cases.at(0).arms.size(), 1U);
 }
 
+TEST_F(stack_files, have_one_line_for_arms_that_are_equal_but_for_their_time_and_run) {
+  const auto of_run_with = [](const char* commit, const std::vector<const char*>& names) {
+    record r = example();
+    r.commit = commit;
+    r.cases = {{.name = "memory.leak"}};
+    for (const char* name : names) {
+      r.cases[0].arms.push_back(arm(arm_kind::fault, {}, name));
+      r.cases[0].arms.back().trials = {trial({internal})};
+    }
+    return of_run(r);
+  };
+  file(of_run_with("1111111", {"a", "b", "c"}));
+  const auto folder = file(of_run_with("2222222", {"d", "e"}));
+  const auto lines = lines_of(files_of(folder).at("memory.jsonl"));
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_THAT(lines[1], HasSubstr(R"("d":[)"));
+  const auto all = load_record(folder).cases.at(0).arms;
+  ASSERT_EQ(all.size(), 5U);
+  for (const arm_result& a : all) {
+    ASSERT_EQ(a.runs.size(), 1U) << a.name;
+    EXPECT_EQ(a.runs[0].commit, a.name < "d" ? "1111111" : "2222222") << a.name;
+    EXPECT_EQ(a.runs[0].trials, 1U) << a.name;
+  }
+}
+
 TEST_F(stack_files, that_share_a_line_badly_are_refused_with_what_to_do) {
   const auto lines_refusal = [](const std::string& lines) {
     record r;
@@ -223,6 +250,15 @@ TEST_F(stack_files, that_share_a_line_badly_are_refused_with_what_to_do) {
   EXPECT_EQ(lines_refusal(R"({"base_hash": "0a1b2c3d", "arms": {"b": 1}, )" + trials),
             "x.jsonl:2: base_hash: the line has \"arms\", too; leave one of them");
   EXPECT_EQ(lines_refusal(R"({"arms": {}, )" + trials), "x.jsonl:2: arms: must not be empty");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [1, null]}, )" + trials), "(nothing was refused)");
+  EXPECT_THAT(lines_refusal(R"({"arms": {"a": [1]}, )" + trials),
+              HasSubstr("x.jsonl:2: arms.a: expected milliseconds, or milliseconds and a run"));
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [1, "x"]}, )" + trials),
+            "x.jsonl:2: arms.a[1]: expected null, or the number of one of the case's more_runs");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [1, 0]}, )" + trials),
+            "x.jsonl:2: arms.a[1]: the line of the case has 0 more runs, counted from 0");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [-1, null]}, )" + trials),
+            "x.jsonl:2: arms.a[0]: a time must be 0 or more, found -1");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a b": 1}, )" + trials),
             "x.jsonl:2: arms[\"a b\"]: a name is of letters, digits, '.', '_', '-' and '+'");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": -1}, )" + trials),
@@ -279,6 +315,154 @@ TEST_F(stack_files, whose_arms_would_repeat_more_than_fits_into_memory_are_refus
     add_lines(one, "x.jsonl", text, only_one);
     EXPECT_EQ(one.cases.at(0).arms.size(), 1U) << "what is not wanted is not copied";
   }
+}
+
+/// Cases of one family whose controls, each of one trial, make the same calls, and a fault in each.
+record with_equal_controls() {
+  record r = example();
+  r.cases.clear();
+  for (const char* name : {"memory.c", "memory.a", "memory.b"}) {
+    arm_result control = arm(arm_kind::control, {trial({success, success, success, success})}, "control");
+    control.summary = "all calls, and no fault";
+    control.trials[0].milliseconds = 10 * name[7];
+    control.trials[0].memory = {{"before", 10, 1000}, {"after", 9, 500}};
+    r.cases.push_back({.name = name, .arms = {control, arm(arm_kind::fault, {trial({internal})}, "fault")}});
+  }
+  r.stack["gpu"]["memory_bytes"] = 1000U;
+  return of_run(r);
+}
+
+TEST_F(stack_files, state_a_control_once_for_all_cases_of_a_file) {
+  record r = with_equal_controls();
+  r.cases[0].arms[0].runs[0].started = "2026-11-23T00:00:00Z";  // of memory.c, by a run of its own
+  r.cases[2].arms[0].trials[0].milliseconds = 0;                // of memory.b
+  const auto folder = file(r);
+  const auto lines = lines_of(files_of(folder).at("memory.jsonl"));
+  ASSERT_EQ(lines.size(), 9U);
+  EXPECT_TRUE(lines[1].starts_with(R"({"arm":"control","kind":"control","summary":"all calls)")) << lines[1];
+  EXPECT_EQ(lines[4], "{\"arm\":\"control\",\"as\":\"memory.a\"}\n");
+  EXPECT_TRUE(lines[7].starts_with(R"({"arm":"control","as":"memory.a","ms":990,"run":{"commit":)"))
+      << lines[7];
+  const auto arms_of = [](const record& all) {
+    std::vector<std::string> texts;
+    for (const case_result& c : all.cases)
+      for (const arm_result& a : c.arms) texts.push_back(arm_json(c.name, a).dump());
+    return texts;
+  };
+  const record again = load_record(folder);
+  for (case_result& c : r.cases)
+    for (arm_result& a : c.arms) shorten(a.trials[0]);  // as filing does
+  std::sort(r.cases.begin(), r.cases.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  EXPECT_EQ(arms_of(again), arms_of(r));
+  EXPECT_EQ(again.cases.at(2).arms.at(0).source, (folder / "memory.jsonl").string() + ":8");
+  // Filed again in part, it is what it was.
+  r.cases.resize(1);
+  file(r);
+  EXPECT_EQ(lines_of(files_of(folder).at("memory.jsonl")), lines);
+}
+
+TEST_F(stack_files, that_state_a_control_once_are_read_in_part) {
+  const auto folder = file(with_equal_controls());
+  const auto part = [&](std::string_view case_name, std::string_view arm) {
+    return load_record(
+        folder, [=](std::string_view of, std::string_view name) { return of == case_name && name == arm; });
+  };
+  const record one = part("memory.b", "control");
+  ASSERT_EQ(one.cases.size(), 1U);
+  ASSERT_EQ(one.cases[0].arms.size(), 1U);
+  EXPECT_EQ(one.cases[0].arms[0].summary, "all calls, and no fault");
+  EXPECT_EQ(one.cases[0].arms[0].trials.at(0).milliseconds, 980);
+  const record fault = part("memory.b", "fault");
+  ASSERT_EQ(fault.cases.size(), 1U);
+  EXPECT_EQ(fault.cases[0].arms.size(), 1U);
+}
+
+TEST_F(stack_files, state_a_control_whole_that_no_other_one_is_equal_to) {
+  record r = with_equal_controls();  // memory.c, memory.a, memory.b
+  r.cases[2].arms[0].trials[0].calls.pop_back();
+  r.cases[0].arms[0].trials.push_back(r.cases[0].arms[0].trials[0]);
+  r.cases[0].arms[0].runs[0].trials = 2;
+  const auto folder = file(r);
+  EXPECT_FALSE(contains(files_of(folder).at("memory.jsonl"), R"("as")"));
+  r.cases = {{.name = "numbers.a", .arms = {r.cases[1].arms[0]}}};
+  file(r);
+  EXPECT_FALSE(contains(files_of(folder).at("numbers.jsonl"), R"("as")")) << "another file";
+}
+
+TEST_F(stack_files, that_name_the_control_of_a_case_badly_are_refused_with_what_to_do) {
+  const auto lines_refusal = [](const std::string& lines) {
+    record r;
+    return refusal([&] {
+      add_lines(r, "x.jsonl",
+                R"({"case": "memory.a"}
+{"arm": "control", "kind": "control", "trials": [{"calls": ["cublasCreate"]}]}
+)" + lines);
+      return r;
+    });
+  };
+  const std::string b = "{\"case\": \"memory.b\"}\n", c = "{\"case\": \"memory.c\"}\n";
+  const std::string as_a = "{\"arm\": \"control\", \"as\": \"memory.a\"}\n",
+                    as_b = "{\"arm\": \"control\", \"as\": \"memory.b\", \"ms\": 1}\n";
+  EXPECT_EQ(lines_refusal(b + as_a + c + as_a), "(nothing was refused)");
+  const auto none = [](const char* name) {
+    return fmt::format(
+        "x.jsonl:4: as: no control of {} stands earlier in this file; name a case whose control does, or "
+        "state the arm whole",
+        name);
+  };
+  EXPECT_EQ(lines_refusal(b + as_b), none("memory.b")) << "itself";
+  EXPECT_EQ(lines_refusal(c + as_b + b + R"({"arm": "control", "trials": [{"calls": []}]})"),
+            none("memory.b"))
+      << "a later one";
+  EXPECT_EQ(lines_refusal(c + R"({"arm": "control", "as": "memory.none"})"), none("memory.none"));
+  EXPECT_EQ(lines_refusal(b + R"({"arm": "fault", "trials": []})" + "\n" + c + as_b).substr(0, 12),
+            "x.jsonl:6: a")
+      << "one without a control";
+  EXPECT_EQ(lines_refusal(b + as_a + c + as_b),
+            "x.jsonl:6: as: the control of memory.b is not stored whole, it has \"as\"; name a case whose "
+            "control is");
+  EXPECT_EQ(
+      lines_refusal(b + R"({"arm": "control", "trials": [{"calls": []}, {"like": 0}]})" + "\n" + c + as_b),
+      "x.jsonl:6: as: the control of memory.b has 2 trials, and only one with one trial can be named; "
+      "state the arm whole");
+  EXPECT_EQ(lines_refusal(b + R"({"arm": "fault", "as": "memory.a"})"),
+            "x.jsonl:4: as: only an arm named control can be that of another case; state its trials");
+  for (const char* key : {"trials", "base_hash", "arms", "summary", "runs", "speed"})
+    EXPECT_EQ(lines_refusal(b + fmt::format(R"({{"arm": "control", "as": "memory.a", "{}": []}})", key)),
+              fmt::format("x.jsonl:4: {}: beside \"as\" stand only arm, ms and run; leave this out, or state "
+                          "the arm whole",
+                          key));
+  EXPECT_EQ(lines_refusal(b + R"({"arms": {"control": 1}, "as": "memory.a"})"),
+            "x.jsonl:4: top level: \"arm\" is missing");
+  EXPECT_EQ(lines_refusal(b + R"({"arm": "control", "as": 1})"),
+            "x.jsonl:4: as: expected a string, found a number");
+  EXPECT_EQ(lines_refusal(b + R"({"arm": "control", "as": "memory.a", "ms": -1})"),
+            "x.jsonl:4: ms: a time must be 0 or more, found -1");
+  EXPECT_EQ(lines_refusal(b + R"({"arm": "control", "as": "memory.a", "run": 0})"),
+            "x.jsonl:4: run: the line of the case has 0 more runs, counted from 0");
+  EXPECT_EQ(lines_refusal(b + as_a + as_a),
+            "x.jsonl:5: arm: memory.b/control stands twice; leave one of them");
+}
+
+TEST_F(stack_files, whose_controls_would_repeat_more_than_fits_into_memory_are_refused) {
+  std::string text =
+      "{\"case\": \"memory.whole\"}\n"
+      R"({"arm": "control", "summary": ")" +
+      std::string(1 << 20, 's') + "\", \"trials\": [{\"calls\": []}]}\n";
+  for (int i = 0; i < 300; ++i)
+    text +=
+        fmt::format("{{\"case\": \"memory.c{}\"}}\n{{\"arm\": \"control\", \"as\": \"memory.whole\"}}\n", i);
+  const auto read = [&](const arm_filter& only) {
+    return refusal([&] {
+      record r;
+      add_lines(r, "x.jsonl", text, only);
+      return r;
+    });
+  };
+  EXPECT_THAT(read({}), HasSubstr(": as: more is shared than fits into memory; state it in each arm"));
+  EXPECT_EQ(read([](std::string_view of, std::string_view /*arm*/) { return of == "memory.c299"; }),
+            "(nothing was refused)")
+      << "what is not wanted is not copied";
 }
 
 }  // namespace
