@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   With cuBLAS 13.1.0 on an H200: cold, cublasGemmGroupedBatchedEx and cublasSetMatrixAsync. The others work, cublasCreate
-//              among them. failed_create.cpp has the same by a full device.
+// What fails   With cuBLAS 13.1.0 on an H200: the first cublasSgemmGroupedBatched (EXECUTION_FAILED) and the first cublasSetMatrixAsync
+//              (MAPPING_ERROR). cublasXtSgemm, cold, is unresolved: the process ends by SIGSEGV before the call. All others work,
+//              cublasCreate among them. failed_create.cpp makes cublasCreate fail by a full device.
 // Why          What a first attempt could not make may stay unmade: the handle of the operation is made afterwards.
 // Documented   Nowhere. Made up: it is injected.
 #include "cases/faults/failed_driver_call.hpp"

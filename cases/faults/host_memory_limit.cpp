@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   With cuBLAS 13.1.0 on an H200: first products of a process. Most end it by SIGABRT, and cublasLtMatrixTransform returns
-//              SUCCESS with wrong numbers. What has run before works.
+// What fails   With cuBLAS 13.1.0 on an H200: first calls of a process that create a handle, set it up or load code. Most end the process
+//              by SIGABRT, some return EXECUTION_FAILED or INTERNAL_ERROR, and cublasLtMatrixTransform returns SUCCESS with wrong
+//              numbers. A call that the process has made before works.
 // Why          A limit of the process is reached but for 4 MiB, which what observes may need.
 // Documented   setrlimit(2), RLIMIT_DATA. cuBLAS documentation, CUBLAS_STATUS_ALLOC_FAILED: resource allocation failed.
 #include "harness/kit/host_limit.hpp"

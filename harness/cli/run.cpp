@@ -361,7 +361,7 @@ int run_cases(const run_arguments& asked) {
   const interrupt_guard guard;
   run_arguments arguments = asked;
   if (arguments.pythons.empty()) return run_cases_in(arguments, {}, guard.descriptor()).exit_code;
-  // The Python's own look at its frameworks needs the number of the GPU, too.
+  // python_environment imports the frameworks before run_gpus has chosen a GPU, so it needs the GPU that CTest gave.
   if (asked.devices.empty() && !asked.all_devices && ctest_allocates())
     arguments.devices = devices_from_ctest(asked.where, guard.descriptor());
   std::vector<int> codes;

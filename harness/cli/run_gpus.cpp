@@ -15,7 +15,7 @@ namespace cufault {
 namespace {
 
 /// What CTest allocated, of the GPUs of this stack. Throws usage_error where one is not here.
-std::vector<int> devices_from_ctest(const nlohmann::json& stack) {
+std::vector<int> devices_in(const nlohmann::json& stack) {
   try {
     return devices_given_by_ctest(stack.value("devices", std::vector<std::string>()));
   } catch (const std::invalid_argument& e) {
@@ -37,7 +37,7 @@ run_gpus::run_gpus(const run_arguments& arguments, int stop) {
   std::vector<int> numbers = arguments.devices;
   const int looked_at = numbers.empty() ? arguments.where.device : numbers.front();
   stack_ = stack_with(looked_at);
-  if (numbers.empty() && !arguments.all_devices) numbers = devices_from_ctest(stack_);
+  if (numbers.empty() && !arguments.all_devices) numbers = devices_in(stack_);
   if (!numbers.empty() && numbers.front() != looked_at) stack_ = stack_with(numbers.front());
   if (!stack_["gpu"].is_object()) return;
   if (numbers.empty() && !arguments.all_devices) numbers.push_back(looked_at);
@@ -59,7 +59,7 @@ std::size_t run_gpus::in_the_machine() const {
 }
 
 std::vector<int> devices_from_ctest(const target& where, int stop) {
-  return devices_from_ctest(read_stack(own_path(), where, nvml(), stop));
+  return devices_in(read_stack(own_path(), where, nvml(), stop));
 }
 
 }  // namespace cufault

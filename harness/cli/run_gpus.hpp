@@ -15,8 +15,9 @@ namespace cufault {
 /// The GPUs that a run uses, all alike, because its record tells of one stack.
 class run_gpus {
  public:
-  /// Those that are asked for, else those that CTest allocated to this test, else the one of `arguments.where`. Probes each in a
-  /// process of its own. all() is empty if there is no GPU. Throws usage_error if the GPUs differ or one does not exist.
+  /// Chooses the GPUs of --device; without it those that CTest allocated to this test; without these the one of `arguments.where`.
+  /// Reads the stack of each in a process of its own. all() is empty if there is no GPU. Throws usage_error if the GPUs differ, one does
+  /// not exist, or CTest's variables cannot be read.
   run_gpus(const run_arguments& arguments, int stop);
 
   struct gpu {

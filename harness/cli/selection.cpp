@@ -44,10 +44,22 @@ bool may_name_arm(const std::string& name, const failure_case& c) {
   return literal.substr(0, length) == std::string_view(begin).substr(0, length);
 }
 
+/// The cases that these names can be of; all where there is no name.
+const std::vector<failure_case>& cases_for(const std::vector<std::string>& names) {
+  if (names.empty()) return all_cases();
+  std::set<std::string> families;
+  for (const std::string& name : names) {
+    const auto end = name.find_first_of("./*?[\\");
+    if (end != name.npos && name[end] != '.' && name[end] != '/') return all_cases();
+    families.insert(name.substr(0, end));
+  }
+  return cases_with_families(families);
+}
+
 /// Cases by name, by family, or one arm of a case (CASE/ARM, with the case's controls: without them nothing
 /// is proved).
 std::vector<selected_case> select(const std::vector<std::string>& names, test_tier tier, bool frameworks) {
-  const auto& cases = all_cases();
+  const auto& cases = cases_for(names);
   if (cases.empty()) throw usage_error(build_it_with_cuda);
   std::vector<selected_case> selected;
   std::set<std::string> understood;

@@ -76,17 +76,20 @@ std::vector<std::string> telling_lines(const std::vector<std::string>& lines, co
 }
 
 struct new_output {
-  std::vector<std::string> said, warned;  ///< new lines of standard output and standard error
+  std::vector<std::string> output,
+      errors;  ///< lines of standard output and standard error that clean runs do not print
 };
 new_output new_output_of(const process_result& p, const clean_runs& clean) {
   return {new_lines(p.stdout_text, clean.output, clean.same_output),
           new_lines(p.stderr_text, clean.errors, clean.same_errors)};
 }
 
-std::string line_that_tells(const new_output& of, const std::string& code) {
-  std::vector<std::string> lines = telling_lines(of.warned, code);
-  const auto on_output = telling_lines(of.said, code);
+/// row::said.
+std::string line_that_tells(const new_output& of, bool errors_are_compared, const std::string& code) {
+  std::vector<std::string> lines = telling_lines(of.errors, code);
+  const auto on_output = telling_lines(of.output, code);
   lines.insert(lines.end(), on_output.begin(), on_output.end());
+  if (lines.empty() && errors_are_compared) lines = of.errors;  // a clean run does not say it
   if (lines.empty()) return {};
   const auto frame = [](const std::string& line) { return line.front() == ' ' || line.front() == '\t'; };
   const auto found = std::find_if_not(lines.begin(), lines.end(), frame);
@@ -108,7 +111,7 @@ std::string words_of_end(const process_result& process) {
   return fmt::format("exit {}", process.exit_code);
 }
 
-outcome outcome_of(const row& r, const run_seen& seen, const clean_runs& clean, const new_output& fresh) {
+outcome outcome_of(const row& r, const run_seen& seen, const clean_runs& clean) {
   const process_result& p = seen.process;
   if (r.injections == 0) return outcome::not_reached;
   if (fatal_signal(p) != 0) return outcome::crashed;
@@ -117,7 +120,6 @@ outcome outcome_of(const row& r, const run_seen& seen, const clean_runs& clean, 
   if (p.exit_code == 0 && r.left.device_allocations > 0) return outcome::leaked;
   if (p.exit_code != 0) return outcome::reported;
   if (!r.said.empty()) return outcome::reported;
-  if (clean.same_errors && !fresh.warned.empty()) return outcome::reported;  // a clean run does not say it
   const bool other = (clean.same_output && p.stdout_text != clean.output) ||
                      (clean.same_errors && p.stderr_text != clean.errors);
   return other ? outcome::other_output : outcome::swallowed;
@@ -181,9 +183,8 @@ row judged(const call_site& site, const planned_call& call, const run_seen& seen
   if (by_itself && !releases(site.function))
     r.left.device_allocations =
         std::max<std::int64_t>(0, seen.log.device_allocations - clean.device_allocations - not_released);
-  const new_output fresh = new_output_of(seen.process, clean);
-  r.said = line_that_tells(fresh, r.code);
-  r.came_to = outcome_of(r, seen, clean, fresh);
+  r.said = line_that_tells(new_output_of(seen.process, clean), clean.same_errors, r.code);
+  r.came_to = outcome_of(r, seen, clean);
   r.acceptable = is_acceptable(r.came_to);
   return r;
 }

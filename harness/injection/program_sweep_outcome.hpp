@@ -63,8 +63,8 @@ struct row {
   std::string code;
   outcome came_to = outcome::not_reached;
   std::string ended;  ///< "exit 1", "SIGSEGV", "timed out"
-  /// What told of the failure: a line that clean runs do not print, cut at 300 bytes. Of several the first on standard error that is not
-  /// indented, as frames of a traceback are. Empty where no line did.
+  /// What told of the failure: a line that clean runs do not print, cut at 300 bytes (of a record: before what is no UTF-8 is replaced). Of
+  /// several the first on standard error that is not indented, as frames of a traceback are. Empty where no line did.
   std::string said;
   bool acceptable = true;
   std::uint64_t injections = 0;  ///< one in each process that made the call

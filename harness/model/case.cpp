@@ -71,6 +71,7 @@ std::string defect_of(const arm& a) {
 struct case_source {
   std::string family;
   register_cases::maker made;
+  bool done = false;  ///< all its cases are registered
 };
 
 // Function-local, as cases register before main.
@@ -172,17 +173,21 @@ bool in_its_tier(const failure_case& c, const arm& a) {
 }
 
 const std::vector<failure_case>& all_cases() {
-  static const bool complete = [] {
-    for (const case_source& source : sources()) {
-      for (failure_case& c : source.made({})) {
-        if (!c.name.starts_with(source.family + "."))
-          throw std::logic_error(c.name + " is not of the family " + source.family);
-        registry<failure_case>::add("case", std::move(c));
-      }
+  std::set<std::string> families;
+  for (const case_source& source : sources()) families.insert(source.family);
+  return cases_with_families(families);
+}
+
+const std::vector<failure_case>& cases_with_families(const std::set<std::string>& families) {
+  for (case_source& source : sources()) {
+    if (source.done || !families.contains(source.family)) continue;
+    for (failure_case& c : source.made({})) {
+      if (!c.name.starts_with(source.family + "."))
+        throw std::logic_error(c.name + " is not of the family " + source.family);
+      registry<failure_case>::add("case", std::move(c));
     }
-    return true;
-  }();
-  static_cast<void>(complete);
+    source.done = true;
+  }
   return registry<failure_case>::all();
 }
 
@@ -213,7 +218,7 @@ register_case::register_case(failure_case c) {
 }
 
 register_cases::register_cases(std::string family, maker made) {
-  sources().push_back({std::move(family), std::move(made)});
+  sources().push_back({.family = std::move(family), .made = std::move(made)});
 }
 
 }  // namespace cufault

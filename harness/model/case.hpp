@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,9 @@ struct failure_case {
 
 /// All cases linked into this program, by name.
 const std::vector<failure_case>& all_cases();
+/// The cases that are not made of a vocabulary, and of those that are (register_cases) at least these families: making the matrix takes most of a
+/// second. Valid until further families are asked for.
+const std::vector<failure_case>& cases_with_families(const std::set<std::string>& families);
 
 /// Adds a case at program start: `const register_case here{{.name = "memory.handle_leak", ...}};`
 /// A malformed case (no control, no fault, two arms of one name, bad characters, no body) ends the program

@@ -112,6 +112,8 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
   key("driver", text_at(stack, "driver", "version"));
   key("runtime", text_at(stack, "runtime", "version"));
   key("compute_capability", text_at(stack, "gpu", "compute_capability"));
+  if (stack.contains("gpu") && stack["gpu"].is_object())
+    key("memory_gib", std::to_string(stack["gpu"].value("memory_bytes", std::uint64_t{0}) >> 30));
   key("module_loading", stack["environment"].value("CUDA_MODULE_LOADING", std::string()));
   stack["keys"] = keys;
   return stack;

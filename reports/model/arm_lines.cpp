@@ -190,6 +190,11 @@ namespace {
 
 using ordered = nlohmann::ordered_json;
 
+void take_room(const json_cursor& place, std::size_t bytes, std::size_t& room) {
+  if (bytes > room) place.fail("more is shared than fits into memory; state it in each arm");
+  room -= bytes;
+}
+
 /// The line of an arm without its runs: differences are taken from it.
 ordered line_without_runs(const case_line& of, const arm_result& arm) {
   ordered line = arm_json(of, arm);
@@ -247,8 +252,7 @@ std::string whole_line(const json_cursor& at, const case_line& of, const arm_res
         .fail(fmt::format(
             "{}/{} of {} is not what it was when this line was written; take both folders from one commit",
             of.name, base.name, of.base));
-  if (from.size() > room) at.fail("more is shared than fits into memory; state it in each arm");
-  room -= from.size();
+  take_room(at, from.size(), room);
   nlohmann::json stated = at.value();
   const auto trials = at.at("trials").items();
   const ordered known = line.at("trials");
@@ -320,11 +324,6 @@ nlohmann::ordered_json shorter_control(const nlohmann::ordered_json& line, const
 }
 
 namespace {
-
-void take_room(const json_cursor& place, std::size_t bytes, std::size_t& room) {
-  if (bytes > room) place.fail("more is shared than fits into memory; state it in each arm");
-  room -= bytes;
-}
 
 /// One run made all trials of the arm: `stated`, or that of the case where nothing is stated. `at`: where the arm stands.
 void take_run(arm_result& arm, const std::optional<json_cursor>& stated, const json_cursor& at,
@@ -415,12 +414,13 @@ void take_arms(const json_cursor& at, const case_line& of,
     arm_result arm = shared;
     arm.name = name;
     if (of_cell) arm.summary = of.summary + std::string(separator) + in_words(*cell);
-    if (several)
-      arm.trials[0].milliseconds = milliseconds_from(place.is_array() ? time_and_run(place)[0] : place);
-    if (place.is_array()) {
+    if (several && place.is_array()) {
       if (at.has("runs")) place.fail("the line has runs, too; leave one of them");
-      const json_cursor run = time_and_run(place)[1];
-      take_run(arm, run.value().is_null() ? std::nullopt : std::optional(run), place, of, room);
+      const auto both = time_and_run(place);
+      arm.trials[0].milliseconds = milliseconds_from(both[0]);
+      take_run(arm, both[1].value().is_null() ? std::nullopt : std::optional(both[1]), place, of, room);
+    } else if (several) {
+      arm.trials[0].milliseconds = milliseconds_from(place);
     }
     take(std::move(arm), place);
   };
@@ -431,22 +431,25 @@ void take_arms(const json_cursor& at, const case_line& of,
 }
 
 void earlier_controls::add(const case_line& of, std::string_view line, int number) {
+  if (by_case_.contains(of.name)) return;  // the line of a case can be long
   by_case_.try_emplace(of.name, control{of, line, number, {}});
 }
 
 arm_result earlier_controls::restore(const json_cursor& at, const case_line& of, std::size_t& room) {
   const json_cursor as = at.at("as");
   const std::string name = at.at("arm").string(), other = as.string();
-  if (name != control_arm) as.fail("only an arm named control can be that of another case; state its trials");
+  if (name != control_arm)
+    as.fail("only the line of the arm control can have \"as\"; state the trials of this arm");
   for (const auto& [key, place] : at.members())
     if (key != "arm" && key != "as" && key != "ms" && key != "run")
-      place.fail("beside \"as\" stand only arm, ms and run; leave this out, or state the arm whole");
+      place.fail(
+          "a line with \"as\" has only arm, ms and run besides; leave this out, or state the arm whole");
   const auto found = by_case_.find(other);
-  if (found == by_case_.end() || other == of.name)
-    as.fail(
-        fmt::format("no control of {} stands earlier in this file; name a case whose control does, or state "
-                    "the arm whole",
-                    one_line(other)));
+  if (found == by_case_.end())
+    as.fail(fmt::format(
+        "no earlier line of this file is the control of {}; name a case whose control is earlier, or "
+        "state the arm whole",
+        one_line(other)));
   control& earlier = found->second;
   if (!earlier.arm) {
     const json_cursor line{parse_json(file_, earlier.line, earlier.number)};

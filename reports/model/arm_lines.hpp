@@ -19,7 +19,7 @@
 
 namespace cufault {
 
-/// Its line may say that it is that of another case.
+/// The name of a case's control. Its line may name an earlier case whose control is equal ("as").
 inline constexpr std::string_view control_arm = "control";
 
 /// {"case": ..., "summary": ..., "run": {...}, "more_runs": [{...}], "base": ...}

@@ -142,7 +142,7 @@ std::string cost_line(cost_comparison c, cost_words& stated) {
     else
       last = s.words;
   };
-  if (c.failed.empty()) shorten(c.without);
+  if (c.failed.empty()) shorten(c.without);  // a comparison that failed has no sides
   for (cost_side& s : c.with) shorten(s);
   return dump_json(write_json(c));
 }

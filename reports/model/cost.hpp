@@ -60,8 +60,8 @@ struct cost_record {
 /// The words of each remedy, and of "" for sides without one, that a record has stated last.
 using cost_words = std::map<std::string, std::string>;
 
-/// Lines of a record, each without its end: a header, one for each comparison, and a last one. A side states no words where these are the
-/// last ones of its remedy: which remedies a record has is not known when its header is written.
+/// Lines of a record, each without its end: a header, one for each comparison, and a last one. A side leaves out its words where they are the
+/// last that were stated for its remedy. `stated` has those of the lines so far and is brought up to date; it is empty for the first line.
 std::string cost_header_line(const cost_record& r);
 std::string cost_line(cost_comparison c, cost_words& stated);
 std::string cost_end_line(const cost_record& r);

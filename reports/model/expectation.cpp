@@ -23,9 +23,9 @@
 namespace cufault {
 namespace {
 
-constexpr std::array<std::string_view, 10> condition_keys{
-    "cublas",         "cublaslt",     "driver",  "runtime", "compute_capability",
-    "module_loading", "other_cublas", "pytorch", "jax",     "cupy"};
+constexpr std::array<std::string_view, 11> condition_keys{
+    "cublas",       "cublaslt", "driver", "runtime", "compute_capability", "memory_gib", "module_loading",
+    "other_cublas", "pytorch",  "jax",    "cupy"};
 
 enum class relation { equal, at_least, above, at_most, below };
 

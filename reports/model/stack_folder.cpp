@@ -337,13 +337,13 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
       return;
     }
     if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
-    if (const auto arm = at.find("arm"); arm && arm->is_string() && arm->text() == control_arm)
-      controls.add(of, line, number);
     if (at.has("as")) {
       const json_cursor named = at.at("arm");
       if (wanted(named.string())) take(controls.restore(at, of, room), named);
-      return;
     }
+    if (const auto arm = at.find("arm"); arm && arm->is_string() && arm->text() == control_arm)
+      controls.add(of, line, number);
+    if (at.has("as")) return;
     if (at.has("base_hash") && !at.has("arms")) {
       const json_cursor place = at.at("base_hash");
       if (of.base.empty())

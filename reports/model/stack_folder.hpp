@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // The folder of a stack in reports/recorded: stack.json, and FAMILY.jsonl with the lines of its cases and arms (arm_lines.hpp). Arms that are like
-// the same arm of a larger stack are stored as differences from it; the arms of that stack, the base, are stored whole.
+// the same arm of a stack with more arms of the same families are stored as differences from it; the arms of that stack, the base, are stored whole.
 #pragma once
 
 #include "reports/model/record.hpp"
@@ -31,7 +31,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
                const base_arms& bases = {});
 
 /// Files arms in the folder of their stack below `recorded`, shortened: each replaces the one of its name, and lines are sorted. Arms are stored as
-/// differences from a larger stack where that is shorter. Stacks that are stored as differences from this one are rewritten. Each file is
+/// differences from a stack with more arms of the same families where that is shorter. Stacks that are stored as differences from this one are rewritten. Each file is
 /// replaced whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another process is
 /// writing it.
 std::filesystem::path file_in_stack(const std::filesystem::path& recorded, const record& r);

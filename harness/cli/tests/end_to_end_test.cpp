@@ -38,6 +38,17 @@ TEST_F(end_to_end, leaves_an_uncharted_record_the_first_time) {
   EXPECT_EQ(call.what.status, "CUBLAS_STATUS_ALLOC_FAILED");
 }
 
+TEST_F(end_to_end, names_a_gpu_that_ctest_allocated_and_that_is_not_here) {
+  const std::map<std::string, std::string> allocated{{"CTEST_RESOURCE_GROUP_COUNT", "1"},
+                                                     {"CTEST_RESOURCE_GROUP_0", "gpus"},
+                                                     {"CTEST_RESOURCE_GROUP_0_GPUS", "id:gpu_77,slots:1"}};
+  const auto refused = run({"road.create"}, allocated);
+  EXPECT_EQ(refused.exit_code, 2) << refused.stdout_text;
+  EXPECT_THAT(refused.stderr_text, HasSubstr("gpu_77, which is not here"));
+  const auto told = run({"road.create", "--device", "0"}, allocated);
+  EXPECT_EQ(told.exit_code, 0) << told.stderr_text;
+}
+
 TEST_F(end_to_end, leaves_nothing_behind) {
   const fs::path home = folder / "home", temporary = folder / "temporary";
   fs::create_directories(home);

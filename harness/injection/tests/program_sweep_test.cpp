@@ -228,8 +228,12 @@ TEST(program_sweep_outcome, a_row_says_by_which_line_the_failure_was_told) {
   s.process.stderr_text = clean().errors;
   s.process.stdout_text = "allocation failed\n";
   EXPECT_EQ(said(s), "allocation failed");
-  s.process.stdout_text = std::string(1000, 'x') + " failed\n";
-  EXPECT_EQ(said(s), std::string(300, 'x'));
+  s.process.stdout_text = clean().output;
+  s.process.stderr_text = clean().errors + "hm\n";
+  EXPECT_EQ(said(s), "hm") << "no word of a failure, but a clean run does not say it";
+  s.process.stderr_text = clean().errors;
+  s.process.stdout_text = "failed " + std::string(1000, 'x') + "\n";
+  EXPECT_EQ(said(s), "failed " + std::string(293, 'x'));
 }
 
 TEST(program_sweep_outcome, other_output_is_without_a_word) {

@@ -108,10 +108,10 @@ TEST(conditions, that_are_malformed_are_refused) {
         refusal([&] { when(fmt::format(R"({{"cublas": "{}"}})", bad)); }),
         R"(x.json:1: cublas: expected comparisons joined by spaces, such as ">=13.1 <13.2" or "9.0", and alternatives by " || ")")
         << bad;
-  EXPECT_EQ(
-      refusal([] { when("{\n\"colour\": \"red\"}"); }),
-      "x.json:2: colour: unknown condition; known are cublas, cublaslt, driver, runtime, compute_capability, "
-      "module_loading, other_cublas, pytorch, jax, cupy");
+  EXPECT_EQ(refusal([] { when("{\n\"colour\": \"red\"}"); }),
+            "x.json:2: colour: unknown condition; known are cublas, cublaslt, driver, runtime, "
+            "compute_capability, memory_gib, "
+            "module_loading, other_cublas, pytorch, jax, cupy");
   EXPECT_EQ(refusal([] { when("{\"cublas\": 13}"); }), "x.json:1: cublas: expected a string, found a number");
 }
 

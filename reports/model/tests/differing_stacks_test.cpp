@@ -68,6 +68,17 @@ TEST_F(stacks_side_by_side, tell_what_differs_and_are_read_whole) {
   EXPECT_EQ(digest_of(again), digest_of(fault));
 }
 
+TEST_F(stacks_side_by_side, are_not_stored_as_differences_from_one_with_more_arms_of_other_families) {
+  fs::remove_all(directory / "recorded");
+  const arm_result of_another_family = first.cases.at(0).arms.at(0);
+  first.cases.erase(first.cases.begin());
+  for (int n = 0; n < 20; ++n)
+    first.cases.push_back({.name = fmt::format("numbers.c{}", n), .arms = {of_another_family}});
+  EXPECT_EQ(file(first), folder[0]);
+  EXPECT_EQ(file(second_stack), folder[1]);
+  EXPECT_THAT(text(1), Not(HasSubstr(R"("base")")));
+}
+
 TEST_F(stacks_side_by_side, are_read_from_within_and_in_part) {
   const auto only = [](std::string_view /*case_name*/, std::string_view arm) { return arm == "fault"; };
   EXPECT_EQ(load_record(folder[1], only).cases.at(0).arms.size(), 1U);

@@ -257,6 +257,8 @@ TEST_F(stack_files, that_share_a_line_badly_are_refused_with_what_to_do) {
             "x.jsonl:2: arms.a[1]: expected null, or the number of one of the case's more_runs");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": [1, 0]}, )" + trials),
             "x.jsonl:2: arms.a[1]: the line of the case has 0 more runs, counted from 0");
+  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [1, null]}, "runs": [], )" + trials),
+            "x.jsonl:2: arms.a: the line has runs, too; leave one of them");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a": [-1, null]}, )" + trials),
             "x.jsonl:2: arms.a[0]: a time must be 0 or more, found -1");
   EXPECT_EQ(lines_refusal(R"({"arms": {"a b": 1}, )" + trials),
@@ -406,8 +408,8 @@ TEST_F(stack_files, that_name_the_control_of_a_case_badly_are_refused_with_what_
   EXPECT_EQ(lines_refusal(b + as_a + c + as_a), "(nothing was refused)");
   const auto none = [](const char* name) {
     return fmt::format(
-        "x.jsonl:4: as: no control of {} stands earlier in this file; name a case whose control does, or "
-        "state the arm whole",
+        "x.jsonl:4: as: no earlier line of this file is the control of {}; name a case whose control is "
+        "earlier, or state the arm whole",
         name);
   };
   EXPECT_EQ(lines_refusal(b + as_b), none("memory.b")) << "itself";
@@ -426,12 +428,14 @@ TEST_F(stack_files, that_name_the_control_of_a_case_badly_are_refused_with_what_
       "x.jsonl:6: as: the control of memory.b has 2 trials, and only one with one trial can be named; "
       "state the arm whole");
   EXPECT_EQ(lines_refusal(b + R"({"arm": "fault", "as": "memory.a"})"),
-            "x.jsonl:4: as: only an arm named control can be that of another case; state its trials");
+            "x.jsonl:4: as: only the line of the arm control can have \"as\"; state the trials of this arm");
   for (const char* key : {"trials", "base_hash", "arms", "summary", "runs", "speed"})
-    EXPECT_EQ(lines_refusal(b + fmt::format(R"({{"arm": "control", "as": "memory.a", "{}": []}})", key)),
-              fmt::format("x.jsonl:4: {}: beside \"as\" stand only arm, ms and run; leave this out, or state "
-                          "the arm whole",
-                          key));
+    EXPECT_EQ(
+        lines_refusal(b + fmt::format(R"({{"arm": "control", "as": "memory.a", "{}": []}})", key)),
+        fmt::format(
+            "x.jsonl:4: {}: a line with \"as\" has only arm, ms and run besides; leave this out, or state "
+            "the arm whole",
+            key));
   EXPECT_EQ(lines_refusal(b + R"({"arms": {"control": 1}, "as": "memory.a"})"),
             "x.jsonl:4: top level: \"arm\" is missing");
   EXPECT_EQ(lines_refusal(b + R"({"arm": "control", "as": 1})"),
