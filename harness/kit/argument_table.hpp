@@ -179,6 +179,10 @@ struct found_count {
 /// Only sizes, leading dimensions, strides, counts and enumerations count, where described.
 std::map<std::string, found_count> found_beforehand(std::span<const row_seen> rows);
 
+/// Measures, in the trial: how fast the rows ran, how many argument_check predicted and which it did not, and the two counts above, which rules
+/// of claims name.
+void measure(trial& t, std::span<const row_seen> rows);
+
 /// Observes and measures every row of what `makers` make. Rows are numbered alike in every process. Returns none where not all were reached.
 std::vector<row_seen> run(trial& t, const std::vector<row_maker>& makers, depth how_deep);
 

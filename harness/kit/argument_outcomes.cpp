@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What the rows of a table of arguments came to, and whether argument_check had predicted it.
+#include "harness/kit/argument_table.hpp"
+#include "harness/trial/status_record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace cufault::argument_table {
+namespace {
+
+bool undamaged(const row_end& end) {
+  return end.returned && end.waited == cudaSuccess;
+}
+
+/// Whether a product that is described did its work and nothing else.
+bool as_it_should(const row_end& end) {
+  const bool only_c = end.written == (end.due ? written_where::c : 0);
+  return undamaged(end) && end.status == CUBLAS_STATUS_SUCCESS && only_c && !end.lost;
+}
+
+/// "CUBLAS_STATUS_SUCCESS, then cudaErrorIllegalAddress"
+std::string came_to(const row_seen& seen) {
+  if (!seen.end.returned || undamaged(seen.end)) return seen.status;
+  return fmt::format("{}, then {}", seen.status, record_of(static_cast<cudaError_t>(seen.end.waited)).text());
+}
+
+std::string_view word_for(role what) {
+  switch (what) {
+    case role::handle:
+      return "handle or descriptor";
+    case role::enumeration:
+      return "enumeration";
+    case role::algorithm:
+      return "algorithm";
+    case role::size:
+      return "size";
+    case role::count:
+      return "count";
+    case role::leading_dimension:
+      return "leading dimension";
+    case role::stride:
+    case role::output_stride:
+      return "stride";
+    case role::increment:
+    case role::spacing:
+    case role::any_increment:
+      return "increment";
+    case role::element_size:
+      return "element size";
+    case role::bytes:
+      return "number of bytes";
+    case role::scalar:
+      return "pointer to a scalar";
+    case role::input:
+      return "input";
+    case role::output:
+      return "output";
+    case role::pointer_array:
+      return "array of pointers";
+    case role::host_array:
+      return "array in host memory";
+    case role::host_output:
+      return "place for a result";
+    case role::kept:
+      return "argument of another kind";
+  }
+  return "argument";
+}
+
+std::string_view word_for(prediction f) {
+  constexpr std::string_view words[]{"not asked", "nothing", "caution", "silent", "unsupported", "refused"};
+  return words[static_cast<int>(f)];
+}
+
+bool of_shapes_or_types(role what) {
+  return what == role::size || what == role::count || what == role::leading_dimension ||
+         what == role::stride || what == role::output_stride || what == role::enumeration;
+}
+
+}  // namespace
+
+prediction forecast_of(const std::optional<argument_check::product>& described) {
+  if (!described) return prediction::not_asked;
+  auto gravest = prediction::nothing;
+  for (const argument_check::problem& each : argument_check::check(*described)) {
+    const auto as = [&] {
+      switch (each.what) {
+        case argument_check::severity::refused:
+          return prediction::refused;
+        case argument_check::severity::unsupported:
+          return prediction::unsupported;
+        case argument_check::severity::silent:
+          return prediction::silent;
+        case argument_check::severity::caution:
+          return prediction::caution;
+      }
+      return prediction::nothing;
+    }();
+    gravest = std::max(gravest, as);
+  }
+  return gravest;
+}
+
+std::optional<bool> predicted_correctly(const row_end& end) {
+  const auto refused_with = [&](cublasStatus_t status) {
+    return undamaged(end) && end.status == static_cast<int>(status);
+  };
+  switch (end.predicted) {
+    case prediction::not_asked:
+    case prediction::caution:
+      return std::nullopt;
+    case prediction::nothing:
+      return as_it_should(end);
+    case prediction::refused:
+      return refused_with(CUBLAS_STATUS_INVALID_VALUE);
+    case prediction::unsupported:
+      return refused_with(CUBLAS_STATUS_NOT_SUPPORTED);
+    case prediction::silent:
+      return !undamaged(end) || (end.status == CUBLAS_STATUS_SUCCESS && !as_it_should(end));
+  }
+  return std::nullopt;
+}
+
+std::map<std::string, int> outcomes_by_kind(std::span<const row_seen> rows) {
+  std::map<std::string, int> calls;
+  for (const row_seen& each : rows)
+    if (each.what.wrong) ++calls[fmt::format("{}: {}", word_for(each.what.what), came_to(each))];
+  return calls;
+}
+
+std::map<std::string, found_count> found_beforehand(std::span<const row_seen> rows) {
+  std::map<std::string, found_count> calls;
+  for (const row_seen& each : rows) {
+    if (each.end.predicted == prediction::not_asked || !of_shapes_or_types(each.what.what)) continue;
+    found_count& of = calls[as_it_should(each.end) ? std::string{} : std::string{word_for(each.what.what)}];
+    ++of.all;
+    if (each.end.predicted > prediction::caution) ++of.found;
+  }
+  return calls;
+}
+
+namespace {
+
+/// How fast rows ran, and how many of them argument_check predicted, with those that it did not by name.
+void measure_rows(trial& t, std::span<const row_seen> rows) {
+  double healthy = 0, milliseconds = 0;
+  std::vector<double> each_took;
+  double asked = 0, rightly = 0, wrongly = 0;
+  for (const row_seen& each : rows) {
+    if (undamaged(each.end)) {
+      ++healthy;
+      milliseconds += each.end.milliseconds;
+      each_took.push_back(each.end.milliseconds);
+    }
+    if (each.end.predicted == prediction::not_asked) continue;
+    ++asked;
+    const auto right = predicted_correctly(each.end);
+    if (!right) continue;
+    ++(*right ? rightly : wrongly);
+    if (!*right)
+      t.measure(fmt::format("foretold wrongly as {}: {}", word_for(each.end.predicted), each.what.text()), 1);
+  }
+  t.measure("rows", static_cast<double>(rows.size()));
+  t.measure("rows that damaged nothing", healthy);
+  if (milliseconds > 0) {
+    t.measure("rows a second, of those that damaged nothing", 1000 * healthy / milliseconds);
+    const auto middle = each_took.begin() + static_cast<std::ptrdiff_t>(each_took.size() / 2);
+    std::nth_element(each_took.begin(), middle, each_took.end());
+    t.measure("median milliseconds of those", *middle);
+  }
+  if (asked == 0) return;
+  t.measure("rows described to argument_check", asked);
+  t.measure("rows foretold rightly", rightly);
+  t.measure("rows foretold wrongly", wrongly);
+}
+
+/// What rules of claims count.
+void measure_by_kind(trial& t, std::span<const row_seen> rows) {
+  for (const auto& [kind, calls] : outcomes_by_kind(rows)) t.measure("wrong " + kind, calls, "calls");
+  for (const auto& [kind, calls] : found_beforehand(rows)) {
+    const std::string went = kind.empty() ? "went right" : "went wrong", of = kind.empty() ? "" : ": " + kind;
+    t.measure(went + of, calls.all, "calls");
+    t.measure(went + " and was found beforehand" + of, calls.found, "calls");
+  }
+}
+
+}  // namespace
+
+void measure(trial& t, std::span<const row_seen> rows) {
+  measure_rows(t, rows);
+  measure_by_kind(t, rows);
+}
+
+}  // namespace cufault::argument_table
