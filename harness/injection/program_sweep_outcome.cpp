@@ -75,9 +75,9 @@ std::vector<std::string> telling_lines(const std::vector<std::string>& lines, co
   return found;
 }
 
+/// Lines of standard output and standard error that clean runs do not print.
 struct new_output {
-  std::vector<std::string> output,
-      errors;  ///< lines of standard output and standard error that clean runs do not print
+  std::vector<std::string> output, errors;
 };
 new_output new_output_of(const process_result& p, const clean_runs& clean) {
   return {new_lines(p.stdout_text, clean.output, clean.same_output),

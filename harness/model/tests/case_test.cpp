@@ -5,7 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -160,6 +165,27 @@ TEST(cases, are_registered_by_name) {
   std::vector<std::string> names;
   for (const auto& known : all_cases()) names.push_back(known.name);
   EXPECT_THAT(names, testing::ElementsAre("order.a", "order.b", "order.c"));
+}
+
+TEST(cases, that_are_made_of_a_vocabulary_are_made_once_and_only_for_families_that_are_asked_for) {
+  static std::vector<std::string> made;
+  const auto maker = [](std::string name) {
+    return [name = std::move(name)](std::string_view /*only*/) {
+      made.push_back(name);
+      return std::vector{well_formed(name)};
+    };
+  };
+  static const register_cases one("one", maker("one.made")), other("other", maker("other.made"));
+  const auto has = [](const std::vector<failure_case>& cases, std::string_view name) {
+    return std::ranges::any_of(cases, [&](const failure_case& c) { return c.name == name; });
+  };
+  EXPECT_FALSE(has(cases_with_families({"order"}), "one.made"));
+  EXPECT_THAT(made, testing::IsEmpty());
+  EXPECT_TRUE(has(cases_with_families({"one"}), "one.made"));
+  EXPECT_FALSE(has(cases_with_families({"one"}), "other.made"));
+  EXPECT_THAT(made, testing::ElementsAre("one.made"));
+  EXPECT_TRUE(has(all_cases(), "other.made"));
+  EXPECT_THAT(made, testing::ElementsAre("one.made", "other.made"));
 }
 
 TEST(cases_death, malformed_case_ends_the_program_and_says_why) {
