@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   With cuBLAS 13.1.0 on an H200: the first cublasSgemmGroupedBatched (EXECUTION_FAILED) and the first cublasSetMatrixAsync
-//              (MAPPING_ERROR). cublasXtSgemm, cold, is unresolved: the process ends by SIGSEGV before the call. All others work,
+// What fails   With cuBLAS 13.1.0 on an H200, first calls: cublasSgemmGroupedBatched (EXECUTION_FAILED) and cublasSetMatrixAsync
+//              (MAPPING_ERROR). cublasXtSgemm is unresolved: the process ends by SIGSEGV before the call. The 75 other operations work,
 //              cublasCreate among them. failed_create.cpp makes cublasCreate fail by a full device.
 // Why          What a first attempt could not make may stay unmade: the handle of the operation is made afterwards.
 // Documented   Nowhere. Made up: it is injected.

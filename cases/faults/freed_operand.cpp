@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   With cuBLAS 13.1.0 on an H200: the call succeeds in all cells but one. Behind large shapes of cublasSgemm, where one block holds
-//              all operands, the context ends with cudaErrorIllegalAddress. Behind most others the proof itself fails: it reads the
-//              freed operand, with cudaErrorInvalidValue.
+// What fails   With cuBLAS 13.1.0 on an H200: the call succeeds in all cells but one. Behind large shapes of cublasSgemm (512 and more, where
+//              one block holds all operands) the context ends with cudaErrorIllegalAddress. Behind most others the proof itself fails:
+//              it reads the freed operand, with cudaErrorInvalidValue.
 // Why          The call gets an address, and the kernel reads it later.
 // Documented   CUDA Runtime API, cudaFree; cudaErrorIllegalAddress (700).
 #include "harness/matrix/world.hpp"
