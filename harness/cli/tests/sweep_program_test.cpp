@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // cufault sweep -- COMMAND, of a program with a bug of each kind (harness/injector/tests/programs/swept.cpp) on the fake driver.
+#include "harness/injector/tests/tested_tree.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/tests/plain_environment.hpp"
 
@@ -26,6 +27,10 @@
 #include <vector>
 
 namespace cufault {
+
+const char* const build_tree = BUILD_TREE;
+const char* const build_command = TEST_PROGRAM;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,6 +39,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
+
+const std::string programs = tree + "/bin/", swept_program = programs + "injector_swept", unlinked_probe = programs + "injector_blas_probe",
+                  blas = tree + "/lib/injector_tests/blas";
 
 class sweep_program : public testing::Test {
  protected:
@@ -58,13 +66,26 @@ class sweep_program : public testing::Test {
     return all;
   }
 
+  static std::vector<std::string> words_of(const std::vector<std::string>& options,
+                                           const std::vector<std::string>& command) {
+    std::vector<std::string> all{tested_command, "sweep"};
+    all.insert(all.end(), options.begin(), options.end());
+    all.emplace_back("--");
+    for (const std::string& word : emulating(command)) all.push_back(word);
+    return all;
+  }
+  [[noreturn]] static void become(std::vector<std::string> words) {
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    _exit(125);
+  }
+
   process_result cufault(const std::vector<std::string>& options, const std::vector<std::string>& command,
                          bool counts_runs = false) {
     spawn_options started;
-    started.argv = {TEST_PROGRAM, "sweep"};
-    started.argv.insert(started.argv.end(), options.begin(), options.end());
-    started.argv.emplace_back("--");
-    started.argv.insert(started.argv.end(), command.begin(), command.end());
+    started.argv = words_of(options, command);
     started.environment = environment(counts_runs);
     started.keep_output = 4U << 20;
     process_result seen = run_process(started, {});
@@ -92,7 +113,7 @@ class sweep_program : public testing::Test {
   };
   swept sweep(std::vector<std::string> options, std::vector<std::string> words, bool counts_runs = false) {
     options.emplace_back("--json");
-    words.insert(words.begin(), SWEPT);
+    words.insert(words.begin(), swept_program);
     swept seen{cufault(options, words, counts_runs), {}};
     std::istringstream in(seen.process.stdout_text);
     for (std::string line; std::getline(in, line);) seen.lines.push_back(json::parse(line));
@@ -142,7 +163,7 @@ TEST_F(sweep_program, what_does_not_come_again_is_marked) {
   EXPECT_EQ(rows[0]["outcome"], "crashed");
   EXPECT_EQ(rows[0]["repeats"], json({"swallowed", "swallowed", "swallowed"}));
   EXPECT_EQ(rows[0]["repeatable"], false);
-  EXPECT_THAT(cufault({}, {SWEPT, "crash_once"}, true).stdout_text, HasSubstr("NOT REPEATABLE"));
+  EXPECT_THAT(cufault({}, {swept_program, "crash_once"}, true).stdout_text, HasSubstr("NOT REPEATABLE"));
 }
 
 TEST_F(sweep_program, a_hang_is_ended) {
@@ -199,7 +220,7 @@ TEST_F(sweep_program, sites_that_differ_between_clean_runs_are_not_indexed) {
   EXPECT_EQ(seen.process.exit_code, 0);
   EXPECT_THAT(seen.outcomes(), ElementsAre("cuInit reported"));
   for (const json& s : seen.of("site")) EXPECT_EQ(s["stable"], s["function"] == "cuInit");
-  EXPECT_THAT(cufault({}, {SWEPT, "more_each_run", "report"}, true).stdout_text,
+  EXPECT_THAT(cufault({}, {swept_program, "more_each_run", "report"}, true).stdout_text,
               HasSubstr("not swept: cuDriverGetVersion at injector_swept"));
   EXPECT_EQ(sweep({}, {"more_each_run"}, true).process.exit_code, 77) << "none is left";
 }
@@ -243,13 +264,13 @@ TEST_F(sweep_program, calls_of_two_libraries_are_told_apart_by_who_calls) {
   for (const json& s : seen.of("site")) callers[s["function"]] = s["library"];
   EXPECT_EQ(callers, (std::map<std::string, std::string>{{"cublasGemmEx", "injector_swept"},
                                                          {"cublasLtMatmul", "libcublas.so.13"}}));
-  EXPECT_THAT(cufault({"--library", "cublasLt", "--library", "cublas"}, {SWEPT, "nested"}).stdout_text,
+  EXPECT_THAT(cufault({"--library", "cublasLt", "--library", "cublas"}, {swept_program, "nested"}).stdout_text,
               HasSubstr("2 calls of cublas and cublasLt at 2 call sites"));
 }
 
 TEST_F(sweep_program, libraries_that_are_opened_and_called_by_pointer_are_listed) {
   const auto by = [&](const std::string& how, const std::string& file) {
-    return cufault({"--library", "cublas"}, {UNLINKED_BLAS_PROBE, how, BLAS_LIBRARIES + file, "2"});
+    return cufault({"--library", "cublas"}, {unlinked_probe, how, blas + file, "2"});
   };
   EXPECT_THAT(by("dlsym", "/bundled/libcublas-1a2b3c.so.13").stdout_text,
               HasSubstr("other_output cublasSgemm_v2 at injector_blas_probe"));
@@ -283,7 +304,7 @@ TEST_F(sweep_program, the_line_of_a_library_s_row_repeats_it) {
   const std::string again = seen.of("row").at(0)["again"], inject = "cufault inject ";
   ASSERT_THAT(again, HasSubstr(inject + "--fail cublasSgemm_v2@"));
   spawn_options shell;
-  shell.argv = {"/bin/sh", "-c", "exec " TEST_PROGRAM " inject --require 1 " + again.substr(inject.size())};
+  shell.argv = {"/bin/sh", "-c", "exec " + tested_command + " inject --require 1 " + again.substr(inject.size())};
   const auto repeated = run_process(shell, {});
   EXPECT_EQ(repeated.exit_code, 4);
   EXPECT_THAT(repeated.stderr_text, HasSubstr("swept: a product was not made"));
@@ -291,13 +312,13 @@ TEST_F(sweep_program, the_line_of_a_library_s_row_repeats_it) {
 
 TEST_F(sweep_program, a_record_of_a_library_goes_on_with_that_library_alone) {
   const std::string record = folder / "sweep.jsonl";
-  EXPECT_EQ(cufault({"--library", "cublas", "--budget", "0.000001", "--resume", record}, {SWEPT, "products"})
+  EXPECT_EQ(cufault({"--library", "cublas", "--budget", "0.000001", "--resume", record}, {swept_program, "products"})
                 .exit_code,
             3);
-  const auto other = cufault({"--resume", record}, {SWEPT, "products"});
+  const auto other = cufault({"--resume", record}, {swept_program, "products"});
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.stderr_text, HasSubstr("it was made with another --library"));
-  const auto rest = cufault({"--library", "cublas", "--resume", record}, {SWEPT, "products"});
+  const auto rest = cufault({"--library", "cublas", "--resume", record}, {swept_program, "products"});
   EXPECT_EQ(rest.exit_code, 0) << rest.stderr_text;
   EXPECT_THAT(rest.stdout_text, HasSubstr("1 rows: 1 reported; 0 not acceptable"));
 }
@@ -316,10 +337,10 @@ TEST_F(sweep_program, parts_and_an_oracle_hold_for_libraries_too) {
 }
 
 TEST_F(sweep_program, a_library_that_is_not_called_or_not_known_is_named) {
-  const auto not_called = cufault({"--library", "cudart"}, {SWEPT, "products"});
+  const auto not_called = cufault({"--library", "cudart"}, {swept_program, "products"});
   EXPECT_EQ(not_called.exit_code, 77);
   EXPECT_THAT(not_called.stderr_text, HasSubstr("no function of cudart that could be seen"));
-  const auto unknown = cufault({"--library", "cufft"}, {SWEPT, "products"});
+  const auto unknown = cufault({"--library", "cufft"}, {swept_program, "products"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.stderr_text, HasSubstr("--library cufft: one of cudart, cublas, cublasLt"));
 }
@@ -337,13 +358,13 @@ TEST_F(sweep_program, an_oracle_decides_what_is_acceptable) {
 }
 
 TEST_F(sweep_program, an_oracle_that_does_not_answer_is_no_finding) {
-  const auto refuses_clean = cufault({"--ok", "false"}, {SWEPT, "report"});
+  const auto refuses_clean = cufault({"--ok", "false"}, {swept_program, "report"});
   EXPECT_EQ(refuses_clean.exit_code, 2);
   EXPECT_THAT(refuses_clean.stderr_text, HasSubstr("--ok refuses the command's clean run"));
-  const auto absent = cufault({"--ok", "no-such-oracle"}, {SWEPT, "report"});
+  const auto absent = cufault({"--ok", "no-such-oracle"}, {swept_program, "report"});
   EXPECT_EQ(absent.exit_code, 2);
   EXPECT_THAT(absent.stderr_text, HasSubstr("does not answer"));
-  const auto later = cufault({"--ok", "test $CUFAULT_RUN_OUTCOME = clean || exit 127"}, {SWEPT, "report"});
+  const auto later = cufault({"--ok", "test $CUFAULT_RUN_OUTCOME = clean || exit 127"}, {swept_program, "report"});
   EXPECT_EQ(later.exit_code, 2);
   EXPECT_THAT(later.stderr_text, HasSubstr("does not answer"));
 }
@@ -355,10 +376,10 @@ TEST_F(sweep_program, the_tool_s_failures_are_no_findings) {
   EXPECT_EQ(absent.exit_code, 2);
   EXPECT_THAT(absent.stderr_text, HasSubstr("no-such-program: no such program is in PATH"));
   EXPECT_EQ(cufault({}, {"/no/such/program"}).exit_code, 2);
-  const auto fails = cufault({}, {SWEPT, "report", "fail"});
+  const auto fails = cufault({}, {swept_program, "report", "fail"});
   EXPECT_EQ(fails.exit_code, 2);
   EXPECT_THAT(fails.stderr_text, HasSubstr("fails where nothing is made to fail (exit 7)"));
-  const auto calls_nothing = cufault({}, {SWEPT});
+  const auto calls_nothing = cufault({}, {swept_program});
   EXPECT_EQ(calls_nothing.exit_code, 77);
   EXPECT_THAT(calls_nothing.stderr_text, HasSubstr("called no function of the driver"));
 }
@@ -374,16 +395,16 @@ TEST_F(sweep_program, wrong_options_are_refused_in_one_line) {
                                              {"create"},
                                              {"--row", "a:b:1=UNKNOWN"},
                                              {"--record", "a", "--resume", "b"}}) {
-    const auto refused = cufault(options, {SWEPT, "report"});
+    const auto refused = cufault(options, {swept_program, "report"});
     EXPECT_EQ(refused.exit_code, 2) << options[0];
     EXPECT_EQ(std::count(refused.stderr_text.begin(), refused.stderr_text.end(), '\n'), 1) << options[0];
   }
   spawn_options operation;
-  operation.argv = {TEST_PROGRAM, "sweep", "road", "--ok", "true"};
+  operation.argv = {tested_command, "sweep", "road", "--ok", "true"};
   EXPECT_THAT(run_process(operation, {}).stderr_text, HasSubstr("--ok is of sweeps of a command"));
-  operation.argv = {TEST_PROGRAM, "sweep", "road", "--library", "cublas"};
+  operation.argv = {tested_command, "sweep", "road", "--library", "cublas"};
   EXPECT_THAT(run_process(operation, {}).stderr_text, HasSubstr("--library is of sweeps of a command"));
-  operation.argv = {TEST_PROGRAM, "sweep"};
+  operation.argv = {tested_command, "sweep"};
   EXPECT_THAT(run_process(operation, {}).stderr_text, HasSubstr("neither an operation nor a command"));
 }
 
@@ -420,17 +441,17 @@ TEST_F(sweep_program, groups_are_told_once_by_a_record_that_goes_on) {
       found += line.find(R"("line":"group")") != line.npos ? 1 : 0;
     return found;
   };
-  cufault({"--depth", "grouped", "--resume", record}, {SWEPT, "last_matters"});
+  cufault({"--depth", "grouped", "--resume", record}, {swept_program, "last_matters"});
   const int told = groups();
   EXPECT_GT(told, 0);
-  cufault({"--depth", "grouped", "--resume", record}, {SWEPT, "last_matters"});
+  cufault({"--depth", "grouped", "--resume", record}, {swept_program, "last_matters"});
   EXPECT_EQ(groups(), told);
 }
 
 TEST_F(sweep_program, a_file_of_one_name_is_left_by_each_run_that_writes_it) {
   const fs::path file = fs::path("/dev/shm") / ("cufault-test-" + std::to_string(getpid()));
   const auto sweep_it = [&] {
-    return cufault({}, {"/bin/sh", "-c", SWEPT " report || : >" + file.string() + "; exit 0"});
+    return cufault({}, {"/bin/sh", "-c", emulating(swept_program, programs) + " report || : >" + file.string() + "; exit 0"});
   };
   for (const auto& seen : {sweep_it(), sweep_it()}) {
     EXPECT_EQ(seen.exit_code, 1);
@@ -442,21 +463,21 @@ TEST_F(sweep_program, a_file_of_one_name_is_left_by_each_run_that_writes_it) {
 
 TEST_F(sweep_program, a_budget_says_what_it_left_out_and_a_record_goes_on) {
   const std::string record = folder / "sweep.jsonl";
-  const auto cut = cufault({"--budget", "0.000001", "--resume", record}, {SWEPT, "report", "swallow"});
+  const auto cut = cufault({"--budget", "0.000001", "--resume", record}, {swept_program, "report", "swallow"});
   EXPECT_EQ(cut.exit_code, 3);
   EXPECT_THAT(cut.stdout_text, HasSubstr("2 rows were left out: the budget was spent; go on with --resume"));
   std::ofstream(record, std::ios::app) << R"({"line":"row","func)";  // as a kill may leave it
-  const auto rest = cufault({"--resume", record}, {SWEPT, "report", "swallow"});
+  const auto rest = cufault({"--resume", record}, {swept_program, "report", "swallow"});
   EXPECT_EQ(rest.exit_code, 0) << rest.stderr_text;
   EXPECT_THAT(rest.stdout_text, HasSubstr("2 rows: 1 reported, 1 swallowed; 0 not acceptable"));
   const auto size = fs::file_size(record);
-  EXPECT_EQ(cufault({"--resume", record}, {SWEPT, "report", "swallow"}).exit_code, 0);
+  EXPECT_EQ(cufault({"--resume", record}, {swept_program, "report", "swallow"}).exit_code, 0);
   EXPECT_LT(fs::file_size(record), size + 200) << "only another end: no row was run again";
-  const auto other = cufault({"--resume", record}, {SWEPT, "report"});
+  const auto other = cufault({"--resume", record}, {swept_program, "report"});
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.stderr_text, HasSubstr("made with another command; begin anew with --record"));
   std::ofstream(record) << "{}\n";
-  EXPECT_EQ(cufault({"--resume", record}, {SWEPT, "report"}).exit_code, 2);
+  EXPECT_EQ(cufault({"--resume", record}, {swept_program, "report"}).exit_code, 2);
 }
 
 TEST_F(sweep_program, two_at_once_do_not_write_one_record) {
@@ -465,7 +486,7 @@ TEST_F(sweep_program, two_at_once_do_not_write_one_record) {
     fs::remove(said);
     // The first one's oracle runs the second one, which is to be refused.
     const std::string second =
-        TEST_PROGRAM " sweep " + option + record + " -- " SWEPT " swallow 2>>" + said + "; test $? = 2";
+        tested_command + " sweep " + option + record + " -- " + emulating(swept_program, programs) + " swallow 2>>" + said + "; test $? = 2";
     const swept first = sweep({"--record", record, "--ok", second}, {"report"});
     EXPECT_EQ(first.process.exit_code, 0) << first.process.stderr_text;
     EXPECT_THAT(first.outcomes(), ElementsAre("cuInit reported"));
@@ -475,12 +496,12 @@ TEST_F(sweep_program, two_at_once_do_not_write_one_record) {
       EXPECT_THAT(line, testing::StartsWith("cufault: " + record + ": another cufault sweep writes it; "));
     EXPECT_EQ(refused, 2) << "beside the clean run and beside the row";
   }
-  EXPECT_EQ(cufault({"--record", record}, {SWEPT, "swallow"}).exit_code, 0) << "the first one has ended";
+  EXPECT_EQ(cufault({"--record", record}, {swept_program, "swallow"}).exit_code, 0) << "the first one has ended";
 }
 
 TEST_F(sweep_program, a_record_that_two_wrote_is_not_gone_on_with) {
   const fs::path record = folder / "sweep.jsonl";
-  ASSERT_EQ(cufault({"--record", record}, {SWEPT, "report", "swallow"}).exit_code, 0);
+  ASSERT_EQ(cufault({"--record", record}, {swept_program, "report", "swallow"}).exit_code, 0);
   std::string row;
   {
     std::ifstream in(record);
@@ -488,7 +509,7 @@ TEST_F(sweep_program, a_record_that_two_wrote_is_not_gone_on_with) {
       if (line.starts_with(R"({"line":"row")")) row = line;
   }
   std::ofstream(record, std::ios::app) << row << '\n';
-  const auto refused = cufault({"--resume", record}, {SWEPT, "report", "swallow"});
+  const auto refused = cufault({"--resume", record}, {swept_program, "report", "swallow"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_EQ(refused.stdout_text, "");
   EXPECT_THAT(refused.stderr_text,
@@ -504,16 +525,16 @@ TEST_F(sweep_program, a_record_is_opened_before_the_command_runs_and_begun_after
     EXPECT_EQ(refused.stderr_text,
               "cufault: " + (folder / "none" / "x").string() + ": No such file or directory\n");
     EXPECT_FALSE(fs::exists(ran));
-    EXPECT_EQ(cufault({option, record}, {SWEPT}).exit_code, 77);
+    EXPECT_EQ(cufault({option, record}, {swept_program}).exit_code, 77);
     EXPECT_FALSE(fs::exists(record)) << "there was nothing to write";
   }
   std::ofstream(record) << "an earlier one\n";
-  EXPECT_EQ(cufault({"--record", record}, {SWEPT, "report", "fail"}).exit_code, 2);
+  EXPECT_EQ(cufault({"--record", record}, {swept_program, "report", "fail"}).exit_code, 2);
   EXPECT_EQ(fs::file_size(record), 15U) << "it stays where the command cannot be swept";
   std::ofstream(record).close();
-  EXPECT_EQ(cufault({"--resume", record}, {SWEPT, "report"}).exit_code, 0) << "an empty file is begun";
+  EXPECT_EQ(cufault({"--resume", record}, {swept_program, "report"}).exit_code, 0) << "an empty file is begun";
   EXPECT_GT(fs::file_size(record), 15U);
-  EXPECT_EQ(cufault({"--record", "/dev/null"}, {SWEPT, "report"}).exit_code, 0);
+  EXPECT_EQ(cufault({"--record", "/dev/null"}, {swept_program, "report"}).exit_code, 0);
 }
 
 TEST_F(sweep_program, the_line_of_a_row_repeats_it) {
@@ -524,7 +545,7 @@ TEST_F(sweep_program, the_line_of_a_row_repeats_it) {
   const std::string inject = "cufault inject ";
   ASSERT_TRUE(again.starts_with(inject)) << again;
   spawn_options shell;
-  shell.argv = {"/bin/sh", "-c", "exec " TEST_PROGRAM " inject " + again.substr(inject.size())};
+  shell.argv = {"/bin/sh", "-c", "exec " + tested_command + " inject " + again.substr(inject.size())};
   EXPECT_EQ(run_process(shell, {}).signal, SIGSEGV);
 }
 
@@ -538,9 +559,7 @@ TEST_F(sweep_program, an_interruption_leaves_no_process_and_no_file) {
   if (pid == 0) {
     setenv("TMPDIR", (folder / "temporary").c_str(), 1);
     setenv("SWEPT_HANGS", hangs.c_str(), 1);
-    execl(TEST_PROGRAM, TEST_PROGRAM, "sweep", "--timeout", "100s", "--record", record.c_str(), "-j", "2",
-          "--", SWEPT, "hang", nullptr);
-    _exit(125);
+    become(words_of({"--timeout", "100s", "--record", record, "-j", "2"}, {swept_program, "hang"}));
   }
   pid_t hanging = 0;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -576,8 +595,7 @@ TEST_F(sweep_program, an_output_that_nobody_reads_leaves_no_file) {
     setenv("TMPDIR", (folder / "temporary").c_str(), 1);
     dup2(ends[1], STDOUT_FILENO);
     signal(SIGPIPE, SIG_DFL);
-    execl(TEST_PROGRAM, TEST_PROGRAM, "sweep", "-j", "2", "--", SWEPT, "report", "warn", nullptr);
-    _exit(125);
+    become(words_of({"-j", "2"}, {swept_program, "report", "warn"}));
   }
   close(ends[1]);
   int status = 0;

@@ -3,6 +3,7 @@
 // libcufault.so in front of a fake driver (programs/fake_driver.cpp), in a process that reaches it in every way (programs/probe.cpp).
 #pragma once
 
+#include "harness/injector/tests/tested_tree.hpp"
 #include "harness/system/tests/plain_environment.hpp"
 #include "harness/system/tests/said_by.hpp"
 
@@ -28,17 +29,8 @@ namespace cufault {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-inline std::string from_environment(const char* variable, const char* otherwise) {
-  const char* value = std::getenv(variable);
-  return value != nullptr ? value : otherwise;
-}
-
-/// What is tested: this build, or one for another processor (see ci/selftest), whose programs an emulator runs.
-extern const char* const build_tree;  // in injector_test.cpp
-inline const std::string tree = from_environment("CUFAULT_TESTED_TREE", build_tree);
 /// In front of VARIABLE=VALUE PROGRAM.
-inline const std::string with_variable = from_environment("CUFAULT_TESTED_UNDER", "env");
-inline const bool emulated = with_variable != "env";
+inline const std::string with_variable = emulated ? emulator + " -E" : "env";
 inline const std::string library = tree + "/lib/cufault/libcufault.so",
                          host_library = tree + "/lib/cufault/libcufault_host.so",
                          probe = tree + "/bin/injector_probe", driver_folder = tree + "/lib/injector_tests",
@@ -83,6 +75,12 @@ class injector : public testing::Test {
                                const std::string& program) {
     return said_by("env LD_LIBRARY_PATH=" + driver_folder + " " + environment + " " + with_variable +
                    " LD_PRELOAD=" + preload + " " + program + " 2>&1");
+  }
+
+  /// What `cufault WORDS` prints, and its exit code.
+  static std::vector<std::string> cli(const std::string& words) {
+    return said_with_emulator("env ASAN_OPTIONS=verify_asan_link_order=0 LD_LIBRARY_PATH=" + driver_folder + " " + tested_command + " " +
+                              emulating(words, tree + "/bin/injector_") + " 2>&1; echo exit code $?");
   }
 
   [[nodiscard]] fs::path log() const { return folder / "log"; }

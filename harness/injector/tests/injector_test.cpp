@@ -8,6 +8,7 @@
 namespace cufault {
 
 const char* const build_tree = BUILD_TREE;
+const char* const build_command = CLI_PROGRAM;
 
 namespace {
 

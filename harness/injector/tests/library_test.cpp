@@ -379,16 +379,7 @@ TEST_F(last_error, is_told_where_rules_for_those_who_tell_it_do_not_act) {
   EXPECT_EQ(events("call").at(0)["result"], "cudaErrorLaunchFailure");
 }
 
-class library_command : public libraries {
- protected:
-  void SetUp() override {
-    if (emulated) GTEST_SKIP() << "the command is for this processor";
-  }
-  std::vector<std::string> cli(const std::string& words) {
-    return said_by("env ASAN_OPTIONS=verify_asan_link_order=0 " CLI_PROGRAM " " + words +
-                   " 2>&1; echo exit code $?");
-  }
-};
+using library_command = libraries;
 
 TEST_F(library_command, stands_in_front_of_libraries_that_rules_name) {
   EXPECT_THAT(cli("inject --log " + log().string() +

@@ -41,9 +41,8 @@ bool prints(const std::string& said, const std::string& shown) {
 using recipes = injector;
 
 TEST_F(recipes, print_what_the_page_shows) {
-  if (emulated) GTEST_SKIP() << "the command is for this processor";
   fs::create_directory(folder / "bin");
-  fs::create_symlink(CLI_PROGRAM, folder / "bin/cufault");
+  fs::create_symlink(tested_command, folder / "bin/cufault");
   for (const auto& [name, program] : {std::pair{"program", "injector_probe"},
                                       {"steps", "injector_fault_probe"},
                                       {"multiply", "injector_blas_linked_probe"}})
@@ -51,8 +50,8 @@ TEST_F(recipes, print_what_the_page_shows) {
   const auto all = commands_of(RECIPES);
   ASSERT_THAT(all, testing::SizeIs(testing::Ge(10U)));
   for (const auto& [command, output] : all) {
-    std::ofstream(folder / "command") << command << '\n';
-    const auto said = said_by("cd " + folder.string() +
+    std::ofstream(folder / "command") << emulating(command, "./") << '\n';
+    const auto said = said_with_emulator("cd " + folder.string() +
                               " && ASAN_OPTIONS=verify_asan_link_order=0 PATH=" + (folder / "bin").string() +
                               ":$PATH LD_LIBRARY_PATH=" + driver_folder + " sh command 2>&1");
     const bool any_end = !output.empty() && output.back() == "...";
@@ -60,7 +59,7 @@ TEST_F(recipes, print_what_the_page_shows) {
     EXPECT_TRUE(any_end ? said.size() >= lines : said.size() == lines)
         << command << testing::PrintToString(said);
     for (std::size_t i = 0; i < std::min(lines, said.size()); ++i)
-      EXPECT_TRUE(prints(said[i], output[i])) << command << '\n' << said[i] << "\nand not\n" << output[i];
+      EXPECT_TRUE(prints(said[i], emulating(output[i], "./"))) << command << '\n' << said[i] << "\nand not\n" << output[i];
   }
 }
 
