@@ -24,6 +24,12 @@ class setup_failed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Likewise because a part of it took too long, as beside much else it may.
+class out_of_time : public setup_failed {
+ public:
+  using setup_failed::setup_failed;
+};
+
 /// Thrown when the run was interrupted by a signal; what ran before is in the caller's hands.
 struct interrupted {};
 

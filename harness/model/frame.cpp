@@ -194,10 +194,12 @@ void frame_reader::take(const json_cursor& in) {
       throw bad_frame{fmt::format("frame 'context': unknown state {}", in_quotes(state))};
     }
     seen_.context = std::move(state);
-  } else if (type == "not_provoked" || type == "memory_moved" || type == "harness_failed") {
+  } else if (type == "not_provoked" || type == "memory_moved" || type == "harness_failed" || type == "out_of_time") {
     auto why = in.at("why").string();
-    const auto ended = type == "harness_failed" ? outcome::harness_failed : outcome::not_provoked;
+    const bool failed = type == "harness_failed" || type == "out_of_time";
+    const auto ended = failed ? outcome::harness_failed : outcome::not_provoked;
     memory_moved_ |= type == "memory_moved";
+    out_of_time_ |= type == "out_of_time";
     // The first reason stands, unless set-up turns out to be broken after all: that is worse than not
     // provoked.
     if (!stopped_ || (seen_.ended == outcome::not_provoked && ended == outcome::harness_failed)) {

@@ -30,6 +30,7 @@ class json_cursor;
 ///   context  {state}                                 "usable", "damaged", "unchecked", "none"
 ///   not_provoked {why}   harness_failed {why}
 ///   memory_moved {why}                               not_provoked, because another process moved device memory
+///   out_of_time {why}                                harness_failed, because a part of the trial took too long
 ///   done     {}                                      the body ran to its end; always the last frame
 /// All members of a frame are required; further ones are ignored. `api` is a
 /// function of a header or work of our own, facts have their types, and `status` and `text` are never empty. Bytes that are no UTF-8 are sent as U+FFFD. Throws std::length_error if the frame is
@@ -39,7 +40,7 @@ std::string encode_frame(const nlohmann::json& frame);
 /// Takes bytes as they come and fills an observation. Never throws on bad input: the first bad byte makes it
 /// garbled and everything after it is ignored; what was understood before stays. How the bytes are cut makes
 /// no difference. A call that has begun is in so_far() at once: in `calls` without a status, and in
-/// `in_flight` until it ends. `ended` and `why` are set by not_provoked, memory_moved and harness_failed alone; how the
+/// `in_flight` until it ends. `ended` and `why` are set by not_provoked, memory_moved, harness_failed and out_of_time alone; how the
 /// process ended is for the runner to add.
 class frame_reader {
  public:
@@ -51,9 +52,10 @@ class frame_reader {
   [[nodiscard]] const observation& so_far() const { return seen_; }
   [[nodiscard]] bool done() const { return done_; }                      ///< a `done` frame came
   [[nodiscard]] const std::string& garbled() const { return garbled_; }  ///< what was wrong; empty if nothing
-  /// The trial said not_provoked, memory_moved or harness_failed.
+  /// The trial said not_provoked, memory_moved, harness_failed or out_of_time.
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] bool memory_moved() const { return memory_moved_; }  ///< the trial said so
+  [[nodiscard]] bool out_of_time() const { return out_of_time_; }    ///< likewise
   [[nodiscard]] bool mid_frame() const {
     return !pending_.empty();
   }  ///< bytes of an unfinished frame are held
@@ -67,6 +69,7 @@ class frame_reader {
   bool done_ = false;
   bool stopped_ = false;
   bool memory_moved_ = false;
+  bool out_of_time_ = false;
   std::string garbled_;
 };
 

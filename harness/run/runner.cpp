@@ -116,7 +116,13 @@ memory_change change_of_memory(std::uint64_t before, const runner_options& optio
 struct trial_seen {
   observation what;
   bool memory_moved = false;  // by another process
+  bool out_of_time = false;   // outside of an observed call, or in a row of a table
 };
+
+bool a_row_timed_out(const observation& o) {
+  return std::any_of(o.calls.begin(), o.calls.end(),
+                     [](const call_record& call) { return call.what.status == status_timed_out; });
+}
 
 trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int64_t> level, int repeat,
                     const runner_options& options) {
@@ -170,7 +176,8 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
       seen.why = seen.why.empty() ? std::move(change.why) : seen.why + "; " + change.why;
     }
   }
-  return {std::move(seen), moved};
+  const bool late = reader.out_of_time() || ran_out_of_time(seen) || a_row_timed_out(seen);
+  return {std::move(seen), moved, late};
 }
 
 /// Waits until the device memory that all processes use has not changed for options.memory_rest, but at most five times
@@ -191,22 +198,17 @@ void wait_for_rest(const runner_options& options) {
   }
 }
 
-/// Whether time ran out in a row of a table. A call that always hangs does so in a second trial, too; one that was slow once does not.
-bool a_row_timed_out(const observation& o) {
-  return std::any_of(o.calls.begin(), o.calls.end(),
-                     [](const call_record& call) { return call.what.status == status_timed_out; });
-}
-
 /// Repeats a trial in which another process moved device memory, three times at most: what a driver gives back late may take longer than a
-/// trial. Repeats one in which a row of a table ran out of time once. The last result counts.
+/// trial. Repeats one that ran out of time, once: what always hangs does so again; what was slow beside much else, as the start of a context is, seldom does.
+/// A call that did not return is no such case: that it hangs is what was observed. The last result counts.
 observation run_again_if_inconclusive(const failure_case& c, const arm& a, std::optional<std::int64_t> level,
                                       int repeat, const runner_options& options) {
-  int for_memory = 3, for_rows = 1;
+  int for_memory = 3, for_time = 1;
   while (true) {
     trial_seen seen = run_once(c, a, level, repeat, options);
     if (seen.memory_moved && seen.what.ended == outcome::not_provoked && for_memory-- > 0)
       wait_for_rest(options);
-    else if (!a_row_timed_out(seen.what) || for_rows-- <= 0)
+    else if (!seen.out_of_time || for_time-- <= 0)
       return std::move(seen.what);
   }
 }

@@ -74,7 +74,7 @@ arm_result result_of(const failure_case& c, const arm& a);
 std::string why_not_run(const arm& a, const runner_options& options);
 
 /// Runs all trials of an arm: its level range with refinement, its repeats. A trial during which another process moved device memory is
-/// run again, three times at most, and one in which a row of a table ran out of time once; only the last one counts. An arm that needs a GPU where there is
+/// run again, three times at most, and one that ran out of time outside of an observed call or in a row of a table, once; only the last one counts. An arm that needs a GPU where there is
 /// none gets one not_provoked observation with the reason; so does one that takes a second pair. Observations are sorted by level. A level range's edge
 /// is added to the first observation's measurements as "largest failing" and "smallest succeeding". The edge
 /// is between the highest failing level and the level above it, if that succeeds; a level fails if any of its

@@ -285,6 +285,8 @@ void trial::tell_exceptions(const std::function<void()>& work) {
     stop("not_provoked", e.what());
   } catch (const missing_symbol& e) {
     stop("not_provoked", e.what());
+  } catch (const out_of_time& e) {
+    stop("out_of_time", e.what());
   } catch (const std::exception& e) {
     stop("harness_failed", e.what());
   }

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -238,6 +239,10 @@ void crash_between_rows(trial& t) {
   t.for_each_row(2, [] { return trial::row_function{[](std::size_t) { raise(SIGSEGV); }}; });
 }
 
+void late_between_rows(trial& t) {
+  t.for_each_row(1, [] { return trial::row_function{[](std::size_t) { pause(); }}; }, std::chrono::milliseconds(100));
+}
+
 void row_without_its_function(trial& t) {
   const auto came_to = t.for_each_row(3, [] {
     return trial::row_function{[](std::size_t row) {
@@ -274,6 +279,7 @@ failure_case road_rows() {
   add("rows", arm_kind::fault, rows);
   add("rows_without_set_up", arm_kind::fault, rows_without_set_up);
   add("crash_between_rows", arm_kind::fault, crash_between_rows);
+  add("late_between_rows", arm_kind::fault, late_between_rows);
   add("row_without_its_function", arm_kind::fault, row_without_its_function);
   add("hear_the_library_log", arm_kind::fault, hear_the_library_log);
   return c;

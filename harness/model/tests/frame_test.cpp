@@ -191,6 +191,11 @@ TEST(reader, keeps_what_a_trial_says_of_itself) {
   const auto moved = read(frames(json{{"t", "memory_moved"}, {"why", "4 MiB became free"}}, done));
   EXPECT_EQ(moved.so_far().ended, outcome::not_provoked);
   EXPECT_TRUE(moved.memory_moved());
+  EXPECT_FALSE(moved.out_of_time());
+  const auto late = read(frames(json{{"t", "out_of_time"}, {"why", "row 3: timed out"}}, done));
+  EXPECT_EQ(late.so_far().ended, outcome::harness_failed);
+  EXPECT_EQ(late.so_far().why, "row 3: timed out");
+  EXPECT_TRUE(late.out_of_time());
   for (const auto& bytes :
        {frames(not_provoked, harness_failed, done), frames(harness_failed, not_provoked, done)}) {
     EXPECT_EQ(read(bytes).so_far().ended, outcome::harness_failed);

@@ -391,36 +391,62 @@ TEST(device_memory, that_moves_in_each_trial_is_looked_at_four_times) {
   EXPECT_EQ(begun, 4U);
 }
 
-/// The statuses of an arm each of whose trials runs hostile_child with the next of `modes`, and with the last again when they are used up.
-words statuses_of_trials(const words& modes, std::size_t* begun) {
+/// What was observed of an arm each of whose trials runs hostile_child with the next words, and with the last ones again when they are used up; and how
+/// many trials began.
+std::pair<observation, std::size_t> seen_of_trials(const std::vector<words>& in_turn,
+                                                   std::chrono::seconds timeout = std::chrono::seconds(30)) {
   auto options = running({});
-  *begun = 0;
+  std::size_t begun = 0;
   options.command = [&](const auto&, const auto&, auto, int) {
-    return words{HOSTILE_CHILD, modes.at(std::min((*begun)++, modes.size() - 1))};
+    words command = in_turn.at(std::min(begun++, in_turn.size() - 1));
+    command.insert(command.begin(), HOSTILE_CHILD);
+    return command;
   };
+  auto a = host_arm();
+  a.timeout = timeout;
+  return {run_arm(a_case, a, options).trials.at(0), begun};
+}
+
+words statuses_of(const observation& o) {
   words statuses;
-  for (const observation& o : run_arm(a_case, host_arm(), options).trials)
-    for (const call_record& call : o.calls) statuses.push_back(call.what.status);
+  for (const call_record& call : o.calls) statuses.push_back(call.what.status);
   return statuses;
 }
 
 TEST(row_of_a_table, that_timed_out_once_costs_a_second_trial_which_counts) {
-  std::size_t begun = 0;
-  EXPECT_THAT(statuses_of_trials({"row_timed_out", "normal"}, &begun),
-              ElementsAre("CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_SUCCESS"));
+  const auto [seen, begun] = seen_of_trials({{"row_timed_out"}, {"normal"}});
+  EXPECT_THAT(statuses_of(seen), ElementsAre("CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_SUCCESS"));
   EXPECT_EQ(begun, 2U);
 }
 
 TEST(row_of_a_table, that_times_out_again_is_what_was_seen) {
-  std::size_t begun = 0;
-  EXPECT_THAT(statuses_of_trials({"row_timed_out"}, &begun), ElementsAre("TIMED_OUT"));
+  const auto [seen, begun] = seen_of_trials({{"row_timed_out"}});
+  EXPECT_THAT(statuses_of(seen), ElementsAre("TIMED_OUT"));
   EXPECT_EQ(begun, 2U);
 }
 
-TEST(row_of_a_table, that_ends_costs_no_second_trial) {
-  std::size_t begun = 0;
-  statuses_of_trials({"normal", "row_timed_out"}, &begun);
+TEST(trial_that_ran_out_of_time, outside_of_a_call_is_run_again) {
+  const words late{"say", "out_of_time", "row 3: timed out outside of a call"};
+  const auto [once, begun] = seen_of_trials({late, {"normal"}});
+  EXPECT_EQ(once.ended, outcome::completed);
+  EXPECT_EQ(begun, 2U);
+  const auto [again, trials] = seen_of_trials({late});
+  EXPECT_EQ(trials, 2U);
+  expect_harness_failed(again, "row 3: timed out outside of a call");
+  const auto [before, both] = seen_of_trials({{"hang"}}, std::chrono::seconds(1));
+  EXPECT_EQ(both, 2U);
+  EXPECT_TRUE(ran_out_of_time(before));
+}
+
+TEST(trial_that_ran_out_of_time, in_a_call_is_not) {
+  const auto [seen, begun] = seen_of_trials({{"hang", "in_call"}}, std::chrono::seconds(1));
   EXPECT_EQ(begun, 1U);
+  EXPECT_EQ(seen.ended, outcome::timed_out);
+  EXPECT_EQ(api_in_flight(seen), "cublasCreate");
+}
+
+TEST(row_of_a_table, that_ends_costs_no_second_trial) {
+  EXPECT_EQ(seen_of_trials({{"normal"}, {"row_timed_out"}}).second, 1U);
 }
 
 TEST(device_memory, is_not_looked_at_for_host_arms) {

@@ -281,7 +281,7 @@ const std::map<std::string, std::function<int(const arguments&)>> modes{
        done();
        return 0;
      }},
-    // say not_provoked|harness_failed WHY
+    // say not_provoked|harness_failed|memory_moved|out_of_time WHY
     {"say",
      [](const arguments& a) {
        send(R"({"t":")" + a.at(0) + R"(","why":")" + a.at(1) + R"("})");
