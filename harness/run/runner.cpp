@@ -166,6 +166,7 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   seen.stdout_text = without_own_paths(process.stdout_text, options.own_paths);
   seen.stderr_text = without_own_paths(process.stderr_text, options.own_paths);
   decide_ending(seen, reader, process);
+  const bool late = reader.out_of_time() || ran_out_of_time(seen) || a_row_timed_out(seen);
 
   // Also after a harness failure: the next trial counts on a quiet device. But that verdict is not softened.
   bool moved = reader.memory_moved();
@@ -176,7 +177,6 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
       seen.why = seen.why.empty() ? std::move(change.why) : seen.why + "; " + change.why;
     }
   }
-  const bool late = reader.out_of_time() || ran_out_of_time(seen) || a_row_timed_out(seen);
   return {std::move(seen), moved, late};
 }
 

@@ -51,7 +51,7 @@ struct runner_options {
 /// (CUFAULT_SCRATCH, under TMPDIR), which also holds the code that the driver compiles meanwhile
 /// (CUDA_CACHE_PATH), and which is removed behind it.
 /// How a process ends maps to an observation as follows: `done` frame and exit 0: completed (or what the
-/// trial said: not_provoked, memory_moved, harness_failed); signal, or exit before `done` with a call in flight: crashed;
+/// trial said: not_provoked, memory_moved, harness_failed, out_of_time); signal, or exit before `done` with a call in flight: crashed;
 /// watchdog: timed_out; anything else (exit before `done` outside a call, `done` but another exit code,
 /// garbled or cut-short frames, stragglers): harness_failed, with why. A signal outside an observed call
 /// before `done` is harness_failed as well; after `done` it is crashed. A trial that said one of these

@@ -84,7 +84,7 @@ class trial {
 
   /// Runs rows 0 to `rows` - 1 of a table, each an observed call that waits for what it started, in processes forked from this one,
   /// which must not have touched CUDA. As many as survive share a process, made ready by `set_up`, which returns what runs a row.
-  /// Where a row ends its process or its call lasts longer than `patience`, that is what the call came to; where it damages the context, too,
+  /// Where a row ends its process or its call lasts longer than `patience`, that is what the call came to (between calls 3 * `patience`; then it throws out_of_time); where it damages the context, too,
   /// the rows after it go on in a new process. Returns what each came to, in order: the name of its last status, "crashed: SIGSEGV",
   /// "timed out"; empty for rows that were not reached, because setting up or a row threw. Unless the trial opens a
   /// context itself, what is said of its context is context_of() what these processes left.
