@@ -194,7 +194,8 @@ void frame_reader::take(const json_cursor& in) {
       throw bad_frame{fmt::format("frame 'context': unknown state {}", in_quotes(state))};
     }
     seen_.context = std::move(state);
-  } else if (type == "not_provoked" || type == "memory_moved" || type == "harness_failed" || type == "out_of_time") {
+  } else if (type == "not_provoked" || type == "memory_moved" || type == "harness_failed" ||
+             type == "out_of_time") {
     auto why = in.at("why").string();
     const bool failed = type == "harness_failed" || type == "out_of_time";
     const auto ended = failed ? outcome::harness_failed : outcome::not_provoked;

@@ -240,7 +240,8 @@ void crash_between_rows(trial& t) {
 }
 
 void late_between_rows(trial& t) {
-  t.for_each_row(1, [] { return trial::row_function{[](std::size_t) { pause(); }}; }, std::chrono::milliseconds(100));
+  t.for_each_row(
+      1, [] { return trial::row_function{[](std::size_t) { pause(); }}; }, std::chrono::milliseconds(100));
 }
 
 void row_without_its_function(trial& t) {

@@ -40,8 +40,8 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-const std::string programs = tree + "/bin/", swept_program = programs + "injector_swept", unlinked_probe = programs + "injector_blas_probe",
-                  blas = tree + "/lib/injector_tests/blas";
+const std::string programs = tree + "/bin/", swept_program = programs + "injector_swept",
+                  unlinked_probe = programs + "injector_blas_probe", blas = tree + "/lib/injector_tests/blas";
 
 class sweep_program : public testing::Test {
  protected:
@@ -264,8 +264,9 @@ TEST_F(sweep_program, calls_of_two_libraries_are_told_apart_by_who_calls) {
   for (const json& s : seen.of("site")) callers[s["function"]] = s["library"];
   EXPECT_EQ(callers, (std::map<std::string, std::string>{{"cublasGemmEx", "injector_swept"},
                                                          {"cublasLtMatmul", "libcublas.so.13"}}));
-  EXPECT_THAT(cufault({"--library", "cublasLt", "--library", "cublas"}, {swept_program, "nested"}).stdout_text,
-              HasSubstr("2 calls of cublas and cublasLt at 2 call sites"));
+  EXPECT_THAT(
+      cufault({"--library", "cublasLt", "--library", "cublas"}, {swept_program, "nested"}).stdout_text,
+      HasSubstr("2 calls of cublas and cublasLt at 2 call sites"));
 }
 
 TEST_F(sweep_program, libraries_that_are_opened_and_called_by_pointer_are_listed) {
@@ -304,7 +305,8 @@ TEST_F(sweep_program, the_line_of_a_library_s_row_repeats_it) {
   const std::string again = seen.of("row").at(0)["again"], inject = "cufault inject ";
   ASSERT_THAT(again, HasSubstr(inject + "--fail cublasSgemm_v2@"));
   spawn_options shell;
-  shell.argv = {"/bin/sh", "-c", "exec " + tested_command + " inject --require 1 " + again.substr(inject.size())};
+  shell.argv = {"/bin/sh", "-c",
+                "exec " + tested_command + " inject --require 1 " + again.substr(inject.size())};
   const auto repeated = run_process(shell, {});
   EXPECT_EQ(repeated.exit_code, 4);
   EXPECT_THAT(repeated.stderr_text, HasSubstr("swept: a product was not made"));
@@ -312,7 +314,8 @@ TEST_F(sweep_program, the_line_of_a_library_s_row_repeats_it) {
 
 TEST_F(sweep_program, a_record_of_a_library_goes_on_with_that_library_alone) {
   const std::string record = folder / "sweep.jsonl";
-  EXPECT_EQ(cufault({"--library", "cublas", "--budget", "0.000001", "--resume", record}, {swept_program, "products"})
+  EXPECT_EQ(cufault({"--library", "cublas", "--budget", "0.000001", "--resume", record},
+                    {swept_program, "products"})
                 .exit_code,
             3);
   const auto other = cufault({"--resume", record}, {swept_program, "products"});
@@ -364,7 +367,8 @@ TEST_F(sweep_program, an_oracle_that_does_not_answer_is_no_finding) {
   const auto absent = cufault({"--ok", "no-such-oracle"}, {swept_program, "report"});
   EXPECT_EQ(absent.exit_code, 2);
   EXPECT_THAT(absent.stderr_text, HasSubstr("does not answer"));
-  const auto later = cufault({"--ok", "test $CUFAULT_RUN_OUTCOME = clean || exit 127"}, {swept_program, "report"});
+  const auto later =
+      cufault({"--ok", "test $CUFAULT_RUN_OUTCOME = clean || exit 127"}, {swept_program, "report"});
   EXPECT_EQ(later.exit_code, 2);
   EXPECT_THAT(later.stderr_text, HasSubstr("does not answer"));
 }
@@ -451,7 +455,8 @@ TEST_F(sweep_program, groups_are_told_once_by_a_record_that_goes_on) {
 TEST_F(sweep_program, a_file_of_one_name_is_left_by_each_run_that_writes_it) {
   const fs::path file = fs::path("/dev/shm") / ("cufault-test-" + std::to_string(getpid()));
   const auto sweep_it = [&] {
-    return cufault({}, {"/bin/sh", "-c", emulating(swept_program, programs) + " report || : >" + file.string() + "; exit 0"});
+    return cufault({}, {"/bin/sh", "-c",
+                        emulating(swept_program, programs) + " report || : >" + file.string() + "; exit 0"});
   };
   for (const auto& seen : {sweep_it(), sweep_it()}) {
     EXPECT_EQ(seen.exit_code, 1);
@@ -463,7 +468,8 @@ TEST_F(sweep_program, a_file_of_one_name_is_left_by_each_run_that_writes_it) {
 
 TEST_F(sweep_program, a_budget_says_what_it_left_out_and_a_record_goes_on) {
   const std::string record = folder / "sweep.jsonl";
-  const auto cut = cufault({"--budget", "0.000001", "--resume", record}, {swept_program, "report", "swallow"});
+  const auto cut =
+      cufault({"--budget", "0.000001", "--resume", record}, {swept_program, "report", "swallow"});
   EXPECT_EQ(cut.exit_code, 3);
   EXPECT_THAT(cut.stdout_text, HasSubstr("2 rows were left out: the budget was spent; go on with --resume"));
   std::ofstream(record, std::ios::app) << R"({"line":"row","func)";  // as a kill may leave it
@@ -485,8 +491,8 @@ TEST_F(sweep_program, two_at_once_do_not_write_one_record) {
   for (const std::string option : {"--record ", "--resume "}) {
     fs::remove(said);
     // The first one's oracle runs the second one, which is to be refused.
-    const std::string second =
-        tested_command + " sweep " + option + record + " -- " + emulating(swept_program, programs) + " swallow 2>>" + said + "; test $? = 2";
+    const std::string second = tested_command + " sweep " + option + record + " -- " +
+                               emulating(swept_program, programs) + " swallow 2>>" + said + "; test $? = 2";
     const swept first = sweep({"--record", record, "--ok", second}, {"report"});
     EXPECT_EQ(first.process.exit_code, 0) << first.process.stderr_text;
     EXPECT_THAT(first.outcomes(), ElementsAre("cuInit reported"));
@@ -496,7 +502,8 @@ TEST_F(sweep_program, two_at_once_do_not_write_one_record) {
       EXPECT_THAT(line, testing::StartsWith("cufault: " + record + ": another cufault sweep writes it; "));
     EXPECT_EQ(refused, 2) << "beside the clean run and beside the row";
   }
-  EXPECT_EQ(cufault({"--record", record}, {swept_program, "swallow"}).exit_code, 0) << "the first one has ended";
+  EXPECT_EQ(cufault({"--record", record}, {swept_program, "swallow"}).exit_code, 0)
+      << "the first one has ended";
 }
 
 TEST_F(sweep_program, a_record_that_two_wrote_is_not_gone_on_with) {
@@ -532,7 +539,8 @@ TEST_F(sweep_program, a_record_is_opened_before_the_command_runs_and_begun_after
   EXPECT_EQ(cufault({"--record", record}, {swept_program, "report", "fail"}).exit_code, 2);
   EXPECT_EQ(fs::file_size(record), 15U) << "it stays where the command cannot be swept";
   std::ofstream(record).close();
-  EXPECT_EQ(cufault({"--resume", record}, {swept_program, "report"}).exit_code, 0) << "an empty file is begun";
+  EXPECT_EQ(cufault({"--resume", record}, {swept_program, "report"}).exit_code, 0)
+      << "an empty file is begun";
   EXPECT_GT(fs::file_size(record), 15U);
   EXPECT_EQ(cufault({"--record", "/dev/null"}, {swept_program, "report"}).exit_code, 0);
 }

@@ -79,8 +79,9 @@ class injector : public testing::Test {
 
   /// What `cufault WORDS` prints, and its exit code.
   static std::vector<std::string> cli(const std::string& words) {
-    return said_with_emulator("env ASAN_OPTIONS=verify_asan_link_order=0 LD_LIBRARY_PATH=" + driver_folder + " " + tested_command + " " +
-                              emulating(words, tree + "/bin/injector_") + " 2>&1; echo exit code $?");
+    return said_with_emulator("env ASAN_OPTIONS=verify_asan_link_order=0 LD_LIBRARY_PATH=" + driver_folder +
+                              " " + tested_command + " " + emulating(words, tree + "/bin/injector_") +
+                              " 2>&1; echo exit code $?");
   }
 
   [[nodiscard]] fs::path log() const { return folder / "log"; }

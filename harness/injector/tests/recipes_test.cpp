@@ -51,15 +51,18 @@ TEST_F(recipes, print_what_the_page_shows) {
   ASSERT_THAT(all, testing::SizeIs(testing::Ge(10U)));
   for (const auto& [command, output] : all) {
     std::ofstream(folder / "command") << emulating(command, "./") << '\n';
-    const auto said = said_with_emulator("cd " + folder.string() +
-                              " && ASAN_OPTIONS=verify_asan_link_order=0 PATH=" + (folder / "bin").string() +
-                              ":$PATH LD_LIBRARY_PATH=" + driver_folder + " sh command 2>&1");
+    const auto said =
+        said_with_emulator("cd " + folder.string() +
+                           " && ASAN_OPTIONS=verify_asan_link_order=0 PATH=" + (folder / "bin").string() +
+                           ":$PATH LD_LIBRARY_PATH=" + driver_folder + " sh command 2>&1");
     const bool any_end = !output.empty() && output.back() == "...";
     const std::size_t lines = output.size() - (any_end ? 1 : 0);
     EXPECT_TRUE(any_end ? said.size() >= lines : said.size() == lines)
         << command << testing::PrintToString(said);
     for (std::size_t i = 0; i < std::min(lines, said.size()); ++i)
-      EXPECT_TRUE(prints(said[i], emulating(output[i], "./"))) << command << '\n' << said[i] << "\nand not\n" << output[i];
+      EXPECT_TRUE(prints(said[i], emulating(output[i], "./"))) << command << '\n'
+                                                               << said[i] << "\nand not\n"
+                                                               << output[i];
   }
 }
 

@@ -42,7 +42,8 @@ inline std::string emulating(const std::string& words, const std::string& progra
 inline std::vector<std::string> emulating(std::vector<std::string> command) {
   if (emulated && command.at(0).starts_with(tree)) {
     std::istringstream in(emulator);
-    command.insert(command.begin(), std::istream_iterator<std::string>(in), std::istream_iterator<std::string>());
+    command.insert(command.begin(), std::istream_iterator<std::string>(in),
+                   std::istream_iterator<std::string>());
   }
   return command;
 }
