@@ -24,7 +24,7 @@ class setup_failed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Likewise because a part of it took too long, as beside much else it may.
+/// A part of a trial took too long, which may be because much else ran beside it: nothing can be concluded.
 class out_of_time : public setup_failed {
  public:
   using setup_failed::setup_failed;

@@ -16,7 +16,8 @@ namespace cufault {
 struct trial::progress {
   std::atomic<std::size_t> done{0};  ///< rows that are over
   std::atomic<bool> in_call{false};
-  std::atomic<bool> damaged{false};  ///< by the last row that is over
+  std::atomic<std::size_t> moves{0};  ///< how often a call began or ended, or a row was over
+  std::atomic<bool> damaged{false};   ///< by the last row that is over
   std::atomic<context_state> left{context_state::unknown};
   using name = std::array<char, 64>;
   std::span<name> names{};  ///< what each row came to

@@ -68,13 +68,17 @@ std::vector<std::string> trial::in_processes(std::size_t rows,
       tell_exceptions([&] {
         const unobserved_row_function run_row = set_up();
         for (std::size_t row = first; row < rows && !now.damaged; ++row) {
-          if (!observing) now.in_call = true;
+          if (!observing) {
+            ++now.moves;
+            now.in_call = true;
+          }
           now.damaged = !run_row(row);
           if (!observing) {
             now.in_call = false;
             came_to(row, "returned");
           }
           now.done = row + 1;
+          ++now.moves;
         }
         now.left = !opened_                                      ? context_state::no_context
                    : !now.damaged && probe_context() == "usable" ? context_state::usable
@@ -107,21 +111,20 @@ std::vector<std::string> trial::in_processes(std::size_t rows,
   return all;
 }
 
-/// How it ended: "exit 0", "crashed: SIGSEGV", "timed out", where a call lasted longer than the patience. What stands between calls may take three
-/// times as long: opening a context takes its time where many others do.
+/// How it ended: "exit 0", "crashed: SIGSEGV", "timed out". The patience is that of trial.hpp.
 std::string trial::wait_for_rows(pid_t child, std::chrono::milliseconds patience) {
   using clock = std::chrono::steady_clock;
   const unique_fd handle(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   if (handle.get() < 0) throw setup_failed("the kernel gives no handle of a process (pidfd_open)");
-  const auto where = [this] { return std::pair(progress_->done.load(), progress_->in_call.load()); };
-  auto seen = where();
+  std::size_t seen = progress_->moves;
   auto since = clock::now();
   bool impatient = false;
   for (pollfd ends{handle.get(), POLLIN, 0}; poll(&ends, 1, 100) <= 0;) {
-    if (const auto now = where(); now != seen) {
-      seen = now;
+    const bool in_call = progress_->in_call;
+    if (const std::size_t moves = progress_->moves; moves != seen) {
+      seen = moves;
       since = clock::now();
-    } else if (!impatient && clock::now() - since > (seen.second ? patience : 3 * patience)) {
+    } else if (!impatient && clock::now() - since > (in_call ? patience : 3 * patience)) {
       impatient = true;
       kill(child, SIGKILL);
     }

@@ -108,11 +108,17 @@ void trial::begin_call(const step_name& name) {
   if (const auto defect = defect_of(name); !defect.empty()) throw setup_failed(defect);
   in_call_ = name;
   send({{"t", "begin"}, {"api", name.api}, {"variant", name.variant}});
-  if (progress_ != nullptr) progress_->in_call = true;
+  if (progress_ != nullptr) {
+    ++progress_->moves;  // first: wait_for_rows() reads them in the other order
+    progress_->in_call = true;
+  }
 }
 
 void trial::end_call(const status_record& status, double milliseconds) {
-  if (progress_ != nullptr) progress_->in_call = false;
+  if (progress_ != nullptr) {
+    progress_->in_call = false;
+    ++progress_->moves;
+  }
   send_end(status, cudaGetErrorName(cudaPeekAtLastError()), milliseconds);
 }
 

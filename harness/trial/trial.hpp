@@ -84,15 +84,16 @@ class trial {
 
   /// Runs rows 0 to `rows` - 1 of a table, each an observed call that waits for what it started, in processes forked from this one,
   /// which must not have touched CUDA. As many as survive share a process, made ready by `set_up`, which returns what runs a row.
-  /// Where a row ends its process or its call lasts longer than `patience`, that is what the call came to (between calls 3 * `patience`; then it throws out_of_time); where it damages the context, too,
-  /// the rows after it go on in a new process. Returns what each came to, in order: the name of its last status, "crashed: SIGSEGV",
-  /// "timed out"; empty for rows that were not reached, because setting up or a row threw. Unless the trial opens a
-  /// context itself, what is said of its context is context_of() what these processes left.
+  /// Where a row ends its process, or a call in it lasts longer than `patience`, that is what the call came to; where it damages the
+  /// context, too, the rows after it go on in a new process. Returns what each came to, in order: the name of its last status,
+  /// "crashed: SIGSEGV", "timed out"; empty for rows that were not reached, because setting up or a row threw. Throws out_of_time where
+  /// set_up, or what a row does between calls, lasts longer than 3 * `patience`: opening a context takes its time where many others do.
+  /// Unless the trial opens a context itself, what is said of its context is context_of() what these processes left.
   using row_function = std::function<void(std::size_t)>;
   std::vector<std::string> for_each_row(std::size_t rows, const std::function<row_function()>& set_up,
                                         std::chrono::milliseconds patience = std::chrono::seconds(10));
 
-  /// The same for rows that observe nothing: what they find out they leave in memory that is shared with their process. A row that
+  /// The same for rows that observe nothing, where the whole row is the call: what they find out they leave in memory that is shared with their process. A row that
   /// returns false spoiled its process, and the rows after it go on in a new one. Returns what became of each row's process in it:
   /// "returned", "crashed: SIGSEGV", "timed out"; empty for rows that were not reached.
   using unobserved_row_function = std::function<bool(std::size_t)>;

@@ -244,6 +244,21 @@ void late_between_rows(trial& t) {
       1, [] { return trial::row_function{[](std::size_t) { pause(); }}; }, std::chrono::milliseconds(100));
 }
 
+/// Takes longer than its patience of 2 s in two ways that are allowed: before its calls, and in several calls together.
+void slow_row(trial& t) {
+  const auto set_up = [] {
+    return trial::row_function{[](std::size_t) {
+      std::this_thread::sleep_for(std::chrono::seconds(3));
+      for (int call = 0; call < 4; ++call)
+        observe_call({"cublasSgemm", "row"}, [] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(800));
+          return come_to("returns");
+        });
+    }};
+  };
+  t.for_each_row(1, set_up, std::chrono::seconds(2));
+}
+
 void row_without_its_function(trial& t) {
   const auto came_to = t.for_each_row(3, [] {
     return trial::row_function{[](std::size_t row) {
@@ -281,6 +296,7 @@ failure_case road_rows() {
   add("rows_without_set_up", arm_kind::fault, rows_without_set_up);
   add("crash_between_rows", arm_kind::fault, crash_between_rows);
   add("late_between_rows", arm_kind::fault, late_between_rows);
+  add("slow_row", arm_kind::fault, slow_row);
   add("row_without_its_function", arm_kind::fault, row_without_its_function);
   add("hear_the_library_log", arm_kind::fault, hear_the_library_log);
   return c;
