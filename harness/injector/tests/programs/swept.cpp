@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What sweep_program_test.cpp sweeps: each word is a step that calls the fake driver, or the library that stands for cuBLAS, and most have a bug in
+// What tests of cufault sweep (harness/cli/tests/sweep_program_fixture.hpp) sweep: each word is a step that calls the fake driver, or the library that stands for cuBLAS, and most have a bug in
 // how they handle its failure.
 // Some change their calls from run to run: they count runs in the file of SWEPT_RUNS.
 #include "harness/injector/tests/programs/blas_user.hpp"
