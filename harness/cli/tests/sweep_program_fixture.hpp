@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -57,7 +58,9 @@ class sweep_program : public testing::Test {
     for (const std::string& word : emulating(command)) all.push_back(word);
     return all;
   }
+  /// Signals end it, also where this process was started to ignore them, as a shell starts what it runs in the background.
   [[noreturn]] static void become(std::vector<std::string> words) {
+    for (const int ends : {SIGINT, SIGPIPE}) signal(ends, SIG_DFL);
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
