@@ -46,7 +46,7 @@ bool was_stopped(const product_result& proof) {
   return proof.status != CUBLAS_STATUS_SUCCESS || proof.waited != cudaSuccess;
 }
 
-/// Of the operation's own preparation, which many faults do not let through.
+/// Of the operation's own preparation, or of the remedy's, which many faults do not let through.
 void observe_failed_preparation(const setup_failed& e) {
   trial::current().note("why it could not be prepared", e.what());
   observe_call({"check.preparation"}, [] { return status_record{.status = "FAILED", .ok = false}; });
@@ -185,7 +185,12 @@ void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
     return;
   }
   w.set_operation(o.get());
-  if (r.after) r.after(w);
+  try {
+    if (r.after) r.after(w);
+  } catch (const setup_failed& e) {  // of what the remedy itself needs, as memory in a context that is damaged
+    observe_failed_preparation(e);
+    return;
+  }
   if (!r.new_operation) {
     attempt_again(c, *c.operation, w, *o);
     return;

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Cells of the matrix differ in the call of their operation. A stack's file states it once, {"operations": {"sgemm_64": "cublasSgemm square_64"}},
+// and steps of cells have "@" in its place, so that cells of many operations that came to the same share a line.
+#pragma once
+
+#include "reports/model/results.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+class json_cursor;
+
+/// What stands for the call of an operation.
+inline constexpr std::string_view own_call = "@";
+
+/// By the name of the operation: the name of the step that most of its cells begin with.
+using operation_calls = std::map<std::string, std::string, std::less<>>;
+
+operation_calls calls_of_operations(const std::vector<case_result>& cases);
+nlohmann::ordered_json operations_json(const operation_calls& calls);
+operation_calls operations_from(const json_cursor& at);  ///< throws input_error
+
+/// The line of a cell with "@" for the call of its operation; the line itself where that is not known, or the arm is no cell.
+nlohmann::ordered_json without_own_call(nlohmann::ordered_json line, const operation_calls& calls);
+
+/// Whether a step of the line can have "@". False: none has.
+bool may_have_own_call(std::string_view line);
+/// Lines in which each "@" is the call again: one for each operation of which `wanted` says an arm is. Takes what is copied from `room`. Throws
+/// input_error where the call of an operation is not stated, or the line names an arm that is no cell.
+std::vector<std::string> with_own_calls(const json_cursor& line, const operation_calls& calls,
+                                        const std::function<bool(const std::string&)>& wanted,
+                                        std::size_t& room);
+
+/// The arm of a cell with "@" for the step that its first trial begins with: of it the digest is made. Other arms as they are.
+std::vector<plateau> without_own_call(std::vector<plateau> seen, std::string_view arm);
+
+}  // namespace cufault
