@@ -187,7 +187,7 @@ void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
   w.set_operation(o.get());
   try {
     if (r.after) r.after(w);
-  } catch (const setup_failed& e) {  // of what the remedy itself needs, as memory in a context that is damaged
+  } catch (const setup_failed& e) {  // no memory for it in a damaged context, say
     observe_failed_preparation(e);
     return;
   }

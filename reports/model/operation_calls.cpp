@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace cufault {
@@ -27,28 +26,32 @@ bool is_step_named(std::string_view text, std::string_view name) {
          (text.size() == name.size() || text[name.size()] == ',' || text[name.size()] == ':');
 }
 
-/// In the steps of all trials of a line.
+/// In the steps of all trials of a line. Whether any was called so.
 template <class Json>
-void rename_steps(Json& line, std::string_view from, std::string_view to) {
-  if (!line.contains("trials") || !line["trials"].is_array()) return;
+bool rename_steps(Json& line, std::string_view from, std::string_view to) {
+  bool found = false;
+  if (!line.contains("trials") || !line["trials"].is_array()) return found;
   for (Json& trial : line["trials"])
     for (const char* list : {"calls", "after"}) {
       if (!trial.is_object() || !trial.contains(list) || !trial[list].is_array()) continue;
       for (Json& call : trial[list]) {
-        Json* step = call.is_object() && call.contains("step") ? &call["step"] : &call;
-        if (!step->is_string()) continue;
-        const auto text = step->template get<std::string>();
-        if (is_step_named(text, from)) *step = std::string(to) + text.substr(from.size());
+        Json& step = call.is_object() && call.contains("step") ? call["step"] : call;
+        if (!step.is_string()) continue;
+        const auto text = step.template get<std::string>();
+        if (!is_step_named(text, from)) continue;
+        step = std::string(to) + text.substr(from.size());
+        found = true;
       }
     }
+  return found;
 }
 
 }  // namespace
 
-operation_calls calls_of_operations(const std::vector<case_result>& cases) {
+operation_calls calls_of_operations(const std::vector<case_result*>& cases) {
   std::map<std::string, std::map<std::string, int>> first;
-  for (const case_result& c : cases)
-    for (const arm_result& arm : c.arms) {
+  for (const case_result* c : cases)
+    for (const arm_result& arm : c->arms) {
       const std::string operation = operation_of(arm.name);
       if (operation.empty() || arm.trials.empty() || arm.trials[0].calls.empty()) continue;
       ++first[operation][describe(arm.trials[0].calls[0].what.name)];
@@ -79,32 +82,36 @@ nlohmann::ordered_json without_own_call(nlohmann::ordered_json line, const opera
 }
 
 bool may_have_own_call(std::string_view line) {
-  return line.find("\"@") != line.npos;
+  return line.find(fmt::format("\"{}", own_call)) != line.npos;
 }
 
 std::vector<std::string> with_own_calls(const json_cursor& line, const operation_calls& calls,
                                         const std::function<bool(const std::string&)>& wanted,
                                         std::size_t& room) {
-  nlohmann::json shared = line.value();
-  std::map<std::string, nlohmann::json> names;  // by operation
-  const bool several = shared.contains("arms");
+  const bool several = line.has("arms");
+  std::map<std::string, nlohmann::json> arms;  // by operation
   const auto add = [&](const std::string& arm, const nlohmann::json& time) {
-    if (!wanted || wanted(arm)) names[operation_of(arm)][arm] = time;
+    if (!wanted || wanted(arm)) arms[operation_of(arm)][arm] = time;
   };
   if (several)
-    for (const auto& [arm, place] : line.at("arms").members()) add(arm, place.value());
+    for (const auto& [arm, time] : line.at("arms").members()) add(arm, time.value());
   else
     add(line.at("arm").string(), nullptr);
+  nlohmann::json shared = line.value();
   shared.erase("arms");
   std::vector<std::string> lines;
-  for (const auto& [operation, arms] : names) {
+  for (const auto& [operation, of_it] : arms) {
     nlohmann::json own = shared;
-    if (several) own["arms"] = arms;
+    if (several) own["arms"] = of_it;
     const auto call = calls.find(operation);
-    if (call != calls.end()) rename_steps(own, own_call, call->second);
+    if (rename_steps(own, own_call, call == calls.end() ? own_call : std::string_view(call->second)) &&
+        call == calls.end())
+      line.fail(fmt::format(
+          "a step is \"{}\", and the file does not say what {} calls; state it in its first line, "
+          "{{\"operations\": {{...}}}}",
+          own_call, operation.empty() ? "an arm that is no cell" : operation));
     lines.push_back(dump_json(own));
-    if (lines.back().size() > room)
-      line.fail("more is shared than fits into memory; state it in each arm");
+    if (lines.back().size() > room) line.fail("more is shared than fits into memory; state it in each arm");
     room -= lines.back().size();
   }
   return lines;
@@ -112,10 +119,14 @@ std::vector<std::string> with_own_calls(const json_cursor& line, const operation
 
 std::vector<plateau> without_own_call(std::vector<plateau> seen, std::string_view arm) {
   if (!cell_named(arm) || seen.empty()) return seen;
+  const auto is_call = [](const step& s) { return !s.name.api.starts_with("check."); };
   const signature& first = seen[0].seen;
-  const std::vector<step>& steps = first.fault.empty() ? first.after : first.fault;
-  if (steps.empty()) return seen;
-  const step_name call = steps[0].name;
+  auto found = std::ranges::find_if(first.fault, is_call);
+  if (found == first.fault.end()) {
+    found = std::ranges::find_if(first.after, is_call);
+    if (found == first.after.end()) return seen;
+  }
+  const step_name call = found->name;
   for (plateau& each : seen)
     for (std::vector<step>* list : {&each.seen.fault, &each.seen.after})
       for (step& s : *list)

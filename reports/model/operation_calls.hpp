@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ inline constexpr std::string_view own_call = "@";
 /// By the name of the operation: the name of the step that most of its cells begin with.
 using operation_calls = std::map<std::string, std::string, std::less<>>;
 
-operation_calls calls_of_operations(const std::vector<case_result>& cases);
+operation_calls calls_of_operations(const std::vector<case_result*>& cases);
 nlohmann::ordered_json operations_json(const operation_calls& calls);
 operation_calls operations_from(const json_cursor& at);  ///< throws input_error
 
@@ -33,13 +34,14 @@ nlohmann::ordered_json without_own_call(nlohmann::ordered_json line, const opera
 
 /// Whether a step of the line can have "@". False: none has.
 bool may_have_own_call(std::string_view line);
-/// Lines in which each "@" is the call again: one for each operation of which `wanted` says an arm is. Takes what is copied from `room`. Throws
-/// input_error where the call of an operation is not stated, or the line names an arm that is no cell.
+/// The same arms in lines in which each "@" is the call again, a line for each operation; only arms that are `wanted`, all where that is empty.
+/// Takes what is copied from `room`. Throws input_error where the call is not known.
 std::vector<std::string> with_own_calls(const json_cursor& line, const operation_calls& calls,
                                         const std::function<bool(const std::string&)>& wanted,
                                         std::size_t& room);
 
-/// The arm of a cell with "@" for the step that its first trial begins with: of it the digest is made. Other arms as they are.
+/// Of a cell, with "@" for the name of its first step that is a call: digests are made of that, so that cells of many operations have the same. Of
+/// another arm, as it is.
 std::vector<plateau> without_own_call(std::vector<plateau> seen, std::string_view arm);
 
 }  // namespace cufault

@@ -90,7 +90,7 @@ std::vector<plateau> arm_plateaus(const arm_result& arm);
 /// In one line; "13 of 20: ..." where it races.
 std::string describe(const arm_result& arm);
 /// For a review: what the arm came to, in at most 80 characters, then " #" and a hash of all that is compared. The text leaves out
-/// "CUBLAS_STATUS_", "; context usable" and "; numbers right".
+/// "CUBLAS_STATUS_", "; context usable" and "; numbers right". Of a cell of the matrix both have "@" for the call of its operation.
 std::string digest_of(const arm_result& arm);
 /// Whether two digests have the same hash. The words in front of it may be those of another version of cufault.
 bool same_digest(std::string_view a, std::string_view b);

@@ -7,6 +7,7 @@
 #include "reports/base/lines.hpp"
 #include "reports/model/arm_lines.hpp"
 #include "reports/model/cost.hpp"
+#include "reports/model/operation_calls.hpp"
 #include "reports/model/record_parts.hpp"
 
 #include <fmt/format.h>
@@ -229,10 +230,14 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
                     const std::optional<base_stack>& base) {
   sort_by_name(all.cases);
   for (const std::string& family : families) {
-    std::string text;
     std::map<std::string, std::string> controls;
-    for (case_result& c : all.cases) {
-      if (family_of_case(c.name) != family || c.arms.empty()) continue;
+    std::vector<case_result*> cases;
+    for (case_result& c : all.cases)
+      if (family_of_case(c.name) == family && !c.arms.empty()) cases.push_back(&c);
+    const operation_calls calls = calls_of_operations(cases);
+    std::string text = calls.empty() ? "" : dump_json(operations_json(calls)) + "\n";
+    for (case_result* of_family : cases) {
+      case_result& c = *of_family;
       sort_by_name(c.arms);
       case_line shared = line_of(c);
       std::vector<nlohmann::ordered_json> arms;
@@ -248,7 +253,7 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
           line = arm_json(shared, arm, from);
           if (line.contains("base_hash")) shared.base = base->folder;
         }
-        arms.push_back(std::move(line));
+        arms.push_back(without_own_call(std::move(line), calls));
       }
       text += dump_json(case_json(shared)) + "\n";
       for (const nlohmann::ordered_json& line : join_equal_arms(arms))
@@ -314,6 +319,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
   earlier_controls controls(name);
   std::size_t room = most_copied;
   const std::uint64_t memory = memory_of(r.stack);
+  operation_calls calls;
   std::set<std::string> stated;
   for (const case_result& c : r.cases) stated.insert(c.name);  // by another file
   const auto wanted = [&](const std::string& arm) { return !only || only(of.name, arm); };
@@ -334,6 +340,12 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
         at.at("base").fail("the name of a folder is of letters, digits, '.', '_' and '-'");
       if (!stated.insert(of.name).second)
         at.at("case").fail(fmt::format("{} stands twice; leave one line, with all arms behind it", of.name));
+      return;
+    }
+    if (at.has("operations")) {
+      if (!of.name.empty())
+        at.at("operations").fail("stands behind a case; it is the first line of the file");
+      calls = operations_from(at);
       return;
     }
     if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");
@@ -359,7 +371,9 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
                         of.name, arm_name, of.base));
       at = json_cursor{parse_json(name, whole_line(at, of, *base, room), number)};
     }
-    take_arms(at, of, wanted, room, take);
+    if (!may_have_own_call(line)) return take_arms(at, of, wanted, room, take);
+    for (const std::string& own : with_own_calls(at, calls, wanted, room))
+      take_arms(json_cursor{parse_json(name, own, number)}, of, wanted, room, take);
   });
 }
 

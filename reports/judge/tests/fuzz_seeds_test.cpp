@@ -52,6 +52,11 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
   EXPECT_EQ(stack.cases[0].arms.at(4).name, "equally");
   EXPECT_EQ(stack.cases[2].arms.at(0).summary, "s; d");
 
+  record cells;
+  add_lines(cells, "cells.jsonl", read_text(corpus / "cells.jsonl"));
+  ASSERT_EQ(cells.cases.at(0).arms.size(), 2U);
+  EXPECT_EQ(describe(cells.cases[0].arms[1].trials.at(0).calls.at(1).what.name), "cublasSgemm square_64");
+
   record other, differing;
   add_lines(other, "other", whole_arm);
   add_lines(differing, "differing.jsonl", read_text(corpus / "differing.jsonl"), {},
@@ -64,14 +69,15 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
 
 // A key that no seed has is one that the fuzzer hardly ever finds.
 TEST(fuzz_seeds, hold_every_key_that_a_record_can_have) {
-  const std::string text = read_text(corpus / "record.jsonl") + read_text(corpus / "stack.jsonl");
+  const std::string text = read_text(corpus / "record.jsonl") + read_text(corpus / "stack.jsonl") +
+                           read_text(corpus / "cells.jsonl");
   for (const auto* key :
        {"kind",    "level",    "refined", "ended",  "why",    "exit_code",    "signal", "applied",
         "context", "calls",    "after",   "times",  "memory", "measurements", "notes",  "log",
         "stdout",  "stderr",   "ms",      "like",   "step",   "ok",           "facts",  "last_error",
         "swept",   "case",     "arm",     "detail", "run",    "summary",      "claims", "against",
         "races",   "injected", "made_up", "runs",   "trials", "version",      "commit", "dirty",
-        "argv",    "started",  "mode",    "seed",   "stack",  "more_runs",    "as"})
+        "argv",    "started",  "mode",    "seed",   "stack",  "more_runs",    "as",     "operations"})
     EXPECT_NE(text.find("\"" + std::string(key) + "\":"), std::string::npos) << key;
 }
 

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/model/operation_calls.hpp"
+
+#include "reports/model/record.hpp"
+#include "reports/model/stack_folder.hpp"
+#include "reports/model/tests/stack_files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+arm_result cell(std::string name, const std::vector<step>& steps) {
+  auto a = arm(arm_kind::fault, {}, std::move(name));
+  a.trials = {trial({internal})};
+  call_record usual = a.trials[0].calls.at(0);
+  usual.last_error = "cudaSuccess";
+  a.trials[0].calls.clear();
+  for (const step& s : steps) {
+    a.trials[0].calls.push_back(usual);
+    a.trials[0].calls.back().what = s;
+  }
+  return a;
+}
+
+step failed_call(const char* api, const char* variant = "") {
+  return {.name = {api, variant}, .status = internal};
+}
+
+record with_cells(std::vector<arm_result> cells) {
+  record r = example();
+  r.cases = {{.name = "matrix.full", .arms = std::move(cells)}};
+  return of_run(r);
+}
+
+const step destroyed{.name = {"cublasDestroy"}, .status = success, .ok = true};
+
+class cells_that_share_a_line : public stack_files {};
+
+TEST_F(cells_that_share_a_line, have_a_sign_for_the_call_of_their_operation) {
+  const auto folder =
+      file(with_cells({cell("sgemm_64.cold", {failed_call("cublasSgemm", "square_64"), destroyed}),
+                       cell("sgemm.cold", {failed_call("cublasSgemm"), destroyed}),
+                       cell("sgemm.warm", {failed_call("cublasSgemm", "square_64"), destroyed}),
+                       cell("gemv.cold", {destroyed, failed_call("cublasSgemv")}),
+                       cell("gemv.warm", {failed_call("cublasSgemv"), destroyed})}));
+  const auto lines = lines_of(files_of(folder).at("matrix.jsonl"));
+  ASSERT_EQ(lines.size(), 6U);
+  EXPECT_EQ(
+      lines[0],
+      R"({"operations":{"gemv":"cublasDestroy","sgemm":"cublasSgemm","sgemm_64":"cublasSgemm square_64"}})"
+      "\n");
+  EXPECT_THAT(lines[2],
+              HasSubstr(R"({"arm":"gemv.cold","trials":[{"calls":["@","cublasSgemv: _INTERNAL_ERROR"]})"));
+  EXPECT_THAT(lines[3], HasSubstr(R"("calls":["cublasSgemv: _INTERNAL_ERROR","@"])"));
+}
+
+TEST_F(cells_that_share_a_line, are_read_as_they_were_written) {
+  const record written =
+      with_cells({cell("sgemm_64.cold", {failed_call("cublasSgemm", "square_64"), destroyed}),
+                  cell("sgemm.cold", {failed_call("cublasSgemm"), destroyed}),
+                  cell("sgemm.warm", {failed_call("cublasSgemm", "square_64"), destroyed})});
+  const auto folder = file(written);
+  const auto lines = lines_of(files_of(folder).at("matrix.jsonl"));
+  EXPECT_THAT(lines.at(2), HasSubstr(R"({"arms":{"sgemm.cold":0,"sgemm_64.cold":0},)"));
+  EXPECT_THAT(lines.at(2), HasSubstr(R"(["@: _INTERNAL_ERROR","cublasDestroy"])"));
+  EXPECT_THAT(lines.at(3), HasSubstr("cublasSgemm square_64: _INTERNAL_ERROR")) << "not its operation's";
+  const auto again = load_record(folder).cases.at(0).arms;
+  ASSERT_EQ(again.size(), 3U);
+  EXPECT_EQ(describe(again[0].trials.at(0).calls.at(0).what.name), "cublasSgemm");
+  EXPECT_EQ(describe(again[1].trials.at(0).calls.at(0).what.name), "cublasSgemm square_64");
+  EXPECT_EQ(describe(again[2].trials.at(0).calls.at(0).what.name), "cublasSgemm square_64");
+  EXPECT_EQ(again[2].runs, again[0].runs);
+  const auto one =
+      load_record(folder, [](std::string_view, std::string_view name) { return name == "sgemm_64.cold"; });
+  ASSERT_EQ(one.cases.at(0).arms.size(), 1U);
+  EXPECT_EQ(one.cases[0].arms[0].trials.at(0).calls.at(0).what, again[2].trials[0].calls[0].what);
+}
+
+TEST_F(cells_that_share_a_line, are_refused_where_the_call_is_not_stated) {
+  const auto lines_refusal = [](const std::string& text) {
+    return refusal([&] {
+      record r;
+      add_lines(r, "x.jsonl", text);
+      return r;
+    });
+  };
+  const std::string of = "{\"case\": \"matrix.full\", \"summary\": \"s\"}\n",
+                    calls = "{\"operations\": {\"sgemm\": \"cublasSgemm\"}}\n",
+                    trials = R"("trials": [{"calls": ["@"]}]})";
+  EXPECT_EQ(lines_refusal(calls + of + R"({"arm": "sgemm.cold", )" + trials), "(nothing was refused)");
+  EXPECT_EQ(
+      lines_refusal(of + R"({"arm": "sgemm.cold", )" + trials),
+      "x.jsonl:2: top level: a step is \"@\", and the file does not say what sgemm calls; state it in its "
+      "first line, {\"operations\": {...}}");
+  EXPECT_THAT(lines_refusal(calls + of + R"({"arms": {"sgemm.cold": 1, "other": 2}, )" + trials),
+              HasSubstr("does not say what an arm that is no cell calls"));
+  EXPECT_EQ(lines_refusal(of + calls),
+            "x.jsonl:2: operations: stands behind a case; it is the first line of the file");
+  EXPECT_EQ(lines_refusal(R"({"operations": {"sgemm": 1}})"),
+            "x.jsonl:1: operations.sgemm: expected a string, found a number");
+  EXPECT_THAT(lines_refusal("{\"operations\": {\"sgemm\": \"cublasNothing\"}}\n" + of +
+                            R"({"arm": "sgemm.cold", )" + trials),
+              HasSubstr("cublasNothing"));
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "trials": [{"calls": [], "log": ["@ is no step"]}]})"),
+            "(nothing was refused)");
+}
+
+TEST(the_digest_of_a_cell, is_that_of_another_operation_that_came_to_the_same) {
+  const arm_result sgemm = cell("sgemm.cold", {failed_call("cublasSgemm"), destroyed});
+  EXPECT_THAT(digest_of(sgemm), HasSubstr("@: INTERNAL_ERROR, cublasDestroy: SUCCESS"));
+  EXPECT_EQ(digest_of(sgemm), digest_of(cell("gemv.cold", {failed_call("cublasSgemv"), destroyed})));
+  EXPECT_NE(digest_of(sgemm),
+            digest_of(cell("gemv.cold", {failed_call("cublasSgemv"), failed_call("cublasDestroy")})));
+  EXPECT_NE(digest_of(sgemm), digest_of(cell("gemv.cold", {destroyed, failed_call("cublasSgemv")})));
+  EXPECT_THAT(digest_of(cell("sgemm", {failed_call("cublasSgemm")})), Not(HasSubstr("@"))) << "no cell";
+  EXPECT_THAT(digest_of(cell("sgemm.cold", {failed_call("check.preparation"), failed_call("cublasSgemm")})),
+              HasSubstr("check.preparation: INTERNAL_ERROR, @: INTERNAL_ERROR"));
+}
+
+}  // namespace
+}  // namespace cufault
