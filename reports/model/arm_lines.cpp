@@ -5,6 +5,7 @@
 #include "reports/base/files.hpp"
 #include "reports/base/json_fields.hpp"
 #include "reports/model/cell_name.hpp"
+#include "reports/model/list_difference.hpp"
 #include "reports/model/times.hpp"
 #include "reports/model/trials_json.hpp"
 
@@ -219,12 +220,36 @@ ordered difference(const ordered& from, const ordered& to) {
   return d;
 }
 
+/// Likewise, and of lists that both have what differs in them, where that is shorter.
+ordered trial_difference(const ordered& from, const ordered& to) {
+  ordered d = difference(from, to);
+  for (auto& [key, value] : d.items()) {
+    const auto known = from.find(key);
+    if (known == from.end() || !known->is_array() || !value.is_array()) continue;
+    ordered edits = list_difference(*known, value);
+    if (dump_json(edits).size() < dump_json(value).size()) value = std::move(edits);
+  }
+  return d;
+}
+
 void change(ordered& line, const nlohmann::json& by) {
   for (const auto& [key, value] : by.items())
     if (value.is_null())
       line.erase(key);
     else
       line[key] = value;
+}
+
+void change_trial(ordered& trial, const json_cursor& by) {
+  for (const auto& [key, value] : by.members()) {
+    const auto known = trial.find(key);
+    if (known != trial.end() && known->is_array() && is_list_difference(value))
+      *known = changed_list(*known, value);
+    else if (known != trial.end() && value.value().is_null())
+      trial.erase(key);
+    else
+      trial[key] = value.value();
+  }
 }
 
 }  // namespace
@@ -239,7 +264,7 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, cons
   ordered& trials = line["trials"] = whole["trials"];
   const ordered& known = from.at("trials");
   for (std::size_t at = 0; at < std::min(trials.size(), known.size()); ++at)
-    trials[at] = difference(known[at], trials[at]);
+    trials[at] = trial_difference(known[at], trials[at]);
   return dump_json(line).size() < dump_json(whole).size() ? line : whole;
 }
 
@@ -260,7 +285,7 @@ std::string whole_line(const json_cursor& at, const case_line& of, const arm_res
   for (std::size_t n = 0; n < trials.size(); ++n) {
     if (!trials[n].is_object()) trials[n].fail("a trial is an object");
     all.push_back(n < known.size() ? known[n] : ordered::object());
-    change(all.back(), trials[n].value());
+    change_trial(all.back(), trials[n]);
   }
   stated.erase("base_hash");
   stated.erase("trials");

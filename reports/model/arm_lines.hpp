@@ -45,7 +45,8 @@ nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& 
 nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm);
 
 /// {"arm": ..., "base_hash": ..., ...}: a line behind that of its case, as the difference from the same arm of the case's base: the members that
-/// differ, in the line and in each trial; null for those that only the base has. Runs are always stated. The hash is of the base's line. The
+/// differ, in the line and in each trial; null for those that only the base has; of a list in a trial, what differs in it (list_difference.hpp), where
+/// that is shorter. Runs are always stated. The hash is of the base's line. The
 /// whole line, if that is not longer. If arm_json() comes to write lines otherwise, all stacks that are stored as differences have to be filed
 /// anew by a program that reads the old lines.
 nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, const arm_result& base);

@@ -65,6 +65,7 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
             });
   EXPECT_EQ(differing.cases.at(0).arms.at(0).summary, other.cases[0].arms[0].summary);
   EXPECT_EQ(differing.cases[0].arms[0].trials.size(), 3U);
+  EXPECT_EQ(differing.cases[0].arms[0].trials[0].calls.size(), 2U);
 }
 
 // A key that no seed has is one that the fuzzer hardly ever finds.

@@ -68,6 +68,22 @@ TEST_F(stacks_side_by_side, tell_what_differs_and_are_read_whole) {
   EXPECT_EQ(digest_of(again), digest_of(fault));
 }
 
+TEST_F(stacks_side_by_side, tell_of_a_long_list_what_differs_in_it) {
+  arm_result& table = first.cases[0].arms[0];
+  const call_record row = table.trials.at(0).calls.at(0);
+  for (int n = 0; n < 30; ++n) {
+    table.trials[0].calls.push_back(row);
+    table.trials[0].calls.back().what.name.variant = "row_" + std::to_string(n);
+  }
+  second_stack.cases[0].arms[0] = table;
+  second_stack.cases[0].arms[0].trials[0].calls[17].what.name.variant = "another";
+  file(first);
+  file(second_stack);
+  EXPECT_THAT(text(1), HasSubstr(R"("calls":{"edits":[[17,1,[)"));
+  EXPECT_THAT(text(1), Not(HasSubstr("row_18")));
+  EXPECT_EQ(all_of(1), alone(second_stack));
+}
+
 TEST_F(stacks_side_by_side, are_not_stored_as_differences_from_one_with_more_arms_of_other_families) {
   fs::remove_all(directory / "recorded");
   const arm_result of_another_family = first.cases.at(0).arms.at(0);
