@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -345,6 +346,7 @@ class blessing {
     auto when = usual_conditions(stack_, case_name, find_arm(case_name, a.name));
     for (const auto& [key, comparisons] : extra_.by_key) when.by_key[key] = comparisons;
     expectation e = expectation_with_other_stacks(expected_, case_name, a, folder_, std::move(when));
+    if (a.races.empty()) join_versions(e, a);
     report_ += fmt::format("blessed: {} / {} when {}: {}\n", case_name, a.name, e.when.text(), describe(a));
     drop_stack(e);
     expected_.put(std::move(e));
@@ -352,6 +354,35 @@ class blessing {
         expected_.find(case_name, a.name, stack_));  // throws on a tie, before anything is written
     case_in(to_file_.cases, case_name).arms.push_back(a);
     ++blessed_;
+  }
+
+  /// Where other stacks are expected to show the same under conditions that are the same but for the version of cuBLAS, one expectation holds for
+  /// all: ">=12.8 <12.9 || >=13 <14".
+  void join_versions(expectation& e, const arm_result& a) {
+    const auto other_conditions = [](const expectation& of) {
+      auto by_key = of.when.by_key;
+      by_key.erase("cublas");
+      return by_key;
+    };
+    const auto has_version = [](const expectation& of) { return of.when.by_key.contains("cublas"); };
+    const auto shows = [&](expectation other) {
+      if (!same_digest(other.digest, e.digest)) return false;
+      expected_.resolve(other);
+      arm_result judged = a;
+      judge(judged, &other);
+      return as_expected(judged.judged);  // measurements, too
+    };
+    for (expectation& other : expectations_of(expected_, e.case_name, e.arm)) {
+      if (!has_version(e) || !has_version(other) || other_conditions(other) != other_conditions(e) ||
+          !shows(other))
+        continue;
+      e.when.by_key["cublas"] = either(e.when.by_key["cublas"], other.when.by_key["cublas"]);
+      std::ranges::copy_if(other.stacks, std::back_inserter(e.stacks),
+                           [&](const std::string& stack) { return !e.rests_on(stack); });
+      other.stacks.clear();
+      expected_.put(std::move(other));
+    }
+    std::ranges::sort(e.stacks);
   }
 
   /// Expectations that rest on what is replaced in the folder of the stack, and say another thing: they no longer have this stack.

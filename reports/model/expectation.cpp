@@ -78,16 +78,17 @@ std::vector<comparison> comparisons_of(std::string_view text) {
   }
 }
 
+constexpr std::string_view separator_of_alternatives = " || ";
+
 /// The alternatives of a condition; an empty list where the text is malformed.
 std::vector<std::vector<comparison>> alternatives_of(std::string_view text) {
-  constexpr std::string_view separator = " || ";
   std::vector<std::vector<comparison>> all;
   while (true) {
-    const auto end = text.find(separator);
+    const auto end = text.find(separator_of_alternatives);
     all.push_back(comparisons_of(text.substr(0, end)));
     if (all.back().empty()) return {};
     if (end == std::string_view::npos) return all;
-    text.remove_prefix(end + separator.size());
+    text.remove_prefix(end + separator_of_alternatives.size());
   }
 }
 
@@ -222,6 +223,23 @@ std::string conditions::text() const {
   for (const auto& [key, comparisons] : by_key)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, comparisons);
   return text.empty() ? "any stack" : text;
+}
+
+std::string either(const std::string& comparisons, const std::string& others) {
+  const auto lowest = [](const std::string& alternative) {
+    return version_from(comparisons_of(alternative).at(0).than).value_or(version{});
+  };
+  std::set<std::pair<version, std::string>> all;
+  for (std::string_view text : {std::string_view(comparisons), std::string_view(others)})
+    while (!text.empty()) {
+      const std::string alternative(text.substr(0, text.find(separator_of_alternatives)));
+      all.emplace(lowest(alternative), alternative);
+      text.remove_prefix(std::min(alternative.size() + separator_of_alternatives.size(), text.size()));
+    }
+  std::string joined;
+  for (const auto& [version, alternative] : all)
+    joined += fmt::format("{}{}", joined.empty() ? "" : separator_of_alternatives, alternative);
+  return joined;
 }
 
 expectation expectation_of(const std::string& case_name, const arm_result& arm) {

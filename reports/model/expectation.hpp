@@ -34,6 +34,9 @@ class conditions {
   std::map<std::string, std::string> by_key;
 };
 
+/// Comparisons that hold where one of the two holds: ">=12.8 <12.9 || >=13 <14", the lowest version first. Both are of conditions.
+std::string either(const std::string& comparisons, const std::string& others);
+
 /// Where an arm's outcome races: rate of each signature in [0, 1], stated with its reason.
 struct stated_rate {
   std::vector<double> rates;  ///< one for each of expectation::seen; they add up to 1

@@ -7,6 +7,7 @@
 #include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -267,6 +268,38 @@ TEST_F(end_to_end, blesses_arms_that_are_named_and_files_what_is_expected_of_nob
   EXPECT_THAT(bless(made, {"road.create/c*l"}).stdout_text, HasSubstr("1 blessed, 0 already expected"));
   EXPECT_THAT(bless(made, {"road.create/nothing"}).stderr_text,
               HasSubstr("has nothing called road.create/nothing"));
+}
+
+TEST_F(end_to_end, expects_the_same_of_versions_that_showed_the_same) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const record made = load_record(files(".jsonl").at(0));
+  const auto blessed = [&](const char* cublas, const char* status) {
+    record r = made;
+    r.stack["keys"]["cublas"] = cublas;
+    for (case_result& c : r.cases)
+      for (arm_result& arm : c.arms)
+        if (arm.name == "fault") arm.trials.at(0).calls.at(0).what.status = status;
+    const fs::path file = folder / (std::string(cublas) + ".jsonl");
+    write(file, r);
+    bless(file.string(), {"road.create/control", "road.create/fault"});
+    std::map<std::string, std::set<std::string>> versions;  // by arm
+    const auto set = expectation_set::load(folder / "expectations", folder / "recorded");
+    for (const expectation& e : set.all())
+      versions[e.arm].insert(fmt::format("{} of {} stacks", e.when.by_key.at("cublas"), e.stacks.size()));
+    return versions;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(blessed("13.1.0", "CUBLAS_STATUS_ALLOC_FAILED").at("control"),
+              ElementsAre(">=13 <14 of 1 stacks"));
+  auto versions = blessed("12.8.4", "CUBLAS_STATUS_INTERNAL_ERROR");
+  EXPECT_THAT(versions.at("control"), ElementsAre(">=12 <13 || >=13 <14 of 2 stacks"));
+  EXPECT_THAT(versions.at("fault"), ElementsAre(">=12 <13 of 1 stacks", ">=13 <14 of 1 stacks"));
+  versions = blessed("12.9.0", "CUBLAS_STATUS_INTERNAL_ERROR");
+  EXPECT_THAT(versions.at("control"), ElementsAre(">=12 <13 || >=13 <14 of 2 stacks"))
+      << "as expected already";
+  versions = blessed("14.0.0", "CUBLAS_STATUS_INTERNAL_ERROR");
+  EXPECT_THAT(versions.at("control"), ElementsAre(">=12 <13 || >=13 <14 || >=14 <15 of 3 stacks"));
+  EXPECT_THAT(versions.at("fault"), ElementsAre(">=12 <13 || >=14 <15 of 2 stacks", ">=13 <14 of 1 stacks"));
 }
 
 TEST_F(end_to_end, removes_what_is_expected_where_it_files_something_else) {
