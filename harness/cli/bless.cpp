@@ -242,6 +242,16 @@ std::vector<expectation> expectations_of(const expectation_set& expected, const 
   return all;
 }
 
+/// Whether all conditions but those on the version of cuBLAS are equal, and both have one on that.
+bool differ_in_version_alone(const conditions& a, const conditions& b) {
+  const auto others = [](const conditions& of) {
+    auto by_key = of.by_key;
+    by_key.erase("cublas");
+    return by_key;
+  };
+  return a.by_key.contains("cublas") && b.by_key.contains("cublas") && others(a) == others(b);
+}
+
 /// What one bless takes from a record, arm by arm.
 class blessing {
  public:
@@ -345,6 +355,7 @@ class blessing {
   void expect(const std::string& case_name, const arm_result& a) {
     auto when = usual_conditions(stack_, case_name, find_arm(case_name, a.name));
     for (const auto& [key, comparisons] : extra_.by_key) when.by_key[key] = comparisons;
+    if (!extra_.by_key.contains("cublas")) take_known_versions(when, case_name, a.name);
     expectation e = expectation_with_other_stacks(expected_, case_name, a, folder_, std::move(when));
     if (a.races.empty()) join_versions(e, a);
     report_ += fmt::format("blessed: {} / {} when {}: {}\n", case_name, a.name, e.when.text(), describe(a));
@@ -356,27 +367,31 @@ class blessing {
     ++blessed_;
   }
 
-  /// Where other stacks are expected to show the same under conditions that are the same but for the version of cuBLAS, one expectation holds for
-  /// all: ">=12.8 <12.9 || >=13 <14".
+  /// The versions of cuBLAS for which something is expected of this arm on this stack, under conditions that are equal otherwise, in place of the
+  /// usual ones.
+  void take_known_versions(conditions& when, const std::string& case_name, const std::string& arm) {
+    const auto version = stack_.find("cublas");
+    if (version == stack_.end()) return;
+    for (const expectation& known : expectations_of(expected_, case_name, arm)) {
+      if (!differ_in_version_alone(known.when, when)) continue;
+      const std::string held = holding_alternative(known.when.by_key.at("cublas"), version->second);
+      if (!held.empty()) when.by_key["cublas"] = held;
+    }
+  }
+
+  /// If the arm is already expected to show the same on other versions of cuBLAS, under conditions that are equal otherwise: extends `e` to those
+  /// versions and stacks, and removes the other expectations.
   void join_versions(expectation& e, const arm_result& a) {
-    const auto other_conditions = [](const expectation& of) {
-      auto by_key = of.when.by_key;
-      by_key.erase("cublas");
-      return by_key;
-    };
-    const auto has_version = [](const expectation& of) { return of.when.by_key.contains("cublas"); };
     const auto shows = [&](expectation other) {
       if (!same_digest(other.digest, e.digest)) return false;
       expected_.resolve(other);
       arm_result judged = a;
       judge(judged, &other);
-      return as_expected(judged.judged);  // measurements, too
+      return as_expected(judged.judged);  // compares measurements, too, which the digest does not contain
     };
     for (expectation& other : expectations_of(expected_, e.case_name, e.arm)) {
-      if (!has_version(e) || !has_version(other) || other_conditions(other) != other_conditions(e) ||
-          !shows(other))
-        continue;
-      e.when.by_key["cublas"] = either(e.when.by_key["cublas"], other.when.by_key["cublas"]);
+      if (!differ_in_version_alone(e.when, other.when) || !shows(other)) continue;
+      e.when.by_key["cublas"] = joined_alternatives(e.when.by_key["cublas"], other.when.by_key["cublas"]);
       std::ranges::copy_if(other.stacks, std::back_inserter(e.stacks),
                            [&](const std::string& stack) { return !e.rests_on(stack); });
       other.stacks.clear();
@@ -385,11 +400,30 @@ class blessing {
     std::ranges::sort(e.stacks);
   }
 
-  /// Expectations that rest on what is replaced in the folder of the stack, and say another thing: they no longer have this stack.
+  /// Other expectations of the arm that say another thing lose what is replaced: the stack and, where they were joined with others before, the
+  /// versions for which `now` holds.
   void drop_stack(const expectation& now) {
     for (expectation& e : expectations_of(expected_, now.case_name, now.arm)) {
       if (same_digest(e.digest, now.digest)) continue;
       if (e.when.by_key == now.when.by_key) continue;  // replaced as a whole
+      if (differ_in_version_alone(e.when, now.when)) {
+        const std::string was = e.when.by_key["cublas"],
+                          rest = without_alternatives(was, now.when.by_key.at("cublas"));
+        if (rest != was) {
+          expectation removed = e;
+          removed.stacks.clear();
+          expected_.put(std::move(removed));
+          report_ += fmt::format("removed: what {} / {} was expected to show when cublas {}\n", e.case_name,
+                                 e.arm, now.when.by_key.at("cublas"));
+          if (rest.empty()) continue;
+          e.when.by_key["cublas"] = rest;
+          std::erase_if(e.stacks, [&](const std::string& stack) {
+            return stack == folder_ || !expected_.holds_on(stack, e);
+          });
+          if (!e.stacks.empty()) expected_.put(std::move(e));
+          continue;
+        }
+      }
       if (std::erase(e.stacks, folder_) > 0) expected_.put(std::move(e));
     }
   }

@@ -46,10 +46,10 @@ bool was_stopped(const product_result& proof) {
   return proof.status != CUBLAS_STATUS_SUCCESS || proof.waited != cudaSuccess;
 }
 
-/// Of the operation's own preparation, or of the remedy's, which many faults do not let through.
-void observe_failed_preparation(const setup_failed& e) {
+/// Records that the operation, or what the remedy needs, could not be prepared. Many faults prevent that.
+void observe_failed_preparation(const setup_failed& e, const char* of = "") {
   trial::current().note("why it could not be prepared", e.what());
-  observe_call({"check.preparation"}, [] { return status_record{.status = "FAILED", .ok = false}; });
+  observe_call({"check.preparation", of}, [] { return status_record{.status = "FAILED", .ok = false}; });
 }
 
 /// False where it cannot be entered with the fault there.
@@ -164,6 +164,17 @@ const operation_type& new_operation_of(const cell& c, const std::vector<operatio
   return *found;
 }
 
+/// What a remedy does, if anything. False, with a step that says so, where it fails: no memory can be allocated in a damaged context, for example.
+bool prepared(const std::function<void(world&)>& act, world& w) {
+  try {
+    if (act) act(w);
+    return true;
+  } catch (const setup_failed& e) {
+    observe_failed_preparation(e, "of_the_remedy");
+    return false;
+  }
+}
+
 void make_anew(const cell& c, const operation_type& type, world& w, std::unique_ptr<operation>& o) {
   try {
     o = type.fresh();
@@ -172,7 +183,7 @@ void make_anew(const cell& c, const operation_type& type, world& w, std::unique_
     return;
   }
   w.set_operation(o.get());
-  if (c.remedy->to_new) c.remedy->to_new(w);
+  if (!prepared(c.remedy->to_new, w)) return;
   attempt_again(c, type, w, *o);
 }
 
@@ -185,12 +196,7 @@ void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
     return;
   }
   w.set_operation(o.get());
-  try {
-    if (r.after) r.after(w);
-  } catch (const setup_failed& e) {  // no memory for it in a damaged context, say
-    observe_failed_preparation(e);
-    return;
-  }
+  if (!prepared(r.after, w)) return;
   if (!r.new_operation) {
     attempt_again(c, *c.operation, w, *o);
     return;

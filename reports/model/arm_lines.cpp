@@ -220,7 +220,7 @@ ordered difference(const ordered& from, const ordered& to) {
   return d;
 }
 
-/// Likewise, and of lists that both have what differs in them, where that is shorter.
+/// As difference(); a list that both have and that differs is stated as list_difference() where that is shorter.
 ordered trial_difference(const ordered& from, const ordered& to) {
   ordered d = difference(from, to);
   for (auto& [key, value] : d.items()) {
@@ -242,13 +242,15 @@ void change(ordered& line, const nlohmann::json& by) {
 
 void change_trial(ordered& trial, const json_cursor& by) {
   for (const auto& [key, value] : by.members()) {
-    const auto known = trial.find(key);
-    if (known != trial.end() && known->is_array() && is_list_difference(value))
-      *known = changed_list(*known, value);
-    else if (known != trial.end() && value.value().is_null())
+    const nlohmann::json stated = value.value();
+    if (stated.is_null()) {
       trial.erase(key);
-    else
-      trial[key] = value.value();
+      continue;
+    }
+    const auto known = trial.find(key);
+    trial[key] = known != trial.end() && known->is_array() && is_list_difference(value)
+                     ? changed_list(*known, value)
+                     : ordered(stated);
   }
 }
 

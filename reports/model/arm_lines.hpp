@@ -45,10 +45,10 @@ nlohmann::ordered_json arm_json(const std::string& case_name, const arm_result& 
 nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm);
 
 /// {"arm": ..., "base_hash": ..., ...}: a line behind that of its case, as the difference from the same arm of the case's base: the members that
-/// differ, in the line and in each trial; null for those that only the base has; of a list in a trial, what differs in it (list_difference.hpp), where
-/// that is shorter. Runs are always stated. The hash is of the base's line. The
-/// whole line, if that is not longer. If arm_json() comes to write lines otherwise, all stacks that are stored as differences have to be filed
-/// anew by a program that reads the old lines.
+/// differ, in the line and in each trial, and null for those that only the base has. A list of a trial that differs is stated as list_difference()
+/// (list_difference.hpp) where that is shorter. Runs are always stated. The hash is of the base's line. Returns the whole line where the difference is
+/// not shorter. If arm_json() comes to write lines otherwise, all stacks that are stored as differences have to be filed anew by a program that
+/// reads the old lines.
 nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, const arm_result& base);
 /// Restores the whole line from one with "base_hash". Takes what is copied from `room`. Throws input_error, also where the base's arm has
 /// another hash.

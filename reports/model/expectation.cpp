@@ -225,21 +225,46 @@ std::string conditions::text() const {
   return text.empty() ? "any stack" : text;
 }
 
-std::string either(const std::string& comparisons, const std::string& others) {
-  const auto lowest = [](const std::string& alternative) {
-    return version_from(comparisons_of(alternative).at(0).than).value_or(version{});
-  };
+namespace {
+
+/// By the version in their first comparison.
+std::set<std::pair<version, std::string>> sorted_alternatives(std::string_view text) {
   std::set<std::pair<version, std::string>> all;
-  for (std::string_view text : {std::string_view(comparisons), std::string_view(others)})
-    while (!text.empty()) {
-      const std::string alternative(text.substr(0, text.find(separator_of_alternatives)));
-      all.emplace(lowest(alternative), alternative);
-      text.remove_prefix(std::min(alternative.size() + separator_of_alternatives.size(), text.size()));
-    }
-  std::string joined;
-  for (const auto& [version, alternative] : all)
-    joined += fmt::format("{}{}", joined.empty() ? "" : separator_of_alternatives, alternative);
-  return joined;
+  while (!text.empty()) {
+    const std::string alternative(text.substr(0, text.find(separator_of_alternatives)));
+    all.emplace(version_from(comparisons_of(alternative).at(0).than).value_or(version{}), alternative);
+    text.remove_prefix(std::min(alternative.size() + separator_of_alternatives.size(), text.size()));
+  }
+  return all;
+}
+
+std::string text_of(const std::set<std::pair<version, std::string>>& alternatives) {
+  std::string text;
+  for (const auto& [lowest, alternative] : alternatives)
+    text += fmt::format("{}{}", text.empty() ? "" : separator_of_alternatives, alternative);
+  return text;
+}
+
+}  // namespace
+
+std::string joined_alternatives(const std::string& one, const std::string& other) {
+  auto all = sorted_alternatives(one);
+  all.merge(sorted_alternatives(other));
+  return text_of(all);
+}
+
+std::string holding_alternative(const std::string& alternatives, const std::string& version) {
+  for (const auto& [lowest, alternative] : sorted_alternatives(alternatives))
+    if (std::ranges::all_of(comparisons_of(alternative),
+                            [&](const comparison& c) { return holds(c, version); }))
+      return alternative;
+  return {};
+}
+
+std::string without_alternatives(const std::string& one, const std::string& other) {
+  auto all = sorted_alternatives(one);
+  for (const auto& alternative : sorted_alternatives(other)) all.erase(alternative);
+  return text_of(all);
 }
 
 expectation expectation_of(const std::string& case_name, const arm_result& arm) {
@@ -351,7 +376,7 @@ expectation_set expectation_set::load(const std::filesystem::path& directory,
   return set;
 }
 
-const arm_result& expectation_set::shown_in(const std::string& stack, const expectation& e) const {
+const record& expectation_set::record_of(const std::string& stack, const expectation& e) const {
   const auto key = std::pair{stack, e.case_name};
   if (!records_.contains(key)) {
     const auto folder = recorded_ / stack;
@@ -362,7 +387,15 @@ const arm_result& expectation_set::shown_in(const std::string& stack, const expe
       return case_name == e.case_name;
     });
   }
-  const record& r = records_.at(key);
+  return records_.at(key);
+}
+
+bool expectation_set::holds_on(const std::string& stack, const expectation& e) const {
+  return e.when.hold(keys_of(record_of(stack, e)));
+}
+
+const arm_result& expectation_set::shown_in(const std::string& stack, const expectation& e) const {
+  const record& r = record_of(stack, e);
   for (const case_result& c : r.cases)
     for (const arm_result& a : c.arms) {
       if (c.name != e.case_name || a.name != e.arm) continue;

@@ -34,8 +34,13 @@ class conditions {
   std::map<std::string, std::string> by_key;
 };
 
-/// Comparisons that hold where one of the two holds: ">=12.8 <12.9 || >=13 <14", the lowest version first. Both are of conditions.
-std::string either(const std::string& comparisons, const std::string& others);
+/// Joins two texts of alternatives for one key: ">=12.8 <12.9 || >=13 <14". Sorted by the version in the first comparison of each; equal ones stand
+/// once; ranges that overlap or touch stay apart. Both must be such that conditions::parse() takes them.
+std::string joined_alternatives(const std::string& one, const std::string& other);
+/// The first alternative that holds for a version; empty where none does.
+std::string holding_alternative(const std::string& alternatives, const std::string& version);
+/// The alternatives of `one` that `other` does not have; empty where it has all.
+std::string without_alternatives(const std::string& one, const std::string& other);
 
 /// Where an arm's outcome races: rate of each signature in [0, 1], stated with its reason.
 struct stated_rate {
@@ -83,7 +88,7 @@ class expectation_set {
   /// the arms of that GPU are still expected.
   [[nodiscard]] bool may_cover(const std::string& case_name, const std::string& arm,
                                const stack_keys& stack) const;
-  /// Adds, or replaces the one with the same case, arm and conditions; one without stacks is removed..
+  /// Adds, or replaces the one with the same case, arm and conditions; one without stacks is removed.
   void put(expectation e);
   /// Writes the file of every family of which something was put() since load(): beside, then renamed.
   void save(const std::filesystem::path& directory) const;
@@ -92,8 +97,11 @@ class expectation_set {
   void resolve(expectation& e) const;
   /// The arm of an expectation in the record of a stack. Valid until the next put(). Throws as find() does, but for the digest.
   [[nodiscard]] const arm_result& shown_in(const std::string& stack, const expectation& e) const;
+  /// Whether the conditions hold on that stack. Throws input_error where its record is gone.
+  [[nodiscard]] bool holds_on(const std::string& stack, const expectation& e) const;
 
  private:
+  [[nodiscard]] const record& record_of(const std::string& stack, const expectation& e) const;
   std::vector<expectation> all_;
   std::vector<std::string> changed_;  // families
   std::filesystem::path recorded_;

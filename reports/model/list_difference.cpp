@@ -22,7 +22,7 @@ using ordered = nlohmann::ordered_json;
 using texts = std::vector<std::string>;
 
 constexpr const char* edits_key = "edits";
-/// Pairs of items that are compared at most: 16 MB.
+/// Of the table of lengths: 4 Mi entries of 4 bytes are 16 MiB.
 constexpr std::size_t most_pairs = std::size_t{1} << 22;
 
 texts texts_of(const ordered& list) {
@@ -31,7 +31,7 @@ texts texts_of(const ordered& list) {
   return all;
 }
 
-/// Lengths of the longest common subsequence of what is left of both lists from each pair of places on.
+/// at(i, j): length of the longest common subsequence of from[i..] and to[j..].
 class common_lengths {
  public:
   common_lengths(const texts& from, const texts& to) : width_(to.size() + 1) {
@@ -49,11 +49,11 @@ class common_lengths {
 };
 
 struct edit {
-  std::size_t first = 0, count = 0;  ///< of the first list
-  std::size_t begin = 0, end = 0;    ///< in the second one
+  std::size_t first = 0, count = 0;  ///< in the first list
+  std::size_t begin = 0, end = 0;    ///< [begin, end) in the second list
 };
 
-/// Of lists that begin and end otherwise.
+/// The lists must differ in their first and in their last item.
 std::vector<edit> edits_between(const texts& from, const texts& to) {
   if ((from.size() + 1) * (to.size() + 1) > most_pairs) return {{0, from.size(), 0, to.size()}};
   const common_lengths common(from, to);
@@ -111,7 +111,9 @@ nlohmann::ordered_json changed_list(const nlohmann::ordered_json& from, const js
     if (parts.size() != 3) edit.fail("an edit is [first, count, [ITEM, ...]]");
     const auto first = parts[0].unsigned_integer(), count = parts[1].unsigned_integer();
     if (first < next || first > from.size() || count > from.size() - first)
-      edit.fail(fmt::format("there are {} items from {} on", from.size() - next, next));
+      edit.fail(
+          fmt::format("it overlaps an earlier edit, or ends beyond the list of the base, which has {} items",
+                      from.size()));
     copy_until(first);
     for (const json_cursor& item : parts[2].items()) changed.push_back(ordered(item.value()));
     next = first + count;

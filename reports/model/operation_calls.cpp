@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 #include "reports/model/cell_name.hpp"
 
 #include <fmt/format.h>
@@ -20,16 +21,21 @@ std::string operation_of(std::string_view arm) {
   return cell ? cell->operation : std::string();
 }
 
-/// Whether the text of a step begins with this name of it, and not with a longer one.
+/// Whether the text of a step ("API VARIANT, NUMBERS: STATUS") has exactly this API and variant.
 bool is_step_named(std::string_view text, std::string_view name) {
   return text.starts_with(name) &&
          (text.size() == name.size() || text[name.size()] == ',' || text[name.size()] == ':');
 }
 
-/// In the steps of all trials of a line. Whether any was called so.
+/// A call of a library, not work of cufault's own.
+bool is_call(const step_name& name) {
+  return !name.api.starts_with("check.");
+}
+
+/// Replaces `from` by `to` in the steps of all trials. Returns how many steps had it.
 template <class Json>
-bool rename_steps(Json& line, std::string_view from, std::string_view to) {
-  bool found = false;
+std::size_t rename_steps(Json& line, std::string_view from, std::string_view to) {
+  std::size_t found = 0;
   if (!line.contains("trials") || !line["trials"].is_array()) return found;
   for (Json& trial : line["trials"])
     for (const char* list : {"calls", "after"}) {
@@ -40,7 +46,7 @@ bool rename_steps(Json& line, std::string_view from, std::string_view to) {
         const auto text = step.template get<std::string>();
         if (!is_step_named(text, from)) continue;
         step = std::string(to) + text.substr(from.size());
-        found = true;
+        ++found;
       }
     }
   return found;
@@ -53,8 +59,10 @@ operation_calls calls_of_operations(const std::vector<case_result*>& cases) {
   for (const case_result* c : cases)
     for (const arm_result& arm : c->arms) {
       const std::string operation = operation_of(arm.name);
-      if (operation.empty() || arm.trials.empty() || arm.trials[0].calls.empty()) continue;
-      ++first[operation][describe(arm.trials[0].calls[0].what.name)];
+      if (operation.empty() || arm.trials.empty()) continue;
+      const auto& made = arm.trials[0].calls;
+      const auto call = std::ranges::find_if(made, [](const call_record& r) { return is_call(r.what.name); });
+      if (call != made.end()) ++first[operation][describe(call->what.name)];
     }
   operation_calls calls;
   for (const auto& [operation, names] : first)
@@ -71,23 +79,31 @@ nlohmann::ordered_json operations_json(const operation_calls& calls) {
 operation_calls operations_from(const json_cursor& at) {
   at.only({"operations"});
   operation_calls calls;
-  for (const auto& [operation, call] : at.at("operations").members()) calls[operation] = call.string();
+  for (const auto& [operation, call] : at.at("operations").members()) {
+    if (!is_word(operation)) call.fail("the name of an operation is of a-z, 0-9 and '_'");
+    const std::string text = call.string();
+    const auto space = std::min(text.find(' '), text.size());
+    const step_name name{text.substr(0, space), space < text.size() ? text.substr(space + 1) : ""};
+    if (const auto defect = defect_of(name); !defect.empty()) call.fail(defect);
+    if (!is_call(name)) call.fail("check.* is no call of an operation");
+    calls[operation] = text;
+  }
   return calls;
 }
 
-nlohmann::ordered_json without_own_call(nlohmann::ordered_json line, const operation_calls& calls) {
+nlohmann::ordered_json with_call_sign(nlohmann::ordered_json line, const operation_calls& calls) {
   const auto known = calls.find(operation_of(line.at("arm").get<std::string>()));
-  if (known != calls.end() && !line.contains("base_hash")) rename_steps(line, known->second, own_call);
+  if (known != calls.end() && !line.contains("base_hash")) rename_steps(line, known->second, call_sign);
   return line;
 }
 
-bool may_have_own_call(std::string_view line) {
-  return line.find(fmt::format("\"{}", own_call)) != line.npos;
+bool may_have_call_sign(std::string_view line) {
+  return line.find(fmt::format("\"{}", call_sign)) != line.npos;
 }
 
-std::vector<std::string> with_own_calls(const json_cursor& line, const operation_calls& calls,
-                                        const std::function<bool(const std::string&)>& wanted,
-                                        std::size_t& room) {
+std::vector<std::string> restore_calls(const json_cursor& line, const operation_calls& calls,
+                                       const std::function<bool(const std::string&)>& wanted,
+                                       std::size_t& room) {
   const bool several = line.has("arms");
   std::map<std::string, nlohmann::json> arms;  // by operation
   const auto add = [&](const std::string& arm, const nlohmann::json& time) {
@@ -99,38 +115,43 @@ std::vector<std::string> with_own_calls(const json_cursor& line, const operation
     add(line.at("arm").string(), nullptr);
   nlohmann::json shared = line.value();
   shared.erase("arms");
+  const std::size_t steps = rename_steps(shared, call_sign, call_sign), bytes = dump_json(shared).size();
   std::vector<std::string> lines;
   for (const auto& [operation, of_it] : arms) {
-    nlohmann::json own = shared;
-    if (several) own["arms"] = of_it;
     const auto call = calls.find(operation);
-    if (rename_steps(own, own_call, call == calls.end() ? own_call : std::string_view(call->second)) &&
-        call == calls.end())
+    if (steps > 0 && operation.empty())
+      line.fail(fmt::format("a step is \"{}\", but {} is no cell of the matrix", call_sign,
+                            one_line(of_it.begin().key())));
+    if (steps > 0 && call == calls.end())
       line.fail(fmt::format(
-          "a step is \"{}\", and the file does not say what {} calls; state it in its first line, "
+          "a step is \"{}\", but the file does not state the call of {}; add it to the first line, "
           "{{\"operations\": {{...}}}}",
-          own_call, operation.empty() ? "an arm that is no cell" : operation));
-    lines.push_back(dump_json(own));
-    if (lines.back().size() > room) line.fail("more is shared than fits into memory; state it in each arm");
-    room -= lines.back().size();
+          call_sign, operation));
+    const std::size_t needed = bytes + (steps > 0 ? steps * call->second.size() : 0);
+    if (needed > room) line.fail("more is shared than fits into memory; state it in each arm");
+    room -= needed;
+    nlohmann::json restored = shared;
+    if (several) restored["arms"] = of_it;
+    if (steps > 0) rename_steps(restored, call_sign, call->second);
+    lines.push_back(dump_json(restored));
   }
   return lines;
 }
 
-std::vector<plateau> without_own_call(std::vector<plateau> seen, std::string_view arm) {
+std::vector<plateau> with_call_sign_for_digest(std::vector<plateau> seen, std::string_view arm) {
   if (!cell_named(arm) || seen.empty()) return seen;
-  const auto is_call = [](const step& s) { return !s.name.api.starts_with("check."); };
   const signature& first = seen[0].seen;
-  auto found = std::ranges::find_if(first.fault, is_call);
+  const auto calls_name = [](const step& s) { return is_call(s.name); };
+  auto found = std::ranges::find_if(first.fault, calls_name);
   if (found == first.fault.end()) {
-    found = std::ranges::find_if(first.after, is_call);
+    found = std::ranges::find_if(first.after, calls_name);
     if (found == first.after.end()) return seen;
   }
   const step_name call = found->name;
   for (plateau& each : seen)
     for (std::vector<step>* list : {&each.seen.fault, &each.seen.after})
       for (step& s : *list)
-        if (s.name == call) s.name = {std::string(own_call), {}};
+        if (s.name == call) s.name = {std::string(call_sign), {}};
   return seen;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// Cells of the matrix differ in the call of their operation. A stack's file states it once, {"operations": {"sgemm_64": "cublasSgemm square_64"}},
-// and steps of cells have "@" in its place, so that cells of many operations that came to the same share a line.
+// Cells of the matrix that differ only in the call of their operation share a line in a stack's file. The first line of the file states each call:
+// {"operations": {"sgemm_64": "cublasSgemm square_64"}}. In the steps of cells, "@" stands for it.
 #pragma once
 
 #include "reports/model/results.hpp"
@@ -19,29 +19,31 @@ namespace cufault {
 
 class json_cursor;
 
-/// What stands for the call of an operation.
-inline constexpr std::string_view own_call = "@";
+inline constexpr std::string_view call_sign = "@";
 
-/// By the name of the operation: the name of the step that most of its cells begin with.
+/// Operation -> "API VARIANT", as steps have it.
 using operation_calls = std::map<std::string, std::string, std::less<>>;
 
+/// For each operation, the call that most of its cells make first; check.* is no call. The alphabetically first one where several are equally
+/// frequent. Empty where no arm is a cell. No pointer may be null; none is kept.
 operation_calls calls_of_operations(const std::vector<case_result*>& cases);
-nlohmann::ordered_json operations_json(const operation_calls& calls);
-operation_calls operations_from(const json_cursor& at);  ///< throws input_error
+nlohmann::ordered_json operations_json(const operation_calls& calls);  ///< {"operations": {...}}
+/// Throws input_error where the line has another shape, or a call is none that a step can have.
+operation_calls operations_from(const json_cursor& at);
 
-/// The line of a cell with "@" for the call of its operation; the line itself where that is not known, or the arm is no cell.
-nlohmann::ordered_json without_own_call(nlohmann::ordered_json line, const operation_calls& calls);
+/// The line of an arm, with "@" in place of the call of its operation. Unchanged where the arm is no cell, the operation is not in `calls`, or the
+/// line is a difference ("base_hash").
+nlohmann::ordered_json with_call_sign(nlohmann::ordered_json line, const operation_calls& calls);
 
-/// Whether a step of the line can have "@". False: none has.
-bool may_have_own_call(std::string_view line);
-/// The same arms in lines in which each "@" is the call again, a line for each operation; only arms that are `wanted`, all where that is empty.
-/// Takes what is copied from `room`. Throws input_error where the call is not known.
-std::vector<std::string> with_own_calls(const json_cursor& line, const operation_calls& calls,
-                                        const std::function<bool(const std::string&)>& wanted,
-                                        std::size_t& room);
+/// False: no step of the line has "@", and restore_calls() is not needed. True may be a false alarm: only the text is read.
+bool may_have_call_sign(std::string_view line);
+/// One line for each operation, with its call in place of "@"; only the arms that are `wanted`, all where that is empty. Takes the bytes of these lines
+/// from `room`. Throws input_error where a call is not stated, or `room` is too small.
+std::vector<std::string> restore_calls(const json_cursor& line, const operation_calls& calls,
+                                       const std::function<bool(const std::string&)>& wanted,
+                                       std::size_t& room);
 
-/// Of a cell, with "@" for the name of its first step that is a call: digests are made of that, so that cells of many operations have the same. Of
-/// another arm, as it is.
-std::vector<plateau> without_own_call(std::vector<plateau> seen, std::string_view arm);
+/// For digests: in a cell, "@" in place of the first call that is not check.*, wherever it stands. Other arms are returned unchanged.
+std::vector<plateau> with_call_sign_for_digest(std::vector<plateau> seen, std::string_view arm);
 
 }  // namespace cufault

@@ -114,7 +114,7 @@ std::string describe(const arm_result& arm) {
 std::string digest_of(const arm_result& arm) {
   constexpr std::size_t readable = 80;
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  const auto seen = without_own_call(arm_plateaus(arm), arm.name);
+  const auto seen = with_call_sign_for_digest(arm_plateaus(arm), arm.name);
   for (const char c : canonical(seen)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   std::string text = describe(seen);
   // Left out to keep the files small: what all statuses of cuBLAS begin with, and what goes without saying.

@@ -236,8 +236,8 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
       if (family_of_case(c.name) == family && !c.arms.empty()) cases.push_back(&c);
     const operation_calls calls = calls_of_operations(cases);
     std::string text = calls.empty() ? "" : dump_json(operations_json(calls)) + "\n";
-    for (case_result* of_family : cases) {
-      case_result& c = *of_family;
+    for (case_result* each : cases) {
+      case_result& c = *each;
       sort_by_name(c.arms);
       case_line shared = line_of(c);
       std::vector<nlohmann::ordered_json> arms;
@@ -253,7 +253,7 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
           line = arm_json(shared, arm, from);
           if (line.contains("base_hash")) shared.base = base->folder;
         }
-        arms.push_back(without_own_call(std::move(line), calls));
+        arms.push_back(with_call_sign(std::move(line), calls));
       }
       text += dump_json(case_json(shared)) + "\n";
       for (const nlohmann::ordered_json& line : join_equal_arms(arms))
@@ -343,8 +343,8 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
       return;
     }
     if (at.has("operations")) {
-      if (!of.name.empty())
-        at.at("operations").fail("stands behind a case; it is the first line of the file");
+      if (!of.name.empty() || !calls.empty())
+        at.at("operations").fail("must be in the first line of the file, once");
       calls = operations_from(at);
       return;
     }
@@ -371,8 +371,8 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
                         of.name, arm_name, of.base));
       at = json_cursor{parse_json(name, whole_line(at, of, *base, room), number)};
     }
-    if (!may_have_own_call(line)) return take_arms(at, of, wanted, room, take);
-    for (const std::string& own : with_own_calls(at, calls, wanted, room))
+    if (!may_have_call_sign(line)) return take_arms(at, of, wanted, room, take);
+    for (const std::string& own : restore_calls(at, calls, wanted, room))
       take_arms(json_cursor{parse_json(name, own, number)}, of, wanted, room, take);
   });
 }

@@ -20,6 +20,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -273,7 +274,7 @@ TEST_F(end_to_end, blesses_arms_that_are_named_and_files_what_is_expected_of_nob
 TEST_F(end_to_end, expects_the_same_of_versions_that_showed_the_same) {
   ASSERT_EQ(run({"road.create"}).exit_code, 0);
   const record made = load_record(files(".jsonl").at(0));
-  const auto blessed = [&](const char* cublas, const char* status) {
+  const auto blessed = [&](const char* cublas, const char* status, const std::string& when = "") {
     record r = made;
     r.stack["keys"]["cublas"] = cublas;
     for (case_result& c : r.cases)
@@ -281,7 +282,9 @@ TEST_F(end_to_end, expects_the_same_of_versions_that_showed_the_same) {
         if (arm.name == "fault") arm.trials.at(0).calls.at(0).what.status = status;
     const fs::path file = folder / (std::string(cublas) + ".jsonl");
     write(file, r);
-    bless(file.string(), {"road.create/control", "road.create/fault"});
+    std::vector<std::string> words{"road.create/control", "road.create/fault"};
+    if (!when.empty()) words.insert(words.end(), {"--when", "cublas=" + when});
+    bless(file.string(), words);
     std::map<std::string, std::set<std::string>> versions;  // by arm
     const auto set = expectation_set::load(folder / "expectations", folder / "recorded");
     for (const expectation& e : set.all())
@@ -300,6 +303,16 @@ TEST_F(end_to_end, expects_the_same_of_versions_that_showed_the_same) {
   versions = blessed("14.0.0", "CUBLAS_STATUS_INTERNAL_ERROR");
   EXPECT_THAT(versions.at("control"), ElementsAre(">=12 <13 || >=13 <14 || >=14 <15 of 3 stacks"));
   EXPECT_THAT(versions.at("fault"), ElementsAre(">=12 <13 || >=14 <15 of 2 stacks", ">=13 <14 of 1 stacks"));
+  // A version that comes to something else leaves the others together.
+  versions = blessed("12.8.4", "CUBLAS_STATUS_NOT_SUPPORTED");
+  EXPECT_THAT(versions.at("fault"),
+              ElementsAre(">=12 <13 of 1 stacks", ">=13 <14 of 1 stacks", ">=14 <15 of 1 stacks"));
+  // Where narrower versions are known, they are the ones that are replaced.
+  versions = blessed("15.8.0", "CUBLAS_STATUS_ALLOC_FAILED", ">=15.8 <15.9");
+  EXPECT_TRUE(versions.at("fault").contains(">=13 <14 || >=15.8 <15.9 of 2 stacks"));
+  versions = blessed("15.8.0", "CUBLAS_STATUS_MAPPING_ERROR");
+  EXPECT_TRUE(versions.at("fault").contains(">=15.8 <15.9 of 1 stacks"));
+  EXPECT_TRUE(versions.at("fault").contains(">=13 <14 of 1 stacks"));
 }
 
 TEST_F(end_to_end, removes_what_is_expected_where_it_files_something_else) {

@@ -77,6 +77,15 @@ const std::vector<remedy_type> remedies{
      .words = "again at once",
      .answers = {"broken"},
      .after = [](world& w) { w.of_cell().enter(); }},
+    {.name = "no_memory",
+     .words = "memory of its own, then again",
+     .answers = {"full"},
+     .after = [](world&) { throw setup_failed("no memory for the remedy"); }},
+    {.name = "no_memory_anew",
+     .words = "memory of its own, then another one",
+     .answers = {"full"},
+     .new_operation = true,
+     .to_new = [](world&) { throw setup_failed("no memory for the remedy"); }},
     {.name = "spoil", .words = "ROAD_SPOILT=1", .answers = {"broken"}, .environment = {{"ROAD_SPOILT", "1"}}},
     {.name = "anew",
      .words = "undo it, prepare, and do it again",
@@ -132,6 +141,12 @@ const fault_type absent = [] {
   return f;
 }();
 
+const fault_type full = [] {
+  fault_type f = broken("full", isolation::process);
+  f.kind = "full";
+  return f;
+}();
+
 const fault_type harmless = [] {
   fault_type f = broken("harmless", isolation::process);
   f.provoke = [](world& w) { w.undo_by([] {}); };
@@ -164,7 +179,7 @@ const fault_type held_early = [] {
 
 const register_cases here("matrix", [](std::string_view) {
   std::vector<failure_case> all;
-  for (const fault_type* f : {&absent, &alone, &early, &harmless, &held, &held_early, &lasting}) {
+  for (const fault_type* f : {&absent, &alone, &early, &full, &harmless, &held, &held_early, &lasting}) {
     failure_case c = case_of(*f, {operations, remedies});
     for (arm& a : c.arms) {
       a.needs = need::host;

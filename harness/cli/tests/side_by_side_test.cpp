@@ -212,6 +212,15 @@ TEST_F(road_matrix, observes_an_operation_under_a_fault_and_after_each_remedy) {
       << "what the remedy does to an operation is seen, too";
 }
 
+TEST_F(road_matrix, observes_a_remedy_that_fails_in_what_it_needs_itself) {
+  const record r = made_by({"matrix.full/first.*"});
+  for (const char* remedy : {"first.cold+no_memory", "first.cold+no_memory_anew"})
+    EXPECT_EQ(described(r, remedy),
+              "cublasSgemm first: CUBLAS_STATUS_INTERNAL_ERROR; then check.preparation of_the_remedy: "
+              "FAILED; context none")
+        << remedy;
+}
+
 TEST_F(road_matrix, brings_a_lasting_fault_about_once_for_cells_that_follow_one_another) {
   const std::vector<std::string> cold{"matrix.lasting/first.cold", "matrix.lasting/second.cold",
                                       "matrix.lasting/third.cold", "--jobs", "1"};

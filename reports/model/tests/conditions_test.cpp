@@ -95,10 +95,17 @@ TEST(conditions, with_alternatives_are_as_specific_as_the_widest) {
   EXPECT_EQ(when(R"({"cublas": "12.0.1 || >=13"})").text(), "cublas 12.0.1 || >=13");
 }
 
+TEST(conditions, lose_the_alternatives_that_others_have) {
+  EXPECT_EQ(without_alternatives(">=12.8 <12.9 || >=13 <14", ">=13 <14"), ">=12.8 <12.9");
+  EXPECT_EQ(without_alternatives(">=12.8 <12.9 || >=13 <14", ">=13.1 <13.2"), ">=12.8 <12.9 || >=13 <14");
+  EXPECT_EQ(without_alternatives(">=13 <14", ">=12 <13 || >=13 <14"), "");
+}
+
 TEST(conditions, are_joined_with_the_lowest_version_first) {
-  EXPECT_EQ(either(">=13 <14", ">=12.8 <12.9"), ">=12.8 <12.9 || >=13 <14");
-  EXPECT_EQ(either(">=9 <10 || >=13.10 <14", ">=13.9 <13.10"), ">=9 <10 || >=13.9 <13.10 || >=13.10 <14");
-  EXPECT_EQ(either(">=13 <14", ">=13 <14"), ">=13 <14");
+  EXPECT_EQ(joined_alternatives(">=13 <14", ">=12.8 <12.9"), ">=12.8 <12.9 || >=13 <14");
+  EXPECT_EQ(joined_alternatives(">=9 <10 || >=13.10 <14", ">=13.9 <13.10"),
+            ">=9 <10 || >=13.9 <13.10 || >=13.10 <14");
+  EXPECT_EQ(joined_alternatives(">=13 <14", ">=13 <14"), ">=13 <14");
 }
 
 TEST(conditions, read_as_text) {

@@ -6,6 +6,7 @@
 #include "reports/model/stack_folder.hpp"
 #include "reports/model/tests/stack_files.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,22 +50,18 @@ const step destroyed{.name = {"cublasDestroy"}, .status = success, .ok = true};
 
 class cells_that_share_a_line : public stack_files {};
 
-TEST_F(cells_that_share_a_line, have_a_sign_for_the_call_of_their_operation) {
-  const auto folder =
-      file(with_cells({cell("sgemm_64.cold", {failed_call("cublasSgemm", "square_64"), destroyed}),
-                       cell("sgemm.cold", {failed_call("cublasSgemm"), destroyed}),
-                       cell("sgemm.warm", {failed_call("cublasSgemm", "square_64"), destroyed}),
-                       cell("gemv.cold", {destroyed, failed_call("cublasSgemv")}),
-                       cell("gemv.warm", {failed_call("cublasSgemv"), destroyed})}));
+TEST_F(cells_that_share_a_line, have_a_sign_for_the_call_that_most_cells_of_their_operation_make_first) {
+  const step unprepared = failed_call("check.preparation");
+  const auto folder = file(with_cells({cell("gemv.cold", {destroyed, failed_call("cublasSgemv")}),
+                                       cell("gemv.cold.0", {unprepared}),
+                                       cell("gemv.cold.1", {unprepared, failed_call("cublasSgemv")}),
+                                       cell("gemv.warm", {failed_call("cublasSgemv"), destroyed})}));
   const auto lines = lines_of(files_of(folder).at("matrix.jsonl"));
   ASSERT_EQ(lines.size(), 6U);
-  EXPECT_EQ(
-      lines[0],
-      R"({"operations":{"gemv":"cublasDestroy","sgemm":"cublasSgemm","sgemm_64":"cublasSgemm square_64"}})"
-      "\n");
-  EXPECT_THAT(lines[2],
-              HasSubstr(R"({"arm":"gemv.cold","trials":[{"calls":["@","cublasSgemv: _INTERNAL_ERROR"]})"));
-  EXPECT_THAT(lines[3], HasSubstr(R"("calls":["cublasSgemv: _INTERNAL_ERROR","@"])"));
+  EXPECT_EQ(lines[0], "{\"operations\":{\"gemv\":\"cublasSgemv\"}}\n");
+  EXPECT_THAT(lines[2], HasSubstr(R"("calls":["cublasDestroy","@: _INTERNAL_ERROR"])"));
+  EXPECT_THAT(lines[3], HasSubstr(R"("calls":["check.preparation: CUBLAS_STATUS_INTERNAL_ERROR"])"));
+  EXPECT_THAT(lines[5], HasSubstr(R"("calls":["@: _INTERNAL_ERROR","cublasDestroy"])"));
 }
 
 TEST_F(cells_that_share_a_line, are_read_as_they_were_written) {
@@ -101,19 +98,25 @@ TEST_F(cells_that_share_a_line, are_refused_where_the_call_is_not_stated) {
                     calls = "{\"operations\": {\"sgemm\": \"cublasSgemm\"}}\n",
                     trials = R"("trials": [{"calls": ["@"]}]})";
   EXPECT_EQ(lines_refusal(calls + of + R"({"arm": "sgemm.cold", )" + trials), "(nothing was refused)");
-  EXPECT_EQ(
-      lines_refusal(of + R"({"arm": "sgemm.cold", )" + trials),
-      "x.jsonl:2: top level: a step is \"@\", and the file does not say what sgemm calls; state it in its "
-      "first line, {\"operations\": {...}}");
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "sgemm.cold", )" + trials),
+            "x.jsonl:2: top level: a step is \"@\", but the file does not state the call of sgemm; add it to "
+            "the first line, "
+            "{\"operations\": {...}}");
   EXPECT_THAT(lines_refusal(calls + of + R"({"arms": {"sgemm.cold": 1, "other": 2}, )" + trials),
-              HasSubstr("does not say what an arm that is no cell calls"));
-  EXPECT_EQ(lines_refusal(of + calls),
-            "x.jsonl:2: operations: stands behind a case; it is the first line of the file");
+              HasSubstr("but other is no cell of the matrix"));
+  EXPECT_EQ(lines_refusal(of + calls), "x.jsonl:2: operations: must be in the first line of the file, once");
+  EXPECT_EQ(lines_refusal(calls + calls),
+            "x.jsonl:2: operations: must be in the first line of the file, once");
   EXPECT_EQ(lines_refusal(R"({"operations": {"sgemm": 1}})"),
             "x.jsonl:1: operations.sgemm: expected a string, found a number");
-  EXPECT_THAT(lines_refusal("{\"operations\": {\"sgemm\": \"cublasNothing\"}}\n" + of +
-                            R"({"arm": "sgemm.cold", )" + trials),
-              HasSubstr("cublasNothing"));
+  for (const char* call : {"cublasNothing", "cublasSgemm, wrong: _SUCCESS", "cublasSgemm a b", "", "@"})
+    EXPECT_THAT(lines_refusal(fmt::format(R"({{"operations": {{"sgemm": "{}"}}}})", call)),
+                HasSubstr("x.jsonl:1: operations.sgemm: "))
+        << call;
+  EXPECT_EQ(lines_refusal(R"({"operations": {"sgemm": "check.preparation"}})"),
+            "x.jsonl:1: operations.sgemm: check.* is no call of an operation");
+  EXPECT_THAT(lines_refusal(R"({"operations": {"A B": "cublasSgemm"}})"),
+              HasSubstr("the name of an operation is of"));
   EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "trials": [{"calls": [], "log": ["@ is no step"]}]})"),
             "(nothing was refused)");
 }
