@@ -47,9 +47,9 @@ bool was_stopped(const product_result& proof) {
 }
 
 /// Records that the operation, or what the remedy needs, could not be prepared. Many faults prevent that.
-void observe_failed_preparation(const setup_failed& e, const char* of = "") {
+void observe_failed_preparation(const setup_failed& e, const char* variant = "") {
   trial::current().note("why it could not be prepared", e.what());
-  observe_call({"check.preparation", of}, [] { return status_record{.status = "FAILED", .ok = false}; });
+  observe_call({"check.preparation", variant}, [] { return status_record{.status = "FAILED", .ok = false}; });
 }
 
 /// False where it cannot be entered with the fault there.
@@ -165,7 +165,7 @@ const operation_type& new_operation_of(const cell& c, const std::vector<operatio
 }
 
 /// What a remedy does, if anything. False, with a step that says so, where it fails: no memory can be allocated in a damaged context, for example.
-bool prepared(const std::function<void(world&)>& act, world& w) {
+bool applied(const std::function<void(world&)>& act, world& w) {
   try {
     if (act) act(w);
     return true;
@@ -183,7 +183,7 @@ void make_anew(const cell& c, const operation_type& type, world& w, std::unique_
     return;
   }
   w.set_operation(o.get());
-  if (!prepared(c.remedy->to_new, w)) return;
+  if (!applied(c.remedy->to_new, w)) return;
   attempt_again(c, type, w, *o);
 }
 
@@ -196,7 +196,7 @@ void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
     return;
   }
   w.set_operation(o.get());
-  if (!prepared(r.after, w)) return;
+  if (!applied(r.after, w)) return;
   if (!r.new_operation) {
     attempt_again(c, *c.operation, w, *o);
     return;

@@ -87,13 +87,6 @@ TEST_F(cells_that_share_a_line, are_read_as_they_were_written) {
 }
 
 TEST_F(cells_that_share_a_line, are_refused_where_the_call_is_not_stated) {
-  const auto lines_refusal = [](const std::string& text) {
-    return refusal([&] {
-      record r;
-      add_lines(r, "x.jsonl", text);
-      return r;
-    });
-  };
   const std::string of = "{\"case\": \"matrix.full\", \"summary\": \"s\"}\n",
                     calls = "{\"operations\": {\"sgemm\": \"cublasSgemm\"}}\n",
                     trials = R"("trials": [{"calls": ["@"]}]})";

@@ -128,13 +128,6 @@ TEST_F(stack_files, state_once_what_most_arms_of_a_case_share) {
 }
 
 TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
-  const auto lines_refusal = [](const std::string& text) {
-    return refusal([&] {
-      record r;
-      add_lines(r, "x.jsonl", text);
-      return r;
-    });
-  };
   const std::string of = "{\"case\": \"memory.leak\", \"summary\": \"s\"}\n";
   EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "detail": "d", "trials": []})"), "(nothing was refused)");
   EXPECT_EQ(lines_refusal(R"({"arm": "a", "trials": []})"),
@@ -236,44 +229,40 @@ TEST_F(stack_files, have_one_line_for_arms_that_are_equal_but_for_their_time_and
 }
 
 TEST_F(stack_files, that_share_a_line_badly_are_refused_with_what_to_do) {
-  const auto lines_refusal = [](const std::string& lines) {
-    record r;
-    return refusal([&] {
-      add_lines(r, "x.jsonl", "{\"case\": \"memory.leak\"}\n" + lines);
-      return r;
-    });
+  const auto refusal_of_arms = [](const std::string& lines) {
+    return lines_refusal("{\"case\": \"memory.leak\"}\n" + lines);
   };
   const std::string trials = R"("trials": [{"calls": []}]})";
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1, "b": 0}, )" + trials), "(nothing was refused)");
-  EXPECT_EQ(lines_refusal(R"({"arm": "a", "arms": {"b": 1}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": 1, "b": 0}, )" + trials), "(nothing was refused)");
+  EXPECT_EQ(refusal_of_arms(R"({"arm": "a", "arms": {"b": 1}, )" + trials),
             "x.jsonl:2: arm: the line has \"arms\", too; leave one of them");
-  EXPECT_EQ(lines_refusal(R"({"base_hash": "0a1b2c3d", "arms": {"b": 1}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"base_hash": "0a1b2c3d", "arms": {"b": 1}, )" + trials),
             "x.jsonl:2: base_hash: the line has \"arms\", too; leave one of them");
-  EXPECT_EQ(lines_refusal(R"({"arms": {}, )" + trials), "x.jsonl:2: arms: must not be empty");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [1, null]}, )" + trials), "(nothing was refused)");
-  EXPECT_THAT(lines_refusal(R"({"arms": {"a": [1]}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {}, )" + trials), "x.jsonl:2: arms: must not be empty");
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": [1, null]}, )" + trials), "(nothing was refused)");
+  EXPECT_THAT(refusal_of_arms(R"({"arms": {"a": [1]}, )" + trials),
               HasSubstr("x.jsonl:2: arms.a: expected milliseconds, or milliseconds and a run"));
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [1, "x"]}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": [1, "x"]}, )" + trials),
             "x.jsonl:2: arms.a[1]: expected null, or the number of one of the case's more_runs");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [1, 0]}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": [1, 0]}, )" + trials),
             "x.jsonl:2: arms.a[1]: the line of the case has 0 more runs, counted from 0");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [1, null]}, "runs": [], )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": [1, null]}, "runs": [], )" + trials),
             "x.jsonl:2: arms.a: the line has runs, too; leave one of them");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": [-1, null]}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": [-1, null]}, )" + trials),
             "x.jsonl:2: arms.a[0]: a time must be 0 or more, found -1");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a b": 1}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a b": 1}, )" + trials),
             "x.jsonl:2: arms[\"a b\"]: a name is of letters, digits, '.', '_', '-' and '+'");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": -1}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": -1}, )" + trials),
             "x.jsonl:2: arms.a: a time must be 0 or more, found -1");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": []})"),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": 1}, "trials": []})"),
             "x.jsonl:2: trials: arms that share a line have one trial each");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": [1]})"),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": 1}, "trials": [1]})"),
             "x.jsonl:2: trials[0]: expected an object, found a number");
-  EXPECT_EQ(lines_refusal(R"({"arms": ["a"], )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": ["a"], )" + trials),
             "x.jsonl:2: arms: expected an object, found an array");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, "trials": [{"calls": [], "ms": 1}]})"),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": 1}, "trials": [{"calls": [], "ms": 1}]})"),
             "x.jsonl:2: trials[0].ms: several arms share this trial; state it in a line of each");
-  EXPECT_EQ(lines_refusal(R"({"arms": {"a": 1}, )" + trials + "\n" + R"({"arms": {"a": 1}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": 1}, )" + trials + "\n" + R"({"arms": {"a": 1}, )" + trials),
             "x.jsonl:3: arms.a: memory.leak/a stands twice; leave one of them");
 }
 
