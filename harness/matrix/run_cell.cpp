@@ -8,6 +8,7 @@
 #include "harness/trial/observe.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <map>
@@ -46,21 +47,36 @@ bool was_stopped(const product_result& proof) {
   return proof.status != CUBLAS_STATUS_SUCCESS || proof.waited != cudaSuccess;
 }
 
-/// Records that the operation, or what the remedy needs, could not be prepared. Many faults prevent that.
-void observe_failed_preparation(const setup_failed& e, const char* variant = "") {
+const status_record failed_preparation{.status = "FAILED", .ok = false};
+
+void note_reason(const setup_failed& e) {
   trial::current().note("why it could not be prepared", e.what());
-  observe_call({"check.preparation", variant}, [] { return status_record{.status = "FAILED", .ok = false}; });
+}
+
+/// Does what an operation needs before it can be made, while the fault may be there: many faults prevent it. False, with a step that says
+/// so, where it fails; a process that it ends died in that step. It makes no observed call.
+bool prepared(const std::function<void()>& prepare) {
+  trial& t = trial::current();
+  t.begin_call({"check.preparation"});
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    prepare();
+  } catch (const setup_failed& e) {
+    note_reason(e);
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+    t.end_call(failed_preparation, taken.count());
+    return false;
+  } catch (...) {
+    t.withdraw_call();
+    throw;
+  }
+  t.withdraw_call();
+  return true;
 }
 
 /// False where it cannot be entered with the fault there.
 bool entered(operation& o) {
-  try {
-    o.enter();
-    return true;
-  } catch (const setup_failed& e) {
-    observe_failed_preparation(e);
-    return false;
-  }
+  return prepared([&] { o.enter(); });
 }
 
 /// The operation and its proof as one step: its own status, and whether its numbers are right.
@@ -127,13 +143,11 @@ void bring_about(const cell& c, world& w) {
 
 /// The operation after the remedy. What it needs first may fail, too: under many faults no memory can be written.
 void attempt_again(const cell& c, const operation_type& type, world& w, operation& o) {
-  try {
+  const bool is_prepared = prepared([&] {
     o.prepare();
     if (c.remedy->fault_again) bring_about(c, w);
-  } catch (const setup_failed& e) {
-    observe_failed_preparation(e);
-    return;
-  }
+  });
+  if (!is_prepared) return;
   if (c.remedy->fault_again && c.fault->before_proof)
     attempt_in_steps(c, w, o);
   else
@@ -170,18 +184,14 @@ bool applied(const std::function<void(world&)>& act, world& w) {
     if (act) act(w);
     return true;
   } catch (const setup_failed& e) {
-    observe_failed_preparation(e, "of_the_remedy");
+    note_reason(e);
+    observe_call({"check.preparation", "of_the_remedy"}, [] { return failed_preparation; });
     return false;
   }
 }
 
 void make_anew(const cell& c, const operation_type& type, world& w, std::unique_ptr<operation>& o) {
-  try {
-    o = type.fresh();
-  } catch (const setup_failed& e) {
-    observe_failed_preparation(e);
-    return;
-  }
+  if (!prepared([&] { o = type.fresh(); })) return;
   w.set_operation(o.get());
   if (!applied(c.remedy->to_new, w)) return;
   attempt_again(c, type, w, *o);
@@ -290,12 +300,9 @@ std::unique_ptr<operation> operation_of(const cell& c, lasting_fault& there) {
       throw not_provoked(before.why_not.empty() ? "a cell made it before" : before.why_not);
     return std::move(before.made);
   }
-  try {
-    return made_ready(*c.operation, c.state);
-  } catch (const setup_failed& e) {
-    observe_failed_preparation(e);
-    return nullptr;
-  }
+  std::unique_ptr<operation> made;
+  prepared([&] { made = made_ready(*c.operation, c.state); });
+  return made;
 }
 
 void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all) {
@@ -348,15 +355,13 @@ void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
     prevent();
     bring_about(c, w);
   }
-  try {
-    o = made_ready(*c.operation, c.state);
-  } catch (const setup_failed& e) {
-    // Variables of a remedy are there from the start, and may be what keeps the operation from working: then that is what was seen of it.
-    const bool may_be_the_remedy = c.remedy != nullptr && !c.remedy->environment.empty();
-    if (!early && !may_be_the_remedy) throw;
-    observe_failed_preparation(e);
+  // Variables of a remedy are there from the start, and may be what keeps the operation from working: then that is what was seen of it.
+  const bool may_be_the_remedy = c.remedy != nullptr && !c.remedy->environment.empty();
+  const auto make_ready = [&] { o = made_ready(*c.operation, c.state); };
+  if (!early && !may_be_the_remedy)
+    make_ready();
+  else if (!prepared(make_ready))
     return;
-  }
   w.set_operation(o.get());
   if (!early) {
     prevent();

@@ -169,6 +169,9 @@ void frame_reader::take(const json_cursor& in) {
     complete(call, in);
     call.last_error = in.at("last_error").string();
     seen_.calls.back() = std::move(call);
+  } else if (type == "withdraw") {
+    if (!in_call) throw bad_frame{"frame 'withdraw' outside a call"};
+    seen_.calls.pop_back();
   } else if (type == "swept") {
     if (in_call) throw bad_frame{"frame 'swept' inside a call"};
     call_record call;

@@ -21,6 +21,7 @@ class json_cursor;
 /// Frames, by member "t":
 ///   begin    {api, variant}                          a call is about to be made (step_name)
 ///   end      {status, ok, numbers, facts?, last_error, ms}   it returned (step)
+///   withdraw {}                                      it returned, and is no part of the observation
 ///   swept    {api, variant, status, ok, numbers, facts?, ms, swept}   a row of a sweep, complete (swept_calls)
 ///   apply    {text}                                  the remedy or dead end is applied from here on
 ///   memory   {at, free, total}

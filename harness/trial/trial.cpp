@@ -122,6 +122,14 @@ void trial::end_call(const status_record& status, double milliseconds) {
   send_end(status, cudaGetErrorName(cudaPeekAtLastError()), milliseconds);
 }
 
+void trial::withdraw_call() {
+  if (progress_ != nullptr) {
+    progress_->in_call = false;
+    ++progress_->moves;
+  }
+  send({{"t", "withdraw"}});
+}
+
 /// The members of a step that its call adds.
 nlohmann::json end_of(const step_name& name, const status_record& status) {
   for (const auto& [fact_name, value] : status.facts)

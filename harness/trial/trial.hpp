@@ -123,6 +123,7 @@ class trial {
   /// The macros' ends.
   void begin_call(const step_name& name);  ///< throws setup_failed for a name that is in no list
   void end_call(const status_record& status, double milliseconds);
+  void withdraw_call();  ///< the call that began has returned, and is no part of the observation
   void library_logged(int level, std::string_view function, std::string_view message);  ///< from any thread
 
   static void after_exit_handlers();  ///< the last thing in the process

@@ -28,6 +28,7 @@ class fake_operation final : public operation {
  public:
   explicit fake_operation(bool crashes) : crashes_(crashes) {}
   void prepare() override {
+    if (crashes_ && now == state::broken) raise(SIGSEGV);
     if (now == state::broken && prepared_) throw setup_failed("nothing can be written");
     prepared_ = true;
   }

@@ -212,6 +212,13 @@ TEST_F(road_matrix, observes_an_operation_under_a_fault_and_after_each_remedy) {
       << "what the remedy does to an operation is seen, too";
 }
 
+TEST_F(road_matrix, observes_a_process_that_ends_while_an_operation_is_prepared) {
+  const record r = made_by({"matrix.early/*.cold", "matrix.held_early/*.cold"});
+  EXPECT_THAT(described(r, "crashing.cold"), HasSubstr("crashed: SIGSEGV in check.preparation"));
+  EXPECT_EQ(arm_of(r, "crashing.cold").trials.at(0).calls.size(), 1U);
+  EXPECT_EQ(arm_of(r, "first.cold").trials.at(0).calls.size(), 1U) << "what succeeded is no step";
+}
+
 TEST_F(road_matrix, observes_a_remedy_that_fails_in_what_it_needs_itself) {
   const record r = made_by({"matrix.full/first.*"});
   for (const char* remedy : {"first.cold+no_memory", "first.cold+no_memory_anew"})

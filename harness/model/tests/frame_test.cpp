@@ -38,7 +38,7 @@ const json end_failed{{"t", "end"},
                       {"last_error", "cudaErrorMemoryAllocation"},
                       {"ms", 1.5}};
 const json apply{{"t", "apply"}, {"text", "free the memory"}};
-const json done{{"t", "done"}};
+const json done{{"t", "done"}}, withdraw{{"t", "withdraw"}};
 
 const json swept{{"t", "swept"},
                  {"api", "cublasCreate"},
@@ -166,6 +166,13 @@ TEST(reader, knows_the_call_that_has_not_returned) {
   EXPECT_FALSE(reader.done());
 }
 
+TEST(reader, forgets_a_call_that_is_withdrawn) {
+  const auto reader = read(frames(begin_create, end_failed, begin_create, withdraw, done));
+  EXPECT_EQ(reader.garbled(), "");
+  EXPECT_EQ(call_in_flight(reader.so_far()), nullptr);
+  EXPECT_EQ(reader.so_far().calls.size(), 1U);
+}
+
 TEST(reader, knows_that_a_frame_is_unfinished) {
   EXPECT_FALSE(read("").mid_frame());
   EXPECT_TRUE(read("C").mid_frame());
@@ -287,6 +294,7 @@ TEST(reader, refuses_calls_that_are_not_one_after_another) {
   EXPECT_EQ(read(frames(end_failed)).garbled(), "frame 'end' outside a call");
   EXPECT_EQ(read(frames(begin_create, end_failed, end_failed)).garbled(), "frame 'end' outside a call");
   EXPECT_EQ(read(frames(begin_create, done)).garbled(), "frame 'done' inside a call");
+  EXPECT_EQ(read(frames(begin_create, end_failed, withdraw)).garbled(), "frame 'withdraw' outside a call");
 }
 
 TEST(reader, refuses_anything_after_done) {
