@@ -172,7 +172,9 @@ bool names_case(const std::string& name, const failure_case& c);
 int list_cases(const std::vector<std::string>& names, bool json);
 int bless(const bless_arguments& arguments);
 int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
-int show_record(const std::filesystem::path& file, const std::vector<std::string>& names, bool markdown);
+/// `names`: CASE or CASE/ARM; empty for all. `json`: all that is recorded of each arm, in place of the table.
+int show_record(const std::filesystem::path& file, const std::vector<std::string>& names, bool json,
+                bool markdown);
 int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
 int run_gate(const gate_arguments& arguments);
 int gate_pythons(const gate_arguments& arguments);

@@ -54,17 +54,22 @@ void add_show(command_line& line) {
   struct given {
     std::filesystem::path record;
     std::vector<std::string> names;
-    bool markdown = false;
+    bool json = false, markdown = false;
   };
   const auto said = std::make_shared<given>();
   CLI::App* show = line.command(
       "show", "Verdict table of a run's record, also of one that was killed, or of a stack", codes_of_reading,
-      [said] { return show_record(said->record, said->names, said->markdown); });
+      [said] { return show_record(said->record, said->names, said->json, said->markdown); });
   show->add_option("RECORD", said->record, "record of a run (.jsonl), or folder of a stack")
       ->required()
       ->check(CLI::ExistingPath);
-  show->add_option("CASE", said->names, "cases to show (default: all)");
+  show->add_option("CASE", said->names, "cases to show, or arms: CASE/ARM (default: all)");
+  CLI::Option* json =
+      show->add_flag("--json", said->json,
+                     "all that is recorded of each arm (messages, notes, measurements, too), in place of the "
+                     "table: a line of JSON for each, as in the record of a run");
   add_markdown(show, said->markdown);
+  show->get_option("--markdown")->excludes(json);
 }
 
 void add_causes(command_line& line) {

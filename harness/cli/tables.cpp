@@ -3,9 +3,11 @@
 // The commands that read records and print: claims, show, causes, atlas, frameworks, compare-injected.
 #include "harness/cli/cli.hpp"
 #include "harness/model/case.hpp"
+#include "reports/base/files.hpp"
 #include "reports/base/words.hpp"
 #include "reports/explain/evidence.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/model/arm_lines.hpp"
 #include "reports/model/expectation.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
@@ -83,14 +85,26 @@ int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) 
   return 0;
 }
 
-int show_record(const fs::path& file, const std::vector<std::string>& names, bool markdown) {
-  const auto asked = [&](std::string_view case_name, std::string_view /*arm*/) {
-    return names.empty() || std::find(names.begin(), names.end(), case_name) != names.end();
+int show_record(const fs::path& file, const std::vector<std::string>& names, bool json, bool markdown) {
+  const auto is_of = [](const std::string& name, std::string_view case_name, std::string_view arm) {
+    return name == case_name || name == fmt::format("{}/{}", case_name, arm);
   };
-  record r = load_record(file, asked);
+  record r = load_record(file, [&](std::string_view case_name, std::string_view arm) {
+    return names.empty() ||
+           std::ranges::any_of(names, [&](const std::string& name) { return is_of(name, case_name, arm); });
+  });
   for (const std::string& name : names)
-    if (std::none_of(r.cases.begin(), r.cases.end(), [&](const case_result& c) { return c.name == name; }))
-      throw usage_error(fmt::format("{} has no case {}", file.string(), name));
+    if (std::ranges::none_of(r.cases, [&](const case_result& c) {
+          return std::ranges::any_of(c.arms,
+                                     [&](const arm_result& a) { return is_of(name, c.name, a.name); });
+        }))
+      throw usage_error(
+          fmt::format("{} has no {} {}", file.string(), name.find('/') == name.npos ? "case" : "arm", name));
+  if (json) {
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms) std::cout << dump_json(arm_json(c.name, a)) << '\n';
+    return 0;
+  }
   const auto expected = expectation_set::load(default_expectations(), default_recorded());
   for (case_result& c : r.cases) judge(c, expected, keys_of(r));
   print_verdicts(std::cout, r, style(markdown), measured_costs({file}));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,16 @@ inline std::string in_lower_case(std::string_view text) {
   std::transform(all.begin(), all.end(), all.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return all;
+}
+
+/// FNV-1a of 32 bits, as eight digits.
+inline std::string hash_of(std::string_view text) {
+  std::uint32_t hash = 0x811c9dc5;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
+  std::string digits(8, '0');
+  for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, hash /= 16)
+    *digit = "0123456789abcdef"[hash % 16];
+  return digits;
 }
 
 }  // namespace cufault

@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_fields.hpp"
+#include "reports/base/words.hpp"
 #include "reports/model/cell_name.hpp"
 #include "reports/model/list_difference.hpp"
 #include "reports/model/times.hpp"
@@ -202,12 +203,6 @@ ordered line_without_runs(const case_line& of, const arm_result& arm) {
   line.erase("run");
   line.erase("runs");
   return line;
-}
-
-std::string hash_of(const std::string& line) {
-  std::uint32_t hash = 0x811c9dc5;  // FNV-1a
-  for (const char c : line) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
-  return fmt::format("{:08x}", hash);
 }
 
 /// Members of `to` that `from` has otherwise, and null for those that only `from` has.
@@ -457,9 +452,9 @@ void take_arms(const json_cursor& at, const case_line& of,
   for (const auto& [name, place] : arms) take_named(name, place);
 }
 
-void earlier_controls::add(const case_line& of, std::string_view line, int number) {
+void earlier_controls::add(const case_line& of, std::string line, int number) {
   if (by_case_.contains(of.name)) return;  // the line of a case can be long
-  by_case_.try_emplace(of.name, control{of, line, number, {}});
+  by_case_.try_emplace(of.name, control{of, std::move(line), number, {}});
 }
 
 arm_result earlier_controls::restore(const json_cursor& at, const case_line& of, std::size_t& room) {

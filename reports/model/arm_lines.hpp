@@ -77,15 +77,15 @@ void take_arms(const json_cursor& at, const case_line& of,
 class earlier_controls {
  public:
   explicit earlier_controls(std::string file) : file_(std::move(file)) {}
-  /// {"arm": "control", ...}: the text outlives this. Parsed only where a later line names it, so that a reader of few arms skips the others.
-  void add(const case_line& of, std::string_view line, int number);
+  /// {"arm": "control", ...}. Parsed only where a later line names it, so that a reader of few arms skips the others.
+  void add(const case_line& of, std::string line, int number);
   /// The arm of a line with "as". Takes what is copied from `room`. Throws input_error.
   arm_result restore(const json_cursor& at, const case_line& of, std::size_t& room);
 
  private:
   struct control {
     case_line of;
-    std::string_view line;
+    std::string line;
     int number;
     std::optional<arm_result> arm;
   };

@@ -9,6 +9,7 @@
 #include "reports/model/cost.hpp"
 #include "reports/model/operation_calls.hpp"
 #include "reports/model/record_parts.hpp"
+#include "reports/model/shared_texts.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -235,7 +236,7 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
     for (case_result& c : all.cases)
       if (family_of_case(c.name) == family && !c.arms.empty()) cases.push_back(&c);
     const operation_calls calls = calls_of_operations(cases);
-    std::string text = calls.empty() ? "" : dump_json(operations_json(calls)) + "\n";
+    std::vector<nlohmann::ordered_json> lines;
     for (case_result* each : cases) {
       case_result& c = *each;
       sort_by_name(c.arms);
@@ -255,10 +256,15 @@ void write_families(const fs::path& folder, record& all, const std::set<std::str
         }
         arms.push_back(with_call_sign(std::move(line), calls));
       }
-      text += dump_json(case_json(shared)) + "\n";
+      lines.push_back(case_json(shared));
       for (const nlohmann::ordered_json& line : join_equal_arms(arms))
-        text += dump_json(shorter_control(line, c.name, controls)) + "\n";
+        lines.push_back(shorter_control(line, c.name, controls));
     }
+    const shared_texts texts(lines);
+    std::string text;
+    if (!calls.empty()) text += dump_json(operations_json(calls)) + "\n";
+    if (!texts.empty()) text += dump_json(texts.line()) + "\n";
+    for (nlohmann::ordered_json& line : lines) text += dump_json(texts.with_signs(std::move(line))) + "\n";
     write_whole(folder / (family + ".jsonl"), text);
   }
 }
@@ -320,6 +326,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
   std::size_t room = most_copied;
   const std::uint64_t memory = memory_of(r.stack);
   operation_calls calls;
+  shared_texts texts;
   std::set<std::string> stated;
   for (const case_result& c : r.cases) stated.insert(c.name);  // by another file
   const auto wanted = [&](const std::string& arm) { return !only || only(of.name, arm); };
@@ -327,11 +334,12 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
     each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == 0 ? memory : s.total_bytes; });
     take_arm(r, of.name, std::move(arm), named);
   };
-  each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
-    if (!of.name.empty() && !wanted_line(only, of.name, line)) {
-      if (arm_of_line(line) == control_arm) controls.add(of, line, number);
-      return;
-    }
+  each_line(text, [&](std::string_view stored, int number, bool /*whole*/) {
+    const bool is_unwanted = !of.name.empty() && !wanted_line(only, of.name, stored);
+    if (is_unwanted && arm_of_line(stored) != control_arm) return;
+    const std::string line =
+        of.name.empty() ? std::string(stored) : texts.restored(stored, name, number, room);
+    if (is_unwanted) return controls.add(of, line, number);
     json_cursor at{parse_json(name, line, number)};
     if (at.has("case")) {
       of = case_from(at);
@@ -346,6 +354,12 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
       if (!of.name.empty() || !calls.empty())
         at.at("operations").fail("must be in the first line of the file, once");
       calls = operations_from(at);
+      return;
+    }
+    if (at.has("texts")) {
+      if (!of.name.empty() || !texts.empty())
+        at.at("texts").fail("must be in front of the cases of the file, once");
+      texts = shared_texts(at);
       return;
     }
     if (of.name.empty()) at.fail("an arm stands in front of the line of its case: {\"case\": ...}");

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folder of a stack in reports/recorded: stack.json, and FAMILY.jsonl with the lines of its cases and arms (arm_lines.hpp). Arms that are like
 // the same arm of a stack with more arms of the same families are stored as differences from it; the arms of that stack, the base, are stored whole.
-// A file with cells of the matrix begins with what their operations call (operation_calls.hpp).
+// A file with cells of the matrix begins with what their operations call (operation_calls.hpp). Long texts that lines of a file
+// repeat are stated once, in front of its cases (shared_texts.hpp).
 #pragma once
 
 #include "reports/model/record.hpp"

@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -24,7 +25,9 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
+using testing::StartsWith;
 
 TEST_F(end_to_end, lists_what_is_special_about_an_arm) {
   const auto all = nlohmann::json::parse(cufault({"list", "--json"}).stdout_text);
@@ -331,6 +334,22 @@ TEST_F(end_to_end, says_of_a_folder_why_it_cannot_be_read) {
     EXPECT_EQ(seen.stderr_text, "cufault: " + closed.string() + ": cannot be read: Permission denied\n");
   }
   fs::permissions(closed, fs::perms::owner_all);
+}
+
+TEST_F(end_to_end, shows_all_that_is_recorded_of_an_arm) {
+  run({"road.create"}, {{"ROAD_FAULT", "14"}});
+  const fs::path of = files(".jsonl").at(0);
+  const auto shown = cufault({"show", of, "road.create/fault", "--json"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.stderr_text;
+  std::string line = shown.stdout_text;
+  ASSERT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+  EXPECT_THAT(line, StartsWith(R"({"case":"road.create","arm":"fault",)"));
+  EXPECT_THAT(line, HasSubstr(R"("trials":[{)"));
+  EXPECT_THAT(cufault({"show", of, "road.create/fault"}).stdout_text, Not(HasSubstr("control")));
+  EXPECT_THAT(cufault({"show", of, "road.create/no_such"}).stderr_text,
+              HasSubstr("has no arm road.create/no_such"));
+  EXPECT_THAT(cufault({"show", of, "road.no_such"}).stderr_text, HasSubstr("has no case road.no_such"));
+  EXPECT_EQ(cufault({"show", of, "--json", "--markdown"}).exit_code, 2);
 }
 
 TEST_F(end_to_end, keeps_a_history_and_shows_it) {
