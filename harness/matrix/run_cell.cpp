@@ -336,11 +336,13 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
     }
     leave();
   }
-  if (!t.shares_process()) {
-    there->w.let_go();  // another process that it started has to end before this one
-  } else if (t.needs_gpu() && !there->is_dead && cudaDeviceSynchronize() != cudaSuccess) {
+  if (t.shares_process()) {
+    const bool was_damaged_by_cell =
+        t.needs_gpu() && !there->is_dead && cudaDeviceSynchronize() != cudaSuccess;
+    if (!was_damaged_by_cell) return;
     t.share_no_further("the operation damaged the context, which the fault had not");
   }
+  there->w.let_go();  // another process that it started has to end before this one
 }
 
 void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
