@@ -355,9 +355,12 @@ class blessing {
   void expect(const std::string& case_name, const arm_result& a) {
     auto when = usual_conditions(stack_, case_name, find_arm(case_name, a.name));
     for (const auto& [key, comparisons] : extra_.by_key) when.by_key[key] = comparisons;
-    if (!extra_.by_key.contains("cublas")) take_known_versions(when, case_name, a.name);
+    // Trials of an arm that races and is as expected count for the rates of the versions for which it was.
+    const bool joins_rates = !a.races.empty() && as_expected(a.judged);
+    if (!extra_.by_key.contains("cublas") || joins_rates) take_known_versions(when, case_name, a.name);
     expectation e = expectation_with_other_stacks(expected_, case_name, a, folder_, std::move(when));
     if (a.races.empty()) join_versions(e, a);
+    leave_to_narrower(e);
     report_ += fmt::format("blessed: {} / {} when {}: {}\n", case_name, a.name, e.when.text(), describe(a));
     drop_stack(e);
     expected_.put(std::move(e));
@@ -400,11 +403,33 @@ class blessing {
     std::ranges::sort(e.stacks);
   }
 
-  /// Other expectations of the arm that say another thing lose what is replaced: the stack and, where they were joined with others before, the
-  /// versions for which `now` holds.
+  /// Only the alternatives of an expectation's versions that one of its stacks has.
+  [[nodiscard]] std::string versions_seen(expectation e) const {
+    std::string seen;
+    for (const std::string& alternative : alternatives_in(e.when.by_key.at("cublas"))) {
+      e.when.by_key["cublas"] = alternative;
+      const bool is_seen = std::ranges::any_of(e.stacks, [&](const std::string& stack) {
+        return stack == folder_ ? e.when.hold(stack_) : expected_.holds_on(stack, e);
+      });
+      if (is_seen) seen = seen.empty() ? alternative : joined_alternatives(seen, alternative);
+    }
+    return seen;
+  }
+
+  /// Versions for which a narrower expectation says another thing are left to that. What says the same was joined before.
+  void leave_to_narrower(expectation& e) {
+    for (const expectation& other : expectations_of(expected_, e.case_name, e.arm)) {
+      if (!differ_in_version_alone(e.when, other.when) || other.when.hold(stack_)) continue;
+      const std::string rest = without_alternatives(e.when.by_key["cublas"], other.when.by_key.at("cublas"));
+      if (rest == e.when.by_key["cublas"] || rest.empty()) continue;
+      e.when.by_key["cublas"] = rest;
+      e.when.by_key["cublas"] = versions_seen(e);
+    }
+  }
+
+  /// Other expectations of the arm that say another thing lose what is replaced: the stack, and the versions for which `now` holds.
   void drop_stack(const expectation& now) {
     for (expectation& e : expectations_of(expected_, now.case_name, now.arm)) {
-      if (same_digest(e.digest, now.digest)) continue;
       if (e.when.by_key == now.when.by_key) continue;  // replaced as a whole
       if (differ_in_version_alone(e.when, now.when)) {
         const std::string was = e.when.by_key["cublas"],
@@ -420,11 +445,14 @@ class blessing {
           std::erase_if(e.stacks, [&](const std::string& stack) {
             return stack == folder_ || !expected_.holds_on(stack, e);
           });
-          if (!e.stacks.empty()) expected_.put(std::move(e));
+          if (e.stacks.empty()) continue;
+          e.when.by_key["cublas"] = versions_seen(e);
+          expected_.put(std::move(e));
           continue;
         }
       }
-      if (std::erase(e.stacks, folder_) > 0) expected_.put(std::move(e));
+      if (!same_digest(e.digest, now.digest) && std::erase(e.stacks, folder_) > 0)
+        expected_.put(std::move(e));
     }
   }
 

@@ -238,6 +238,26 @@ std::set<std::pair<version, std::string>> sorted_alternatives(std::string_view t
   return all;
 }
 
+/// An alternative of the form ">=A <B".
+struct range {
+  std::string from, before;
+  version first, end;
+  [[nodiscard]] bool contains(const range& other) const { return first <= other.first && other.end <= end; }
+};
+std::optional<range> range_of(const std::string& alternative) {
+  const auto both = comparisons_of(alternative);
+  if (both.size() != 2 || both[0].how != relation::at_least || both[1].how != relation::below) return {};
+  const auto first = version_from(both[0].than), end = version_from(both[1].than);
+  if (!first || !end) return {};
+  return range{std::string(both[0].than), std::string(both[1].than), *first, *end};
+}
+
+/// Whether each version for which `inner` holds is one for which `outer` holds, as far as ranges tell.
+bool is_within(const std::string& inner, const std::string& outer) {
+  const auto small = range_of(inner), large = range_of(outer);
+  return inner == outer || (small && large && large->contains(*small));
+}
+
 std::string text_of(const std::set<std::pair<version, std::string>>& alternatives) {
   std::string text;
   for (const auto& [lowest, alternative] : alternatives)
@@ -250,6 +270,12 @@ std::string text_of(const std::set<std::pair<version, std::string>>& alternative
 std::string joined_alternatives(const std::string& one, const std::string& other) {
   auto all = sorted_alternatives(one);
   all.merge(sorted_alternatives(other));
+  const auto every = all;
+  std::erase_if(all, [&](const auto& inner) {
+    return std::ranges::any_of(every, [&](const auto& outer) {
+      return inner.second != outer.second && is_within(inner.second, outer.second);
+    });
+  });
   return text_of(all);
 }
 
@@ -263,8 +289,26 @@ std::string holding_alternative(const std::string& alternatives, const std::stri
 
 std::string without_alternatives(const std::string& one, const std::string& other) {
   auto all = sorted_alternatives(one);
-  for (const auto& alternative : sorted_alternatives(other)) all.erase(alternative);
+  for (const auto& removed : sorted_alternatives(other)) {
+    const auto every = all;
+    for (const auto& known : every) {
+      if (!is_within(removed.second, known.second)) continue;
+      all.erase(known);
+      if (removed.second == known.second) continue;
+      const range outer = *range_of(known.second), inner = *range_of(removed.second);
+      if (outer.first < inner.first)
+        all.merge(sorted_alternatives(fmt::format(">={} <{}", outer.from, inner.from)));
+      if (inner.end < outer.end)
+        all.merge(sorted_alternatives(fmt::format(">={} <{}", inner.before, outer.before)));
+    }
+  }
   return text_of(all);
+}
+
+std::vector<std::string> alternatives_in(const std::string& text) {
+  std::vector<std::string> all;
+  for (const auto& [lowest, alternative] : sorted_alternatives(text)) all.push_back(alternative);
+  return all;
 }
 
 expectation expectation_of(const std::string& case_name, const arm_result& arm) {
@@ -471,8 +515,9 @@ bool expectation::rests_on(const std::string& folder) const {
 
 void expectation_set::put(expectation e) {
   changed_.push_back(family_of_case(e.case_name));
-  resolved_.clear();  // what it points to may have been filed since
-  records_.clear();
+  std::erase_if(resolved_, [&](const auto& known) {
+    return std::get<0>(known.first) == e.case_name && std::get<1>(known.first) == e.arm;
+  });
   const auto same =
       std::find_if(all_.begin(), all_.end(), [&](const expectation& other) { return same_place(other, e); });
   if (same != all_.end()) all_.erase(same);

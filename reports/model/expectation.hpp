@@ -35,12 +35,14 @@ class conditions {
 };
 
 /// Joins two texts of alternatives for one key: ">=12.8 <12.9 || >=13 <14". Sorted by the version in the first comparison of each; equal ones stand
-/// once; ranges that overlap or touch stay apart. Both must be such that conditions::parse() takes them.
+/// once, and a range within another one goes; ranges that overlap or touch stay apart. Both must be such that conditions::parse() takes them.
 std::string joined_alternatives(const std::string& one, const std::string& other);
 /// The first alternative that holds for a version; empty where none does.
 std::string holding_alternative(const std::string& alternatives, const std::string& version);
-/// The alternatives of `one` that `other` does not have; empty where it has all.
+/// The alternatives of `one` without those of `other`: equal ones go, and of a range the part goes that a range of `other` takes, if that is within it:
+/// ">=13 <14" without ">=13.10 <13.11" is ">=13 <13.10 || >=13.11 <14". Empty where nothing is left.
 std::string without_alternatives(const std::string& one, const std::string& other);
+std::vector<std::string> alternatives_in(const std::string& text);  ///< each by itself, sorted likewise
 
 /// Where an arm's outcome races: rate of each signature in [0, 1], stated with its reason.
 struct stated_rate {
@@ -75,7 +77,7 @@ expectation expectation_of(const std::string& case_name, const arm_result& arm);
 std::vector<expectation> expectations_from(const std::string& name, std::string_view text);
 std::string expectations_text(std::vector<expectation> all);  ///< sorted
 
-/// All expectations: expectations/FAMILY.jsonl, and the records that they point to.
+/// All expectations: expectations/FAMILY.jsonl, and the records that they point to. A record is read once, when an expectation first needs it.
 class expectation_set {
  public:
   /// A missing directory is an empty set. Throws input_error on anything malformed. `recorded` holds the folders of stacks.
@@ -95,7 +97,7 @@ class expectation_set {
   [[nodiscard]] const std::vector<expectation>& all() const { return all_; }
   /// Reads what the expectation points to. Throws as find() does.
   void resolve(expectation& e) const;
-  /// The arm of an expectation in the record of a stack. Valid until the next put(). Throws as find() does, but for the digest.
+  /// The arm of an expectation in the record of a stack. Valid as long as the set. Throws as find() does, but for the digest.
   [[nodiscard]] const arm_result& shown_in(const std::string& stack, const expectation& e) const;
   /// Whether the conditions hold on that stack. Throws input_error where its record is gone.
   [[nodiscard]] bool holds_on(const std::string& stack, const expectation& e) const;

@@ -51,7 +51,8 @@ void each_text_of_line(Json& line, const Take& take) {
 /// Bytes that sharing saves.
 std::ptrdiff_t saved_by(const std::string& text, std::ptrdiff_t times) {
   const auto bytes = static_cast<std::ptrdiff_t>(dump_json(text).size());
-  const std::ptrdiff_t in_a_line = shortest_key + 3, stated = bytes + shortest_key + 4;
+  constexpr std::ptrdiff_t key = shortest_key, in_a_line = key + 3;
+  const std::ptrdiff_t stated = bytes + key + 4;
   return times * (bytes - in_a_line) - stated;
 }
 
@@ -75,14 +76,14 @@ shared_texts::shared_texts(const std::vector<ordered>& lines) {
   // As short as tells them apart, so that another text changes few signs.
   std::set<std::string_view> hashes;
   for (const auto& [hash, text] : by_hash) hashes.insert(hash);
+  const auto equal_digits = [](std::string_view a, std::string_view b) {
+    return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  };
   for (const auto& [hash, text] : by_hash) {
     const auto at = hashes.find(hash);
-    const auto shared_with = [&](std::string_view other) {
-      return static_cast<std::size_t>(std::ranges::mismatch(hash, other).in1 - hash.begin());
-    };
     std::size_t length = shortest_key;
-    if (at != hashes.begin()) length = std::max(length, shared_with(*std::prev(at)) + 1);
-    if (std::next(at) != hashes.end()) length = std::max(length, shared_with(*std::next(at)) + 1);
+    if (at != hashes.begin()) length = std::max(length, equal_digits(*std::prev(at), hash) + 1);
+    if (std::next(at) != hashes.end()) length = std::max(length, equal_digits(*std::next(at), hash) + 1);
     texts_[hash.substr(0, length)] = text;
   }
 }

@@ -321,6 +321,18 @@ TEST_F(end_to_end, expects_the_same_of_versions_that_showed_the_same) {
   versions = blessed("15.8.0", "CUBLAS_STATUS_MAPPING_ERROR");
   EXPECT_TRUE(versions.at("fault").contains(">=15.8 <15.9 of 1 stacks"));
   EXPECT_TRUE(versions.at("fault").contains(">=13 <14 of 1 stacks"));
+  // A narrower range that comes to something else takes its versions, and those beyond it, from a wider one.
+  versions = blessed("13.10.0", "CUBLAS_STATUS_ARCH_MISMATCH", ">=13.10 <13.11");
+  EXPECT_TRUE(versions.at("fault").contains(">=13.10 <13.11 of 1 stacks"));
+  EXPECT_TRUE(versions.at("fault").contains(">=13 <13.10 of 1 stacks"));
+  EXPECT_TRUE(versions.at("control").contains(
+      ">=12 <13 || >=13 <14 || >=14 <15 || >=15.8 <15.9 || >=16 <17 of 6 stacks"))
+      << "within what is known";
+  // And a wider one leaves them to it.
+  versions = blessed("17.3.0", "CUBLAS_STATUS_ALLOC_FAILED", ">=17.3 <17.4");
+  versions = blessed("17.1.0", "CUBLAS_STATUS_LICENSE_ERROR");
+  EXPECT_TRUE(versions.at("fault").contains(">=17 <17.3 of 1 stacks"));
+  EXPECT_TRUE(versions.at("fault").contains(">=13 <13.10 || >=17.3 <17.4 of 2 stacks"));
 }
 
 TEST_F(end_to_end, removes_what_is_expected_where_it_files_something_else) {

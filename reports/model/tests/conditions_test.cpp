@@ -97,7 +97,13 @@ TEST(conditions, with_alternatives_are_as_specific_as_the_widest) {
 
 TEST(conditions, lose_the_alternatives_that_others_have) {
   EXPECT_EQ(without_alternatives(">=12.8 <12.9 || >=13 <14", ">=13 <14"), ">=12.8 <12.9");
-  EXPECT_EQ(without_alternatives(">=12.8 <12.9 || >=13 <14", ">=13.1 <13.2"), ">=12.8 <12.9 || >=13 <14");
+  EXPECT_EQ(without_alternatives(">=12.8 <12.9 || >=13 <14", ">=13.1 <13.2"),
+            ">=12.8 <12.9 || >=13 <13.1 || >=13.2 <14");
+  EXPECT_EQ(without_alternatives(">=13 <14", ">=13 <13.2"), ">=13.2 <14");
+  EXPECT_EQ(without_alternatives(">=13 <14", ">=13.10 <14"), ">=13 <13.10");
+  EXPECT_EQ(without_alternatives(">=13.1 <13.2", ">=13 <14"), ">=13.1 <13.2") << "the narrower one stays";
+  EXPECT_EQ(without_alternatives(">=13 <14", ">=12 <13.5"), ">=13 <14") << "ranges that overlap";
+  EXPECT_EQ(without_alternatives("13.1 || >=14", ">=13 <14 || >=14"), "13.1");
   EXPECT_EQ(without_alternatives(">=13 <14", ">=12 <13 || >=13 <14"), "");
 }
 
@@ -106,6 +112,8 @@ TEST(conditions, are_joined_with_the_lowest_version_first) {
   EXPECT_EQ(joined_alternatives(">=9 <10 || >=13.10 <14", ">=13.9 <13.10"),
             ">=9 <10 || >=13.9 <13.10 || >=13.10 <14");
   EXPECT_EQ(joined_alternatives(">=13 <14", ">=13 <14"), ">=13 <14");
+  EXPECT_EQ(joined_alternatives(">=12 <13 || >=13 <14", ">=13.10 <13.11"), ">=12 <13 || >=13 <14");
+  EXPECT_EQ(joined_alternatives("13.1", ">=13 <14"), ">=13 <14 || 13.1") << "only of two ranges";
 }
 
 TEST(conditions, read_as_text) {

@@ -184,10 +184,10 @@ TEST_F(expectation_files, that_were_put_are_resolved_each_by_itself) {
   empty.put(pointing_to({older}, old_trials, R"({"cublas": "12.0.1"})"));
   EXPECT_EQ(empty.find("memory.leak", "fault", {{"cublas", "13.1"}})->seen, plateaus_of(new_trials));
   EXPECT_EQ(empty.find("memory.leak", "fault", {{"cublas", "12.0.1"}})->seen, plateaus_of(old_trials));
-  // What is filed and put again replaces what was read before.
-  file_arm(old_trials);
-  empty.put(pointing_to({newer}, old_trials, R"({"cublas": "13.1"})"));
-  EXPECT_EQ(empty.find("memory.leak", "fault", {{"cublas", "13.1"}})->seen, plateaus_of(old_trials));
+  // What is put replaces what was resolved before: this one's record shows something else.
+  empty.put(pointing_to({older}, new_trials, R"({"cublas": "12.0.1"})"));
+  EXPECT_THROW(static_cast<void>(empty.find("memory.leak", "fault", {{"cublas", "12.0.1"}})), input_error);
+  EXPECT_EQ(empty.find("memory.leak", "fault", {{"cublas", "13.1"}})->seen, plateaus_of(new_trials));
 }
 
 TEST_F(expectation_files, that_point_to_a_stack_that_is_gone_are_refused) {
