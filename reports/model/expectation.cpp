@@ -421,15 +421,13 @@ expectation_set expectation_set::load(const std::filesystem::path& directory,
 }
 
 const record& expectation_set::record_of(const std::string& stack, const expectation& e) const {
-  const auto key = std::pair{stack, e.case_name};
+  const auto key = std::pair{stack, family_of_case(e.case_name)};
   if (!records_.contains(key)) {
     const auto folder = recorded_ / stack;
     if (!is_stack_folder(folder))
       throw input_error(fmt::format("{}: stacks: {} is gone; restore it, or bless {}/{} again", place_of(e),
                                     folder.string(), e.case_name, e.arm));
-    records_[key] = load_record(folder, [&](std::string_view case_name, std::string_view /*arm*/) {
-      return case_name == e.case_name;
-    });
+    records_[key] = load_family(folder, key.second);
   }
   return records_.at(key);
 }
@@ -440,13 +438,15 @@ bool expectation_set::holds_on(const std::string& stack, const expectation& e) c
 
 const arm_result& expectation_set::shown_in(const std::string& stack, const expectation& e) const {
   const record& r = record_of(stack, e);
-  for (const case_result& c : r.cases)
+  for (const case_result& c : r.cases) {
+    if (c.name != e.case_name) continue;
     for (const arm_result& a : c.arms) {
-      if (c.name != e.case_name || a.name != e.arm) continue;
+      if (a.name != e.arm) continue;
       if (!e.when.hold(keys_of(r)))
         throw input_error(fmt::format("{}: when: does not hold on {} itself", place_of(e), stack));
       return a;
     }
+  }
   throw input_error(fmt::format("{}: stacks: {} has no {}/{}; restore it, or bless the arm again",
                                 place_of(e), (recorded_ / stack).string(), e.case_name, e.arm));
 }

@@ -77,7 +77,7 @@ expectation expectation_of(const std::string& case_name, const arm_result& arm);
 std::vector<expectation> expectations_from(const std::string& name, std::string_view text);
 std::string expectations_text(std::vector<expectation> all);  ///< sorted
 
-/// All expectations: expectations/FAMILY.jsonl, and the records that they point to. A record is read once, when an expectation first needs it.
+/// All expectations: expectations/FAMILY.jsonl, and the records that they point to. A family of a stack is read once, when an expectation first needs it.
 class expectation_set {
  public:
   /// A missing directory is an empty set. Throws input_error on anything malformed. `recorded` holds the folders of stacks.
@@ -109,7 +109,7 @@ class expectation_set {
   std::filesystem::path recorded_;
   mutable std::map<std::tuple<std::string, std::string, std::map<std::string, std::string>>, expectation>
       resolved_;                                                           // by case, arm and conditions
-  mutable std::map<std::pair<std::string, std::string>, record> records_;  // by stack and case
+  mutable std::map<std::pair<std::string, std::string>, record> records_;  // by stack and family
 };
 
 }  // namespace cufault

@@ -116,8 +116,8 @@ struct base_stack {
   record all;
 };
 
-/// `may_differ`: false for a base, whose arms are stored whole.
-record load(const fs::path& folder, const arm_filter& only, bool may_differ) {
+/// `may_differ`: false for a base, whose arms are stored whole. `family`: only of this one, unless it is empty.
+record load(const fs::path& folder, const arm_filter& only, bool may_differ, const std::string& family = {}) {
   record r;
   const json_cursor top{read_json(folder / stack_file)};
   check_schema(top);
@@ -139,16 +139,17 @@ record load(const fs::path& folder, const arm_filter& only, bool may_differ) {
             return wanted_arms.contains({std::string(case_name), std::string(arm)}) &&
                    (!only || only(case_name, arm));
           },
-          false);
+          false, family);
       into.cases.insert(into.cases.end(), found.cases.begin(), found.cases.end());
       for (case_result& c : into.cases)
         for (arm_result& arm : c.arms) leave_out(arm, memory_of(found.stack));
     }
   };
-  for (const fs::path& family : families_in(folder)) {
-    const std::string text = read_text(family);
-    if (may_differ) load_bases(family.string(), text);
-    add_lines(r, family.string(), text, only,
+  for (const fs::path& file : families_in(folder)) {
+    if (!family.empty() && file.stem() != family) continue;
+    const std::string text = read_text(file);
+    if (may_differ) load_bases(file.string(), text);
+    add_lines(r, file.string(), text, only,
               [&](const std::string& base, const std::string& case_name, const std::string& arm) {
                 const auto found = bases.find(base);
                 return found == bases.end() ? nullptr : find_arm(found->second, case_name, arm);
@@ -317,6 +318,10 @@ bool is_stack_folder(const fs::path& path) {
 
 record load_stack(const fs::path& folder, const arm_filter& only) {
   return load(folder, only, true);
+}
+
+record load_family(const fs::path& folder, const std::string& family) {
+  return load(folder, {}, true, family);
 }
 
 void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only,

@@ -24,6 +24,8 @@ std::string family_of_case(const std::string& case_name);
 bool is_stack_folder(const std::filesystem::path& path);
 
 record load_stack(const std::filesystem::path& folder, const arm_filter& only = {});  ///< throws input_error
+/// Only the cases of one family. Throws input_error.
+record load_family(const std::filesystem::path& folder, const std::string& family);
 
 /// The arm that a line refers to, as it is written; null where there is none.
 using base_arms = std::function<const arm_result*(const std::string& folder, const std::string& case_name,

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -91,6 +92,26 @@ std::vector<std::string> lines_by_case(const std::vector<const gated_arm*>& arms
   std::vector<std::string> lines;
   for (const auto& [key, listed] : names)
     lines.push_back(fmt::format("{}: {}{}", key.first, listed, key.second));
+  return lines;
+}
+
+/// Likewise, of absent arms. Of a case of which the candidate observed nothing there is only the number: "memory.leak: all 12 arms".
+std::vector<std::string> lines_of_absent(const std::vector<const gated_arm*>& absent,
+                                         const gate_report& report, gate_extent extent) {
+  std::set<std::string> observed;  // cases
+  for (const gated_arm& a : report.arms)
+    if (!a.after.empty()) observed.insert(a.case_name);
+  std::vector<const gated_arm*> named;
+  std::map<std::string, std::size_t> whole;
+  for (const gated_arm* a : absent) {
+    if (observed.contains(a->case_name) || a->allowed_by)
+      named.push_back(a);
+    else
+      ++whole[a->case_name];
+  }
+  std::vector<std::string> lines = lines_by_case(named, extent);
+  for (const auto& [case_name, arms] : whole)
+    lines.push_back(fmt::format("{}: all {}", case_name, plural(arms, "arm")));
   return lines;
 }
 
@@ -213,7 +234,9 @@ void print_gate(std::ostream& out, const gate_report& report, table_style style,
         if (a.found.what == what && a.allowed_by.has_value() == allowed) arms.push_back(&a);
     if (arms.empty()) continue;
     std::vector<std::string> lines;
-    if (extent == gate_extent::names || what == change::absent || what == change::added)
+    if (what == change::absent)
+      lines = lines_of_absent(arms, report, extent);
+    else if (extent == gate_extent::names || what == change::added)
       lines = lines_by_case(arms, extent);
     else
       for (const gated_arm* a : arms) lines.push_back(line_of(*a));

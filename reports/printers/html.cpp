@@ -40,7 +40,8 @@ std::string evidence(const std::string& source) {
                      line_of(source));
 }
 
-/// Likewise as a link to the row of the stack, which has the one to the file: thousands of arms name it.
+/// Likewise as a link to the row of the stack, which has the one to the file: thousands of arms name it, each the first of its stacks so, and the
+/// others by their letters alone.
 std::string evidence(const std::string& source, std::string_view letter) {
   if (source.empty()) return {};
   return fmt::format("<a href=\"#{0}\">{0}: line {1}</a>", letter, line_of(source));
@@ -150,7 +151,8 @@ std::string arm_row(const joined_row& row, bool whole_name) {
   constexpr std::size_t most_links = 8;
   std::vector<std::string> links;
   for (std::size_t i = 0; i < row.sources.size() && i < most_links; ++i)
-    links.push_back(evidence(row.sources[i], row.letters[i]));
+    links.push_back(i == 0 ? evidence(row.sources[i], row.letters[i])
+                           : fmt::format("{}: line {}", row.letters[i], line_of(row.sources[i])));
   if (row.sources.size() > most_links) links.emplace_back("and more");
   std::string notes;
   // Where all arms are listed, it has been said of those that are unexpected.

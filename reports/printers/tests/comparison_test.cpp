@@ -223,11 +223,13 @@ TEST(gate_table, says_what_an_arm_does_and_names_arms_that_one_record_lacks_by_c
     before.cases[0].arms.push_back(arm(arm_kind::fault, {trial({no_memory})}, name));
   before.cases[0].arms.push_back(arm(arm_kind::fault, {trial({no_memory})}, "kept"));
   after.cases[0].arms.push_back(arm(arm_kind::fault, {not_provoked("no room")}, "kept"));
+  before.cases.push_back({.name = "memory.unrun", .arms = before.cases[0].arms});
   const auto text = gate_text(compare(before, after, {.today = "2026-11-22"}), table_style::text);
   EXPECT_THAT(text, HasSubstr("  memory.leak/fault (a handle more): expected cublasCreate: "));
-  EXPECT_THAT(text, HasSubstr("absent, 3 arms: "));
+  EXPECT_THAT(text, HasSubstr("absent, 9 arms: "));
   EXPECT_THAT(text, HasSubstr("  memory.leak: one, two\n"));
   EXPECT_THAT(text, HasSubstr("  memory.leak: kept (no room)\n"));
+  EXPECT_THAT(text, HasSubstr("  memory.unrun: all 6 arms\n"));
   EXPECT_THAT(gate_text(compare(before, before, {.today = "2026-11-22"}), table_style::text),
               testing::Not(HasSubstr("Below, expected")));
 }
