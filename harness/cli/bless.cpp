@@ -416,12 +416,24 @@ class blessing {
     return seen;
   }
 
+  /// An expectation that lost stacks. Where its arm races, its rates are those of the trials of the others.
+  [[nodiscard]] expectation of_stacks_left(expectation e) const {
+    arm_result pooled;
+    for (const std::string& stack : e.stacks) pool(pooled, expected_.shown_in(stack, e));
+    if (pooled.races.empty()) return e;
+    expectation left = expectation_of(e.case_name, pooled);
+    left.arm = e.arm;
+    left.when = std::move(e.when);
+    left.stacks = std::move(e.stacks);
+    return left;
+  }
+
   /// Versions for which a narrower expectation says another thing are left to that. What says the same was joined before.
   void leave_to_narrower(expectation& e) {
     for (const expectation& other : expectations_of(expected_, e.case_name, e.arm)) {
       if (!differ_in_version_alone(e.when, other.when) || other.when.hold(stack_)) continue;
       const std::string rest = without_alternatives(e.when.by_key["cublas"], other.when.by_key.at("cublas"));
-      if (rest == e.when.by_key["cublas"] || rest.empty()) continue;
+      if (rest == joined_alternatives(e.when.by_key["cublas"], "") || rest.empty()) continue;
       e.when.by_key["cublas"] = rest;
       e.when.by_key["cublas"] = versions_seen(e);
     }
@@ -432,7 +444,7 @@ class blessing {
     for (expectation& e : expectations_of(expected_, now.case_name, now.arm)) {
       if (e.when.by_key == now.when.by_key) continue;  // replaced as a whole
       if (differ_in_version_alone(e.when, now.when)) {
-        const std::string was = e.when.by_key["cublas"],
+        const std::string was = joined_alternatives(e.when.by_key["cublas"], ""),
                           rest = without_alternatives(was, now.when.by_key.at("cublas"));
         if (rest != was) {
           expectation removed = e;
@@ -447,7 +459,7 @@ class blessing {
           });
           if (e.stacks.empty()) continue;
           e.when.by_key["cublas"] = versions_seen(e);
-          expected_.put(std::move(e));
+          expected_.put(of_stacks_left(std::move(e)));
           continue;
         }
       }

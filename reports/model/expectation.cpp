@@ -273,7 +273,9 @@ std::string joined_alternatives(const std::string& one, const std::string& other
   const auto every = all;
   std::erase_if(all, [&](const auto& inner) {
     return std::ranges::any_of(every, [&](const auto& outer) {
-      return inner.second != outer.second && is_within(inner.second, outer.second);
+      if (inner.second == outer.second || !is_within(inner.second, outer.second)) return false;
+      return !is_within(outer.second, inner.second) ||
+             outer.second < inner.second;  // one of two spellings stays
     });
   });
   return text_of(all);

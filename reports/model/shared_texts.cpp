@@ -69,8 +69,9 @@ shared_texts::shared_texts(const std::vector<ordered>& lines) {
   for (const auto& [text, count] : times)
     if (is_like_a_sign(text) || saved_by(text, count) > 0) {
       std::string hash = hash_of(text);
-      // Two texts with one hash: the later one stays where it is, or gets the next that is free if it has to be stated.
-      while (by_hash.contains(hash) && is_like_a_sign(text)) hash = hash_of(hash);
+      // Two texts with one hash: the later one stays where it is, or gets another that is free if it has to be stated.
+      for (int other = 0; by_hash.contains(hash) && is_like_a_sign(text); ++other)
+        hash = hash_of(fmt::format("{} {}", text, other));
       by_hash.try_emplace(hash, text);
     }
   // As short as tells them apart, so that another text changes few signs.

@@ -332,6 +332,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
   const std::uint64_t memory = memory_of(r.stack);
   operation_calls calls;
   shared_texts texts;
+  bool has_texts = false;
   std::set<std::string> stated;
   for (const case_result& c : r.cases) stated.insert(c.name);  // by another file
   const auto wanted = [&](const std::string& arm) { return !only || only(of.name, arm); };
@@ -342,8 +343,8 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
   each_line(text, [&](std::string_view stored, int number, bool /*whole*/) {
     const bool is_unwanted = !of.name.empty() && !wanted_line(only, of.name, stored);
     if (is_unwanted && arm_of_line(stored) != control_arm) return;
-    const std::string line =
-        of.name.empty() ? std::string(stored) : texts.restored(stored, name, number, room);
+    const bool is_of_case = !of.name.empty() || stored.starts_with(R"({"case")");
+    const std::string line = is_of_case ? texts.restored(stored, name, number, room) : std::string(stored);
     if (is_unwanted) return controls.add(of, line, number);
     json_cursor at{parse_json(name, line, number)};
     if (at.has("case")) {
@@ -362,7 +363,7 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
       return;
     }
     if (at.has("texts")) {
-      if (!of.name.empty() || !texts.empty())
+      if (!of.name.empty() || std::exchange(has_texts, true))
         at.at("texts").fail("must be in front of the cases of the file, once");
       texts = shared_texts(at);
       return;

@@ -95,16 +95,18 @@ std::vector<std::string> lines_by_case(const std::vector<const gated_arm*>& arms
   return lines;
 }
 
-/// Likewise, of absent arms. Of a case of which the candidate observed nothing there is only the number: "memory.leak: all 12 arms".
+/// Likewise, of absent arms. Of a case that the candidate does not have there is only the number: "memory.leak: all 12 arms".
 std::vector<std::string> lines_of_absent(const std::vector<const gated_arm*>& absent,
                                          const gate_report& report, gate_extent extent) {
-  std::set<std::string> observed;  // cases
+  std::set<std::string> named_cases;  // in which something was observed, or has a reason or an allowance
   for (const gated_arm& a : report.arms)
-    if (!a.after.empty()) observed.insert(a.case_name);
+    if (!a.after.empty() || a.allowed_by) named_cases.insert(a.case_name);
+  for (const gated_arm* a : absent)
+    if (a->found.why != not_in_candidate) named_cases.insert(a->case_name);
   std::vector<const gated_arm*> named;
   std::map<std::string, std::size_t> whole;
   for (const gated_arm* a : absent) {
-    if (observed.contains(a->case_name) || a->allowed_by)
+    if (named_cases.contains(a->case_name))
       named.push_back(a);
     else
       ++whole[a->case_name];

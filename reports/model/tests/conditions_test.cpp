@@ -113,6 +113,7 @@ TEST(conditions, are_joined_with_the_lowest_version_first) {
             ">=9 <10 || >=13.9 <13.10 || >=13.10 <14");
   EXPECT_EQ(joined_alternatives(">=13 <14", ">=13 <14"), ">=13 <14");
   EXPECT_EQ(joined_alternatives(">=12 <13 || >=13 <14", ">=13.10 <13.11"), ">=12 <13 || >=13 <14");
+  EXPECT_EQ(joined_alternatives(">=13 <14", ">=13.0 <14.0"), ">=13 <14") << "two spellings of one range";
   EXPECT_EQ(joined_alternatives("13.1", ">=13 <14"), ">=13 <14 || 13.1") << "only of two ranges";
 }
 

@@ -114,6 +114,18 @@ TEST(texts_of_a_file, are_refused_where_they_are_not_stated_or_take_too_much) {
 
 class files_with_texts : public stack_files {};
 
+TEST_F(files_with_texts, may_have_summaries_that_look_like_signs) {
+  auto one = arm(arm_kind::fault, {}, "first"), other = arm(arm_kind::fault, {}, "second");
+  for (arm_result* a : {&one, &other}) a->trials = {trial({internal})};
+  one.summary = "$abc; one";
+  other.summary = "$abc; other";
+  record r = example();
+  r.cases = {{.name = "memory.first", .arms = {one, other}}, {.name = "memory.second", .arms = {one, other}}};
+  const record again = load_record(file(of_run(r)));
+  ASSERT_EQ(again.cases.size(), 2U);
+  for (const case_result& c : again.cases) EXPECT_EQ(c.arms.at(0).summary, "$abc; one");
+}
+
 TEST_F(files_with_texts, are_read_as_they_were_written) {
   auto one = arm(arm_kind::fault, {}, "first"), other = arm(arm_kind::fault, {}, "second"),
        control = arm(arm_kind::control, {}, "control");
