@@ -13,8 +13,9 @@
 
 namespace cufault {
 
-/// A kernel of the program breaks. Racing: the operation follows the launch at once. Arrived: 300 ms pass, and nobody looks; in most cells the
-/// error has arrived by then, but not after a trap, and not always with 12 jobs. Synchronised: the program waits for the device, and is told.
+/// A kernel of the program breaks. Racing: the operation follows the launch at once. Arrived: 300 ms pass, and nobody looks. The error may
+/// need longer: after a trap, and with 12 jobs, cudaMalloc still succeeded (reports/recorded/2026-11-26-versions.txt). Synchronised: the program
+/// waits for the device, and is told.
 inline fault_type broken_by(device_fault which, std::string name, std::string summary) {
   return {.name = std::move(name),
           .summary = std::move(summary),
