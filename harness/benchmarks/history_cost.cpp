@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it costs to keep and read the history of many runs, against its bars: 1,000 runs of 1,000 arms unless told otherwise; made up, of
 // no GPU. Bars: `add` of one run and `show` in 1 s each; a report over all runs, read from files, in 10 s and 500 MB. Exits with 1 where a
-// bar is missed. With --repetitions, `add` is measured with the last N runs, and the others N times, all with one history.
+// bar is missed. With --repetitions, `add` is measured with the last N runs, and the others N times, all with one history;
+// peak memory only rises, so that its later samples are of all before them, too.
 //   history_cost [--runs N] [--arms N] [--repetitions N] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 #include "harness/benchmarks/samples.hpp"
 #include "harness/system/temporary_folder.hpp"

@@ -428,13 +428,17 @@ class blessing {
     return left;
   }
 
-  /// Versions for which a narrower expectation says another thing are left to that. What says the same was joined before.
+  /// Versions for which a narrower expectation says another thing are left to that, with the stacks that have them. What says the same was joined
+  /// before, but for arms that race.
   void leave_to_narrower(expectation& e) {
     for (const expectation& other : expectations_of(expected_, e.case_name, e.arm)) {
       if (!differ_in_version_alone(e.when, other.when) || other.when.hold(stack_)) continue;
       const std::string rest = without_alternatives(e.when.by_key["cublas"], other.when.by_key.at("cublas"));
       if (rest == joined_alternatives(e.when.by_key["cublas"], "") || rest.empty()) continue;
       e.when.by_key["cublas"] = rest;
+      std::erase_if(e.stacks, [&](const std::string& stack) {
+        return stack != folder_ && !expected_.holds_on(stack, e);
+      });
       e.when.by_key["cublas"] = versions_seen(e);
     }
   }

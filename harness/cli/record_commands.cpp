@@ -33,7 +33,11 @@ void add_bless(command_line& line) {
       ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);
-  command->add_option("--when", said->when, "further condition: KEY=COMPARISONS, as in 'driver=>=580 <581'")
+  command
+      ->add_option(
+          "--when", said->when,
+          "further condition: KEY=COMPARISONS, as in 'driver=>=580 <581'; versions of cublas are taken from "
+          "wider expectations that say another thing")
       ->allow_extra_args(false)
       ->type_name("CONDITION");
   command->add_option("--expectations", said->expectations, "folder to write to (default: cufault's own)")

@@ -240,16 +240,17 @@ std::set<std::pair<version, std::string>> sorted_alternatives(std::string_view t
 
 /// An alternative of the form ">=A <B".
 struct range {
-  std::string from, before;
-  version first, end;
-  [[nodiscard]] bool contains(const range& other) const { return first <= other.first && other.end <= end; }
+  std::string from_text, end_text;
+  version from, end;
+  [[nodiscard]] bool contains(const range& other) const { return from <= other.from && other.end <= end; }
+  [[nodiscard]] bool overlaps(const range& other) const { return from < other.end && other.from < end; }
 };
 std::optional<range> range_of(const std::string& alternative) {
   const auto both = comparisons_of(alternative);
   if (both.size() != 2 || both[0].how != relation::at_least || both[1].how != relation::below) return {};
-  const auto first = version_from(both[0].than), end = version_from(both[1].than);
-  if (!first || !end) return {};
-  return range{std::string(both[0].than), std::string(both[1].than), *first, *end};
+  const auto from = version_from(both[0].than), end = version_from(both[1].than);
+  if (!from || !end) return {};
+  return range{std::string(both[0].than), std::string(both[1].than), *from, *end};
 }
 
 /// Whether each version for which `inner` holds is one for which `outer` holds, as far as ranges tell.
@@ -294,14 +295,17 @@ std::string without_alternatives(const std::string& one, const std::string& othe
   for (const auto& removed : sorted_alternatives(other)) {
     const auto every = all;
     for (const auto& known : every) {
-      if (!is_within(removed.second, known.second)) continue;
+      if (known.second == removed.second) {
+        all.erase(known);
+        continue;
+      }
+      const auto whole = range_of(known.second), part = range_of(removed.second);
+      if (!whole || !part || !whole->overlaps(*part) || part->contains(*whole)) continue;
       all.erase(known);
-      if (removed.second == known.second) continue;
-      const range outer = *range_of(known.second), inner = *range_of(removed.second);
-      if (outer.first < inner.first)
-        all.merge(sorted_alternatives(fmt::format(">={} <{}", outer.from, inner.from)));
-      if (inner.end < outer.end)
-        all.merge(sorted_alternatives(fmt::format(">={} <{}", inner.before, outer.before)));
+      if (whole->from < part->from)
+        all.merge(sorted_alternatives(fmt::format(">={} <{}", whole->from_text, part->from_text)));
+      if (part->end < whole->end)
+        all.merge(sorted_alternatives(fmt::format(">={} <{}", part->end_text, whole->end_text)));
     }
   }
   return text_of(all);

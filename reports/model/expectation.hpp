@@ -39,8 +39,8 @@ class conditions {
 std::string joined_alternatives(const std::string& one, const std::string& other);
 /// The first alternative that holds for a version; empty where none does.
 std::string holding_alternative(const std::string& alternatives, const std::string& version);
-/// The alternatives of `one` without those of `other`: equal ones go, and of a range the part goes that a range of `other` takes, if that is within it:
-/// ">=13 <14" without ">=13.10 <13.11" is ">=13 <13.10 || >=13.11 <14". Empty where nothing is left.
+/// The alternatives of `one` without those of `other`: equal ones go, and of a range the part that a range of `other` takes. A range that is within one of
+/// `other` stays. ">=13 <14" without ">=13.10 <13.11" is ">=13 <13.10 || >=13.11 <14". Empty where nothing is left.
 std::string without_alternatives(const std::string& one, const std::string& other);
 std::vector<std::string> alternatives_in(const std::string& text);  ///< each by itself, sorted likewise
 

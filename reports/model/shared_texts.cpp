@@ -10,8 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
+#include <iterator>
 #include <set>
 #include <utility>
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,8 +20,8 @@ class json_cursor;
 class shared_texts {
  public:
   shared_texts() = default;
-  /// Of the lines of a file: texts of trials, without those of calls, which readers search for, and "races", where they take less room when they are
-  /// shared. Also each text that looks like a sign, wherever it stands.
+  /// Of the lines of a file: texts of `trials` (but not of `calls` and `after`, which people search for) and of `races`, where they take less room when
+  /// they are shared. Also each text that looks like a sign, wherever it stands.
   explicit shared_texts(const std::vector<nlohmann::ordered_json>& lines);
   /// {"texts": {...}}. Throws input_error where it has another shape.
   explicit shared_texts(const json_cursor& line);
@@ -29,8 +30,8 @@ class shared_texts {
   [[nodiscard]] nlohmann::ordered_json line() const;  ///< {"texts": {...}}
   /// The line of an arm, with signs in place of the texts that are shared.
   [[nodiscard]] nlohmann::ordered_json with_signs(nlohmann::ordered_json line) const;
-  /// The text of a line with the texts in place of their signs. Takes its bytes from `room` if there are any. `file` and `number` say where it stands. Throws input_error
-  /// where a text is not stated, or `room` is too small.
+  /// The line with the texts in place of their signs. Takes its bytes from `room` if it has signs. Throws input_error, which names `file` and the
+  /// line's `number`, where a text is not stated or `room` is too small.
   [[nodiscard]] std::string restored(std::string_view line, const std::string& file, int number,
                                      std::size_t& room) const;
 

@@ -341,7 +341,7 @@ TEST_F(end_to_end, shows_all_that_is_recorded_of_an_arm) {
   const fs::path of = files(".jsonl").at(0);
   const auto shown = cufault({"show", of, "road.create/fault", "--json"});
   EXPECT_EQ(shown.exit_code, 0) << shown.stderr_text;
-  std::string line = shown.stdout_text;
+  const std::string line = shown.stdout_text;
   ASSERT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
   EXPECT_THAT(line, StartsWith(R"({"case":"road.create","arm":"fault",)"));
   EXPECT_THAT(line, HasSubstr(R"("trials":[{)"));
@@ -350,6 +350,14 @@ TEST_F(end_to_end, shows_all_that_is_recorded_of_an_arm) {
               HasSubstr("has no arm road.create/no_such"));
   EXPECT_THAT(cufault({"show", of, "road.no_such"}).stderr_text, HasSubstr("has no case road.no_such"));
   EXPECT_EQ(cufault({"show", of, "--json", "--markdown"}).exit_code, 2);
+
+  bless(of.string(), {"road.create/fault", "road.create/control"});
+  const fs::path stack = *fs::directory_iterator(folder / "recorded");
+  const auto filed =
+                 nlohmann::json::parse(cufault({"show", stack, "road.create/fault", "--json"}).stdout_text),
+             ran = nlohmann::json::parse(line);
+  EXPECT_EQ(filed.at("case"), ran.at("case")) << "which the file states in another line";
+  EXPECT_EQ(filed.at("trials").at(0).at("calls"), ran.at("trials").at(0).at("calls"));
 }
 
 TEST_F(end_to_end, keeps_a_history_and_shows_it) {

@@ -102,7 +102,9 @@ TEST(conditions, lose_the_alternatives_that_others_have) {
   EXPECT_EQ(without_alternatives(">=13 <14", ">=13 <13.2"), ">=13.2 <14");
   EXPECT_EQ(without_alternatives(">=13 <14", ">=13.10 <14"), ">=13 <13.10");
   EXPECT_EQ(without_alternatives(">=13.1 <13.2", ">=13 <14"), ">=13.1 <13.2") << "the narrower one stays";
-  EXPECT_EQ(without_alternatives(">=13 <14", ">=12 <13.5"), ">=13 <14") << "ranges that overlap";
+  EXPECT_EQ(without_alternatives(">=13 <14", ">=12 <13.5"), ">=13.5 <14");
+  EXPECT_EQ(without_alternatives(">=13 <14", ">=13.5 <15"), ">=13 <13.5");
+  EXPECT_EQ(without_alternatives(">=13 <14", ">=14 <15"), ">=13 <14");
   EXPECT_EQ(without_alternatives("13.1 || >=14", ">=13 <14 || >=14"), "13.1");
   EXPECT_EQ(without_alternatives(">=13 <14", ">=12 <13 || >=13 <14"), "");
 }

@@ -13,7 +13,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,7 +23,6 @@ namespace {
 using namespace examples;
 using testing::HasSubstr;
 using testing::Not;
-namespace fs = std::filesystem;
 using ordered = nlohmann::ordered_json;
 
 const std::string long_text = "cublasLtMatmul: the library told of a matter that concerns nobody";
