@@ -26,7 +26,7 @@ constexpr std::size_t room_for_stacks = 150'000, room_for_unexpected = 600'000, 
                       room_for_memory = 100'000, room_for_atlas = 100'000, room_for_claims = 250'000,
                       room_for_frame = 10'000;
 constexpr std::size_t longest_seen =
-    160;  // of characters: with 220 not all recorded arms fit below html_limit
+    140;  // of characters: with 160 not all recorded arms fit below html_limit
 
 std::string line_of(const std::string& source) {
   const auto colon = source.rfind(':');
@@ -40,8 +40,8 @@ std::string evidence(const std::string& source) {
                      line_of(source));
 }
 
-/// Likewise as a link to the row of the stack, which has the one to the file: thousands of arms name it, each the first of its stacks so, and the
-/// others by their letters alone.
+/// Likewise as a link to the row of the stack, which has the one to the file: thousands of arms name it. Only the first stack of an arm is a link, the
+/// others are their letter and line.
 std::string evidence(const std::string& source, std::string_view letter) {
   if (source.empty()) return {};
   return fmt::format("<a href=\"#{0}\">{0}: line {1}</a>", letter, line_of(source));
@@ -152,7 +152,7 @@ std::string arm_row(const joined_row& row, bool whole_name) {
   std::vector<std::string> links;
   for (std::size_t i = 0; i < row.sources.size() && i < most_links; ++i)
     links.push_back(i == 0 ? evidence(row.sources[i], row.letters[i])
-                           : fmt::format("{}: line {}", row.letters[i], line_of(row.sources[i])));
+                           : fmt::format("{}: {}", row.letters[i], line_of(row.sources[i])));
   if (row.sources.size() > most_links) links.emplace_back("and more");
   std::string notes;
   // Where all arms are listed, it has been said of those that are unexpected.
