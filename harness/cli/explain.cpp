@@ -26,7 +26,6 @@
 #include <cstring>
 #include <iostream>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -151,6 +150,11 @@ std::optional<looked_at_machine> look_at_machine(const std::vector<record>& judg
   return seen;
 }
 
+/// Of records that are not judged yet. Their whole texts, which are long, are compared only where what is short is equal.
+bool are_copies(const record& a, const record& b) {
+  return a.started == b.started && a.cases.size() == b.cases.size() && record_text(a) == record_text(b);
+}
+
 /// Whether one of them is a part of another one: "H200" of "NVIDIA H200".
 bool share_one(const std::vector<std::string>& some, const std::vector<std::string>& others) {
   return std::any_of(some.begin(), some.end(), [&](const std::string& a) {
@@ -180,13 +184,14 @@ int explain_logs(const explain_arguments& arguments) {
   const std::vector<input> inputs = inputs_of(arguments.words);
   const lexicon words = load_lexicon(explain_folder());
   std::vector<record> records;
-  std::set<std::string> known;
   for (const fs::path& path : records_in(arguments.records)) {
     record r = load_record(path);
-    if (!known.insert(record_text(r)).second) continue;  // a copy: its trials count once
-    records.push_back(std::move(r));
-    for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
+    const auto is_copy = [&](const record& other) { return are_copies(r, other); };
+    if (std::ranges::none_of(records, is_copy))
+      records.push_back(std::move(r));  // trials of copies count once
   }
+  for (record& r : records)
+    for (case_result& c : r.cases) judge(c, {}, keys_of(r));
   if (records.empty()) throw usage_error(no_record);
   const evidence seen = evidence_in(records, words);
   const auto reports = reports_of_causes(load_failures(failures_file()), words);

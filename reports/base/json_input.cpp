@@ -112,6 +112,11 @@ class json_document {
   [[nodiscard]] std::string kind_of(std::uint32_t at) const;   ///< "an object", "true"
   [[nodiscard]] std::string field_of(std::uint32_t at) const;  ///< "expectations[0].arm"
   [[nodiscard]] nlohmann::json json_of(std::uint32_t at) const;
+  std::uint32_t keep(std::string_view more) {  ///< where it stands in `text`
+    const auto at = static_cast<std::uint32_t>(text.size());
+    text += more;
+    return at;
+  }
 };
 
 std::uint32_t json_document::member_of(std::uint32_t at, std::string_view key) const {
@@ -205,7 +210,7 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool string(string_t& value) override {
     return scalar(kind::string, [&](node& n) {
-      n.text_at = keep(value);
+      n.text_at = document_.keep(value);
       n.size = static_cast<std::uint32_t>(value.size());
     });
   }
@@ -223,7 +228,7 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool key(string_t& key) override {
     if (lines_ != nullptr) open_.back().key_lines.push_back(line());
-    key_at_ = keep(key);
+    key_at_ = document_.keep(key);
     key_size_ = static_cast<std::uint32_t>(key.size());
     return true;
   }
@@ -255,12 +260,6 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
   };
 
   [[nodiscard]] int line() const { return document_.first_line + (lines_ == nullptr ? 1 : lines_->line) - 1; }
-  std::uint32_t keep(std::string_view text) {
-    const auto at = static_cast<std::uint32_t>(document_.text.size());
-    document_.text += text;
-    return at;
-  }
-
   std::uint32_t add(kind what) {
     if (document_.nodes.size() == most_values)
       refuse(document_.name, line(), fmt::format("more than {} values", most_values));
@@ -316,7 +315,56 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
   std::vector<std::pair<std::string_view, std::size_t>> keys_;  // of one object at a time, with their places
 };
 
+/// Tells `handler` what a parser of the value's text would.
+void tell(builder& handler, const nlohmann::ordered_json& value) {
+  switch (value.type()) {
+    case nlohmann::ordered_json::value_t::object:
+      handler.start_object(value.size());
+      for (const auto& [name, member] : value.items()) {
+        std::string key = name;
+        handler.key(key);
+        tell(handler, member);
+      }
+      handler.end_object();
+      return;
+    case nlohmann::ordered_json::value_t::array:
+      handler.start_array(value.size());
+      for (const auto& element : value) tell(handler, element);
+      handler.end_array();
+      return;
+    case nlohmann::ordered_json::value_t::string: {
+      auto text = value.get<std::string>();
+      handler.string(text);
+      return;
+    }
+    case nlohmann::ordered_json::value_t::boolean:
+      handler.boolean(value.get<bool>());
+      return;
+    case nlohmann::ordered_json::value_t::number_integer:
+      handler.number_integer(value.get<std::int64_t>());
+      return;
+    case nlohmann::ordered_json::value_t::number_unsigned:
+      handler.number_unsigned(value.get<std::uint64_t>());
+      return;
+    case nlohmann::ordered_json::value_t::number_float:
+      handler.number_float(value.get<double>(), {});
+      return;
+    default:
+      handler.null();
+  }
+}
+
 }  // namespace
+
+std::shared_ptr<const json_document> document_of(std::string name, const nlohmann::ordered_json& value,
+                                                 int line) {
+  auto document = std::make_shared<json_document>();
+  document->name = std::move(name);
+  document->first_line = line;
+  builder handler{*document, nullptr};
+  tell(handler, value);
+  return document;
+}
 
 std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line) {
   if (text.size() > longest_text)
@@ -494,6 +542,20 @@ nlohmann::json json_cursor::value() const {
 
 std::string json_cursor::place() const {
   return fmt::format("{}:{}", document_->name, document_->nodes[node_].line);
+}
+
+json_cursor json_cursor::with_texts(std::span<const std::pair<json_cursor, std::string_view>> texts) const {
+  auto copy = std::make_shared<json_document>(*document_);
+  for (const auto& [place, text] : texts) {
+    json_document::node& n = copy->nodes[place.node_];
+    n.text_at = copy->keep(text);
+    n.size = static_cast<std::uint32_t>(text.size());
+  }
+  return {std::move(copy), node_};
+}
+
+std::size_t json_cursor::bytes_of_copy() const {
+  return document_->text.size() + document_->nodes.size() * sizeof(json_document::node);
 }
 
 void json_cursor::fail(std::string_view what) const {

@@ -38,6 +38,9 @@ class json_document;
 /// Nesting deeper than 64 levels, duplicate keys, texts over 256 MiB and more than 4 million values are
 /// refused. `first_line` is the number of the text's first line in the file. Throws input_error.
 std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line = 1);
+/// What parse_json() makes of the text of `value`, which stands in line `line` of the file, without writing and reading it.
+std::shared_ptr<const json_document> document_of(std::string name, const nlohmann::ordered_json& value,
+                                                 int line);
 /// The file's bytes; throws input_error where it cannot be read or is over 256 MiB.
 std::string read_text(const std::filesystem::path& file);
 std::shared_ptr<const json_document> read_json(const std::filesystem::path& file);
@@ -74,6 +77,10 @@ class json_cursor {
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] nlohmann::json value() const;  ///< a copy
   [[nodiscard]] std::string place() const;     ///< "FILE:LINE"
+
+  /// This place in a copy of the document, in which other texts stand at some places. Each of these is a string of this document.
+  [[nodiscard]] json_cursor with_texts(std::span<const std::pair<json_cursor, std::string_view>> texts) const;
+  [[nodiscard]] std::size_t bytes_of_copy() const;  ///< that with_texts() takes besides these texts
 
   [[noreturn]] void fail(std::string_view what) const;  ///< throws input_error for this place
 

@@ -265,8 +265,8 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, cons
   return dump_json(line).size() < dump_json(whole).size() ? line : whole;
 }
 
-std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& base,
-                       std::size_t& room) {
+nlohmann::ordered_json whole_line(const json_cursor& at, const case_line& of, const arm_result& base,
+                                  std::size_t& room) {
   ordered line = line_without_runs(of, base);
   const std::string from = dump_json(line);
   if (hash_of(from) != at.at("base_hash").string())
@@ -288,7 +288,7 @@ std::string whole_line(const json_cursor& at, const case_line& of, const arm_res
   stated.erase("trials");
   change(line, stated);
   line["trials"] = std::move(all);
-  return dump_json(line);
+  return line;
 }
 
 std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::ordered_json>& lines) {

@@ -52,7 +52,8 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm);
 nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, const arm_result& base);
 /// Restores the whole line from one with "base_hash". Takes what is copied from `room`. Throws input_error, also where the base's arm has
 /// another hash.
-std::string whole_line(const json_cursor& at, const case_line& of, const arm_result& base, std::size_t& room);
+nlohmann::ordered_json whole_line(const json_cursor& at, const case_line& of, const arm_result& base,
+                                  std::size_t& room);
 
 /// The lines of a case's arms, in order. Those of arms with one trial each, equal in all but its "ms" and run, become one, at the place of the first:
 /// {"arms": {NAME: milliseconds, ...}, ...}, with [milliseconds, RUN] for one whose run is not that of the line: null for the case's, or the number

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace cufault {
@@ -32,21 +34,31 @@ bool is_call(const step_name& name) {
   return !name.api.starts_with("check.");
 }
 
-/// Replaces `from` by `to` in the steps of all trials. Returns how many steps had it.
-template <class Json>
-std::size_t rename_steps(Json& line, std::string_view from, std::string_view to) {
-  std::size_t found = 0;
-  if (!line.contains("trials") || !line["trials"].is_array()) return found;
-  for (Json& trial : line["trials"])
+/// Replaces `from` by the call sign in the steps of all trials.
+void put_call_sign(nlohmann::ordered_json& line, std::string_view from) {
+  for (auto& trial : line.at("trials"))
     for (const char* list : {"calls", "after"}) {
-      if (!trial.is_object() || !trial.contains(list) || !trial[list].is_array()) continue;
-      for (Json& call : trial[list]) {
-        Json& step = call.is_object() && call.contains("step") ? call["step"] : call;
-        if (!step.is_string()) continue;
-        const auto text = step.template get<std::string>();
-        if (!is_step_named(text, from)) continue;
-        step = std::string(to) + text.substr(from.size());
-        ++found;
+      if (!trial.contains(list)) continue;
+      for (auto& call : trial[list]) {
+        auto& step = call.is_object() ? call.at("step") : call;
+        const auto& text = step.get_ref<const std::string&>();
+        if (is_step_named(text, from)) step = std::string(call_sign) + text.substr(from.size());
+      }
+    }
+}
+
+/// Those of all trials that have the call sign. What has another shape than a line of an arm is left to who reads the arm.
+std::vector<json_cursor> steps_with_call_sign(const json_cursor& line) {
+  std::vector<json_cursor> found;
+  const auto trials = line.find("trials");
+  if (!trials || !trials->is_array()) return found;
+  for (const json_cursor& trial : trials->items())
+    for (const char* name : {"calls", "after"}) {
+      const auto list = trial.is_object() ? trial.find(name) : std::nullopt;
+      if (!list || !list->is_array()) continue;
+      for (const json_cursor& call : list->items()) {
+        const auto step = call.is_object() ? call.find("step") : call;
+        if (step && step->is_string() && is_step_named(step->text(), call_sign)) found.push_back(*step);
       }
     }
   return found;
@@ -93,7 +105,7 @@ operation_calls operations_from(const json_cursor& at) {
 
 nlohmann::ordered_json with_call_sign(nlohmann::ordered_json line, const operation_calls& calls) {
   const auto known = calls.find(operation_of(line.at("arm").get<std::string>()));
-  if (known != calls.end() && !line.contains("base_hash")) rename_steps(line, known->second, call_sign);
+  if (known != calls.end() && !line.contains("base_hash")) put_call_sign(line, known->second);
   return line;
 }
 
@@ -101,41 +113,42 @@ bool may_have_call_sign(std::string_view line) {
   return line.find(fmt::format("\"{}", call_sign)) != line.npos;
 }
 
-std::vector<std::string> restore_calls(const json_cursor& line, const operation_calls& calls,
-                                       const std::function<bool(const std::string&)>& wanted,
-                                       std::size_t& room) {
-  const bool several = line.has("arms");
-  std::map<std::string, nlohmann::json> arms;  // by operation
-  const auto add = [&](const std::string& arm, const nlohmann::json& time) {
-    if (!wanted || wanted(arm)) arms[operation_of(arm)][arm] = time;
+void restore_calls(const json_cursor& line, const operation_calls& calls,
+                   const std::function<bool(const std::string&)>& wanted, std::size_t& room,
+                   const std::function<void(const json_cursor& own,
+                                            const std::function<bool(const std::string&)>& of_it)>& take) {
+  const std::vector<json_cursor> steps = steps_with_call_sign(line);
+  if (steps.empty()) return take(line, wanted);
+  std::map<std::string, std::set<std::string>> arms;  // by operation
+  const auto add = [&](const std::string& arm) {
+    if (!wanted || wanted(arm)) arms[operation_of(arm)].insert(arm);
   };
-  if (several)
-    for (const auto& [arm, time] : line.at("arms").members()) add(arm, time.value());
+  if (const auto several = line.find("arms"))
+    for (const auto& [arm, time] : several->members()) add(arm);
   else
-    add(line.at("arm").string(), nullptr);
-  nlohmann::json shared = line.value();
-  shared.erase("arms");
-  const std::size_t steps = rename_steps(shared, call_sign, call_sign), bytes = dump_json(shared).size();
-  std::vector<std::string> lines;
+    add(line.at("arm").string());
+  std::size_t text = 0;
+  for (const json_cursor& step : steps) text += step.text().size();
   for (const auto& [operation, of_it] : arms) {
     const auto call = calls.find(operation);
-    if (steps > 0 && operation.empty())
+    if (operation.empty())
       line.fail(fmt::format("a step is \"{}\", but {} is no cell of the matrix", call_sign,
-                            one_line(of_it.begin().key())));
-    if (steps > 0 && call == calls.end())
+                            one_line(*of_it.begin())));
+    if (call == calls.end())
       line.fail(fmt::format(
           "a step is \"{}\", but the file does not state the call of {}; add it to the first line, "
           "{{\"operations\": {{...}}}}",
           call_sign, operation));
-    const std::size_t needed = bytes + (steps > 0 ? steps * call->second.size() : 0);
+    const std::size_t needed = line.bytes_of_copy() + text + steps.size() * call->second.size();
     if (needed > room) line.fail("more is shared than fits into memory; state it in each arm");
     room -= needed;
-    nlohmann::json restored = shared;
-    if (several) restored["arms"] = of_it;
-    if (steps > 0) rename_steps(restored, call_sign, call->second);
-    lines.push_back(dump_json(restored));
+    std::vector<std::string> restored;
+    for (const json_cursor& step : steps)
+      restored.push_back(call->second + std::string(step.text().substr(call_sign.size())));
+    std::vector<std::pair<json_cursor, std::string_view>> texts;
+    for (std::size_t n = 0; n < steps.size(); ++n) texts.emplace_back(steps[n], restored[n]);
+    take(line.with_texts(texts), [&names = of_it](const std::string& arm) { return names.contains(arm); });
   }
-  return lines;
 }
 
 std::vector<plateau> with_call_sign_for_digest(std::vector<plateau> seen, std::string_view arm) {

@@ -37,11 +37,12 @@ nlohmann::ordered_json with_call_sign(nlohmann::ordered_json line, const operati
 
 /// False: no step of the line has "@", and restore_calls() is not needed. True may be a false alarm: only the text is read.
 bool may_have_call_sign(std::string_view line);
-/// One line for each operation, with its call in place of "@"; only the arms that are `wanted`, all where that is empty. Takes the bytes of these lines
-/// from `room`. Throws input_error where a call is not stated, or `room` is too small.
-std::vector<std::string> restore_calls(const json_cursor& line, const operation_calls& calls,
-                                       const std::function<bool(const std::string&)>& wanted,
-                                       std::size_t& room);
+/// Gives `take` the line once for each operation, with its call in place of "@", and which arms of the line are its; only those that are `wanted`, all
+/// where that is empty. Takes what is copied from `room`. Throws input_error where a call is not stated, or `room` is too small.
+void restore_calls(const json_cursor& line, const operation_calls& calls,
+                   const std::function<bool(const std::string&)>& wanted, std::size_t& room,
+                   const std::function<void(const json_cursor& own,
+                                            const std::function<bool(const std::string&)>& of_it)>& take);
 
 /// For digests: in a cell, "@" in place of the first call that is not check.*, wherever it stands. Other arms are returned unchanged.
 std::vector<plateau> with_call_sign_for_digest(std::vector<plateau> seen, std::string_view arm);

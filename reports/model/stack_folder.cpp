@@ -389,11 +389,11 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
                         "as a difference; copy both "
                         "folders from one commit",
                         of.name, arm_name, of.base));
-      at = json_cursor{parse_json(name, whole_line(at, of, *base, room), number)};
+      at = json_cursor{document_of(name, whole_line(at, of, *base, room), number)};
     }
     if (!may_have_call_sign(line)) return take_arms(at, of, wanted, room, take);
-    for (const std::string& own : restore_calls(at, calls, wanted, room))
-      take_arms(json_cursor{parse_json(name, own, number)}, of, wanted, room, take);
+    restore_calls(at, calls, wanted, room,
+                  [&](const json_cursor& own, const auto& of_it) { take_arms(own, of, of_it, room, take); });
   });
 }
 
