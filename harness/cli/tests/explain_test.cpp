@@ -40,7 +40,7 @@ class explain_command : public testing::Test {
     options.keep_output = 4U << 20;
     return run_process(options, {});
   }
-  /// By the records of one small stack: all that come with cufault take a second each time, and twelve under sanitizers.
+  /// By a few records: all that come with cufault take seconds each time, and far more under sanitizers.
   static process_result explain(std::vector<std::string> words) {
     words.insert(words.begin(), {"--records", SMALL_RECORDS});
     return explain_by_own_records(std::move(words));
