@@ -13,9 +13,23 @@
 
 namespace cufault {
 
-/// A kernel of the program breaks. Racing: the operation follows the launch at once. Arrived: 300 ms pass, and nobody looks. The error may
-/// need longer: after a trap, and with 12 jobs, cudaMalloc still succeeded (reports/recorded/2026-11-26-versions.txt). Synchronised: the program
-/// waits for the device, and is told.
+/// How long the error of a broken kernel needs at most to reach the program, with up to 8 jobs. Measured: reports/recorded/2026-11-26-arrival.txt.
+inline std::chrono::milliseconds time_to_arrive(device_fault which) {
+  using std::chrono::milliseconds;
+  switch (which) {
+    case device_fault::assertion:
+      return milliseconds(300);
+    case device_fault::illegal_address:
+    case device_fault::misaligned_address:
+      return milliseconds(1500);
+    case device_fault::trap:
+      break;
+  }
+  return milliseconds(3000);
+}
+
+/// A kernel of the program breaks. Racing: the operation follows the launch at once. Arrived: the time passes that the error needs, and nobody
+/// looks: no call can tell that it arrived without becoming the first that returns it. Synchronised: the program waits for the device, and is told.
 inline fault_type broken_by(device_fault which, std::string name, std::string summary) {
   return {.name = std::move(name),
           .summary = std::move(summary),
@@ -29,7 +43,7 @@ inline fault_type broken_by(device_fault which, std::string name, std::string su
             static_cast<void>(launch_fault(which));
             if (w.when() == timing::racing) return;
             if (w.when() == timing::arrived) {
-              std::this_thread::sleep_for(std::chrono::milliseconds(300));
+              std::this_thread::sleep_for(time_to_arrive(which));
               return;
             }
             if (cudaDeviceSynchronize() == cudaSuccess)

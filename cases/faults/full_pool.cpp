@@ -1,40 +1,54 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   What needs device memory, while the program's own pool keeps all of it, though nothing of it is in use.
-// Why          A pool gives back what it keeps beyond its release threshold when the program waits, and this one keeps all.
-// Documented   CUDA Runtime API, cudaMemPoolAttrReleaseThreshold.
+// What fails   What needs device memory, while the program's own pool has all of it, freed in stream order and not waited for.
+// Why          cudaFreeAsync gives memory back to its pool. Until somebody waits for the device nobody else gets it; after that, cudaMalloc takes
+//              it from the pool, whatever the pool may keep (memory.pool_keeps_memory).
+// Documented   CUDA Runtime API, cudaMemPoolTrimTo.
 #include "cases/faults/full_device.hpp"
 #include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
+
+#include <cuda_runtime.h>
+
+#include <optional>
 
 namespace cufault {
 namespace {
 
-const register_fault here{{.name = "full_pool",
-                           .summary = "the program's memory pool keeps all device memory",
-                           .kind = "pool",
-                           .cells = isolation::lasting,
-                           .memory = memory_class::exclusive,
-                           .provoke = [](world& w) {
-                             stream_ordered_memory& pool =
-                                 w.keep<stream_ordered_memory>(w.of_trial().device());
-                             renewable_pressure fill(pool, 0);
-                             const std::uint64_t left = fill.now().free_bytes();
-                             fill.release();
-                             auto& rest = w.keep<small_blocks>();
-                             w.undo_by([&pool, &rest] {
-                               rest.release();
-                               pool.trim();
-                             });
-                             w.renew_by([&pool, &rest, left] {
-                               if (pool.free_bytes() != left) {
-                                 rest.release();
-                                 pool.trim();
-                                 const renewable_pressure in_the_pool(pool, 0);
-                               }
-                               rest.hold();
-                             });
-                           }}};
+/// Device memory that the default pool of a device has, and that nobody has waited for. An object of a world.
+class freed_to_the_pool {
+ public:
+  explicit freed_to_the_pool(int device) : pool_(device) {}
+  /// Anew: what ran meanwhile may have waited for the device.
+  void hold() {
+    release();
+    renewable_pressure filled(pool_, 0);
+    rest_.emplace();  // while the pool's memory is in use: afterwards it could take that, too
+    filled.release();
+  }
+  void release() {
+    rest_.reset();
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());
+    pool_.trim();
+  }
+
+ private:
+  stream_ordered_memory pool_;
+  std::optional<small_blocks> rest_;
+};
+
+const register_fault here{
+    {.name = "full_pool",
+     .summary = "the program's memory pool has all device memory, freed and not waited for",
+     .kind = "pool",
+     .cells = isolation::lasting,
+     .memory = memory_class::exclusive,
+     .provoke = [](world& w) {
+       auto& kept = w.keep<freed_to_the_pool>(w.of_trial().device());
+       w.undo_by([&kept] { kept.release(); });
+       w.renew_by([&kept] { kept.hold(); });
+     }}};
 
 }  // namespace
 }  // namespace cufault
