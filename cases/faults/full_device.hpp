@@ -4,6 +4,7 @@
 
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <cuda_runtime.h>
 
@@ -71,6 +72,28 @@ class device_memory_pressure {
   renewable_pressure bulk_;
   std::optional<small_blocks> rest_;
   std::uint64_t left_ = 0;
+};
+
+/// Device memory that the default pool of a device has, and that nobody has waited for. An object of a world.
+class freed_to_the_pool {
+ public:
+  explicit freed_to_the_pool(int device) : pool_(device) {}
+  /// Anew: what ran meanwhile may have waited for the device.
+  void hold() {
+    release();
+    renewable_pressure filled(pool_, 0);
+    rest_.emplace();  // while the pool's memory is in use: afterwards it could take that, too
+    filled.release();
+  }
+  void release() {
+    rest_.reset();
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());
+    pool_.trim();
+  }
+
+ private:
+  stream_ordered_memory pool_;
+  std::optional<small_blocks> rest_;
 };
 
 /// Operations are ready, and then the device is full but for the level.

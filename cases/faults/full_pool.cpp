@@ -7,36 +7,9 @@
 // Documented   CUDA Runtime API, cudaMemPoolTrimTo.
 #include "cases/faults/full_device.hpp"
 #include "harness/matrix/world.hpp"
-#include "harness/trial/observe.hpp"
-
-#include <cuda_runtime.h>
-
-#include <optional>
 
 namespace cufault {
 namespace {
-
-/// Device memory that the default pool of a device has, and that nobody has waited for. An object of a world.
-class freed_to_the_pool {
- public:
-  explicit freed_to_the_pool(int device) : pool_(device) {}
-  /// Anew: what ran meanwhile may have waited for the device.
-  void hold() {
-    release();
-    renewable_pressure filled(pool_, 0);
-    rest_.emplace();  // while the pool's memory is in use: afterwards it could take that, too
-    filled.release();
-  }
-  void release() {
-    rest_.reset();
-    CUFAULT_REQUIRE(cudaDeviceSynchronize());
-    pool_.trim();
-  }
-
- private:
-  stream_ordered_memory pool_;
-  std::optional<small_blocks> rest_;
-};
 
 const register_fault here{
     {.name = "full_pool",
