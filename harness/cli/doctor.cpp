@@ -53,11 +53,9 @@ std::vector<fs::path> loaded_after_product() {
 /// A record that cannot be read takes the evidence away, not the checks.
 measured_facts measured_here() {
   try {
-    std::vector<record> records;
-    for (const fs::path& file : records_in({default_recorded()})) {
-      records.push_back(load_record(file, matters_to_doctor));
-      for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
-    }
+    std::vector<record> records = load_records({default_recorded()}, matters_to_doctor);
+    for (record& r : records)
+      for (case_result& c : r.cases) judge(c, {}, keys_of(r));
     return facts_in(records);
   } catch (const std::exception& error) {
     fmt::print(stderr, "cufault: no records: {}\n", error.what());

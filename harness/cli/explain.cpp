@@ -25,9 +25,12 @@
 #include <chrono>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -150,9 +153,23 @@ std::optional<looked_at_machine> look_at_machine(const std::vector<record>& judg
   return seen;
 }
 
-/// Of records that are not judged yet. Their whole texts, which are long, are compared only where what is short is equal.
-bool are_copies(const record& a, const record& b) {
-  return a.started == b.started && a.cases.size() == b.cases.size() && record_text(a) == record_text(b);
+/// Without copies of a record, whose trials count once. `all` is not judged yet.
+std::vector<record> without_copies(std::vector<record> all) {
+  struct alike {
+    std::size_t first;              // in `kept`
+    std::set<std::string> texts{};  // of all of them, where there are several: texts are long
+  };
+  std::map<std::pair<std::string, std::size_t>, alike> by_start;
+  std::vector<record> kept;
+  for (record& r : all) {
+    const auto [at, is_new] = by_start.try_emplace({r.started, r.cases.size()}, alike{kept.size()});
+    if (auto& texts = at->second.texts; !is_new) {
+      if (texts.empty()) texts.insert(record_text(kept[at->second.first]));
+      if (!texts.insert(record_text(r)).second) continue;
+    }
+    kept.push_back(std::move(r));
+  }
+  return kept;
 }
 
 /// Whether one of them is a part of another one: "H200" of "NVIDIA H200".
@@ -183,13 +200,7 @@ std::string other_than_here(const log_findings& log, const looked_at_machine& he
 int explain_logs(const explain_arguments& arguments) {
   const std::vector<input> inputs = inputs_of(arguments.words);
   const lexicon words = load_lexicon(explain_folder());
-  std::vector<record> records;
-  for (const fs::path& path : records_in(arguments.records)) {
-    record r = load_record(path);
-    const auto is_copy = [&](const record& other) { return are_copies(r, other); };
-    if (std::ranges::none_of(records, is_copy))
-      records.push_back(std::move(r));  // trials of copies count once
-  }
+  std::vector<record> records = without_copies(load_records(arguments.records));
   for (record& r : records)
     for (case_result& c : r.cases) judge(c, {}, keys_of(r));
   if (records.empty()) throw usage_error(no_record);

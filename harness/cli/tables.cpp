@@ -65,11 +65,9 @@ std::string status_called(const std::string& asked, const std::vector<record>& r
 }  // namespace
 
 std::vector<record> load_judged(const std::vector<fs::path>& named) {
-  std::vector<record> loaded;
-  for (const fs::path& file : records_in(named)) {
-    loaded.push_back(load_record(file));
-    for (case_result& c : loaded.back().cases) judge(c, {}, keys_of(loaded.back()));
-  }
+  std::vector<record> loaded = load_records(named);
+  for (record& r : loaded)
+    for (case_result& c : r.cases) judge(c, {}, keys_of(r));
   if (loaded.empty()) throw usage_error(no_record);
   return loaded;
 }

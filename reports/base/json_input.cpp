@@ -315,21 +315,21 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
   std::vector<std::pair<std::string_view, std::size_t>> keys_;  // of one object at a time, with their places
 };
 
-/// Tells `handler` what a parser of the value's text would.
-void tell(builder& handler, const nlohmann::ordered_json& value) {
+/// The events that a parser of the value's text would send.
+void send_events(const nlohmann::ordered_json& value, builder& handler) {
   switch (value.type()) {
     case nlohmann::ordered_json::value_t::object:
       handler.start_object(value.size());
       for (const auto& [name, member] : value.items()) {
         std::string key = name;
         handler.key(key);
-        tell(handler, member);
+        send_events(member, handler);
       }
       handler.end_object();
       return;
     case nlohmann::ordered_json::value_t::array:
       handler.start_array(value.size());
-      for (const auto& element : value) tell(handler, element);
+      for (const auto& element : value) send_events(element, handler);
       handler.end_array();
       return;
     case nlohmann::ordered_json::value_t::string: {
@@ -362,7 +362,7 @@ std::shared_ptr<const json_document> document_of(std::string name, const nlohman
   document->name = std::move(name);
   document->first_line = line;
   builder handler{*document, nullptr};
-  tell(handler, value);
+  send_events(value, handler);
   return document;
 }
 
@@ -547,6 +547,8 @@ std::string json_cursor::place() const {
 json_cursor json_cursor::with_texts(std::span<const std::pair<json_cursor, std::string_view>> texts) const {
   auto copy = std::make_shared<json_document>(*document_);
   for (const auto& [place, text] : texts) {
+    if (place.document_ != document_ || !place.is_string())
+      throw std::logic_error("a text for what is no string of this document");
     json_document::node& n = copy->nodes[place.node_];
     n.text_at = copy->keep(text);
     n.size = static_cast<std::uint32_t>(text.size());
@@ -554,8 +556,8 @@ json_cursor json_cursor::with_texts(std::span<const std::pair<json_cursor, std::
   return {std::move(copy), node_};
 }
 
-std::size_t json_cursor::bytes_of_copy() const {
-  return document_->text.size() + document_->nodes.size() * sizeof(json_document::node);
+std::size_t json_cursor::bytes_of_text() const {
+  return document_->text.size();
 }
 
 void json_cursor::fail(std::string_view what) const {

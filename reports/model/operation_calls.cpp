@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/operation_calls.hpp"
 
-#include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 #include "reports/model/cell_name.hpp"
@@ -34,15 +33,15 @@ bool is_call(const step_name& name) {
   return !name.api.starts_with("check.");
 }
 
-/// Replaces `from` by the call sign in the steps of all trials.
-void put_call_sign(nlohmann::ordered_json& line, std::string_view from) {
+/// Replaces the call by the call sign in the steps of all trials.
+void replace_by_call_sign(nlohmann::ordered_json& line, std::string_view call_name) {
   for (auto& trial : line.at("trials"))
     for (const char* list : {"calls", "after"}) {
       if (!trial.contains(list)) continue;
       for (auto& call : trial[list]) {
         auto& step = call.is_object() ? call.at("step") : call;
         const auto& text = step.get_ref<const std::string&>();
-        if (is_step_named(text, from)) step = std::string(call_sign) + text.substr(from.size());
+        if (is_step_named(text, call_name)) step = std::string(call_sign) + text.substr(call_name.size());
       }
     }
 }
@@ -105,7 +104,7 @@ operation_calls operations_from(const json_cursor& at) {
 
 nlohmann::ordered_json with_call_sign(nlohmann::ordered_json line, const operation_calls& calls) {
   const auto known = calls.find(operation_of(line.at("arm").get<std::string>()));
-  if (known != calls.end() && !line.contains("base_hash")) put_call_sign(line, known->second);
+  if (known != calls.end() && !line.contains("base_hash")) replace_by_call_sign(line, known->second);
   return line;
 }
 
@@ -116,7 +115,7 @@ bool may_have_call_sign(std::string_view line) {
 void restore_calls(const json_cursor& line, const operation_calls& calls,
                    const std::function<bool(const std::string&)>& wanted, std::size_t& room,
                    const std::function<void(const json_cursor& own,
-                                            const std::function<bool(const std::string&)>& of_it)>& take) {
+                                            const std::function<bool(const std::string&)>& taken)>& take) {
   const std::vector<json_cursor> steps = steps_with_call_sign(line);
   if (steps.empty()) return take(line, wanted);
   std::map<std::string, std::set<std::string>> arms;  // by operation
@@ -139,7 +138,7 @@ void restore_calls(const json_cursor& line, const operation_calls& calls,
           "a step is \"{}\", but the file does not state the call of {}; add it to the first line, "
           "{{\"operations\": {{...}}}}",
           call_sign, operation));
-    const std::size_t needed = line.bytes_of_copy() + text + steps.size() * call->second.size();
+    const std::size_t needed = line.bytes_of_text() + text + steps.size() * call->second.size();
     if (needed > room) line.fail("more is shared than fits into memory; state it in each arm");
     room -= needed;
     std::vector<std::string> restored;

@@ -37,12 +37,13 @@ nlohmann::ordered_json with_call_sign(nlohmann::ordered_json line, const operati
 
 /// False: no step of the line has "@", and restore_calls() is not needed. True may be a false alarm: only the text is read.
 bool may_have_call_sign(std::string_view line);
-/// Gives `take` the line once for each operation, with its call in place of "@", and which arms of the line are its; only those that are `wanted`, all
-/// where that is empty. Takes what is copied from `room`. Throws input_error where a call is not stated, or `room` is too small.
+/// Calls `take` with the line once for each operation, in which its call stands in place of "@", and with which of the arms of the line are to be
+/// taken from it: those of this operation that are `wanted`. Where either function is empty, all are. The second is valid during the call. Takes
+/// the bytes of the keys and strings of each copy of the line from `room`. Throws input_error where a call is not stated, or `room` is too small.
 void restore_calls(const json_cursor& line, const operation_calls& calls,
                    const std::function<bool(const std::string&)>& wanted, std::size_t& room,
                    const std::function<void(const json_cursor& own,
-                                            const std::function<bool(const std::string&)>& of_it)>& take);
+                                            const std::function<bool(const std::string&)>& taken)>& take);
 
 /// For digests: in a cell, "@" in place of the first call that is not check.*, wherever it stands. Other arms are returned unchanged.
 std::vector<plateau> with_call_sign_for_digest(std::vector<plateau> seen, std::string_view arm);

@@ -19,9 +19,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <deque>
 #include <future>
 #include <memory>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace fs = std::filesystem;
@@ -230,6 +232,23 @@ void refuse_part_of_a_stack(const fs::path& file, std::string_view text) {
                      : fmt::format("a record in it, as {}", inside.front().string())));
 }
 
+/// Gives `take` each file with its record, which other threads read: as many as there are CPUs, and no more than eight, since each record that is
+/// read and not taken needs memory.
+void read_ahead(const std::vector<fs::path>& files, const arm_filter& only,
+                const std::function<void(const fs::path&, std::future<record>)>& take) {
+  const std::size_t most = std::clamp(std::thread::hardware_concurrency(), 2U, 8U);
+  std::deque<std::future<record>> reading;
+  std::size_t begun = 0;
+  for (const fs::path& file : files) {
+    for (; begun < files.size() && reading.size() < most; ++begun)
+      reading.push_back(
+          std::async(std::launch::async, [&next = files[begun], &only] { return load_record(next, only); }));
+    std::future<record> first = std::move(reading.front());
+    reading.pop_front();
+    take(file, std::move(first));
+  }
+}
+
 }  // namespace
 
 record load_record(const fs::path& file, const arm_filter& only) {
@@ -260,6 +279,13 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
   return found;
 }
 
+std::vector<record> load_records(const std::vector<fs::path>& named, const arm_filter& only) {
+  std::vector<record> loaded;
+  read_ahead(records_in(named), only,
+             [&](const fs::path&, std::future<record> read) { loaded.push_back(read.get()); });
+  return loaded;
+}
+
 void each_record(const std::vector<fs::path>& named, const std::function<void(const fs::path&, record)>& take,
                  const std::function<void(const std::string&)>& bad) {
   const auto tolerant = [&](const fs::path& name, auto read) {
@@ -276,18 +302,9 @@ void each_record(const std::vector<fs::path>& named, const std::function<void(co
     tolerant(name, [&] {
       for (fs::path& file : records_in({name})) files.push_back(std::move(file));
     });
-  // The next record is read while one is taken.
-  const auto begin_reading = [&](std::size_t at) {
-    return at < files.size()
-               ? std::async(std::launch::async, [&file = files[at]] { return load_record(file); })
-               : std::future<record>();
-  };
-  std::future<record> current = begin_reading(0);
-  for (std::size_t at = 0; at < files.size(); ++at) {
-    std::future<record> next = begin_reading(at + 1);
-    tolerant(files[at], [&] { take(files[at], current.get()); });
-    current = std::move(next);
-  }
+  read_ahead(files, {}, [&](const fs::path& file, std::future<record> read) {
+    tolerant(file, [&] { take(file, read.get()); });
+  });
 }
 
 std::string record_text(const record& r) {

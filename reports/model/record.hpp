@@ -63,7 +63,12 @@ record record_from(const std::string& name, std::string_view text,
 /// cannot be read.
 std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
 
-/// One record at a time, in order; another thread reads the next one meanwhile, and all else is done by the caller's. A file that cannot be
+/// Those of records_in(named), in order. Several are read at once, so that `only` can be called by several threads. Throws input_error of the
+/// first that cannot be read.
+std::vector<record> load_records(const std::vector<std::filesystem::path>& named,
+                                 const arm_filter& only = {});
+
+/// One record at a time, in order; other threads read the next ones meanwhile, and all else is done by the caller's. A file that cannot be
 /// read, or of which `take` throws input_error, is a line for `bad`; the others are read.
 void each_record(const std::vector<std::filesystem::path>& named,
                  const std::function<void(const std::filesystem::path&, record)>& take,

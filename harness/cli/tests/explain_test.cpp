@@ -141,6 +141,16 @@ TEST_F(explain_command, ranks_by_the_records_that_it_is_given) {
   EXPECT_EQ(lines(wrong.stderr_text), 1U);
 }
 
+TEST_F(explain_command, counts_the_copy_of_a_record_once) {
+  const fs::path all = folder / "all", one = all / "one";
+  fs::create_directories(all);
+  fs::copy(SMALL_RECORDS, one);
+  const auto alone = explain_by_own_records({"--records", all, failure});
+  EXPECT_EQ(alone.exit_code, 0) << alone.stderr_text;
+  fs::copy(SMALL_RECORDS, all / "copy");
+  EXPECT_EQ(explain_by_own_records({"--records", all, failure}).stdout_text, alone.stdout_text);
+}
+
 TEST_F(explain_command, ranks_by_the_records_that_come_with_cufault) {
 #ifdef SANITIZED
   GTEST_SKIP() << "other tests read all records under sanitizers, in their own process";

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -276,7 +277,14 @@ TEST(json_input, other_texts_stand_in_a_copy_alone) {
             nlohmann::json::parse(R"({"list": ["first", "b", {"c": ")" + longer + R"("}], "n": 1})"));
   EXPECT_EQ(at.at("list").items()[0].string(), "@");
   EXPECT_EQ(items[2].with_texts({}).at("c").string(), "@") << "the place stays the same";
-  EXPECT_GT(copy.bytes_of_copy(), at.bytes_of_copy());
+  EXPECT_EQ(copy.bytes_of_text(), at.bytes_of_text() + std::string("first").size() + longer.size());
+  const auto refused = [&](const json_cursor& place) {
+    EXPECT_THROW(
+        static_cast<void>(at.with_texts(std::vector<std::pair<json_cursor, std::string_view>>{{place, "x"}})),
+        std::logic_error);
+  };
+  refused(at.at("n"));
+  refused(cursor(R"({"list": ["@"]})").at("list").items()[0]);
 }
 
 TEST_F(json_file, is_read_and_named_in_messages) {

@@ -19,6 +19,7 @@ namespace cufault {
 namespace {
 
 using namespace examples;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 namespace fs = std::filesystem;
@@ -84,6 +85,27 @@ TEST_F(cells_that_share_a_line, are_read_as_they_were_written) {
       load_record(folder, [](std::string_view, std::string_view name) { return name == "sgemm_64.cold"; });
   ASSERT_EQ(one.cases.at(0).arms.size(), 1U);
   EXPECT_EQ(one.cases[0].arms[0].trials.at(0).calls.at(0).what, again[2].trials[0].calls[0].what);
+}
+
+TEST_F(cells_that_share_a_line, are_refused_where_copies_of_the_line_take_too_much) {
+  const json_cursor line{
+      parse_json("x.jsonl", R"({"arms":{"first.cold":1,"second.cold":2},"trials":[{"calls":["@"]}]})")};
+  const operation_calls calls{{"first", "cublasSgemm"}, {"second", "cublasDgemm"}};
+  const std::size_t needed =
+      2 * (line.bytes_of_text() + std::string("@").size() + std::string("cublasSgemm").size());
+  std::vector<std::string> seen;
+  const auto take = [&](const json_cursor& own, const auto& taken) {
+    seen.push_back(own.at("trials").items().at(0).at("calls").items().at(0).string());
+    for (const char* arm : {"first.cold", "second.cold"})
+      if (taken(arm)) seen.emplace_back(arm);
+  };
+  std::size_t room = needed;
+  restore_calls(line, calls, {}, room, take);
+  EXPECT_THAT(seen, ElementsAre("cublasSgemm", "first.cold", "cublasDgemm", "second.cold"));
+  EXPECT_EQ(room, 0U);
+  room = needed - 1;
+  EXPECT_THAT(refusal([&] { restore_calls(line, calls, {}, room, take); }),
+              HasSubstr("x.jsonl:1: top level: more is shared than fits into memory"));
 }
 
 TEST_F(cells_that_share_a_line, are_refused_where_the_call_is_not_stated) {
