@@ -74,15 +74,16 @@ class device_memory_pressure {
   std::uint64_t left_ = 0;
 };
 
-/// Device memory that the default pool of a device has, and that nobody has waited for. An object of a world.
-class freed_to_the_pool {
+/// All device memory, in the device's default pool: freed by cudaFreeAsync, and nobody has waited for the device since. An object of a world. Throws
+/// setup_failed.
+class freed_pool_memory {
  public:
-  explicit freed_to_the_pool(int device) : pool_(device) {}
-  /// Anew: what ran meanwhile may have waited for the device.
-  void hold() {
+  explicit freed_pool_memory(int device) : pool_(device) {}
+  /// Again, since what ran meanwhile may have waited for the device.
+  void fill_and_free() {
     release();
     renewable_pressure filled(pool_, 0);
-    rest_.emplace();  // while the pool's memory is in use: afterwards it could take that, too
+    rest_.emplace();  // before the memory is freed: after that, cudaMalloc could take it from the pool
     filled.release();
   }
   void release() {

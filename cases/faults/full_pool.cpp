@@ -18,9 +18,9 @@ const register_fault here{
      .cells = isolation::lasting,
      .memory = memory_class::exclusive,
      .provoke = [](world& w) {
-       auto& kept = w.keep<freed_to_the_pool>(w.of_trial().device());
+       auto& kept = w.keep<freed_pool_memory>(w.of_trial().device());
        w.undo_by([&kept] { kept.release(); });
-       w.renew_by([&kept] { kept.hold(); });
+       w.renew_by([&kept] { kept.fill_and_free(); });
      }}};
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace cufault {
 
 class world;
 
-/// When an asynchronous error is there: while the operation is made; before it, though nobody looked; before it, and the program waited
-/// for the device.
+/// When an asynchronous error comes: while the operation is made; before it, as far as a wait can tell, and no call returned it yet; before it, and
+/// the program waited for the device.
 enum class timing { none, racing, arrived, synchronised };
 std::string to_string(timing t);  ///< empty for none
 

@@ -42,7 +42,7 @@ class world {
   /// Throws not_provoked where it cannot be undone.
   void undo();
   /// Of a lasting fault: what brings back what operations and remedies may have changed, as how much memory is left. It runs before each
-  /// operation, the first too: it does nothing where nothing changed.
+  /// operation, the first too.
   void renew_by(std::function<void()> renew) { renew_ = std::move(renew); }
 
   void set_operation(operation* o) { operation_ = o; }  ///< the engine's; not owned, may be null
