@@ -9,7 +9,8 @@
 namespace cufault {
 namespace {
 
-const register_fault here{broken_by(device_fault::trap, "kernel_trap", "a kernel of the program traps")};
+const register_fault here{
+    broken_by(device_fault::trap, "kernel_trap", "a kernel of the program traps", memory_class::exclusive)};
 
 }  // namespace
 }  // namespace cufault
