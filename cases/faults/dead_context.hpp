@@ -13,9 +13,9 @@
 
 namespace cufault {
 
-/// How long nobody looks with timing::arrived. With 8 processes at a time that broke in the same way, errors needed up to 99 ms after an assertion,
-/// 388 ms after an illegal address and 840 ms after a misaligned one. After a trap 3 of 21 needed more than 3 s, and 346 to 350 ms where nothing else
-/// ran: its cells have the GPU to themselves. All in reports/recorded/2026-11-26-arrival.txt.
+/// How long nobody looks with timing::arrived. On an H200 with 8 processes at a time that broke in the same way, errors needed up to 99 ms after an
+/// assertion, 388 ms after an illegal address and 840 ms after a misaligned one. After a trap, 3 of 21 needed more than 3 s; where nothing else ran, a
+/// trap needed 346 to 350 ms, so that cells with a trap have the GPU to themselves. All in reports/recorded/2026-11-26-arrival.txt.
 inline std::chrono::milliseconds wait_for_arrival(device_fault which) {
   using std::chrono::milliseconds;
   switch (which) {
@@ -30,8 +30,8 @@ inline std::chrono::milliseconds wait_for_arrival(device_fault which) {
   return {};
 }
 
-/// A kernel of the program breaks. Racing: the operation follows the launch at once. Arrived: wait_for_arrival() passes, and nobody looks, because
-/// the first call that returns the error changes the state. Synchronised: the program waits for the device, which returns the error.
+/// A kernel of the program breaks. Racing: the operation follows the launch at once. Arrived: wait_for_arrival() passes, and nobody looks: the
+/// operation is to be the first call that can return the error. Synchronised: the program waits for the device, which returns the error.
 inline fault_type broken_by(device_fault which, std::string name, std::string summary,
                             memory_class memory = memory_class::shared) {
   return {.name = std::move(name),
