@@ -6,6 +6,7 @@
 #include "reports/model/stack_folder.hpp"
 #include "reports/model/tests/record_example.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -350,6 +351,24 @@ TEST_F(record_files, are_taken_in_order_and_all_but_the_bad_ones) {
                    {first, last}, [](const fs::path&, const record&) { throw std::runtime_error("full"); },
                    [](const std::string&) {}),
                std::runtime_error);
+}
+
+TEST_F(record_files, are_loaded_in_order_or_the_first_bad_one_is_named) {
+  std::vector<fs::path> files;
+  for (int n = 0; n < 20; ++n) {  // more than are read at once
+    record r = example();
+    r.started = fmt::format("2026-11-20T00:00:{:02}Z", n);
+    files.push_back(write(fmt::format("{:02}.jsonl", n), record_text(r)));
+  }
+  const std::vector<record> all = load_records({directory});
+  ASSERT_EQ(all.size(), files.size());
+  for (std::size_t n = 0; n < all.size(); ++n)
+    EXPECT_EQ(all[n].started, fmt::format("2026-11-20T00:00:{:02}Z", n));
+  EXPECT_TRUE(
+      load_records(files, [](std::string_view, std::string_view) { return false; }).at(0).cases.empty());
+  for (const char* name : {"07.jsonl", "11.jsonl"}) write(name, "no JSON\n");
+  EXPECT_TRUE(
+      refusal([&] { static_cast<void>(load_records({directory})); }).starts_with(files[7].string() + ":1: "));
 }
 
 class killed_run : public in_directory {
