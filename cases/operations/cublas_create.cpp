@@ -27,13 +27,15 @@ class create_handle final : public operation {
   std::vector<owned_handle> made_;
 };
 
+// The first one of a process does more than later ones, and one that failed may keep later ones from working: hence own_process.
 const register_operation here{{.name = "cublas_create",
                                .step = {"cublasCreate"},
                                .summary = "cublasCreate",
                                .fresh = fresh<create_handle>,
                                .handle = own_handle::none,
                                .needs_context = false,
-                               .representative = true}};
+                               .representative = true,
+                               .own_process = true}};
 
 }  // namespace
 }  // namespace cufault::operations

@@ -57,7 +57,9 @@ struct operation_type {
   bool needs_context =
       true;  ///< a context must be there before it; false: the first one of a process makes it
   bool representative = false;  ///< remedies are tried with it in the full tier
-  bool own_code = false;        ///< its kernel is this program's: other operations may have had it loaded
+  /// Where a fault lasts (isolation::lasting), its cells have a process each: what other operations did before it in a process changes what it
+  /// comes to.
+  bool own_process = false;
   bool uses_private_stream = false;   ///< it runs on a stream of its own, whatever the stream of its handle
   std::vector<std::string> claims{};  ///< that its sweep tests
   step_name product{"cublasSgemm", "split_k_by_same_handle"};  ///< operation::multiply() as a step

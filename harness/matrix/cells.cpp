@@ -49,18 +49,16 @@ bool same_but_for_the_remedy(const cell& a, const cell& b) {
          a.level == b.level;
 }
 
-/// Its remedy needs a process of its own.
+/// Its remedy needs a process of its own, or its operation does, where the fault lasts.
 bool has_own_process(const cell& c) {
-  return c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process);
+  return (c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process)) ||
+         (c.operation->own_process && c.fault->cells == isolation::lasting);
 }
 
 /// What cells that follow one another in a process have in common; empty for a cell that does not.
 std::string batch_of(const cell& c) {
   if (c.fault->cells != isolation::lasting || has_own_process(c)) return {};
   if (c.when == timing::racing || c.when == timing::arrived) return {};
-  // Lazily, code is loaded when it is first used. Where memory is short, a launch succeeds if the process has used its kernel before.
-  if (c.fault->memory == memory_class::exclusive && c.state == handle_state::cold && c.operation->own_code)
-    return {};
   cell_name common = name_of(c);
   common.operation = c.fault->name;
   return to_string(common);

@@ -24,7 +24,8 @@ measured_facts committed() {
   return facts_in(records);
 }
 
-TEST(measured, of_the_committed_records_has_each_remedy_that_a_finding_names) {
+// One test: reading all records is most of what it takes.
+TEST(measured, of_the_committed_records_has_remedies_footprints_and_who_asked_for_a_variable) {
   const measured_facts facts = committed();
   for (const char* remedy :
        {"environment.driver_missing/drop_the_stub", "environment.driver_missing/find_the_driver",
@@ -34,26 +35,20 @@ TEST(measured, of_the_committed_records_has_each_remedy_that_a_finding_names) {
         "environment.wrong_code/force_no_longer", "environment.wrong_code/add_ptx",
         "memory.create_under_pressure/load_lazily_eager",
         "memory.create_under_pressure/end_other_process_and_retry_lazy"})
-    EXPECT_TRUE(facts.cleared.contains(remedy)) << remedy;
+    EXPECT_TRUE(facts.cleared.contains(remedy)) << remedy << ", which a finding of the doctor names";
   EXPECT_FALSE(facts.cleared.contains("environment.driver_missing/retry_alone")) << "a dead end";
-}
 
-TEST(measured, of_the_committed_records_has_footprints_of_both_ways_to_load) {
-  const measured_facts facts = committed();
   std::set<bool> eager;
   for (const auto& f : facts.footprints) {
     eager.insert(f.eager);
     EXPECT_GT(f.bytes, 1U << 20) << f.arm;
     EXPECT_FALSE(f.cublas.empty());
   }
-  EXPECT_EQ(eager.size(), 2U);
-}
+  EXPECT_EQ(eager.size(), 2U) << "footprints of both ways to load";
 
-TEST(measured, of_the_committed_records_knows_who_asked_for_a_variable) {
-  const auto asked = committed().asked;
-  ASSERT_TRUE(asked.contains("CUBLAS_WORKSPACE_CONFIG"));
-  EXPECT_TRUE(asked.at("CUBLAS_WORKSPACE_CONFIG").contains("libcublas.so.13"));
-  EXPECT_TRUE(asked.contains("CUDA_VISIBLE_DEVICES"));
+  ASSERT_TRUE(facts.asked.contains("CUBLAS_WORKSPACE_CONFIG"));
+  EXPECT_TRUE(facts.asked.at("CUBLAS_WORKSPACE_CONFIG").contains("libcublas.so.13"));
+  EXPECT_TRUE(facts.asked.contains("CUDA_VISIBLE_DEVICES"));
 }
 
 TEST(measured, takes_no_remedy_that_failed_once) {

@@ -268,22 +268,23 @@ TEST(matrix_case, runs_what_a_lasting_fault_leaves_in_one_process) {
   EXPECT_FALSE(arm_of(alone, "first.warm.arrived").shares_process);
 }
 
-TEST(matrix_case, gives_a_cold_cell_a_process_of_its_own_where_others_would_have_loaded_its_code) {
+TEST(matrix_case, gives_an_operation_a_process_of_its_own_where_the_fault_lasts) {
   words w;
   fault_type f = trap();
-  f.memory = memory_class::exclusive;
   const auto shares = [&](const char* name) {
     const failure_case c = case_of(f, w.all());
     EXPECT_EQ(arm_of(c, name).batch.empty(), !arm_of(c, name).shares_process);
     return arm_of(c, name).shares_process;
   };
   EXPECT_TRUE(shares("first.cold.synchronised"));
-  w.operations[1].own_code = true;
+  w.operations[1].own_process = true;
   EXPECT_FALSE(shares("first.cold.synchronised"));
-  EXPECT_TRUE(shares("first.warm.synchronised"));
+  EXPECT_FALSE(shares("first.warm.synchronised"));
+  EXPECT_FALSE(shares("first.warm.synchronised+again"));
   EXPECT_TRUE(shares("second.cold.synchronised"));
-  f.memory = memory_class::shared;
-  EXPECT_TRUE(shares("first.cold.synchronised"));
+  f.cells = isolation::undone;
+  const failure_case undone = case_of(f, w.all());
+  EXPECT_TRUE(arm_of(undone, "first.cold.synchronised").shares_process) << "the fault does not last";
 }
 
 TEST(matrix_case, gives_a_remedy_a_process_of_its_own_where_others_would_see_it) {
