@@ -15,6 +15,7 @@ const register_fault here{{.name = "full_by_another_process",
                            .levels = {0, 64},
                            .unit = "MiB free",
                            .cells = isolation::lasting,
+                           .cold_apart = true,
                            .memory = memory_class::exclusive,
                            .provoke = [](world& w) { hold_memory_in_another_process(w, true); }}};
 

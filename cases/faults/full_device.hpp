@@ -108,6 +108,7 @@ inline fault_type full_device(std::string name, std::string summary,
   f.unit = "MiB free";
   f.environment = std::move(environment);
   f.cells = isolation::lasting;
+  f.cold_apart = true;
   f.memory = memory_class::exclusive;
   f.provoke = [](world& w) {
     auto& held = w.keep<device_memory_pressure>(static_cast<std::uint64_t>(w.level()) << 20);

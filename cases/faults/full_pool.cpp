@@ -16,6 +16,7 @@ const register_fault here{
      .summary = "the program's memory pool has all device memory, freed and not waited for",
      .kind = "pool",
      .cells = isolation::lasting,
+     .cold_apart = true,
      .memory = memory_class::exclusive,
      .provoke = [](world& w) {
        auto& kept = w.keep<freed_pool_memory>(w.of_trial().device());

@@ -18,9 +18,10 @@ class captured_stream {
 
   [[nodiscard]] cudaStream_t get() const { return stream_.get(); }
   void begin() { CUFAULT_REQUIRE(cudaStreamBeginCapture(get(), cudaStreamCaptureModeThreadLocal)); }
-  void instantiate() {
-    CUFAULT_REQUIRE(cudaStreamEndCapture(get(), &graph_));
-    CUFAULT_REQUIRE(cudaGraphInstantiateWithFlags(&executable_, graph_, 0));
+  /// Ends the capture. The executable takes device memory, so that this may fail under a fault.
+  [[nodiscard]] cudaError_t instantiate() {
+    if (const cudaError_t e = cudaStreamEndCapture(get(), &graph_); e != cudaSuccess) return e;
+    return cudaGraphInstantiateWithFlags(&executable_, graph_, 0);
   }
   cudaError_t launch() { return cudaGraphLaunch(executable_, get()); }
   cudaError_t wait() { return cudaStreamSynchronize(get()); }

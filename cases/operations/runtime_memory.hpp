@@ -24,6 +24,7 @@ class runtime_memory final : public without_handle {
   runtime_memory(const runtime_memory&) = delete;
   runtime_memory& operator=(const runtime_memory&) = delete;
 
+  void load_for_check() override { CUFAULT_REQUIRE(load_faults()); }
   void prepare() override { release(); }
   status_record make() override {
     return record_of(by_.allocate(&block_, read_back_.size() * sizeof(float)));

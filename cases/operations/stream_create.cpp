@@ -11,6 +11,7 @@ namespace {
 
 class create_stream final : public without_handle {
  public:
+  void load_for_check() override { CUFAULT_REQUIRE(load_faults()); }
   void prepare() override {
     stream_.reset();
     to_.poison();

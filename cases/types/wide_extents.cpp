@@ -9,7 +9,8 @@
 //              lda does (6207926), before 13.4.
 // Measured     H200, cuBLAS 13.1.0: cuBLASLt with m or n of 1 is right. cublas<t>gemv is right with an increment of 2^30, but for
 //              cublasZgemv with the conjugate transposed: NOT_SUPPORTED, from a heuristic of cuBLASLt. With a leading dimension of
-//              2^30 cublasZgemv is right with an increment of 1; with one of 2 the conjugate transposed is NOT_SUPPORTED again.
+//              2^30 cublasZgemv is right with an increment of 1; with one of 2 the conjugate transposed is NOT_SUPPORTED again. With
+//              13.10.0 that one is right, and the product with the matrix as it is has wrong numbers behind SUCCESS.
 // What helps   Recommended: an increment of 1. Tried besides: columns that lie close together.
 //
 // Only what a gemv should touch is backed by memory: what it touches elsewhere is an illegal access at once.
@@ -186,7 +187,9 @@ product_result multiply_vector(int device, cublasHandle_t handle, const gemv_row
   p.a.leading_dimension = gemv_m, p.b.leading_dimension = of_x, p.c.leading_dimension = of_y;
   const auto count = [](int elements) { return static_cast<std::size_t>(elements); };
   const auto numbers = small_numbers(count(gemv_m) * gemv_n, fresh_seed());
-  const auto of_vector = small_numbers(count(of_x), fresh_seed());
+  auto of_vector = small_numbers(count(of_x), fresh_seed());
+  // A zero would hide that its column was read from a wrong place.
+  std::ranges::replace(of_vector, 0.0, 1.0);
   const auto expected = multiplied(p, 1, numbers, of_vector, 0, std::vector<double>(count(of_y)));
   for (int j = 0; j < gemv_n; ++j)
     a.put(j, encoded(r.type, std::span(numbers).subspan(count(j) * gemv_m, gemv_m)));

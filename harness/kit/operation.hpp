@@ -25,6 +25,9 @@ class operation {
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
 
+  /// Loads the kernels of check() that the operation itself does not launch, so that a device that is full then does not keep it from being
+  /// proved. Not called where the fault comes before the context. Throws setup_failed.
+  virtual void load_for_check() {}
   virtual void prepare() {}  ///< before each make(): fresh numbers, on the device. Throws setup_failed
   /// Directly before make(), with the fault there: what may not be open before, as the capture of a stream. Throws setup_failed.
   virtual void enter() {}

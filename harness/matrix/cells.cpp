@@ -49,10 +49,11 @@ bool same_but_for_the_remedy(const cell& a, const cell& b) {
          a.level == b.level;
 }
 
-/// Its remedy needs a process of its own, or its operation does, where the fault lasts.
+/// Its remedy needs a process of its own, or, where the fault lasts, its operation does or its state.
 bool has_own_process(const cell& c) {
-  return (c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process)) ||
-         (c.operation->own_process && c.fault->cells == isolation::lasting);
+  if (c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process)) return true;
+  return c.fault->cells == isolation::lasting &&
+         (c.operation->own_process || (c.fault->cold_apart && c.state == handle_state::cold));
 }
 
 /// What cells that follow one another in a process have in common; empty for a cell that does not.

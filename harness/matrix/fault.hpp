@@ -43,6 +43,8 @@ struct fault_type {
   std::string unit{};                                ///< of levels: "MiB free"
   std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets
   isolation cells = isolation::process;
+  /// With isolation::lasting: cold cells have a process each, because what an operation loads takes memory that those before it may have used up.
+  bool cold_apart = false;
   memory_class memory = memory_class::shared;
   bool before_context =
       false;  ///< brought about before there is a context: only operations that need none are tried

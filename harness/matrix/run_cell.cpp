@@ -113,9 +113,10 @@ void attempt_in_steps(const cell& c, world& w, operation& o) {
 }
 
 /// Made, and warm if it is to be. Throws setup_failed where it does not work without a fault, not_provoked where there is no such operation.
-std::unique_ptr<operation> made_ready(const operation_type& type, handle_state state) {
+std::unique_ptr<operation> made_ready(const cell& c, const operation_type& type) {
   auto o = type.fresh();
-  if (state == handle_state::warm) {
+  if (!c.fault->before_context) o->load_for_check();
+  if (c.state == handle_state::warm) {
     o->prepare();
     o->enter();
     CUFAULT_REQUIRE(o->make());
@@ -256,7 +257,7 @@ struct lasting_fault {
 ready_operation ready_or_why(const cell& c, const operation_type& type, world& w) {
   ready_operation ready;
   try {
-    ready.made = made_ready(type, c.state);
+    ready.made = made_ready(c, type);
     w.set_operation(ready.made.get());
     if (c.remedy != nullptr && c.remedy->before) c.remedy->before(w);
   } catch (const not_provoked& e) {
@@ -301,7 +302,7 @@ std::unique_ptr<operation> operation_of(const cell& c, lasting_fault& there) {
     return std::move(before.made);
   }
   std::unique_ptr<operation> made;
-  prepared([&] { made = made_ready(*c.operation, c.state); });
+  prepared([&] { made = made_ready(c, *c.operation); });
   return made;
 }
 
@@ -359,7 +360,7 @@ void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
   }
   // Variables of a remedy are there from the start, and may be what keeps the operation from working: then that is what was seen of it.
   const bool may_be_the_remedy = c.remedy != nullptr && !c.remedy->environment.empty();
-  const auto make_ready = [&] { o = made_ready(*c.operation, c.state); };
+  const auto make_ready = [&] { o = made_ready(c, *c.operation); };
   if (!early && !may_be_the_remedy)
     make_ready();
   else if (!prepared(make_ready))

@@ -291,38 +291,81 @@ nlohmann::ordered_json whole_line(const json_cursor& at, const case_line& of, co
   return line;
 }
 
+void each_differing_arm(
+    const json_cursor& at, std::size_t& room,
+    const std::function<void(const std::string& name, nlohmann::ordered_json line)>& take) {
+  for (const char* other : {"arm", "arms", "base_hash"})
+    if (at.has(other)) at.at(other).fail("the line has \"base_arms\", too; leave one of them");
+  const auto trials = at.at("trials").items();
+  if (trials.size() != 1) at.at("trials").fail("arms that share a line have one trial each");
+  if (trials[0].has("ms"))
+    trials[0].at("ms").fail("several arms share this trial; state it in \"base_arms\"");
+  ordered shared = at.value();
+  shared.erase("base_arms");
+  const std::size_t copied = dump_json(shared).size();
+  const json_cursor names = at.at("base_arms");
+  const auto arms = names.members();
+  if (arms.empty()) names.fail("must not be empty");
+  for (const auto& [name, place] : arms) {
+    const auto parts = place.items();
+    if (parts.size() < 2 || parts.size() > 3)
+      place.fail("expected a hash, milliseconds (null: the base's) and, unless it is the line's, a run");
+    take_room(place, copied, room);
+    ordered line{{"arm", name}, {"base_hash", parts[0].string()}};
+    line.update(shared);
+    if (!parts[1].value().is_null()) line["trials"][0]["ms"] = milliseconds_from(parts[1]);
+    if (parts.size() == 3) {
+      line.erase("run");
+      if (const auto run = parts[2].value(); run.is_number())
+        line["run"] = run;
+      else if (!run.is_null())
+        parts[2].fail("expected null, or the number of one of the case's more_runs");
+    }
+    take(name, std::move(line));
+  }
+}
+
 std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::ordered_json>& lines) {
   struct equal_arms {
     const ordered* first;
-    ordered shared, times = ordered::object();
+    ordered shared, by_name = ordered::object();
   };
   std::vector<equal_arms> all;
   std::map<std::string, std::size_t> place;  // by what lines have in common
   for (const ordered& line : lines) {
-    if (line.contains("base_hash") || line.at("trials").size() != 1) {
+    const bool differs = line.contains("base_hash");
+    if (line.at("trials").size() != 1 || line["trials"][0].value("ms", ordered(0)).is_null()) {
       all.push_back({.first = &line, .shared = {}});
       continue;
     }
     ordered common = line;
     common.erase("arm");
+    common.erase("base_hash");
     common["trials"][0].erase("ms");
     ordered shared = common;
     const ordered run = line.value("run", ordered(nullptr));
     if (!run.is_object()) common.erase("run");  // that of the case, or one of its more_runs
-    const auto [at, is_new] = place.try_emplace(dump_json(common), all.size());
+    const auto [at, is_new] = place.try_emplace(fmt::format("{} {}", differs, dump_json(common)), all.size());
     if (is_new) all.push_back({.first = &line, .shared = std::move(shared)});
     equal_arms& group = all[at->second];
-    ordered time = line["trials"][0].value("ms", ordered(0));
-    if (run != group.shared.value("run", ordered(nullptr))) time = ordered::array({time, run});
-    group.times[line.at("arm").get<std::string>()] = std::move(time);
+    const bool same_run = run == group.shared.value("run", ordered(nullptr));
+    ordered of_arm;
+    if (differs) {
+      of_arm = {line["base_hash"], line["trials"][0].value("ms", ordered(nullptr))};
+      if (!same_run) of_arm.push_back(run);
+    } else {
+      of_arm = line["trials"][0].value("ms", ordered(0));
+      if (!same_run) of_arm = ordered::array({of_arm, run});
+    }
+    group.by_name[line.at("arm").get<std::string>()] = std::move(of_arm);
   }
   std::vector<ordered> joined;
   for (const equal_arms& each : all) {
-    if (each.times.size() < 2) {
+    if (each.by_name.size() < 2) {
       joined.push_back(*each.first);
       continue;
     }
-    joined.push_back({{"arms", each.times}});
+    joined.push_back({{each.first->contains("base_hash") ? "base_arms" : "arms", each.by_name}});
     joined.back().update(each.shared);
   }
   return joined;

@@ -55,9 +55,16 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, cons
 nlohmann::ordered_json whole_line(const json_cursor& at, const case_line& of, const arm_result& base,
                                   std::size_t& room);
 
+/// The lines of arms that share one with "base_arms", each as {"arm": ..., "base_hash": ..., ...}. Takes what is copied from `room`. Throws
+/// input_error.
+void each_differing_arm(
+    const json_cursor& at, std::size_t& room,
+    const std::function<void(const std::string& name, nlohmann::ordered_json line)>& take);
+
 /// The lines of a case's arms, in order. Those of arms with one trial each, equal in all but its "ms" and run, become one, at the place of the first:
 /// {"arms": {NAME: milliseconds, ...}, ...}, with [milliseconds, RUN] for one whose run is not that of the line: null for the case's, or the number
-/// of one of its more_runs. An arm that states a run that is its alone keeps its line. Arms that are stored as differences keep their lines.
+/// of one of its more_runs. An arm that states a run that is its alone keeps its line. Arms that are stored as differences become
+/// {"base_arms": {NAME: [HASH, milliseconds], ...}, ...}, with RUN as a third item, and with null for the milliseconds of the base.
 std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::ordered_json>& lines);
 
 /// The line of a control with one trial as {"arm": "control", "as": CASE, "ms": ..., "run": ...} where the control of an earlier case of the same

@@ -81,11 +81,15 @@ void add_differing(differing_arms& all, const std::string& name, std::string_vie
   case_line of;
   each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
     const bool of_case = line.find(R"("case")") != line.npos;
-    if (!of_case && (of.base.empty() || line.find(R"("base_hash")") == line.npos)) return;
+    if (!of_case && (of.base.empty() || line.find(R"("base_)") == line.npos)) return;
     const json_cursor at{parse_json(name, line, number)};
     if (at.has("case")) {
       of = case_from(at);
-    } else if (!of.base.empty() && at.has("base_hash") && !at.has("arms")) {
+    } else if (of.base.empty()) {
+      return;
+    } else if (const auto several = at.find("base_arms")) {
+      for (const auto& [arm, place] : several->members()) all[of.base].emplace(of.name, arm);
+    } else if (at.has("base_hash") && !at.has("arms")) {
       all[of.base].emplace(of.name, at.at("arm").string());
     }
   });
@@ -340,13 +344,33 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
     each_sample(arm, [&](memory_sample& s) { s.total_bytes = s.total_bytes == 0 ? memory : s.total_bytes; });
     take_arm(r, of.name, std::move(arm), named);
   };
+  const auto take_whole = [&](const json_cursor& at, std::string_view line) {
+    if (!may_have_call_sign(line)) return take_arms(at, of, wanted, room, take);
+    restore_calls(at, calls, wanted, room,
+                  [&](const json_cursor& own, const auto& of_it) { take_arms(own, of, of_it, room, take); });
+  };
+  const auto take_differing = [&](const json_cursor& at, std::string_view line, int number) {
+    const json_cursor place = at.at("base_hash");
+    if (of.base.empty())
+      place.fail(
+          "the line of the case has no \"base\", so the difference that this line states cannot be read");
+    const auto arm_name = at.at("arm").string();
+    const arm_result* base = bases ? bases(of.base, of.name, arm_name) : nullptr;
+    if (base == nullptr)
+      place.fail(
+          fmt::format("differs from {}/{} of {}, which is missing beside this folder or is itself stored "
+                      "as a difference; copy both "
+                      "folders from one commit",
+                      of.name, arm_name, of.base));
+    take_whole(json_cursor{document_of(name, whole_line(at, of, *base, room), number)}, line);
+  };
   each_line(text, [&](std::string_view stored, int number, bool /*whole*/) {
     const bool is_unwanted = !of.name.empty() && !wanted_line(only, of.name, stored);
     if (is_unwanted && arm_of_line(stored) != control_arm) return;
     const bool is_of_case = !of.name.empty() || stored.starts_with(R"({"case")");
     const std::string line = is_of_case ? texts.restored(stored, name, number, room) : std::string(stored);
     if (is_unwanted) return controls.add(of, line, number);
-    json_cursor at{parse_json(name, line, number)};
+    const json_cursor at{parse_json(name, line, number)};
     if (at.has("case")) {
       of = case_from(at);
       check_case_name(at.at("case"));
@@ -376,24 +400,12 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
     if (const auto arm = at.find("arm"); arm && arm->is_string() && arm->text() == control_arm)
       controls.add(of, line, number);
     if (at.has("as")) return;
-    if (at.has("base_hash") && !at.has("arms")) {
-      const json_cursor place = at.at("base_hash");
-      if (of.base.empty())
-        place.fail(
-            "the line of the case has no \"base\", so the difference that this line states cannot be read");
-      const auto arm_name = at.at("arm").string();
-      const arm_result* base = bases ? bases(of.base, of.name, arm_name) : nullptr;
-      if (base == nullptr)
-        place.fail(
-            fmt::format("differs from {}/{} of {}, which is missing beside this folder or is itself stored "
-                        "as a difference; copy both "
-                        "folders from one commit",
-                        of.name, arm_name, of.base));
-      at = json_cursor{document_of(name, whole_line(at, of, *base, room), number)};
-    }
-    if (!may_have_call_sign(line)) return take_arms(at, of, wanted, room, take);
-    restore_calls(at, calls, wanted, room,
-                  [&](const json_cursor& own, const auto& of_it) { take_arms(own, of, of_it, room, take); });
+    if (at.has("base_arms"))
+      return each_differing_arm(at, room, [&](const std::string& arm, const nlohmann::ordered_json& own) {
+        if (wanted(arm)) take_differing(json_cursor{document_of(name, own, number)}, line, number);
+      });
+    if (at.has("base_hash") && !at.has("arms")) return take_differing(at, line, number);
+    take_whole(at, line);
   });
 }
 

@@ -282,6 +282,9 @@ TEST(matrix_case, gives_an_operation_a_process_of_its_own_where_the_fault_lasts)
   EXPECT_FALSE(shares("first.warm.synchronised"));
   EXPECT_FALSE(shares("first.warm.synchronised+again"));
   EXPECT_TRUE(shares("second.cold.synchronised"));
+  f.cold_apart = true;
+  EXPECT_FALSE(shares("second.cold.synchronised"));
+  EXPECT_TRUE(shares("second.warm.synchronised"));
   f.cells = isolation::undone;
   const failure_case undone = case_of(f, w.all());
   EXPECT_TRUE(arm_of(undone, "first.cold.synchronised").shares_process) << "the fault does not last";

@@ -67,6 +67,9 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
   EXPECT_EQ(differing.cases.at(0).arms.at(0).summary, other.cases[0].arms[0].summary);
   EXPECT_EQ(differing.cases[0].arms[0].trials.size(), 3U);
   EXPECT_EQ(differing.cases[0].arms[0].trials[0].calls.size(), 2U);
+  ASSERT_EQ(differing.cases.at(1).arms.size(), 2U);
+  EXPECT_EQ(differing.cases[1].arms[0].trials.at(0).milliseconds, 1.5);
+  EXPECT_EQ(differing.cases[1].arms[1].runs.at(0).commit, "abc");
 }
 
 // A key that no seed has is one that the fuzzer hardly ever finds.

@@ -127,6 +127,69 @@ TEST_F(stacks_side_by_side, with_a_shared_line_that_has_a_hash_are_refused) {
               HasSubstr("numbers.jsonl:2: base_hash: the line has \"arms\", too; leave one of them"));
 }
 
+/// Arms that differ from those of the base in the same way, beside their times.
+TEST_F(stacks_side_by_side, state_equal_differences_once) {
+  fs::remove_all(directory / "recorded");
+  arm_result like = arm(arm_kind::fault, {trial({success, success, success, success})}, "fault");
+  like.summary = "what each of them does is said in as many words, so that a difference is shorter";
+  const auto add = [&](const char* name, double milliseconds_of_second) {
+    for (record* r : {&first, &second_stack}) {
+      r->cases.at(0).arms.push_back(like);
+      r->cases.at(0).arms.back().name = name;
+    }
+    second_stack.cases.at(0).arms.back().trials.at(0).milliseconds = milliseconds_of_second;
+  };
+  add("as_slow", 7);
+  add("slower", 70);
+  add("slowest", 700);
+  EXPECT_EQ(file(first), folder[0]);
+  EXPECT_EQ(file(second_stack), folder[1]);
+  EXPECT_THAT(text(1), HasSubstr(R"({"base_arms":{"as_slow":[")"));
+  EXPECT_THAT(text(1), HasSubstr(R"(",70],"slowest":[")"));
+  EXPECT_EQ(all_of(1), alone(second_stack));
+  const auto one = [](std::string_view, std::string_view arm) { return arm == "slowest"; };
+  EXPECT_EQ(load_record(folder[1], one).cases.at(0).arms.at(0).trials.at(0).milliseconds, 700);
+  auto changed = text(0);
+  changed.replace(changed.find("\"slowest\""), 9, "\"unknown\"");
+  std::ofstream(folder[0] / "memory.jsonl") << changed;
+  EXPECT_THAT(
+      refusal([&] { return load_record(folder[1]); }),
+      HasSubstr("base_hash: differs from memory.leak/slowest of h200-580.159.04-cublas-13.1.0, which is "
+                "missing"));
+}
+
+TEST_F(stacks_side_by_side, that_share_a_difference_badly_are_refused) {
+  const auto refusal_of = [&](const std::string& line) {
+    std::ofstream(folder[1] / "numbers.jsonl")
+        << R"({"case":"numbers.x","base":"h200-580.159.04-cublas-13.1.0"})"
+        << "\n"
+        << line << "\n";
+    return refusal([&] { return load_record(folder[1]); });
+  };
+  const std::string arms = R"("base_arms":{"a":["0a1b2c3d",1]})", trials = R"("trials":[{}])";
+  const auto with = [&](const std::string& other) {
+    return refusal_of("{" + arms + "," + other + "," + trials + "}");
+  };
+  EXPECT_THAT(with(R"("arm":"a")"), HasSubstr("numbers.jsonl:2: arm: the line has \"base_arms\", too"));
+  EXPECT_THAT(with(R"("arms":{"a":1})"), HasSubstr("numbers.jsonl:2: arms: the line has \"base_arms\", too"));
+  EXPECT_THAT(with(R"("base_hash":"0a1b2c3d")"),
+              HasSubstr("numbers.jsonl:2: base_hash: the line has \"base_arms\", too"));
+  EXPECT_THAT(refusal_of("{" + arms + R"(,"trials":[]})"),
+              HasSubstr("numbers.jsonl:2: trials: arms that share a line have one trial each"));
+  EXPECT_THAT(refusal_of("{" + arms + R"(,"trials":[{"ms":1}]})"),
+              HasSubstr("numbers.jsonl:2: trials[0].ms: several arms share this trial"));
+  EXPECT_THAT(refusal_of(R"({"base_arms":{},)" + trials + "}"),
+              HasSubstr("numbers.jsonl:2: base_arms: must not be empty"));
+  EXPECT_THAT(refusal_of(R"({"base_arms":{"a":["0a1b2c3d"]},)" + trials + "}"),
+              HasSubstr("numbers.jsonl:2: base_arms.a: expected a hash, milliseconds"));
+  EXPECT_THAT(refusal_of(R"({"base_arms":{"a":["0a1b2c3d",-1]},)" + trials + "}"),
+              HasSubstr("numbers.jsonl:2: base_arms.a[1]: a time must be 0 or more, found -1"));
+  EXPECT_THAT(refusal_of(R"({"base_arms":{"a":["0a1b2c3d",1,"x"]},)" + trials + "}"),
+              HasSubstr("numbers.jsonl:2: base_arms.a[2]: expected null, or the number"));
+  EXPECT_THAT(refusal_of("{" + arms + "," + trials + "}"),
+              HasSubstr("numbers.jsonl:2: base_hash: differs from numbers.x/a of "));
+}
+
 TEST_F(stacks_side_by_side, are_found_by_the_names_that_readers_take) {
   for (const char* alias : {"a copy", ".hidden", "link"}) {
     fs::remove_all(folder[1]);
