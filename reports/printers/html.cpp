@@ -22,7 +22,7 @@ namespace cufault {
 namespace {
 
 // What each part may take of html_limit; all arms get what the others leave.
-constexpr std::size_t room_for_stacks = 150'000, room_for_unexpected = 600'000, room_for_matrix = 600'000,
+constexpr std::size_t room_for_stacks = 150'000, room_for_unexpected = 400'000, room_for_matrix = 900'000,
                       room_for_memory = 100'000, room_for_atlas = 100'000, room_for_claims = 250'000,
                       room_for_frame = 10'000;
 constexpr std::size_t longest_seen =
@@ -155,8 +155,9 @@ std::string arm_row(const joined_row& row, bool whole_name) {
                            : fmt::format("{}: {}", row.letters[i], line_of(row.sources[i])));
   if (row.sources.size() > most_links) links.emplace_back("and more");
   std::string notes;
-  // Where all arms are listed, it has been said of those that are unexpected.
-  const bool said = !whole_name && !advices[rank(a.judged)].asks.empty();
+  // Where all arms are listed, it has been said of those that are unexpected; a heading may say it, too.
+  const std::string_view asks = advices[rank(a.judged)].asks;
+  const bool said = (!whole_name && !asks.empty()) || asks.starts_with(a.why);
   if (!said && !a.why.empty() && a.seen.find(a.why) == a.seen.npos)
     notes += fmt::format("<small>{}</small>", html_shortened(a.why, 2 * longest_seen));
   if (!a.cost.empty()) notes += fmt::format("<small>{}</small>", html_escaped(a.cost));
@@ -181,17 +182,31 @@ const std::vector<std::string>& arm_head() {
 
 std::string unexpected_section(const std::vector<joined_row>& rows, std::size_t arms) {
   std::map<std::size_t, std::vector<std::string>> by_rank;
-  for (const joined_row& row : rows)
-    if (!advices[rank(row.arm->judged)].asks.empty())
-      by_rank[rank(row.arm->judged)].push_back(arm_row(row, true));
+  std::map<std::string, std::size_t> uncharted_cells;  // hundreds, of faults whose outcome is not defined
+  for (const joined_row& row : rows) {
+    if (advices[rank(row.arm->judged)].asks.empty()) continue;
+    auto& texts = by_rank[rank(row.arm->judged)];
+    if (row.arm->judged == verdict::uncharted && row.arm->otherwise == 0 &&
+        row.arm->case_name.starts_with(matrix_family))
+      uncharted_cells[row.arm->case_name] += row.letters.size();
+    else
+      texts.push_back(arm_row(row, true));
+  }
   std::string body;
   if (arms == 0) body = "<p>No arm ran: a run in which nothing ran is not green.</p>\n";
   if (arms > 0 && by_rank.empty())
     body = fmt::format("<p>Nothing: {} did as expected.</p>\n", plural(arms, "arm"));
   for (const auto& [at, texts] : by_rank) {
     const std::size_t room = body.size() < room_for_unexpected ? room_for_unexpected - body.size() : 0;
-    body += fmt::format("<h3>{}: {}</h3>\n", to_string(advices[at].v), html_escaped(advices[at].asks)) +
-            html_table(to_string(advices[at].v), arm_head(), texts, room, "arms");
+    body += fmt::format("<h3>{}: {}</h3>\n", to_string(advices[at].v), html_escaped(advices[at].asks));
+    if (advices[at].v == verdict::uncharted && !uncharted_cells.empty()) {
+      std::vector<std::string> counts;
+      for (const auto& [name, cells] : uncharted_cells)
+        counts.push_back(fmt::format("{} ({})", html_escaped(name), cells));
+      body +=
+          fmt::format("<p>Cells of the <a href=\"#matrix\">matrix</a>: {}</p>\n", fmt::join(counts, ", "));
+    }
+    if (!texts.empty()) body += html_table(to_string(advices[at].v), arm_head(), texts, room, "arms");
   }
   return section("unexpected", "What is unexpected", body);
 }
@@ -203,8 +218,10 @@ std::string arms_section(const std::vector<joined_row>& all, std::size_t room) {
                [](const joined_row& r) { return !r.arm->case_name.starts_with(matrix_family); });
   std::string body;
   if (rows.size() < all.size())
-    body = fmt::format("<p>{} of the matrix are in its section, those that are unexpected also above.</p>\n",
-                       plural(all.size() - rows.size(), "cell"));
+    body = fmt::format(
+        "<p>{} of the matrix are in its section, those that are unexpected also above (UNCHARTED ones "
+        "counted).</p>\n",
+        plural(all.size() - rows.size(), "cell"));
   std::size_t left = rows.size();
   for (auto first = rows.begin(); first != rows.end();) {
     const std::string& name = first->arm->case_name;
@@ -285,7 +302,7 @@ std::string cell_of_matrix(const cells_here& here, bool with_evidence) {
         more.empty() || !with_evidence
             ? ""
             : fmt::format("<details><summary>with a remedy only</summary>{}</details>", more);
-    return fmt::format("<td class=\"none\"><span class=\"sr\">not measured</span>{}</td>", only_remedies);
+    return fmt::format("<td class=\"none\">-{}</td>", only_remedies);
   }
   const observed_cell& c = *here.plain;
   const look l = look_of(c);
@@ -362,8 +379,13 @@ std::string section_of_matrix(const report& r) {
       "line that repeats it.</p><ul class=\"key\">";
   for (const look& l : {right_look, fails_look, worse_look, mixed_look, unseen_look})
     body += fmt::format("<li><span class=\"tag {}\">{}</span> {}</li>", l.css, l.symbol, l.means);
-  body += "<li><span class=\"tag none\">&nbsp;</span> not measured</li></ul>\n";
-  for (const stack_matrix& m : r.matrix) body += matrix_of_stack(m, room_for_matrix / r.matrix.size());
+  body += "<li><span class=\"tag none\">-</span> not measured</li></ul>\n";
+  std::size_t room = room_for_matrix, left = r.matrix.size();
+  for (const stack_matrix& m : r.matrix) {
+    const std::string text = matrix_of_stack(m, room / left--);
+    room -= std::min(room, text.size());
+    body += text;
+  }
   return section("matrix", "Matrix", body);
 }
 
