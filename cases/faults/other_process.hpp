@@ -11,8 +11,7 @@ namespace cufault {
 
 /// Another process holds device memory, so that the level is left, until the cell or its remedy ends it.
 inline void hold_memory_in_another_process(world& w, bool in_context) {
-  other_process& other =
-      w.keep<other_process>(w.of_trial().device(), static_cast<std::uint64_t>(w.level()) << 20);
+  auto& other = w.keep<other_process>(w.of_trial().device(), static_cast<std::uint64_t>(w.level()) << 20);
   small_blocks* const rest = in_context && w.level() == 0 ? &w.keep<small_blocks>() : nullptr;
   w.undo_by([&other, rest] {
     if (rest != nullptr) rest->release();

@@ -188,7 +188,7 @@ failure_case behind_waiting_kernel() {
                        bool eager = false) -> arm& {
     arm& a = c.add(name, kind, summary, body);
     if (eager) a.environment["CUDA_MODULE_LOADING"] = "EAGER";
-    a.timeout = std::chrono::seconds(eager ? 30 : 10);  // of which other work beside it may take most
+    a.timeout = std::chrono::seconds(eager ? 30 : 10);  // other jobs on the host may use most of it
     a.rarely_calls_driver = kind == arm_kind::fault;
     return a;
   };

@@ -41,7 +41,7 @@ class captured_product : public by_handle {
   void capture() {
     stream.begin();
     CUFAULT_REQUIRE(multiply_on_stream());
-    CUFAULT_REQUIRE(stream.instantiate());
+    CUFAULT_REQUIRE(stream.instantiate().waited);
   }
   product_result checked() {
     product_result result{.waited = stream.wait()};

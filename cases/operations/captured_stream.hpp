@@ -18,10 +18,14 @@ class captured_stream {
 
   [[nodiscard]] cudaStream_t get() const { return stream_.get(); }
   void begin() { CUFAULT_REQUIRE(cudaStreamBeginCapture(get(), cudaStreamCaptureModeThreadLocal)); }
-  /// Ends the capture. The executable takes device memory, so that this may fail under a fault.
-  [[nodiscard]] cudaError_t instantiate() {
-    if (const cudaError_t e = cudaStreamEndCapture(get(), &graph_); e != cudaSuccess) return e;
-    return cudaGraphInstantiateWithFlags(&executable_, graph_, 0);
+  /// Ends the capture. The executable takes device memory, so that this may fail under a fault: then `waited_in` names the call.
+  [[nodiscard]] product_result instantiate() {
+    product_result result{.waited = cudaStreamEndCapture(get(), &graph_),
+                          .waited_in = "cudaStreamEndCapture"};
+    if (result.waited == cudaSuccess)
+      result = {.waited = cudaGraphInstantiateWithFlags(&executable_, graph_, 0),
+                .waited_in = "cudaGraphInstantiateWithFlags"};
+    return result;
   }
   cudaError_t launch() { return cudaGraphLaunch(executable_, get()); }
   cudaError_t wait() { return cudaStreamSynchronize(get()); }

@@ -27,7 +27,7 @@ class create_handle final : public operation {
   std::vector<owned_handle> made_;
 };
 
-// The first one of a process does more than later ones, and one that failed may keep later ones from working: hence own_process.
+// Apart: the first one of a process does more than later ones, and one that failed can keep later ones from working.
 const register_operation here{{.name = "cublas_create",
                                .step = {"cublasCreate"},
                                .summary = "cublasCreate",
@@ -35,7 +35,7 @@ const register_operation here{{.name = "cublas_create",
                                .handle = own_handle::none,
                                .needs_context = false,
                                .representative = true,
-                               .own_process = true}};
+                               .apart = true}};
 
 }  // namespace
 }  // namespace cufault::operations

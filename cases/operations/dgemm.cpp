@@ -23,14 +23,14 @@ cublasStatus_t by_dgemm(cublasHandle_t handle, checked_product& p) {
                      narrow(d.c.leading_dimension));
 }
 
-// Cold, after a kernel broke, it came to EXECUTION_FAILED behind other operations, and to INTERNAL_ERROR alone: hence own_process.
+// Apart: after a kernel broke, a cold call returned EXECUTION_FAILED where other operations ran before it in the process, and INTERNAL_ERROR alone.
 const register_operation here{{.name = "dgemm",
                                .step = {"cublasDgemm"},
                                .summary = "cublasDgemm",
                                .fresh = fresh_product(dgemm_product(), by_dgemm),
                                .has_operand = true,
                                .lower_precision = "sgemm",
-                               .own_process = true}};
+                               .apart = true}};
 
 }  // namespace
 }  // namespace cufault::operations

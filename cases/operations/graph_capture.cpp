@@ -15,7 +15,7 @@ class captured_call final : public captured_product {
   void enter() override { stream.begin(); }
   status_record make() override { return record_of(multiply_on_stream()); }
   product_result check() override {
-    if (const cudaError_t e = stream.instantiate(); e != cudaSuccess) return {.waited = e};
+    if (const product_result made = stream.instantiate(); made.waited != cudaSuccess) return made;
     return replayed();
   }
   product_result multiply() override {

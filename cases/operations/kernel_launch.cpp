@@ -26,14 +26,14 @@ class fill final : public without_handle {
   float value_ = 0;
 };
 
-// Lazily, a kernel is loaded at its first launch, and other operations launch this one, too: hence own_process.
+// Apart: with lazy loading a kernel is loaded at its first launch, and other operations launch this one, too.
 const register_operation here{{.name = "kernel_launch",
                                .step = {"cudaLaunchKernelExC", "fill"},
                                .summary = "a launch of a kernel",
                                .fresh = fresh<fill>,
                                .handle = own_handle::none,
                                .representative = true,
-                               .own_process = true,
+                               .apart = true,
                                .product = by_new_handle}};
 
 }  // namespace

@@ -22,7 +22,7 @@ class captured_matmul final : public by_lt_handle {
   void enter() override { stream_.begin(); }
   status_record make() override { return record_of(multiply_on_stream()); }
   product_result check() override {
-    if (const cudaError_t e = stream_.instantiate(); e != cudaSuccess) return {.waited = e};
+    if (const product_result made = stream_.instantiate(); made.waited != cudaSuccess) return made;
     const cudaError_t launched = stream_.launch();
     if (launched != cudaSuccess) return {.waited = launched};
     return p_.finish(CUBLAS_STATUS_SUCCESS);

@@ -26,7 +26,7 @@ class create_lt_handle final : public operation {
   std::vector<owned_lt_handle> made_;
 };
 
-// What it returns in a damaged context depends on whether a cublasCreate failed there before: hence own_process.
+// Apart: in a damaged context a cold call returned INTERNAL_ERROR alone, and NOT_INITIALIZED where other operations were made ready in the process.
 const register_operation here{{.name = "lt_create",
                                .step = {"cublasLtCreate"},
                                .summary = "cublasLtCreate",
@@ -34,7 +34,7 @@ const register_operation here{{.name = "lt_create",
                                .handle = own_handle::none,
                                .needs_context = false,
                                .representative = true,
-                               .own_process = true,
+                               .apart = true,
                                .product = by_same_lt_handle}};
 
 }  // namespace

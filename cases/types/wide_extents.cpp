@@ -188,7 +188,7 @@ product_result multiply_vector(int device, cublasHandle_t handle, const gemv_row
   const auto count = [](int elements) { return static_cast<std::size_t>(elements); };
   const auto numbers = small_numbers(count(gemv_m) * gemv_n, fresh_seed());
   auto of_vector = small_numbers(count(of_x), fresh_seed());
-  // A zero would hide that its column was read from a wrong place.
+  // A 0 would hide a column that is left out, or read from a wrong place.
   std::ranges::replace(of_vector, 0.0, 1.0);
   const auto expected = multiplied(p, 1, numbers, of_vector, 0, std::vector<double>(count(of_y)));
   for (int j = 0; j < gemv_n; ++j)

@@ -25,8 +25,9 @@ class operation {
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
 
-  /// Loads the kernels of check() that the operation itself does not launch, so that a device that is full then does not keep it from being
-  /// proved. Not called where the fault comes before the context. Throws setup_failed.
+  /// Loads the kernels that only check() launches: on a device that is full by then they could not be loaded, and the result could not be checked.
+  /// Called once, when a cell makes its operation ready: before the fault, or after it where the fault comes before the operation. Not called
+  /// where the fault comes before the context. Throws setup_failed.
   virtual void load_for_check() {}
   virtual void prepare() {}  ///< before each make(): fresh numbers, on the device. Throws setup_failed
   /// Directly before make(), with the fault there: what may not be open before, as the capture of a stream. Throws setup_failed.
@@ -60,9 +61,9 @@ struct operation_type {
   bool needs_context =
       true;  ///< a context must be there before it; false: the first one of a process makes it
   bool representative = false;  ///< remedies are tried with it in the full tier
-  /// Where a fault lasts (isolation::lasting), its cells have a process each: what other operations did before it in a process changes what it
-  /// comes to.
-  bool own_process = false;
+  /// Under a fault that lasts (isolation::lasting) its cells have a process each, because what other operations did before it in the process
+  /// changes its outcome.
+  bool apart = false;
   bool uses_private_stream = false;   ///< it runs on a stream of its own, whatever the stream of its handle
   std::vector<std::string> claims{};  ///< that its sweep tests
   step_name product{"cublasSgemm", "split_k_by_same_handle"};  ///< operation::multiply() as a step

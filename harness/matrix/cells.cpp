@@ -49,11 +49,11 @@ bool same_but_for_the_remedy(const cell& a, const cell& b) {
          a.level == b.level;
 }
 
-/// Its remedy needs a process of its own, or, where the fault lasts, its operation does or its state.
+/// The remedy needs it. Under a lasting fault, so do operations that are apart, and cold cells of a fault with cold_apart.
 bool has_own_process(const cell& c) {
   if (c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process)) return true;
   return c.fault->cells == isolation::lasting &&
-         (c.operation->own_process || (c.fault->cold_apart && c.state == handle_state::cold));
+         (c.operation->apart || (c.fault->cold_apart && c.state == handle_state::cold));
 }
 
 /// What cells that follow one another in a process have in common; empty for a cell that does not.

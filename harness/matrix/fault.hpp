@@ -43,7 +43,8 @@ struct fault_type {
   std::string unit{};                                ///< of levels: "MiB free"
   std::map<std::string, std::string> environment{};  ///< set for the trial; an empty value unsets
   isolation cells = isolation::process;
-  /// With isolation::lasting: cold cells have a process each, because what an operation loads takes memory that those before it may have used up.
+  /// With isolation::lasting: cold cells have a process each. Set where less memory is left than operations load: those before a cell in its process
+  /// can have used it up.
   bool cold_apart = false;
   memory_class memory = memory_class::shared;
   bool before_context =

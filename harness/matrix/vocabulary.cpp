@@ -41,6 +41,7 @@ std::string defect_of(const fault_type& f) {
   if (!f.provoke && !f.around && f.environment.empty()) return "nothing brings it about";
   if (f.cells == isolation::lasting && (f.around || f.before_context))
     return "it is lasting, which goes neither with around nor with before_context";
+  if (f.cold_apart && f.cells != isolation::lasting) return "cold_apart goes with a lasting fault only";
   if (f.arrange && f.cells != isolation::process) return "it arranges arms, which then share no process";
   if (std::adjacent_find(f.levels.begin(), f.levels.end(), std::greater_equal<>()) != f.levels.end())
     return "its levels do not ascend";

@@ -291,40 +291,6 @@ nlohmann::ordered_json whole_line(const json_cursor& at, const case_line& of, co
   return line;
 }
 
-void each_differing_arm(
-    const json_cursor& at, std::size_t& room,
-    const std::function<void(const std::string& name, nlohmann::ordered_json line)>& take) {
-  for (const char* other : {"arm", "arms", "base_hash"})
-    if (at.has(other)) at.at(other).fail("the line has \"base_arms\", too; leave one of them");
-  const auto trials = at.at("trials").items();
-  if (trials.size() != 1) at.at("trials").fail("arms that share a line have one trial each");
-  if (trials[0].has("ms"))
-    trials[0].at("ms").fail("several arms share this trial; state it in \"base_arms\"");
-  ordered shared = at.value();
-  shared.erase("base_arms");
-  const std::size_t copied = dump_json(shared).size();
-  const json_cursor names = at.at("base_arms");
-  const auto arms = names.members();
-  if (arms.empty()) names.fail("must not be empty");
-  for (const auto& [name, place] : arms) {
-    const auto parts = place.items();
-    if (parts.size() < 2 || parts.size() > 3)
-      place.fail("expected a hash, milliseconds (null: the base's) and, unless it is the line's, a run");
-    take_room(place, copied, room);
-    ordered line{{"arm", name}, {"base_hash", parts[0].string()}};
-    line.update(shared);
-    if (!parts[1].value().is_null()) line["trials"][0]["ms"] = milliseconds_from(parts[1]);
-    if (parts.size() == 3) {
-      line.erase("run");
-      if (const auto run = parts[2].value(); run.is_number())
-        line["run"] = run;
-      else if (!run.is_null())
-        parts[2].fail("expected null, or the number of one of the case's more_runs");
-    }
-    take(name, std::move(line));
-  }
-}
-
 std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::ordered_json>& lines) {
   struct equal_arms {
     const ordered* first;
@@ -334,6 +300,7 @@ std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::
   std::map<std::string, std::size_t> place;  // by what lines have in common
   for (const ordered& line : lines) {
     const bool differs = line.contains("base_hash");
+    // In a difference, "ms": null says that only the base has a time; in "base_arms" null is the base's time.
     if (line.at("trials").size() != 1 || line["trials"][0].value("ms", ordered(0)).is_null()) {
       all.push_back({.first = &line, .shared = {}});
       continue;
@@ -437,15 +404,22 @@ std::size_t bytes_of_arm(const arm_result& arm) {
   return bytes;
 }
 
-/// Of a line that several arms share.
-void check_what_is_shared(const json_cursor& at) {
-  for (const char* other : {"arm", "base_hash"})
-    if (at.has(other)) at.at(other).fail("the line has \"arms\", too; leave one of them");
+/// Of a line that several arms share, by `key`.
+void check_what_is_shared(const json_cursor& at, const char* key) {
+  for (const char* other : {"arm", "arms", "base_arms", "base_hash"})
+    if (other != std::string_view(key) && at.has(other))
+      at.at(other).fail(fmt::format("the line has \"{}\", too; leave one of them", key));
   const auto trials = at.at("trials").items();
   if (trials.size() != 1) at.at("trials").fail("arms that share a line have one trial each");
   for (const char* own : {"ms", "like"})
     if (trials[0].has(own))
       trials[0].at(own).fail("several arms share this trial; state it in a line of each");
+}
+
+/// Of an arm whose run is not that of its line.
+void check_run(const json_cursor& run) {
+  if (!run.value().is_null() && !run.value().is_number())
+    run.fail("expected null, or the number of one of the case's more_runs");
 }
 
 /// [MILLISECONDS, RUN] of an arm whose run is not that of its line.
@@ -455,8 +429,7 @@ std::vector<json_cursor> time_and_run(const json_cursor& at) {
     at.fail(
         "expected milliseconds, or milliseconds and a run: null for the one of the case, or the number of "
         "one of its more_runs");
-  if (!both[1].value().is_null() && !both[1].value().is_number())
-    both[1].fail("expected null, or the number of one of the case's more_runs");
+  check_run(both[1]);
   return both;
 }
 
@@ -467,7 +440,7 @@ void take_arms(const json_cursor& at, const case_line& of,
                const std::function<void(arm_result, const json_cursor& name)>& take) {
   const bool several = at.has("arms");
   const json_cursor names = at.at(several ? "arms" : "arm");
-  if (several) check_what_is_shared(at);
+  if (several) check_what_is_shared(at, "arms");
   const arm_result shared = shared_arm_from(at, of, room);
   const bool described = at.has("summary") || at.has("detail");
   const std::size_t copied = several ? bytes_of_arm(shared) : 0;
@@ -493,6 +466,40 @@ void take_arms(const json_cursor& at, const case_line& of,
   const auto arms = names.members();
   if (arms.empty()) names.fail("must not be empty");
   for (const auto& [name, place] : arms) take_named(name, place);
+}
+
+void each_differing_arm(const json_cursor& at, const case_line& of,
+                        const std::function<bool(const std::string&)>& wanted, std::size_t& room,
+                        const std::function<void(const nlohmann::ordered_json& line)>& take) {
+  check_what_is_shared(at, "base_arms");
+  ordered shared = at.value();
+  shared.erase("base_arms");
+  const std::size_t copied = dump_json(shared).size();
+  const json_cursor names = at.at("base_arms");
+  const auto arms = names.members();
+  if (arms.empty()) names.fail("must not be empty");
+  for (const auto& [name, place] : arms) {
+    if (wanted && !wanted(name)) continue;
+    const auto parts = place.items();
+    if (parts.size() != 2 && parts.size() != 3)
+      place.fail("expected a hash, milliseconds (null: the base's) and, unless it is the line's, a run");
+    take_room(place, copied, room);
+    ordered line{{"arm", name}, {"base_hash", parts[0].string()}};
+    line.update(shared);
+    if (!parts[1].value().is_null()) line["trials"][0]["ms"] = milliseconds_from(parts[1]);
+    if (parts.size() == 3) {
+      if (at.has("runs")) place.fail("the line has runs, too; leave one of them");
+      check_run(parts[2]);
+      line.erase("run");
+      if (!parts[2].value().is_null()) {
+        if (parts[2].unsigned_integer() >= of.more_runs.size())
+          parts[2].fail(
+              fmt::format("the line of the case has {} more runs, counted from 0", of.more_runs.size()));
+        line["run"] = parts[2].value();
+      }
+    }
+    take(line);
+  }
 }
 
 void earlier_controls::add(const case_line& of, std::string line, int number) {

@@ -55,12 +55,6 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, cons
 nlohmann::ordered_json whole_line(const json_cursor& at, const case_line& of, const arm_result& base,
                                   std::size_t& room);
 
-/// The lines of arms that share one with "base_arms", each as {"arm": ..., "base_hash": ..., ...}. Takes what is copied from `room`. Throws
-/// input_error.
-void each_differing_arm(
-    const json_cursor& at, std::size_t& room,
-    const std::function<void(const std::string& name, nlohmann::ordered_json line)>& take);
-
 /// The lines of a case's arms, in order. Those of arms with one trial each, equal in all but its "ms" and run, become one, at the place of the first:
 /// {"arms": {NAME: milliseconds, ...}, ...}, with [milliseconds, RUN] for one whose run is not that of the line: null for the case's, or the number
 /// of one of its more_runs. An arm that states a run that is its alone keeps its line. Arms that are stored as differences become
@@ -69,7 +63,7 @@ std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::
 
 /// The line of a control with one trial as {"arm": "control", "as": CASE, "ms": ..., "run": ...} where the control of an earlier case of the same
 /// file has a line of its own that is equal in all but its run and "ms", and where that is shorter; otherwise the line itself. `earlier`: cases by
-/// what such lines have in common. Controls that are stored as differences keep their lines.
+/// what such lines have in common. Controls that are stored as differences are left as they are.
 nlohmann::ordered_json shorter_control(const nlohmann::ordered_json& line, const std::string& case_name,
                                        std::map<std::string, std::string>& earlier);
 
@@ -80,6 +74,12 @@ inline constexpr std::size_t most_copied = std::size_t{256} << 20;
 void take_arms(const json_cursor& at, const case_line& of,
                const std::function<bool(const std::string&)>& wanted, std::size_t& room,
                const std::function<void(arm_result, const json_cursor& name)>& take);
+
+/// The lines of arms that share one with "base_arms", each as {"arm": ..., "base_hash": ..., ...}. Of these only those that are `wanted`, by
+/// name; all where that is empty. Takes what is copied from `room`. Throws input_error.
+void each_differing_arm(const json_cursor& at, const case_line& of,
+                        const std::function<bool(const std::string&)>& wanted, std::size_t& room,
+                        const std::function<void(const nlohmann::ordered_json& line)>& take);
 
 /// The controls that stand in a stack's file so far, which lines of later cases name by "as".
 class earlier_controls {

@@ -401,8 +401,8 @@ void add_lines(record& r, const std::string& name, std::string_view text, const 
       controls.add(of, line, number);
     if (at.has("as")) return;
     if (at.has("base_arms"))
-      return each_differing_arm(at, room, [&](const std::string& arm, const nlohmann::ordered_json& own) {
-        if (wanted(arm)) take_differing(json_cursor{document_of(name, own, number)}, line, number);
+      return each_differing_arm(at, of, wanted, room, [&](const nlohmann::ordered_json& own) {
+        take_differing(json_cursor{document_of(name, own, number)}, line, number);
       });
     if (at.has("base_hash") && !at.has("arms")) return take_differing(at, line, number);
     take_whole(at, line);

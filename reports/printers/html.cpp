@@ -155,9 +155,8 @@ std::string arm_row(const joined_row& row, bool whole_name) {
                            : fmt::format("{}: {}", row.letters[i], line_of(row.sources[i])));
   if (row.sources.size() > most_links) links.emplace_back("and more");
   std::string notes;
-  // Where all arms are listed, it has been said of those that are unexpected; a heading may say it, too.
-  const std::string_view asks = advices[rank(a.judged)].asks;
-  const bool said = (!whole_name && !asks.empty()) || asks.starts_with(a.why);
+  // The reason is not repeated where the section "What is unexpected" or the heading of the table states it.
+  const bool said = (!whole_name && !advices[rank(a.judged)].asks.empty()) || a.judged == verdict::uncharted;
   if (!said && !a.why.empty() && a.seen.find(a.why) == a.seen.npos)
     notes += fmt::format("<small>{}</small>", html_shortened(a.why, 2 * longest_seen));
   if (!a.cost.empty()) notes += fmt::format("<small>{}</small>", html_escaped(a.cost));
@@ -180,14 +179,35 @@ const std::vector<std::string>& arm_head() {
   return head;
 }
 
+/// Cells of which nothing is expected, hundreds of them, are in the section of the matrix: most are of faults whose outcome is not defined.
+bool is_counted_only(const report_arm& a) {
+  return a.judged == verdict::uncharted && a.otherwise == 0 && a.case_name.starts_with(matrix_family) &&
+         cell_named(a.arm).has_value();
+}
+
+std::string counted_only(const std::map<std::string, std::size_t>& cells_by_case) {
+  constexpr std::size_t most_cases = 100;
+  std::vector<std::string> counts;
+  for (const auto& [name, cells] : cells_by_case) {
+    if (counts.size() == most_cases) {
+      counts.push_back(plural(cells_by_case.size() - most_cases, "more case"));
+      break;
+    }
+    counts.push_back(fmt::format("{} ({})", html_shortened(name, 200), cells));
+  }
+  return fmt::format(
+      "<p>Cells of the <a href=\"#matrix\">matrix</a>: {}. <code>cufault show FOLDER CASE</code> prints what "
+      "was seen in each.</p>\n",
+      fmt::join(counts, ", "));
+}
+
 std::string unexpected_section(const std::vector<joined_row>& rows, std::size_t arms) {
   std::map<std::size_t, std::vector<std::string>> by_rank;
-  std::map<std::string, std::size_t> uncharted_cells;  // hundreds, of faults whose outcome is not defined
+  std::map<std::string, std::size_t> uncharted_cells;
   for (const joined_row& row : rows) {
     if (advices[rank(row.arm->judged)].asks.empty()) continue;
     auto& texts = by_rank[rank(row.arm->judged)];
-    if (row.arm->judged == verdict::uncharted && row.arm->otherwise == 0 &&
-        row.arm->case_name.starts_with(matrix_family))
+    if (is_counted_only(*row.arm))
       uncharted_cells[row.arm->case_name] += row.letters.size();
     else
       texts.push_back(arm_row(row, true));
@@ -197,15 +217,10 @@ std::string unexpected_section(const std::vector<joined_row>& rows, std::size_t 
   if (arms > 0 && by_rank.empty())
     body = fmt::format("<p>Nothing: {} did as expected.</p>\n", plural(arms, "arm"));
   for (const auto& [at, texts] : by_rank) {
-    const std::size_t room = body.size() < room_for_unexpected ? room_for_unexpected - body.size() : 0;
     body += fmt::format("<h3>{}: {}</h3>\n", to_string(advices[at].v), html_escaped(advices[at].asks));
-    if (advices[at].v == verdict::uncharted && !uncharted_cells.empty()) {
-      std::vector<std::string> counts;
-      for (const auto& [name, cells] : uncharted_cells)
-        counts.push_back(fmt::format("{} ({})", html_escaped(name), cells));
-      body +=
-          fmt::format("<p>Cells of the <a href=\"#matrix\">matrix</a>: {}</p>\n", fmt::join(counts, ", "));
-    }
+    if (advices[at].v == verdict::uncharted && !uncharted_cells.empty())
+      body += counted_only(uncharted_cells);
+    const std::size_t room = body.size() < room_for_unexpected ? room_for_unexpected - body.size() : 0;
     if (!texts.empty()) body += html_table(to_string(advices[at].v), arm_head(), texts, room, "arms");
   }
   return section("unexpected", "What is unexpected", body);
@@ -219,8 +234,9 @@ std::string arms_section(const std::vector<joined_row>& all, std::size_t room) {
   std::string body;
   if (rows.size() < all.size())
     body = fmt::format(
-        "<p>{} of the matrix are in its section, those that are unexpected also above (UNCHARTED ones "
-        "counted).</p>\n",
+        "<p>{} of the matrix: in its section. Above are unexpected ones, too; UNCHARTED cells are only "
+        "counted "
+        "there.</p>\n",
         plural(all.size() - rows.size(), "cell"));
   std::size_t left = rows.size();
   for (auto first = rows.begin(); first != rows.end();) {
@@ -374,9 +390,9 @@ std::string section_of_matrix(const report& r) {
                    "<p>Not measured: these records have no cell of the matrix. <code>cufault run "
                    "matrix</code> measures them.</p>\n");
   std::string body =
-      "<p>Faults down, operations across. Each cell says what the operation came to; open it for the "
-      "evidence and the "
-      "line that repeats it.</p><ul class=\"key\">";
+      "<p>Faults down, operations across. Each cell says what the operation came to. Where the "
+      "evidence of its stack fits here, it opens, and shows that and the line that repeats it.</p><ul "
+      "class=\"key\">";
   for (const look& l : {right_look, fails_look, worse_look, mixed_look, unseen_look})
     body += fmt::format("<li><span class=\"tag {}\">{}</span> {}</li>", l.css, l.symbol, l.means);
   body += "<li><span class=\"tag none\">-</span> not measured</li></ul>\n";

@@ -27,6 +27,7 @@ thread_local bool thread_of_the_fault = false;
 class fake_operation final : public operation {
  public:
   explicit fake_operation(bool crashes) : crashes_(crashes) {}
+  void load_for_check() override { loads_ += now == state::sound ? 1 : 100; }
   void prepare() override {
     if (crashes_ && now == state::broken) raise(SIGSEGV);
     if (now == state::broken && prepared_) throw setup_failed("nothing can be written");
@@ -39,6 +40,7 @@ class fake_operation final : public operation {
     trial::current().measure("operations before it", made_since++);
     trial::current().measure("process", getpid());
     trial::current().measure("errors left in its thread", errors_left++);
+    trial::current().measure("loads for its check", loads_);
     if (crashes_) raise(SIGSEGV);
     return record_of(warm_ ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_INTERNAL_ERROR);
   }
@@ -50,6 +52,7 @@ class fake_operation final : public operation {
 
  private:
   bool crashes_, prepared_ = false, warm_ = false;
+  int loads_ = 0;  // 100 for each under the fault
 };
 
 const std::vector<operation_type> operations = [] {

@@ -141,6 +141,17 @@ TEST(cells, in_the_quick_tier_have_each_operation_once_and_go_round_the_rest) {
   for (const cell& c : cells_of(alone, w.all())) EXPECT_NE(tier_of(c, w.operations), test_tier::quick);
 }
 
+TEST(cells, of_their_own_process_are_not_in_the_quick_tier) {
+  words w;
+  w.operations[1].apart = true;
+  fault_type f = trap();
+  f.cold_apart = true;
+  std::vector<std::string> quick;
+  for (const cell& c : cells_of(f, w.all()))
+    if (tier_of(c, w.operations) == test_tier::quick) quick.push_back(to_string(name_of(c)));
+  EXPECT_THAT(quick, UnorderedElementsAre("alone.warm.synchronised", "second.warm.synchronised"));
+}
+
 TEST(cells, of_a_fault_without_a_defined_outcome_are_repeated_and_not_in_the_quick_tier) {
   const words w;
   fault_type f = trap();
@@ -277,7 +288,7 @@ TEST(matrix_case, gives_an_operation_a_process_of_its_own_where_the_fault_lasts)
     return arm_of(c, name).shares_process;
   };
   EXPECT_TRUE(shares("first.cold.synchronised"));
-  w.operations[1].own_process = true;
+  w.operations[1].apart = true;
   EXPECT_FALSE(shares("first.cold.synchronised"));
   EXPECT_FALSE(shares("first.warm.synchronised"));
   EXPECT_FALSE(shares("first.warm.synchronised+again"));
@@ -310,6 +321,11 @@ TEST(vocabulary, refuses_faults_and_remedies_that_are_malformed) {
   f = trap();
   f.around = [](world&, const std::function<void()>&) {};
   EXPECT_THAT(defect_of(f), HasSubstr("lasting"));
+  f = trap();
+  f.cold_apart = true;
+  EXPECT_EQ(defect_of(f), "");
+  f.cells = isolation::undone;
+  EXPECT_EQ(defect_of(f), "cold_apart goes with a lasting fault only");
   f = trap();
   f.levels = {64, 0};
   f.unit = "MiB free";

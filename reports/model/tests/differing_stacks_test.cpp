@@ -139,12 +139,18 @@ TEST_F(stacks_side_by_side, state_equal_differences_once) {
     }
     second_stack.cases.at(0).arms.back().trials.at(0).milliseconds = milliseconds_of_second;
   };
-  add("as_slow", 7);
+  add("as_slow", like.trials.at(0).milliseconds);
   add("slower", 70);
   add("slowest", 700);
+  for (const char* name : {"of_a_later_run", "of_it_too"}) {
+    add(name, 70);
+    second_stack.cases.at(0).arms.back().runs = {
+        {.commit = "later", .dirty = false, .started = "2026-11-24T07:27:40Z", .seed = 9, .trials = 1}};
+  }
   EXPECT_EQ(file(first), folder[0]);
   EXPECT_EQ(file(second_stack), folder[1]);
   EXPECT_THAT(text(1), HasSubstr(R"({"base_arms":{"as_slow":[")"));
+  EXPECT_THAT(text(1), HasSubstr(R"(",null],"of_a_later_run":[")"));
   EXPECT_THAT(text(1), HasSubstr(R"(",70],"slowest":[")"));
   EXPECT_EQ(all_of(1), alone(second_stack));
   const auto one = [](std::string_view, std::string_view arm) { return arm == "slowest"; };
@@ -186,6 +192,12 @@ TEST_F(stacks_side_by_side, that_share_a_difference_badly_are_refused) {
               HasSubstr("numbers.jsonl:2: base_arms.a[1]: a time must be 0 or more, found -1"));
   EXPECT_THAT(refusal_of(R"({"base_arms":{"a":["0a1b2c3d",1,"x"]},)" + trials + "}"),
               HasSubstr("numbers.jsonl:2: base_arms.a[2]: expected null, or the number"));
+  EXPECT_THAT(refusal_of(R"({"base_arms":{"a":["0a1b2c3d",1,0]},)" + trials + "}"),
+              HasSubstr("numbers.jsonl:2: base_arms.a[2]: the line of the case has 0 more runs"));
+  EXPECT_THAT(refusal_of(R"({"base_arms":{"a":["0a1b2c3d",1,null]},"runs":[],)" + trials + "}"),
+              HasSubstr("numbers.jsonl:2: base_arms.a: the line has runs, too"));
+  EXPECT_THAT(refusal_of("{" + arms + R"(,"trials":[{"like":0}]})"),
+              HasSubstr("numbers.jsonl:2: trials[0].like: several arms share this trial"));
   EXPECT_THAT(refusal_of("{" + arms + "," + trials + "}"),
               HasSubstr("numbers.jsonl:2: base_hash: differs from numbers.x/a of "));
 }

@@ -205,11 +205,24 @@ TEST(html, of_all_kept_records_is_small_and_asks_for_nothing_from_elsewhere) {
                                     load_claims(CUFAULT_CLAIMS_FILE));
   const std::string html = html_page(all);
   EXPECT_LE(html.size(), html_limit);
-  EXPECT_THAT(html, Not(HasSubstr("do not fit here")));
+  EXPECT_THAT(html, Not(HasSubstr("do not fit here"))) << "no arm and no row of the matrix is left out";
+  EXPECT_THAT(html, HasSubstr("The evidence of each cell does not fit here"));
   EXPECT_THAT(html, HasSubstr("memory.create_under_pressure/held_here_lazy"));
   for (const char* request : {" src=", "href=\"http", "url(", "@import", "fetch("})
     EXPECT_THAT(html, Not(HasSubstr(request)));
   EXPECT_LT(summary_markdown(all).size(), std::size_t{1} << 20);
+}
+
+TEST(html, counts_cells_that_nothing_is_expected_of_and_shows_other_arms_of_the_matrix) {
+  const printed all = print(
+      {{"a", matrix_record(
+                 {{.name = "matrix.made",
+                   .arms = {cell_arm("sgemm.cold", {made({step_call("cublasSgemm", "square", internal)})}),
+                            cell_arm("odd_arm", {made({step_call("cublasSgemm", "square", internal)})})}}},
+                 "13.1.0")}});
+  EXPECT_THAT(all.html, HasSubstr("matrix</a>: matrix.made (1). "));
+  EXPECT_THAT(all.html, HasSubstr("<th scope=\"row\">matrix.made/odd_arm<small>"));
+  EXPECT_THAT(all.html, Not(HasSubstr("<th scope=\"row\">matrix.made/sgemm.cold<small>")));
 }
 
 TEST(html, of_far_too_much_keeps_its_limit_and_counts_the_rest) {
@@ -222,6 +235,10 @@ TEST(html, of_far_too_much_keeps_its_limit_and_counts_the_rest) {
         cases.back().arms.push_back(cell_arm("arm" + std::to_string(j) + "_" + std::to_string(stack),
                                              {made({step_call("cublasSgemm", "one_kernel", internal)})}));
     }
+    for (int i = 0; i < 2000; ++i)
+      cases.push_back(
+          {.name = "matrix.fault_" + std::to_string(stack) + "_" + std::to_string(i),
+           .arms = {cell_arm("sgemm.cold", {made({step_call("cublasSgemm", "square", internal)})})}});
     records.emplace_back(std::to_string(stack),
                          matrix_record(std::move(cases), ("13." + std::to_string(stack)).c_str()));
   }
