@@ -27,7 +27,8 @@ class create_handle final : public operation {
   std::vector<owned_handle> made_;
 };
 
-// Apart: the first one of a process does more than later ones, and one that failed can keep later ones from working.
+// Apart: on a full H200 with eager loading (cuBLAS 13.1.0) a cold call returned NOT_INITIALIZED alone, and ALLOC_FAILED where other operations were
+// made ready in the process. One that failed can keep later ones from working (faults/failed_create.cpp).
 const register_operation here{{.name = "cublas_create",
                                .step = {"cublasCreate"},
                                .summary = "cublasCreate",

@@ -23,7 +23,8 @@ cublasStatus_t by_dgemm(cublasHandle_t handle, checked_product& p) {
                      narrow(d.c.leading_dimension));
 }
 
-// Apart: after a kernel broke, a cold call returned EXECUTION_FAILED where other operations ran before it in the process, and INTERNAL_ERROR alone.
+// Apart: after a kernel broke (H200, cuBLAS 13.1.0), a cold call returned EXECUTION_FAILED where other operations were made ready in the process, and
+// INTERNAL_ERROR alone.
 const register_operation here{{.name = "dgemm",
                                .step = {"cublasDgemm"},
                                .summary = "cublasDgemm",

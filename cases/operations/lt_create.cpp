@@ -26,7 +26,8 @@ class create_lt_handle final : public operation {
   std::vector<owned_lt_handle> made_;
 };
 
-// Apart: in a damaged context a cold call returned INTERNAL_ERROR alone, and NOT_INITIALIZED where other operations were made ready in the process.
+// Apart: after a kernel broke (H200, cuBLAS 13.1.0), a cold call returned INTERNAL_ERROR alone, and NOT_INITIALIZED where other operations were made
+// ready in the process.
 const register_operation here{{.name = "lt_create",
                                .step = {"cublasLtCreate"},
                                .summary = "cublasLtCreate",

@@ -26,8 +26,7 @@ class operation {
   operation& operator=(const operation&) = delete;
 
   /// Loads the kernels that only check() launches: on a device that is full by then they could not be loaded, and the result could not be checked.
-  /// Called once, when a cell makes its operation ready: before the fault, or after it where the fault comes before the operation. Not called
-  /// where the fault comes before the context. Throws setup_failed.
+  /// Called once, when a cell makes its operation ready, before the fault; not where the fault comes before the operation. Throws setup_failed.
   virtual void load_for_check() {}
   virtual void prepare() {}  ///< before each make(): fresh numbers, on the device. Throws setup_failed
   /// Directly before make(), with the fault there: what may not be open before, as the capture of a stream. Throws setup_failed.

@@ -112,10 +112,15 @@ void attempt_in_steps(const cell& c, world& w, operation& o) {
   if (was_stopped(*proof)) observe_stopped(*c.operation, *proof);
 }
 
+/// The fault is there before the operation is made: it says so, or it consists of variables only.
+bool is_early(const fault_type& f) {
+  return f.before_context || f.before_operation || (!f.provoke && !f.around);
+}
+
 /// Made, and warm if it is to be. Throws setup_failed where it does not work without a fault, not_provoked where there is no such operation.
 std::unique_ptr<operation> made_ready(const cell& c, const operation_type& type) {
   auto o = type.fresh();
-  if (!c.fault->before_context) o->load_for_check();
+  if (!is_early(*c.fault)) o->load_for_check();
   if (c.state == handle_state::warm) {
     o->prepare();
     o->enter();
@@ -129,11 +134,6 @@ std::unique_ptr<operation> made_ready(const cell& c, const operation_type& type)
 /// Tests have operations that need no GPU.
 void open_context(trial& t) {
   if (t.needs_gpu()) t.open_context();
-}
-
-/// The fault is there before the operation is made: it says so, or it consists of variables only.
-bool is_early(const fault_type& f) {
-  return f.before_context || f.before_operation || (!f.provoke && !f.around);
 }
 
 void bring_about(const cell& c, world& w) {

@@ -27,7 +27,7 @@ thread_local bool thread_of_the_fault = false;
 class fake_operation final : public operation {
  public:
   explicit fake_operation(bool crashes) : crashes_(crashes) {}
-  void load_for_check() override { loads_ += now == state::sound ? 1 : 100; }
+  void load_for_check() override { loads_ += now == state::sound ? 1 : 100; }  // 100: under the fault
   void prepare() override {
     if (crashes_ && now == state::broken) raise(SIGSEGV);
     if (now == state::broken && prepared_) throw setup_failed("nothing can be written");
@@ -52,7 +52,7 @@ class fake_operation final : public operation {
 
  private:
   bool crashes_, prepared_ = false, warm_ = false;
-  int loads_ = 0;  // 100 for each under the fault
+  int loads_ = 0;
 };
 
 const std::vector<operation_type> operations = [] {
