@@ -234,9 +234,9 @@ std::string arms_section(const std::vector<joined_row>& all, std::size_t room) {
   std::string body;
   if (rows.size() < all.size())
     body = fmt::format(
-        "<p>{} of the matrix: in its section. Above are unexpected ones, too; UNCHARTED cells are only "
-        "counted "
-        "there.</p>\n",
+        "<p>Not listed here: {} of the matrix, which has a section. Unexpected ones are above, too; those "
+        "that are "
+        "UNCHARTED are counted there.</p>\n",
         plural(all.size() - rows.size(), "cell"));
   std::size_t left = rows.size();
   for (auto first = rows.begin(); first != rows.end();) {
@@ -390,8 +390,9 @@ std::string section_of_matrix(const report& r) {
                    "<p>Not measured: these records have no cell of the matrix. <code>cufault run "
                    "matrix</code> measures them.</p>\n");
   std::string body =
-      "<p>Faults down, operations across. Each cell says what the operation came to. Where the "
-      "evidence of its stack fits here, it opens, and shows that and the line that repeats it.</p><ul "
+      "<p>Faults down, operations across. Each cell says what the operation came to. Open it for "
+      "the evidence and the line that repeats it, where the page has room for the evidence of its "
+      "stack.</p><ul "
       "class=\"key\">";
   for (const look& l : {right_look, fails_look, worse_look, mixed_look, unseen_look})
     body += fmt::format("<li><span class=\"tag {}\">{}</span> {}</li>", l.css, l.symbol, l.means);
