@@ -15,6 +15,7 @@ const register_fault here{{.name = "full_before_context",
                            .levels = {0, 256},
                            .unit = "MiB free",
                            .cells = isolation::process,
+                           .fills_device = true,
                            .memory = memory_class::exclusive,
                            .before_context = true,
                            .provoke = [](world& w) { hold_memory_in_another_process(w, false); }}};

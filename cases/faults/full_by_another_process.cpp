@@ -16,6 +16,7 @@ const register_fault here{{.name = "full_by_another_process",
                            .unit = "MiB free",
                            .cells = isolation::lasting,
                            .cold_apart = true,
+                           .fills_device = true,
                            .memory = memory_class::exclusive,
                            .provoke = [](world& w) { hold_memory_in_another_process(w, true); }}};
 

@@ -109,6 +109,7 @@ inline fault_type full_device(std::string name, std::string summary,
   f.environment = std::move(environment);
   f.cells = isolation::lasting;
   f.cold_apart = true;
+  f.fills_device = true;
   f.memory = memory_class::exclusive;
   f.provoke = [](world& w) {
     auto& held = w.keep<device_memory_pressure>(static_cast<std::uint64_t>(w.level()) << 20);

@@ -17,6 +17,7 @@ const register_fault here{
      .kind = "pool",
      .cells = isolation::lasting,
      .cold_apart = true,
+     .fills_device = true,
      .memory = memory_class::exclusive,
      .provoke = [](world& w) {
        auto& kept = w.keep<freed_pool_memory>(w.of_trial().device());

@@ -16,6 +16,7 @@ const register_operation here{{.name = "cuda_malloc_managed",
                                .fresh = fresh_memory(managed, 1 << 20),
                                .handle = own_handle::none,
                                .needs_context = false,
+                               .takes_managed_memory = true,
                                .product = by_new_handle}};
 
 }  // namespace

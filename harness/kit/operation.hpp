@@ -63,6 +63,8 @@ struct operation_type {
   /// Under a fault that lasts (isolation::lasting) its cells have a process each, because what other operations did before it in the process
   /// changes its outcome.
   bool apart = false;
+  /// It takes managed memory. On a device that has none left that is more than the device can hold: such cells run only when they are named.
+  bool takes_managed_memory = false;
   bool uses_private_stream = false;   ///< it runs on a stream of its own, whatever the stream of its handle
   std::vector<std::string> claims{};  ///< that its sweep tests
   step_name product{"cublasSgemm", "split_k_by_same_handle"};  ///< operation::multiply() as a step

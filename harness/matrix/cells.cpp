@@ -140,6 +140,8 @@ std::vector<cell> cells_of(const fault_type& f, const vocabulary& v) {
 }
 
 test_tier tier_of(const cell& c, const std::vector<operation_type>& operations) {
+  if (c.operation->takes_managed_memory && c.fault->fills_device && c.level.value_or(0) == 0)
+    return test_tier::named;
   if (c.remedy != nullptr) return c.operation->representative ? test_tier::full : test_tier::nightly;
   if (c.when == timing::racing) return test_tier::nightly;
   // A process a cell would take minutes, since the driver makes few contexts a second.

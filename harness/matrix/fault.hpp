@@ -46,6 +46,8 @@ struct fault_type {
   /// With isolation::lasting: cold cells have a process each. Set where less memory is left than operations load: those before a cell in its process
   /// can have used it up.
   bool cold_apart = false;
+  /// No device memory is left: at level 0, or where it has no levels.
+  bool fills_device = false;
   memory_class memory = memory_class::shared;
   bool before_context =
       false;  ///< brought about before there is a context: only operations that need none are tried

@@ -177,6 +177,31 @@ TEST(cells, in_the_full_tier_have_remedies_with_representative_operations) {
   }
 }
 
+TEST(cells, of_managed_memory_on_a_device_that_has_none_left_run_only_when_named) {
+  words w;
+  w.operations[1].takes_managed_memory = true;
+  fault_type f{.name = "full",
+               .summary = "device memory is full",
+               .kind = "memory",
+               .levels = {0, 64},
+               .unit = "MiB free",
+               .fills_device = true,
+               .provoke = [](world&) {}};
+  const auto named = [&] {
+    std::vector<std::string> names;
+    for (const cell& c : cells_of(f, w.all()))
+      if (tier_of(c, w.operations) == test_tier::named) names.push_back(to_string(name_of(c)));
+    return names;
+  };
+  EXPECT_THAT(named(), UnorderedElementsAre("first.cold.0", "first.warm.0", "first.cold.0+free",
+                                            "first.warm.0+free"));
+  f.levels.clear();
+  EXPECT_THAT(named(), UnorderedElementsAre("first.cold", "first.warm", "first.cold+free", "first.warm+free"))
+      << "without levels it is full";
+  f.fills_device = false;
+  EXPECT_THAT(named(), testing::IsEmpty());
+}
+
 TEST(cells, with_another_operation_in_place_are_of_operations_that_name_one) {
   words w;
   w.operations[0].smaller = "second";
