@@ -197,6 +197,13 @@ void take_room(const json_cursor& place, std::size_t bytes, std::size_t& room) {
   room -= bytes;
 }
 
+/// Few digits, since each arm that is stored as a difference has them: folders that do not belong together differ in many arms.
+constexpr std::size_t base_hash_digits = 4;
+
+std::string base_hash(std::string_view line) {
+  return hash_of(line).substr(0, base_hash_digits);
+}
+
 /// The line of an arm without its runs: differences are taken from it.
 ordered line_without_runs(const case_line& of, const arm_result& arm) {
   ordered line = arm_json(of, arm);
@@ -256,7 +263,7 @@ nlohmann::ordered_json arm_json(const case_line& of, const arm_result& arm, cons
   const ordered from = line_without_runs(of, base);
   ordered line = ordered::object();
   line["arm"] = arm.name;
-  line["base_hash"] = hash_of(dump_json(from));
+  line["base_hash"] = base_hash(dump_json(from));
   line.update(difference(from, whole));
   ordered& trials = line["trials"] = whole["trials"];
   const ordered& known = from.at("trials");
@@ -269,7 +276,7 @@ nlohmann::ordered_json whole_line(const json_cursor& at, const case_line& of, co
                                   std::size_t& room) {
   ordered line = line_without_runs(of, base);
   const std::string from = dump_json(line);
-  if (hash_of(from) != at.at("base_hash").string())
+  if (base_hash(from) != at.at("base_hash").string())
     at.at("base_hash")
         .fail(fmt::format(
             "{}/{} of {} is not what it was when this line was written; take both folders from one commit",
@@ -295,6 +302,7 @@ std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::
   struct equal_arms {
     const ordered* first;
     ordered shared, by_name = ordered::object();
+    std::string base_hashes{};
   };
   std::vector<equal_arms> all;
   std::map<std::string, std::size_t> place;  // by what lines have in common
@@ -316,14 +324,9 @@ std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::
     if (is_new) all.push_back({.first = &line, .shared = std::move(shared)});
     equal_arms& group = all[at->second];
     const bool same_run = run == group.shared.value("run", ordered(nullptr));
-    ordered of_arm;
-    if (differs) {
-      of_arm = {line["base_hash"], line["trials"][0].value("ms", ordered(nullptr))};
-      if (!same_run) of_arm.push_back(run);
-    } else {
-      of_arm = line["trials"][0].value("ms", ordered(0));
-      if (!same_run) of_arm = ordered::array({of_arm, run});
-    }
+    if (differs) group.base_hashes += line["base_hash"].get<std::string>();
+    ordered of_arm = line["trials"][0].value("ms", differs ? ordered(nullptr) : ordered(0));
+    if (!same_run) of_arm = ordered::array({of_arm, run});
     group.by_name[line.at("arm").get<std::string>()] = std::move(of_arm);
   }
   std::vector<ordered> joined;
@@ -332,7 +335,10 @@ std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::
       joined.push_back(*each.first);
       continue;
     }
-    joined.push_back({{each.first->contains("base_hash") ? "base_arms" : "arms", each.by_name}});
+    if (each.base_hashes.empty())
+      joined.push_back({{"arms", each.by_name}});
+    else
+      joined.push_back({{"base_arms", each.by_name}, {"base_hashes", each.base_hashes}});
     joined.back().update(each.shared);
   }
   return joined;
@@ -474,28 +480,33 @@ void each_differing_arm(const json_cursor& at, const case_line& of,
   check_what_is_shared(at, "base_arms");
   ordered shared = at.value();
   shared.erase("base_arms");
+  shared.erase("base_hashes");
   const std::size_t copied = dump_json(shared).size();
   const json_cursor names = at.at("base_arms");
   const auto arms = names.members();
   if (arms.empty()) names.fail("must not be empty");
+  const std::string hashes = at.at("base_hashes").string();
+  if (hashes.size() != base_hash_digits * arms.size())
+    at.at("base_hashes")
+        .fail(fmt::format("expected {} digits for each of {} arms", base_hash_digits, arms.size()));
+  std::size_t number = 0;
   for (const auto& [name, place] : arms) {
+    const std::string hash = hashes.substr(base_hash_digits * number++, base_hash_digits);
     if (wanted && !wanted(name)) continue;
-    const auto parts = place.items();
-    if (parts.size() != 2 && parts.size() != 3)
-      place.fail("expected a hash, milliseconds (null: the base's) and, unless it is the line's, a run");
     take_room(place, copied, room);
-    ordered line{{"arm", name}, {"base_hash", parts[0].string()}};
+    ordered line{{"arm", name}, {"base_hash", hash}};
     line.update(shared);
-    if (!parts[1].value().is_null()) line["trials"][0]["ms"] = milliseconds_from(parts[1]);
-    if (parts.size() == 3) {
+    const bool has_run = place.is_array();
+    const auto parts = has_run ? time_and_run(place) : std::vector{place};
+    if (!parts[0].value().is_null()) line["trials"][0]["ms"] = milliseconds_from(parts[0]);
+    if (has_run) {
       if (at.has("runs")) place.fail("the line has runs, too; leave one of them");
-      check_run(parts[2]);
       line.erase("run");
-      if (!parts[2].value().is_null()) {
-        if (parts[2].unsigned_integer() >= of.more_runs.size())
-          parts[2].fail(
+      if (!parts[1].value().is_null()) {
+        if (parts[1].unsigned_integer() >= of.more_runs.size())
+          parts[1].fail(
               fmt::format("the line of the case has {} more runs, counted from 0", of.more_runs.size()));
-        line["run"] = parts[2].value();
+        line["run"] = parts[1].value();
       }
     }
     take(line);

@@ -193,8 +193,8 @@ TEST(cells, of_managed_memory_on_a_device_that_has_none_left_run_only_when_named
       if (tier_of(c, w.operations) == test_tier::named) names.push_back(to_string(name_of(c)));
     return names;
   };
-  EXPECT_THAT(named(), UnorderedElementsAre("first.cold.0", "first.warm.0", "first.cold.0+free",
-                                            "first.warm.0+free"));
+  EXPECT_THAT(named(),
+              UnorderedElementsAre("first.cold.0", "first.warm.0", "first.cold.0+free", "first.warm.0+free"));
   f.levels.clear();
   EXPECT_THAT(named(), UnorderedElementsAre("first.cold", "first.warm", "first.cold+free", "first.warm+free"))
       << "without levels it is full";

@@ -141,13 +141,13 @@ TEST_F(stack_files, that_are_malformed_are_refused_by_line_and_field) {
             "x.jsonl:1: run: \"seed\" is missing");
   EXPECT_EQ(lines_refusal(R"({"case": "memory.leak", "run": {"commit": "c", "started": "now", "seed": 1}})"),
             "x.jsonl:1: run.started: expected a UTC time such as 2026-11-21T07:27:40Z");
-  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
+  EXPECT_EQ(lines_refusal(of + R"({"arm": "a", "base_hash": "0a1b", "trials": []})"),
             "x.jsonl:2: base_hash: the line of the case has no \"base\", so the difference that this line "
             "states cannot be read");
   EXPECT_EQ(lines_refusal(R"({"case": "memory.leak", "base": "../h200"})"),
             "x.jsonl:1: base: the name of a folder is of letters, digits, '.', '_' and '-'");
   EXPECT_THAT(lines_refusal("{\"case\": \"memory.leak\", \"base\": \"h200\"}\n"
-                            R"({"arm": "a", "base_hash": "0a1b2c3d", "trials": []})"),
+                            R"({"arm": "a", "base_hash": "0a1b", "trials": []})"),
               HasSubstr("x.jsonl:2: base_hash: differs from memory.leak/a of h200, which is missing"));
   EXPECT_EQ(lines_refusal(of + of),
             "x.jsonl:2: case: memory.leak stands twice; leave one line, with all arms behind it");
@@ -236,7 +236,7 @@ TEST_F(stack_files, that_share_a_line_badly_are_refused_with_what_to_do) {
   EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": 1, "b": 0}, )" + trials), "(nothing was refused)");
   EXPECT_EQ(refusal_of_arms(R"({"arm": "a", "arms": {"b": 1}, )" + trials),
             "x.jsonl:2: arm: the line has \"arms\", too; leave one of them");
-  EXPECT_EQ(refusal_of_arms(R"({"base_hash": "0a1b2c3d", "arms": {"b": 1}, )" + trials),
+  EXPECT_EQ(refusal_of_arms(R"({"base_hash": "0a1b", "arms": {"b": 1}, )" + trials),
             "x.jsonl:2: base_hash: the line has \"arms\", too; leave one of them");
   EXPECT_EQ(refusal_of_arms(R"({"arms": {}, )" + trials), "x.jsonl:2: arms: must not be empty");
   EXPECT_EQ(refusal_of_arms(R"({"arms": {"a": [1, null]}, )" + trials), "(nothing was refused)");
