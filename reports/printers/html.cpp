@@ -307,6 +307,7 @@ struct cells_here {
   std::vector<const observed_cell*> remedies{};
 };
 
+/// Where nothing was measured it has no class: there are thousands of these.
 std::string cell_of_matrix(const cells_here& here, bool with_evidence) {
   std::string more;
   for (const observed_cell* c : here.remedies)
@@ -318,7 +319,7 @@ std::string cell_of_matrix(const cells_here& here, bool with_evidence) {
         more.empty() || !with_evidence
             ? ""
             : fmt::format("<details><summary>with a remedy only</summary>{}</details>", more);
-    return fmt::format("<td class=\"none\">-{}</td>", only_remedies);
+    return fmt::format("<td>-{}</td>", only_remedies);
   }
   const observed_cell& c = *here.plain;
   const look l = look_of(c);

@@ -35,9 +35,9 @@ details.case>summary{font-weight:600;padding:.2rem 0}
 .tag{display:inline-block;border:1px solid var(--fg);border-radius:3px;padding:0 .4rem;font-size:.8rem;font-weight:600;white-space:nowrap}
 .right{background:var(--right);color:#000}.fails{background:var(--fails);color:#000}.worse{background:var(--worse);color:#000}
 .mixed{background:var(--mixed);color:#fff}
-.none{background:repeating-linear-gradient(45deg,transparent 0 5px,var(--line) 5px 6px)}
-.none details{background:var(--bg)}.unseen{background:var(--none);color:#000}
-.matrix table{width:auto}.matrix td{min-width:6.5rem;font-size:.85rem}.matrix td.none{min-width:2rem}
+.none,.matrix td:not([class]){background:repeating-linear-gradient(45deg,transparent 0 5px,var(--line) 5px 6px)}
+.matrix td:not([class]) details{background:var(--bg)}.unseen{background:var(--none);color:#000}
+.matrix table{width:auto}.matrix td{min-width:6.5rem;font-size:.85rem}.matrix td:not([class]){min-width:2rem}
 .matrix thead th,.matrix th{font-size:.85rem}.matrix td details[open]{width:18rem;max-width:75vw}
 .matrix td code{color:inherit}.matrix td a{color:inherit}.matrix td small{color:inherit}
 .matrix th:first-child{position:sticky;left:0;background:var(--soft)}
