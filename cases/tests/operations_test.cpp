@@ -45,6 +45,11 @@ TEST(operations, have_no_step_in_common) {
   }
 }
 
+TEST(operations, that_take_managed_memory_say_so) {
+  for (const operation_type& o : all_operations())
+    EXPECT_EQ(o.takes_managed_memory, o.step.api == "cudaMallocManaged") << o.name;
+}
+
 TEST(operations, have_summaries) {
   ASSERT_FALSE(all_operations().empty());
   for (const operation_type& each : all_operations()) EXPECT_NE(each.summary, "") << each.name;

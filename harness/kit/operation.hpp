@@ -63,7 +63,7 @@ struct operation_type {
   /// Under a fault that lasts (isolation::lasting) its cells have a process each, because what other operations did before it in the process
   /// changes its outcome.
   bool apart = false;
-  /// It takes managed memory. On a device that has none left that is more than the device can hold: such cells run only when they are named.
+  /// It takes managed memory: where no device memory is left, more than fits on the device. Such cells run only when they are named, as CASE/ARM.
   bool takes_managed_memory = false;
   bool uses_private_stream = false;   ///< it runs on a stream of its own, whatever the stream of its handle
   std::vector<std::string> claims{};  ///< that its sweep tests

@@ -69,6 +69,11 @@ bool shares_process(const cell& c) {
   return !batch_of(c).empty() || (c.fault->cells == isolation::undone && !has_own_process(c));
 }
 
+/// More managed memory than the device can hold.
+bool takes_too_much(const cell& c) {
+  return c.operation->takes_managed_memory && c.fault->fills_device && c.level.value_or(0) == 0;
+}
+
 std::string words_of(const cell& c) {
   std::string text = fmt::format("{}; {}, {}", c.fault->summary, c.operation->summary, to_string(c.state));
   if (c.when != timing::none) text += ", " + to_string(c.when);
@@ -140,14 +145,13 @@ std::vector<cell> cells_of(const fault_type& f, const vocabulary& v) {
 }
 
 test_tier tier_of(const cell& c, const std::vector<operation_type>& operations) {
-  if (c.operation->takes_managed_memory && c.fault->fills_device && c.level.value_or(0) == 0)
-    return test_tier::named;
+  if (takes_too_much(c)) return test_tier::named;
   if (c.remedy != nullptr) return c.operation->representative ? test_tier::full : test_tier::nightly;
   if (c.when == timing::racing) return test_tier::nightly;
   // A process a cell would take minutes, since the driver makes few contexts a second.
   if (!shares_process(c) || !c.fault->undefined.empty()) return test_tier::full;
   std::vector<cell> turns = plain_cells_of(*c.fault, *c.operation);
-  std::erase_if(turns, [](const cell& one) { return !shares_process(one); });
+  std::erase_if(turns, [](const cell& one) { return !shares_process(one) || takes_too_much(one); });
   const auto number =
       std::ranges::find(operations, c.operation->name, &operation_type::name) - operations.begin();
   const cell& its_turn = turns[static_cast<std::size_t>(number) % turns.size()];

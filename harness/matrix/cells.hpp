@@ -37,8 +37,8 @@ std::string why_not(const fault_type& f, const operation_type& o);
 /// All cells of a fault, those without a remedy first.
 std::vector<cell> cells_of(const fault_type& f, const vocabulary& v);
 /// The first tier that has the cell. Quick, of cells that share a process: each operation once, with one handle state, timing and level,
-/// which rotate from operation to operation. Full: all without a remedy but racing ones, and remedies with representative operations. Nightly: all but
-/// those of managed memory on a device that has none left, which run only when they are named.
+/// which rotate from operation to operation. Full: all without a remedy but racing ones, and remedies with representative operations. Nightly: all. In
+/// none are cells that take managed memory on a device that is full: they run only when they are named.
 test_tier tier_of(const cell& c, const std::vector<operation_type>& operations);
 /// The case matrix.FAULT: a control, and an arm for each cell.
 failure_case case_of(const fault_type& f, const vocabulary& v);

@@ -46,7 +46,8 @@ struct fault_type {
   /// With isolation::lasting: cold cells have a process each. Set where less memory is left than operations load: those before a cell in its process
   /// can have used it up.
   bool cold_apart = false;
-  /// No device memory is left: at level 0, or where it has no levels.
+  /// No device memory is left at level 0, or at all where it has no levels. Cells of operations with takes_managed_memory then run only when they are
+  /// named.
   bool fills_device = false;
   memory_class memory = memory_class::shared;
   bool before_context =

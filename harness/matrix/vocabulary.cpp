@@ -46,6 +46,12 @@ std::string defect_of(const fault_type& f) {
   if (std::adjacent_find(f.levels.begin(), f.levels.end(), std::greater_equal<>()) != f.levels.end())
     return "its levels do not ascend";
   if (!f.levels.empty() && f.levels.front() < 0) return "a level of it is negative";
+  if (f.fills_device && f.memory != memory_class::exclusive)
+    return "fills_device goes with exclusive memory only";
+  if (f.fills_device && !f.levels.empty() && f.levels.front() != 0)
+    return "fills_device needs level 0, or no levels";
+  if (f.unit == "MiB free" && !f.fills_device && !f.levels.empty() && f.levels.front() == 0)
+    return "at 0 MiB free it fills the device, and fills_device does not say so";
   if (f.levels.empty() != f.unit.empty()) return "its levels have no unit, or its unit no levels";
   return {};
 }

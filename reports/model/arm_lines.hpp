@@ -58,8 +58,8 @@ nlohmann::ordered_json whole_line(const json_cursor& at, const case_line& of, co
 /// The lines of a case's arms, in order. Those of arms with one trial each, equal in all but its "ms" and run, become one, at the place of the first:
 /// {"arms": {NAME: milliseconds, ...}, ...}, with [milliseconds, RUN] for one whose run is not that of the line: null for the case's, or the number
 /// of one of its more_runs. An arm that states a run that is its alone keeps its line. Arms that are stored as differences become
-/// {"base_arms": {NAME: milliseconds, ...}, "base_hashes": ..., ...}, likewise, with null for the milliseconds of the base; the hashes of all follow one
-/// another, by name.
+/// {"base_arms": {NAME: milliseconds, ...}, "base_hashes": ..., ...}, likewise, with null for the milliseconds of the base; base_hashes are the hashes of
+/// these arms, four digits each, in the order in which base_arms names them: sorted.
 std::vector<nlohmann::ordered_json> join_equal_arms(const std::vector<nlohmann::ordered_json>& lines);
 
 /// The line of a control with one trial as {"arm": "control", "as": CASE, "ms": ..., "run": ...} where the control of an earlier case of the same

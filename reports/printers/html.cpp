@@ -307,7 +307,7 @@ struct cells_here {
   std::vector<const observed_cell*> remedies{};
 };
 
-/// Where nothing was measured it has no class: there are thousands of these.
+/// A cell without a measurement is a td without a class, to save room: there are thousands. The style sheet finds it as .matrix td:not([class]).
 std::string cell_of_matrix(const cells_here& here, bool with_evidence) {
   std::string more;
   for (const observed_cell* c : here.remedies)

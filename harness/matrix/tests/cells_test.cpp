@@ -177,6 +177,28 @@ TEST(cells, in_the_full_tier_have_remedies_with_representative_operations) {
   }
 }
 
+TEST(cells, of_managed_memory_take_no_turn_in_the_quick_tier_where_the_device_is_full) {
+  fault_type f{.name = "full",
+               .summary = "device memory is full",
+               .kind = "memory",
+               .levels = {0, 64},
+               .unit = "MiB free",
+               .cells = isolation::lasting,
+               .cold_apart = true,
+               .fills_device = true,
+               .memory = memory_class::exclusive,
+               .provoke = [](world&) {}};
+  for (const std::size_t which : {0U, 1U}) {
+    words w;
+    w.operations[which].takes_managed_memory = true;
+    std::vector<std::string> quick;
+    for (const cell& c : cells_of(f, w.all()))
+      if (c.operation == &w.operations[which] && tier_of(c, w.operations) == test_tier::quick)
+        quick.push_back(to_string(name_of(c)));
+    EXPECT_THAT(quick, ElementsAre(w.operations[which].name + ".warm.64"));
+  }
+}
+
 TEST(cells, of_managed_memory_on_a_device_that_has_none_left_run_only_when_named) {
   words w;
   w.operations[1].takes_managed_memory = true;
@@ -358,6 +380,18 @@ TEST(vocabulary, refuses_faults_and_remedies_that_are_malformed) {
   f.levels = {0};
   f.unit = "";
   EXPECT_EQ(defect_of(f), "its levels have no unit, or its unit no levels");
+  f = trap();
+  f.fills_device = true;
+  EXPECT_EQ(defect_of(f), "fills_device goes with exclusive memory only");
+  f.memory = memory_class::exclusive;
+  EXPECT_EQ(defect_of(f), "");
+  f.levels = {64, 128};
+  f.unit = "MiB free";
+  EXPECT_EQ(defect_of(f), "fills_device needs level 0, or no levels");
+  f.levels = {0, 64};
+  EXPECT_EQ(defect_of(f), "");
+  f.fills_device = false;
+  EXPECT_EQ(defect_of(f), "at 0 MiB free it fills the device, and fills_device does not say so");
   f = trap();
   f.arrange = [](arm&) {};
   EXPECT_EQ(defect_of(f), "it arranges arms, which then share no process");

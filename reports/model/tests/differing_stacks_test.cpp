@@ -127,6 +127,15 @@ TEST_F(stacks_side_by_side, with_a_shared_line_that_has_a_hash_are_refused) {
               HasSubstr("numbers.jsonl:2: base_hash: the line has \"arms\", too; leave one of them"));
 }
 
+TEST_F(stacks_side_by_side, of_a_version_with_longer_hashes_are_refused) {
+  auto longer = text(1);
+  const auto hash = longer.find("base_hash\":\"") + std::string("base_hash\":\"").size();
+  longer.insert(hash + 4, "2c3d");
+  std::ofstream(folder[1] / "memory.jsonl") << longer;
+  EXPECT_THAT(refusal([&] { return load_record(folder[1]); }),
+              HasSubstr("base_hash: has 8 digits, expected 4: another version of cufault wrote it"));
+}
+
 /// Arms that differ from those of the base in the same way, beside their times.
 TEST_F(stacks_side_by_side, state_equal_differences_once) {
   fs::remove_all(directory / "recorded");
@@ -154,7 +163,17 @@ TEST_F(stacks_side_by_side, state_equal_differences_once) {
   EXPECT_EQ(all_of(1), alone(second_stack));
   const auto one = [](std::string_view, std::string_view arm) { return arm == "slowest"; };
   EXPECT_EQ(load_record(folder[1], one).cases.at(0).arms.at(0).trials.at(0).milliseconds, 700);
-  auto changed = text(0);
+  const std::string base = text(0);
+  auto changed = text(1);
+  const auto hashes = changed.find("base_hashes") + std::string("base_hashes\":\"").size();
+  changed[hashes + 4] = changed[hashes + 4] == '0' ? '1' : '0';  // of the second arm
+  const std::string kept = text(1);
+  std::ofstream(folder[1] / "memory.jsonl") << changed;
+  EXPECT_THAT(
+      refusal([&] { return load_record(folder[1]); }),
+      HasSubstr("base_hash: memory.leak/of_a_later_run of h200-580.159.04-cublas-13.1.0 is not what"));
+  std::ofstream(folder[1] / "memory.jsonl") << kept;
+  changed = base;
   changed.replace(changed.find("\"slowest\""), 9, "\"unknown\"");
   std::ofstream(folder[0] / "memory.jsonl") << changed;
   EXPECT_THAT(
@@ -196,10 +215,15 @@ TEST_F(stacks_side_by_side, that_share_a_difference_badly_are_refused) {
   EXPECT_THAT(of_arms(R"({"a":[1,0]})"),
               HasSubstr("numbers.jsonl:2: base_arms.a[1]: the line of the case has 0 more runs"));
   EXPECT_THAT(of_arms(R"({"a":1,"b":2})"),
-              HasSubstr("numbers.jsonl:2: base_hashes: expected 4 digits for each of 2 arms"));
+              HasSubstr("numbers.jsonl:2: base_hashes: expected 4 digits of 0-9 and a-f for each of 2 arms"));
+  EXPECT_THAT(refusal_of(R"({"base_arms":{"a":1},"base_hashes":"zzzz",)" + trials + "}"),
+              HasSubstr("numbers.jsonl:2: base_hashes: expected 4 digits of 0-9 and a-f for each of 1 arms"));
+  EXPECT_THAT(refusal_of(R"({"base_arms":{"a":1},"base_hashes":1,)" + trials + "}"),
+              HasSubstr("numbers.jsonl:2: base_hashes: "));
   EXPECT_THAT(refusal_of(R"({"base_arms":{"a":[1,null]},"base_hashes":"0a1b","runs":[],)" + trials + "}"),
               HasSubstr("numbers.jsonl:2: base_arms.a: the line has runs, too"));
-  EXPECT_THAT(refusal_of(R"({"base_arms":{"a":1},)" + trials + "}"), HasSubstr("base_hashes"));
+  EXPECT_THAT(refusal_of(R"({"base_arms":{"a":1},)" + trials + "}"),
+              HasSubstr("numbers.jsonl:2: top level: \"base_hashes\" is missing"));
   EXPECT_THAT(refusal_of("{" + arms + R"(,"trials":[{"like":0}]})"),
               HasSubstr("numbers.jsonl:2: trials[0].like: several arms share this trial"));
   EXPECT_THAT(refusal_of("{" + arms + "," + trials + "}"),

@@ -193,7 +193,8 @@ TEST(html, has_a_word_the_evidence_and_the_line_that_repeats_it_in_each_cell) {
           "MiB</small>"));
   EXPECT_THAT(html, HasSubstr("<code>cufault run &#39;matrix.kernel_trap/sgemm_64.cold.arrived&#39;</code>"));
   EXPECT_THAT(html, HasSubstr("remedy new_process: cleared"));
-  EXPECT_THAT(html, HasSubstr("<td>-</td>"));
+  EXPECT_THAT(html, HasSubstr("</td><td>-</td>")) << "not measured";
+  EXPECT_THAT(html, HasSubstr(".matrix td:not([class])")) << "what the style sheet knows it by";
 }
 
 TEST(html, of_all_kept_records_is_small_and_asks_for_nothing_from_elsewhere) {
