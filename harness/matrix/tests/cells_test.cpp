@@ -51,6 +51,19 @@ fault_type trap() {
           .provoke = [](world&) {}};
 }
 
+/// A fault as the faults of a full device are.
+fault_type full_device() {
+  fault_type f = trap();
+  f.kind = "memory";
+  f.timings.clear();
+  f.levels = {0, 64};
+  f.unit = "MiB free";
+  f.cold_apart = true;
+  f.fills_device = true;
+  f.memory = memory_class::exclusive;
+  return f;
+}
+
 std::vector<std::string> names_of(const std::vector<cell>& cells) {
   std::vector<std::string> names;
   for (const cell& c : cells) names.push_back(to_string(name_of(c)));
@@ -178,16 +191,7 @@ TEST(cells, in_the_full_tier_have_remedies_with_representative_operations) {
 }
 
 TEST(cells, of_managed_memory_take_no_turn_in_the_quick_tier_where_the_device_is_full) {
-  fault_type f{.name = "full",
-               .summary = "device memory is full",
-               .kind = "memory",
-               .levels = {0, 64},
-               .unit = "MiB free",
-               .cells = isolation::lasting,
-               .cold_apart = true,
-               .fills_device = true,
-               .memory = memory_class::exclusive,
-               .provoke = [](world&) {}};
+  const fault_type f = full_device();
   for (const std::size_t which : {0U, 1U}) {
     words w;
     w.operations[which].takes_managed_memory = true;
@@ -202,13 +206,7 @@ TEST(cells, of_managed_memory_take_no_turn_in_the_quick_tier_where_the_device_is
 TEST(cells, of_managed_memory_on_a_device_that_has_none_left_run_only_when_named) {
   words w;
   w.operations[1].takes_managed_memory = true;
-  fault_type f{.name = "full",
-               .summary = "device memory is full",
-               .kind = "memory",
-               .levels = {0, 64},
-               .unit = "MiB free",
-               .fills_device = true,
-               .provoke = [](world&) {}};
+  fault_type f = full_device();
   const auto named = [&] {
     std::vector<std::string> names;
     for (const cell& c : cells_of(f, w.all()))
