@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/commit.hpp"
 #include "harness/cli/doctor.hpp"
 
 #include <CLI/CLI.hpp>
@@ -16,8 +17,6 @@
 #include <iostream>
 #include <memory>
 #include <system_error>
-
-#include "commit.hpp"
 
 namespace {
 
@@ -83,8 +82,7 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
 int dispatch(int argc, char** argv) {
   command_line line(about, {argv, argv + argc});
   line.app.footer(all_codes);
-  line.app.set_version_flag("--version", fmt::format("cufault {} ({}{})", CUFAULT_VERSION, CUFAULT_COMMIT,
-                                                     CUFAULT_DIRTY ? ", modified" : ""));
+  line.app.set_version_flag("--version", "cufault " + this_build.text());
   for (const auto add :
        {add_run, add_sweep, add_list, add_stack, add_doctor_commands, add_record_commands,
         add_compare_commands, add_node, add_inject, add_trace, add_ctest_commands, add_own_commands})

@@ -3,6 +3,7 @@
 // node: is this node usable? For prologs, health checks and preflights.
 #include "harness/cli/cli.hpp"
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/commit.hpp"
 #include "harness/cli/doctor.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/doctor/isolated.hpp"
@@ -32,8 +33,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-
-#include "commit.hpp"
 
 namespace fs = std::filesystem;
 
@@ -315,8 +314,7 @@ int examine_node(const node_arguments& asked) {
   const interrupt_guard guard;
   const time_left time(std::chrono::seconds(asked.timeout_seconds), guard.descriptor());
   node_facts facts;
-  facts.version =
-      fmt::format("{} ({}{})", CUFAULT_VERSION, CUFAULT_COMMIT, CUFAULT_DIRTY ? ", modified" : "");
+  facts.version = this_build.text();
   facts.host = host_name();
   facts.boot = first_line_of("/proc/sys/kernel/random/boot_id");
   facts.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cufault run: gives jobs (run_plan) to lanes (run_lane), locks GPUs, writes the record, prints.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/commit.hpp"
 #include "harness/cli/run_gpus.hpp"
 #include "harness/cli/run_lane.hpp"
 #include "harness/cli/run_plan.hpp"
@@ -46,8 +47,6 @@
 #include <thread>
 #include <utility>
 
-#include "commit.hpp"
-
 namespace cufault {
 namespace {
 
@@ -65,9 +64,9 @@ class run {
   run(const run_arguments& arguments, std::optional<python_environment> python, int stop)
       : arguments_(arguments), stop_(stop), python_(std::move(python)), gpus_(arguments, stop) {
     expected_ = expectation_set::load(arguments_.expectations, recorded_beside(arguments_.expectations));
-    record_.version = CUFAULT_VERSION;
-    record_.commit = CUFAULT_COMMIT;
-    record_.dirty = CUFAULT_DIRTY;
+    record_.version = this_build.version;
+    record_.commit = this_build.commit;
+    record_.dirty = this_build.dirty;
     record_.argv = arguments_.argv;
     record_.mode = arguments_.mode;
     record_.seed = arguments_.seed ? *arguments_.seed

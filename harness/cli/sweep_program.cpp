@@ -4,6 +4,7 @@
 // Runs side by side are in lanes, processes of ours. What was seen is written to the record when it is known, so that a sweep that was
 // killed can go on.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/commit.hpp"
 #include "harness/cli/sweep_journal.hpp"
 #include "harness/cli/swept_command.hpp"
 #include "harness/injection/program_sweep_record.hpp"
@@ -30,8 +31,6 @@
 #include <map>
 #include <memory>
 #include <utility>
-
-#include "commit.hpp"
 
 namespace fs = std::filesystem;
 
@@ -162,7 +161,7 @@ class sweep {
   void begin_record() {
     listed_ = true;
     header h;
-    h.version = fmt::format("{} ({}{})", CUFAULT_VERSION, CUFAULT_COMMIT, CUFAULT_DIRTY ? ", modified" : "");
+    h.version = this_build.text();
     h.began = now_in_utc();
     h.command = asked_.command;
     h.libraries = libraries_;

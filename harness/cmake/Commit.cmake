@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-# Run at every build: writes commit.hpp, and touches it only if something changed.
+# Run at every build: writes commit.cpp, and touches it only if something changed.
 execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short=12 HEAD OUTPUT_VARIABLE COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE
                 RESULT_VARIABLE FAILED ERROR_QUIET)
 set(DIRTY false)
@@ -13,8 +13,6 @@ else()
   endif()
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[
-#pragma once
-#define CUFAULT_VERSION "@VERSION@"
-#define CUFAULT_COMMIT "@COMMIT@"
-#define CUFAULT_DIRTY @DIRTY@
+#include "harness/cli/commit.hpp"
+const cufault::build_identity cufault::this_build{"@VERSION@", "@COMMIT@", @DIRTY@};
 ]] @ONLY)

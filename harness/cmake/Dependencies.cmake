@@ -33,12 +33,32 @@ FetchContent_Declare(SQLite3
   DOWNLOAD_EXTRACT_TIMESTAMP OFF
   FIND_PACKAGE_ARGS 3.37)
 FetchContent_MakeAvailable(CLI11 pugixml SQLite3)
-if(NOT TARGET SQLite::SQLite3)  # fetched: sources without a build of their own
+
+# What is installed needs no library but those of the C++ compiler, so that it runs on systems that lack these or have other versions: fmt is
+# used as headers, pugixml and SQLite are linked in. Where a system has them as shared libraries alone, that is said, and packages are not made.
+add_library(cufault_pugixml INTERFACE)
+set(LINKED_IN pugixml::pugixml)
+if(TARGET pugixml::static)
+  set(LINKED_IN pugixml::static)
+endif()
+target_link_libraries(cufault_pugixml INTERFACE ${LINKED_IN})
+add_library(cufault_sqlite INTERFACE)
+if(NOT SQLite3_FOUND)  # fetched: sources without a build of their own
   enable_language(C)
-  add_library(cufault_sqlite STATIC ${sqlite3_SOURCE_DIR}/sqlite3.c)
-  target_compile_definitions(cufault_sqlite PRIVATE SQLITE_OMIT_LOAD_EXTENSION SQLITE_THREADSAFE=0)
-  target_include_directories(cufault_sqlite SYSTEM PUBLIC ${sqlite3_SOURCE_DIR})
-  add_library(SQLite::SQLite3 ALIAS cufault_sqlite)
+  add_library(cufault_sqlite_source STATIC ${sqlite3_SOURCE_DIR}/sqlite3.c)
+  target_compile_definitions(cufault_sqlite_source PRIVATE SQLITE_OMIT_LOAD_EXTENSION SQLITE_THREADSAFE=0)
+  target_include_directories(cufault_sqlite_source SYSTEM PUBLIC ${sqlite3_SOURCE_DIR})
+  target_link_libraries(cufault_sqlite INTERFACE cufault_sqlite_source)
+else()
+  find_library(CUFAULT_SQLITE_STATIC libsqlite3.a)
+  if(CUFAULT_SQLITE_STATIC)
+    find_package(Threads REQUIRED)
+    target_include_directories(cufault_sqlite SYSTEM INTERFACE ${SQLite3_INCLUDE_DIRS})
+    target_link_libraries(cufault_sqlite INTERFACE ${CUFAULT_SQLITE_STATIC} m Threads::Threads ${CMAKE_DL_LIBS})
+  else()
+    message(STATUS "cufault: no libsqlite3.a: what is installed needs this system's libsqlite3")
+    target_link_libraries(cufault_sqlite INTERFACE SQLite::SQLite3)
+  endif()
 endif()
 
 if(CUFAULT_TESTS)

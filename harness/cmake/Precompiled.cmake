@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 #
-#   cufault_precompile(TARGET code|command_line|tests)
+#   cufault_precompile(TARGET code|tests)
 #
 # With CUFAULT_PRECOMPILED_HEADERS, the sources of TARGET begin with the headers of libraries that most of them include,
 # which shortens their compilation. A source that includes too little is not noticed then: ci/lint, which reads sources without
@@ -25,7 +25,7 @@ function(cufault_add_precompiled KIND)  # HEADERS... USES libraries...
     file(CONFIGURE OUTPUT ${SOURCE} CONTENT "")
     add_library(cufault_precompiled_${KIND} INTERFACE)
     target_link_libraries(cufault_precompiled_${KIND} INTERFACE
-      cufault_options nlohmann_json::nlohmann_json fmt::fmt ${PRECOMPILED_USES})
+      cufault_options nlohmann_json::nlohmann_json ${PRECOMPILED_USES})
     add_library(cufault_precompiled_${KIND}_headers OBJECT EXCLUDE_FROM_ALL ${SOURCE})
     target_link_libraries(cufault_precompiled_${KIND}_headers PRIVATE cufault_precompiled_${KIND})
     target_precompile_headers(cufault_precompiled_${KIND}_headers PRIVATE
@@ -36,7 +36,6 @@ function(cufault_add_precompiled KIND)  # HEADERS... USES libraries...
 endfunction()
 
 cufault_add_precompiled(code)
-cufault_add_precompiled(command_line <CLI/CLI.hpp> USES cufault_unoptimised CLI11::CLI11)
 if(CUFAULT_TESTS)
   cufault_add_precompiled(tests <gmock/gmock.h> <gtest/gtest.h> USES cufault_test)
 endif()

@@ -237,15 +237,15 @@ class level_search {
   std::vector<observation> search(const level_range& l) {
     // The edge is where the highest failing level has a succeeding one above it.
     std::optional<edge> at;
-    std::optional<std::int64_t> failing;
-    for (const auto value : l.values) {
+    const std::int64_t* failing = nullptr;
+    for (const std::int64_t& value : l.values) {
       const auto state = try_level(value);
       if (state == level_state::fails) {
-        failing = value;
+        failing = &value;
         at.reset();
       } else {
         if (failing && state == level_state::succeeds) at = edge{*failing, value};
-        failing.reset();
+        failing = nullptr;
       }
     }
     if (at && l.refine_to > 0) refine(*at, static_cast<std::uint64_t>(l.refine_to));

@@ -12,6 +12,7 @@
 #include "harness/benchmarks/remedy_cost/fresh_process.hpp"
 #include "harness/benchmarks/samples.hpp"
 #include "harness/binding/cublas_binding.hpp"
+#include "harness/cli/commit.hpp"
 #include "harness/model/errors.hpp"
 #include "harness/run/gpu_lock.hpp"
 #include "harness/run/nvml.hpp"
@@ -47,8 +48,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "commit.hpp"
 
 namespace {
 
@@ -257,9 +256,9 @@ std::string utc_now() {
 int measure_all(const arguments& given, const std::vector<std::string>& words) {
   const fs::path self = fs::read_symlink("/proc/self/exe");
   cost_record record;
-  record.version = CUFAULT_VERSION;
-  record.commit = CUFAULT_COMMIT;
-  record.dirty = CUFAULT_DIRTY;
+  record.version = this_build.version;
+  record.commit = this_build.commit;
+  record.dirty = this_build.dirty;
   record.argv = words;
   record.argv[0] = "remedy_cost";  // where it lies on this machine is no evidence
   record.started = utc_now();

@@ -6,9 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 namespace cufault {
 namespace {
 
@@ -82,9 +79,9 @@ TEST_F(case_line, of_a_case_that_is_made_needs_no_file_but_everything_else) {
 TEST_F(case_line, of_a_framework_is_a_test_where_a_python_is_given) {
   const std::string line = "family.absent;TIER;quick;MEMORY;shared;NEEDS;host;TIMEOUT;60;NAMED;FRAMEWORK";
   const auto tests = [&] {
-    std::stringstream text;
-    text << std::ifstream(folder / "build" / "CTestTestfile.cmake").rdbuf();
-    return text.str();
+    spawn_options options;
+    options.argv = {CTEST_PROGRAM, "--test-dir", (folder / "build").string(), "-N", "-V"};
+    return run_process(options, {}).stdout_text;
   };
   ASSERT_EQ(configure(line, "cufault_made_case").exit_code, 0);
   EXPECT_THAT(tests(), testing::Not(HasSubstr("family.absent")));

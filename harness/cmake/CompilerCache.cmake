@@ -1,0 +1,24 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+# Compiles through ccache where it is installed and works; -DCMAKE_CXX_COMPILER_LAUNCHER= switches that off.
+if(DEFINED CMAKE_CXX_COMPILER_LAUNCHER OR DEFINED ENV{CMAKE_CXX_COMPILER_LAUNCHER})
+  return()
+endif()
+find_program(CUFAULT_CCACHE ccache)
+if(NOT CUFAULT_CCACHE)
+  return()
+endif()
+execute_process(COMMAND ${CUFAULT_CCACHE} --version RESULT_VARIABLE CODE OUTPUT_QUIET ERROR_QUIET)
+if(NOT CODE EQUAL 0)
+  message(STATUS "cufault: ${CUFAULT_CCACHE} does not work (${CODE}), so it is not used")
+  return()
+endif()
+# With precompiled headers ccache works only with these settings, and with the options below (its manual, "Precompiled headers").
+set(LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CUFAULT_CCACHE})
+set(CMAKE_CXX_COMPILER_LAUNCHER ${LAUNCHER})
+set(CMAKE_CUDA_COMPILER_LAUNCHER ${LAUNCHER})
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
