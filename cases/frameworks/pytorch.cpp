@@ -213,7 +213,8 @@ failure_case documented_examples() {
   fault_arms(c, "integer_model", "a model that is moved to an integer type", {"S3-10"});
   fault_arms(c, "integer_weights", "weights of an integer type, and an input of float", {"S3-10", "S3-11"})
       .remedy("float", "a model of the type of its input");
-  fault_arms(c, "example_2", "inputs of 1x20x10 and of 1x10x20 for a layer of 10 features", {"S3-12"});
+  fault_arms(c, "example_2", "inputs of 1x20x10 and of 1x10x20 for a layer of 10 features");
+  fault_arms(c, "example_2_of_20_features", "the same inputs for a layer of 20 features", {"S3-12"});
   fault_arms(c, "cublas_gemm", "torch.cuda.cublas_gemm", {"S3-13"});
   fork_from_one_interpreter(c);
   return c;

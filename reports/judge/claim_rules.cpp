@@ -250,7 +250,8 @@ std::string nothing_like(const step_pattern& s) {
 std::string with_unit(double value, std::string_view unit) {
   constexpr double mebibyte = 1 << 20;
   if (unit == "bytes" && std::abs(value) >= mebibyte) return fmt::format("{:.1f} MiB", value / mebibyte);
-  return unit.empty() ? fmt::format("{:.10g}", value) : fmt::format("{:.10g} {}", value, unit);
+  const auto digits = fmt::format("{:.{}g}", value, value == std::floor(value) ? 10 : 4);
+  return unit.empty() ? digits : fmt::format("{} {}", digits, unit);
 }
 
 std::string in_words(const measurement& m) {

@@ -52,6 +52,10 @@ claim claim_from(const json_cursor& at, const std::string& document) {
   return c;
 }
 
+bool is_of_treatment(const claim& what) {
+  return what.kind == claim_kind::remedy || what.kind == claim_kind::dead_end;
+}
+
 bool fails(const step& s) {
   return !s.ok;
 }
@@ -161,17 +165,16 @@ std::optional<word> says_of(const claim& what, const case_result& c, const arm_r
   const bool ruled = std::any_of(what.rules.begin(), what.rules.end(),
                                  [&](const claim_rule& r) { return is_about(r, c.name, arm.name); });
   if (!named && !ruled) return std::nullopt;
+  const auto plateaus = arm_plateaus(arm);
+  const bool treated = arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
+  if (treated && !arm.against.empty() && !provoked(c, arm, plateaus)) return std::nullopt;
   const auto said = statements_of(what, c, arm);
   if (said.cut_off && (!said.all.empty() || what.kind == claim_kind::statement))
-    return word{"cut off", describe(arm_plateaus(arm))};
+    return word{"cut off", describe(plateaus)};
   if (!said.all.empty()) return by_statements(said.all);
-  if (!named || is_sweep(arm)) return std::nullopt;
-  const auto plateaus = arm_plateaus(arm);
+  if (!named || ruled || is_sweep(arm)) return std::nullopt;
   if (what.kind == claim_kind::failure && arm.kind == arm_kind::fault) return by_failure(what, plateaus);
-  const bool treated = arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
-  if ((what.kind != claim_kind::remedy && what.kind != claim_kind::dead_end) || !treated ||
-      !provoked(c, arm, plateaus))
-    return std::nullopt;
+  if (!is_of_treatment(what) || !treated || !provoked(c, arm, plateaus)) return std::nullopt;
   const auto failing =
       std::count_if(plateaus.begin(), plateaus.end(), [](const plateau& p) { return failed(p.seen); });
   if (failing != 0 && failing != std::ssize(plateaus)) return word{"partly", describe(plateaus)};
@@ -199,9 +202,11 @@ std::string outcome_of(const claim& what, const std::vector<claim_evidence>& evi
   if (!what.untestable.empty()) return "untestable";
   if (!what.awaits.empty() && std::none_of(evidence.begin(), evidence.end(), is_of_framework))
     return "awaits " + what.awaits;
-  if (auto natural = together(evidence, false); !natural.empty()) return natural;
-  if (const auto other = together(evidence, true); !other.empty()) return other + " (made up)";
-  return "not measured yet";
+  const auto natural = together(evidence, false), stand_ins = together(evidence, true);
+  if (natural.empty()) return stand_ins.empty() ? "not measured yet" : stand_ins + " (made up)";
+  // A remedy can clear a stand-in's failure, too. Whether that occurs in the field is another question.
+  const bool disputed = is_of_treatment(what) && !stand_ins.empty() && stand_ins != natural;
+  return disputed && natural != "partly" ? "partly (made up)" : natural;
 }
 
 /// Such a case shares its GPU with other processes, whatever it measures.

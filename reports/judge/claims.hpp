@@ -56,9 +56,9 @@ struct claim_verdict {
   std::vector<claim_evidence> evidence;  ///< natural first
 };
 
-/// Judges each claim from the arms of the given records: by the claim's rules where they are about the arm and its trials make
-/// statements (all hold: confirmed, none: refuted, some: partly; but nothing at all where another of its trials crashed or hung before it
-/// could make one), else, if the arm names the claim, by the claim's kind:
+/// Judges each claim from the arms of the given records: by the claim's rules alone where one is about the arm (all statements of its
+/// trials hold: confirmed, none: refuted, some: partly; nothing where there is no statement, or where another of its trials crashed or
+/// hung before it could make one), else, if the arm names the claim, by the claim's kind:
 /// - failure, fault arms only. Of its trials that fail, all fail with the documented status from the documented call
 ///   (confirmed), none (other status), or some (partly); no trial fails (refuted). Where the claim names no
 ///   call, the first failing one counts; where it names no status, any will do.
@@ -70,7 +70,8 @@ struct claim_verdict {
 /// Sweeps speak by rules alone: what is failed in them is failed on purpose. Arms that were not provoked say
 /// nothing, nor do injected counterparts, nor those of a case whose control is unresolved or that may have shared its GPU. Natural arms
 /// that agree give their word as verdict, those that disagree give "partly". Made-up arms decide only where no natural arm says
-/// anything, and the verdict says so. A claim marked untestable stays so.
+/// anything, and the verdict says so; of a remedy or dead end they also dispute what natural arms agree on: "partly (made up)". A remedy
+/// against a fault arm in which nothing failed says nothing. A claim marked untestable stays so.
 /// One that awaits a framework does so, beside what other arms already show, until an arm of one says something.
 std::vector<claim_verdict> judge_claims(const std::vector<claim>& claims, std::span<const record> records);
 

@@ -509,8 +509,8 @@ def product_of(first: Tuple[int, int], second: Tuple[int, int]) -> Callable[[Wor
     return work
 
 
-def linear_on(world: World) -> torch.nn.Linear:
-    return torch.nn.Linear(10, 5).to(device_of(world))
+def linear_on(world: World, features: int = 10) -> torch.nn.Linear:
+    return torch.nn.Linear(features, 5).to(device_of(world))
 
 
 def cpu_input(world: World) -> Optional[bool]:
@@ -542,9 +542,9 @@ def mixed_types(world: World) -> Optional[bool]:
     return None
 
 
-def linear_of(*shape: int) -> Callable[[World], Optional[bool]]:
+def linear_of(*shape: int, features: int = 10) -> Callable[[World], Optional[bool]]:
     def work(world: World) -> Optional[bool]:
-        layer, x = linear_on(world), small_integers(world, *shape).float()
+        layer, x = linear_on(world, features), small_integers(world, *shape).float()
         found = layer(x.to(device_of(world))).detach().cpu()
         return bool(torch.allclose(found, torch.nn.functional.linear(x, layer.weight.cpu(), layer.bias.cpu()), atol=1e-4))
 
@@ -554,6 +554,11 @@ def linear_of(*shape: int) -> Callable[[World], Optional[bool]]:
 def example_2(world: World) -> None:
     world.trial.observe("torch.nn.Linear", "1x20x10", lambda: linear_of(1, 20, 10)(world))
     world.trial.observe("torch.nn.Linear", "1x10x20", lambda: linear_of(1, 10, 20)(world))
+
+
+def example_2_of_20_features(world: World) -> None:
+    world.trial.observe("torch.nn.Linear", "1x20x10_for_20_features", lambda: linear_of(1, 20, 10, features=20)(world))
+    world.trial.observe("torch.nn.Linear", "1x10x20_for_20_features", lambda: linear_of(1, 10, 20, features=20)(world))
 
 
 def cublas_gemm(world: World) -> None:
@@ -762,6 +767,7 @@ ARMS: Dict[str, Callable[[World], None]] = {
     "documented_examples/integer_weights+float": remedied(
         "torch.nn.Linear", "integer_weights", integer_weights, "a model of the type of its input", "float_model", moved_input),
     "documented_examples/example_2": example_2,
+    "documented_examples/example_2_of_20_features": example_2_of_20_features,
     "documented_examples/cublas_gemm": cublas_gemm,
     "on_the_cpu/incompatible_shapes": documented("torch.matmul", "10x10_by_5x10", product_of((10, 10), (5, 10))),
     "on_the_cpu/ten_by_ten_times_ten_by_five": documented("torch.matmul", "10x10_by_10x5", product_of((10, 10), (10, 5))),
