@@ -7,6 +7,7 @@
 #include "harness/cli/doctor.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/doctor/isolated.hpp"
+#include "harness/doctor/loader.hpp"
 #include "harness/doctor/node_verdict.hpp"
 #include "harness/system/child.hpp"
 #include "harness/system/process.hpp"
@@ -26,6 +27,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -48,6 +50,8 @@ const std::vector<std::string> usual_trials{"numbers.split_k", "layout.shapes"};
 struct node_arguments {
   node_policy policy = node_policy::none;
   int timeout_seconds = 20;
+  std::size_t gpus = 0;  ///< that the node must have
+  fs::path pci_root = "/";
   bool drill = false, under_drill = false, json = false;
   std::vector<std::string> trials{};
   target where{};
@@ -97,10 +101,10 @@ void ask_driver(node_facts& facts, milliseconds limit) {
   const isolated_answer said = run_isolated(
       [] {
         const driver_answers d = cufault::ask_driver();
-        auto names = nlohmann::json::array();
-        for (const auto& device : d.devices) names.push_back(device.name);
+        auto devices = nlohmann::json::array();
+        for (const auto& device : d.devices) devices.push_back({device.name, device.bus_id});
         return nlohmann::json{
-            {"absent", d.why_absent}, {"library", d.library}, {"init", d.initialised}, {"devices", names}}
+            {"absent", d.why_absent}, {"library", d.library}, {"init", d.initialised}, {"devices", devices}}
             .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
       },
       limit);
@@ -112,7 +116,10 @@ void ask_driver(node_facts& facts, milliseconds limit) {
   facts.driver.why_absent = answer["absent"];
   facts.driver.library = answer["library"];
   facts.driver.initialised = answer["init"];
-  for (const auto& name : answer["devices"]) facts.driver.devices.push_back({.name = name});
+  for (const auto& device : answer["devices"])
+    facts.driver.devices.push_back({.name = device[0], .bus_id = device[1]});
+  if (facts.driver.why_absent.empty() || !facts.driver.library.empty()) return;
+  if (const auto file = find_library(this_machine(), "libcuda.so.1")) facts.driver.library = file->file;
 }
 
 /// Processes on any GPU; nothing where NVML does not tell. NVML numbers GPUs in another order than CUDA may, so that none is told apart.
@@ -292,7 +299,7 @@ node_verdict look_at_node(node_facts& facts, const node_arguments& asked, const 
   check(facts, time);
   facts.seconds = time.passed();
   node_verdict v = decide(facts);
-  if (facts.drill && v.state != node_state::bad)
+  if (facts.drill && (v.state != node_state::bad || v.reasons.front().code != "driver_refuses"))
     return no_verdict(facts, fmt::format("the drill did not make it fail ({}): it needs a driver", v.line));
   return v;
 }
@@ -319,6 +326,10 @@ int examine_node(const node_arguments& asked) {
   facts.boot = first_line_of("/proc/sys/kernel/random/boot_id");
   facts.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   facts.drill = asked.under_drill;
+  facts.gpus_required = std::max<std::size_t>(asked.gpus, gpu_required() ? 1 : 0);
+  facts.pci_gpus = gpus_on_pci_bus(asked.pci_root);
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"))
+    facts.visible_devices = "CUDA_VISIBLE_DEVICES=" + one_line(visible);
   node_verdict v;
   try {
     v = look_at_node(facts, asked, time);
@@ -366,8 +377,11 @@ void add_node(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* node = line.command(
       "node", "Is this node usable? One verdict in bounded time, for prologs, health checks and preflights",
-      "It reports and does not act. A node is bad only where cuInit refuses or, twice and while no other "
-      "process uses its GPUs, the runtime cannot use one or a trial fails.\n"
+      "It reports and does not act. A node is bad where it has fewer GPUs than --gpus says, or with "
+      "CUFAULT_REQUIRE_GPU=1 none; where a GPU on the PCI bus has no driver; where libcuda cannot be used; "
+      "where cuInit refuses; or, twice and while no other process uses its GPUs, where the runtime cannot "
+      "use "
+      "one or a trial fails.\n"
       "Exit codes: 0 usable, or not decidable (busy, no GPU, no time); 1 proved bad; 2 the check could not "
       "be "
       "made; 130 interrupted.\n"
@@ -389,6 +403,8 @@ void add_node(command_line& line) {
   node->add_option("--timeout", asked.timeout_seconds, "seconds that it may take in all")
       ->check(CLI::Range(2, 600))
       ->capture_default_str();
+  node->add_option("--gpus", asked.gpus, "GPUs that the node must have; with fewer it is bad")
+      ->check(CLI::Range(1, 256));
   node->add_flag("--drill", asked.drill,
                  "fail on purpose: the injector fails cuInit, so that what reads the verdict is tested");
   node->add_flag("--json", asked.json,
@@ -398,6 +414,7 @@ void add_node(command_line& line) {
       ->default_str("numbers.split_k layout.shapes");
   add_libraries(node, asked.where);
   node->add_flag("--under-drill", asked.under_drill)->group("");
+  node->add_option("--pci-root", asked.pci_root)->group("");
   add_node_trials(line);
 }
 

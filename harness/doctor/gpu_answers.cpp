@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -144,7 +146,32 @@ class management {
   const loaded_library& library_;
 };
 
+std::string first_word_of(const std::filesystem::path& file) {
+  std::string word;
+  std::ifstream(file) >> word;
+  return word;
+}
+
 }  // namespace
+
+std::vector<std::string> gpus_on_pci_bus(const std::filesystem::path& root) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  std::error_code failed;
+  for (fs::directory_iterator at(root / "sys/bus/pci/devices", failed), end; !failed && at != end;
+       at.increment(failed)) {
+    const fs::path& device = at->path();
+    const std::string kind = first_word_of(device / "class");
+    std::error_code ignored;
+    if (first_word_of(device / "vendor") == "0x10de" &&
+        (kind.starts_with("0x0300") || kind.starts_with("0x0302")) &&
+        !fs::exists(device / "physfn", ignored) &&
+        fs::read_symlink(device / "driver", ignored).filename() != "vfio-pci")
+      found.push_back(device.filename());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
 
 driver_answers ask_driver() {
   driver_answers said;
@@ -166,6 +193,7 @@ driver_answers ask_driver() {
   auto* const get = library.function<int(int*, int)>("cuDeviceGet");
   auto* const name = library.function<int(char*, int, int)>("cuDeviceGetName");
   auto* const attribute = library.function<int(int*, int, int)>("cuDeviceGetAttribute");
+  auto* const bus_id = library.function<int(char*, int, int)>("cuDeviceGetPCIBusId");
   for (int i = 0; i < std::min<int>(devices, most_devices); ++i) {
     driver_answers::device d;
     int device = 0, major = 0, minor = 0;
@@ -176,6 +204,10 @@ driver_answers ask_driver() {
       if (attribute != nullptr && attribute(&major, attribute_major, device) == 0 &&
           attribute(&minor, attribute_minor, device) == 0)
         d.capability = static_cast<unsigned>(major * 10 + minor);
+      text = {};
+      if (bus_id != nullptr && bus_id(text.data(), static_cast<int>(text.size() - 1), device) == 0)
+        d.bus_id = text.data();
+      for (char& c : d.bus_id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
     said.devices.push_back(std::move(d));
   }

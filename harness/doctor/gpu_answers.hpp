@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,11 +19,15 @@ struct driver_answers {
   struct device {
     std::string name{};
     unsigned capability = 0;  ///< 90 is 9.0
+    std::string bus_id{};     ///< "0000:3b:00.0"; empty where the driver does not tell
   };
   std::vector<device> devices{};
   [[nodiscard]] bool usable() const { return why_absent.empty() && initialised == 0 && !devices.empty(); }
 };
 driver_answers ask_driver();
+/// NVIDIA's GPUs that the kernel lists on the PCI bus below `root`, sorted: "0000:3b:00.0". Needs no driver. Without those that belong to a
+/// virtual machine (bound to vfio-pci), and without virtual functions of a GPU.
+std::vector<std::string> gpus_on_pci_bus(const std::filesystem::path& root);
 /// "cudaErrorStubLibrary" for 34, as the CUDA headers name it; "code 7" for those that no doctor's finding is about.
 std::string name_of_code(int code);
 

@@ -5,10 +5,12 @@
 #include "reports/base/files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 
 namespace cufault {
@@ -16,20 +18,62 @@ namespace {
 
 constexpr int code_no_memory = 2, code_devices_unavailable = 46, code_no_device = 100;
 
+/// "7 of 8 GPUs: the driver does not show 0000:3b:00.0". Which ones is known where the bus has no more than there must be.
+std::string missing_gpus(const node_facts& facts) {
+  const auto& devices = facts.driver.devices;
+  std::string text = fmt::format("{} of {}", devices.size(), plural_of(facts.gpus_required, "GPU"));
+  std::vector<std::string> missing;
+  std::copy_if(facts.pci_gpus.begin(), facts.pci_gpus.end(), std::back_inserter(missing),
+               [&](const std::string& id) {
+                 return std::none_of(devices.begin(), devices.end(),
+                                     [&](const auto& d) { return d.bus_id.empty() || d.bus_id == id; });
+               });
+  if (!missing.empty() && facts.pci_gpus.size() <= facts.gpus_required)
+    text += fmt::format(": the driver does not show {}", fmt::join(missing, ", "));
+  if (!facts.pci_gpus.empty() && facts.pci_gpus.size() < facts.gpus_required)
+    text += fmt::format("{} the PCI bus has {}", missing.empty() ? ":" : ",", facts.pci_gpus.size());
+  return text + (facts.visible_devices.empty() ? "" : "; " + facts.visible_devices);
+}
+
+/// libcuda.so.1 was not loaded, or lacks functions.
+node_reason reason_of_absence(const node_facts& facts) {
+  node_reason r{.state = node_state::bad, .command = "cufault doctor"};
+  const std::string why = one_line(facts.driver.why_absent);
+  if (!facts.driver.library.empty()) {
+    r.code = "driver_unusable";
+    r.text = fmt::format("the driver's {} cannot be used: {}", facts.driver.library, why);
+  } else if (facts.gpus_required > 0) {
+    r.code = "driver_missing";
+    r.text = fmt::format("no driver for the {} that the node must have: {}",
+                         plural_of(facts.gpus_required, "GPU"), why);
+  } else if (!facts.pci_gpus.empty()) {
+    r.code = "driver_missing";
+    r.text = fmt::format("no driver for {} on the PCI bus: {}", plural_of(facts.pci_gpus.size(), "GPU"), why);
+  } else {
+    r.state = node_state::undecided;
+    r.code = "no_gpu";
+    r.text = "no GPU here: " + why;
+  }
+  return r;
+}
+
 /// False where no trial could be made after it.
 bool look_at_driver(const node_facts& facts, std::vector<node_reason>& reasons) {
   const driver_answers& driver = facts.driver;
+  const bool answers = driver.initialised == 0 || driver.initialised == code_no_device;
   if (!facts.driver_silent.empty())
     reasons.push_back({.state = node_state::undecided,
                        .code = "driver_silent",
                        .text = "the driver did not answer: " + facts.driver_silent,
                        .command = "cufault doctor"});
   else if (!driver.why_absent.empty())
-    reasons.push_back({.state = node_state::undecided,
-                       .code = "no_gpu",
-                       .text = "no GPU here: " + driver.why_absent,
-                       .command = "cufault doctor"});
-  else if (driver.initialised == code_no_device || (driver.initialised == 0 && driver.devices.empty()))
+    reasons.push_back(reason_of_absence(facts));
+  else if (answers && driver.devices.size() < facts.gpus_required)
+    reasons.push_back({.state = node_state::bad,
+                       .code = "gpus_missing",
+                       .text = missing_gpus(facts),
+                       .command = "nvidia-smi -L"});
+  else if (answers && driver.devices.empty())
     reasons.push_back({.state = node_state::undecided,
                        .code = "no_gpu",
                        .text = "no GPU here: the driver shows none",
@@ -47,9 +91,7 @@ bool look_at_driver(const node_facts& facts, std::vector<node_reason>& reasons) 
          .code = "driver_refuses",
          .text = fmt::format("cuInit of {} returns {}", driver.library, name_of_code(driver.initialised)),
          .command = "cufault doctor"});
-  else
-    return true;
-  return false;
+  return facts.driver_silent.empty() && driver.usable();
 }
 
 using users_of_gpus = std::optional<std::size_t>;

@@ -20,7 +20,7 @@ std::span<const enum_name<node_policy>> names_of(node_policy);
 enum class node_state {
   usable,
   undecided,  ///< nothing was proved, for a reason that is no fault of the node: busy, no GPU, no time
-  bad,    ///< proved: the driver refused, or a trial failed twice, and NVML showed no other process on a GPU
+  bad,    ///< proved: a driver or GPU is missing, the driver refused, or a trial failed twice on idle GPUs
   failed  ///< the check itself could not be made
 };
 std::span<const enum_name<node_state>> names_of(node_state);
@@ -59,7 +59,10 @@ struct node_facts {
   std::string version{}, host{}, boot{}, started{};  ///< started: UTC; boot: the kernel's boot ID, or empty
   bool drill = false;                                ///< the failure was injected
   std::string driver_silent{};                       ///< why the driver gave no answer; empty where it did
-  driver_answers driver{};
+  driver_answers driver{};              ///< `library` also where a file of that name cannot be loaded
+  std::size_t gpus_required = 0;        ///< that the node must have; 0: nobody said
+  std::vector<std::string> pci_gpus{};  ///< as gpus_on_pci_bus()
+  std::string visible_devices{};        ///< "CUDA_VISIBLE_DEVICES=0"; empty where it is not set
   std::optional<std::size_t>
       other_users{};        ///< processes on any GPU, before or after the trials; nothing: NVML does not tell
   std::string no_trials{};  ///< why none could be made; empty where they could
@@ -78,8 +81,8 @@ struct node_verdict {
 /// True for a verdict that a second run has to confirm before it counts against the node.
 bool needs_repeating(const node_arm& a);
 
-/// Only what ran proves a node bad: cuInit; or, twice, where NVML showed no other process on a GPU, the runtime or a trial. What checks
-/// found explains it.
+/// A node is bad where GPUs are missing that it must have, where a GPU on the PCI bus has no driver, where cuInit refuses; or, twice, where
+/// NVML showed no other process on a GPU, where the runtime or a trial fails. What checks found explains it.
 node_verdict decide(const node_facts& facts);
 
 /// A check that could not be made, for the reason given.

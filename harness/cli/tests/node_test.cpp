@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // `cufault node` from outside, where there is a driver with one GPU and where there is none.
+#include "harness/doctor/tests/made_elf.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/tests/plain_environment.hpp"
@@ -49,20 +50,59 @@ class node_command : public testing::Test {
   temporary_folder folder{"cufault-node-command-"};
 };
 
-TEST_F(node_command, is_not_decidable_without_a_driver_and_bad_only_where_a_gpu_is_required) {
+TEST_F(node_command, without_a_driver_is_not_decidable_and_bad_where_a_gpu_has_to_be_there) {
   if (void* const driver = dlopen("libcuda.so.1", RTLD_LAZY); driver != nullptr) {
     dlclose(driver);
     GTEST_SKIP() << "there is a driver here";
   }
-  const auto said = node({}, {{"LD_LIBRARY_PATH", ""}});
+  const temporary_folder machine("cufault-node-machine-");
+  const std::string pci = machine.path();
+  const auto without = [&](std::vector<std::string> words, const char* required = "") {
+    words.insert(words.end(), {"--pci-root", pci});
+    return node(std::move(words), {{"LD_LIBRARY_PATH", ""}, {"CUFAULT_REQUIRE_GPU", required}});
+  };
+  const auto said = without({});
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
   EXPECT_THAT(said.stdout_text, StartsWith("cufault node: undecided: "));
   EXPECT_THAT(said.stdout_text, HasSubstr("no GPU here: "));
   expect_one_line(said.stdout_text);
-  const auto required = node({}, {{"LD_LIBRARY_PATH", ""}, {"CUFAULT_REQUIRE_GPU", "1"}});
-  EXPECT_EQ(required.exit_code, 0)
-      << "what reports on a node drains none for a GPU that may not belong there";
-  EXPECT_EQ(node({"--policy", "nagios"}, {{"LD_LIBRARY_PATH", ""}}).exit_code, 3);
+  EXPECT_EQ(without({"--policy", "nagios"}).exit_code, 3);
+  for (const auto& bad : {without({}, "1"), without({"--gpus", "8", "--policy", "k8s"})}) {
+    EXPECT_EQ(bad.exit_code, 1) << bad.stdout_text << bad.stderr_text;
+    EXPECT_THAT(bad.stdout_text, HasSubstr("that the node must have: libcuda.so.1"));
+    expect_one_line(bad.stdout_text);
+  }
+  write_file(machine.path() / "sys/bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
+  write_file(machine.path() / "sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
+  const auto on_the_bus = without({"--policy", "slurm"});
+  EXPECT_EQ(on_the_bus.exit_code, 1) << on_the_bus.stderr_text;
+  EXPECT_THAT(on_the_bus.stdout_text, HasSubstr("no driver for 1 GPU on the PCI bus: "));
+}
+
+TEST_F(node_command, is_bad_where_the_driver_shows_fewer_gpus_than_there_must_be) {
+  const std::map<std::string, std::string> seven{{"DOCTOR_FAKE_DEVICES", "7"}};
+  const auto said = node({"--gpus", "8", "--policy", "slurm"}, seven);
+  EXPECT_EQ(said.exit_code, 1) << said.stdout_text << said.stderr_text;
+  EXPECT_THAT(said.stdout_text, HasSubstr(": 7 of 8 GPUs"));
+  expect_one_line(said.stdout_text);
+  EXPECT_THAT(node({"--gpus", "7"}, seven).stdout_text, testing::Not(HasSubstr("of 7 GPUs")));
+}
+
+TEST_F(node_command, is_bad_where_the_library_of_the_driver_lacks_functions_or_cannot_be_loaded) {
+  const temporary_folder drivers("cufault-node-drivers-");
+  const std::filesystem::path incomplete = drivers.path() / "a", broken = drivers.path() / "b";
+  std::filesystem::create_directory(incomplete);
+  std::filesystem::copy(std::string(DOCTOR_FAKES) + "/libnvidia-ml.so.1", incomplete / "libcuda.so.1");
+  write_file(broken / "libcuda.so.1", "no library");
+  for (const auto& [folder_of_driver, why] :
+       {std::pair{incomplete, "lacks functions that every driver has"}, {broken, "libcuda.so.1"}}) {
+    const auto said = node({"--json"}, {{"LD_LIBRARY_PATH", folder_of_driver}});
+    EXPECT_EQ(said.exit_code, 1) << said.stderr_text;
+    const auto json = nlohmann::json::parse(said.stdout_text, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << said.stdout_text;
+    EXPECT_EQ(json["reasons"][0]["code"], "driver_unusable");
+    EXPECT_THAT(json["reasons"][0]["text"].get<std::string>(), HasSubstr(why));
+  }
 }
 
 TEST_F(node_command, is_bad_where_the_driver_refuses) {
@@ -92,7 +132,11 @@ TEST_F(node_command, is_not_decidable_where_the_driver_hangs_and_ends_in_time) {
 }
 
 TEST_F(node_command, says_in_one_line_that_it_was_used_wrongly) {
-  for (const auto& words : {std::vector<std::string>{"--policy", "pbs"}, {"--timeout", "0"}, {"now"}}) {
+  for (const auto& words : {std::vector<std::string>{"--policy", "pbs"},
+                            {"--timeout", "0"},
+                            {"--gpus", "0"},
+                            {"--gpus", "all"},
+                            {"now"}}) {
     const auto said = node(words);
     EXPECT_EQ(said.exit_code, 2);
     EXPECT_EQ(said.stdout_text, "");

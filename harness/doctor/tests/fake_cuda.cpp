@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 with one device; cuInit returns DOCTOR_FAKE_CUINIT, or does not return where that is "hang".
+// A libcuda.so.1 with DOCTOR_FAKE_DEVICES devices (1 where it is not set); cuInit returns DOCTOR_FAKE_CUINIT, or does not return where
+// that is "hang".
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,7 +20,8 @@ int cuInit(unsigned) {
   return code != nullptr ? std::atoi(code) : 0;
 }
 int cuDeviceGetCount(int* count) {
-  *count = 1;
+  const char* devices = std::getenv("DOCTOR_FAKE_DEVICES");
+  *count = devices != nullptr ? std::atoi(devices) : 1;
   return 0;
 }
 int cuDeviceGet(int* device, int index) {
@@ -27,6 +30,10 @@ int cuDeviceGet(int* device, int index) {
 }
 int cuDeviceGetName(char* name, int size, int) {
   std::strncpy(name, "fake GPU", static_cast<std::size_t>(size));
+  return 0;
+}
+int cuDeviceGetPCIBusId(char* id, int size, int device) {
+  std::snprintf(id, static_cast<std::size_t>(size), "0000:%XB:00.0", device + 3);
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {

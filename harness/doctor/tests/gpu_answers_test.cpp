@@ -4,6 +4,8 @@
 #include "harness/doctor/gpu_answers.hpp"
 
 #include "harness/doctor/isolated.hpp"
+#include "harness/doctor/tests/made_elf.hpp"
+#include "harness/system/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +14,8 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -35,12 +39,13 @@ std::string with_fake(const char* library, const std::function<std::string()>& w
 std::string asked_driver() {
   const driver_answers d = ask_driver();
   std::string text = d.why_absent + std::to_string(d.version) + " " + std::to_string(d.initialised);
-  for (const auto& device : d.devices) text += " " + device.name + " " + std::to_string(device.capability);
+  for (const auto& device : d.devices)
+    text += " " + device.name + " " + std::to_string(device.capability) + " " + device.bus_id;
   return text + (d.usable() ? " usable" : " not usable");
 }
 
 TEST(driver_answers, have_version_and_devices) {
-  EXPECT_EQ(with_fake("libcuda.so.1", asked_driver), "13000 0 fake GPU 90 usable");
+  EXPECT_EQ(with_fake("libcuda.so.1", asked_driver), "13000 0 fake GPU 90 0000:3b:00.0 usable");
 }
 
 TEST(driver_answers, have_the_code_of_a_driver_that_refuses) {
@@ -50,6 +55,24 @@ TEST(driver_answers, have_the_code_of_a_driver_that_refuses) {
                         return asked_driver();
                       }),
             "13000 803 not usable");
+}
+
+TEST(pci_bus, lists_the_gpus_that_a_driver_here_could_use) {
+  const temporary_folder folder("cufault-pci-test-");
+  const auto device = [&](const std::string& id, const std::string& vendor, const std::string& kind) {
+    const std::filesystem::path made = folder.path() / "sys/bus/pci/devices" / id;
+    write_file(made / "vendor", vendor + "\n");
+    write_file(made / "class", kind + "\n");
+    return made;
+  };
+  EXPECT_THAT(gpus_on_pci_bus(folder.path()), testing::IsEmpty());
+  device("0000:5d:00.0", "0x10de", "0x030000");
+  device("0000:3b:00.0", "0x10de", "0x030200");
+  device("0000:3b:00.1", "0x10de", "0x040300");
+  device("0000:00:02.0", "0x8086", "0x030000");
+  std::filesystem::create_symlink("../vfio-pci", device("0000:86:00.0", "0x10de", "0x030200") / "driver");
+  std::filesystem::create_symlink("../0000:3b:00.0", device("0000:3b:00.4", "0x10de", "0x030200") / "physfn");
+  EXPECT_THAT(gpus_on_pci_bus(folder.path()), testing::ElementsAre("0000:3b:00.0", "0000:5d:00.0"));
 }
 
 TEST(driver_answers, name_codes_as_the_headers_do) {

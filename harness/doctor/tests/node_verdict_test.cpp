@@ -111,7 +111,7 @@ TEST_F(node_verdicts, name_what_differs_from_the_records_and_do_not_call_it_bad)
   EXPECT_TRUE(decide(facts).warned);
 }
 
-TEST_F(node_verdicts, without_a_gpu_are_never_bad) {
+TEST_F(node_verdicts, without_a_gpu_are_not_bad_where_none_has_to_be_there) {
   facts.gpus.clear();
   facts.driver = {.why_absent = "libcuda.so.1: cannot open"};
   expect(node_state::undecided, "no_gpu");
@@ -119,6 +119,57 @@ TEST_F(node_verdicts, without_a_gpu_are_never_bad) {
   expect(node_state::undecided, "no_gpu");
   facts.driver.initialised = 100;
   expect(node_state::undecided, "no_gpu");
+}
+
+TEST_F(node_verdicts, are_bad_where_a_gpu_that_has_to_be_there_is_not) {
+  facts.gpus.clear();
+  facts.driver = {.why_absent = "libcuda.so.1: cannot open"};
+  facts.gpus_required = 8;
+  expect(node_state::bad, "driver_missing");
+  EXPECT_EQ(decide(facts).line,
+            "bad: n1: no driver for the 8 GPUs that the node must have: libcuda.so.1: cannot open");
+  facts.driver = {.initialised = 100};
+  expect(node_state::bad, "gpus_missing");
+  EXPECT_THAT(decide(facts).line, HasSubstr("bad: n1: 0 of 8 GPUs"));
+  facts.driver = {.initialised = 46};
+  expect(node_state::undecided, "busy");
+}
+
+TEST_F(node_verdicts, are_bad_where_a_gpu_on_the_pci_bus_has_no_driver) {
+  facts.gpus.clear();
+  facts.driver = {.why_absent = "libcuda.so.1: cannot open"};
+  facts.pci_gpus = {"0000:3b:00.0"};
+  expect(node_state::bad, "driver_missing");
+  EXPECT_EQ(decide(facts).line, "bad: n1: no driver for 1 GPU on the PCI bus: libcuda.so.1: cannot open");
+  facts.driver = {.initialised = 100};
+  expect(node_state::undecided, "no_gpu");
+}
+
+TEST_F(node_verdicts, are_bad_where_the_library_of_the_driver_is_there_and_of_no_use) {
+  facts.gpus.clear();
+  facts.driver = {.why_absent = "/lib64/libcuda.so.1: file too short", .library = "/lib64/libcuda.so.1"};
+  expect(node_state::bad, "driver_unusable");
+}
+
+TEST_F(node_verdicts, name_the_gpus_that_are_missing_where_the_bus_tells_which) {
+  facts.driver.devices = {{"made GPU", 90, "0000:3b:00.0"}};
+  facts.gpus_required = 1;
+  facts.pci_gpus = {"0000:3b:00.0", "0000:5d:00.0"};
+  EXPECT_EQ(decide(facts).state, node_state::usable) << "more than it must have";
+  facts.gpus_required = 2;
+  expect(node_state::bad, "gpus_missing");
+  EXPECT_EQ(decide(facts).line, "bad: n1: 1 of 2 GPUs: the driver does not show 0000:5d:00.0");
+  facts.gpus_required = 3;
+  EXPECT_EQ(decide(facts).line,
+            "bad: n1: 1 of 3 GPUs: the driver does not show 0000:5d:00.0, the PCI bus has 2");
+  facts.pci_gpus.pop_back();
+  EXPECT_EQ(decide(facts).line, "bad: n1: 1 of 3 GPUs: the PCI bus has 1");
+  facts.gpus_required = 2;
+  facts.pci_gpus = {"0000:3b:00.0", "0000:5d:00.0", "0000:86:00.0"};
+  EXPECT_EQ(decide(facts).line, "bad: n1: 1 of 2 GPUs") << "which of the others is not known";
+  facts.pci_gpus.clear();
+  facts.visible_devices = "CUDA_VISIBLE_DEVICES=0";
+  EXPECT_EQ(decide(facts).line, "bad: n1: 1 of 2 GPUs; CUDA_VISIBLE_DEVICES=0");
 }
 
 TEST_F(node_verdicts, are_bad_where_the_driver_refuses_unless_it_is_in_use) {
