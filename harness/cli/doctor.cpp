@@ -90,7 +90,7 @@ int run_doctor(const doctor_arguments& arguments) {
         << diagnosis_json(d, arguments.strict).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
         << '\n';
   else
-    std::cout << verdict_of(d) << '\n';
+    std::cout << fmt::format("verdict: {}: {}\n", verdict_of(d), line_of(d));
   return exit_code(d, arguments.strict);
 }
 
@@ -113,7 +113,10 @@ void add_doctor_commands(command_line& line) {
   CLI::App* library =
       line.command("library", "Show what a CUDA library's file says: versions, GPU code, variables",
                    codes_of_reading, [named] { return show_library(*named); });
-  library->add_option("PATH", named->file, "the library")->required();
+  library
+      ->add_option("PATH", named->file,
+                   "its path, or its name, as in libcublasLt.so.13, for the one that the loader finds")
+      ->required();
   library->add_flag("--json", named->json, "as JSON (reports/schemas/library.schema.json)");
   library->add_flag_callback(
       "--no-load", [named] { named->load = false; },

@@ -4,12 +4,14 @@
 #include "harness/cli/doctor.hpp"
 #include "harness/doctor/diagnosis.hpp"
 #include "harness/doctor/library_facts.hpp"
+#include "harness/doctor/loader.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 namespace cufault {
 namespace {
@@ -27,10 +29,20 @@ bool can_say_its_version(const library_facts& facts) {
 }  // namespace
 
 int show_library(const library_arguments& arguments) {
-  const library_facts facts = read_library(arguments.file);
+  found_library asked{.name = {}, .file = arguments.file, .by = {}};
+  if (!arguments.file.has_parent_path() && !std::filesystem::exists(arguments.file)) {
+    machine m = this_machine();
+    m.program = program_of(m, own_path());  // what `cufault stack` loads is searched for in the same way
+    asked = library_named(m, arguments.file);
+    constexpr std::string_view program = "the program";
+    if (const auto at = asked.by.find(program); at != asked.by.npos)
+      asked.by.replace(at, program.size(), "cufault");
+  }
+  library_facts facts = read_library(asked.file);
+  facts.found_by = asked.by;
   library_answers answers;
   if (arguments.load && can_say_its_version(facts))
-    answers = ask_library(std::filesystem::absolute(arguments.file), limit);
+    answers = ask_library(std::filesystem::absolute(asked.file), limit);
   if (arguments.json)
     std::cout << library_json(facts, answers).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
               << '\n';

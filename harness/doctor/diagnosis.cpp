@@ -4,12 +4,15 @@
 
 #include "harness/doctor/isolated.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace cufault {
 namespace {
@@ -18,11 +21,16 @@ constexpr std::string_view no_driver = "no driver that can be used";
 
 void say_what_is_measured(finding& f, const measured_facts& measured) {
   if (f.case_name.empty()) return;
-  const auto cleared = measured.cleared.find(join_key(f.case_name, f.remedy));
-  f.measured = f.remedy.empty() || cleared == measured.cleared.end()
-                   ? "no measured remedy"
-                   : fmt::format("cleared it on {} stack{}, of them {}", cleared->second.size(),
-                                 cleared->second.size() == 1 ? "" : "s", *cleared->second.begin());
+  const bool several = f.remedy.ends_with('*');
+  const std::string wanted =
+      join_key(f.case_name, several ? f.remedy.substr(0, f.remedy.size() - 1) : f.remedy);
+  std::set<std::string> stacks;
+  for (const auto& [remedy, on] : measured.cleared)
+    if (remedy == wanted || (several && remedy.starts_with(wanted))) stacks.insert(on.begin(), on.end());
+  f.measured = f.remedy.empty() || stacks.empty() ? "no measured remedy"
+               : stacks.size() == 1
+                   ? "cleared it on one recorded stack: " + *stacks.begin()
+                   : fmt::format("cleared it on {} recorded stacks of GPU, driver and cuBLAS", stacks.size());
 }
 
 probe_result run(const probe& p, const machine& m) {
@@ -117,20 +125,33 @@ int exit_code(const diagnosis& d, bool strict) {
 }
 
 std::string verdict_of(const diagnosis& d) {
+  if (d.asked() == 0) return "unchecked";
+  if (d.count(finding_level::failure) > 0 || d.command_exit_code != 0) return "failure";
+  return d.count(finding_level::warning) + d.unanswered() > 0 ? "warning" : "ok";
+}
+
+std::string line_of(const diagnosis& d) {
   const std::size_t asked = d.asked(), silent = d.unanswered(), left_out = d.probes.size() - asked - silent;
-  if (asked == 0) return fmt::format("verdict: no check was run, of {}", d.probes.size());
-  std::string counts = plural_of(asked, "check");
-  if (left_out > 0) counts += fmt::format(", {} not asked", left_out);
-  if (silent > 0) counts += fmt::format(", {} without an answer", silent);
-  const std::size_t failures = d.count(finding_level::failure), warnings = d.count(finding_level::warning);
-  std::string said = failures > 0 ? "something would fail here: " + plural_of(failures, "failure")
-                     : d.command_exit_code != 0
-                         ? fmt::format("the command failed with {}", d.command_exit_code)
-                         : "no failure found";
-  if (warnings > 0) said += ", " + plural_of(warnings, "warning");
-  if (failures > 0 && d.command_exit_code != 0)
-    said += fmt::format(", and the command failed with {}", d.command_exit_code);
-  return fmt::format("verdict: {} ({})", said, counts);
+  if (asked == 0) return fmt::format("no check was run, of {}", d.probes.size());
+  std::vector<std::string> parts;
+  std::string worst;
+  for (const finding_level level : {finding_level::failure, finding_level::warning}) {
+    if (d.count(level) > 0) parts.push_back(plural_of(d.count(level), name_of(level)));
+    for (const bool of_driver : {true, false})  // without a driver nothing works
+      for (const probe_result& p : d.probes)
+        for (const finding& f : p.report.findings)
+          if (f.level == level && worst.empty() && of_driver == (p.name == "driver"))
+            worst = one_line(f.text);
+  }
+  std::string said = parts.empty() ? "no failure or warning" : fmt::format("{}", fmt::join(parts, ", "));
+  said += " in " + plural_of(asked, "check");
+  if (left_out > 0) said += fmt::format(", {} not asked", left_out);
+  if (silent > 0) said += fmt::format(", {} without an answer", silent);
+  if (d.command_exit_code != 0) said += fmt::format("; the command failed with {}", d.command_exit_code);
+  if (!worst.empty())
+    said += (d.count(finding_level::failure) + d.count(finding_level::warning) > 1 ? "; the worst: " : ": ") +
+            worst;
+  return said;
 }
 
 }  // namespace cufault

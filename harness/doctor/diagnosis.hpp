@@ -38,7 +38,9 @@ void add_loaded(diagnosis& d, const std::vector<std::string>& names);
 
 /// 0 nothing would fail; 1 something would, or with `strict` anything was warned of or not answered; 2 no check was run.
 int exit_code(const diagnosis& d, bool strict);
-std::string verdict_of(const diagnosis& d);  ///< one line
+std::string verdict_of(
+    const diagnosis& d);  ///< "failure", "warning", "ok", or "unchecked" where no check was run
+std::string line_of(const diagnosis& d);  ///< the verdict for people: counts, and the worst finding
 
 void print_findings(std::ostream& out, const diagnosis& d);  ///< all but the verdict
 nlohmann::ordered_json diagnosis_json(const diagnosis& d, bool strict);

@@ -16,6 +16,7 @@ namespace cufault {
 /// What a library's file says. Nothing of it is executed.
 struct library_facts {
   std::filesystem::path file{};
+  std::string found_by{};  ///< by which rule, where it was asked for by name
   std::uint64_t size = 0;
   elf_facts elf{};
   gpu_code_facts code{};

@@ -4,6 +4,9 @@
 
 #include "reports/base/json_input.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <glob.h>
 #include <unistd.h>
 
@@ -164,6 +167,40 @@ std::vector<std::string> folders_of(const std::string& search_path) {
       one += c;
   }
   return folders;
+}
+
+found_library library_named(const machine& m, const std::string& name) {
+  if (auto found = find_library(m, name)) return *found;
+  for (const fs::path& file : libraries_on_disk(m, name.substr(0, name.find(".so")))) {
+    std::error_code ignored;
+    if (const fs::path link = file.parent_path() / name; fs::exists(m.at(link), ignored))
+      return {name, link, "no search path"};
+  }
+  const std::string search_path = m.variable("LD_LIBRARY_PATH");
+  throw input_error(fmt::format(
+      "{}: not found; looked in {}{}/etc/ld.so.cache, {}, and folders of CUDA toolkits and Python "
+      "environments; "
+      "give a path",
+      name, m.program ? fmt::format("RPATH and RUNPATH of {}, ", m.program->file.filename().string()) : "",
+      search_path.empty() ? "" : fmt::format("LD_LIBRARY_PATH ({}), ", search_path),
+      fmt::join(default_folders, ", ")));
+}
+
+std::string shell_word(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+std::string search_path_without(const machine& m, const std::string& folder) {
+  std::vector<std::string> folders = folders_of(m.variable("LD_LIBRARY_PATH"));
+  const auto normal = [](const fs::path& path) { return (path / "").lexically_normal().string(); };
+  const std::string from = normal(folder);
+  std::erase_if(folders, [&](const std::string& f) {
+    return normal(f) == from || from.starts_with(normal(f) + hwcaps_folder);
+  });
+  return folders.empty() ? "unset LD_LIBRARY_PATH"
+                         : "export LD_LIBRARY_PATH=" + shell_word(fmt::format("{}", fmt::join(folders, ":")));
 }
 
 std::vector<std::pair<std::string, fs::path>> cached_libraries(std::string_view cache) {

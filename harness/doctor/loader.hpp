@@ -15,7 +15,8 @@ namespace cufault {
 struct found_library {
   std::string name{};            ///< "libcublas.so.13"
   std::filesystem::path file{};  ///< on the machine, links not resolved
-  /// "LD_LIBRARY_PATH", "RUNPATH", "RPATH", "RPATH of the program", "RUNPATH of the program", "ld.so.cache", "default folder"
+  /// "LD_LIBRARY_PATH", "RUNPATH", "RPATH", "RPATH of the program", "RUNPATH of the program", "ld.so.cache", "default folder"; "no search
+  /// path" where the loader does not find it
   std::string by{};
 };
 
@@ -39,6 +40,15 @@ std::vector<std::pair<std::string, std::filesystem::path>> cached_libraries(std:
 
 /// Files named STEM.so or STEM.so.*, in the places where toolkits, drivers and Python packages put them; each file once. At most 64.
 std::vector<std::filesystem::path> libraries_on_disk(const machine& m, const std::string& stem);
+
+/// As one word of a shell.
+std::string shell_word(const std::string& text);
+/// The command that takes a folder out of LD_LIBRARY_PATH.
+std::string search_path_without(const machine& m, const std::string& folder);
+
+/// By the name that a program asks for: as find_library(), else among libraries_on_disk(). Throws input_error that says where it was looked
+/// for.
+found_library library_named(const machine& m, const std::string& name);
 
 /// The folders of LD_LIBRARY_PATH; an empty one is the current folder.
 std::vector<std::string> folders_of(const std::string& search_path);

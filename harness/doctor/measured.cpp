@@ -21,6 +21,7 @@ bool cleared(const arm_result& arm) {
 
 bool matters_to_doctor(std::string_view case_name, std::string_view arm) {
   return case_name.starts_with("environment.") || case_name == "memory.create_under_pressure" ||
+         (case_name == "sticky.device_fault" && arm.starts_with("new_process_")) ||
          (case_name == "heuristic.variables" && (arm == "look_ups" || arm == "control"));
 }
 

@@ -35,13 +35,11 @@ void print_command(std::ostream& out, std::string text) {
 
 void print_finding(std::ostream& out, const finding& f) {
   out << fmt::format("    {}: {}\n", name_of(f.level), one_line(f.text));
-  line(out, "case", f.case_name);
-  if (!f.case_name.empty())
-    line(out, "remedy",
-         f.remedy.empty() || f.measured == "no measured remedy"
-             ? f.measured
-             : fmt::format("{}: {}", f.remedy, f.measured));
+  line(out, "to do", f.advice);
   print_command(out, f.command);
+  if (!f.case_name.empty())
+    line(out, "evidence",
+         fmt::format("{}: {}", f.remedy.empty() ? f.case_name : join_key(f.case_name, f.remedy), f.measured));
 }
 
 /// Rows of all probes, those of one name together.
@@ -128,10 +126,11 @@ nlohmann::ordered_json diagnosis_json(const diagnosis& d, bool strict) {
     one["seen"] = p.report.seen;
     probes.push_back(std::move(one));
   }
-  nlohmann::ordered_json json{{"schema", 1},
+  nlohmann::ordered_json json{{"schema", 2},
                               {"probes", std::move(probes)},
                               {"libraries", write_json(rows_of(d))},
                               {"verdict", verdict_of(d)},
+                              {"line", line_of(d)},
                               {"exit_code", exit_code(d, strict)}};
   if (!d.command.empty()) json["command"] = {{"words", d.command}, {"exit_code", d.command_exit_code}};
   return json;
@@ -146,6 +145,7 @@ void print_library(std::ostream& out, const library_facts& facts, const library_
   };
   print("file",
         fmt::format("{} ({} bytes, {})", one_line(facts.file.string()), facts.size, facts.elf.machine));
+  if (!facts.found_by.empty()) print("found by", facts.found_by);
   print("version", one_line(version_line(facts, answers)));
   print("CUDA runtime",
         answers.runtime == 0 ? "not known" : runtime_version_text(answers.runtime) + ", inside");
@@ -184,6 +184,7 @@ nlohmann::ordered_json library_json(const library_facts& facts, const library_an
                               {"unread_code_bytes", facts.code.unread_bytes},
                               {"variables", facts.variables},
                               {"unsearched_bytes", facts.unsearched_bytes}};
+  if (!facts.found_by.empty()) json["found_by"] = facts.found_by;
   if (answers.version != 0) json["version"] = version_line(facts, answers);
   if (answers.runtime != 0) json["runtime"] = runtime_version_text(answers.runtime);
   if (!answers.why.empty()) json["version_unknown"] = answers.why;

@@ -23,10 +23,12 @@ std::span<const enum_name<finding_level>> names_of(finding_level);
 struct finding {
   finding_level level = finding_level::note;
   std::string text{};
+  std::string advice{};     ///< a sentence that says what to do
   std::string case_name{};  ///< "environment.driver_missing": the case that shows it; empty where none does
-  std::string remedy{};     ///< its arm that is to clear it: "drop_the_stub"; empty where there is none
-  std::string command{};    ///< to copy
-  std::string measured{};   ///< of the remedy: on how many stacks it cleared, or "no measured remedy"
+  /// Its arm that is to clear it: "drop_the_stub"; "new_process_*": all arms of that name; empty where there is none.
+  std::string remedy{};
+  std::string command{};   ///< to copy
+  std::string measured{};  ///< of the remedy: on how many stacks it cleared, or "no measured remedy"
   friend bool operator==(const finding&, const finding&) = default;
 };
 
@@ -52,6 +54,7 @@ template <class Fields>
 void describe_fields(finding& f, Fields& fields) {
   fields.required("level", f.level);
   fields.required("text", f.text);
+  fields("advice", f.advice);
   fields("case", f.case_name);
   fields("remedy", f.remedy);
   fields("command", f.command);

@@ -29,12 +29,6 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == text.npos;
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 // ---- values ----
 
 /// Variables that take one of a few words, by NVIDIA's documentation.
@@ -68,6 +62,7 @@ void look_at_values(const machine& m, probe_report& report) {
         {.level = finding_level::warning,
          .text = fmt::format("{}={}: documented are {}; what is done with another value is not measured",
                              variable, one_line(m.variable(variable)), possible),
+         .advice = fmt::format("Set {} to a documented value, or unset it.", variable),
          .command = fmt::format("unset {}", variable)});
   };
   for (const known_words& known : variables_of_words())
@@ -109,6 +104,7 @@ void look_at_workspace(const machine& m, probe_report& report) {
              "CUBLAS_WORKSPACE_CONFIG={}: the form is :SIZE:COUNT, once or more, SIZE in KiB; what is "
              "done with another is not measured",
              one_line(value)),
+         .advice = "Write pairs of a size in KiB and a count.",
          .command = "export CUBLAS_WORKSPACE_CONFIG=:4096:8"});
 }
 
@@ -128,6 +124,7 @@ void look_at_visible_devices(const machine& m, probe_report& report) {
     report.findings.push_back(
         {.level = finding_level::failure,
          .text = fmt::format("CUDA_VISIBLE_DEVICES={}: {}; cublasCreate fails", one_line(value), why),
+         .advice = "Unset CUDA_VISIBLE_DEVICES, or name a device in it, and start the program again.",
          .case_name = "environment.hidden_devices",
          .remedy = "show_in_new_process",
          .command = "unset CUDA_VISIBLE_DEVICES"});
@@ -141,7 +138,8 @@ void look_at_visible_devices(const machine& m, probe_report& report) {
     report.findings.push_back(
         {.level = finding_level::warning,
          .text = fmt::format("CUDA_VISIBLE_DEVICES={}: a device is there twice; what follows is not measured",
-                             one_line(value))});
+                             one_line(value)),
+         .advice = "Name each device once."});
 }
 
 void look_at_jit(const machine& m, probe_report& report) {
@@ -151,17 +149,20 @@ void look_at_jit(const machine& m, probe_report& report) {
          .text = "CUDA_FORCE_PTX_JIT=1: machine code is ignored; recorded on one H200, driver 580.159.04: "
                  "cublasCreate returns CUBLAS_STATUS_INTERNAL_ERROR with cuBLAS 13.1.0, "
                  "CUBLAS_STATUS_NOT_INITIALIZED with 13.10.0, and succeeds with 12.0.1",
+         .advice = "Unset CUDA_FORCE_PTX_JIT and start the program again.",
          .case_name = "environment.wrong_code",
          .remedy = "force_no_longer",
          .command = "unset CUDA_FORCE_PTX_JIT"});
   if (m.variable("CUDA_DISABLE_PTX_JIT") == "1")
     report.findings.push_back({.level = finding_level::warning,
                                .text = "CUDA_DISABLE_PTX_JIT=1: code that is there as PTX alone does not run",
+                               .advice = "Unset CUDA_DISABLE_PTX_JIT and start the program again.",
                                .case_name = "environment.wrong_code",
                                .remedy = "",
                                .command = "unset CUDA_DISABLE_PTX_JIT"});
   if (m.variable("CUDA_LAUNCH_BLOCKING") == "1")
     report.findings.push_back({.text = "CUDA_LAUNCH_BLOCKING=1: every launch waits for its kernel",
+                               .advice = "Unset CUDA_LAUNCH_BLOCKING once the kernel that fails is found.",
                                .command = "unset CUDA_LAUNCH_BLOCKING"});
 }
 
@@ -178,6 +179,7 @@ void look_at_cache(const machine& m, probe_report& report) {
            "CUDA_CACHE_PATH={}: no folder that can be written; what the driver compiles from PTX is "
            "compiled in each process",
            one_line(folder)),
+       .advice = "Name a folder that can be written in CUDA_CACHE_PATH, or unset it.",
        .case_name = "environment.cache_unreadable",
        .command = "unset CUDA_CACHE_PATH"});
 }
@@ -244,7 +246,8 @@ probe_report look_at_unread_variables(const machine& m) {
     report.findings.push_back(
         {.level = finding_level::warning,
          .text = fmt::format("{}: no library reads it; is {} meant?", one_line(name), *meant),
-         .command = fmt::format("unset {}; export {}={}", name, *meant, quoted(value))});
+         .advice = fmt::format("Set {} in place of {}.", *meant, one_line(name)),
+         .command = fmt::format("unset {}; export {}={}", name, *meant, shell_word(value))});
   }
   if (!unread.empty())
     report.seen.push_back(
@@ -256,14 +259,6 @@ probe_report look_at_unread_variables(const machine& m) {
 probe_report look_at_search_path(const machine& m) {
   probe_report report;
   const std::vector<std::string> folders = folders_of(m.variable("LD_LIBRARY_PATH"));
-  const auto without = [&](const std::string& folder) {
-    std::vector<std::string> kept;
-    std::copy_if(folders.begin(), folders.end(), std::back_inserter(kept),
-                 [&](const std::string& f) { return f != folder; });
-    return kept.empty()
-               ? std::string("unset LD_LIBRARY_PATH")
-               : fmt::format("export LD_LIBRARY_PATH={}", quoted(fmt::format("{}", fmt::join(kept, ":"))));
-  };
   const auto holds = [&](const std::string& folder, const char* file) {
     std::error_code ignored;
     return fs::exists(m.at(fs::path(folder) / file), ignored);
@@ -280,9 +275,10 @@ probe_report look_at_search_path(const machine& m) {
                "cudaErrorStubLibrary{}",
                one_line(folder),
                driver ? "" : "; it has no libcuda.so.1, so that only what opens libcuda.so meets it"),
+           .advice = "Take this folder out of LD_LIBRARY_PATH and start the program again.",
            .case_name = "environment.driver_missing",
            .remedy = "drop_the_stub",
-           .command = without(folder)});
+           .command = search_path_without(m, folder)});
     else if (last == "compat" && driver)
       report.findings.push_back(
           {.level = finding_level::warning,
@@ -290,9 +286,10 @@ probe_report look_at_search_path(const machine& m) {
                "LD_LIBRARY_PATH has {}: the driver's library for older kernel modules; where it does "
                "not match, every call fails with cudaErrorSystemDriverMismatch",
                one_line(folder)),
+           .advice = "Take this folder out of LD_LIBRARY_PATH where calls fail, and start the program again.",
            .case_name = "environment.driver_mismatch",
            .remedy = "drop_compat",
-           .command = without(folder)});
+           .command = search_path_without(m, folder)});
   }
   if (folders.empty()) report.seen.emplace_back("LD_LIBRARY_PATH is not set");
   return report;

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::array<const char*, 5> stems{"libcublas", "libcublasLt", "libcudart", "libcuda",
                                            "libnvidia-ml"};
+constexpr const char* install_again = "Install the package that this file belongs to again.";
 constexpr std::size_t most_asked = 6;  // of a stem: each is loaded for its version
 
 /// "libcublas.so.13" of "libcublas.so.13.1.0.3"; by its SONAME where it has one.
@@ -67,29 +68,36 @@ void look_at_pair(const machine& m, const fs::path& cublas, probe_report& report
   try {
     elf = read_elf(cublas, open_readable(m.at(cublas)));
   } catch (const input_error& error) {
-    report.findings.push_back({.level = finding_level::warning, .text = error.what()});
+    report.findings.push_back(
+        {.level = finding_level::warning, .text = error.what(), .advice = install_again});
     return;
   }
   const auto needed = std::find_if(elf.needed.begin(), elf.needed.end(),
                                    [](const std::string& n) { return n.starts_with("libcublasLt.so"); });
   if (needed == elf.needed.end()) return;
   const auto found = find_library(m, *needed, {&elf, cublas.parent_path()});
-  const std::string remedy = m.variable("LD_LIBRARY_PATH").empty() ? "preload_right" : "drop_folder";
+  const fs::path beside = cublas.parent_path() / *needed;
+  std::error_code ignored;
+  const bool has_own = fs::exists(m.at(beside), ignored);
+  const std::string preload = fmt::format("export LD_PRELOAD={}", shell_word(beside.string()));
+  const std::string own_first = fmt::format("Load {} before cuBLAS, by LD_PRELOAD.", beside.string());
   if (!found) {
     report.findings.push_back(
         {.level = finding_level::failure,
          .text = fmt::format("{} asks for {}, which the loader would not find", cublas.string(), *needed),
+         .advice = has_own ? own_first : fmt::format("Install the {} of the same version.", *needed),
          .case_name = "environment.mixed_libraries",
-         .remedy = remedy});
+         .remedy = "preload_right",
+         .command = has_own ? preload : ""});
     return;
   }
-  const fs::path beside = cublas.parent_path() / *needed;
-  std::error_code ignored;
-  if (!fs::exists(m.at(beside), ignored) || real_of(m, beside) == real_of(m, found->file)) return;
+  if (!has_own || real_of(m, beside) == real_of(m, found->file)) return;
   const library_answers own = m.ask(m.at(beside)), foreign = m.ask(m.at(found->file));
   if (own.version != 0 && own.version == foreign.version) return;
   const bool known = own.version != 0 && foreign.version != 0;
   const bool older = known && foreign.version < own.version;
+  const bool by_variable = found->by == "LD_LIBRARY_PATH";
+  const std::string folder = found->file.parent_path();
   report.findings.push_back(
       {.level = older ? finding_level::failure : finding_level::warning,
        .text = fmt::format("{} would get {} by {}{}, not {}{}: a mixed pair{}", cublas.string(),
@@ -99,10 +107,10 @@ void look_at_pair(const machine& m, const fs::path& cublas, probe_report& report
                            older   ? "; recorded: with an older cuBLASLt the first product ends the process"
                            : known ? "; recorded: cuBLAS 13.1.0 with the newer cuBLASLt 13.10.0 works"
                                    : ""),
+       .advice = by_variable ? fmt::format("Take {} out of LD_LIBRARY_PATH.", folder) : own_first,
        .case_name = "environment.mixed_libraries",
-       .remedy = remedy,
-       .command = remedy == "drop_folder" ? "unset LD_LIBRARY_PATH"
-                                          : fmt::format("export LD_PRELOAD={}", beside.string())});
+       .remedy = by_variable ? "drop_folder" : "preload_right",
+       .command = by_variable ? search_path_without(m, folder) : preload});
 }
 
 }  // namespace
@@ -149,7 +157,8 @@ probe_report look_at_gpu_code(const machine& m) {
       try {
         facts = read_library(m.at(file));
       } catch (const input_error& error) {
-        report.findings.push_back({.level = finding_level::warning, .text = error.what()});
+        report.findings.push_back(
+            {.level = finding_level::warning, .text = error.what(), .advice = install_again});
         continue;
       }
       if (facts.code.count.empty()) continue;
@@ -163,6 +172,8 @@ probe_report look_at_gpu_code(const machine& m) {
                                  device.name, device.capability / 10, device.capability % 10,
                                  ptx ? ", only PTX, which the driver compiles at first use"
                                      : " and no PTX that fits: no kernel of it can run"),
+             .advice = ptx ? "Expect a slow first use, or install a cuBLAS with machine code for this GPU."
+                           : "Install a cuBLAS with machine code or PTX for this GPU.",
              .case_name = "environment.wrong_code",
              .remedy = ptx ? "" : "add_ptx",
              .command = fmt::format("cufault library {}", file.string())});
@@ -173,6 +184,7 @@ probe_report look_at_gpu_code(const machine& m) {
 }
 
 probe_report look_at_loaded_libraries(const machine& m) {
+  constexpr const char* one_folder = "Take all folders but one out of LD_LIBRARY_PATH and of search paths.";
   probe_report report;
   if (!m.loaded) {
     report.not_asked = "this cufault was built without CUDA";
@@ -198,12 +210,14 @@ probe_report look_at_loaded_libraries(const machine& m) {
           {.level = finding_level::warning,
            .text = fmt::format("{} is loaded from {} folders: {}", stem, folders.size(),
                                fmt::join(std::vector<std::string>(folders.begin(), folders.end()), " ")),
+           .advice = one_folder,
            .case_name = "environment.mixed_libraries",
            .remedy = "drop_folder"});
   if (by_stem.contains("libcublas") && by_stem.contains("libcublasLt") &&
       by_stem["libcublas"] != by_stem["libcublasLt"])
     report.findings.push_back({.level = finding_level::warning,
                                .text = "libcublas and libcublasLt are loaded from different folders",
+                               .advice = one_folder,
                                .case_name = "environment.mixed_libraries",
                                .remedy = "drop_folder"});
   return report;

@@ -58,12 +58,23 @@ class doctor_command : public testing::Test {
 TEST_F(doctor_command, ends_with_its_verdict) {
   const auto said = run({"doctor"});
   EXPECT_EQ(said.exit_code, 1) << "every device is hidden\n" << said.stdout_text << said.stderr_text;
-  EXPECT_THAT(last_line(said.stdout_text), StartsWith("verdict: something would fail here: "));
-  EXPECT_THAT(said.stdout_text, HasSubstr("environment.hidden_devices"));
-  EXPECT_THAT(said.stdout_text, HasSubstr("show_in_new_process: cleared it on "));
+  EXPECT_THAT(last_line(said.stdout_text), StartsWith("verdict: failure: "));
+  EXPECT_THAT(last_line(said.stdout_text), HasSubstr("CUDA_VISIBLE_DEVICES=-1: it hides all devices"));
+  EXPECT_THAT(said.stdout_text, HasSubstr("to do     Unset CUDA_VISIBLE_DEVICES, or "));
+  EXPECT_THAT(said.stdout_text, HasSubstr("environment.hidden_devices/show_in_new_process: cleared it on "));
   EXPECT_THAT(said.stdout_text, HasSubstr("run       unset CUDA_VISIBLE_DEVICES"));
   EXPECT_THAT(said.stdout_text, HasSubstr("[not asked] memory"));
   EXPECT_EQ(said.stragglers, 0);
+}
+
+TEST_F(doctor_command, warns_in_its_last_line_of_a_driver_that_is_missing) {
+  if (void* const driver = dlopen("libcuda.so.1", RTLD_LAZY); driver != nullptr) {
+    dlclose(driver);
+    GTEST_SKIP() << "there is a driver here";
+  }
+  const auto said = run({"doctor"}, {{"CUDA_VISIBLE_DEVICES", "0"}, {"LD_LIBRARY_PATH", ""}});
+  EXPECT_THAT(last_line(said.stdout_text), StartsWith("verdict: "));
+  EXPECT_THAT(last_line(said.stdout_text), HasSubstr("every CUDA call fails"));
 }
 
 TEST_F(doctor_command, is_json_with_the_same_exit_code) {
@@ -73,6 +84,7 @@ TEST_F(doctor_command, is_json_with_the_same_exit_code) {
   EXPECT_EQ(json["exit_code"], said.exit_code);
   EXPECT_EQ(json["probes"][0]["name"], "variables");
   EXPECT_EQ(json["probes"][0]["state"], "failure");
+  EXPECT_EQ(json["verdict"], "failure");
 }
 
 #ifdef WITH_TRACER
@@ -114,6 +126,22 @@ TEST_F(doctor_command, of_a_library_shows_its_file) {
   EXPECT_THAT(said.stdout_text, HasSubstr("version        not asked"));
   const auto json = nlohmann::json::parse(run({"library", made, "--json"}).stdout_text, nullptr, false);
   EXPECT_EQ(json.value("soname", ""), "libmade.so.1");
+}
+
+TEST_F(doctor_command, of_a_library_by_its_name_shows_the_file_that_the_loader_finds) {
+  const std::string made = file("libmade.so.1", made_elf{.soname = "libmade.so.1"}.bytes());
+  const std::map<std::string, std::string> here{{"LD_LIBRARY_PATH", folder.path()}};
+  const auto said = run({"library", "libmade.so.1"}, here);
+  EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
+  EXPECT_THAT(said.stdout_text, StartsWith("file           " + made));
+  EXPECT_THAT(said.stdout_text, HasSubstr("found by       LD_LIBRARY_PATH\n"));
+  const auto json =
+      nlohmann::json::parse(run({"library", "libmade.so.1", "--json"}, here).stdout_text, nullptr, false);
+  EXPECT_EQ(json.value("found_by", ""), "LD_LIBRARY_PATH");
+  const auto absent = run({"library", "libabsent.so.1"}, here);
+  EXPECT_EQ(absent.exit_code, 2);
+  EXPECT_THAT(absent.stderr_text, HasSubstr("libabsent.so.1: not found; looked in "));
+  EXPECT_EQ(std::count(absent.stderr_text.begin(), absent.stderr_text.end(), '\n'), 1) << absent.stderr_text;
 }
 
 TEST_F(doctor_command, of_a_library_that_cannot_be_loaded_says_why_unless_told_not_to_ask) {

@@ -60,10 +60,22 @@ TEST_F(diagnoses, end_with_the_worst_finding) {
   const auto warned = examine({well(), saying(finding_level::warning)}, m);
   EXPECT_EQ(exit_code(warned, false), 0);
   EXPECT_EQ(exit_code(warned, true), 1);
-  EXPECT_EQ(verdict_of(warned), "verdict: no failure found, 1 warning (2 checks)");
+  EXPECT_EQ(verdict_of(warned), "warning");
+  EXPECT_EQ(line_of(warned), "1 warning in 2 checks: a thing");
   const auto failed = examine({saying(finding_level::failure), saying(finding_level::warning)}, m);
   EXPECT_EQ(exit_code(failed, false), 1);
-  EXPECT_EQ(verdict_of(failed), "verdict: something would fail here: 1 failure, 1 warning (2 checks)");
+  EXPECT_EQ(verdict_of(failed), "failure");
+  EXPECT_EQ(line_of(failed), "1 failure, 1 warning in 2 checks; the worst: a thing");
+  const auto noted = examine({well(), saying(finding_level::note)}, m);
+  EXPECT_EQ(verdict_of(noted), "ok");
+  EXPECT_EQ(line_of(noted), "no failure or warning in 2 checks");
+  probe the_driver = well();
+  the_driver.name = "driver";
+  the_driver.look = [](const machine&) {
+    return probe_report{.findings = {{.level = finding_level::warning, .text = "no driver"}}};
+  };
+  EXPECT_EQ(line_of(examine({saying(finding_level::warning), the_driver}, m)),
+            "2 warnings in 2 checks; the worst: no driver");
 }
 
 TEST_F(diagnoses, without_a_check_are_no_pass) {
@@ -72,7 +84,8 @@ TEST_F(diagnoses, without_a_check_are_no_pass) {
   none.needs_driver = true;
   const auto d = examine({none}, m);
   EXPECT_EQ(exit_code(d, false), 2);
-  EXPECT_THAT(verdict_of(d), HasSubstr("no check was run"));
+  EXPECT_EQ(verdict_of(d), "unchecked");
+  EXPECT_EQ(line_of(d), "no check was run, of 1");
   EXPECT_EQ(exit_code(examine({hanging()}, m), false), 2);
 }
 
@@ -85,7 +98,8 @@ TEST_F(diagnoses, outlive_probes_that_hang_or_crash_and_name_them) {
   EXPECT_EQ(exit_code(d, false), 0);
   EXPECT_EQ(exit_code(d, true), 1);
   EXPECT_THAT(text(d), HasSubstr("[no answer] hangs"));
-  EXPECT_THAT(verdict_of(d), HasSubstr("2 without an answer"));
+  EXPECT_EQ(verdict_of(d), "warning");
+  EXPECT_THAT(line_of(d), HasSubstr("2 without an answer"));
 }
 
 TEST_F(diagnoses, ask_what_needs_a_driver_only_behind_one_that_is_usable) {
@@ -102,12 +116,33 @@ TEST_F(diagnoses, say_of_a_remedy_what_the_records_say) {
   p.look = [](const machine&) {
     return probe_report{
         .findings = {{.text = "one", .case_name = "environment.driver_missing", .remedy = "drop_the_stub"},
-                     {.text = "two", .case_name = "environment.driver_missing", .remedy = "reinstall"}}};
+                     {.text = "two", .case_name = "environment.driver_missing", .remedy = "reinstall"},
+                     {.text = "three", .case_name = "sticky.device_fault", .remedy = "new_process_*"},
+                     {.text = "four", .case_name = "environment.wrong_code"}}};
   };
-  m.measured.cleared = {{"environment.driver_missing/drop_the_stub", {"stack A", "stack B"}}};
+  m.measured.cleared = {{"environment.driver_missing/drop_the_stub", {"stack A", "stack B"}},
+                        {"sticky.device_fault/new_process_trap", {"stack A"}},
+                        {"sticky.device_fault/new_processor", {"stack B"}}};
   const auto d = examine({p}, m);
-  EXPECT_EQ(d.probes[0].report.findings[0].measured, "cleared it on 2 stacks, of them stack A");
+  EXPECT_EQ(d.probes[0].report.findings[0].measured,
+            "cleared it on 2 recorded stacks of GPU, driver and cuBLAS");
   EXPECT_EQ(d.probes[0].report.findings[1].measured, "no measured remedy");
+  EXPECT_EQ(d.probes[0].report.findings[2].measured, "cleared it on one recorded stack: stack A");
+  EXPECT_THAT(text(d),
+              HasSubstr("      evidence  environment.driver_missing/drop_the_stub: cleared it on 2 "));
+  EXPECT_THAT(text(d), HasSubstr("      evidence  environment.wrong_code: no measured remedy\n"));
+}
+
+TEST_F(diagnoses, say_what_to_do_before_the_evidence) {
+  probe p = well();
+  p.look = [](const machine&) {
+    return probe_report{.findings = {{.text = "a thing",
+                                      .advice = "Do this.",
+                                      .case_name = "environment.driver_missing",
+                                      .command = "unset IT"}}};
+  };
+  EXPECT_THAT(text(examine({p}, m)), HasSubstr("    note: a thing\n      to do     Do this.\n      run       "
+                                               "unset IT\n      evidence  environment.driver_missing: "));
 }
 
 TEST_F(diagnoses, print_text_of_the_machine_without_control_characters) {
@@ -142,16 +177,18 @@ TEST_F(diagnoses, fail_with_the_command) {
   d.command = "false";
   d.command_exit_code = 1;
   EXPECT_EQ(exit_code(d, false), 1);
-  EXPECT_EQ(verdict_of(d), "verdict: the command failed with 1 (1 check)");
+  EXPECT_EQ(verdict_of(d), "failure");
+  EXPECT_EQ(line_of(d), "no failure or warning in 1 check; the command failed with 1");
   EXPECT_EQ(diagnosis_json(d, false)["command"]["exit_code"], 1);
 }
 
 TEST_F(diagnoses, are_json_that_ends_with_the_same_verdict) {
   const auto d = examine({saying(finding_level::warning), hanging()}, m);
   const auto json = diagnosis_json(d, true);
-  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["schema"], 2);
   EXPECT_EQ(json["exit_code"], 1);
-  EXPECT_EQ(json["verdict"], verdict_of(d));
+  EXPECT_EQ(json["verdict"], "warning");
+  EXPECT_EQ(json["line"], line_of(d));
   EXPECT_EQ(json["probes"][0]["state"], "warning");
   EXPECT_EQ(json["probes"][0]["findings"][0]["text"], "a thing");
   EXPECT_EQ(json["probes"][1]["state"], "no answer");
@@ -170,10 +207,11 @@ TEST_F(diagnoses, are_printed_as_the_schemas_say) {
        .what = "folders",
        .report = {.findings = {{.level = finding_level::failure,
                                 .text = "a stub",
+                                .advice = "Take it out.",
                                 .case_name = "environment.driver_missing",
                                 .remedy = "drop_the_stub",
                                 .command = "unset LD_LIBRARY_PATH",
-                                .measured = "cleared it on 1 stack, of them a stack"}},
+                                .measured = "cleared it on one recorded stack: a stack"}},
                   .seen = {"a line"},
                   .libraries = {{.name = "libcublas.so.13",
                                  .loaded = "/a/libcublas.so.13",

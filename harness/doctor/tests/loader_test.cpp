@@ -171,6 +171,38 @@ TEST_F(loader, finds_nothing_where_there_is_nothing) {
   EXPECT_THAT(libraries_on_disk(m, "libcublas"), IsEmpty());
 }
 
+TEST_F(loader, finds_a_library_by_name_that_no_search_path_has) {
+  library("/usr/local/cuda/lib64/libcublasLt.so.13");
+  const auto on_disk = library_named(m, "libcublasLt.so.13");
+  EXPECT_EQ(on_disk.file, "/usr/local/cuda/lib64/libcublasLt.so.13");
+  EXPECT_EQ(on_disk.by, "no search path");
+  set("LD_LIBRARY_PATH", "/own");
+  library("/own/libcublasLt.so.13");
+  EXPECT_EQ(library_named(m, "libcublasLt.so.13").by, "LD_LIBRARY_PATH");
+}
+
+TEST_F(loader, says_where_it_looked_for_a_library_that_is_nowhere) {
+  set("LD_LIBRARY_PATH", "/own");
+  library("/own/libcublasLt.so.13");
+  try {
+    library_named(m, "libcublasLt.so.12");
+    ADD_FAILURE() << "it is found";
+  } catch (const input_error& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::StartsWith("libcublasLt.so.12: not found; looked in "),
+                                             testing::HasSubstr("LD_LIBRARY_PATH (/own)"),
+                                             testing::HasSubstr("/etc/ld.so.cache")));
+  }
+}
+
+TEST_F(loader, takes_a_folder_out_of_the_search_path_however_it_is_spelt) {
+  set("LD_LIBRARY_PATH", "/a/:/it's:/b");
+  EXPECT_EQ(search_path_without(m, "/a"), "export LD_LIBRARY_PATH='/it'\\''s:/b'");
+  EXPECT_EQ(search_path_without(m, "/b/glibc-hwcaps/x86-64-v3"), "export LD_LIBRARY_PATH='/a/:/it'\\''s'");
+  EXPECT_EQ(search_path_without(m, "/c"), "export LD_LIBRARY_PATH='/a/:/it'\\''s:/b'");
+  set("LD_LIBRARY_PATH", "/a/");
+  EXPECT_EQ(search_path_without(m, "/a"), "unset LD_LIBRARY_PATH");
+}
+
 TEST_F(loader, passes_over_libraries_of_another_machine) {
   made_elf other{.soname = "libx.so.1"};
   other.machine = EM_PPC64;

@@ -33,6 +33,8 @@ TEST(measured, of_the_committed_records_has_remedies_footprints_and_who_asked_fo
         "environment.driver_mismatch/right_driver", "environment.hidden_devices/show_in_new_process",
         "environment.mixed_libraries/drop_folder", "environment.mixed_libraries/preload_right",
         "environment.wrong_code/force_no_longer", "environment.wrong_code/add_ptx",
+        "sticky.device_fault/new_process_trap", "sticky.device_fault/new_process_illegal_address",
+        "sticky.device_fault/new_process_misaligned_address", "sticky.device_fault/new_process_assertion",
         "memory.create_under_pressure/load_lazily_eager",
         "memory.create_under_pressure/end_other_process_and_retry_lazy"})
     EXPECT_TRUE(facts.cleared.contains(remedy)) << remedy << ", which a finding of the doctor names";

@@ -31,6 +31,10 @@ class probes : public made_machine {
     std::vector<std::string> all;
     for (const finding& f : report.findings)
       all.push_back(name_of(f.level) + (f.case_name.empty() ? "" : " " + f.case_name + "/" + f.remedy));
+    for (const finding& f : report.findings) {
+      EXPECT_TRUE(f.advice.ends_with('.') && f.advice.find(' ') != std::string::npos)
+          << "no sentence that says what to do: " << f.text << ": " << f.advice;
+    }
     return all;
   }
 };
@@ -206,7 +210,10 @@ TEST_F(probes, driver_that_is_absent_fails_only_where_there_is_a_gpu) {
   driver = {.why_absent = "cannot open"};
   auto report = look_at_driver(m);
   EXPECT_FALSE(report.driver_usable);
-  EXPECT_THAT(found(report), ElementsAre("warning environment.driver_missing/find_the_driver"));
+  EXPECT_THAT(found(report), ElementsAre("warning environment.driver_missing/"));
+  EXPECT_EQ(report.findings[0].command, "");
+  library("/usr/local/cuda/lib64/stubs/libcuda.so");
+  EXPECT_EQ(look_at_driver(m).findings[0].command, "") << "a stub is no driver";
   write_file(root / "proc/driver/nvidia/version", "NVRM");
   library("/usr/local/nvidia/lib64/libcuda.so.1");
   report = look_at_driver(m);
@@ -214,12 +221,37 @@ TEST_F(probes, driver_that_is_absent_fails_only_where_there_is_a_gpu) {
   EXPECT_EQ(report.findings[0].command, "export LD_LIBRARY_PATH=/usr/local/nvidia/lib64:$LD_LIBRARY_PATH");
 }
 
+TEST_F(probes, driver_that_is_absent_fails_where_the_pci_bus_has_a_gpu) {
+  driver = {.why_absent = "cannot open"};
+  write_file(root / "sys/bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
+  write_file(root / "sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
+  const auto report = look_at_driver(m);
+  EXPECT_THAT(found(report), ElementsAre("failure environment.driver_missing/"));
+  EXPECT_THAT(report.findings[0].text, HasSubstr("0000:3b:00.0"));
+}
+
+TEST_F(probes, driver_that_cannot_be_loaded_is_taken_out_of_the_search_path) {
+  driver = {.why_absent = "invalid ELF header"};
+  library("/broken/libcuda.so.1");
+  set("LD_LIBRARY_PATH", "/own:/broken/");
+  auto report = look_at_driver(m);
+  EXPECT_THAT(found(report), ElementsAre("failure environment.driver_missing/find_the_driver"));
+  EXPECT_EQ(report.findings[0].command, "export LD_LIBRARY_PATH='/own'");
+  EXPECT_THAT(report.findings[0].advice, HasSubstr("Take /broken out of LD_LIBRARY_PATH"));
+  set("LD_LIBRARY_PATH", "");
+  library("/lib64/libcuda.so.1");
+  report = look_at_driver(m);
+  EXPECT_THAT(found(report), ElementsAre("failure environment.driver_missing/"));
+  EXPECT_EQ(report.findings[0].command, "");
+  EXPECT_THAT(report.findings[0].text, HasSubstr("found by default folder"));
+}
+
 TEST_F(probes, driver_that_is_absent_fails_where_a_gpu_is_required) {
   driver = {.why_absent = "cannot open"};
   set("CUFAULT_REQUIRE_GPU", "1");
-  EXPECT_THAT(found(look_at_driver(m)), ElementsAre("failure environment.driver_missing/find_the_driver"));
+  EXPECT_THAT(found(look_at_driver(m)), ElementsAre("failure environment.driver_missing/"));
   set("CUFAULT_REQUIRE_GPU", "0");
-  EXPECT_THAT(found(look_at_driver(m)), ElementsAre("warning environment.driver_missing/find_the_driver"));
+  EXPECT_THAT(found(look_at_driver(m)), ElementsAre("warning environment.driver_missing/"));
 }
 
 TEST_F(probes, driver_that_refuses_is_told_by_its_code) {
@@ -237,7 +269,19 @@ TEST_F(probes, driver_that_refuses_is_told_by_its_code) {
   EXPECT_THAT(with_code(804), ElementsAre("failure environment.driver_mismatch/drop_compat"));
   set("CUDA_VISIBLE_DEVICES", "7");
   EXPECT_THAT(with_code(100), ElementsAre("failure environment.hidden_devices/show_in_new_process"));
+  EXPECT_THAT(with_code(0), ElementsAre("failure environment.hidden_devices/show_in_new_process"));
+  m.environment.clear();
   EXPECT_THAT(with_code(0), ElementsAre("failure environment.hidden_devices/")) << "without a device";
+}
+
+TEST_F(probes, driver_that_refuses_leaves_the_search_path_where_it_was_found_there) {
+  library("/cuda/stubs/libcuda.so.1");
+  set("LD_LIBRARY_PATH", "/cuda/stubs:/own");
+  driver.initialised = 34;
+  EXPECT_EQ(look_at_driver(m).findings[0].command, "export LD_LIBRARY_PATH='/own'");
+  set("LD_LIBRARY_PATH", "/own");
+  library("/lib64/libcuda.so.1");
+  EXPECT_EQ(look_at_driver(m).findings[0].command, "");
 }
 
 TEST_F(probes, driver_is_compared_with_the_newest_runtime) {
@@ -281,9 +325,38 @@ TEST_F(probes, memory_that_is_free_is_told_with_its_record) {
 }
 
 TEST_F(probes, memory_that_does_not_hold_a_handle_fails) {
+  library("/lib64/libcublas.so.13");
+  versions["/lib64/libcublas.so.13"] = {.version = 130100};
   management.gpus[0].free_bytes = 65ULL << 20;
   EXPECT_THAT(found(look_at_memory(m)),
               ElementsAre("failure memory.create_under_pressure/end_other_process_and_retry_lazy"));
+  versions["/lib64/libcublas.so.13"] = {.version = 130200};
+  EXPECT_THAT(found(look_at_memory(m)),
+              ElementsAre("warning memory.create_under_pressure/end_other_process_and_retry_lazy"))
+      << "measured with another cuBLAS";
+}
+
+TEST_F(probes, memory_is_compared_with_the_record_of_the_cublas_that_is_here) {
+  const auto record = [](const char* cublas, std::uint64_t mebibytes) {
+    return measured_facts::footprint{
+        .stack = std::string("cuBLAS ") + cublas, .arm = "x", .cublas = cublas, .bytes = mebibytes << 20};
+  };
+  m.measured.footprints = {record("12.0.1", 258), record("12.8.4", 80), record("13.1.0", 70),
+                           record("13.1.0", 66), record("13.10.0", 90)};
+  library("/lib64/libcublas.so.13");
+  const auto seen_with = [&](int version) {
+    versions["/lib64/libcublas.so.13"] = {.version = version};
+    return look_at_memory(m).seen.at(0);
+  };
+  EXPECT_THAT(seen_with(130100), HasSubstr("70 MiB for the first cublasCreate (record: x, cuBLAS 13.1.0)"));
+  EXPECT_THAT(seen_with(130200), HasSubstr("70 MiB for the first cublasCreate (cuBLAS 13.2.0 is here and has "
+                                           "none; the nearest record: x, cuBLAS 13.1.0)"));
+  EXPECT_THAT(seen_with(130001), HasSubstr("cuBLAS 13.1.0)"));
+  EXPECT_THAT(seen_with(120900), HasSubstr("cuBLAS 12.8.4)"));
+  EXPECT_THAT(seen_with(110000), HasSubstr("cuBLAS 12.0.1)"));
+  std::filesystem::remove(root / "lib64/libcublas.so.13");
+  EXPECT_THAT(look_at_memory(m).seen.at(0),
+              HasSubstr("(no cuBLAS was found here; record: x, cuBLAS 13.10.0)"));
 }
 
 TEST_F(probes, memory_of_eager_loading_is_its_own_record) {
@@ -291,6 +364,10 @@ TEST_F(probes, memory_of_eager_loading_is_its_own_record) {
   EXPECT_EQ(look_at_memory(m).not_asked, "no record has measured what a handle takes");
   m.measured.footprints.push_back(
       {.stack = "a stack", .arm = "x/control_eager", .cublas = "13.1.0", .eager = true, .bytes = 1ULL << 40});
+  EXPECT_THAT(found(look_at_memory(m)), ElementsAre("warning memory.create_under_pressure/load_lazily_eager"))
+      << "no cuBLAS is here";
+  library("/lib64/libcublas.so.13");
+  versions["/lib64/libcublas.so.13"] = {.version = 130100};
   EXPECT_THAT(found(look_at_memory(m)),
               ElementsAre("failure memory.create_under_pressure/load_lazily_eager"));
 }
@@ -340,9 +417,14 @@ TEST_F(probes, kernel_log_with_xid_is_told_by_number) {
   write_file(root / "dev/kmsg",
              "4,1,2,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus\n"
              "4,2,3,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=7, first\n"
-             "4,3,4,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=8, second\nNVRM: Xid (PCI");
+             "4,3,4,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=8, second\n"
+             "4,4,5,-;NVRM: Xid (PCI:0000:3b:00): 31, pid=8, x\n"
+             "4,5,6,-;NVRM: Xid (PCI:0000:3b:00): 43, pid=8, x\n"
+             "4,6,7,-;NVRM: Xid (PCI:0000:3b:00): 45, pid=8, x\nNVRM: Xid (PCI");
   const auto report = look_at_kernel_log(m);
-  EXPECT_THAT(found(report), ElementsAre("note sticky.device_fault/", "warning"));
+  EXPECT_THAT(found(report),
+              ElementsAre("note sticky.device_fault/new_process_*", "note sticky.device_fault/new_process_*",
+                          "note sticky.device_fault/new_process_*", "note", "warning"));
   EXPECT_THAT(report.findings[0].text, AllOf(HasSubstr("Xid 13, 2 times"), HasSubstr("second")));
 }
 
