@@ -250,6 +250,6 @@ int serve_other_process(int device, std::uint64_t leave_free);
 int serve_driver_hold();
 int serve_probe(const target& where);
 inline constexpr const char* build_it_with_cuda =
-    "this cufault was built without CUDA and has no cases; build it with a toolkit: ci/suite --cuda";
+    "this cufault was built without CUDA and has no cases; build it with a toolkit: ci/suite";
 
 }  // namespace cufault

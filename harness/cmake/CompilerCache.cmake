@@ -4,7 +4,10 @@
 if(DEFINED CMAKE_CXX_COMPILER_LAUNCHER OR DEFINED ENV{CMAKE_CXX_COMPILER_LAUNCHER})
   return()
 endif()
-find_program(CUFAULT_CCACHE ccache)
+# Looked for once: a build that began without it would compile all again.
+if(NOT DEFINED CUFAULT_CCACHE)
+  find_program(CUFAULT_CCACHE ccache)
+endif()
 if(NOT CUFAULT_CCACHE)
   return()
 endif()

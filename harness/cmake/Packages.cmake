@@ -1,8 +1,7 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 # What `cpack` makes in a build folder: cufault as .deb, .rpm and .tar.gz. cuBLAS and the driver are bound when the program runs: no package depends on them.
-# The .deb depends on the packages that have the libraries of this machine, so that it is for its release of Debian or Ubuntu. The others have those
-# libraries in lib/cufault/bundled, and need glibc and libstdc++ as new as those of this machine. ci/package makes and tests them.
+# All need glibc and libstdc++ as new as those of this machine, and nothing else. ci/package makes and tests them.
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_GENERATOR DEB RPM TGZ)
 set(CPACK_PACKAGE_VENDOR "cufault contributors")
@@ -28,7 +27,7 @@ set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_AUTOREQ ON)
 set(CPACK_RPM_PACKAGE_AUTOPROV OFF)
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none
-%define __requires_exclude ^lib(cuda|cublas|cublasLt|fmt|pugixml|sqlite3)[.]so.*$")
+%define __requires_exclude ^lib(cuda|cublas|cublasLt)[.]so.*$")
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
   /usr/${CMAKE_INSTALL_LIBDIR}/cmake /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/doc /usr/share/man /usr/share/man/man1)
 

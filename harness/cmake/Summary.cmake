@@ -5,5 +5,5 @@ if(CUFAULT_HAVE_CUDA)
 else()
   message(STATUS "cufault: no CUDA (${CUFAULT_CUDA_WHY_NOT}). Left out: all cases, the kernels and the squeeze; "
                  "built: records, expectations, claims, comparison and cufault's own tests. "
-                 "To fetch a toolkit into this checkout: ci/suite --cuda")
+                 "To fetch a toolkit into this checkout: ci/suite")
 endif()

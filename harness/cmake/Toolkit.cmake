@@ -21,7 +21,10 @@ if(CUFAULT_CUDA)
   endif()
   if(CMAKE_CUDA_COMPILER)
     # What CMake says of one that does not work fills pages.
-    execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version RESULT_VARIABLE CODE OUTPUT_QUIET ERROR_QUIET)
+    execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version RESULT_VARIABLE CODE OUTPUT_VARIABLE SAID ERROR_QUIET)
+    if(SAID MATCHES "release ([0-9.]+)," AND CMAKE_MATCH_1 VERSION_LESS 12.0)
+      message(FATAL_ERROR "cufault: ${CMAKE_CUDA_COMPILER} is CUDA ${CMAKE_MATCH_1}, and cufault needs 12.0 or newer; name another: CUDACXX=/path/to/nvcc")
+    endif()
     if(NOT CODE EQUAL 0)
       message(FATAL_ERROR "cufault: ${CMAKE_CUDA_COMPILER} does not work (exit code ${CODE}): mend it, take it off the PATH, or "
                           "name another: CUDACXX=/path/to/nvcc; without CUDA: -DCUFAULT_CUDA=OFF")

@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
-# Run by cpack when a package's files are in place: the shared libraries that the program and its injector need. For a .deb, which packages have them; for the
-# others, the libraries themselves, without those that every system has. harness/cmake/Packages.cmake says why.
+# Run by cpack when a package's files are in place. For a .deb: which packages have the C and C++ runtime that the program and its injector need.
 if(CPACK_GENERATOR STREQUAL "TGZ")
   set(PLACE ${CPACK_TEMPORARY_DIRECTORY})
 else()
@@ -28,18 +27,4 @@ if(CPACK_GENERATOR STREQUAL "DEB")
     message(FATAL_ERROR "dpkg-shlibdeps: ${CODE}: ${WHY}")
   endif()
   set(CPACK_DEBIAN_PACKAGE_DEPENDS "${CMAKE_MATCH_1}")
-else()
-  file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAM} LIBRARIES ${INJECTOR} RESOLVED_DEPENDENCIES_VAR FOUND UNRESOLVED_DEPENDENCIES_VAR LACKING
-       PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|gcc_s|stdc[+][+])[.]so")
-  if(LACKING)
-    message(FATAL_ERROR "not on this machine: ${LACKING}")
-  endif()
-  foreach(LIBRARY IN LISTS FOUND)
-    file(COPY ${LIBRARY} DESTINATION ${PLACE}/${CPACK_CUFAULT_LIBRARIES}/bundled FOLLOW_SYMLINK_CHAIN)
-    # Their licences, where a package of Debian has them.
-    execute_process(COMMAND dpkg-query -S ${LIBRARY} OUTPUT_VARIABLE OWNER ERROR_QUIET)
-    if(OWNER MATCHES "^([^:]+):" AND EXISTS /usr/share/doc/${CMAKE_MATCH_1}/copyright)
-      configure_file(/usr/share/doc/${CMAKE_MATCH_1}/copyright ${PLACE}/share/doc/cufault/licenses/${CMAKE_MATCH_1} COPYONLY)
-    endif()
-  endforeach()
 endif()
