@@ -289,7 +289,7 @@ std::int64_t end_call(pending_call& p, call_frame* frame, std::int64_t result) {
       if (free_bytes != nullptr) *free_bytes = budget_left(p.facts, *free_bytes);
     } else {
       if (budgets_in_use()) budget_after(s.memory.role, frame->integers.data(), p.released);
-      context_may_have_ended(s.memory.role, frame->integers.data());
+      context_may_have_changed(s.memory.role, frame->integers.data());
     }
   }
   if (p.logged != nullptr) report_logged(p, made);

@@ -119,9 +119,10 @@ struct driver_context {
   std::optional<int> primary_of{};  ///< the device whose primary context it is
 };
 driver_context current_context();
-/// After a call that ended a context or may have.
-void context_may_have_ended(memory_role how, const std::uint64_t* arguments);
-bool primary_context_is_active(int device);
+/// After a call that succeeded: it ended a context or may have, or told which one is a device's primary context.
+void context_may_have_changed(memory_role how, const std::uint64_t* arguments);
+/// Whether the call, which succeeded, ended the device's primary context. A reset ends it whatever the driver then says of its state.
+bool ends_primary_context(memory_role how, int device);
 
 /// That a sticky rule left in a context. A context that is destroyed takes it along; a device's primary context keeps it in this process, as
 /// records have it of cudaDeviceReset.

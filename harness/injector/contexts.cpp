@@ -19,13 +19,22 @@ Function* driver(const char* name, const char* older = nullptr) {
   return reinterpret_cast<Function*>(found);
 }
 
+/// nullopt: the driver does not tell.
+std::optional<bool> primary_context_is_active(int device) {
+  auto* state = driver<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
+  unsigned flags = 0;
+  int active = 0;
+  if (state == nullptr || state(device, &flags, &active) != 0) return std::nullopt;
+  return active != 0;
+}
+
 /// A primary context has no name of its own: it is compared with what the driver gives for the device.
 std::optional<int> device_of_primary(const void* context) {
   auto* retain = driver<int(const void**, int)>("cuDevicePrimaryCtxRetain");
   auto* release = driver<int(int)>("cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRelease");
   const auto device = current_device();
   const void* primary = nullptr;
-  if (!device || retain == nullptr || release == nullptr || !primary_context_is_active(*device) ||
+  if (!device || retain == nullptr || release == nullptr || primary_context_is_active(*device) != true ||
       retain(&primary, *device) != 0)
     return std::nullopt;
   release(*device);
@@ -43,11 +52,9 @@ std::optional<int> current_device() {
   return device;
 }
 
-bool primary_context_is_active(int device) {
-  auto* state = driver<int(int, unsigned*, int*)>("cuDevicePrimaryCtxGetState");
-  unsigned flags = 0;
-  int active = 0;
-  return state != nullptr && state(device, &flags, &active) == 0 && active != 0;
+bool ends_primary_context(memory_role how, int device) {
+  return how == memory_role::resets_primary ||
+         (how == memory_role::releases_primary && primary_context_is_active(device) == false);
 }
 
 driver_context current_context() {
@@ -69,15 +76,17 @@ driver_context current_context() {
   return here;
 }
 
-void context_may_have_ended(memory_role how, const std::uint64_t* arguments) {
+void context_may_have_changed(memory_role how, const std::uint64_t* arguments) {
   if (how == memory_role::destroys_context) {
     const auto* context = reinterpret_cast<const void*>(arguments[0]);
     locked w;
     w->primary_of.erase(context);
     w->lost_contexts.erase(context);
-  } else if (how == memory_role::resets_device) {
-    const int device = static_cast<int>(arguments[0]);
-    if (primary_context_is_active(device)) return;
+  } else if (how == memory_role::retains_primary) {
+    const auto* primary = *reinterpret_cast<const void* const*>(arguments[0]);
+    locked w;
+    w->primary_of.insert_or_assign(primary, static_cast<int>(arguments[1]));
+  } else if (const int device = static_cast<int>(arguments[0]); ends_primary_context(how, device)) {
     locked w;
     if (w->lost_primaries.contains(device)) return;  // and its handles stay known
     std::erase_if(w->primary_of, [&](const auto& each) { return each.second == device; });

@@ -101,8 +101,9 @@ constexpr std::pair<std::string_view, memory_function> memory_functions[]{
     {"cuMemMap", {memory_role::maps}},
     {"cuMemUnmap", {memory_role::unmaps}},
     {"cuCtxDestroy", {memory_role::destroys_context}},
-    {"cuDevicePrimaryCtxReset", {memory_role::resets_device}},
-    {"cuDevicePrimaryCtxRelease", {memory_role::resets_device}}};
+    {"cuDevicePrimaryCtxRetain", {memory_role::retains_primary}},
+    {"cuDevicePrimaryCtxRelease", {memory_role::releases_primary}},
+    {"cuDevicePrimaryCtxReset", {memory_role::resets_primary}}};
 
 using code_set = std::bitset<1024>;
 

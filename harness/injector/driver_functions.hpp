@@ -61,7 +61,9 @@ enum class memory_role : std::uint8_t {
   maps,
   unmaps,
   destroys_context,
-  resets_device
+  retains_primary,   ///< cuDevicePrimaryCtxRetain
+  releases_primary,  ///< cuDevicePrimaryCtxRelease, which ends it where nobody else has it
+  resets_primary     ///< cuDevicePrimaryCtxReset, which ends it whoever has it
 };
 constexpr bool is_allocation(memory_role role) {
   return role == memory_role::allocates || role == memory_role::creates_handle;

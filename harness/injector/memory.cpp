@@ -160,8 +160,7 @@ std::uint64_t budget_before(memory_role how, const std::uint64_t* arguments) {
 }
 
 void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t number) {
-  const bool reset =
-      how == memory_role::resets_device && !primary_context_is_active(static_cast<int>(arguments[0]));
+  const bool ends_primary = ends_primary_context(how, static_cast<int>(arguments[0]));
   opened l;
   switch (how) {
     case memory_role::frees:
@@ -205,11 +204,12 @@ void budget_after(memory_role how, const std::uint64_t* arguments, std::uint64_t
       l->forget_where([&](const allocation& a) { return a.of.handle == context; });
       break;
     }
-    case memory_role::resets_device: {
-      if (!reset) break;
-      l->forget_where([&](const allocation& a) { return a.of.primary_of == static_cast<int>(arguments[0]); });
+    case memory_role::releases_primary:
+    case memory_role::resets_primary:
+      if (ends_primary)
+        l->forget_where(
+            [&](const allocation& a) { return a.of.primary_of == static_cast<int>(arguments[0]); });
       break;
-    }
     default:
       break;
   }

@@ -276,6 +276,12 @@ TEST_F(harmless, budgets_agree_with_what_the_driver_holds) {
   EXPECT_THAT(said("budgets retained", budget), ElementsAre(" 0 0 0 0 0 free 600 0 free 1000"));
   EXPECT_THAT(said("budgets reset", budget), ElementsAre(" 0 0 free 1000 0"));
   EXPECT_THAT(said("budgets released", budget), ElementsAre(" 0 0 free 1000 0"));
+  for (const std::string state : {"active", "untold"}) {
+    const std::string set = "FAKE_PRIMARY_STATE=" + state;
+    EXPECT_THAT(said("budgets reset", budget, set), ElementsAre(" 0 0 0 free 1000 0")) << state;
+    EXPECT_THAT(said("budgets released", budget, set), ElementsAre(" 0 0 0 free 400 2"))
+        << "others still have it: " << state;
+  }
   EXPECT_THAT(said("budgets destroyed", budget), ElementsAre(" 0 0 0 0 0 0 0 free 900"));
   EXPECT_THAT(said("budgets pool", budget), ElementsAre(" 0 0 0 free 400 0 free 1000"));
 }

@@ -219,6 +219,8 @@ void budgets(const std::string& what) {
     free_bytes();
   }
   if (what == "reset" || what == "released") {
+    const void* primary = nullptr;
+    if (std::getenv("FAKE_PRIMARY_STATE") != nullptr) call("cuDevicePrimaryCtxRetain", &primary, 3);
     allocate(600);
     call(what == "reset" ? "cuDevicePrimaryCtxReset_v2" : "cuDevicePrimaryCtxRelease_v2", 3);
     free_bytes();
