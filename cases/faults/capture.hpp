@@ -16,7 +16,8 @@ namespace cufault {
 /// A stream that is captured while the operation is made; what was captured is replayed before the proof.
 class capture {
  public:
-  explicit capture(cudaStreamCaptureMode mode) {
+  explicit capture(cudaStreamCaptureMode mode, unsigned stream_flags = cudaStreamNonBlocking)
+      : stream_(stream_flags) {
     CUFAULT_REQUIRE(cudaStreamBeginCapture(stream_.get(), mode));
   }
   ~capture() {
@@ -54,9 +55,10 @@ class capture {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-/// The operation is made while a stream is captured: the one of its handle, or another one.
+/// The operation is made while a stream is captured: the one of its handle, or another one. cudaStreamNonBlocking: it does not wait for the legacy
+/// stream; cudaStreamDefault: it does.
 inline fault_type captured(cudaStreamCaptureMode mode, bool its_own_stream, std::string name,
-                           std::string summary) {
+                           std::string summary, unsigned stream_flags = cudaStreamNonBlocking) {
   struct state {
     capture* now = nullptr;
   };
@@ -73,7 +75,7 @@ inline fault_type captured(cudaStreamCaptureMode mode, bool its_own_stream, std:
     };
   }
   f.provoke = [=](world& w) {
-    there->now = &w.keep<capture>(mode);
+    there->now = &w.keep<capture>(mode, stream_flags);
     w.undo_by([there] { there->now->end(); });
     if (!its_own_stream) return;
     // A stream that is captured takes work of its own alone: the handle is told of it now, as frameworks do.

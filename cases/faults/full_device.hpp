@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -97,9 +98,10 @@ class freed_pool_memory {
   std::optional<small_blocks> rest_;
 };
 
-/// Operations are ready, and then the device is full but for the level.
-inline fault_type full_device(std::string name, std::string summary,
-                              std::map<std::string, std::string> environment) {
+/// Operations are ready, `first` is done, and then the device is full but for the level.
+inline fault_type full_device(
+    std::string name, std::string summary, std::map<std::string, std::string> environment,
+    std::function<void()> first = [] {}) {
   fault_type f;
   f.name = std::move(name);
   f.summary = std::move(summary);
@@ -111,7 +113,8 @@ inline fault_type full_device(std::string name, std::string summary,
   f.cold_apart = true;
   f.fills_device = true;
   f.memory = memory_class::exclusive;
-  f.provoke = [](world& w) {
+  f.provoke = [first = std::move(first)](world& w) {
+    first();
     auto& held = w.keep<device_memory_pressure>(static_cast<std::uint64_t>(w.level()) << 20);
     w.undo_by([&held] { held.release(); });
     w.renew_by([&held] { held.renew(); });
