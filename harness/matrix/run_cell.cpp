@@ -47,6 +47,10 @@ bool was_stopped(const product_result& proof) {
   return proof.status != CUBLAS_STATUS_SUCCESS || proof.waited != cudaSuccess;
 }
 
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
 const status_record failed_preparation{.status = "FAILED", .ok = false};
 
 void note_reason(const setup_failed& e) {
@@ -63,8 +67,7 @@ bool prepared(const std::function<void()>& prepare) {
     prepare();
   } catch (const setup_failed& e) {
     note_reason(e);
-    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-    t.end_call(failed_preparation, taken.count());
+    t.end_call(failed_preparation, milliseconds_since(start));
     return false;
   } catch (...) {
     t.withdraw_call();
@@ -79,13 +82,16 @@ bool entered(operation& o) {
   return prepared([&] { o.enter(); });
 }
 
-/// The operation and its proof as one step: its own status, and whether its numbers are right.
+/// The operation with what its proof says of its numbers. A process that ends in the proof did not end in the operation: the proof is then a
+/// step of its own.
 void attempt(const operation_type& type, operation& o) {
   if (!entered(o)) return;
   std::optional<product_result> stopped;
   observe_call(type.step, [&] {
+    const auto start = std::chrono::steady_clock::now();
     status_record s = o.make();
     if (!s.ok) return s;
+    trial::current().call_returned(s, milliseconds_since(start));
     const product_result proof = o.check();
     if (was_stopped(proof)) {
       stopped = proof;

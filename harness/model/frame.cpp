@@ -152,6 +152,13 @@ void frame_reader::take(std::string_view payload) {
   }
 }
 
+void frame_reader::end_call(const json_cursor& in) {
+  call_record call = seen_.calls.back();
+  complete(call, in);
+  call.last_error = in.at("last_error").string();
+  seen_.calls.back() = std::move(call);
+}
+
 void frame_reader::take(const json_cursor& in) {
   const auto type = in.at("t").string();
   const bool in_call = call_in_flight(seen_) != nullptr;
@@ -163,14 +170,28 @@ void frame_reader::take(const json_cursor& in) {
     call.what.name = name_from(in);
     call.after_remedy = !seen_.applied.empty();
     seen_.calls.push_back(std::move(call));
+  } else if (type == "returned") {
+    if (!in_call || proving_) throw bad_frame{"frame 'returned' outside a call"};
+    end_call(in);
+    call_record proof;
+    proof.what.name = {"check.numbers"};
+    proof.after_remedy = seen_.calls.back().after_remedy;
+    seen_.calls.push_back(std::move(proof));
+    proving_ = true;
   } else if (type == "end") {
     if (!in_call) throw bad_frame{"frame 'end' outside a call"};
-    call_record call = seen_.calls.back();
-    complete(call, in);
-    call.last_error = in.at("last_error").string();
-    seen_.calls.back() = std::move(call);
+    if (!proving_) return end_call(in);
+    call_record proved = seen_.calls[seen_.calls.size() - 2];
+    // How long the call took, and the error that it left, were told when it returned.
+    const auto [error, milliseconds] = std::pair(proved.last_error, proved.milliseconds);
+    complete(proved, in);
+    proved.last_error = error;
+    proved.milliseconds = milliseconds;
+    seen_.calls.pop_back();
+    seen_.calls.back() = std::move(proved);
+    proving_ = false;
   } else if (type == "withdraw") {
-    if (!in_call) throw bad_frame{"frame 'withdraw' outside a call"};
+    if (!in_call || proving_) throw bad_frame{"frame 'withdraw' outside a call"};
     seen_.calls.pop_back();
   } else if (type == "swept") {
     if (in_call) throw bad_frame{"frame 'swept' inside a call"};

@@ -21,6 +21,8 @@ class json_cursor;
 /// Frames, by member "t":
 ///   begin    {api, variant}                          a call is about to be made (step_name)
 ///   end      {status, ok, numbers, facts?, last_error, ms}   it returned (step)
+///   returned {status, ok, numbers, facts?, last_error, ms}   likewise, and its proof began, which 'end' ends: a process that
+///                                                    ends before died in check.numbers
 ///   withdraw {}                                      it returned, and is no part of the observation
 ///   swept    {api, variant, status, ok, numbers, facts?, ms, swept}   a row of a sweep, complete (swept_calls)
 ///   apply    {text}                                  the remedy or dead end is applied from here on
@@ -64,9 +66,11 @@ class frame_reader {
  private:
   void take(std::string_view payload);
   void take(const json_cursor& frame);
+  void end_call(const json_cursor& frame);
   std::string pending_;
   observation seen_;
   std::size_t frames_ = 0, bytes_ = 0;  // taken
+  bool proving_ = false;                // the call in flight is the proof of the one before it
   bool done_ = false;
   bool stopped_ = false;
   bool memory_moved_ = false;

@@ -122,6 +122,10 @@ void trial::end_call(const status_record& status, double milliseconds) {
   send_end(status, cudaGetErrorName(cudaPeekAtLastError()), milliseconds);
 }
 
+void trial::call_returned(const status_record& status, double milliseconds) {
+  send_status("returned", status, cudaGetErrorName(cudaPeekAtLastError()), milliseconds);
+}
+
 void trial::withdraw_call() {
   if (progress_ != nullptr) {
     progress_->in_call = false;
@@ -141,12 +145,17 @@ nlohmann::json end_of(const step_name& name, const status_record& status) {
   return frame;
 }
 
-void trial::send_end(const status_record& status, const char* last_error, double milliseconds) {
+void trial::send_status(const char* frame_type, const status_record& status, const char* last_error,
+                        double milliseconds) {
   nlohmann::json frame = end_of(in_call_, status);
-  frame["t"] = "end";
+  frame["t"] = frame_type;
   frame["last_error"] = last_error;
   frame["ms"] = milliseconds;
   send(frame);
+}
+
+void trial::send_end(const status_record& status, const char* last_error, double milliseconds) {
+  send_status("end", status, last_error, milliseconds);
   if (progress_ == nullptr) return;
   progress::name& row = progress_->names[progress_->done];
   row.fill('\0');

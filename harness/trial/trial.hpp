@@ -123,6 +123,8 @@ class trial {
   /// The macros' ends.
   void begin_call(const step_name& name);  ///< throws setup_failed for a name that is in no list
   void end_call(const status_record& status, double milliseconds);
+  /// The call returned so, and its proof begins, which end_call() ends: a process that ends before did not die in the call.
+  void call_returned(const status_record& status, double milliseconds);
   void withdraw_call();  ///< the call that began has returned, and is no part of the observation
   void library_logged(int level, std::string_view function, std::string_view message);  ///< from any thread
 
@@ -133,6 +135,8 @@ class trial {
 
  private:
   void send(const nlohmann::json& frame);
+  void send_status(const char* frame_type, const status_record& status, const char* last_error,
+                   double milliseconds);
   void send_end(const status_record& status, const char* last_error, double milliseconds);
   std::vector<std::string> in_processes(std::size_t rows,
                                         const std::function<unobserved_row_function()>& set_up,

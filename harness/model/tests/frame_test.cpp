@@ -38,6 +38,10 @@ const json end_failed{{"t", "end"},
                       {"last_error", "cudaErrorMemoryAllocation"},
                       {"ms", 1.5}};
 const json apply{{"t", "apply"}, {"text", "free the memory"}};
+const json returned{{"t", "returned"},        {"status", "CUBLAS_STATUS_SUCCESS"}, {"ok", true},
+                    {"numbers", "unchecked"}, {"last_error", "cudaSuccess"},       {"ms", 3}};
+const json end_proved{{"t", "end"},         {"status", "CUBLAS_STATUS_SUCCESS"}, {"ok", true},
+                      {"numbers", "right"}, {"last_error", "cudaErrorUnknown"},  {"ms", 50}};
 const json done{{"t", "done"}}, withdraw{{"t", "withdraw"}};
 
 const json swept{{"t", "swept"},
@@ -173,6 +177,22 @@ TEST(reader, forgets_a_call_that_is_withdrawn) {
   EXPECT_EQ(reader.so_far().calls.size(), 1U);
 }
 
+TEST(reader, tells_a_call_that_returned_from_its_proof) {
+  const auto died = read(frames(apply, begin_create, returned)).so_far();
+  ASSERT_EQ(died.calls.size(), 2U);
+  EXPECT_EQ(died.calls[0].what.status, "CUBLAS_STATUS_SUCCESS");
+  ASSERT_EQ(call_in_flight(died), &died.calls[1]);
+  EXPECT_EQ(died.calls[1].what.name.api, "check.numbers");
+  EXPECT_TRUE(died.calls[1].after_remedy);
+
+  const auto proved = read(frames(begin_create, returned, end_proved, done));
+  EXPECT_EQ(proved.garbled(), "");
+  ASSERT_EQ(proved.so_far().calls.size(), 1U) << "a proof that ends is no step";
+  EXPECT_EQ(proved.so_far().calls[0].what.numbers, numbers_found::right);
+  EXPECT_EQ(proved.so_far().calls[0].milliseconds, 3);
+  EXPECT_EQ(proved.so_far().calls[0].last_error, "cudaSuccess");
+}
+
 TEST(reader, knows_that_a_frame_is_unfinished) {
   EXPECT_FALSE(read("").mid_frame());
   EXPECT_TRUE(read("C").mid_frame());
@@ -295,6 +315,10 @@ TEST(reader, refuses_calls_that_are_not_one_after_another) {
   EXPECT_EQ(read(frames(begin_create, end_failed, end_failed)).garbled(), "frame 'end' outside a call");
   EXPECT_EQ(read(frames(begin_create, done)).garbled(), "frame 'done' inside a call");
   EXPECT_EQ(read(frames(begin_create, end_failed, withdraw)).garbled(), "frame 'withdraw' outside a call");
+  EXPECT_EQ(read(frames(begin_create, returned, withdraw)).garbled(), "frame 'withdraw' outside a call");
+  EXPECT_EQ(read(frames(returned)).garbled(), "frame 'returned' outside a call");
+  EXPECT_EQ(read(frames(begin_create, returned, returned)).garbled(), "frame 'returned' outside a call");
+  EXPECT_EQ(read(frames(begin_create, returned, done)).garbled(), "frame 'done' inside a call");
 }
 
 TEST(reader, refuses_anything_after_done) {
