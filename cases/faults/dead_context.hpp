@@ -45,13 +45,13 @@ inline fault_type broken_by(device_fault which, std::string name, std::string su
             CUFAULT_REQUIRE(load_faults());
             CUFAULT_REQUIRE(cudaDeviceSynchronize());
             // Not required of it: what a launch returns that races with its own error is not what this is about.
-            static_cast<void>(launch_fault(which));
-            if (w.when() == timing::racing) return;
+            static_cast<void>(w.make({"cudaLaunchKernelExC", "fault"}, [&] { return launch_fault(which); }));
+            if (w.has_failed() || w.when() == timing::racing) return;
             if (w.when() == timing::arrived) {
               std::this_thread::sleep_for(wait_for_arrival(which));
               return;
             }
-            if (cudaDeviceSynchronize() == cudaSuccess)
+            if (w.make({"cudaDeviceSynchronize"}, cudaDeviceSynchronize) == cudaSuccess)
               throw setup_failed("the kernel broke, and the wait for it succeeded");
           }};
 }

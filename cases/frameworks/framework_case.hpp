@@ -47,6 +47,13 @@ class arms_of_fault {
     for (const auto& [variable, value] : environment) a.environment[variable] = value;
     return *this;
   }
+  /// Likewise, and said to show which call fails: the fault's own calls are steps, and the first that fails is the last.
+  arms_of_fault& diagnosis(const std::string& name, const std::string& summary,
+                           const std::map<std::string, std::string>& environment) {
+    from_the_start(name, summary, environment);
+    case_.arms.back().kind = arm_kind::diagnosis;
+    return *this;
+  }
   /// Variables of the fault itself.
   arms_of_fault& with(const std::map<std::string, std::string>& environment) {
     for (arm& a : case_.arms)

@@ -120,7 +120,7 @@ failure_case index_out_of_range() {
       .dead_end("empty_cache", "empty_cache()")
       .dead_end("synchronize", "synchronize() and go on")
       .remedy("new_process", "the same product in a new process")
-      .from_the_start("blocking_launches", "CUDA_LAUNCH_BLOCKING=1", {{"CUDA_LAUNCH_BLOCKING", "1"}});
+      .diagnosis("blocking_launches", "CUDA_LAUNCH_BLOCKING=1", {{"CUDA_LAUNCH_BLOCKING", "1"}});
   fault_arms(c, "later_matmul", "a later product behind it", {"S3-7"});
   fault_arms(c, "linear", "a linear layer behind it", {"S3-7"});
   fault_arms(c, "solve", "linalg.solve behind it");

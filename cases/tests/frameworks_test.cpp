@@ -203,6 +203,31 @@ except RuntimeError as error:
 )py");
 }
 
+TEST(diagnosis_of_a_framework, ends_with_the_first_call_of_the_fault_that_fails) {
+  const auto said_with = [](const std::string& fails) {
+    return reported_of_forked(R"py(
+class Product(cells.Operation):
+    api, variant = "torch.matmul", "fp32"
+    def __call__(self):
+        return True
+def fault(world):
+    def call():
+        if )py" + fails + R"py(:
+            raise RuntimeError("CUDA error: device-side assert triggered")
+        return [1]
+    world.make("torch.nn.Embedding", "index_out_of_range", call)
+framework = cells.Framework("torch", {"matmul": Product}, {"fault": fault},
+                            {"look": cells.Remedy("look", in_place=True, diagnosis=True)}, next_product="matmul")
+trial.arm = "matmul+look"
+cells.run_cell(cells.World(trial, framework, None), "fault")
+)py");
+  };
+  const std::string diagnosed = said_with("True"), found_nothing = said_with("False");
+  EXPECT_THAT(diagnosed, AllOf(HasSubstr(R"("api": "torch.nn.Embedding")"), HasSubstr("device-side assert"),
+                               Not(HasSubstr("torch.matmul"))));
+  EXPECT_THAT(found_nothing, AllOf(HasSubstr("torch.nn.Embedding"), HasSubstr("torch.matmul")));
+}
+
 /// Packages of a folder in place of the frameworks.
 class fakes_of_frameworks : public testing::Test {
  protected:

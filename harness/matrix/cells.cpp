@@ -49,9 +49,10 @@ bool same_but_for_the_remedy(const cell& a, const cell& b) {
          a.level == b.level;
 }
 
-/// The remedy needs it. Under a lasting fault, so do operations that are apart, and cold cells of a fault with cold_apart.
+/// The remedy needs it: a diagnosis the fault, too, which is caused once for all cells of a process. Under a lasting fault, so do operations that are apart, and cold cells of a fault with cold_apart.
 bool has_own_process(const cell& c) {
-  if (c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process)) return true;
+  if (c.remedy != nullptr && (c.remedy->own_process || c.remedy->new_process || c.remedy->diagnosis))
+    return true;
   return c.fault->cells == isolation::lasting &&
          (c.operation->apart || (c.fault->cold_apart && c.state == handle_state::cold));
 }
@@ -84,8 +85,11 @@ std::string words_of(const cell& c) {
 
 arm& add(failure_case& to, const cell& c, const vocabulary& v) {
   const cell_name name = name_of(c);
-  arm& a = to.add(to_string(name), c.remedy == nullptr ? arm_kind::fault : arm_kind::remedy, words_of(c),
-                  [c, &all = v.operations](trial& t) { run_cell(t, c, all); });
+  const arm_kind kind = c.remedy == nullptr   ? arm_kind::fault
+                        : c.remedy->diagnosis ? arm_kind::diagnosis
+                                              : arm_kind::remedy;
+  arm& a =
+      to.add(to_string(name), kind, words_of(c), [c, &all = v.operations](trial& t) { run_cell(t, c, all); });
   if (c.fault->arrange) c.fault->arrange(a);
   for (const auto& [variable, value] : c.fault->environment) a.environment[variable] = value;
   if (c.remedy != nullptr) {

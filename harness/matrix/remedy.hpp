@@ -32,6 +32,9 @@ struct remedy_type {
       false;  ///< then the fault is brought about again: a capture that is begun anew. The remedy must undo it
   bool new_process = false;                  ///< then the operation is made in a new process
   std::function<void(trial&)> at_restart{};  ///< first in that process
+  /// In place from the start. It shows which call fails, and clears nothing: the fault's own calls are steps (world::make), and the first step
+  /// that fails is the last.
+  bool diagnosis = false;
   /// What it does outlives the cell and would be seen by others that share its process (cudaDeviceReset).
   bool own_process = false;
 

@@ -118,6 +118,10 @@ void attempt_in_steps(const cell& c, world& w, operation& o) {
   if (was_stopped(*proof)) observe_stopped(*c.operation, *proof);
 }
 
+bool is_diagnosed(const cell& c) {
+  return c.remedy != nullptr && c.remedy->diagnosis;
+}
+
 /// The fault is there before the operation is made: it says so, or it consists of variables only.
 bool is_early(const fault_type& f) {
   return f.before_context || f.before_operation || (!f.provoke && !f.around);
@@ -252,7 +256,7 @@ void observe_cell(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
 
 /// A process in which the fault is there, and operations that were ready before. Never destroyed: what they hold cannot be given back.
 struct lasting_fault {
-  lasting_fault(std::string of, const cell& c) : batch(std::move(of)), w(c.when, c.level) {}
+  lasting_fault(std::string of, const cell& c) : batch(std::move(of)), w(c.when, c.level, is_diagnosed(c)) {}
   std::string batch;
   world w;
   std::map<std::string, ready_operation> ready{};
@@ -329,7 +333,8 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
   }
   if (there->batch != batch) throw setup_failed("the process has the fault of " + there->batch);
   there->w.renew();
-  if (std::unique_ptr<operation> o = operation_of(c, *there); o != nullptr) {
+  std::unique_ptr<operation> o = there->w.has_failed() ? nullptr : operation_of(c, *there);
+  if (o != nullptr) {
     // However it ends: the world and what the operation holds outlive the cell.
     const auto leave = [&] {
       there->w.set_operation(nullptr);
@@ -354,7 +359,7 @@ void run_lasting(trial& t, const cell& c, const std::vector<operation_type>& all
 
 void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
   std::unique_ptr<operation> o;  // outlives what the world keeps for it
-  world w(c.when, c.level);
+  world w(c.when, c.level, is_diagnosed(c));
   const bool early = is_early(*c.fault);
   if (!c.fault->before_context) open_context(t);
   const auto prevent = [&] {
@@ -363,6 +368,7 @@ void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
   if (early) {
     prevent();
     bring_about(c, w);
+    if (w.has_failed()) return;
   }
   // Variables of a remedy are there from the start, and may be what keeps the operation from working: then that is what was seen of it.
   const bool may_be_the_remedy = c.remedy != nullptr && !c.remedy->environment.empty();
@@ -376,7 +382,7 @@ void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
     prevent();
     bring_about(c, w);
   }
-  observe_cell(t, c, w, o, all);
+  if (!w.has_failed()) observe_cell(t, c, w, o, all);
   if (c.fault->cells != isolation::undone) keep(std::move(o));
 }
 

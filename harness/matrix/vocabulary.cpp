@@ -76,6 +76,7 @@ std::string defect_of(const remedy_type& r) {
   const bool afterwards = r.after || r.new_operation || r.new_process;
   if (r.in_place() == afterwards)
     return "it must be in place from the start, or done afterwards, and not both";
+  if (r.diagnosis && !r.in_place()) return "a diagnosis must be in place from the start";
   return {};
 }
 

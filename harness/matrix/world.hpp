@@ -4,7 +4,7 @@
 
 #include "harness/kit/operation.hpp"
 #include "harness/matrix/fault.hpp"
-#include "harness/trial/trial.hpp"
+#include "harness/trial/observe.hpp"
 
 #include <functional>
 #include <memory>
@@ -16,7 +16,8 @@ namespace cufault {
 /// What faults and remedies of a cell see and act on.
 class world {
  public:
-  world(timing when, std::optional<std::int64_t> level) : when_(when), level_(level) {}
+  world(timing when, std::optional<std::int64_t> level, bool diagnosed = false)
+      : when_(when), level_(level), diagnosed_(diagnosed) {}
   ~world() { let_go(); }
   world(const world&) = delete;
   world& operator=(const world&) = delete;
@@ -29,6 +30,16 @@ class world {
   [[nodiscard]] operation& of_cell() const;
   /// Its handle. Throws not_provoked where it has none.
   [[nodiscard]] cublasHandle_t handle() const;
+
+  /// Makes a call of the fault itself. Under a diagnosis (remedy_type::diagnosis) it is a step; where it fails, the operation is not made.
+  template <class Call>
+  auto make(const step_name& name, Call&& call) {
+    if (!diagnosed_ || failed_) return call();
+    const auto status = observe_call(name, call);
+    failed_ = !record_of(status).ok;
+    return status;
+  }
+  [[nodiscard]] bool has_failed() const { return failed_; }  ///< a call of the fault, under a diagnosis
 
   /// An object that lives until the fault is undone, or to the end of the cell.
   template <class Object, class... Arguments>
@@ -54,6 +65,7 @@ class world {
  private:
   timing when_;
   std::optional<std::int64_t> level_;
+  bool diagnosed_, failed_ = false;
   operation* operation_ = nullptr;
   std::vector<std::shared_ptr<void>> kept_;
   std::function<void()> undo_;

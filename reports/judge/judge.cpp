@@ -5,6 +5,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/judge/chance.hpp"
 #include "reports/judge/racing.hpp"
+#include "reports/judge/remedy_outcome.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -163,6 +164,8 @@ judgement judge_as_expected(arm_kind kind, const plateaus& seen) {
       return {verdict::ok, {}};
     case arm_kind::fault:
       return {any_failed(seen) ? verdict::reproduced : verdict::ok, {}};
+    case arm_kind::diagnosis:
+      return {any_failed(seen) ? verdict::diagnosed : verdict::ok, {}};
     case arm_kind::remedy:
     case arm_kind::dead_end:
       break;
@@ -177,7 +180,7 @@ verdict judge_difference(arm_kind kind, const plateaus& expected, const plateaus
   const bool failed_before = any_failed(expected);
   const bool fails_now = any_failed(seen);
   if (failed_before && !fails_now) return verdict::gone;
-  if (kind == arm_kind::fault) return verdict::changed;
+  if (kind == arm_kind::fault || kind == arm_kind::diagnosis) return verdict::changed;
 
   // A remedy that is in place from the start (an environment variable, say) applies nothing on the way: all
   // its steps are the work that it ought to save, and there is no fault part to compare.
@@ -222,17 +225,34 @@ judgement judge_counts(const arm_result& arm, const expectation& e) {
   return {verdict::flaky, text(seen.front().seen, seen.front().trials)};
 }
 
+bool is_treatment(const arm_result& arm) {
+  return arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
+}
+
 /// Whether the process ended before the remedy or dead end was applied: what it would have done is not known.
 bool was_not_reached(const arm_result& arm) {
-  if (arm.kind != arm_kind::remedy && arm.kind != arm_kind::dead_end) return false;
+  if (!is_treatment(arm)) return false;
   return arm.against.empty() && std::all_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
            return o.applied.empty() && (o.ended == outcome::crashed || o.ended == outcome::timed_out);
          });
 }
 
+/// A remedy or dead end with which, or before which, the operation could not be prepared: it was not made.
+bool was_not_prepared(const arm_result& arm, const plateaus& seen) {
+  const auto failed_preparation = [](const step& s) {
+    return s.name == step_name{"check.preparation"} && !s.ok;
+  };
+  return (is_treatment(arm) || arm.kind == arm_kind::diagnosis) &&
+         std::all_of(seen.begin(), seen.end(), [&](const plateau& p) {
+           const auto& counts = p.seen.applied ? p.seen.after : p.seen.fault;
+           return p.seen.outcome == "completed" &&
+                  std::any_of(counts.begin(), counts.end(), failed_preparation);
+         });
+}
+
 /// A remedy or dead end before which nothing failed.
 bool nothing_to_clear(const arm_result& arm, const plateaus& seen) {
-  if (arm.kind != arm_kind::remedy && arm.kind != arm_kind::dead_end) return false;
+  if (!is_treatment(arm)) return false;
   return std::any_of(seen.begin(), seen.end(), [](const plateau& p) {
     return p.seen.applied && !p.seen.fault.empty() && !any_failing_step({p.seen.fault});
   });
@@ -264,6 +284,9 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
   if (nothing_to_clear(arm, seen) && (expected == nullptr || agrees))
     return {verdict::not_provoked,
             "nothing failed before the remedy, so there was nothing to clear: " + describe(seen)};
+  if (was_not_prepared(arm, seen) && (expected == nullptr || agrees))
+    return {verdict::not_provoked,
+            "the operation could not be prepared, so that it was not made: " + describe(seen)};
   if (was_not_reached(arm) && (expected == nullptr || agrees))
     return {verdict::not_provoked, "the process ended before the remedy was applied: " + describe(seen)};
   if (expected == nullptr) return {verdict::uncharted, "no expectation covers this stack"};
@@ -297,6 +320,23 @@ bool failed_here(const case_result& c, const std::string& arm_name) {
 void not_provoked(arm_result& arm, std::string why) {
   arm.judged = verdict::not_provoked;
   arm.why = std::move(why);
+}
+
+/// The first call that failed in any trial, the one in which a process ended included; nullptr: none did.
+const step* first_failing(const arm_result& arm) {
+  for (const observation& o : arm.trials)
+    for (const call_record& call : o.calls)
+      if (!call.what.ok) return &call.what;
+  return nullptr;
+}
+
+/// What the arm names is known without it.
+bool names_the_same_call(const case_result& c, const arm_result& diagnosis) {
+  const auto without = std::find_if(c.arms.begin(), c.arms.end(),
+                                    [&](const arm_result& a) { return a.name == diagnosis.against; });
+  const step* const named = first_failing(diagnosis);
+  const step* const known = without == c.arms.end() ? nullptr : first_failing(*without);
+  return named != nullptr && known != nullptr && named->name == known->name;
 }
 
 }  // namespace
@@ -345,7 +385,8 @@ void judge(arm_result& arm, const expectation* expected, const std::vector<const
                        explained->trials, arm.trials.size());
   arm.judged = v;
   arm.why = std::move(why);
-  arm.covered = expected != nullptr;
+  // What is expected to show nothing of the remedy has not been missed.
+  arm.covered = expected != nullptr && (v != verdict::not_provoked || !observed(arm));
   arm.expectation = expected == nullptr ? std::string{} : expected->source;
 }
 
@@ -359,7 +400,7 @@ void judge(case_result& c, const expectation_set& expected, const stack_keys& st
   for (auto& arm : c.arms) {
     judge(arm, c.name, expected, stack);
     // A stack that lost its GPU does not know its own capability, and must not be let off for that.
-    if (!arm.covered && arm.judged == verdict::not_provoked)
+    if (!arm.covered && arm.judged == verdict::not_provoked && !observed(arm))
       arm.covered = expected.may_cover(c.name, arm.name, stack);
   }
 
@@ -372,6 +413,13 @@ void judge(case_result& c, const expectation_set& expected, const stack_keys& st
       not_provoked(arm, fmt::format("control {} could not run", absent->name));
     else if (!arm.against.empty() && !failed_here(c, arm.against))
       not_provoked(arm, fmt::format("{}, which it answers, did not fail in this run", arm.against));
+    else if (auto why = why_it_shows_nothing(c.name, arm); !why.empty()) {
+      arm.covered = false;
+      not_provoked(arm, std::move(why));
+    } else if (arm.judged == verdict::diagnosed && names_the_same_call(c, arm)) {
+      arm.judged = verdict::still_fails;
+      arm.why = "the same call fails without it";
+    }
   }
 
   const auto broken = std::find_if(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {

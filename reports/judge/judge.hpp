@@ -23,7 +23,7 @@ std::span<const compared_measurement> compared_measurements();
 
 /// Judges one arm against an expectation (nullptr: none covers this stack). Fills judged, why, expectation,
 /// covered. Controls are judged by what they are: a control that fails is unresolved, expectation or not. A remedy
-/// or dead end before which nothing failed was not provoked: there was nothing to clear. Trials of an arm that races may count as expected although they differ:
+/// or dead end before which nothing failed was not provoked: there was nothing to clear. Nor was one whose operation could not be prepared. Trials of an arm that races may count as expected although they differ:
 /// with_explained_trials() of racing.hpp says which, and what `siblings` are.
 void judge(arm_result& arm, const expectation* expected,
            const std::vector<const expectation*>& siblings = {});
@@ -34,7 +34,8 @@ void judge(arm_result& arm, const std::string& case_name, const expectation_set&
 
 /// Judges every arm of a case. When a control arm is unresolved, so is every arm of the case: without a working
 /// control a failure proves nothing. Where a control could not be provoked, neither were the arms that had a context.
-/// An arm against a fault arm that did not fail in this run was not provoked.
+/// An arm against a fault arm that did not fail in this run was not provoked, nor one that shows nothing (why_it_shows_nothing()). A diagnosis
+/// that names the call that fails without it still fails.
 void judge(case_result& c, const expectation_set& expected, const stack_keys& stack);
 
 /// Worst first: 2 if any arm is unresolved, 1 in gate mode for any other unexpected verdict or for more than

@@ -2,11 +2,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/judge/remedy_outcome.hpp"
 
+#include <fmt/format.h>
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
 namespace cufault {
+namespace {
+
+/// A remedy or dead end that acts on what follows a call: where that call fails, nothing is known of it.
+struct later_remedy {
+  const char *arms, *call;  ///< pattern of CASE/ARM
+};
+constexpr later_remedy later_remedies[] = {
+    {"*/*+checkpointing", "cublasCreate"},   {"*/*+cublaslt", "cublasCreate"},
+    {"*/*+larger_batch", "cublasCreate"},    {"*/*+no_addmm_lt", "cublasCreate"},
+    {"*/*+no_lt_workspace", "cublasCreate"}, {"*/*+to_device", "cublasCreate"}};
+/// Arms in which the fault never is.
+constexpr const char* without_fault[] = {"memory.create_under_pressure/smaller_buffers_*"};
+
+bool is_failure_of(const step& s, const std::string& call) {
+  const auto named = s.facts.find("named_call");
+  return !s.ok && (s.name.api == call || (named != s.facts.end() && named->second == fact(call)));
+}
+
+/// Whether the call failed in each trial, in what counts: after the remedy, or with it.
+bool always_fails(const arm_result& arm, const std::string& call) {
+  return std::all_of(arm.trials.begin(), arm.trials.end(), [&](const observation& o) {
+    return std::any_of(o.calls.begin(), o.calls.end(), [&](const call_record& c) {
+      return c.after_remedy == !o.applied.empty() && is_failure_of(c.what, call);
+    });
+  });
+}
+
+}  // namespace
+
+std::string why_it_shows_nothing(const std::string& case_name, const arm_result& arm) {
+  const std::string name = join_key(case_name, arm.name);
+  const auto is_like = [&](const char* pattern) { return fnmatch(pattern, name.c_str(), 0) == 0; };
+  if (std::any_of(std::begin(without_fault), std::end(without_fault), is_like))
+    return "the fault is never there, so that nothing could fail";
+  for (const later_remedy& r : later_remedies)
+    if (is_like(r.arms) && always_fails(arm, r.call))
+      return fmt::format("{} failed, and the remedy acts on what follows it", r.call);
+  return {};
+}
 
 std::optional<remedy_outcome> remedy_outcome_of(const case_result& c, const arm_result& arm) {
-  if (arm.kind == arm_kind::fault || arm.kind == arm_kind::control || !arm.counterpart_of.empty())
-    return std::nullopt;
+  const bool treats = arm.kind == arm_kind::remedy || arm.kind == arm_kind::dead_end;
+  if (!treats || arm.judged == verdict::not_provoked || !arm.counterpart_of.empty()) return std::nullopt;
   remedy_outcome tried{.words = arm.summary, .before = {}, .against = {}, .cleared = true};
   if (!arm.against.empty()) tried.against = join_key(c.name, arm.against);
   bool compared = false;

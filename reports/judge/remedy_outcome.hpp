@@ -19,7 +19,10 @@ struct remedy_outcome {
   bool cleared = false;
 };
 
-/// nullopt: the arm is no remedy or dead end, its fault is injected, no trial can be compared, or nothing could have failed before it.
+/// Why it neither clears nor fails, although its trials were made: what it acts on was not reached, or its fault was not there. Empty: neither.
+std::string why_it_shows_nothing(const std::string& case_name, const arm_result& arm);
+
+/// nullopt: the arm is no remedy or dead end, it was not provoked, its fault is injected, no trial can be compared, or nothing could have failed before it.
 std::optional<remedy_outcome> remedy_outcome_of(const case_result& c, const arm_result& arm);
 
 }  // namespace cufault

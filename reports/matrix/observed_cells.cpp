@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char *succeeded = "SUCCESS", *unchecked = "SUCCESS, numbers unchecked",
                      *wrong_numbers = "WRONG_NUMBERS", *then = ", then ";
-constexpr const char* preparation = "check.preparation";
+constexpr const char *preparation = "check.preparation", *unprepared = "could not be prepared";
 
 // ---- what a trial of a cell came to ----
 
@@ -49,6 +49,8 @@ bool says_success(const step& s) {
 /// In a word. `steps`: those before a remedy, or those behind it. `name`: of the operation, where that is known; else the first step is it.
 /// `end`: what ended the process in them or behind; empty where nothing did.
 std::string word_of(const std::string& end, std::span<const step* const> steps, const step_name& name) {
+  if (!steps.empty() && steps.front()->name == step_name{preparation} && !steps.front()->status.empty())
+    return unprepared;
   const auto is_operation = [&](const step* s) { return name.api.empty() || s->name == name; };
   auto first = std::find_if(steps.begin(), steps.end(), is_operation);
   // A remedy may put another operation in its place: then that is what has numbers.
@@ -60,7 +62,7 @@ std::string word_of(const std::string& end, std::span<const step* const> steps, 
     const auto failing = std::find_if(steps.begin(), steps.end(), [](const step* s) { return !s->ok; });
     if (failing == steps.end() || (*failing)->status.empty())
       return end.empty() ? "nothing was made" : end + " before the operation";
-    if ((*failing)->name.api == preparation) return "could not be prepared";
+    if ((*failing)->name.api == preparation) return unprepared;
     return fmt::format("{} of {}", short_status((*failing)->status), (*failing)->name.api);
   }
   const step& made = **first;
@@ -84,6 +86,18 @@ std::string word_of(const std::string& end, std::span<const step* const> steps, 
       return unchecked;
   }
   return end.empty() ? word : word + then + end;
+}
+
+/// The call that did; none: nothing failed.
+step_name first_failing(std::span<const step* const> steps) {
+  const auto found = std::find_if(steps.begin(), steps.end(), [](const step* s) { return !s->ok; });
+  return found == steps.end() ? step_name{} : (*found)->name;
+}
+
+/// "cudaErrorAssert of cudaLaunchKernelExC"
+std::string word_of_diagnosis(const std::string& end, std::span<const step* const> steps,
+                              const step_name& failing) {
+  return fmt::format("{} of {}", word_of(end, steps, failing), failing.api);
 }
 
 /// The steps of a trial, before a remedy and behind it.
@@ -120,9 +134,15 @@ bool damaged(const observed_cell& c) {
   return c.context.find("damaged") != c.context.npos;
 }
 
+/// It was not made.
+bool never_prepared(const outcome_counts& o) {
+  return o.size() == 1 && o.contains(unprepared);
+}
+
 remedy_result result_of(const outcome_counts& without, const outcome_counts& with, bool damaged_without,
                         bool damaged_with) {
   if (without.empty() || with.empty()) return remedy_result::unknown;
+  if (never_prepared(with)) return remedy_result::not_prepared;
   const int before = severity_of(without), behind = severity_of(with);
   const bool failed = before > 0 || damaged_without;
   const bool worse = behind > std::max(1, before) || (damaged_with && !damaged_without);
@@ -192,7 +212,13 @@ observed_cell cell_from(const std::string& fault, const cell_name& name, const a
       c.why_not = "unresolved: no step was recorded";
       continue;
     }
-    if (!p.before.empty()) c.operation = p.before.front()->name;
+    if (a.kind == arm_kind::diagnosis) {
+      c.names = first_failing(p.before);
+      ++c.outcome[c.names.api.empty() ? "nothing failed" : word_of_diagnosis(end_of(o), p.before, c.names)];
+      contexts.insert(o.context);
+      continue;
+    }
+    if (!p.before.empty() && p.before.front()->name.api != preparation) c.operation = p.before.front()->name;
     ++c.outcome[word_of(p.applied ? std::string() : end_of(o), p.before, c.operation)];
     contexts.insert(o.context);
     applied = applied || p.applied;
@@ -203,9 +229,10 @@ observed_cell cell_from(const std::string& fault, const cell_name& name, const a
   c.context = fmt::format("{}", fmt::join(contexts, " or "));
   if (name.remedy.empty() || !a.against.empty()) return c;
   // Of the context only its state in the end is known, which is the remedy's doing or that of the fault.
-  c.result = applied             ? result_of(c.outcome, c.after, false, false)
-             : c.outcome.empty() ? remedy_result::unknown
-                                 : remedy_result::not_reached;
+  c.result = applied                     ? result_of(c.outcome, c.after, false, false)
+             : c.outcome.empty()         ? remedy_result::unknown
+             : never_prepared(c.outcome) ? remedy_result::not_prepared
+                                         : remedy_result::not_reached;
   if (c.result == remedy_result::cleared && damaged(c)) c.result = remedy_result::still_fails;
   return c;
 }
@@ -242,6 +269,9 @@ void take_cells(stack_matrix& m, const case_result& c) {
     cells[i].without = without->second->outcome;
     cells[i].result =
         result_of(cells[i].without, cells[i].outcome, damaged(*without->second), damaged(cells[i]));
+    const bool fails_without = severity_of(cells[i].without) > 0 || damaged(*without->second);
+    if (!cells[i].names.api.empty() && fails_without && cells[i].names != without->second->operation)
+      cells[i].result = remedy_result::diagnosed;
   }
   m.cells.insert(m.cells.end(), std::move_iterator(cells.begin()), std::move_iterator(cells.end()));
 }
@@ -355,10 +385,14 @@ std::string to_string(remedy_result r) {
       return "nothing to clear";
     case remedy_result::still_fails:
       return "still fails";
+    case remedy_result::diagnosed:
+      return "diagnosed";
     case remedy_result::made_worse:
       return "made worse";
     case remedy_result::not_reached:
       return "not reached";
+    case remedy_result::not_prepared:
+      return unprepared;
     case remedy_result::unknown:
       return "unknown";
   }
@@ -374,7 +408,7 @@ std::string shown_outcome(const observed_cell& c) {
   if (c.result == remedy_result::none) return with_rates(c.outcome);
   std::string word = to_string(c.result);
   const bool says_all = c.result == remedy_result::cleared || c.result == remedy_result::nothing_to_clear ||
-                        c.result == remedy_result::unknown;
+                        c.result == remedy_result::not_prepared || c.result == remedy_result::unknown;
   if (says_all) return word;
   return fmt::format("{}: {}", word, with_rates(c.after.empty() ? c.outcome : c.after));
 }

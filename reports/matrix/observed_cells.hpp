@@ -30,9 +30,11 @@ enum class remedy_result {
   cleared,           ///< it fails without, and gives right numbers with it
   nothing_to_clear,  ///< it does not fail without it
   still_fails,
+  diagnosed,  ///< a diagnosis, with which another call fails than without it
   made_worse,  ///< it fails where it did not, or by a crash, a hang, wrong numbers or a damaged context where there was none
-  not_reached,  ///< the process ended before it could be applied
-  unknown       ///< one of the two was not observed
+  not_reached,   ///< the process ended before it could be applied
+  not_prepared,  ///< the operation could not be prepared: it was not made with it, or not before it
+  unknown        ///< one of the two was not observed
 };
 std::string to_string(remedy_result r);  ///< "cleared", "nothing to clear", ...; empty for none
 
@@ -47,6 +49,7 @@ struct observed_cell {
       outcome{};  ///< of the operation: without a remedy, with one in place, or before one that is applied afterwards
   outcome_counts after{};    ///< of the operation behind a remedy that is applied afterwards
   outcome_counts without{};  ///< of the cell without the remedy, where one is in place from the start
+  step_name names{};         ///< of a diagnosis: the call that fails with it; empty where none does
   std::string why_not{};     ///< where nothing was observed
   std::string
       context{};  ///< afterwards: "usable", "damaged", "none", "unchecked"; several are joined by " or "

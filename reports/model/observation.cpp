@@ -22,7 +22,8 @@ constexpr std::string_view never_returned = "never returned";
 
 constexpr std::array arm_kinds{
     enum_name<arm_kind>{arm_kind::control, "control"}, enum_name<arm_kind>{arm_kind::fault, "fault"},
-    enum_name<arm_kind>{arm_kind::remedy, "remedy"}, enum_name<arm_kind>{arm_kind::dead_end, "dead_end"}};
+    enum_name<arm_kind>{arm_kind::remedy, "remedy"}, enum_name<arm_kind>{arm_kind::dead_end, "dead_end"},
+    enum_name<arm_kind>{arm_kind::diagnosis, "diagnosis"}};
 constexpr std::array outcomes{enum_name<outcome>{outcome::completed, "completed"},
                               enum_name<outcome>{outcome::crashed, "crashed"},
                               enum_name<outcome>{outcome::timed_out, "timed_out"},

@@ -18,8 +18,8 @@ namespace cufault {
 
 class json_cursor;
 
-/// What an arm is for. Decides how its observation is named by the judge.
-enum class arm_kind { control, fault, remedy, dead_end };
+/// What an arm is for. Decides how its observation is named by the judge. A diagnosis is said to show which call fails, and clears nothing.
+enum class arm_kind { control, fault, remedy, dead_end, diagnosis };
 
 /// How a trial's process ended. The first three are observations about the library under test; the others
 /// say that there is nothing to compare.

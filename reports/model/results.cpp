@@ -18,6 +18,7 @@ constexpr std::array verdicts{std::pair{verdict::ok, "OK"},
                               std::pair{verdict::reproduced, "REPRODUCED"},
                               std::pair{verdict::cleared, "CLEARED"},
                               std::pair{verdict::still_fails, "STILL_FAILS"},
+                              std::pair{verdict::diagnosed, "DIAGNOSED"},
                               std::pair{verdict::flaky, "FLAKY"},
                               std::pair{verdict::changed, "CHANGED"},
                               std::pair{verdict::gone, "GONE"},
@@ -31,7 +32,7 @@ constexpr std::array verdicts{std::pair{verdict::ok, "OK"},
 
 bool as_expected(verdict v) {
   return v == verdict::ok || v == verdict::reproduced || v == verdict::cleared || v == verdict::still_fails ||
-         v == verdict::flaky;
+         v == verdict::diagnosed || v == verdict::flaky;
 }
 
 std::string to_string(verdict v) {
@@ -114,7 +115,9 @@ std::string describe(const arm_result& arm) {
 std::string digest_of(const arm_result& arm) {
   constexpr std::size_t readable = 80;
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  const auto seen = with_call_sign_for_digest(arm_plateaus(arm), arm.name);
+  // The first call of a diagnosis is the fault's.
+  const auto seen = arm.kind == arm_kind::diagnosis ? arm_plateaus(arm)
+                                                    : with_call_sign_for_digest(arm_plateaus(arm), arm.name);
   for (const char c : canonical(seen)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   std::string text = describe(seen);
   // Left out to keep the files small: what all statuses of cuBLAS begin with, and what goes without saying.

@@ -16,8 +16,9 @@ enum class verdict {
   ok,
   reproduced,
   cleared,
-  still_fails,  // as expected
-  flaky,        // as expected, at the stated rate
+  still_fails,
+  diagnosed,  // as expected
+  flaky,      // as expected, at the stated rate
   changed,
   gone,
   worsened,

@@ -36,6 +36,7 @@ inline constexpr std::array advices{
     advice{verdict::not_provoked, "its precondition could not be reached here: nothing is known about it"},
     advice{verdict::flaky, {}},
     advice{verdict::still_fails, {}},
+    advice{verdict::diagnosed, {}},
     advice{verdict::reproduced, {}},
     advice{verdict::cleared, {}},
     advice{verdict::ok, {}}};

@@ -55,6 +55,7 @@ const char* class_of(verdict v) {
       return "right";
     case verdict::reproduced:
     case verdict::still_fails:
+    case verdict::diagnosed:
       return "fails";
     case verdict::unresolved:
     case verdict::worsened:

@@ -209,7 +209,8 @@ std::string remedy_line(const matrix_section& s, axis along, const std::string& 
   for (const observed_cell& c : s.cells) {
     if (!was_observed(c))
       ++others["not observed"];
-    else if (c.result == remedy_result::nothing_to_clear || c.result == remedy_result::unknown)
+    else if (c.result == remedy_result::nothing_to_clear || c.result == remedy_result::not_prepared ||
+             c.result == remedy_result::unknown)
       ++others[to_string(c.result)];
     else
       against_failures.push_back(c);

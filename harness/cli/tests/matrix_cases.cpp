@@ -21,7 +21,7 @@ namespace {
 enum class state { sound, broken } now = state::sound;
 int provoked = 0, made_since = 0;
 thread_local int errors_left = 0;  // as a runtime keeps its last error
-bool prevented = false;
+bool prevented = false, proof_crashes = false;
 thread_local bool thread_of_the_fault = false;
 
 class fake_operation final : public operation {
@@ -45,6 +45,7 @@ class fake_operation final : public operation {
     return record_of(warm_ ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_INTERNAL_ERROR);
   }
   product_result check() override {
+    if (proof_crashes) raise(SIGSEGV);
     warm_ = true;
     return {.right = true};
   }
@@ -116,6 +117,11 @@ const std::vector<remedy_type> remedies{
      .answers = {"held"},
      .new_process = true,
      .at_restart = [](trial&) { now = state::broken; }},
+    {.name = "look",
+     .words = "ROAD_LOOK=1",
+     .answers = {"proof"},
+     .environment = {{"ROAD_LOOK", "1"}},
+     .diagnosis = true},
     {.name = "prevent", .words = "prevent it", .answers = {"held"}, .before = [](world&) {
        prevented = true;
      }}};
@@ -157,6 +163,19 @@ const fault_type harmless = [] {
   return f;
 }();
 
+/// The operation succeeds, and the process ends in its proof. Under the diagnosis a call of the fault fails.
+const fault_type spoilt_proof = [] {
+  fault_type f = broken("spoilt_proof", isolation::lasting);
+  f.kind = "proof";
+  f.provoke = [](world& w) {
+    proof_crashes = true;
+    const bool looked_for = std::getenv("ROAD_LOOK") != nullptr;
+    static_cast<void>(
+        w.make({"cudaLaunchKernelExC", "fault"}, [&] { return looked_for ? cudaErrorAssert : cudaSuccess; }));
+  };
+  return f;
+}();
+
 struct sound_again {
   sound_again() = default;
   sound_again(const sound_again&) = delete;
@@ -183,7 +202,8 @@ const fault_type held_early = [] {
 
 const register_cases here("matrix", [](std::string_view) {
   std::vector<failure_case> all;
-  for (const fault_type* f : {&absent, &alone, &early, &full, &harmless, &held, &held_early, &lasting}) {
+  for (const fault_type* f :
+       {&absent, &alone, &early, &full, &harmless, &held, &held_early, &lasting, &spoilt_proof}) {
     failure_case c = case_of(*f, {operations, remedies});
     for (arm& a : c.arms) {
       a.needs = need::host;

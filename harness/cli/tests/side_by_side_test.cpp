@@ -227,6 +227,23 @@ TEST_F(road_matrix, observes_a_process_that_ends_while_an_operation_is_prepared)
   EXPECT_EQ(arm_of(r, "first.cold").trials.at(0).calls.size(), 1U) << "what succeeded is no step";
 }
 
+TEST_F(road_matrix, tells_a_process_that_ends_in_a_proof_from_one_that_ends_in_the_operation) {
+  const record r = made_by({"matrix.spoilt_proof/first.cold", "matrix.alone/crashing.cold"});
+  EXPECT_EQ(described(r, "first.cold"),
+            "cublasSgemm first: CUBLAS_STATUS_SUCCESS, check.numbers: never returned; crashed: SIGSEGV in "
+            "check.numbers");
+  EXPECT_EQ(described(r, "crashing.cold"),
+            "cublasSgemm crashing: never returned; crashed: SIGSEGV in cublasSgemm");
+}
+
+TEST_F(road_matrix, ends_a_diagnosis_with_the_first_call_of_the_fault_that_fails) {
+  const record r = made_by({"matrix.spoilt_proof/first.*"});
+  for (const char* cell : {"first.cold+look", "first.warm+look"}) {
+    EXPECT_EQ(described(r, cell), "cudaLaunchKernelExC fault: cudaErrorAssert; context none") << cell;
+    EXPECT_EQ(arm_of(r, cell).kind, arm_kind::diagnosis) << cell;
+  }
+}
+
 TEST_F(road_matrix, observes_a_remedy_that_fails_in_what_it_needs_itself) {
   const record r = made_by({"matrix.full/first.*"});
   for (const char* remedy : {"first.cold+no_memory", "first.cold+no_memory_anew"})

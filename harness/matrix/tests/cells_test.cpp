@@ -355,6 +355,17 @@ TEST(matrix_case, gives_a_remedy_a_process_of_its_own_where_others_would_see_it)
   EXPECT_FALSE(arm_of(c, "first.warm.arrived+again").shares_process);
 }
 
+TEST(matrix_case, gives_a_diagnosis_a_process_and_a_fault_of_its_own) {
+  words w;
+  EXPECT_EQ(arm_of(case_of(trap(), w.all()), "first.warm.synchronised+blocking").kind, arm_kind::remedy);
+  w.remedies[1].diagnosis = true;
+  const failure_case c = case_of(trap(), w.all());
+  const arm& diagnosis = arm_of(c, "first.warm.synchronised+blocking");
+  EXPECT_EQ(diagnosis.kind, arm_kind::diagnosis);
+  EXPECT_EQ(diagnosis.against, "first.warm.synchronised");
+  EXPECT_FALSE(diagnosis.shares_process);
+}
+
 TEST(vocabulary, refuses_faults_and_remedies_that_are_malformed) {
   EXPECT_EQ(defect_of(trap()), "");
   fault_type f = trap();
@@ -405,6 +416,9 @@ TEST(vocabulary, refuses_faults_and_remedies_that_are_malformed) {
   r.at_restart = [](trial&) {};
   EXPECT_EQ(defect_of(r), "it says what a new process begins with, and starts none");
   r.at_restart = {};
+  r.diagnosis = true;
+  EXPECT_EQ(defect_of(r), "a diagnosis must be in place from the start");
+  r.diagnosis = false;
   r.answers.clear();
   EXPECT_EQ(defect_of(r), "it answers no kind of fault");
 }

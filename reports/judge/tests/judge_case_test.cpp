@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // Verdicts of the arms of a case, which depend on its control.
+#include "reports/judge/remedy_outcome.hpp"
 #include "reports/judge/tests/judged.hpp"
 
 #include <gtest/gtest.h>
@@ -72,6 +73,67 @@ TEST_F(judge_case, does_not_say_that_a_remedy_cleared_what_did_not_fail) {
   EXPECT_EQ(without.arms[2].judged, verdict::not_provoked);
   EXPECT_EQ(judged_case({arm(control, {trial({success, right})}, "control"), in_place}).arms[1].judged,
             verdict::not_provoked);
+}
+
+TEST_F(judge_case, says_of_a_diagnosis_that_names_a_known_call_that_it_still_fails) {
+  const auto judged_with = [](const char* api) {
+    observation seen;
+    seen.ended = outcome::completed;
+    seen.context = "damaged";
+    seen.calls = {call(api, internal)};
+    auto named = arm(arm_kind::diagnosis, {seen}, "blocking");
+    named.against = "fault";
+    expectation_set set;
+    set.put(expects({trial({success, right})}, "control"));
+    set.put(expects({trial({no_memory})}, "fault"));
+    set.put(expects({seen}, "blocking"));
+    case_result c{.name = "memory.leak",
+                  .arms = {arm(control, {trial({success, right})}, "control"),
+                           arm(fault, {trial({no_memory})}, "fault"), named}};
+    judge(c, set, {});
+    return c.arms.back();
+  };
+  EXPECT_EQ(judged_with("cudaLaunchKernelExC").judged, verdict::diagnosed);
+  const auto same = judged_with(trial({no_memory}).calls[0].what.name.api.c_str());
+  EXPECT_EQ(same.judged, verdict::still_fails);
+  EXPECT_EQ(same.why, "the same call fails without it");
+}
+
+/// A step of PyTorch that failed in the call.
+call_record framework_step(const char* named_call, bool after = false) {
+  call_record c = call("torch.nn.Linear", no_memory, after);
+  c.what.facts = {{"named_call", std::string(named_call)}};
+  return c;
+}
+
+TEST_F(judge_case, says_nothing_of_a_remedy_that_acts_on_what_follows_a_call_that_failed) {
+  const auto judged_with = [](const std::string& name, const char* named_call) {
+    observation seen;
+    seen.ended = outcome::completed;
+    seen.context = "usable";
+    seen.applied = "less memory";
+    seen.calls = {framework_step("cublasCreate"), framework_step(named_call, true)};
+    expectation_set set;
+    auto e = expects({seen}, name);
+    e.case_name = "pytorch.live_tensors";
+    set.put(e);
+    case_result c{.name = e.case_name, .arms = {arm(remedy, {seen}, name)}};
+    judge(c, set, {});
+    return c.arms.front();
+  };
+  const auto not_reached = judged_with("training_step.64+checkpointing", "cublasCreate");
+  EXPECT_EQ(not_reached.judged, verdict::not_provoked);
+  EXPECT_EQ(not_reached.why, "cublasCreate failed, and the remedy acts on what follows it");
+  EXPECT_FALSE(not_reached.covered);
+  EXPECT_EQ(judged_with("training_step.64+checkpointing", "cublasSgemm").judged, verdict::still_fails);
+  EXPECT_EQ(judged_with("matmul.8+empty_cache", "cublasCreate").judged, verdict::still_fails)
+      << "it acts on memory";
+}
+
+TEST(shows_nothing, an_arm_whose_fault_is_never_there) {
+  const auto a = arm(remedy, {trial({success, right})}, "smaller_buffers_lazy");
+  EXPECT_NE(why_it_shows_nothing("memory.create_under_pressure", a), "");
+  EXPECT_EQ(why_it_shows_nothing("memory.first_product", a), "");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // Verdicts of single arms.
 #include "reports/judge/tests/judged.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -116,6 +117,47 @@ TEST(judge, a_remedy_before_which_nothing_failed_was_not_provoked) {
   EXPECT_EQ(a.judged, verdict::not_provoked);
   EXPECT_EQ(judged(remedy, {trial({success}, {success, right})}, {trial({success}, {success, right})}),
             verdict::not_provoked);
+}
+
+/// A trial whose operation could not be prepared, before the remedy or after it.
+observation unprepared(bool after) {
+  observation o = trial({no_memory}, {});
+  o.calls.push_back(call("check.preparation", "FAILED", after));
+  if (!after) {
+    o.calls.erase(o.calls.begin());
+    o.applied.clear();
+  }
+  return o;
+}
+
+TEST(judge, a_remedy_whose_operation_could_not_be_prepared_was_not_provoked) {
+  for (const bool after : {true, false})
+    for (const arm_kind kind : {remedy, dead_end, arm_kind::diagnosis}) {
+      const trials seen{unprepared(after)};
+      const auto e = expects(seen);
+      const auto a = judged_arm(kind, seen, &e);
+      EXPECT_EQ(a.judged, verdict::not_provoked);
+      EXPECT_THAT(a.why, testing::StartsWith("the operation could not be prepared"));
+      EXPECT_FALSE(a.covered) << "it shows what is expected, and a gate misses nothing";
+      EXPECT_EQ(judged_arm(kind, seen).judged, verdict::not_provoked) << "without an expectation";
+    }
+  EXPECT_EQ(judged(fault, {unprepared(false)}, {unprepared(false)}), verdict::reproduced);
+  const auto cleared = expects({trial({no_memory}, {success, right})});
+  EXPECT_NE(judged_arm(remedy, {unprepared(true)}, &cleared).judged, verdict::not_provoked)
+      << "it could be, before";
+  auto of_the_remedy = unprepared(true);
+  of_the_remedy.calls.back().what.name.variant = "of_the_remedy";
+  EXPECT_EQ(judged(remedy, {of_the_remedy}, {of_the_remedy}), verdict::still_fails) << "the remedy failed";
+}
+
+TEST(judge, a_diagnosis_is_named_by_whether_a_call_fails) {
+  constexpr auto diagnosis = arm_kind::diagnosis;
+  EXPECT_EQ(judged(diagnosis, {trial({internal})}, {trial({internal})}), verdict::diagnosed);
+  EXPECT_EQ(judged(diagnosis, {trial({success})}, {trial({success})}), verdict::ok);
+  EXPECT_EQ(judged(diagnosis, {trial({internal})}, {trial({no_memory})}), verdict::changed);
+  EXPECT_EQ(judged(diagnosis, {trial({internal})}, {trial({success})}), verdict::gone);
+  EXPECT_EQ(judged(diagnosis, {trial({success})}, {trial({internal})}), verdict::changed);
+  EXPECT_EQ(judged_arm(diagnosis, {trial({internal})}).judged, verdict::uncharted);
 }
 
 TEST(judge, a_remedy_before_which_the_process_ended_was_not_provoked) {

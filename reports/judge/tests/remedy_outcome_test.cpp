@@ -50,6 +50,10 @@ TEST(remedy_outcome, is_none_where_nothing_natural_was_tried) {
   auto injected = arm(arm_kind::remedy, {trial({no_memory}, {right})});
   injected.counterpart_of = "trim";
   EXPECT_FALSE(tried(injected));
+  EXPECT_FALSE(tried(arm(arm_kind::diagnosis, {trial({no_memory})})));
+  auto not_provoked_at_all = arm(arm_kind::remedy, {trial({no_memory}, {right})});
+  not_provoked_at_all.judged = verdict::not_provoked;
+  EXPECT_FALSE(tried(not_provoked_at_all));
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ TEST(outcome_of_a_cell, says_what_ended_the_proof) {
 }
 
 TEST(outcome_of_a_cell, says_how_the_process_ended) {
+  EXPECT_EQ(word(died({call("cublasSgemm", success), call("check.numbers", "")})), "SUCCESS, then SIGSEGV");
   EXPECT_EQ(word(died({call("cublasSgemm", "")})), "SIGSEGV");
   EXPECT_EQ(word(died({call("cublasSgemm", internal)})), "INTERNAL_ERROR, then SIGSEGV");
   EXPECT_EQ(word(died({})), "SIGSEGV before the operation");
@@ -164,7 +165,9 @@ TEST(remedy_afterwards, may_make_calls_of_its_own) {
   const observed_cell unprepared =
       cell_of(made({call("cublasSgemm", internal), call("check.preparation", "FAILED", true)}),
               "sgemm_64.cold+retry");
-  EXPECT_EQ(shown_outcome(unprepared), "still fails: could not be prepared");
+  EXPECT_EQ(shown_outcome(unprepared), "could not be prepared");
+  EXPECT_EQ(cell_of(made({call("check.preparation", "FAILED")}), "sgemm_64.cold+retry").result,
+            remedy_result::not_prepared);
 }
 
 TEST(remedy_afterwards, is_not_reached_where_the_process_ended_before) {
@@ -195,6 +198,23 @@ TEST(remedy_in_place, is_compared_with_the_cell_without_it) {
   EXPECT_EQ(in_place({fails}, made({call("cublasSgemm", right)}, "damaged")), remedy_result::made_worse);
   EXPECT_EQ(in_place({}, works), remedy_result::unknown);
   EXPECT_EQ(in_place({not_provoked("x")}, works), remedy_result::unknown);
+}
+
+observed_cell diagnosed(observation seen, std::string_view without) {
+  arm_result diagnosis = cell_arm("sgemm_64.cold+blocking", {std::move(seen)}, "sgemm_64.cold");
+  diagnosis.kind = arm_kind::diagnosis;
+  const auto all =
+      cells_of_arms({diagnosis, cell_arm("sgemm_64.cold", {made({call("cublasSgemm", without)})})});
+  return *std::find_if(all.begin(), all.end(), [](const observed_cell& c) { return !c.at.remedy.empty(); });
+}
+
+TEST(diagnosis, names_a_call_that_is_not_the_operation) {
+  const observation launch = made({call("cudaLaunchKernelExC", "cudaErrorAssert")}, "damaged");
+  const observed_cell c = diagnosed(launch, internal);
+  EXPECT_EQ(shown_outcome(c), "diagnosed: cudaErrorAssert of cudaLaunchKernelExC");
+  EXPECT_EQ(c.operation.api, "cublasSgemm") << "the call is the fault's";
+  EXPECT_EQ(diagnosed(made({call("cublasSgemm", internal)}), internal).result, remedy_result::still_fails);
+  EXPECT_EQ(diagnosed(launch, right).result, remedy_result::made_worse) << "nothing failed without it";
 }
 
 // ---- all of it ----

@@ -28,6 +28,8 @@ class World:
         self.other: Optional[OtherProcess] = None
         self.failed: Optional[Operation] = None  # whose operands live on
         self.at_end_of_fault: List[Callable[[], None]] = []  # of a fault that is over with the operation
+        self.diagnosed = False  # by a remedy that is a diagnosis
+        self.fault_failed = False
         self._driver: Optional[Driver] = None
 
     @property
@@ -94,6 +96,14 @@ class World:
         if left > self.level + 64 * MIB:
             raise NotProvoked(f"{left // MIB} MiB stayed free, and not {self.level // MIB}")
 
+    def make(self, api: str, variant: str, call: Callable[[], Any]) -> None:
+        """A call of the fault itself, whose failure is the program's to see. Under a diagnosis it is a step, and where it fails the operation
+        is not made."""
+        if self.diagnosed:
+            self.fault_failed = not self.trial.observe(api, variant, lambda: call() and None)
+        else:
+            call()
+
     def end_fault(self) -> None:
         while self.at_end_of_fault:
             self.at_end_of_fault.pop()()
@@ -133,6 +143,7 @@ class Remedy:
     after: Optional[Callable[[World], None]] = None
     operation: str = ""
     in_place: bool = False  # from the start: a variable of the arm, or `before`
+    diagnosis: bool = False  # shows which call fails, and clears nothing
 
 
 @dataclass
@@ -196,9 +207,11 @@ def fail(world: World, fault: str, remedy: Optional[Remedy]) -> "Operation | typ
     operation = world.failed = kind(world)
     if operation.warm and operation() is not True:
         raise SetUpFailed("the operation gave wrong numbers before the fault")
+    world.diagnosed = remedy is not None and remedy.diagnosis
     framework.faults[fault](world)
-    world.sample("with the fault")
-    world.trial.observe(operation.api, operation.variant, operation)
+    if not world.fault_failed:  # else the diagnosis has its answer
+        world.sample("with the fault")
+        world.trial.observe(operation.api, operation.variant, operation)
     world.end_fault()
     return operation
 

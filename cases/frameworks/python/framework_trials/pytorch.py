@@ -392,9 +392,10 @@ def launch(kernel: str) -> Callable[[World], None]:
 def assertion(world: World) -> None:
     """An index that is too high, in an embedding whose result nobody waits for."""
     table = torch.zeros(10, 4, device=device_of(world))
+    index = torch.full((4,), 100_000, device=device_of(world))
     try:
-        torch.nn.functional.embedding(torch.full((4,), 100_000, device=device_of(world)), table)
-    except RuntimeError as error:  # with blocking launches
+        world.make("torch.nn.Embedding", "index_out_of_range", lambda: [torch.nn.functional.embedding(index, table)])
+    except RuntimeError as error:
         world.trial.note("the embedding", str(error))
 
 
@@ -452,7 +453,7 @@ REMEDIES = {
     "expandable_segments": Remedy("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", in_place=True),
     "max_split_size": Remedy("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", in_place=True),
     "no_caching": Remedy("PYTORCH_NO_CUDA_MEMORY_CACHING=1", in_place=True),
-    "blocking_launches": Remedy("CUDA_LAUNCH_BLOCKING=1", in_place=True),
+    "blocking_launches": Remedy("CUDA_LAUNCH_BLOCKING=1", in_place=True, diagnosis=True),
     "eager_loading": Remedy("CUDA_MODULE_LOADING=EAGER", in_place=True),
     "no_workspace": Remedy("CUBLAS_WORKSPACE_CONFIG=:0:0", in_place=True),
     "workspace_4096_8": Remedy("CUBLAS_WORKSPACE_CONFIG=:4096:8", in_place=True),
