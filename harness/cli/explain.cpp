@@ -104,6 +104,11 @@ std::vector<input> inputs_of(const std::vector<std::string>& words) {
   }
   if (files.empty() && missing.empty()) return {{"command line", fmt::format("{}", fmt::join(words, " "))}};
   if (files.size() + missing.size() < words.size() && words.size() > 1 && missing.empty()) {
+    const auto log = std::find_if(files.begin(), files.end(),
+                                  [](const input& file) { return looks_like_file(file.name); });
+    if (log != files.end())
+      throw usage_error(one_line(log->name) +
+                        " is a file, and other arguments are not: give files, or a message");
     // A word of a message that is also the name of a folder, say.
     return {{"command line", fmt::format("{}", fmt::join(words, " "))}};
   }

@@ -98,7 +98,8 @@ void add_explain(command_line& line) {
   const auto said = std::make_shared<explain_arguments>();
   CLI::App* explain = line.command(
       "explain", "What can have caused the failure that a log tells of, from the records and known failures",
-      "Exit codes: 0 with an answer; 4 nothing of it is known; 2 bad input.\n"
+      "Exit codes: 0 with causes; 4 no failure of a GPU library is in it, or no cause of it is known; 2 bad "
+      "input.\n"
       "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault explain",
       [said] {
         if (said->records.empty()) said->records = {default_recorded()};

@@ -26,9 +26,12 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// The beginnings of names that libraries give to errors and functions.
-const std::vector<std::string>& beginnings() {
-  static const std::vector<std::string> all{"cublas", "cuda", "cu", "nccl"};
+/// Words that are always looked for. The first two begin the names that libraries give to errors and functions; all but the first speak
+/// of a GPU.
+constexpr std::size_t beginnings = 2;
+const std::vector<std::string>& words_of_gpus() {
+  static const std::vector<std::string> all{"cu",  "nccl",   "cuda", "cublas", "cudnn", "cusolver",  "cupy",
+                                            "gpu", "nvidia", "nvml", "jaxlib", "torch", "tensorflow"};
   return all;
 }
 
@@ -117,9 +120,13 @@ event_finder::event_finder(const lexicon& known)
       words_(std::span<const std::string>{}),
       lines_([this](const log_line& l) { look_at(l); }) {
   for (const error_name& e : known.errors) {
-    if (!e.texts.empty())
-      made_.push_back(
-          {.id = "error." + e.name, .role = event_role::failure, .match = e.texts, .status = e.name});
+    for (const auto* texts : {&e.texts, &e.common_texts})
+      if (!texts->empty())
+        made_.push_back({.id = "error." + e.name,
+                         .role = event_role::failure,
+                         .match = *texts,
+                         .status = e.name,
+                         .needs = texts == &e.texts ? event_needs::nothing : event_needs::gpu});
     if (e.short_texts.empty()) continue;
     event_pattern behind{.id = "error." + e.name, .role = event_role::failure, .match = {}, .status = e.name};
     for (const std::string& text : e.short_texts)
@@ -135,9 +142,10 @@ event_finder::event_finder(const lexicon& known)
                      .role = event_role::condition,
                      .match = g.match,
                      .fact = fmt::format("capability={}", g.capability)});
-  std::vector<std::string> words = beginnings();
+  std::vector<std::string> words = words_of_gpus();
   of_word_.resize(words.size());
   std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < words.size(); ++i) index.emplace(words[i], i);
   const auto add = [&](const event_pattern& e) {
     for (const std::string& text : e.match) {
       text_pattern pattern(text);
@@ -164,7 +172,7 @@ void event_finder::add_fact(const std::string& name, const std::string& value) {
 
 void event_finder::keep(log_event e) {
   const auto same = std::find_if(all_.events.begin(), all_.events.end(), [&](const log_event& other) {
-    return other.id == e.id && other.status == e.status && other.call == e.call;
+    return other.id == e.id && other.status == e.status && other.call == e.call && other.lacks == e.lacks;
   });
   if (same != all_.events.end()) {
     ++same->times;
@@ -236,12 +244,15 @@ void event_finder::look_at(const log_line& line) {
   std::vector<std::pair<std::size_t, std::size_t>> order;  // where it begins, index in found
   std::vector<std::size_t> ends;                           // of the words of each in found
   std::vector<std::pair<std::string, std::string>> facts;
-  bool names = false;
+  const auto any_of_hits = [&](std::size_t from, std::size_t to) {
+    return std::any_of(hits_.begin(), hits_.end(), [&](std::uint32_t w) { return w >= from && w < to; });
+  };
+  const bool names = any_of_hits(0, beginnings), names_gpu = any_of_hits(1, words_of_gpus().size());
+  all_.names_gpu = all_.names_gpu || names_gpu;
   std::size_t echo = line.text.size();
   std::vector<std::uint32_t> matched;  // patterns
   std::string call_of_line;
   for (const std::uint32_t word : hits_) {
-    names = names || word < beginnings().size();
     for (const std::uint32_t index : of_word_[word]) {
       if (patterns_[index].done) continue;
       const event_pattern& e = *patterns_[index].event;
@@ -258,7 +269,8 @@ void event_finder::look_at(const log_line& line) {
           .call = e.call,
           .words = one_line(line.text.substr(m->begin, std::min(m->end - m->begin, longest_words))),
           .line = line.number,
-          .anywhere = e.anywhere};
+          .anywhere = e.anywhere,
+          .lacks = e.needs == event_needs::gpu && names_gpu ? event_needs::nothing : e.needs};
       bool is_known = true;
       for (const auto& [name, value] : m->values) {
         if (name == "status") {
@@ -274,6 +286,7 @@ void event_finder::look_at(const log_line& line) {
           if (error != nullptr) event.status = error->name;
         } else if (name == "xid") {
           event.status = "Xid " + value;
+          is_known = is_known && number_in(value).value_or(1000) < 200;  // databases have higher ones
         } else {
           facts.emplace_back(name, value);
         }
@@ -294,8 +307,9 @@ void event_finder::look_at(const log_line& line) {
         order.emplace_back(m->begin, found.size());
         ends.push_back(m->end);
         found.push_back(std::move(event));
-      } else if (same->call.empty()) {
-        same->call = event.call;
+      } else {
+        if (same->call.empty()) same->call = event.call;
+        same->lacks = std::min(same->lacks, event.lacks);
       }
     }
   }
@@ -307,12 +321,15 @@ void event_finder::look_at(const log_line& line) {
   }
   std::sort(order.begin(), order.end());
   std::vector<log_event> in_order;
-  // "operation not permitted" is the begin of "operation not permitted when stream is capturing".
+  // "operation not permitted" is the begin of "operation not permitted when stream is capturing", and "out of memory" of what the killer of
+  // the system says.
   const auto is_part = [&](std::size_t begin, std::size_t index) {
-    return found[index].id.starts_with("error.") &&
+    return found[index].role == event_role::failure &&
            std::any_of(order.begin(), order.end(), [&](const auto& other) {
-             return found[other.second].id.starts_with("error.") && other.first >= begin &&
-                    other.first < ends[index] && ends[other.second] > ends[index];
+             const auto& [from, which] = other;
+             if (found[which].role == event_role::aside) return from <= begin && ends[which] >= ends[index];
+             return found[index].id.starts_with("error.") && found[which].id.starts_with("error.") &&
+                    from >= begin && from < ends[index] && ends[which] > ends[index];
            });
   };
   for (const auto& [begin, index] : order) {

@@ -25,6 +25,7 @@ struct log_event {
   std::uint64_t line = 0;   ///< from 1; 0: follows from several
   std::uint64_t times = 1;  ///< lines; of a circumstance without a value always 1
   bool anywhere = false;
+  event_needs lacks = event_needs::nothing;  ///< what is not in its line
 };
 
 /// All that was found in a log. At most 400 different events are kept, in the order of their lines, and 8 values of a fact.
@@ -33,6 +34,7 @@ struct log_findings {
   std::map<std::string, std::vector<std::string>> facts;  ///< "gpu" -> "H200"; in order of appearance
   std::uint64_t lines = 0, bytes = 0, cut_lines = 0;
   std::uint64_t dropped = 0;  ///< different events beyond those kept
+  bool names_gpu = false;     ///< a GPU, or a library or framework for it
 };
 
 /// Finds events in a log of any length, in bounded memory. Not for several threads.

@@ -43,15 +43,16 @@ struct candidate {
   }
 };
 
-void weigh_words(candidate& c, const log_findings& log, const std::optional<log_event>& failure) {
+void weigh_words(candidate& c, const log_findings& log, const log_event& failure) {
   const known_cause& what = *c.cause.what;
   std::set<std::string> spoken;
   for (const log_event& e : log.events) {
     if (e.role == event_role::noise) continue;
-    const bool in_time = !failure || e.anywhere || e.line <= failure->line + lines_behind;
+    const bool in_time = e.anywhere || e.line <= failure.line + lines_behind;
     if (is_of(what.named_by, e) && in_time) {
       c.cause.sure = confidence::named;
-      c.named_at = std::min(c.named_at, e.line);
+      // A failure that may stand anywhere is of a GPU or another process, and the others follow from it.
+      c.named_at = std::min(c.named_at, e.anywhere && e.role == event_role::failure ? 0 : e.line);
       c.cause.words.insert(c.cause.words.begin(), e);
       continue;
     }
@@ -59,7 +60,7 @@ void weigh_words(candidate& c, const log_findings& log, const std::optional<log_
     for (const auto* list : {&what.supported_by, &what.named_by, &what.against})
       for (const std::string& pattern : *list) {
         // The failure itself does not speak for what may be behind it.
-        if (failure && e.role == event_role::failure && e.status == failure->status) continue;
+        if (e.role == event_role::failure && e.status == failure.status) continue;
         if (!is_of({pattern}, e) || !spoken.insert(pattern).second) continue;
         c.speaks += list == &what.against ? -1 : 1;
         if (list != &what.against) c.cause.words.push_back(e);
@@ -327,9 +328,48 @@ process_state state_after(const explanation& e, const failure_seen& failure, con
   return {.why = fmt::format("{}", fmt::join(parts, ", "))};
 }
 
-std::vector<candidate> candidates_for(const log_findings& log, const std::optional<log_event>& failure,
+/// Without failures of common words that lack a call or a word of a GPU. Where another one stands, words of people ("out of memory is ruled
+/// out") and what a framework refused are none either.
+void leave_out_what_is_not_sure(log_findings& log) {
+  std::erase_if(log.events, [&](const log_event& e) {
+    return e.call.empty() &&
+           (e.lacks == event_needs::call || (e.lacks == event_needs::gpu && !log.names_gpu));
+  });
+  const auto is_sure = [](const log_event& e) {
+    return e.role == event_role::failure && !is_refusal(e) &&
+           (e.lacks == event_needs::nothing || !e.call.empty());
+  };
+  if (std::none_of(log.events.begin(), log.events.end(), is_sure)) return;
+  std::erase_if(log.events, [&](const log_event& e) {
+    return e.role == event_role::failure && !is_sure(e) && (is_refusal(e) || e.id.starts_with("error."));
+  });
+}
+
+/// The first event that names a cause and is a failure by itself.
+std::optional<log_event> named_failure(const log_findings& log, const lexicon& words) {
+  for (log_event e : log.events) {
+    const auto of = std::find_if(words.events.begin(), words.events.end(),
+                                 [&](const event_pattern& p) { return p.id == e.id && !p.fails.empty(); });
+    if (of == words.events.end()) continue;
+    e.status = of->fails;
+    return e;
+  }
+  return std::nullopt;
+}
+
+void add_aside(explanation& e, const lexicon& words) {
+  const auto first = std::find_if(e.log.events.begin(), e.log.events.end(),
+                                  [](const log_event& event) { return event.role == event_role::aside; });
+  if (first == e.log.events.end()) return;
+  e.aside = *first;
+  const auto named = std::find_if(words.causes.begin(), words.causes.end(),
+                                  [&](const known_cause& c) { return is_of(c.named_by, *first); });
+  if (named != words.causes.end()) e.aside_cause = &*named;
+}
+
+std::vector<candidate> candidates_for(const log_findings& log, const log_event& failure,
                                       const knowledge& known) {
-  const failure_seen seen = failure ? failure_seen{failure->status, failure->call} : failure_seen{};
+  const failure_seen seen{failure.status, failure.call};
   std::vector<failure_seen> failures;
   for (const log_event& e : log.events)
     if (e.role == event_role::failure && !e.call.empty() &&
@@ -343,14 +383,11 @@ std::vector<candidate> candidates_for(const log_findings& log, const std::option
     c.cause.what = &known.words.causes[i];
     c.cause.reports = known.reports[i];
     weigh_words(c, log, failure);
-    if (failure) {
-      weigh_machine(c, known);
-      weigh_records(c, seen, log, known);
-      c.cause.shows_all = shows_all(c, failures, known);
-    }
+    weigh_machine(c, known);
+    weigh_records(c, seen, log, known);
+    c.cause.shows_all = shows_all(c, failures, known);
     c.cause.points = c.speaks + c.cause.often + (c.cause.shows_all ? 1 : 0);
-    const bool named = c.cause.sure == confidence::named;
-    if (named || (failure ? c.cause.fits > 0 : c.speaks > 0)) all.push_back(std::move(c));
+    if (c.cause.sure == confidence::named || c.cause.fits > 0) all.push_back(std::move(c));
   }
   std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.key() < b.key(); });
   return all;
@@ -363,12 +400,10 @@ std::string to_string(confidence c) {
 }
 
 explanation explain(log_findings log, const knowledge& known, std::size_t at_most) {
-  explanation result{.failure = {}, .process = {}, .causes = {}, .log = std::move(log), .machine = {}};
+  explanation result{
+      .failure = {}, .process = {}, .causes = {}, .aside = {}, .log = std::move(log), .machine = {}};
   std::vector<candidate> all;
-  const auto& events = result.log.events;
-  if (std::any_of(events.begin(), events.end(),
-                  [](const log_event& e) { return e.role == event_role::failure && !is_refusal(e); }))
-    std::erase_if(result.log.events, is_refusal);
+  leave_out_what_is_not_sure(result.log);
   // The first failure of which anything is known: what stands behind it follows from it.
   for (const log_event& e : result.log.events) {
     if (e.role != event_role::failure) continue;
@@ -379,7 +414,12 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
       break;
     }
   }
-  if (all.empty()) all = candidates_for(result.log, result.failure, known);
+  if (!result.failure) result.failure = named_failure(result.log, known.words);
+  if (!result.failure) {
+    add_aside(result, known.words);
+    return result;
+  }
+  if (all.empty()) all = candidates_for(result.log, *result.failure, known);
 
   std::vector<candidate> chosen;
   std::set<std::string> classes;
@@ -387,8 +427,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
     if (chosen.size() == at_most) break;
     if (classes.insert(c.cause.what->cause_class()).second) chosen.push_back(std::move(c));
   }
-  const failure_seen seen =
-      result.failure ? failure_seen{result.failure->status, result.failure->call} : failure_seen{};
+  const failure_seen seen{result.failure->status, result.failure->call};
   for (candidate& c : chosen) {
     choose_check(c, chosen, seen, known);
     add_remedies(c.cause, seen, result.log, known);

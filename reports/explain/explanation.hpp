@@ -15,7 +15,7 @@
 namespace cufault {
 
 /// Version of the rules by which causes are found and ranked, so that answers can be compared.
-inline constexpr int explain_rules = 1;
+inline constexpr int explain_rules = 2;
 
 /// How much the log says for a cause, or the machine.
 enum class confidence {
@@ -70,10 +70,12 @@ struct process_state {
 };
 
 struct explanation {
-  std::optional<log_event> failure;  ///< the first one that can be causal
+  std::optional<log_event> failure;  ///< the first one that can be causal; none: no failure of a GPU library
   process_state process;
-  std::vector<ranked_cause> causes;  ///< at most three, of different classes; empty: no answer
-  bool from_records = false;         ///< whether records show any of them
+  std::vector<ranked_cause> causes;          ///< at most three, of different classes; empty: no answer
+  std::optional<log_event> aside;            ///< without a failure: what else failed
+  const known_cause* aside_cause = nullptr;  ///< that it names, if any
+  bool from_records = false;                 ///< whether records show any of them
   log_findings log;
   std::string machine{};  ///< what is said of the machine that explains; empty: it was not looked at
 };
@@ -86,7 +88,8 @@ struct knowledge {
   std::vector<machine_finding> machine{};
 };
 
-/// Ranks what can have caused the first failure of a log. Causes that words of the log name come first, in their order. Of the others
+/// Ranks what can have caused the first failure of a log. Without a failure of a GPU library there is none: a circumstance opens no
+/// cause. Causes that words of the log name come first, in their order. Of the others
 /// those come first that are often behind such a failure and for which circumstances in the log or findings on the machine speak: a point
 /// for each circumstance and for each case that findings are about, one
 /// to three for the frequency, one where an arm shows all failures of the log; then what fits best, what was seen before what was

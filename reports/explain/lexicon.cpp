@@ -20,7 +20,15 @@ std::span<const enum_name<event_role>> names_of(event_role) {
   static constexpr std::array all{enum_name<event_role>{event_role::failure, "failure"},
                                   enum_name<event_role>{event_role::cause, "cause"},
                                   enum_name<event_role>{event_role::condition, "condition"},
+                                  enum_name<event_role>{event_role::aside, "aside"},
                                   enum_name<event_role>{event_role::noise, "noise"}};
+  return all;
+}
+
+std::span<const enum_name<event_needs>> names_of(event_needs) {
+  static constexpr std::array all{enum_name<event_needs>{event_needs::nothing, "nothing"},
+                                  enum_name<event_needs>{event_needs::gpu, "gpu"},
+                                  enum_name<event_needs>{event_needs::call, "call"}};
   return all;
 }
 
@@ -38,6 +46,8 @@ void describe_fields(event_pattern& e, Fields& f) {
   f.required("match", e.match);
   f("status", e.status);
   f("call", e.call);
+  f("fails", e.fails);
+  f("needs", e.needs, event_needs::nothing);
   f("fact", e.fact);
   f("anywhere", e.anywhere);
   f("last", e.last);
@@ -48,6 +58,7 @@ void describe_fields(error_name& e, Fields& f) {
   f.required("code", e.code);
   f("also", e.also);
   f("texts", e.texts);
+  f("common_texts", e.common_texts);
   f("short_texts", e.short_texts);
 }
 template <class Fields>
@@ -133,8 +144,11 @@ void check_names(const lexicon& known, const fs::path& folder) {
   for (const gpu_model& g : known.gpus) events.insert("gpu." + g.family);
   for (const char* xid : {"13", "31", "48", "61", "62", "63", "64", "74", "79", "92", "94", "95", "119"})
     events.insert(fmt::format("error.Xid {}", xid));
-  for (const event_pattern& e : known.events)
+  for (const event_pattern& e : known.events) {
     if (!events.insert(e.id).second) refuse("the event " + e.id + " is there twice");
+    if (!e.fails.empty() && e.role != event_role::cause)
+      refuse("the event " + e.id + " fails and is no cause");
+  }
   std::set<std::string> causes;
   for (const known_cause& c : known.causes) {
     if (!causes.insert(c.id).second) refuse("the cause " + c.id + " is there twice");

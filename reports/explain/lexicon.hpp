@@ -20,9 +20,18 @@ enum class event_role {
   failure,    ///< something failed: it has a status, and perhaps a call
   cause,      ///< names a cause by itself
   condition,  ///< a circumstance: a framework, a version, a word that speaks for a cause
-  noise,      ///< known and harmless: nothing else is looked for in its line
+  aside,  ///< something else failed: host memory, another program; said where nothing of a GPU library failed
+  noise,  ///< known and harmless: nothing else is looked for in its line
 };
 std::span<const enum_name<event_role>> names_of(event_role);
+
+/// What an event of common words must stand with to be one of a GPU library. In the order of how much that is.
+enum class event_needs {
+  nothing,
+  gpu,   ///< a word of GPUs in its line or, where nothing else failed, in the log
+  call,  ///< a call of a GPU library, in its line or within three
+};
+std::span<const enum_name<event_needs>> names_of(event_needs);
 
 /// events/SOURCE.json: {"schema": 1, "source": "PyTorch", "events": [...]}. Each of `match` is a text_pattern. Places named status, call,
 /// code, cublas_code and xid make up the failure; all others are facts of the log ("gpu", "driver", "cuda").
@@ -32,7 +41,9 @@ struct event_pattern {
   std::vector<std::string> match;
   std::string status{};  ///< where the text does not say it
   std::string call{};    ///< likewise
-  std::string fact{};    ///< "framework=PyTorch": a fact that it stands for
+  std::string fails{};   ///< of a cause: its status as a failure, which it is where the log has no other
+  event_needs needs = event_needs::nothing;
+  std::string fact{};  ///< "framework=PyTorch": a fact that it stands for
   bool anywhere =
       false;  ///< of a cause: also after the failure that it explains, since another process or the GPU writes it
   bool last =
@@ -45,7 +56,8 @@ struct error_name {
   std::string name;  ///< that of records: "cudaErrorIllegalAddress", "CUBLAS_STATUS_ALLOC_FAILED", "Xid 79"
   std::vector<std::string> also{};  ///< "CUDA_ERROR_ILLEGAL_ADDRESS"
   std::int64_t code = 0;
-  std::vector<std::string> texts{};  ///< what its library says of it; each found wherever it stands
+  std::vector<std::string> texts{};         ///< what its library says of it; each found wherever it stands
+  std::vector<std::string> common_texts{};  ///< likewise, but other programs say them, too: event_needs::gpu
   std::vector<std::string>
       short_texts{};  ///< likewise, but only after "CUDA error" or the like, since they are common words
 };

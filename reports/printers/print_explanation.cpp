@@ -37,13 +37,14 @@ std::string status_text(const std::string& status) {
   return status;
 }
 
-std::string failure_text(const log_event& e) {
-  const std::string said = status_text(e.status), text = e.call.empty() ? said : e.call + ": " + said;
-  return e.line > 0 ? fmt::format("line {}: {}", e.line, text) : text;
-}
-
 std::string event_text(const log_event& e) {
   return e.line > 0 ? fmt::format("line {}: \"{}\"", e.line, e.words) : e.words;
+}
+
+std::string failure_text(const log_event& e) {
+  if (e.role == event_role::cause) return event_text(e);
+  const std::string said = status_text(e.status), text = e.call.empty() ? said : e.call + ": " + said;
+  return e.line > 0 ? fmt::format("line {}: {}", e.line, text) : text;
 }
 
 std::string time_text(double seconds) {
@@ -117,6 +118,17 @@ void print_cause(std::ostream& out, std::size_t place, const explanation& e, con
   if (!c.reproduce.empty()) line(out, "see it here", c.reproduce);
 }
 
+/// GPUs that the log names, if the records that are shown are of none of them.
+std::string unmeasured_gpus(const explanation& e) {
+  const auto gpus = e.log.facts.find("gpu");
+  if (gpus == e.log.facts.end() || !e.from_records) return {};
+  for (const ranked_cause& c : e.causes)
+    for (const std::string& stack : c.stacks)
+      for (const std::string& gpu : gpus->second)
+        if (stack.find(gpu) != std::string::npos) return {};
+  return fmt::format("{}", fmt::join(gpus->second, ", "));
+}
+
 nlohmann::ordered_json event_json(const log_event& e) {
   nlohmann::ordered_json json;
   if (e.line > 0) json["line"] = e.line;
@@ -165,10 +177,17 @@ nlohmann::ordered_json cause_json(const ranked_cause& c) {
 void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
                        const cost_notes& costs) {
   if (e.causes.empty()) {
-    out << fmt::format("Nothing of this is known ({}: {}).\n", one_line(log), plural(e.log.lines, "line"));
+    const std::string where = fmt::format("{}: {}", one_line(log), plural(e.log.lines, "line"));
     if (e.failure)
-      out << fmt::format("It failed in {}, of which no record and no report is known.\n",
-                         failure_text(*e.failure));
+      out << fmt::format("No cause is known of {} ({}).\n", failure_text(*e.failure), where);
+    else
+      out << fmt::format("No failure of a GPU library in this log ({}).\n", where);
+    if (e.aside)
+      out << fmt::format("Something else: {}{}\n", event_text(*e.aside),
+                         e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text);
+    out << "Next: cufault doctor -- COMMAND checks this machine and runs the command under the tracer; "
+           "cufault "
+           "trace -- COMMAND only traces it.\n";
     return;
   }
   out << state_line(e.process) << '\n';
@@ -179,6 +198,8 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
         name == "framework" || name == "cublas")
       facts.push_back(fmt::format("{} {}", name, fmt::join(values, ", ")));
   if (!facts.empty()) out << fmt::format("The log names: {}\n", fmt::join(facts, "; "));
+  if (const std::string gpus = unmeasured_gpus(e); !gpus.empty())
+    out << fmt::format("No record behind this answer is of {}.\n", gpus);
   if (!e.machine.empty()) out << fmt::format("This machine: {}\n", e.machine);
   if (!e.from_records)
     out << "No record shows this failure: the order is that of reports, which are not measurements.\n";
@@ -207,6 +228,11 @@ nlohmann::ordered_json explanation_json(const explanation& e, const std::string&
     json["failure"]["status"] = e.failure->status;
     if (!e.failure->call.empty()) json["failure"]["call"] = e.failure->call;
   }
+  if (e.aside) {
+    json["aside"] = event_json(*e.aside);
+    if (e.aside_cause != nullptr) json["aside"]["text"] = e.aside_cause->text;
+  }
+  json["answer"] = !e.causes.empty() ? "causes" : e.failure ? "no cause known" : "no failure";
   json["basis"] = e.causes.empty() ? "none" : e.from_records ? "records" : "reports";
   auto causes = nlohmann::ordered_json::array();
   for (const ranked_cause& c : e.causes) causes.push_back(cause_json(c));

@@ -79,7 +79,11 @@ TEST_F(explain_command, takes_a_message_a_file_and_standard_input) {
 TEST_F(explain_command, has_an_exit_code_for_no_answer) {
   const auto said = explain({"hello", "world"});
   EXPECT_EQ(said.exit_code, 4);
-  EXPECT_THAT(said.stdout_text, StartsWith("Nothing of this is known"));
+  EXPECT_THAT(said.stdout_text,
+              AllOf(StartsWith("No failure of a GPU library in this log (command line: 1 line).\n"),
+                    HasSubstr("cufault doctor -- COMMAND")));
+  EXPECT_EQ(lines(said.stdout_text), 2U);
+  EXPECT_EQ(explain({"CUDNN_STATUS_NO_SUCH"}).exit_code, 4);
   EXPECT_EQ(explain({file("empty", "")}).exit_code, 4);
   EXPECT_EQ(explain({file("garbage", std::string("\x01\xff\x00\x80 \n\xfe", 6))}).exit_code, 4);
 }
@@ -94,6 +98,8 @@ TEST_F(explain_command, prints_json_with_a_schema_number) {
   const auto none = explain({"--json", "hello"});
   EXPECT_EQ(none.exit_code, 4);
   EXPECT_TRUE(nlohmann::json::parse(none.stdout_text)["causes"].empty());
+  EXPECT_EQ(nlohmann::json::parse(none.stdout_text)["answer"], "no failure");
+  EXPECT_EQ(json["answer"], "causes");
 }
 
 TEST_F(explain_command, says_in_one_line_what_is_wrong_with_a_file_and_goes_on_with_others) {
@@ -107,6 +113,9 @@ TEST_F(explain_command, says_in_one_line_what_is_wrong_with_a_file_and_goes_on_w
   const auto missing = explain({"/nonexistent/job.log"});
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.stderr_text, HasSubstr("/nonexistent/job.log: No such file"));
+  const auto mixed = explain({file("job.log", failure), "CUDA error: misaligned address"});
+  EXPECT_EQ(mixed.exit_code, 2);
+  EXPECT_THAT(mixed.stderr_text, HasSubstr("job.log is a file, and other arguments are not"));
   const auto is_folder = explain({folder});
   EXPECT_EQ(is_folder.exit_code, 2);
   EXPECT_THAT(is_folder.stderr_text, HasSubstr("Is a directory"));

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// How often `explain` names the right class of cause: of public reports whose cause is confirmed, and of cufault's own records. Prints
-// the score by class and the misses. Exit code 1: lower than the floors; 2: bad input.
+// How often `explain` names the right class of cause: of public reports whose cause is confirmed, and of cufault's own records; and how
+// often it names one where nothing of a GPU library failed. Prints the score by class and the misses. Exit code 1: lower than the
+// floors, or a false answer; 2: bad input.
 #include "reports/base/json_fields.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/expectation.hpp"
@@ -175,10 +177,28 @@ score measure(const std::string& title, const std::vector<text_with_cause>& text
   return total;
 }
 
+/// How many logs of programs in which nothing of a GPU library failed get a failure.
+int false_answers(const fs::path& folder, const knowledge& known) {
+  int all = 0, wrong = 0;
+  event_finder finder(known.words);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    finder.add(read_text(entry.path()));
+    const explanation e = explain(finder.finish(), known);
+    ++all;
+    if (!e.failure) continue;
+    ++wrong;
+    fmt::print("false answer: {}: line {}: {}\n", entry.path().filename().string(), e.failure->line,
+               e.failure->words);
+  }
+  if (all == 0) throw std::runtime_error(folder.string() + ": no logs");
+  fmt::print("healthy and foreign logs: {}, false answers: {}\n", all, wrong);
+  return wrong;
+}
+
 int run(const std::vector<std::string>& words) {
   const fs::path reports = words.at(0), lexicon_folder = words.at(1), recorded = words.at(2),
-                 failures = words.at(3);
-  const bool verbose = words.size() > 4 && words.back() == "-v";
+                 failures = words.at(3), healthy = words.at(4);
+  const bool verbose = words.back() == "-v";
   const lexicon known = load_lexicon(lexicon_folder);
   std::vector<record> records;
   for (const fs::path& path : records_in({recorded})) {
@@ -191,17 +211,18 @@ int run(const std::vector<std::string>& words) {
   const score of_reports = measure("public reports", public_reports(reports), all, verbose);
   const score of_records = measure("own records", own_records(records, known, seen), all, verbose);
   for (const std::string& arm : seen.unassigned) fmt::print("of no cause: {}\n", arm);
-  if (words.size() < 7) return 0;
+  const int wrong = false_answers(healthy, all);
+  if (words.size() < 8) return wrong > 0 ? 1 : 0;
   const auto low = [](const char* what, int is, const std::string& floor) {
     if (is >= std::stoi(floor)) return false;
     fmt::print("{}: {}, and it was {} before\n", what, is, floor);
     return true;
   };
-  const bool any = static_cast<int>(low("public reports, first", of_reports.first, words[4])) +
-                       static_cast<int>(low("public reports, among three", of_reports.three, words[5])) +
-                       static_cast<int>(low("own records, first", of_records.first, words[6])) >
+  const bool any = static_cast<int>(low("public reports, first", of_reports.first, words[5])) +
+                       static_cast<int>(low("public reports, among three", of_reports.three, words[6])) +
+                       static_cast<int>(low("own records, first", of_records.first, words[7])) >
                    0;
-  return any ? 1 : 0;
+  return any || wrong > 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -209,9 +230,9 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc < 5)
+    if (argc < 6)
       throw std::runtime_error(
-          "usage: explain_score REPORTS LEXICON RECORDED FAILURES [FIRST THREE OWN] [-v]");
+          "usage: explain_score REPORTS LEXICON RECORDED FAILURES HEALTHY [FIRST THREE OWN] [-v]");
     return cufault::run({argv + 1, argv + argc});
   } catch (const std::exception& e) {
     fmt::print(stderr, "explain_score: {}\n", e.what());

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/explain/explanation.hpp"
 
+#include "reports/base/json_input.hpp"
 #include "reports/explain/tests/examples.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <string>
@@ -17,6 +19,7 @@
 namespace cufault {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -26,7 +29,7 @@ struct knowing {
       : seen(evidence_in(records, known())),
         reports(reports_of_causes(load_failures(CUFAULT_FAILURES_FILE), known())) {}
   [[nodiscard]] explanation of(std::string_view text, std::vector<machine_finding> machine = {}) const {
-    event_finder finder(known());
+    static event_finder finder(known());  // takes long to make
     finder.add(text);
     return explain(finder.finish(), {known(), seen, reports, std::move(machine)});
   }
@@ -74,11 +77,37 @@ INSTANTIATE_TEST_SUITE_P(
     each, first_cause,
     testing::Values(
         told{"RuntimeError: Library libcublas.so.12 is not found or cannot be loaded",
-             "mixed_libraries.pair"},
-        told{"slurmstepd: error: Detected 1 oom_kill event in StepId=5512.batch. Some of the step tasks have "
-             "been OOM Killed.",
-             "memory_exhausted.host"},
-        told{"Last State: Terminated\n  Reason: OOMKilled\n  Exit Code: 137", "memory_exhausted.host"},
+             "environment_other.library_missing"},
+        told{"ImportError: libcublas.so.12: cannot open shared object file: No such file or directory",
+             "environment_other.library_missing"},
+        told{"AssertionError: Torch not compiled with CUDA enabled", "environment_other.cpu_build"},
+        told{
+            "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized",
+            "environment_other.fabric_manager"},
+        told{"NCCL WARN Error: failed to extend /dev/shm/nccl-Ab12Cd to 9637892 bytes",
+             "environment_other.shared_memory"},
+        told{"RuntimeError: CUDA Setup failed despite GPU being available.",
+             "environment_other.bitsandbytes"},
+        told{"INTERNAL: ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_120' "
+             "is "
+             "not defined for option 'gpu-name'",
+             "no_code_for_gpu.not_compiled"},
+        told{"RuntimeError: FlashAttention only supports Ampere GPUs or newer.", "no_code_for_gpu.kernel"},
+        told{"triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072, "
+             "Hardware limit: 101376.",
+             "unsupported_types_or_shapes.shared_memory"},
+        told{"[rank3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7)\n[rank0] CUDA error: "
+             "unspecified launch failure",
+             "upstream_kernel_fault.sticky"},
+        told{"CUDA error: CUBLAS_STATUS_INTERNAL_ERROR when calling `cublasCreate(handle)`\n"
+             "torch.OutOfMemoryError: CUDA out of memory.\n"
+             "Loss.cu:245: f: block: [0,0,0], thread: [5,0,0] Assertion `t >= 0 && t < n_classes` failed.",
+             "index_out_of_range.assertion"},
+        told{"I think out of memory is ruled out\nRuntimeError: CUDA error: device-side assert triggered",
+             "index_out_of_range.assertion"},
+        told{"what():  cublasSgemm failed: 13\nCUDA error: device-side assert triggered",
+             "index_out_of_range.assertion"},
+        told{"MemoryError\ncublasCreate: CUBLAS_STATUS_NOT_INITIALIZED", "memory_exhausted.host"},
         told{"MemoryError: std::bad_alloc: out_of_memory: CUDA error at: cuda_memory_resource.hpp:62: "
              "cudaErrorMemoryAllocation out of memory",
              "memory_exhausted.device"},
@@ -113,7 +142,8 @@ INSTANTIATE_TEST_SUITE_P(
              "unsupported_types_or_shapes.framework"},
         told{"RuntimeError: mat1 and mat2 shapes cannot be multiplied (10x10 and 5x10)",
              "bad_strides_or_ld.framework"},
-        told{"ValueError: shapes (10,10) and (5,10) not aligned: 10 (dim 1) != 5 (dim 0)",
+        told{"File \"cupy/linalg.py\"\nValueError: shapes (10,10) and (5,10) not aligned: 10 (dim 1) != 5 "
+             "(dim 0)",
              "bad_strides_or_ld.framework"},
         told{
             "RuntimeError: Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be "
@@ -132,11 +162,157 @@ INSTANTIATE_TEST_SUITE_P(
             "libcublasLt.so.11 with link time reference",
             "mixed_libraries.pair"},
         told{"RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)",
-             "no_code_for_gpu.not_compiled"},
-        told{"RuntimeError: [enforce fail at alloc_cpu.cpp:75] DefaultCPUAllocator: can't allocate memory: "
-             "you "
-             "tried to allocate 1099511627776 bytes.",
-             "memory_exhausted.host"}));
+             "no_code_for_gpu.not_compiled"}));
+
+/// A text that the pattern fits.
+std::string example_of(const std::string& pattern) {
+  std::string text;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const auto close = pattern[i] == '{' ? pattern.find('}', i) : std::string::npos;
+    if (close == std::string::npos) {
+      text += pattern[i] == '*' ? 'x' : pattern[i];
+    } else {
+      text += pattern.substr(i, close - i).find(':') == std::string::npos ? "word" : "12";
+      i = close;
+    }
+  }
+  return text;
+}
+
+/// Events that are no failure, with a text for each of their patterns.
+std::vector<std::pair<std::string, std::string>> circumstances() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const event_pattern& e : known().events)
+    if (e.role != event_role::failure && e.fails.empty())
+      for (const std::string& pattern : e.match) all.emplace_back(e.id, example_of(pattern));
+  for (const gpu_model& g : known().gpus)
+    for (const std::string& pattern : g.match) all.emplace_back("gpu." + g.family, example_of(pattern));
+  return all;
+}
+
+const std::set<std::string> has_words_of_a_failure{"pytorch.allocator_key", "cublas.log_out_of_memory"};
+
+bool says_nothing(const explanation& e) {
+  return !e.failure && e.causes.empty() && e.process.state == "unknown" && e.process.why.empty();
+}
+
+TEST(explain, opens_no_cause_by_a_circumstance) {
+  const knowing all(records());
+  std::size_t tried = 0;
+  std::string together;
+  for (const auto& [id, text] : circumstances()) {
+    const explanation e = all.of(text);
+    // Some have the words of a failure in them: "Failed to initialize CUDA: out of memory".
+    if (e.failure && e.failure->id != id && has_words_of_a_failure.contains(id)) continue;
+    EXPECT_TRUE(says_nothing(e)) << id << ": " << text;
+    ++tried;
+    if (!id.starts_with("end.")) together += text + "\n";
+  }
+  EXPECT_GT(tried, 800U);
+  const explanation e = all.of(together);
+  EXPECT_TRUE(says_nothing(e)) << (e.failure ? e.failure->words : "");
+}
+
+TEST(explain, takes_each_cause_that_fails_for_a_failure) {
+  const knowing all(records());
+  for (const event_pattern& e : known().events) {
+    if (e.fails.empty()) continue;
+    for (const std::string& pattern : e.match)
+      EXPECT_TRUE(all.of("torch on a GPU\n" + example_of(pattern)).failure) << e.id << ": " << pattern;
+  }
+}
+
+// Programs of others in the form in which they print: nothing of a GPU library failed in any.
+TEST(explain, finds_no_failure_in_healthy_and_foreign_logs) {
+  const knowing all(records());
+  std::size_t logs = 0;
+  for (const auto& entry : fs::directory_iterator(CUFAULT_HEALTHY_LOGS)) {
+    const std::string text = read_text(entry.path());
+    const explanation e = all.of(text);
+    EXPECT_TRUE(e.causes.empty()) << entry.path() << (e.failure ? e.failure->words : "");
+    EXPECT_FALSE(e.failure) << entry.path();
+    EXPECT_NE(e.process.state, "lost") << entry.path();
+    EXPECT_FALSE(all.of(text + "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n")
+                     .causes.empty())
+        << entry.path() << ": a failure below it is found";
+    ++logs;
+  }
+  EXPECT_GE(logs, 90U);
+}
+
+TEST(explain, finds_no_failure_in_random_bytes) {
+  const knowing all({});
+  std::mt19937 random(1);
+  std::string bytes(4U << 20, '\0');
+  for (char& c : bytes) c = static_cast<char>(random());
+  EXPECT_TRUE(says_nothing(all.of(bytes)));
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = i % 77 == 76 ? '\n' : digits[static_cast<unsigned char>(bytes[i]) % digits.size()];
+  EXPECT_TRUE(says_nothing(all.of(bytes)));
+}
+
+TEST(explain, finds_no_failure_in_words_of_people) {
+  const knowing all({});
+  for (const char* words : {"",
+                            "triton",
+                            "docker",
+                            "bitsandbytes",
+                            "step 28131",
+                            "loss 4294967296",
+                            "2 GB",
+                            "out of memory",
+                            "Using Flash Attention backend on V1 engine.",
+                            "no CUDA errors so far",
+                            "INTERNAL_ERROR",
+                            "the process crashed",
+                            "torch: results differ, the loss is nan",
+                            "to avoid CUDA out of memory",
+                            "GPU: no Xid in the kernel log",
+                            "success, all GPUs are there",
+                            "segfault",
+                            "oldest xid 731",
+                            "libcurl.so.4: cannot open shared object file",
+                            "ImportError: DLL load failed while importing _ssl",
+                            "undefined symbol: curl_easy_init",
+                            "ValueError: shapes (2,3) and (4,5) not aligned"})
+    EXPECT_TRUE(says_nothing(all.of(words))) << words;
+}
+
+TEST(explain, takes_a_status_alone_for_a_failure) {
+  const knowing all(records());
+  for (const char* status :
+       {"CUBLAS_STATUS_INTERNAL_ERROR", "CUDA error: out of memory", "CUDA out of memory",
+        "cudaErrorIllegalAddress", "CUDA_ERROR_NO_DEVICE", "Xid 79",
+        "an illegal memory access was encountered", "cublasCreate INTERNAL_ERROR", "cublasSgemm hangs",
+        "cublasLtMatmul failed: 13", "cuMemAlloc failed with 2", "torch: Segmentation fault"})
+    EXPECT_FALSE(all.of(status).causes.empty()) << status;
+}
+
+TEST(explain, says_what_else_failed_where_nothing_of_a_gpu_library_did) {
+  const knowing all({});
+  for (const char* host :
+       {"Out of memory: Killed process 12345 (python) total-vm:1kB",
+        "java.lang.OutOfMemoryError: Java heap space",
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=5512.batch",
+        "[1]    12345 killed     python a.py",
+        "Last State: Terminated\n  Reason: OOMKilled\n  Exit Code: 137",
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1099511627776 bytes."}) {
+    const explanation e = all.of(host);
+    EXPECT_TRUE(says_nothing(e)) << host;
+    ASSERT_NE(e.aside_cause, nullptr) << host;
+    EXPECT_EQ(e.aside_cause->id, "memory_exhausted.host");
+  }
+  for (const char* other :
+       {"torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has",
+        "RuntimeError: MPS backend out of memory"}) {
+    const explanation e = all.of(other);
+    EXPECT_TRUE(says_nothing(e)) << other;
+    EXPECT_TRUE(e.aside) << other;
+    EXPECT_EQ(e.aside_cause, nullptr) << other;
+  }
+  EXPECT_FALSE(all.of("all is well").aside);
+}
 
 // "RuntimeError" alone is no failure that another RuntimeError is measured by.
 TEST(explain, measures_what_a_framework_refuses_by_the_text_of_its_exception) {

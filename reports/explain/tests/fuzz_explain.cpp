@@ -42,6 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(why_no_log(text));
   const explanation e = explained(text, std::max<std::size_t>(1, size));
   if (e.causes.size() > 3) std::abort();
+  if (!e.failure && (!e.causes.empty() || e.process.state == "lost")) std::abort();
   const std::string all = printed(e);
   if (std::any_of(all.begin(), all.end(), [](char c) { return c != '\n' && (c < 0x20 || c > 0x7e); }))
     std::abort();

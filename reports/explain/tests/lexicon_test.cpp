@@ -126,6 +126,11 @@ TEST_F(changed_tables, are_refused_where_an_event_is_there_twice) {
   EXPECT_THAT(lexicon_refusal("events/cublas.json", "\"cublas.bare_alloc\"", "\"cublas.bare\""),
               HasSubstr("cublas.bare is there twice"));
 }
+TEST_F(changed_tables, are_refused_where_a_circumstance_fails) {
+  EXPECT_THAT(
+      lexicon_refusal("events/pytorch.json", "\"pytorch.words\",", "\"pytorch.words\", \"fails\": \"X\","),
+      HasSubstr("pytorch.words fails and is no cause"));
+}
 TEST_F(changed_tables, are_refused_where_a_key_is_unknown) {
   EXPECT_THAT(lexicon_refusal("events/cublas.json", "\"role\"", "\"rule\""), HasSubstr("cublas.json"));
 }

@@ -42,12 +42,13 @@ TEST_P(golden_log, is_explained_word_for_word) {
 }
 
 INSTANTIATE_TEST_SUITE_P(each, golden_log,
-                         testing::Values("assertion", "create_fails", "nothing_known", "plain_program"),
+                         testing::Values("assertion", "create_fails", "killed", "nothing_known",
+                                         "plain_program"),
                          [](const auto& which) { return std::string(which.param); });
 
 TEST(print_explanation, prints_text_of_a_log_as_printable_characters) {
-  const explanation e =
-      explained("\x1b]0;x\x07 torch 2.0\n\xff`\xff Assertion `\x01\xe2\x82\xac\x7f` failed\n");
+  const explanation e = explained(
+      "\x1b]0;x\x07 torch 2.0\n\xff`\xff block: [0], thread: [0] Assertion `\x01\xe2\x82\xac\x7f` failed\n");
   std::ostringstream out;
   print_explanation(out, e, "a\nname\x1b[0m");
   for (const char c : out.str() + explanation_json(e, "a\nname").dump())
