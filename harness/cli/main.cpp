@@ -28,7 +28,10 @@ constexpr const char* about =
 
 constexpr const char* all_codes =
     "Exit codes: 0 as expected; 1 gate failed, differences found, or blessed; 2 unresolved or bad input;\n"
-    "77 nothing could be provoked here; 130 interrupted. Each command's own: cufault COMMAND --help.\n"
+    "77 nothing could be provoked here; 130 interrupted; 3 of inject: rules acted too rarely, of sweep: some "
+    "calls\n"
+    "were left out; 4 of explain: no failure, or no cause of it known. Each command's own: cufault COMMAND "
+    "--help.\n"
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
     "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. Under ctest, CUFAULT_TIER,\n"
     "CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS, CUFAULT_CUBLASLT and CUFAULT_PYTHON stand for the options of those "
