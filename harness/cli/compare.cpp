@@ -202,13 +202,19 @@ int add_to_history(const history_arguments& arguments) {
   if (std::all_of(arguments.records.begin(), arguments.records.end(), has_none))
     throw usage_error(no_record);  // and no history is made
   unread_files unread;
-  history kept(arguments.file, history::access::add);
+  std::optional<history>
+      kept;  // opened, or made, with the first record: who ends this while it is read leaves none
   history::added total;
   each_record(
       arguments.records,
       [&](const fs::path& file, const record& r) {
         try {
-          const auto more = kept.add(r);
+          if (!kept) kept.emplace(arguments.file, history::access::add);
+        } catch (const input_error& e) {
+          throw usage_error(e.what());
+        }
+        try {
+          const auto more = kept->add(r);
           total.runs += more.runs;
           total.arms += more.arms;
           total.known += more.known;
@@ -225,6 +231,9 @@ int add_to_history(const history_arguments& arguments) {
 int show_history(const history_arguments& arguments) {
   history kept(arguments.file, history::access::read);
   const history_view view = kept.view(arguments.arms);
+  if (view.runs == 0)
+    throw usage_error(
+        fmt::format("{0} has no run: `cufault history add {0} RECORD` adds them", arguments.file.string()));
   if (!arguments.arms.empty() && view.arms.empty())
     throw usage_error(
         fmt::format("{} has no arm {}", arguments.file.string(), fmt::join(arguments.arms, " or ")));

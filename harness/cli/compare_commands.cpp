@@ -137,7 +137,8 @@ void add_history(command_line& line) {
       "flakes",
       "What is kept: what each arm came to in each run. Flakes are runs that differ from most runs of their "
       "stack.\n"
-      "Exit codes: 0; 2 bad input, or a file that is no history, is damaged, or was made by a newer cufault.",
+      "Exit codes: 0; 2 bad input, or a file that is no history, has no run, is damaged, or was made by a "
+      "newer cufault.",
       [said] { return said->adds ? add_to_history(*said) : show_history(*said); });
   history->require_subcommand(1);
   CLI::App* add = history->add_subcommand("add", "Add records; records already present are skipped");

@@ -10,9 +10,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -378,6 +380,30 @@ TEST_F(end_to_end, keeps_a_history_and_shows_it) {
   EXPECT_EQ(cufault({"history", "show", folder / "none.db"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(folder / "none.db"));
   EXPECT_EQ(cufault({"history"}).exit_code, 2);
+}
+
+TEST_F(end_to_end, leaves_no_history_where_adding_ends_while_a_record_is_read) {
+  ASSERT_EQ(mkfifo((folder / "record.jsonl").c_str(), 0600), 0);
+  spawn_options options;
+  // Opening the pipe waits until the other end reads.
+  options.argv = {
+      "/bin/sh", "-c",
+      "cd \"$0\" && { '" TEST_PROGRAM
+      "' history add history.db record.jsonl & } && exec 3>record.jsonl && kill -TERM $! && wait $!",
+      folder};
+  EXPECT_EQ(run_process(options, {}).exit_code, 128 + SIGTERM);
+  EXPECT_FALSE(fs::exists(folder / "history.db"));
+}
+
+TEST_F(end_to_end, shows_no_history_that_has_no_run) {
+  const std::string history = folder / "history.db";
+  ASSERT_EQ(run({"road.on_a_gpu"}).exit_code, 77);
+  ASSERT_EQ(cufault({"history", "add", history, files(".jsonl").at(0)}).exit_code, 0);
+  const auto seen = cufault({"history", "show", history});
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_EQ(seen.stdout_text, "");
+  EXPECT_EQ(seen.stderr_text,
+            "cufault: " + history + " has no run: `cufault history add " + history + " RECORD` adds them\n");
 }
 
 TEST_F(end_to_end, merges_records_and_names_them_by_file) {
