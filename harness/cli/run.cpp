@@ -161,9 +161,11 @@ class run {
 
     begun_ = clock::now();
     std::optional<driver_hold> hold;
-    if (std::ranges::any_of(items, &work_item::needs_gpu))
+    if (std::ranges::any_of(items, &work_item::needs_gpu)) {
+      for (const std::string& line : gpus_.used_by_others()) fmt::print(std::cerr, "run: {}\n", line);
       hold.emplace(std::vector<std::string>{own_path(), "hold-driver", "--parent", std::to_string(getpid())},
                    stop_);
+    }
     // Each lane is a process, with a copy of it.
     run_lane lane_here({arguments_, options_, plan.jobs(), items, gpus_, python_, record_.seed});
     lanes workers(

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace cufault {
 
@@ -51,6 +52,9 @@ run_gpus::run_gpus(const run_arguments& arguments, int stop) {
       throw usage_error(fmt::format("--device: GPU {} ({}) and GPU {} ({}) differ; give GPUs that are alike",
                                     numbers.front(), name(stack_), number, name(other)));
     all_.push_back({number, other["gpu"].value("uuid", std::string("unknown"))});
+    if (std::string line = line_of_others(number, management.users(all_.back().uuid), own_path());
+        !line.empty())
+      used_by_others_.push_back(std::move(line));
   }
 }
 

@@ -26,11 +26,14 @@ class run_gpus {
   };
   [[nodiscard]] const nlohmann::json& stack() const { return stack_; }  ///< with the first of them
   [[nodiscard]] const std::vector<gpu>& all() const { return all_; }
+  /// A line for each GPU that processes use which are no cufault, as far as NVML tells.
+  [[nodiscard]] const std::vector<std::string>& used_by_others() const { return used_by_others_; }
   [[nodiscard]] std::size_t in_the_machine() const;  ///< used or not; 1 where that is not known
 
  private:
   nlohmann::json stack_;
   std::vector<gpu> all_;
+  std::vector<std::string> used_by_others_;
 };
 
 /// Those that CTest allocated to this test; empty where it allocated none. Throws usage_error where its variables cannot be read.

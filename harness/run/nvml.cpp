@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/nvml.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
+#include <system_error>
 
 namespace cufault {
 namespace {
@@ -13,6 +19,11 @@ namespace {
 using device_handle = void*;
 struct memory_counts {
   unsigned long long total, free, used;
+};
+struct process_memory {
+  unsigned pid;
+  unsigned long long bytes;
+  unsigned gpu_instance, compute_instance;
 };
 
 }  // namespace
@@ -23,6 +34,7 @@ struct nvml::library {
   int (*driver_version)(char*, unsigned) = nullptr;
   int (*device_by_uuid)(const char*, device_handle*) = nullptr;
   int (*memory)(device_handle, memory_counts*) = nullptr;
+  std::array<int (*)(device_handle, unsigned*, process_memory*), 2> processes{};
 };
 
 nvml::nvml() {
@@ -39,6 +51,9 @@ nvml::nvml() {
       bind(l->driver_version, "nvmlSystemGetDriverVersion") &&
       bind(l->device_by_uuid, "nvmlDeviceGetHandleByUUID") && bind(l->memory, "nvmlDeviceGetMemoryInfo") &&
       start() == 0) {
+    // An older driver does not have them.
+    bind(l->processes[0], "nvmlDeviceGetComputeRunningProcesses_v3");
+    bind(l->processes[1], "nvmlDeviceGetGraphicsRunningProcesses_v3");
     library_ = std::move(l);
   } else {
     dlclose(l->handle);
@@ -63,6 +78,33 @@ std::optional<std::uint64_t> nvml::used_bytes(const std::string& gpu_uuid) const
   if (!library_ || library_->device_by_uuid(gpu_uuid.c_str(), &device) != 0) return {};
   if (library_->memory(device, &counts) != 0) return {};
   return counts.used;
+}
+
+std::set<unsigned> nvml::users(const std::string& gpu_uuid) const {
+  std::set<unsigned> pids;
+  device_handle device = nullptr;
+  if (!library_ || library_->device_by_uuid(gpu_uuid.c_str(), &device) != 0) return pids;
+  for (auto* const ask : library_->processes) {
+    std::array<process_memory, 256> found{};
+    unsigned count = found.size();
+    if (ask == nullptr || ask(device, &count, found.data()) != 0) continue;
+    for (const process_memory& p : std::span(found).first(std::min<std::size_t>(count, found.size())))
+      pids.insert(p.pid);
+  }
+  return pids;
+}
+
+std::string line_of_others(int number, std::set<unsigned> users, const std::filesystem::path& own) {
+  std::erase_if(users, [&](unsigned pid) {
+    std::error_code unseen;
+    return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), unseen) == own;
+  });
+  if (users.empty()) return {};
+  const bool one = users.size() == 1;
+  return fmt::format(
+      "{} other process{} GPU {} (pid {}): arms that fill its memory or end with a fault can disturb {}; "
+      "see reports/pages/what-a-run-does.md",
+      users.size(), one ? " uses" : "es use", number, fmt::join(users, ", "), one ? "it" : "them");
 }
 
 }  // namespace cufault

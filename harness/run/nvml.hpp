@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace cufault {
@@ -23,10 +25,16 @@ class nvml {
   [[nodiscard]] std::optional<std::string> driver_version() const;  ///< "580.159.04"
   [[nodiscard]] std::optional<std::uint64_t> used_bytes(
       const std::string& gpu_uuid) const;  ///< by all processes together
+  /// Processes with a context or graphics on it.
+  [[nodiscard]] std::set<unsigned> users(const std::string& gpu_uuid) const;
 
  private:
   struct library;
   std::unique_ptr<library> library_;
 };
+
+/// "2 other processes use GPU 0 (pid 12, 34): ..."; empty where there is none. Processes of `own`, this program, are left out: runs of it
+/// wait for each other.
+std::string line_of_others(int number, std::set<unsigned> users, const std::filesystem::path& own);
 
 }  // namespace cufault

@@ -32,6 +32,13 @@ int nvmlInit_v2() {
   const char* code = std::getenv("DOCTOR_FAKE_NVML");
   return code != nullptr ? std::atoi(code) : 0;
 }
+int nvmlShutdown() {
+  return 0;
+}
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
+  *device = &the_gpu;
+  return std::strcmp(uuid, "GPU-fake") == 0 ? 0 : refused;
+}
 int nvmlSystemGetDriverVersion(char* text, unsigned size) {
   std::strncpy(text, "580.1", size);
   return 0;
@@ -93,6 +100,14 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, process* fou
   if (*count == 0) return 0;
   found[0] = {7, 30, 0, 0};
   found[1] = {8, ~0ULL, 0, 0};
+  return 0;
+}
+
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void*, unsigned* count, process* found) {
+  *count = std::getenv("DOCTOR_FAKE_UNUSED") != nullptr ? 0 : 2;
+  if (*count == 0) return 0;
+  found[0] = {8, 30, 0, 0};
+  found[1] = {9, ~0ULL, 0, 0};
   return 0;
 }
 
