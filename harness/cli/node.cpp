@@ -288,7 +288,7 @@ node_verdict look_at_node(node_facts& facts, const node_arguments& asked, const 
     facts.other_users = other_users(time.left() / 4);
     if (all_cases().empty())
       facts.no_trials = build_it_with_cuda;
-    else
+    else if (facts.driver.devices.size() >= facts.gpus_required)  // else it is bad already
       try_gpus(facts, asked, time);
     // A process may have come while the trials ran.
     if (const auto users = other_users(time.left() / 4); !users || !facts.other_users)
@@ -377,11 +377,11 @@ void add_node(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* node = line.command(
       "node", "Is this node usable? One verdict in bounded time, for prologs, health checks and preflights",
-      "It reports and does not act. A node is bad where it has fewer GPUs than --gpus says, or with "
-      "CUFAULT_REQUIRE_GPU=1 none; where a GPU on the PCI bus has no driver; where libcuda cannot be used; "
-      "where cuInit refuses; or, twice and while no other process uses its GPUs, where the runtime cannot "
-      "use "
-      "one or a trial fails.\n"
+      "It reports and does not act. A node is bad where GPUs are missing that --gpus or "
+      "CUFAULT_REQUIRE_GPU=1 asks for, where a GPU on the PCI bus has no driver, where libcuda cannot be "
+      "used, or where cuInit "
+      "refuses. It is bad, too, where the runtime cannot use a GPU or a trial fails, twice and while no "
+      "other process uses the GPUs.\n"
       "Exit codes: 0 usable, or not decidable (busy, no GPU, no time); 1 proved bad; 2 the check could not "
       "be "
       "made; 130 interrupted.\n"

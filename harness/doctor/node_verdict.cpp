@@ -91,7 +91,7 @@ bool look_at_driver(const node_facts& facts, std::vector<node_reason>& reasons) 
          .code = "driver_refuses",
          .text = fmt::format("cuInit of {} returns {}", driver.library, name_of_code(driver.initialised)),
          .command = "cufault doctor"});
-  return facts.driver_silent.empty() && driver.usable();
+  return facts.driver_silent.empty() && driver.usable() && driver.devices.size() >= facts.gpus_required;
 }
 
 using users_of_gpus = std::optional<std::size_t>;
