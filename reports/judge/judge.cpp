@@ -285,8 +285,7 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
     return {verdict::not_provoked,
             "nothing failed before the remedy, so there was nothing to clear: " + describe(seen)};
   if (was_not_prepared(arm, seen) && (expected == nullptr || agrees))
-    return {verdict::not_provoked,
-            "the operation could not be prepared, so that it was not made: " + describe(seen)};
+    return {verdict::not_provoked, "the operation could not be prepared, so that it was not made"};
   if (was_not_reached(arm) && (expected == nullptr || agrees))
     return {verdict::not_provoked, "the process ended before the remedy was applied: " + describe(seen)};
   if (expected == nullptr) return {verdict::uncharted, "no expectation covers this stack"};

@@ -180,10 +180,13 @@ const std::vector<std::string>& arm_head() {
   return head;
 }
 
-/// Cells of which nothing is expected, hundreds of them, are in the section of the matrix: most are of faults whose outcome is not defined.
+/// Cells of which nothing is expected, and those whose remedy was not tried, hundreds of them, are in the section of the matrix: most are of faults
+/// whose outcome is not defined, or behind which no operation can be prepared.
 bool is_counted_only(const report_arm& a) {
-  return a.judged == verdict::uncharted && a.otherwise == 0 && a.case_name.starts_with(matrix_family) &&
-         cell_named(a.arm).has_value();
+  if (a.otherwise != 0 || !a.case_name.starts_with(matrix_family)) return false;
+  const auto cell = cell_named(a.arm);
+  return cell &&
+         (a.judged == verdict::uncharted || (a.judged == verdict::not_provoked && !cell->remedy.empty()));
 }
 
 std::string counted_only(const std::map<std::string, std::size_t>& cells_by_case) {
@@ -204,12 +207,12 @@ std::string counted_only(const std::map<std::string, std::size_t>& cells_by_case
 
 std::string unexpected_section(const std::vector<joined_row>& rows, std::size_t arms) {
   std::map<std::size_t, std::vector<std::string>> by_rank;
-  std::map<std::string, std::size_t> uncharted_cells;
+  std::map<std::size_t, std::map<std::string, std::size_t>> counted_cells;
   for (const joined_row& row : rows) {
     if (advices[rank(row.arm->judged)].asks.empty()) continue;
     auto& texts = by_rank[rank(row.arm->judged)];
     if (is_counted_only(*row.arm))
-      uncharted_cells[row.arm->case_name] += row.letters.size();
+      counted_cells[rank(row.arm->judged)][row.arm->case_name] += row.letters.size();
     else
       texts.push_back(arm_row(row, true));
   }
@@ -219,8 +222,7 @@ std::string unexpected_section(const std::vector<joined_row>& rows, std::size_t 
     body = fmt::format("<p>Nothing: {} did as expected.</p>\n", plural(arms, "arm"));
   for (const auto& [at, texts] : by_rank) {
     body += fmt::format("<h3>{}: {}</h3>\n", to_string(advices[at].v), html_escaped(advices[at].asks));
-    if (advices[at].v == verdict::uncharted && !uncharted_cells.empty())
-      body += counted_only(uncharted_cells);
+    if (counted_cells.contains(at)) body += counted_only(counted_cells.at(at));
     const std::size_t room = body.size() < room_for_unexpected ? room_for_unexpected - body.size() : 0;
     if (!texts.empty()) body += html_table(to_string(advices[at].v), arm_head(), texts, room, "arms");
   }
