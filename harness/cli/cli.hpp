@@ -7,6 +7,7 @@
 #include "harness/run/python.hpp"
 #include "harness/run/stack.hpp"
 #include "reports/judge/cost.hpp"
+#include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
 
 #include <cstdint>
@@ -173,8 +174,8 @@ int list_cases(const std::vector<std::string>& names, bool json);
 int bless(const bless_arguments& arguments);
 int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
 /// `names`: CASE or CASE/ARM; empty for all. `json`: all that is recorded of each arm, in place of the table.
-int show_record(const std::filesystem::path& file, const std::vector<std::string>& names, bool json,
-                bool markdown);
+int show_record(const std::filesystem::path& file, const std::vector<std::string>& names,
+                const std::filesystem::path& expectations, bool json, bool markdown);
 int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
 int run_gate(const gate_arguments& arguments);
 int gate_pythons(const gate_arguments& arguments);
@@ -220,6 +221,8 @@ int check_floor(const std::filesystem::path& records, int at_least);
 std::filesystem::path own_path();
 std::filesystem::path default_expectations();
 std::filesystem::path default_recorded();
+/// Of a folder, or cufault's own where that is empty.
+expectation_set load_expectations(const std::filesystem::path& folder);
 /// The records that the expectations in a folder point to: `recorded` beside it.
 std::filesystem::path recorded_beside(const std::filesystem::path& expectations);
 std::filesystem::path claims_file();

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -135,6 +136,15 @@ inline void add_new_record(CLI::App* command, std::filesystem::path& folder) {
   command->add_option("--records", folder, "folder for the record")->type_name("DIR")->capture_default_str();
 }
 
+/// To judge by.
+inline void add_expectations(CLI::App* command, std::filesystem::path& folder) {
+  command
+      ->add_option("--expectations", folder,
+                   "folder of expectations, in place of cufault's own, which are the default")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
+}
+
 inline test_tier tier_of(const std::string& name) {
   return name == "quick" ? test_tier::quick : name == "full" ? test_tier::full : test_tier::nightly;
 }
@@ -163,6 +173,18 @@ inline void add_markdown(CLI::App* command, bool& markdown) {
 
 inline std::string not_empty(const std::string& text) {
   return text.find_first_not_of(' ') == std::string::npos ? "is empty" : "";
+}
+
+/// Of a file or folder that is written to: what was typed wrongly is refused before anything runs.
+inline std::string in_existing_folder(const std::string& path) {
+  if (const std::string wrong = not_empty(path); !wrong.empty()) return wrong;
+  auto folder = std::filesystem::absolute(path).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  folder = folder.parent_path();
+  std::error_code unseen;
+  return std::filesystem::is_directory(folder, unseen)
+             ? std::string()
+             : fmt::format("there is no folder {}", folder.string());
 }
 
 // Options and help of commands: one file per group, which the comment names.

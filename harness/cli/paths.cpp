@@ -34,6 +34,10 @@ fs::path recorded_beside(const fs::path& expectations) {
   const fs::path folder = expectations.has_filename() ? expectations : expectations.parent_path();
   return folder.parent_path() / "recorded";
 }
+expectation_set load_expectations(const fs::path& folder) {
+  return folder.empty() ? expectation_set::load(default_expectations(), default_recorded())
+                        : expectation_set::load(folder, recorded_beside(folder));
+}
 fs::path claims_file() {
   return data_folder("claims.json", "cases/claims.json");
 }

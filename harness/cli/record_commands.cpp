@@ -40,8 +40,12 @@ void add_bless(command_line& line) {
           "wider expectations that say another thing")
       ->allow_extra_args(false)
       ->type_name("CONDITION");
-  command->add_option("--expectations", said->expectations, "folder to write to (default: cufault's own)")
-      ->type_name("DIR");
+  command
+      ->add_option("--expectations", said->expectations,
+                   "folder to write to; the arms go to the folder `recorded` beside it; both are made where "
+                   "there are none (default: cufault's own)")
+      ->type_name("DIR")
+      ->check(in_existing_folder);
 }
 
 void add_claims(command_line& line) {
@@ -56,17 +60,20 @@ void add_claims(command_line& line) {
 
 void add_show(command_line& line) {
   struct given {
-    std::filesystem::path record;
+    std::filesystem::path record, expectations;
     std::vector<std::string> names;
     bool json = false, markdown = false;
   };
   const auto said = std::make_shared<given>();
   CLI::App* show = line.command(
       "show", "Verdict table of a run's record, also of one that was killed, or of a stack", codes_of_reading,
-      [said] { return show_record(said->record, said->names, said->json, said->markdown); });
+      [said] {
+        return show_record(said->record, said->names, said->expectations, said->json, said->markdown);
+      });
   show->add_option("RECORD", said->record, "record of a run (.jsonl), or folder of a stack")
       ->required()
       ->check(CLI::ExistingPath);
+  add_expectations(show, said->expectations);
   show->add_option("CASE", said->names, "cases to show, or arms: CASE/ARM (default: all)");
   CLI::Option* json =
       show->add_flag("--json", said->json,

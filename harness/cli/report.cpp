@@ -6,6 +6,7 @@
 #include "harness/cli/cli.hpp"
 #include "harness/cli/command_line.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/printers/ctrf.hpp"
 #include "reports/printers/html.hpp"
 #include "reports/printers/junit.hpp"
@@ -15,6 +16,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <system_error>
@@ -29,6 +31,27 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw usage_error(fmt::format("{}: cannot create: {}", folder.string(), error.message()));
+}
+
+/// Throws usage_error where the folder has files that no report wrote, or observations that are of no stack of this one.
+void refuse_files_of_others(const fs::path& folder, const std::vector<report_file>& observations) {
+  std::error_code none;
+  const fs::path page = folder / "index.html";
+  const bool ours =
+      fs::is_regular_file(page, none) && read_text(page).find("<title>cufault report: ") != std::string::npos;
+  for (const char* name : {"index.html", "summary.md", "junit.xml", "ctrf.json", "records"})
+    if (!ours && fs::exists(folder / name, none))
+      throw usage_error(
+          fmt::format("{}: was not written by cufault report, which would replace it; give an empty folder",
+                      (folder / name).string()));
+  for (auto at = fs::directory_iterator(folder / "records", none); at != fs::directory_iterator();
+       at.increment(none)) {
+    const std::string name = fs::path("records") / at->path().filename();
+    if (std::none_of(observations.begin(), observations.end(),
+                     [&](const report_file& f) { return f.name == name; }))
+      throw usage_error(fmt::format("{}: is of no stack of this report; remove it, or give an empty folder",
+                                    at->path().string()));
+  }
 }
 
 }  // namespace
@@ -49,22 +72,22 @@ int write_report(const report_arguments& arguments) {
     if (!all_read) return exit_unresolved;
     throw usage_error(no_record);
   }
-  const fs::path& expectations = arguments.expectations;
-  const report all = builder.result(expectations.empty()
-                                        ? expectation_set::load(default_expectations(), default_recorded())
-                                        : expectation_set::load(expectations, recorded_beside(expectations)),
-                                    load_claims(claims_file()), measured_costs(records));
+  const report all = builder.result(load_expectations(arguments.expectations), load_claims(claims_file()),
+                                    measured_costs(records));
 
+  const std::vector<report_file> observations = builder.files();
+  refuse_files_of_others(arguments.folder, observations);
   make_folder(arguments.folder / "records");
-  for (const report_file& f : builder.files())
-    write_whole(arguments.folder / f.name, record_text(*f.observations));
   std::vector<run_report> runs;
   for (const report::stack& s : all.stacks) runs.push_back(s.run);
-  const std::pair<const char*, std::string> files[] = {{"summary.md", summary_markdown(all)},
-                                                       {"junit.xml", junit_xml(runs)},
-                                                       {"ctrf.json", ctrf_json(runs)},
-                                                       {"index.html", html_page(all)}};
+  const std::pair<const char*, std::string> files[] = {
+      {"index.html", html_page(all)},  // first: by it the folder is known as one of reports
+      {"summary.md", summary_markdown(all)},
+      {"junit.xml", junit_xml(runs)},
+      {"ctrf.json", ctrf_json(runs)}};
   for (const auto& [name, text] : files) write_whole(arguments.folder / name, text);
+  for (const report_file& f : observations)
+    write_whole(arguments.folder / f.name, record_text(*f.observations));
   fmt::print(std::cout, "{}: {}\n", (arguments.folder / "index.html").string(), plural(runs.size(), "stack"));
   return all_read ? 0 : exit_unresolved;
 }
@@ -83,15 +106,14 @@ void add_report(command_line& line) {
           "RECORD", said->records,
           "records, folders of records, or folders of stacks (default: those that come with cufault)")
       ->check(CLI::ExistingPath);
-  command->add_option("-o,--output", said->folder, "folder to write to; made where there is none")
+  command
+      ->add_option(
+          "-o,--output", said->folder,
+          "folder to write to; made where there is none. Refused where it has files that no report wrote")
       ->required()
       ->type_name("DIR")
       ->check(not_empty);
-  command
-      ->add_option("--expectations", said->expectations,
-                   "folder of expectations (default: those that come with cufault)")
-      ->type_name("DIR")
-      ->check(CLI::ExistingDirectory);
+  add_expectations(command, said->expectations);
 }
 
 }  // namespace cufault

@@ -40,28 +40,27 @@ void add_run(command_line& line) {
     CLI::Option* seeded = nullptr;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* run =
-      line.command("run", "Run cases: those of the tier, or those named (CASE, FAMILY or CASE/ARM)",
-                   "Exit codes: 0 as expected; 1 gate failed, or no GPU where one is required; 2 unresolved "
-                   "or bad input; 77 nothing could be provoked here; 130 interrupted.",
-                   [said, &line] {
-                     run_arguments& running = said->running;
-                     running.argv = line.recorded_words();
-                     if (running.expectations.empty()) running.expectations = default_expectations();
-                     if (said->seeded->count() > 0) running.seed = said->seed;
-                     running.tier = tier_of(said->tier);
-                     if (said->has_devices->count() > 0) take_devices(said->devices, running);
-                     running.mode = said->mode == "gate" ? run_mode::gate : run_mode::observe;
-                     return run_cases(running);
-                   });
+  CLI::App* run = line.command(
+      "run", "Run cases: those of the tier, or those named (CASE, FAMILY or CASE/ARM)",
+      "Exit codes: 0 as expected; 1 gate failed, or no GPU where one is required; 2 unresolved "
+      "or bad input; 77 nothing could be provoked here; 130 interrupted.",
+      [said, &line] {
+        run_arguments& running = said->running;
+        running.argv = line.recorded_words();
+        if (running.expectations.empty()) running.expectations = default_expectations();
+        if (said->seeded->count() > 0) running.seed = said->seed;
+        running.tier = tier_of(said->tier);
+        if (said->has_devices->count() > 0) take_devices(said->devices, running);
+        running.mode = said->mode == "gate" ? run_mode::gate : run_mode::observe;
+        return run_cases(running);
+      });
   run_arguments& running = said->running;
   run->add_option("CASE", running.names, "cases to run; in CASE/ARM a * is anything: '*_injected'");
   run->add_option("--mode", said->mode, "observe: report; gate: fail on anything unexpected")
       ->check(CLI::IsMember({"observe", "gate"}))
       ->capture_default_str();
   add_new_record(run, running.records);
-  run->add_option("--expectations", running.expectations, "folder of expectations (default: cufault's own)")
-      ->type_name("DIR");
+  add_expectations(run, running.expectations);
   add_libraries(run, running.where);
   run->add_option("--python", running.pythons,
                   "Python of an environment with PyTorch, JAX or CuPy, by its path or a name on the PATH: "
@@ -108,13 +107,13 @@ void add_run(command_line& line) {
   run->add_flag("--json", running.json, "the summary as JSON");
   run->add_option("--junit", running.junit, "write JUnit XML, too: one suite per case, one test per arm")
       ->type_name("FILE")
-      ->check(not_empty);
+      ->check(in_existing_folder);
   run->add_option("--ctrf", running.ctrf, "write CTRF JSON, too: one test per arm")
       ->type_name("FILE")
-      ->check(not_empty);
+      ->check(in_existing_folder);
   run->add_option("--markdown", running.markdown, "write the summary as Markdown, too: for a step summary")
       ->type_name("FILE")
-      ->check(not_empty);
+      ->check(in_existing_folder);
   run->add_flag(
       "--separate", running.separate,
       "run every trial in a process of its own, also where arms may share one as long as it is undamaged");

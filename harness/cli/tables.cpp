@@ -83,7 +83,8 @@ int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) 
   return 0;
 }
 
-int show_record(const fs::path& file, const std::vector<std::string>& names, bool json, bool markdown) {
+int show_record(const fs::path& file, const std::vector<std::string>& names, const fs::path& expectations,
+                bool json, bool markdown) {
   const auto is_of = [](const std::string& name, std::string_view case_name, std::string_view arm) {
     return name == case_name || name == fmt::format("{}/{}", case_name, arm);
   };
@@ -103,7 +104,7 @@ int show_record(const fs::path& file, const std::vector<std::string>& names, boo
       for (const arm_result& a : c.arms) std::cout << dump_json(arm_json(c.name, a)) << '\n';
     return 0;
   }
-  const auto expected = expectation_set::load(default_expectations(), default_recorded());
+  const auto expected = load_expectations(expectations);
   for (case_result& c : r.cases) judge(c, expected, keys_of(r));
   print_verdicts(std::cout, r, style(markdown), measured_costs({file}));
   return 0;

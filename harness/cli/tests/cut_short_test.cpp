@@ -42,7 +42,7 @@ class end_to_end_cut_short : public end_to_end {
                                    "--records",
                                    (folder / "records").string(),
                                    "--expectations",
-                                   (folder / "none").string(),
+                                   (folder / "expectations").string(),
                                    "--cublas",
                                    (fs::path(FAKE_CUBLAS_DIR) / "a").string()};
     std::vector<char*> argv;

@@ -36,6 +36,7 @@ class end_to_end : public testing::Test {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder = pattern;
     fs::create_directories(folder / "temporary");
+    fs::create_directories(folder / "expectations");
   }
   void TearDown() override { fs::remove_all(folder); }
 

@@ -42,6 +42,14 @@ TEST_F(end_to_end, passes_the_gate_once_blessed_and_twice) {
   }
 }
 
+TEST_F(end_to_end, shows_a_record_by_the_expectations_that_it_is_told) {
+  bless_what_is_seen();
+  const std::string made = files(".jsonl").at(0);
+  EXPECT_THAT(cufault({"show", made}).stdout_text, HasSubstr("4 arms: 4 UNCHARTED"));
+  EXPECT_THAT(cufault({"show", made, "--expectations", folder / "expectations"}).stdout_text,
+              HasSubstr("4 arms: 1 STILL_FAILS, 1 REPRODUCED, 1 CLEARED, 1 OK"));
+}
+
 struct surprise {
   const char* variable;
   const char* order;
@@ -113,7 +121,7 @@ TEST_F(end_to_end, blesses_nothing_that_its_own_stack_contradicts_or_that_ties) 
   const auto bless_when = [&](const std::string& when) { return bless(made, {"--when", when}); };
   EXPECT_THAT(bless_when("foo=1").stderr_text, HasSubstr("unknown condition"));
   EXPECT_THAT(bless_when("cublas=<1").stderr_text, HasSubstr("does not hold on the stack"));
-  EXPECT_FALSE(fs::exists(folder / "expectations"));
+  EXPECT_TRUE(fs::is_empty(folder / "expectations"));
   EXPECT_EQ(bless_when("cublaslt=>=13").exit_code, 1);
   EXPECT_THAT(bless_when("runtime=>=1").stderr_text, HasSubstr("no more specific than"));
   EXPECT_EQ(run({"road.create", "--mode", "gate"}).exit_code, 0) << "what was blessed before is not spoilt";
@@ -253,6 +261,7 @@ TEST_F(end_to_end, blesses_nothing_while_another_process_blesses) {
 
 TEST_F(end_to_end, files_nothing_where_expectations_are_in_no_folder) {
   ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  fs::remove(folder / "expectations");
   std::ofstream(folder / "expectations") << "a file";
   const auto seen = bless(files(".jsonl").at(0), {});
   EXPECT_EQ(seen.exit_code, 2);
@@ -265,7 +274,7 @@ TEST_F(end_to_end, blesses_arms_that_are_named_and_files_what_is_expected_of_nob
   const std::string made = files(".jsonl").at(0);
   const auto filed = bless(made, {"--observations-only", "road.create/control"});
   EXPECT_THAT(filed.stdout_text, HasSubstr("1 filed in"));
-  EXPECT_FALSE(fs::exists(folder / "expectations"));
+  EXPECT_TRUE(fs::is_empty(folder / "expectations"));
   EXPECT_THAT(bless(made, {"road.create/c*l"}).stdout_text, HasSubstr("1 blessed, 0 already expected"));
   EXPECT_THAT(bless(made, {"road.create/nothing"}).stderr_text,
               HasSubstr("has nothing called road.create/nothing"));

@@ -92,6 +92,38 @@ TEST_F(report_command, reads_a_run_that_was_killed_as_far_as_it_goes) {
   EXPECT_THAT(written("index.html"), HasSubstr("<h3>Runs that did not come to their end</h3>"));
 }
 
+TEST_F(report_command, replaces_its_own_files_and_none_of_others) {
+  ASSERT_EQ(run().exit_code, 0);
+  ASSERT_EQ(run().exit_code, 0) << "the same folder again";
+  const auto refused = [&](const std::string& file, const std::string& why) {
+    const auto seen = run();
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_EQ(seen.stdout_text, "");
+    EXPECT_EQ(seen.stderr_text, "cufault: " + (folder / "out" / file).string() + ": " + why + "\n");
+  };
+  write_whole(folder / "out" / "records" / "old.jsonl", "mine");
+  refused("records/old.jsonl", "is of no stack of this report; remove it, or give an empty folder");
+  EXPECT_EQ(written("records/old.jsonl"), "mine");
+  const std::string foreign =
+      "was not written by cufault report, which would replace it; give an empty folder";
+  for (const char* name : {"index.html", "summary.md", "junit.xml", "ctrf.json"}) {
+    fs::remove_all(folder / "out");
+    fs::create_directories(folder / "out");
+    write_whole(folder / "out" / name, "mine");
+    refused(name, foreign);
+    EXPECT_EQ(written(name), "mine");
+    EXPECT_FALSE(fs::exists(folder / "out" / "records"));
+  }
+  fs::remove_all(folder / "out");
+  fs::create_directories(folder / "out" / "records");
+  refused("records", foreign);
+  fs::remove_all(folder / "out");
+  write_whole(folder / "beside.txt", "mine");
+  fs::create_directories(folder / "out");
+  fs::rename(folder / "beside.txt", folder / "out" / "beside.txt");
+  EXPECT_EQ(run().exit_code, 0) << "no file of a report has this name";
+}
+
 TEST_F(report_command, without_any_record_writes_nothing) {
   fs::remove(folder / "in" / "good.jsonl");
   const auto seen = run();

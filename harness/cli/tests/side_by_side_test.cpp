@@ -114,7 +114,7 @@ TEST_F(road_side_by_side, ends_all_of_them_when_told_and_records_what_had_run) {
                   "--records",
                   folder / "records",
                   "--expectations",
-                  folder / "none",
+                  folder / "expectations",
                   "--cublas",
                   fs::path(FAKE_CUBLAS_DIR) / "a"};
   options.environment = {{"ROAD_FAULT", "hang"},
