@@ -179,9 +179,11 @@ int show_record(const std::filesystem::path& file, const std::vector<std::string
 int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
 int run_gate(const gate_arguments& arguments);
 int gate_pythons(const gate_arguments& arguments);
-/// `unread`: a line for each file that could not be read.
+/// `unread`, `incomplete`: as in gate_report.
 int gate_records(record baseline, record candidate, const gate_arguments& arguments,
-                 std::vector<std::string> unread = {});
+                 std::vector<std::string> unread, std::vector<std::string> incomplete);
+/// What `run --json` and `gate --json` print where there is no result: {"exit_code", "reasons": [{"exit_code", "why", "arms"}]}.
+std::string json_of_failure(int exit_code, const std::string& why);
 int merge_records(const merge_arguments& arguments);
 int add_to_history(const history_arguments& arguments);
 int show_history(const history_arguments& arguments);

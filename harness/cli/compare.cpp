@@ -77,15 +77,18 @@ std::vector<std::string> hosts_in(const fs::path& file) {
   return {names.begin(), names.end()};
 }
 
-/// Records of one stack as one. Nothing where none of them could be read, which has been said.
-std::optional<record> load_side(const std::vector<fs::path>& named, const char* option,
-                                unread_files& unread) {
+/// Records of one stack as one. Nothing where none of them could be read, which has been said. `incomplete`: runs that did not come to
+/// their end are added.
+std::optional<record> load_side(const std::vector<fs::path>& named, const char* option, unread_files& unread,
+                                std::vector<std::string>& incomplete) {
   std::optional<record> all;
   std::set<std::string> stacks;
   each_record(
       named,
-      [&](const fs::path&, record r) {
+      [&](const fs::path& file, record r) {
         stacks.insert(stack_label(r));
+        if (!r.complete)
+          incomplete.push_back(cell(fmt::format("{} {}", option, file.string()), table_style::text));
         if (!all) {
           all = std::move(r);
           return;
@@ -129,28 +132,35 @@ int show_differences(const std::vector<fs::path>& files, bool by_stack, bool mar
 }
 
 int gate_records(record baseline, record candidate, const gate_arguments& arguments,
-                 std::vector<std::string> unread) {
+                 std::vector<std::string> unread, std::vector<std::string> incomplete) {
   gate_terms terms{.at_least = static_cast<std::size_t>(arguments.at_least)};
   terms.today =
       arguments.date.empty() ? fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))) : arguments.date;
   if (!arguments.allow.empty()) terms.allowances = load_allowances(arguments.allow);
   gate_report report = compare(std::move(baseline), std::move(candidate), terms);
   report.unread = std::move(unread);
+  report.incomplete = std::move(incomplete);
   if (arguments.json)
     std::cout << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
     print_gate(std::cout, report, style_of(arguments.markdown),
                arguments.names ? gate_extent::names : gate_extent::reasons);
-  return exit_code(report);
+  return exit_code(exit_reasons(report));
 }
 
 int run_gate(const gate_arguments& arguments) {
   if (!arguments.baseline_python.empty()) return gate_pythons(arguments);
   unread_files unread;
-  std::optional<record> baseline = load_side(arguments.baseline, "--baseline", unread);
-  std::optional<record> candidate = load_side(arguments.candidate, "--candidate", unread);
-  if (!baseline || !candidate) return exit_unresolved;
-  return gate_records(*std::move(baseline), *std::move(candidate), arguments, std::move(unread.lines));
+  std::vector<std::string> incomplete;
+  std::optional<record> baseline = load_side(arguments.baseline, "--baseline", unread, incomplete);
+  std::optional<record> candidate = load_side(arguments.candidate, "--candidate", unread, incomplete);
+  if (!baseline || !candidate) {  // why has been said
+    if (arguments.json)
+      std::cout << json_of_failure(exit_unresolved, fmt::format("{}", fmt::join(unread.lines, "; "))) << '\n';
+    return exit_unresolved;
+  }
+  return gate_records(*std::move(baseline), *std::move(candidate), arguments, std::move(unread.lines),
+                      std::move(incomplete));
 }
 
 int merge_records(const merge_arguments& arguments) {

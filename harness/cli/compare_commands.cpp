@@ -43,8 +43,8 @@ void add_gate(command_line& line) {
       "--baseline-python and --candidate-python, in place of records: the same cases run in both "
       "environments, and the packages that\ndiffer come first.\n"
       "Exit codes: 0 passed; 1 a change that no allowance covers, too few cases executed, or a candidate "
-      "without a framework that can be imported; 2 unresolved, nothing to compare, or bad input; 130 "
-      "interrupted.",
+      "without a framework that can be imported; 2 unresolved, a run that did not come to its end, nothing "
+      "to compare, or bad input; 130 interrupted. Each reason is printed.",
       [said, &line] {
         if (said->baseline.empty() == said->baseline_python.empty() ||
             said->baseline.empty() != said->candidate.empty() ||

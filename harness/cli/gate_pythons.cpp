@@ -70,29 +70,30 @@ int gate_pythons(const gate_arguments& arguments) {
   const interrupt_guard guard;
   const int stop = guard.descriptor();
   const auto families = families_asked(running);
-  const auto environment = [&](const std::filesystem::path& path, const char* option) {
-    python_environment python(path, frameworks_folder(), families, running.where.device, stop,
+  const auto environment = [&](const std::filesystem::path& path) {
+    return python_environment(path, frameworks_folder(), families, running.where.device, stop,
                               std::chrono::seconds(running.import_seconds));
-    if (!python.wrong().empty()) throw usage_error(fmt::format("{} {}", option, python.wrong()));
-    return python;
   };
-  python_environment baseline = environment(arguments.baseline_python, "--baseline-python");
+  python_environment baseline = environment(arguments.baseline_python);
   require_baseline(baseline, arguments.baseline_python);
-  python_environment candidate = environment(arguments.candidate_python, "--candidate-python");
+  python_environment candidate = environment(arguments.candidate_python);
   require_candidate(candidate, baseline, arguments.candidate_python);
   print_packages(baseline, candidate);
 
   std::vector<record> seen;
+  std::vector<std::string> incomplete;
   for (python_environment* python : {&baseline, &candidate}) {
     const run_outcome outcome = run_cases_in(running, std::move(*python), stop);
     if (outcome.exit_code == exit_interrupted) return outcome.exit_code;
     if (outcome.record.empty())
       throw usage_error("gate: nothing to compare: no arm was selected; name other cases, or another --tier");
-    fmt::print(std::cerr, "{}: {}\n", python == &baseline ? "baseline" : "candidate",
-               outcome.record.string());
+    const std::string which =
+        fmt::format("{}: {}", python == &baseline ? "baseline" : "candidate", outcome.record.string());
+    fmt::print(std::cerr, "{}\n", which);
     seen.push_back(load_record(outcome.record));
+    if (!seen.back().complete) incomplete.push_back(which);
   }
-  return gate_records(std::move(seen[0]), std::move(seen[1]), arguments);
+  return gate_records(std::move(seen[0]), std::move(seen[1]), arguments, {}, std::move(incomplete));
 }
 
 }  // namespace cufault

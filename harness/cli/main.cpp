@@ -3,9 +3,12 @@
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/commit.hpp"
 #include "harness/cli/doctor.hpp"
+#include "reports/judge/judge.hpp"
+#include "reports/printers/run_report.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,6 +19,8 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <system_error>
 
 namespace {
@@ -106,6 +111,7 @@ int dispatch(int argc, char** argv) {
   return line.chosen();
 }
 
+constexpr const char* unwritten = "standard output could not be written";
 constexpr int exit_unread = 128 + SIGPIPE;  // as a shell shows a process that this signal ended
 
 /// Whether the reader of standard output has closed it.
@@ -114,31 +120,49 @@ bool nobody_reads() {
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
+/// Says on standard error why nothing came of it, and where `run` or `gate` was asked for JSON, there, too.
+int fail(int code, const std::string& why, std::span<char*> words) {
+  std::cerr << "cufault: " << why << '\n';
+  const auto is = [](const char* word) {
+    return [word](const char* w) { return std::string_view(w) == word; };
+  };
+  if (words.size() > 1 && (is("run")(words[1]) || is("gate")(words[1])) &&
+      std::any_of(words.begin(), words.end(), is("--json")))
+    std::cout << json_of_failure(code, why) << std::endl;
+  return code;
+}
+
 }  // namespace
 
+std::string cufault::json_of_failure(int exit_code, const std::string& why) {
+  const std::vector<exit_reason> reasons{{exit_code, why}};
+  return nlohmann::json{{"exit_code", exit_code}, {"reasons", to_json(reasons)}}.dump(
+      2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 int main(int argc, char** argv) {
-  // A closed standard descriptor would be the next file that is opened: a journal must not get the progress text.
+  // A closed standard descriptor would be the next file that is opened: a journal must not get the progress text. What is written to a
+  // closed standard output fails, as it would have.
   for (int fd = 0; fd <= 2; ++fd) {
-    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) return exit_unresolved;
+    const int access = fd == STDOUT_FILENO ? O_RDONLY : O_RDWR;
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", access) != fd) return exit_unresolved;
   }
+  const std::span words(argv, static_cast<std::size_t>(argc));
   try {
     const int code = dispatch(argc, argv);
     std::cout << std::flush;
     if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       if (nobody_reads()) return exit_unread;
-      throw usage_error("standard output could not be written");
+      throw usage_error(unwritten);
     }
     return code;
   } catch (const interrupted&) {
-    std::cerr << "cufault: interrupted before anything ran\n";
-    return exit_interrupted;
+    return fail(exit_interrupted, "interrupted before anything ran", words);
   } catch (const usage_error& e) {
-    std::cerr << "cufault: " << e.what() << '\n';
-    return e.exit_code;
+    return fail(e.exit_code, e.what(), words);
   } catch (const std::exception& e) {
     const auto* failed = dynamic_cast<const std::system_error*>(&e);
     if (failed != nullptr && failed->code() == std::errc::broken_pipe && nobody_reads()) return exit_unread;
-    std::cerr << "cufault: " << e.what() << '\n';
-    return exit_unresolved;
+    return fail(exit_unresolved, std::ferror(stdout) != 0 ? unwritten : e.what(), words);
   }
 }

@@ -84,7 +84,7 @@ class run {
       record_.stack["python"] = python_->for_stack();
       for (const auto& [name, version] : python_->keys()) record_.stack["keys"][name] = version;
       options_.no_framework = [this](const arm& a) { return python_->why_not(a); };
-      if (arguments_.where.cublas.empty() && python_->wrong().empty()) tell_that_cublas_is_not_of_python();
+      if (arguments_.where.cublas.empty()) tell_that_cublas_is_not_of_python();
     }
   }
 
@@ -109,10 +109,14 @@ class run {
     record_.cases = std::move(plan).results();
     record_.ended = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
     record_.complete = complete;
-    record_.exit_code = complete ? exit_code(record_.cases, record_.mode, arguments_.not_provoked_budget)
-                                 : (cut_short_ == "interrupted" ? exit_interrupted : exit_unresolved);
+    auto reasons = exit_reasons(record_.cases, record_.mode, arguments_.not_provoked_budget);
+    if (!complete)
+      reasons = {{cut_short_ == "interrupted" ? exit_interrupted : exit_unresolved,
+                  fmt::format("{}; {}", cut_short_, lost_)}};
+    record_.exit_code = exit_code(reasons);
     const auto file = writer.finish(record_);
-    const run_report report = report_of(record_);
+    run_report report = report_of(record_);
+    report.reasons = std::move(reasons);
     if (!arguments_.junit.empty()) write_whole(arguments_.junit, junit_xml(report));
     if (!arguments_.ctrf.empty()) write_whole(arguments_.ctrf, ctrf_json(report));
     if (!arguments_.markdown.empty())
@@ -131,7 +135,7 @@ class run {
       if (arguments_.verbose) print_cost();
       std::cout << std::flush;
     }
-    if (!complete) fmt::print(std::cerr, "cufault: {}; {}\n", cut_short_, lost_);
+    if (!complete) fmt::print(std::cerr, "cufault: {}\n", report.reasons.front().why);
     return {record_.exit_code, file};
   }
 
@@ -329,11 +333,16 @@ int worst_of(const std::vector<int>& codes) {
 run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_environment> python, int stop) {
   const auto selected = select_cases(arguments, python.has_value());
   if (selected.empty()) {
-    if (arguments.part.second == 1)
-      fmt::print("nothing to run in the {} tier{}\n", to_string(arguments.tier), how_to_run(arguments.names));
+    const std::string why =
+        arguments.part.second == 1
+            ? fmt::format("nothing to run in the {} tier{}", to_string(arguments.tier),
+                          how_to_run(arguments.names))
+            : fmt::format("nothing to run: there are fewer arms than parts, and part {} of {} has none",
+                          arguments.part.first, arguments.part.second);
+    if (arguments.json)
+      std::cout << json_of_failure(exit_skipped, why) << '\n';
     else
-      fmt::print("nothing to run: there are fewer arms than parts, and part {} of {} has none\n",
-                 arguments.part.first, arguments.part.second);
+      fmt::print(std::cout, "{}\n", why);
     return {exit_skipped, {}};
   }
   {
@@ -365,12 +374,15 @@ int run_cases(const run_arguments& asked) {
   // python_environment imports the frameworks before run_gpus has chosen a GPU, so it needs the GPU that CTest gave.
   if (asked.devices.empty() && !asked.all_devices && ctest_allocates())
     arguments.devices = devices_from_ctest(asked.where, guard.descriptor());
+  // All of them before anything runs: one that was typed wrongly is bad input.
+  std::vector<python_environment> pythons;
+  for (const std::filesystem::path& path : arguments.pythons)
+    pythons.emplace_back(path, frameworks_folder(), families, first_of(arguments), guard.descriptor(),
+                         std::chrono::seconds(arguments.import_seconds));
   std::vector<int> codes;
-  for (const std::filesystem::path& path : arguments.pythons) {
-    if (arguments.pythons.size() > 1) fmt::print(std::cout, "python: {}\n", path.string());
+  for (python_environment& python : pythons) {
+    if (pythons.size() > 1) fmt::print(std::cout, "python: {}\n", python.path().string());
     std::cout << std::flush;
-    python_environment python(path, frameworks_folder(), families, first_of(arguments), guard.descriptor(),
-                              std::chrono::seconds(arguments.import_seconds));
     codes.push_back(run_cases_in(arguments, std::move(python), guard.descriptor()).exit_code);
     if (codes.back() == exit_interrupted) break;
   }

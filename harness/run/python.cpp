@@ -5,6 +5,7 @@
 #include "harness/model/errors.hpp"
 #include "harness/run/lanes.hpp"
 #include "harness/system/process.hpp"
+#include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
 
@@ -81,6 +82,7 @@ python_environment::python_environment(const std::filesystem::path& python,
                                        const std::set<std::string>& families, int device, int stop,
                                        std::chrono::milliseconds patience)
     : python_(on_path(python)), script_(scripts / "run_trials.py"), patience_(patience) {
+  std::string wrong, said;
   // Before it gets a script: another program may take that for something else.
   spawn_options options;
   options.argv = {python_, "--version"};
@@ -89,22 +91,20 @@ python_environment::python_environment(const std::filesystem::path& python,
     const process_result asked = run_process(options, {}, stop);
     if (asked.how == ending::interrupted) throw interrupted{};
     if (asked.how != ending::exited || asked.exit_code != 0)
-      wrong_ = how_it_ended(asked);
+      wrong = how_it_ended(asked);
     else if (!asked.stdout_text.starts_with("Python 3."))
-      wrong_ = "its --version is '" + first_line(asked.stdout_text + asked.stderr_text) + "'";
+      wrong = "its --version is '" + first_line(asked.stdout_text + asked.stderr_text) + "'";
   } catch (const std::system_error& error) {
-    wrong_ = error.what();
+    wrong = error.what();
   }
-  std::string said;
-  if (wrong_.empty()) wrong_ = ask({"probe"}, said, stop);
-  if (wrong_.empty()) {
+  if (wrong.empty()) wrong = ask({"probe"}, said, stop);
+  if (wrong.empty()) {
     found_ = nlohmann::json::parse(said, nullptr, false);
-    if (!found_.is_object()) wrong_ = "the process that looks at its packages said nothing";
+    if (!found_.is_object()) wrong = "the process that looks at its packages said nothing";
   }
-  if (!wrong_.empty()) {
-    wrong_ = fmt::format("{} is no usable Python 3: {}", python_.string(), wrong_);
-    return;
-  }
+  if (!wrong.empty())
+    throw input_error(fmt::format("{} is no usable Python 3: {}; give the path of an environment's Python",
+                                  python.string(), wrong));
   const nlohmann::json absent = found_.value("absent", nlohmann::json::array());
   std::vector<std::string> there;
   for (const std::string& family : families)
@@ -169,7 +169,6 @@ std::string python_environment::ask(const std::vector<std::string>& words, std::
 }
 
 std::string python_environment::why_not(const arm& a) const {
-  if (!wrong_.empty()) return wrong_;
   if (const auto absent = absent_.find(a.framework); absent != absent_.end()) return absent->second;
   if (const auto found = imports_.find(a.framework); found != imports_.end() && !found->second.empty())
     return found->second;
@@ -178,11 +177,10 @@ std::string python_environment::why_not(const arm& a) const {
 }
 
 std::string python_environment::cublas() const {
-  return wrong_.empty() ? found_.value("cublas", std::string()) : std::string();
+  return found_.value("cublas", std::string());
 }
 
 nlohmann::json python_environment::for_stack() const {
-  if (!wrong_.empty()) return nullptr;
   nlohmann::json kept = found_;
   kept.erase("absent");
   kept.erase("cublas");
@@ -191,7 +189,6 @@ nlohmann::json python_environment::for_stack() const {
 
 std::map<std::string, std::string> python_environment::keys() const {
   std::map<std::string, std::string> keys;
-  if (!wrong_.empty()) return keys;
   const nlohmann::json packages = found_.value("packages", nlohmann::json::object());
   for (const framework_name& f : frameworks)
     for (const auto& [name, version] : packages.items()) {

@@ -157,12 +157,34 @@ gate_report compare(record baseline, record candidate, const gate_terms& terms) 
   return report;
 }
 
-int exit_code(const gate_report& report) {
-  const auto has = [&](auto holds) { return std::any_of(report.arms.begin(), report.arms.end(), holds); };
-  if (!report.unread.empty() || !any_observed(report)) return 2;
-  if (has([](const gated_arm& a) { return a.found.what == change::unresolved; })) return 2;
-  if (report.executed < report.at_least) return 1;
-  return has([](const gated_arm& a) { return fails_gate(a.found.what) && !a.allowed_by; }) ? 1 : 0;
+std::vector<exit_reason> exit_reasons(const gate_report& report) {
+  const auto names_of_arms = [&](auto holds) {
+    std::vector<std::string> names;
+    for (const gated_arm& a : report.arms)
+      if (holds(a)) names.push_back(join_key(a.case_name, a.arm));
+    return names;
+  };
+  std::vector<exit_reason> reasons;
+  if (!report.unread.empty()) reasons.push_back({2, "not every file could be read"});
+  for (const std::string& run : report.incomplete)
+    reasons.push_back(
+        {2, fmt::format("the run of {} did not come to its end: run it again, or leave it out", run)});
+  if (!any_observed(report)) reasons.push_back({2, "no arm was observed in both"});
+  const auto add = [&](int code, std::vector<std::string> names, std::string_view one,
+                       std::string_view more) {
+    if (const auto count = names.size(); count > 0)
+      reasons.push_back({code, fmt::format("{} {}", count, count == 1 ? one : more), std::move(names)});
+  };
+  add(2, names_of_arms([](const gated_arm& a) { return a.found.what == change::unresolved; }),
+      "arm is unresolved", "arms are unresolved");
+  if (report.executed < report.at_least)
+    reasons.push_back({1, fmt::format("{} case{} executed, and the floor is {}", report.executed,
+                                      report.executed == 1 ? "" : "s", report.at_least)});
+  add(1, names_of_arms([](const gated_arm& a) {
+        return fails_gate(a.found.what) && a.found.what != change::unresolved && !a.allowed_by;
+      }),
+      "change that no allowance covers", "changes that no allowance covers");
+  return reasons;
 }
 
 }  // namespace cufault

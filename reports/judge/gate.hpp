@@ -3,6 +3,7 @@
 #pragma once
 
 #include "reports/judge/comparison.hpp"
+#include "reports/judge/judge.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -44,7 +45,8 @@ struct gate_report {
   std::size_t unobserved = 0;              ///< arms that neither observed
   std::size_t executed = 0, at_least = 0;  ///< cases of the candidate that were executed; how many must be
   std::vector<allowance> expired{}, unused{};
-  std::vector<std::string> unread{};  ///< a line for each file that could not be read
+  std::vector<std::string> unread{};      ///< a line for each file that could not be read
+  std::vector<std::string> incomplete{};  ///< runs that did not come to their end: "the baseline, a.jsonl"
 };
 
 struct gate_terms {
@@ -58,8 +60,8 @@ gate_report compare(record baseline, record candidate, const gate_terms& terms);
 
 /// Whether a gate fails on it: all but unchanged and new.
 bool fails_gate(change c);
-/// 2 where anything is unresolved, could not be read, or nothing could be compared; else 1 where an arm fails the gate that no
-/// allowance covers, or fewer cases were executed than must be; else 0.
-int exit_code(const gate_report& report);
+/// Worst first: 2 where anything is unresolved, could not be read, did not come to its end, or nothing could be compared; 1 where an arm
+/// fails the gate that no allowance covers, or fewer cases were executed than must be.
+std::vector<exit_reason> exit_reasons(const gate_report& report);
 
 }  // namespace cufault

@@ -434,25 +434,55 @@ void judge(case_result& c, const expectation_set& expected, const stack_keys& st
   }
 }
 
-int exit_code(std::span<const case_result> cases, run_mode mode, int not_provoked_budget) {
-  int arms = 0;
-  int not_provoked = 0;
-  int missed = 0;  // not provoked although an expectation says that it can be
-  bool any_unexpected = false;
+std::string why_no_gpu(const arm_result& arm) {
+  const bool alone = arm.trials.size() == 1 && arm.trials[0].ended == outcome::not_provoked;
+  return alone && arm.trials[0].why.starts_with("no GPU: ") ? arm.trials[0].why : std::string();
+}
+
+int exit_code(std::span<const exit_reason> reasons) {
+  return reasons.empty() ? 0 : reasons.front().exit_code;
+}
+
+std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mode mode,
+                                      int not_provoked_budget) {
+  std::map<verdict, std::vector<std::string>> unexpected;
+  std::vector<std::string> missed;  // not provoked although an expectation says that it can be
+  std::string why_nothing;
+  std::size_t arms = 0, not_provoked = 0;
   for (const auto& c : cases)
     for (const auto& arm : c.arms) {
-      if (arm.judged == verdict::unresolved) return 2;
       ++arms;
-      if (arm.judged == verdict::not_provoked) {
-        ++not_provoked;
-        missed += arm.covered ? 1 : 0;
-      } else {
-        any_unexpected = any_unexpected || !as_expected(arm.judged);
+      const std::string name = join_key(c.name, arm.name);
+      if (arm.judged != verdict::not_provoked) {
+        if (!as_expected(arm.judged)) unexpected[arm.judged].push_back(name);
+        continue;
       }
+      ++not_provoked;
+      const std::string no_gpu = why_no_gpu(arm);
+      if (why_nothing.empty() || !no_gpu.empty()) why_nothing = no_gpu.empty() ? arm.why : no_gpu;
+      if (arm.covered && no_gpu.empty()) missed.push_back(name);
     }
-  if (arms == 0) return 2;
-  if (mode == run_mode::gate && (any_unexpected || missed > not_provoked_budget)) return 1;
-  return not_provoked == arms ? 77 : 0;
+  if (arms == 0) return {{2, "no arm ran"}};
+  std::vector<exit_reason> reasons;
+  const auto add = [&](int code, std::string_view what, std::vector<std::string>& named) {
+    const auto count = named.size();
+    reasons.push_back(
+        {code, fmt::format("{} arm{} {}", count, count == 1 ? "" : "s", what), std::move(named)});
+  };
+  if (auto& unresolved = unexpected[verdict::unresolved]; !unresolved.empty())
+    add(2, to_string(verdict::unresolved), unresolved);
+  unexpected.erase(verdict::unresolved);
+  if (mode == run_mode::gate) {
+    for (auto& [v, named] : unexpected) add(1, to_string(v), named);
+    if (missed.size() > static_cast<std::size_t>(not_provoked_budget))
+      add(1,
+          fmt::format("with an expectation NOT_PROVOKED, and --not-provoked-budget is {}",
+                      not_provoked_budget),
+          missed);
+  }
+  if (reasons.empty() && not_provoked == arms)
+    reasons.push_back({77, fmt::format("nothing could be provoked here: {}", why_nothing)});
+  return reasons;
 }
 
 std::set<std::string> executed_cases(std::span<const case_result> cases, bool on_gpu) {

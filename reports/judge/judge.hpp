@@ -38,10 +38,24 @@ void judge(arm_result& arm, const std::string& case_name, const expectation_set&
 /// that names the call that fails without it still fails.
 void judge(case_result& c, const expectation_set& expected, const stack_keys& stack);
 
+/// Why something does not exit with 0.
+struct exit_reason {
+  int exit_code = 0;
+  std::string why{};
+  std::vector<std::string> arms{};  ///< CASE/ARM: those that it is about
+};
+/// The code of the first: reasons stand worst first. 0 where there is none.
+int exit_code(std::span<const exit_reason> reasons);
+
 /// Worst first: 2 if any arm is unresolved, 1 in gate mode for any other unexpected verdict or for more than
 /// `not_provoked_budget` arms that an expectation covers and that were not provoked, 77 if no arm was
-/// provoked, else 0. No arm at all is 2: a run in which nothing ran is not green.
-int exit_code(std::span<const case_result> cases, run_mode mode, int not_provoked_budget);
+/// provoked. No arm at all is 2: a run in which nothing ran is not green. Arms that were not run since there is no GPU are
+/// no failure, nor in the budget: who needs a GPU says so (CUFAULT_REQUIRE_GPU), and the run does not begin.
+std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mode mode,
+                                      int not_provoked_budget);
+
+/// Why there is no GPU, where the arm was not run for that; else empty.
+std::string why_no_gpu(const arm_result& arm);
 
 /// The cases of which an arm ran and can be compared; where there is a GPU, only if it did something there.
 std::set<std::string> executed_cases(std::span<const case_result> cases, bool on_gpu);

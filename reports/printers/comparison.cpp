@@ -3,6 +3,7 @@
 #include "reports/printers/comparison.hpp"
 
 #include "reports/printers/advice.hpp"
+#include "reports/printers/run_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -121,24 +122,6 @@ std::string line_of(const allowance& a) {
   return fmt::format("{}: {} of {} (until {}: {})", a.source, to_string(a.what), a.arm, a.expires, a.reason);
 }
 
-std::string verdict_line(const gate_report& report) {
-  const auto red =
-      static_cast<std::size_t>(std::count_if(report.arms.begin(), report.arms.end(), [](const gated_arm& a) {
-        return fails_gate(a.found.what) && !a.allowed_by;
-      }));
-  const int code = exit_code(report);
-  if (!report.unread.empty()) return "gate: UNRESOLVED: not every file could be read";
-  if (code == 0) return "gate: passed";
-  if (code == 2)
-    return report.arms.empty() || changes_in(report).contains(change::unresolved)
-               ? "gate: UNRESOLVED"
-               : "gate: UNRESOLVED: no arm was observed in both";
-  if (report.executed < report.at_least)
-    return fmt::format("gate: FAILED: {} executed, and the floor is {}", plural(report.executed, "case"),
-                       report.at_least);
-  return fmt::format("gate: FAILED: {} that no allowance covers", plural(red, "change"));
-}
-
 }  // namespace
 
 int print_differences(std::ostream& out, std::span<const record> records, table_style style,
@@ -206,7 +189,8 @@ int print_differences(std::ostream& out, std::span<const record> records, table_
 
 void print_gate(std::ostream& out, const gate_report& report, table_style style, gate_extent extent) {
   limited_output page(out, style);
-  page.heading("cufault gate: " + std::string(verdict_line(report).substr(6)));
+  const std::string verdict = verdict_line(exit_reasons(report), 0);
+  page.heading("cufault gate: " + verdict);
   const auto observed_in = [&](std::string gated_arm::*seen) {
     return plural(
         static_cast<std::size_t>(std::count_if(report.arms.begin(), report.arms.end(),
@@ -257,12 +241,13 @@ void print_gate(std::ostream& out, const gate_report& report, table_style style,
   page.last(fmt::format("{}: {}; {} of the candidate executed, the floor is {}",
                         plural(report.arms.size() + report.unobserved, "arm"), text_of(changes_in(report)),
                         plural(report.executed, "case"), report.at_least));
-  if (style == table_style::text) page.last(verdict_line(report));
+  if (style == table_style::text) page.last("gate: " + verdict);
 }
 
 nlohmann::json to_json(const gate_report& report) {
   nlohmann::json stacks = nlohmann::json::array(), arms = nlohmann::json::array(),
                  counts = nlohmann::json::object();
+  const std::vector<exit_reason> reasons = exit_reasons(report);
   for (const stack_difference& d : report.stacks)
     stacks.push_back({{"name", d.name}, {"baseline", d.before}, {"candidate", d.after}});
   for (const gated_arm& a : report.arms) {
@@ -283,7 +268,8 @@ nlohmann::json to_json(const gate_report& report) {
     return list;
   };
   return {{"schema", 1},
-          {"exit_code", exit_code(report)},
+          {"exit_code", exit_code(reasons)},
+          {"reasons", to_json(reasons)},
           {"baseline", report.baseline},
           {"candidate", report.candidate},
           {"stacks", stacks},

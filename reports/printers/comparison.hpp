@@ -24,7 +24,7 @@ int print_differences(std::ostream& out, std::span<const record> records, table_
 enum class gate_extent { names, reasons };  ///< of arms that are not unchanged
 void print_gate(std::ostream& out, const gate_report& report, table_style style,
                 gate_extent extent = gate_extent::reasons);
-/// {"schema": 1, "exit_code", "baseline", "candidate", "stacks": [...], "arms": [...], "counts": {...}, ...}
+/// {"schema": 1, "exit_code", "reasons", "baseline", "candidate", "stacks": [...], "arms": [...], "counts": {...}, ...}
 nlohmann::json to_json(const gate_report& report);
 
 }  // namespace cufault

@@ -191,7 +191,7 @@ report report_builder::result(const expectation_set& expected, const std::vector
       case_in(stack.merged.cases, name.substr(0, name.find('/'))).arms.push_back(arm.latest);
     }
     for (case_result& c : stack.merged.cases) judge(c, expected, keys_of(stack.merged));
-    stack.merged.exit_code = exit_code(stack.merged.cases, stack.merged.mode, 0);
+    stack.merged.exit_code = exit_code(exit_reasons(stack.merged.cases, stack.merged.mode, 0));
     report::stack shown{.letter = letter_at(all.stacks.size()),
                         .run = report_of(stack.merged, costs),
                         .keys = keys_of(stack.merged),

@@ -6,15 +6,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <ctime>
-#include <string_view>
 
 namespace cufault {
 namespace {
-
-constexpr std::string_view for_want_of_a_gpu = "no GPU: ";
 
 test_status status_of(verdict v, run_mode mode) {
   if (v == verdict::unresolved) return test_status::error;
@@ -37,11 +35,6 @@ std::uint64_t seed_of(const record& r, const arm_result& a) {
   return latest == a.runs.end() ? r.seed : latest->seed;
 }
 
-std::string why_no_gpu(const arm_result& a) {
-  const bool alone = a.trials.size() == 1 && a.trials[0].ended == outcome::not_provoked;
-  return alone && a.trials[0].why.starts_with(for_want_of_a_gpu) ? a.trials[0].why : std::string();
-}
-
 /// 0 where the text is no time.
 std::int64_t milliseconds_of(const std::string& utc) {
   std::tm time{};
@@ -55,6 +48,26 @@ std::string text_of(const verdict_counts& counts) {
   std::vector<std::string> words;
   for (const auto& [at, arms] : counts) words.push_back(fmt::format("{} {}", arms, to_string(advices[at].v)));
   return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string verdict_line(std::span<const exit_reason> reasons, std::size_t most_names) {
+  const int code = exit_code(reasons);
+  std::string line = code == 0 ? "passed" : code == 1 ? "FAILED" : code == 77 ? "SKIPPED" : "UNRESOLVED";
+  for (const exit_reason& r : reasons) {
+    line += (&r == &reasons.front() ? ": " : "; ") + r.why;
+    const std::size_t named = std::min(most_names, r.arms.size());
+    if (named == 0) continue;
+    line += fmt::format(": {}", fmt::join(std::span(r.arms).first(named), ", "));
+    if (named < r.arms.size()) line += fmt::format(" and {} more", r.arms.size() - named);
+  }
+  return line;
+}
+
+nlohmann::json to_json(std::span<const exit_reason> reasons) {
+  auto list = nlohmann::json::array();
+  for (const exit_reason& r : reasons)
+    list.push_back({{"exit_code", r.exit_code}, {"why", r.why}, {"arms", r.arms}});
+  return list;
 }
 
 run_report report_of(const record& r, const cost_notes& costs) {

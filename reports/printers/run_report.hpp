@@ -3,11 +3,15 @@
 #pragma once
 
 #include "reports/judge/cost.hpp"
+#include "reports/judge/judge.hpp"
 #include "reports/model/record.hpp"
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,9 +51,14 @@ struct run_report {
   bool complete = false;
   std::uint64_t left_out = 0;  ///< arms with a remedy, where nothing fails
   int exit_code = 2;
-  std::vector<report_arm> arms{};  ///< in the order of the record; arms of a case stand together
+  std::vector<exit_reason> reasons{};  ///< of a run that has just ended: a record does not keep them
+  std::vector<report_arm> arms{};      ///< in the order of the record; arms of a case stand together
 };
 run_report report_of(const record& r, const cost_notes& costs = {});
+
+/// "passed", or "FAILED: 2 arms CHANGED: types.int8/a, types.int8/b; ..." with each reason, and at most so many names of each.
+std::string verdict_line(std::span<const exit_reason> reasons, std::size_t most_names);
+nlohmann::json to_json(std::span<const exit_reason> reasons);
 
 using verdict_counts = std::map<std::size_t, std::size_t>;  ///< arms by rank() of their verdict
 std::string text_of(const verdict_counts& counts);          ///< "1 CHANGED, 20 OK"

@@ -73,6 +73,12 @@ sorted_arms sorted(const run_report& report) {
   return all;
 }
 
+std::string gate_line(const run_report& report, const sorted_arms& all) {
+  return fmt::format(
+      "gate: {}{}", verdict_line(report.reasons, most_lines),
+      report.reasons.empty() && all.without_gpu > 0 ? ", without the arms that need a GPU" : "");
+}
+
 }  // namespace
 
 std::string case_line(const case_result& c) {
@@ -104,6 +110,7 @@ void print_summary(std::ostream& out, const run_report& report, const std::strin
                        plural(all.cases_without_gpu.size(), "case"), all.why_no_gpu);
   if (report.left_out > 0) out << left_out_line(report.left_out) << '\n';
   if (!report.complete) out << "The run did not come to its end.\n";
+  if (report.mode == run_mode::gate) out << cell(gate_line(report, all), table_style::text) << '\n';
 }
 
 namespace {
@@ -137,6 +144,7 @@ std::string summary_markdown(const run_report& report, const std::string& file) 
   if (all.without_gpu > 0) page.line(without_gpu_line(all));
   if (report.left_out > 0) page.line(left_out_line(report.left_out));
   if (!report.complete) page.line("The run did not come to its end.");
+  if (report.mode == run_mode::gate) page.line(gate_line(report, all));
   put_arms(page, all);
   return out.str();
 }
@@ -175,6 +183,7 @@ nlohmann::json summary_json(const run_report& report, const std::string& file) {
   return {{"record", file},
           {"complete", report.complete},
           {"exit_code", report.exit_code},
+          {"reasons", to_json(report.reasons)},
           {"seed", report.seed},
           {"counts", by_verdict},
           {"unexpected", unexpected},

@@ -88,6 +88,51 @@ TEST_F(end_to_end, names_a_malformed_record_by_line) {
               HasSubstr("old.json:1: schema: made by an older cufault"));
 }
 
+TEST_F(end_to_end, refuses_paths_that_were_typed_wrongly_before_anything_runs) {
+  const std::string wrong = folder / "nowhere" / "file";
+  for (const char* option : {"--expectations", "--python", "--junit", "--ctrf", "--markdown", "--cublas"}) {
+    const auto seen = cufault({"run", "road.create", "--records", folder / "records", option, wrong});
+    EXPECT_EQ(seen.exit_code, 2) << option;
+    EXPECT_EQ(seen.stdout_text, "") << option;
+    EXPECT_THAT(seen.stderr_text,
+                AllOf(testing::StartsWith("cufault: "), HasSubstr((folder / "nowhere").string())));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+  EXPECT_FALSE(fs::exists(folder / "records"));
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const std::string made = files(".jsonl").at(0);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"show", wrong},
+        {"show", made, "--expectations", wrong},
+        {"bless", made, "--expectations", wrong},
+        {"bless", made, "--with", wrong},
+        {"report", made, "-o", folder / "out", "--expectations", wrong},
+        {"report", wrong, "-o", folder / "out"},
+        {"gate", "--baseline", made, "--candidate", wrong},
+        {"gate", "--baseline", made, "--candidate", made, "--allow", wrong},
+        {"gate", "--baseline-python", wrong, "--candidate-python", wrong, "pytorch.on_the_cpu"}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2) << words[0] << " " << words.back();
+    EXPECT_THAT(seen.stderr_text, HasSubstr((folder / "nowhere").string()));
+  }
+  EXPECT_FALSE(fs::exists(folder / "nowhere"));
+  EXPECT_FALSE(fs::exists(folder / "out"));
+}
+
+TEST_F(end_to_end, fails_where_standard_output_is_closed) {
+  ASSERT_EQ(run({"road.create"}).exit_code, 0);
+  const std::string made = files(".jsonl").at(0);
+  for (const std::string& words : {"show '" + made + "'", std::string("list"), std::string("node"),
+                                   "stack --cublas '" + std::string(FAKE_CUBLAS_DIR) + "/a'"}) {
+    spawn_options options;
+    options.argv = {"/bin/sh", "-c", "exec '" TEST_PROGRAM "' " + words + " >&-"};
+    options.environment = {{"TMPDIR", folder / "temporary"}, {"CUDA_VISIBLE_DEVICES", "-1"}};
+    const auto seen = run_process(options, {});
+    EXPECT_EQ(seen.exit_code, 2) << words;
+    EXPECT_EQ(seen.stderr_text, "cufault: standard output could not be written\n") << words;
+  }
+}
+
 TEST_F(end_to_end, passes_on_the_loaders_words_for_what_is_no_cublas) {
   const auto seen = cufault(
       {"run", "road.create", "--cublas", (fs::path(FAKE_CUBLAS_DIR) / "text" / "libcublas.so.13").string()});

@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                     surprise{"ROAD_FAULT", "exit", "WORSENED"}, surprise{"ROAD_REMEDY", "3", "REMEDY_BROKEN"},
                     surprise{"ROAD_REMEDY", "crash", "WORSENED"}, surprise{"ROAD_DEAD_END", "0", "GONE"}));
 
-TEST_F(end_to_end, fails_the_gate_where_what_was_expected_of_a_gpu_cannot_run) {
+TEST_F(end_to_end, skips_in_a_gate_what_was_expected_of_a_gpu_that_is_missing_unless_one_is_required) {
   bless_what_is_seen();
   // What is seen without a GPU stands for what was seen with one.
   for (const auto& file : fs::recursive_directory_iterator(folder)) {
@@ -99,8 +99,16 @@ TEST_F(end_to_end, fails_the_gate_where_what_was_expected_of_a_gpu_cannot_run) {
     expected.put(e);
   }
   expected.save(folder / "expectations");
-  EXPECT_EQ(run({"road.on_a_gpu", "--mode", "gate"}).exit_code, 1);
-  EXPECT_EQ(run({"road.on_a_gpu", "--mode", "gate", "--not-provoked-budget", "2"}).exit_code, 77);
+  const auto alone = run({"road.on_a_gpu", "--mode", "gate"});
+  EXPECT_EQ(alone.exit_code, 77);
+  EXPECT_THAT(alone.stdout_text, HasSubstr("gate: SKIPPED: nothing could be provoked here: no GPU: "));
+  const auto beside_others = run({"road.on_a_gpu", "road.create", "--mode", "gate"});
+  EXPECT_EQ(beside_others.exit_code, 0);
+  EXPECT_THAT(beside_others.stdout_text,
+              AllOf(HasSubstr("2 arms of 1 case need a GPU and were not run: no GPU: "),
+                    HasSubstr("gate: passed, without the arms that need a GPU\n")));
+  EXPECT_EQ(run({"road.on_a_gpu", "road.create", "--mode", "gate"}, {{"CUFAULT_REQUIRE_GPU", "1"}}).exit_code,
+            1);
 }
 
 TEST_F(end_to_end, refuses_expectations_of_arms_that_do_not_exist) {

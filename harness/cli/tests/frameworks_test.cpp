@@ -312,11 +312,36 @@ TEST_F(frameworks, of_two_pythons_make_no_single_report) {
   EXPECT_THAT(seen.stderr_text, HasSubstr("give one --python with them"));
 }
 
-TEST_F(frameworks, of_which_one_python_is_none_still_run_in_the_other) {
+TEST_F(frameworks, with_a_python_that_is_none_are_bad_input_before_anything_runs) {
   quiet_torch("packages");
-  const auto seen = run_frameworks({"pytorch.on_the_cpu", "--python", folder / "nothing"});
-  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
-  EXPECT_THAT(seen.stdout_text, HasSubstr("is no usable Python 3"));
+  const auto refused = [&](const process_result& seen, const std::string& python) {
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_EQ(seen.stdout_text, "");
+    EXPECT_THAT(seen.stderr_text, testing::StartsWith("cufault: " + python + " is no usable Python 3: "));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+    EXPECT_TRUE(files(".jsonl").empty());
+  };
+  const std::string nothing = folder / "nothing";
+  refused(run_frameworks({"pytorch.on_the_cpu", "road.create", "--python", nothing}), nothing);
+  refused(run({"road.create", "--python", "/bin/true"}), "/bin/true");
+  refused(run({"road.create"}, {{"CUFAULT_PYTHON", nothing}}), nothing);
+}
+
+TEST_F(frameworks, that_are_gone_fail_the_gate_with_the_arms_named) {
+  quiet_torch("packages");
+  add_package("packages", "torch", "2.11.0");
+  ASSERT_EQ(run_frameworks({"pytorch.on_the_cpu"}).exit_code, 0);
+  ASSERT_EQ(bless(files(".jsonl").at(0)).exit_code, 1);
+  fs::remove_all(folder / "packages" / "torch");
+  const auto seen = run_frameworks({"pytorch.on_the_cpu", "--mode", "gate"});
+  EXPECT_EQ(seen.exit_code, 1) << seen.stdout_text;
+  EXPECT_THAT(seen.stdout_text,
+              HasSubstr("arms with an expectation NOT_PROVOKED, and --not-provoked-budget is 0: "
+                        "pytorch.on_the_cpu/"));
+  const auto json =
+      nlohmann::json::parse(run_frameworks({"pytorch.on_the_cpu", "--mode", "gate", "--json"}).stdout_text);
+  EXPECT_EQ(json["reasons"][0]["exit_code"], 1);
+  EXPECT_GT(json["reasons"][0]["arms"].size(), 1U);
 }
 
 /// Two environments, whose frameworks are fakes.
@@ -376,7 +401,7 @@ TEST_F(gate_of_pythons, needs_two_pythons) {
   fs::remove(folder / "python_after");
   const auto seen = gate();
   EXPECT_EQ(seen.exit_code, 2);
-  EXPECT_THAT(seen.stderr_text, AllOf(HasSubstr("--candidate-python"), HasSubstr("is no usable Python 3")));
+  EXPECT_THAT(seen.stderr_text, HasSubstr("python_after is no usable Python 3"));
   EXPECT_TRUE(files(".jsonl").empty()) << "nothing runs";
   EXPECT_EQ(cufault({"gate", "--baseline-python", folder / "python_before"}).exit_code, 2);
 }

@@ -22,7 +22,7 @@ int run_code(const std::vector<verdict>& verdicts, run_mode mode, int budget = 0
     a.covered = covered;
     cases.push_back({.name = "c", .arms = {a}});
   }
-  return exit_code(cases, mode, budget);
+  return exit_code(exit_reasons(cases, mode, budget));
 }
 
 TEST(exit_code, is_0_where_all_went_as_expected) {
@@ -51,7 +51,7 @@ TEST(exit_code, is_2_where_an_arm_is_unresolved_whatever_the_others) {
 TEST(exit_code, is_2_where_nothing_ran) {
   EXPECT_EQ(run_code({}, run_mode::observe), 2);
   const std::vector<case_result> empty_case(1);
-  EXPECT_EQ(exit_code(empty_case, run_mode::gate, 0), 2);
+  EXPECT_EQ(exit_code(exit_reasons(empty_case, run_mode::gate, 0)), 2);
 }
 
 TEST(exit_code, is_77_where_no_arm_was_provoked) {
@@ -66,6 +66,45 @@ TEST(exit_code, counts_arms_that_were_not_provoked_against_a_budget_in_gate_mode
   EXPECT_EQ(run_code(two, run_mode::gate, 2), 0);
   EXPECT_EQ(run_code(two, run_mode::observe, 1), 0);
   EXPECT_EQ(run_code(two, run_mode::gate, 0, false), 0);  // nobody ever saw them provoked here
+}
+
+case_result not_run_for_lack_of_a_gpu() {
+  auto a = arm(fault, {not_provoked("no GPU: there is no driver")}, "on_a_gpu");
+  a.judged = verdict::not_provoked;
+  a.covered = true;
+  return {.name = "g", .arms = {a}};
+}
+
+TEST(exit_code, takes_a_missing_gpu_for_no_failure_whatever_the_budget) {
+  std::vector<case_result> cases{not_run_for_lack_of_a_gpu()};
+  EXPECT_EQ(exit_code(exit_reasons(cases, run_mode::gate, 0)), 77);
+  auto host = arm(fault, {});
+  host.judged = verdict::reproduced;
+  cases.push_back({.name = "h", .arms = {host}});
+  EXPECT_EQ(exit_code(exit_reasons(cases, run_mode::gate, 0)), 0);
+  cases.back().arms[0].judged = verdict::not_provoked;
+  cases.back().arms[0].covered = true;
+  EXPECT_EQ(exit_code(exit_reasons(cases, run_mode::gate, 0)), 1) << "this one lacks something else";
+}
+
+TEST(exit_reasons, name_the_arms_that_they_are_about) {
+  std::vector<case_result> cases{not_run_for_lack_of_a_gpu()};
+  for (const auto& [name, v] : {std::pair{"a", verdict::changed}, std::pair{"b", verdict::gone},
+                                std::pair{"c", verdict::changed}, std::pair{"d", verdict::not_provoked}}) {
+    auto one = arm(fault, {}, name);
+    one.judged = v;
+    one.covered = true;
+    cases.push_back({.name = "c", .arms = {one}});
+  }
+  const auto found = exit_reasons(cases, run_mode::gate, 0);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].why, "2 arms CHANGED");
+  EXPECT_EQ(found[0].arms, (std::vector<std::string>{"c/a", "c/c"}));
+  EXPECT_EQ(found[1].why, "1 arm GONE");
+  EXPECT_EQ(found[2].why, "1 arm with an expectation NOT_PROVOKED, and --not-provoked-budget is 0");
+  EXPECT_EQ(found[2].arms, (std::vector<std::string>{"c/d"})) << "none that lacks a GPU";
+  cases[1].arms[0].judged = verdict::unresolved;
+  EXPECT_EQ(exit_reasons(cases, run_mode::gate, 0)[0].why, "1 arm UNRESOLVED") << "the worst is first";
 }
 
 TEST(verdict, has_a_name_of_its_own) {

@@ -39,7 +39,7 @@ const record base = record_of({named("control", {trial({success})}, arm_kind::co
                                named("fault", {trial({no_memory})}), named("other", {trial({no_memory})})});
 
 int gate_code(const record& before, const record& after, const gate_terms& terms = plain) {
-  return exit_code(compare(before, after, terms));
+  return exit_code(exit_reasons(compare(before, after, terms)));
 }
 
 record changed_to(observation fault) {
@@ -76,7 +76,25 @@ TEST(gate, is_unresolved_where_nothing_is_proved) {
   EXPECT_EQ(gate_code({}, {}), 2);
   gate_report unread = compare(base, base, plain);
   unread.unread = {"a.jsonl:1: no record"};
-  EXPECT_EQ(exit_code(unread), 2);
+  EXPECT_EQ(exit_code(exit_reasons(unread)), 2);
+  gate_report incomplete = compare(base, base, plain);
+  incomplete.incomplete = {"the baseline"};
+  EXPECT_EQ(exit_code(exit_reasons(incomplete)), 2);
+  EXPECT_THAT(exit_reasons(incomplete).front().why,
+              HasSubstr("the run of the baseline did not come to its end"));
+}
+
+TEST(gate, names_each_reason_worst_first) {
+  record now = changed_to(trial({internal}));
+  now.cases[0].arms[2].trials = {harness_failed("no pipe")};
+  const auto reasons = exit_reasons(compare(base, now, {.today = "2026-11-22", .at_least = 2}));
+  ASSERT_EQ(reasons.size(), 3U);
+  EXPECT_EQ(reasons[0].why, "1 arm is unresolved");
+  EXPECT_THAT(reasons[0].arms, ElementsAre("memory.leak/other"));
+  EXPECT_EQ(reasons[1].why, "1 case executed, and the floor is 2");
+  EXPECT_EQ(reasons[2].why, "1 change that no allowance covers");
+  EXPECT_THAT(reasons[2].arms, ElementsAre("memory.leak/fault"));
+  EXPECT_EQ(exit_code(reasons), 2);
 }
 
 TEST(gate, takes_a_baseline_whose_control_failed_for_none) {
@@ -84,7 +102,7 @@ TEST(gate, takes_a_baseline_whose_control_failed_for_none) {
   broken.cases[0].arms[0].trials = {trial({internal})};
   const auto report = compare(broken, base, plain);
   for (const auto& a : report.arms) EXPECT_EQ(a.found.what, change::added);
-  EXPECT_EQ(exit_code(report), 2);  // nothing is compared
+  EXPECT_EQ(exit_code(exit_reasons(report)), 2);  // nothing is compared
 }
 
 TEST(gate, fails_where_fewer_cases_were_executed_than_must_be) {
@@ -160,7 +178,7 @@ TEST(gate, of_committed_records_tells_versions_of_cublas_apart) {
             "259 unchanged, 55 changed, 4 gone, 1 worsened, 2 absent, 19 new");
   const auto upgrade = gate("h200-580.159.04-cublas-12.4.5", "h200-580.159.04-cublas-12.8.4");
   EXPECT_EQ(counts_of(upgrade), "690 unchanged, 32 changed, 2 gone, 1 worsened, 2078 absent, 26 new");
-  EXPECT_EQ(exit_code(upgrade), 1);
+  EXPECT_EQ(exit_code(exit_reasons(upgrade)), 1);
   std::vector<std::string> gone;
   for (const auto& a : upgrade.arms)
     if (a.found.what == change::gone) gone.push_back(a.case_name + "/" + a.arm);
@@ -175,7 +193,7 @@ TEST(gate, of_every_committed_stack_with_itself_finds_nothing_changed) {
     if (!entry.is_directory()) continue;
     const record r = load_record(entry.path());
     const auto report = compare(r, r, plain);
-    EXPECT_EQ(exit_code(report), 0) << entry.path();
+    EXPECT_EQ(exit_code(exit_reasons(report)), 0) << entry.path();
     EXPECT_TRUE(report.stacks.empty()) << entry.path();
     for (const auto& a : report.arms)
       EXPECT_EQ(a.found.what, change::unchanged) << entry.path() << ": " << a.case_name << "/" << a.arm;
@@ -198,8 +216,8 @@ TEST(gate, of_committed_records_depends_on_no_order_and_on_no_other_family) {
   record before = load_record(recorded / "h200-580.159.04-cublas-12.0.1-other-13.10.0");
   record after = load_record(recorded / "h200-580.159.04-cublas-13.10.0-other-12.0.1");
   const auto straight = compare(before, after, plain);
-  EXPECT_EQ(exit_code(straight), 1);
-  EXPECT_EQ(exit_code(compare(before, before, plain)), 0);
+  EXPECT_EQ(exit_code(exit_reasons(straight)), 1);
+  EXPECT_EQ(exit_code(exit_reasons(compare(before, before, plain))), 0);
   std::mt19937 random(7);
   for (record* r : {&before, &after}) {
     std::shuffle(r->cases.begin(), r->cases.end(), random);

@@ -250,6 +250,8 @@ TEST(gate_table, is_json_with_a_schema_number) {
   EXPECT_EQ(j["arms"][1]["allowed"]["expires"], "2026-12-31");
   EXPECT_EQ(j["counts"]["unchanged"], 2);
   EXPECT_EQ(j["unused_allowances"].size(), 1U);
+  EXPECT_EQ(j["reasons"].dump(),
+            R"([{"arms":["memory.leak/lost"],"exit_code":1,"why":"1 change that no allowance covers"}])");
 }
 
 // A step summary that is too long is dropped as a whole.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/summary.hpp"
 
+#include "reports/judge/judge.hpp"
 #include "reports/printers/ctrf.hpp"
 #include "reports/printers/junit.hpp"
 #include "reports/printers/table.hpp"
@@ -73,6 +74,33 @@ TEST(summary, has_one_line_for_all_that_wants_a_gpu) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
   EXPECT_THAT(text,
               HasSubstr("1000 arms of 100 cases need a GPU and were not run: no GPU: there is no driver\n"));
+}
+
+TEST(summary, of_a_gate_ends_with_each_reason_and_at_most_a_screen_of_names) {
+  run_report report = report_of(a_record());
+  report.reasons = exit_reasons(a_record().cases, run_mode::observe, 0);
+  const auto text_of_it = [&] {
+    std::ostringstream out;
+    print_summary(out, report, "records/a.json");
+    return out.str();
+  };
+  EXPECT_THAT(text_of_it(), Not(HasSubstr("gate: ")));
+  report.mode = run_mode::gate;
+  report.reasons = exit_reasons(a_record().cases, run_mode::gate, 0);
+  EXPECT_TRUE(
+      text_of_it().ends_with("gate: UNRESOLVED: 1 arm UNRESOLVED: memory.leak/control; 1 arm CHANGED: "
+                             "types.int8/other; 1 arm WORSENED: "
+                             "types.fp8/crash; 1 arm UNCHARTED: types.int8/new\n"))
+      << text_of_it();
+  EXPECT_THAT(summary_markdown(report, "a"),
+              HasSubstr("\n- gate: UNRESOLVED: 1 arm UNRESOLVED: memory.leak/control; "));
+  const auto json = summary_json(report, "a")["reasons"];
+  ASSERT_EQ(json.size(), 4U);
+  EXPECT_EQ(json[0].dump(), R"({"arms":["memory.leak/control"],"exit_code":2,"why":"1 arm UNRESOLVED"})");
+  report.reasons = {{1, "30 arms CHANGED", std::vector<std::string>(30, "a/b")}};
+  EXPECT_THAT(text_of_it(), HasSubstr(", a/b, a/b and 10 more\n"));
+  report.reasons.clear();
+  EXPECT_TRUE(text_of_it().ends_with("gate: passed\n"));
 }
 
 TEST(summary, does_not_list_more_than_fits_a_screen) {
