@@ -6,8 +6,11 @@ if(CPACK_GENERATOR STREQUAL "TGZ")
 else()
   set(PLACE ${CPACK_TEMPORARY_DIRECTORY}${CPACK_PACKAGING_INSTALL_PREFIX})
 endif()
-# The link-time stub of the driver is NVIDIA's and stays here. Arms that need it say that it is missing.
-file(REMOVE_RECURSE ${PLACE}/${CPACK_CUFAULT_LIBRARIES}/stub)
+# The link-time stub of the driver is NVIDIA's and stays here. Packages take that of the toolkit of the machine that they are on, if it has one.
+set(STUB ${PLACE}/${CPACK_CUFAULT_LIBRARIES}/stub)
+file(REMOVE_RECURSE ${STUB})
+file(MAKE_DIRECTORY ${STUB})
+file(CREATE_LINK /usr/local/cuda/lib64/stubs/libcuda.so ${STUB}/libcuda.so.1 SYMBOLIC)
 set(PROGRAM ${PLACE}/bin/cufault)
 file(GLOB INJECTOR ${PLACE}/${CPACK_CUFAULT_LIBRARIES}/libcufault.so ${PLACE}/${CPACK_CUFAULT_LIBRARIES}/libcufault_*.so)
 list(FILTER INJECTOR EXCLUDE REGEX libcufault_code_)

@@ -460,7 +460,8 @@ std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mo
       ++not_provoked;
       const std::string no_gpu = why_no_gpu(arm);
       if (why_nothing.empty() || !no_gpu.empty()) why_nothing = no_gpu.empty() ? arm.why : no_gpu;
-      if (arm.covered && no_gpu.empty()) missed.push_back(name);
+      if (arm.covered && no_gpu.empty() && !arm.trials.empty() && !arm.trials[0].why.starts_with("no toolkit: "))
+        missed.push_back(name);
     }
   if (arms == 0) return {{2, "no arm ran"}};
   std::vector<exit_reason> reasons;

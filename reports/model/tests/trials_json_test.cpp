@@ -306,7 +306,7 @@ TEST(observation, arm_kinds_have_names) {
   for (const auto kind : {arm_kind::control, arm_kind::fault, arm_kind::remedy, arm_kind::dead_end})
     EXPECT_EQ(read_json_value<arm_kind>(cursor("\"" + to_string(kind) + "\"")), kind);
   EXPECT_EQ(refusal([] { return read_json_value<arm_kind>(cursor("\"cure\"")); }),
-            "x.json:1: top level: expected one of control, fault, remedy, dead_end");
+            "x.json:1: top level: expected one of control, fault, remedy, dead_end, diagnosis");
 }
 
 }  // namespace
