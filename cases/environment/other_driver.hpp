@@ -67,9 +67,9 @@ inline std::string original_library_path() {
 inline void need_the_driver_of_this_arm() {
   const std::string name = environment_variable("CUFAULT_DRIVER");
   if (name.empty() || !driver_folder(name).empty()) return;
-  throw not_provoked(
-      name == "stub" ? "no toolkit: the stub of the driver comes with a CUDA toolkit in /usr/local/cuda"
-                     : "there is no lib/cufault/" + name + "/libcuda.so.1 beside this program");
+  throw not_provoked(name == "stub"
+                         ? "no toolkit: the stub of the driver comes with a CUDA toolkit in /usr/local/cuda"
+                         : "there is no lib/cufault/" + name + "/libcuda.so.1 beside this program");
 }
 
 /// Adds the injected counterpart of an arm on another driver: on the machine's own, whose calls fail by these rules.

@@ -35,7 +35,7 @@ FetchContent_Declare(SQLite3
 FetchContent_MakeAvailable(CLI11 pugixml SQLite3)
 
 # What is installed needs no library but those of the C++ compiler, so that it runs on systems that lack these or have other versions: fmt is
-# used as headers, pugixml and SQLite are linked in. Where a system has them as shared libraries alone, that is said, and packages are not made.
+# used as headers, pugixml and SQLite are linked in. Where a system has them as shared libraries alone, these are needed, and ci/bare says so.
 add_library(cufault_pugixml INTERFACE)
 set(LINKED_IN pugixml::pugixml)
 if(TARGET pugixml::static)
@@ -56,7 +56,6 @@ else()
     target_include_directories(cufault_sqlite SYSTEM INTERFACE ${SQLite3_INCLUDE_DIRS})
     target_link_libraries(cufault_sqlite INTERFACE ${CUFAULT_SQLITE_STATIC} m Threads::Threads ${CMAKE_DL_LIBS})
   else()
-    message(STATUS "cufault: no libsqlite3.a: what is installed needs this system's libsqlite3")
     target_link_libraries(cufault_sqlite INTERFACE SQLite::SQLite3)
   endif()
 endif()

@@ -4,6 +4,7 @@
 
 #include "harness/model/errors.hpp"
 #include "harness/trial/trial.hpp"
+#include "reports/model/api_functions.hpp"
 
 #include <chrono>
 #include <exception>

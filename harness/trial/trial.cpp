@@ -9,6 +9,7 @@
 #include "harness/trial/progress.hpp"
 #include "kernels/product.hpp"
 #include "reports/base/json_fields.hpp"
+#include "reports/model/api_functions.hpp"
 
 #include <cublasLt.h>
 #include <fmt/format.h>

@@ -46,7 +46,7 @@ struct gate_report {
   std::size_t executed = 0, at_least = 0;  ///< cases of the candidate that were executed; how many must be
   std::vector<allowance> expired{}, unused{};
   std::vector<std::string> unread{};      ///< a line for each file that could not be read
-  std::vector<std::string> incomplete{};  ///< runs that did not come to their end: "the baseline, a.jsonl"
+  std::vector<std::string> incomplete{};  ///< runs that did not come to their end: "--baseline a.jsonl"
 };
 
 struct gate_terms {

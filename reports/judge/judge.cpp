@@ -398,7 +398,7 @@ void judge(arm_result& arm, const std::string& case_name, const expectation_set&
 void judge(case_result& c, const expectation_set& expected, const stack_keys& stack) {
   for (auto& arm : c.arms) {
     judge(arm, c.name, expected, stack);
-    // A stack that lost its GPU does not know its own capability, and must not be let off for that.
+    // A stack that lost its GPU does not know its own capability: what it would be expected to show is looked up without it.
     if (!arm.covered && arm.judged == verdict::not_provoked && !observed(arm))
       arm.covered = expected.may_cover(c.name, arm.name, stack);
   }
@@ -412,7 +412,8 @@ void judge(case_result& c, const expectation_set& expected, const stack_keys& st
       not_provoked(arm, fmt::format("control {} could not run", absent->name));
     else if (!arm.against.empty() && !failed_here(c, arm.against))
       not_provoked(arm, fmt::format("{}, which it answers, did not fail in this run", arm.against));
-    else if (auto why = why_it_shows_nothing(c.name, arm); !why.empty()) {
+    else if (auto why = why_it_shows_nothing(c.name, arm);
+             !why.empty() && (arm.expectation.empty() || as_expected(arm.judged))) {
       arm.covered = false;
       not_provoked(arm, std::move(why));
     } else if (arm.judged == verdict::diagnosed && names_the_same_call(c, arm)) {
@@ -439,6 +440,15 @@ std::string why_no_gpu(const arm_result& arm) {
   return alone && arm.trials[0].why.starts_with("no GPU: ") ? arm.trials[0].why : std::string();
 }
 
+namespace {
+
+/// Whether it did not run because the machine lacks a GPU, or a file of NVIDIA's that packages may not have.
+bool lacks_machine(const arm_result& arm) {
+  return !why_no_gpu(arm).empty() || (!arm.trials.empty() && arm.trials[0].why.starts_with("no toolkit: "));
+}
+
+}  // namespace
+
 int exit_code(std::span<const exit_reason> reasons) {
   return reasons.empty() ? 0 : reasons.front().exit_code;
 }
@@ -460,8 +470,7 @@ std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mo
       ++not_provoked;
       const std::string no_gpu = why_no_gpu(arm);
       if (why_nothing.empty() || !no_gpu.empty()) why_nothing = no_gpu.empty() ? arm.why : no_gpu;
-      if (arm.covered && no_gpu.empty() && !arm.trials.empty() && !arm.trials[0].why.starts_with("no toolkit: "))
-        missed.push_back(name);
+      if (arm.covered && !lacks_machine(arm)) missed.push_back(name);
     }
   if (arms == 0) return {{2, "no arm ran"}};
   std::vector<exit_reason> reasons;

@@ -41,7 +41,10 @@ bool always_fails(const arm_result& arm, const std::string& call) {
 std::string why_it_shows_nothing(const std::string& case_name, const arm_result& arm) {
   const std::string name = join_key(case_name, arm.name);
   const auto is_like = [&](const char* pattern) { return fnmatch(pattern, name.c_str(), 0) == 0; };
-  if (std::any_of(std::begin(without_fault), std::end(without_fault), is_like))
+  const bool failed = std::any_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
+    return std::any_of(o.calls.begin(), o.calls.end(), [](const call_record& c) { return !c.what.ok; });
+  });
+  if (!failed && std::any_of(std::begin(without_fault), std::end(without_fault), is_like))
     return "the fault is never there, so that nothing could fail";
   for (const later_remedy& r : later_remedies)
     if (is_like(r.arms) && always_fails(arm, r.call))

@@ -3,6 +3,7 @@
 #include "reports/model/observation.hpp"
 
 #include "reports/base/json_fields.hpp"
+#include "reports/model/api_functions.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

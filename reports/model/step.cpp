@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/step.hpp"
 
+#include "reports/model/api_functions.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

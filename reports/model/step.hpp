@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/model/api_functions.hpp"
 #include "reports/model/facts.hpp"
 
 #include <string>

@@ -130,10 +130,32 @@ TEST_F(judge_case, says_nothing_of_a_remedy_that_acts_on_what_follows_a_call_tha
       << "it acts on memory";
 }
 
+TEST_F(judge_case, does_not_hide_a_remedy_that_no_longer_reaches_what_it_acts_on) {
+  observation cleared, seen;
+  for (observation* o : {&cleared, &seen}) {
+    o->ended = outcome::completed;
+    o->context = "usable";
+    o->applied = "less memory";
+  }
+  cleared.calls = {framework_step("cublasSgemm"), call("torch.nn.Linear", success, true)};
+  seen.calls = {framework_step("cublasCreate"), framework_step("cublasCreate", true)};
+  const std::string name = "training_step.64+checkpointing";
+  expectation_set set;
+  auto e = expects({cleared}, name);
+  e.case_name = "pytorch.live_tensors";
+  set.put(e);
+  case_result c{.name = e.case_name, .arms = {arm(remedy, {seen}, name)}};
+  judge(c, set, {});
+  EXPECT_FALSE(as_expected(c.arms.front().judged)) << c.arms.front().why;
+  EXPECT_NE(c.arms.front().judged, verdict::not_provoked);
+}
+
 TEST(shows_nothing, an_arm_whose_fault_is_never_there) {
   const auto a = arm(remedy, {trial({success, right})}, "smaller_buffers_lazy");
   EXPECT_NE(why_it_shows_nothing("memory.create_under_pressure", a), "");
   EXPECT_EQ(why_it_shows_nothing("memory.first_product", a), "");
+  const auto failing = arm(remedy, {trial({no_memory})}, "smaller_buffers_lazy");
+  EXPECT_EQ(why_it_shows_nothing("memory.create_under_pressure", failing), "");
 }
 
 }  // namespace

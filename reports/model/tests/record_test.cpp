@@ -192,7 +192,8 @@ TEST(record, that_is_malformed_is_refused_by_line_and_field) {
   EXPECT_EQ(with(1, "/argv/1", nullptr), "x.jsonl:1: argv[1]: expected a string, found null");
   EXPECT_EQ(with(2, "/speed", 1), "x.jsonl:2: speed: unknown key");
   EXPECT_EQ(with(2, "/verdict", "OK"), "x.jsonl:2: verdict: unknown key");
-  EXPECT_EQ(with(2, "/kind", "cure"), "x.jsonl:2: kind: expected one of control, fault, remedy, dead_end, diagnosis");
+  EXPECT_EQ(with(2, "/kind", "cure"),
+            "x.jsonl:2: kind: expected one of control, fault, remedy, dead_end, diagnosis");
   EXPECT_EQ(with(2, "/case", "../etc"), "x.jsonl:2: case: a name is of letters, digits, '.', '_' and '-'");
   EXPECT_EQ(with(2, "/case", "a+b"), "x.jsonl:2: case: a name is of letters, digits, '.', '_' and '-'");
   EXPECT_EQ(with(2, "/arm", ""), "x.jsonl:2: arm: a name is of letters, digits, '.', '_', '-' and '+'");

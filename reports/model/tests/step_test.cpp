@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/step.hpp"
 
+#include "reports/model/api_functions.hpp"
 #include "reports/model/tests/examples.hpp"
 
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include "reports/model/trials_json.hpp"
 
 #include "reports/base/json_fields.hpp"
+#include "reports/model/api_functions.hpp"
 #include "reports/model/tests/examples.hpp"
 
 #include <gtest/gtest.h>
