@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that compare records: diff, gate, merge, history.
 #include "harness/cli/cli.hpp"
+#include "harness/system/process.hpp"
 #include "reports/history/history.hpp"
 #include "reports/judge/gate.hpp"
 #include "reports/judge/merge.hpp"
@@ -218,6 +219,7 @@ int add_to_history(const history_arguments& arguments) {
   each_record(
       arguments.records,
       [&](const fs::path& file, const record& r) {
+        const interrupt_guard guard;  // a run is added whole, or not at all
         try {
           if (!kept) kept.emplace(arguments.file, history::access::add);
         } catch (const input_error& e) {
@@ -231,6 +233,10 @@ int add_to_history(const history_arguments& arguments) {
         } catch (const input_error& e) {
           throw input_error(fmt::format("{}: {}", file.string(), e.what()));
         }
+        if (guard.signal() != 0)
+          throw usage_error(
+              fmt::format("interrupted; {} added to {}", plural(total.runs, "run"), arguments.file.string()),
+              128 + guard.signal());
       },
       unread.take());
   fmt::print(std::cout, "{}: added {} in {}; {} already there\n", arguments.file.string(),

@@ -4,6 +4,8 @@
 #include "harness/cli/cli.hpp"
 #include "harness/system/bundled_file.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <string_view>
 
@@ -60,7 +62,10 @@ std::vector<fs::path> own_paths() {
 
 bool gpu_required() {
   const char* value = std::getenv("CUFAULT_REQUIRE_GPU");
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+  const std::string_view given = value == nullptr ? "" : value;
+  if (given != "" && given != "0" && given != "1")
+    throw usage_error(fmt::format("CUFAULT_REQUIRE_GPU={}: it is 1, or 0", given));
+  return given == "1";
 }
 
 }  // namespace cufault

@@ -107,9 +107,9 @@ void add_report(command_line& line) {
           "records, folders of records, or folders of stacks (default: those that come with cufault)")
       ->check(CLI::ExistingPath);
   command
-      ->add_option(
-          "-o,--output", said->folder,
-          "folder to write to; made where there is none. Refused where it has files that no report wrote")
+      ->add_option("-o,--output", said->folder,
+                   "folder to write to; made where there is none. Refused where it would replace files that "
+                   "no report wrote")
       ->required()
       ->type_name("DIR")
       ->check(not_empty);

@@ -46,12 +46,13 @@ void database::closer::operator()(sqlite3* handle) const {
 
 database::database(fs::path file, access how) : file_(std::move(file)) {
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(
-      file_.c_str(), &handle, how == access::write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, nullptr);
+  // Also to read: what a killed writer left half done is undone by whoever opens the file next, if it may be written to.
+  const int code = sqlite3_open_v2(file_.c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr);
   handle_.reset(handle);
   if (handle == nullptr) fail("there is no memory to open it");
   if (code != SQLITE_OK) fail();
   sqlite3_busy_timeout(handle, wait_for_writer_ms);
+  if (how == access::read) run("PRAGMA query_only = ON");
   // What a foreign file defines (views, triggers, generated columns) is not run.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);

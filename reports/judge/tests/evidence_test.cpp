@@ -14,9 +14,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
