@@ -26,12 +26,13 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Words that are always looked for. The first two begin the names that libraries give to errors and functions; all but the first speak
+/// Words that are always looked for. The first three begin the names that libraries give to errors and functions; all but the first speak
 /// of a GPU.
-constexpr std::size_t beginnings = 2;
+constexpr std::size_t beginnings = 3;
 const std::vector<std::string>& words_of_gpus() {
-  static const std::vector<std::string> all{"cu",  "nccl",   "cuda", "cublas", "cudnn", "cusolver",  "cupy",
-                                            "gpu", "nvidia", "nvml", "jaxlib", "torch", "tensorflow"};
+  static const std::vector<std::string> all{"cu",    "nccl",     "nvrtc", "cuda",      "cublas",
+                                            "cudnn", "cusolver", "cupy",  "gpu",       "nvidia",
+                                            "nvml",  "jaxlib",   "torch", "tensorflow"};
   return all;
 }
 
@@ -64,12 +65,14 @@ std::optional<std::int64_t> version_number(std::string_view version) {
 }
 
 bool is_success(std::string_view name) {
-  return name.ends_with("_STATUS_SUCCESS") || name == "cudaSuccess" || name == "CUDA_SUCCESS";
+  return name.ends_with("_STATUS_SUCCESS") || name == "cudaSuccess" || name == "CUDA_SUCCESS" ||
+         name == "CUFFT_SUCCESS";
 }
 
 /// Of libraries whose functions frameworks name beside those that records have steps of.
 bool is_of_other_library(std::string_view name) {
-  static constexpr std::array<std::string_view, 3> libraries{"cusolver", "cudnn", "nccl"};
+  static constexpr std::array<std::string_view, 6> libraries{"cusolver", "cudnn", "nccl",
+                                                             "cusparse", "cufft", "curand"};
   return std::any_of(libraries.begin(), libraries.end(), [&](std::string_view library) {
     return name.starts_with(library) && name.size() > library.size() && name[library.size()] >= 'A' &&
            name[library.size()] <= 'Z';
@@ -81,7 +84,45 @@ bool is_status(std::string_view word) {
                                          "CUDNN_STATUS_"};
   return std::any_of(beginnings.begin(), beginnings.end(),
                      [&](std::string_view beginning) { return word.starts_with(beginning); }) ||
-         word == "ncclUnhandledCudaError";
+         word == "ncclUnhandledCudaError" || is_status_without_cause(word);
+}
+
+/// "CUBLAS_STATUS_INTERNAL_ERROR" of cublas_status_internal_error, if there is such an error: people type it so, and some programs print it.
+std::string in_capitals(const lexicon& known, std::string_view word) {
+  if (!word.starts_with("cublas_status_") && !word.starts_with("cuda_error_")) return {};
+  std::string name(word);
+  for (char& c : name)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  const bool there = std::any_of(known.errors.begin(), known.errors.end(), [&](const error_name& e) {
+    return e.name == name || std::find(e.also.begin(), e.also.end(), name) != e.also.end();
+  });
+  return there ? name : std::string{};
+}
+
+/// Whether behind the name of a call stands that it failed: "cublasSgemm failed", "cudaMalloc(&p, n) failed". Not "if cudaMalloc failed",
+/// and not a line of source that prints it. Both in lower case.
+bool says_that_it_failed(std::string_view before, std::string_view behind) {
+  for (const std::string_view source : {"printf", "throw ", "raise ", "cerr", "//"})
+    if (before.find(source) != std::string_view::npos) return false;
+  while (before.ends_with(' ')) before.remove_suffix(1);
+  for (const std::string_view word : {"if", "when", "whether", "case", "unless", "no"})
+    if (before == word || before.ends_with(" " + std::string(word))) return false;
+  if (behind.starts_with('(')) {
+    const auto close = behind.substr(0, longest_words).find(')');
+    if (close == std::string_view::npos) return false;
+    behind.remove_prefix(close + 1);
+  }
+  while (!behind.empty() && (behind.front() == ' ' || behind.front() == ':')) behind.remove_prefix(1);
+  for (const std::string_view word : {"execution ", "call ", "has "})
+    if (behind.starts_with(word)) behind.remove_prefix(word.size());
+  for (const std::string_view end : {"failed", "failure", "returned an error", "returned error"})
+    if (behind.starts_with(end) && (behind.size() == end.size() || !is_word(behind[end.size()]))) return true;
+  return false;
+}
+
+/// Whether a line tells of an exception or an error beside what is known to be harmless. In lower case.
+bool tells_of_an_error(std::string_view lower) {
+  return lower.find("error:") != std::string_view::npos || lower.find("exception:") != std::string_view::npos;
 }
 
 /// "a == cudaErrorCudartUnloading" is a condition in a program's source, not what a call returned.
@@ -104,6 +145,36 @@ const toolkit* toolkit_of(const lexicon& known, std::string_view version) {
 }
 
 }  // namespace
+
+bool is_status_without_cause(std::string_view status) {
+  static constexpr std::array beginnings{"CUSPARSE_STATUS_", "CURAND_STATUS_", "CUTENSOR_STATUS_",
+                                         "NVRTC_ERROR_"};
+  static constexpr std::array<std::string_view, 22> words{status_failed,
+                                                          "CUFFT_INVALID_PLAN",
+                                                          "CUFFT_ALLOC_FAILED",
+                                                          "CUFFT_INVALID_TYPE",
+                                                          "CUFFT_INVALID_VALUE",
+                                                          "CUFFT_INTERNAL_ERROR",
+                                                          "CUFFT_EXEC_FAILED",
+                                                          "CUFFT_SETUP_FAILED",
+                                                          "CUFFT_INVALID_SIZE",
+                                                          "CUFFT_UNALIGNED_DATA",
+                                                          "CUFFT_INCOMPLETE_PARAMETER_LIST",
+                                                          "CUFFT_INVALID_DEVICE",
+                                                          "CUFFT_PARSE_ERROR",
+                                                          "CUFFT_NO_WORKSPACE",
+                                                          "CUFFT_NOT_IMPLEMENTED",
+                                                          "CUFFT_LICENSE_ERROR",
+                                                          "CUFFT_NOT_SUPPORTED",
+                                                          "ncclSystemError",
+                                                          "ncclInternalError",
+                                                          "ncclInvalidArgument",
+                                                          "ncclInvalidUsage",
+                                                          "ncclRemoteError"};
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view beginning) { return status.starts_with(beginning); }) ||
+         std::find(words.begin(), words.end(), status) != words.end();
+}
 
 std::string function_called(std::string_view word) {
   const auto known = [](std::string_view name) {
@@ -204,6 +275,8 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
       if (!is_success(word) && word != "cudaError" && word != "cudaError_t" && word != "cudaError_enum" &&
           !is_compared(text, at, end))
         statuses.push_back({at, known_.canonical(word)});
+    } else if (const std::string name = in_capitals(known_, word); !name.empty()) {
+      if (!is_compared(text, at, end)) statuses.push_back({at, known_.canonical(name)});
     } else if (word.starts_with("cu") || word.starts_with("nccl")) {
       if (std::string call = function_called(word); !call.empty()) calls.push_back({at, std::move(call)});
     }
@@ -227,6 +300,23 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
       e.call = last_call_;
   }
   if (calls.empty()) return;
+  const bool tells = std::any_of(found.begin(), found.end(), [](const log_event& e) {
+    return e.role == event_role::failure || e.role == event_role::cause || e.role == event_role::aside;
+  });
+  for (const named& c : calls) {
+    if (tells || c.name.size() < 3 || (c.name.starts_with("cu") && c.name[2] < 'a')) continue;
+    std::size_t end = c.at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    const std::string_view lower = lower_;
+    if (!says_that_it_failed(lower.substr(0, c.at), lower.substr(end))) continue;
+    keep({.id = "call.failed",
+          .role = event_role::failure,
+          .status = std::string(status_failed),
+          .call = c.name,
+          .words = one_line(text.substr(c.at, std::min(text.size() - c.at, longest_words))),
+          .line = line.number});
+    break;
+  }
   last_call_ = calls.back().name;
   last_call_line_ = line.number;
   // A failure whose call stands below it.
@@ -236,9 +326,23 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
 }
 
 void event_finder::look_at(const log_line& line) {
+  if (!look_beside_noise(line)) return;
+  // What is harmless is left out, and the rest is looked at where it tells of an error.
+  std::string rest(line.text);
+  for (int again = 0; again < 8 && !noise_.empty(); ++again) {
+    for (const auto& [begin, end] : noise_) std::fill(rest.begin() + begin, rest.begin() + end, ' ');
+    std::string lower;
+    lower_case(rest, lower);
+    if (!tells_of_an_error(lower) || !look_beside_noise({line.number, rest})) return;
+  }
+}
+
+/// Whether something in the line is known to be harmless: then it is in noise_, and nothing else was looked for.
+bool event_finder::look_beside_noise(const log_line& line) {
+  noise_.clear();
   hits_.clear();
   words_.find(line.text, hits_);
-  if (hits_.empty()) return;
+  if (hits_.empty()) return false;
   lower_case(line.text, lower_);
   std::vector<log_event> found;
   std::vector<std::pair<std::size_t, std::size_t>> order;  // where it begins, index in found
@@ -258,7 +362,12 @@ void event_finder::look_at(const log_line& line) {
       const event_pattern& e = *patterns_[index].event;
       const auto m = patterns_[index].pattern.find(line.text, lower_);
       if (!m) continue;
-      if (e.role == event_role::noise) return;
+      if (e.role == event_role::noise) {
+        auto end = e.last ? line.text.size() : m->end;
+        while (end < line.text.size() && is_word(line.text[end])) ++end;
+        noise_.emplace_back(m->begin, end);
+      }
+      if (!noise_.empty()) continue;
       if (m->begin < echo) matched.push_back(index);
       if (e.last) echo = std::min(echo, m->end);
       log_event event{
@@ -313,6 +422,7 @@ void event_finder::look_at(const log_line& line) {
       }
     }
   }
+  if (!noise_.empty()) return true;
   for (const auto& [name, value] : facts) {
     if (name == "cutag" && value.size() >= 3)
       add_fact("built_for_cuda", value.substr(0, value.size() - 1) + "." + value.back());
@@ -321,13 +431,16 @@ void event_finder::look_at(const log_line& line) {
   }
   std::sort(order.begin(), order.end());
   std::vector<log_event> in_order;
-  // "operation not permitted" is the begin of "operation not permitted when stream is capturing", and "out of memory" of what the killer of
-  // the system says.
+  // "operation not permitted" is the begin of "operation not permitted when stream is capturing", "out of memory" of what the killer of
+  // the system says, and "initialization error" the end of "CUBLAS initialization error".
   const auto is_part = [&](std::size_t begin, std::size_t index) {
     return found[index].role == event_role::failure &&
            std::any_of(order.begin(), order.end(), [&](const auto& other) {
              const auto& [from, which] = other;
              if (found[which].role == event_role::aside) return from <= begin && ends[which] >= ends[index];
+             if (found[index].id.starts_with("error.") && found[which].role == event_role::failure &&
+                 from < begin && ends[which] >= ends[index])
+               return true;
              return found[index].id.starts_with("error.") && found[which].id.starts_with("error.") &&
                     from >= begin && from < ends[index] && ends[which] > ends[index];
            });
@@ -342,6 +455,7 @@ void event_finder::look_at(const log_line& line) {
     if (e.role == event_role::failure && e.call.empty()) e.call = call_of_line;
   if (names) look_for_names(line, in_order);
   for (log_event& e : in_order) keep(std::move(e));
+  return false;
 }
 
 /// What follows from facts that stand in different lines.

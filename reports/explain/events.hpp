@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -56,6 +57,7 @@ class event_finder {
     bool done = false;
   };
   void look_at(const log_line& line);
+  bool look_beside_noise(const log_line& line);
   void look_for_names(const log_line& line, std::vector<log_event>& found);
   void keep(log_event e);
   void add_fact(const std::string& name, const std::string& value);
@@ -69,10 +71,16 @@ class event_finder {
   line_cutter lines_;
   log_findings all_;
   std::vector<std::uint32_t> hits_;
+  std::vector<std::pair<std::size_t, std::size_t>> noise_{};  ///< begin and end of what is harmless in a line
   std::string lower_;
   std::string last_call_{};  ///< named last, and where
   std::uint64_t last_call_line_ = 0;
 };
+
+/// Of a call of which a log says only that it failed.
+inline constexpr std::string_view status_failed = "FAILED";
+/// Statuses of libraries of which no table and no record knows a cause, and FAILED.
+bool is_status_without_cause(std::string_view status);
 
 /// "cublasGemmEx" of cublasGemmEx_64 or cublasCreate_v2, if there is such a function.
 std::string function_called(std::string_view word);

@@ -336,7 +336,7 @@ void leave_out_what_is_not_sure(log_findings& log) {
            (e.lacks == event_needs::call || (e.lacks == event_needs::gpu && !log.names_gpu));
   });
   const auto is_sure = [](const log_event& e) {
-    return e.role == event_role::failure && !is_refusal(e) &&
+    return e.role == event_role::failure && !is_refusal(e) && !is_status_without_cause(e.status) &&
            (e.lacks == event_needs::nothing || !e.call.empty());
   };
   if (std::none_of(log.events.begin(), log.events.end(), is_sure)) return;
@@ -355,6 +355,17 @@ std::optional<log_event> named_failure(const log_findings& log, const lexicon& w
     return e;
   }
   return std::nullopt;
+}
+
+/// Where something else failed, what has no causes only follows from it, or leads to it.
+void leave_out_what_has_no_causes(log_findings& log, const lexicon& words) {
+  const auto has_none = [](const log_event& e) {
+    return e.role == event_role::failure && is_status_without_cause(e.status);
+  };
+  if (named_failure(log, words) || std::any_of(log.events.begin(), log.events.end(), [&](const log_event& e) {
+        return e.role == event_role::failure && !has_none(e);
+      }))
+    std::erase_if(log.events, has_none);
 }
 
 void add_aside(explanation& e, const lexicon& words) {
@@ -404,6 +415,7 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
       .failure = {}, .process = {}, .causes = {}, .aside = {}, .log = std::move(log), .machine = {}};
   std::vector<candidate> all;
   leave_out_what_is_not_sure(result.log);
+  leave_out_what_has_no_causes(result.log, known.words);
   // The first failure of which anything is known: what stands behind it follows from it.
   for (const log_event& e : result.log.events) {
     if (e.role != event_role::failure) continue;

@@ -99,6 +99,75 @@ TEST(event_finder, leaves_out_lines_that_are_known_to_be_harmless) {
   EXPECT_THAT(failures("Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."), IsEmpty());
 }
 
+TEST(event_finder, leaves_out_of_a_line_only_what_is_harmless_where_the_rest_tells_of_an_error) {
+  EXPECT_THAT(
+      failures("[rank0]: NCCL INFO comm destroyed [rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried "
+               "to allocate 2 GiB"),
+      ElementsAre(" cudaErrorMemoryAllocation"));
+  EXPECT_THAT(
+      failures("tests/test_blas.py::test_a PASSED RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED "
+               "when calling cublasSgemm"),
+      ElementsAre("cublasSgemm CUBLAS_STATUS_EXECUTION_FAILED"));
+  EXPECT_THAT(failures("no CUDA errors before step 5; then CUDA error: misaligned address"),
+              ElementsAre(" cudaErrorMisalignedAddress"));
+  for (const char* harmless :
+       {"NCCL INFO comm destroyed, no error: all is well", "a.py::test_out_of_memory PASSED",
+        "no CUDA errors before step 5; error: no CUDA out of memory",
+        "with pytest.raises(RuntimeError, match=\"CUDA error: misaligned address\"):",
+        "case CUBLAS_STATUS_ALLOC_FAILED: return \"error: CUBLAS_STATUS_ALLOC_FAILED\";"})
+    EXPECT_THAT(failures(harmless), IsEmpty()) << harmless;
+  std::string often;
+  for (int i = 0; i < 1000; ++i) often += "NCCL INFO error: ";
+  EXPECT_THAT(failures(often), IsEmpty());
+}
+
+TEST(event_finder, finds_codes_and_names_as_programs_print_them) {
+  EXPECT_THAT(failures("Check failed: err == CUBLAS_STATUS_SUCCESS (1 vs. 0) : Create cublas handle failed"),
+              ElementsAre("cublasCreate CUBLAS_STATUS_NOT_INITIALIZED"));
+  EXPECT_THAT(failures("Check failed: e == cudaSuccess (2 vs. 0)"),
+              ElementsAre(" cudaErrorMemoryAllocation"));
+  EXPECT_THAT(failures("CUBLAS initialization failed"),
+              ElementsAre("cublasCreate CUBLAS_STATUS_NOT_INITIALIZED"));
+  EXPECT_THAT(failures("!!!! CUBLAS initialization error"),
+              ElementsAre("cublasCreate CUBLAS_STATUS_NOT_INITIALIZED"));
+  EXPECT_THAT(failures("cublasCreate_v2 returned error code 1, line(12)"),
+              ElementsAre("cublasCreate CUBLAS_STATUS_NOT_INITIALIZED"));
+  EXPECT_THAT(failures("status: 14 from cublasGemmEx"),
+              ElementsAre("cublasGemmEx CUBLAS_STATUS_INTERNAL_ERROR"));
+  EXPECT_THAT(failures("cublas_status_internal_error when calling cublascreate"),
+              ElementsAre(" CUBLAS_STATUS_INTERNAL_ERROR"));
+  EXPECT_THAT(failures("numba.cuda.cudadrv.driver.CudaAPIError: [700] Call to cuMemcpyDtoH results in "
+                       "UNKNOWN_CUDA_ERROR"),
+              ElementsAre("cuMemcpyDtoH cudaErrorIllegalAddress"));
+}
+
+TEST(event_finder, finds_calls_of_which_a_log_says_only_that_they_failed) {
+  EXPECT_THAT(failures("a.cu:12: main: Assertion `cublasCreate(&h) == CUBLAS_STATUS_SUCCESS' failed."),
+              ElementsAre("cublasCreate FAILED"));
+  EXPECT_THAT(failures("cublasCreate failed"), ElementsAre("cublasCreate FAILED"));
+  EXPECT_THAT(failures("cublasSgemm failed"), ElementsAre("cublasSgemm FAILED"));
+  EXPECT_THAT(failures("cudaMalloc(&p, n) failed"), ElementsAre("cudaMalloc FAILED"));
+  EXPECT_THAT(failures("cublasSgemm execution failed"), ElementsAre("cublasSgemm FAILED"));
+  EXPECT_THAT(failures("cublasSgemm failed: 13"), ElementsAre("cublasSgemm CUBLAS_STATUS_EXECUTION_FAILED"));
+  for (const char* none : {"if cudaMalloc failed, free memory", "printf(\"cublasSgemm failed\\n\");",
+                           "cudaMalloc never failed", "cublasSgemm: failedover"})
+    EXPECT_THAT(failures(none), IsEmpty()) << none;
+}
+
+TEST(event_finder, finds_statuses_of_other_libraries) {
+  EXPECT_THAT(
+      failures("CUDA error: CUSPARSE_STATUS_INSUFFICIENT_RESOURCES when calling cusparseCreate(handle)"),
+      ElementsAre("cusparseCreate CUSPARSE_STATUS_INSUFFICIENT_RESOURCES"));
+  for (const char* status :
+       {"CUFFT_INTERNAL_ERROR", "CURAND_STATUS_INITIALIZATION_FAILED", "NVRTC_ERROR_COMPILATION",
+        "ncclSystemError", "CUSOLVER_STATUS_ZERO_PIVOT", "CUDNN_STATUS_LICENSE_ERROR"})
+    EXPECT_THAT(failures(std::string("error: ") + status + ": it failed"),
+                ElementsAre(" " + std::string(status)));
+  EXPECT_THAT(failures("CUFFT_SUCCESS, CURAND_STATUS_SUCCESS, CUFFT_R2C, NVRTC_SUCCESS, ncclSuccess"),
+              IsEmpty());
+  EXPECT_THAT(failures("case NVRTC_ERROR_COMPILATION: return \"NVRTC_ERROR_COMPILATION\";"), IsEmpty());
+}
+
 TEST(event_finder, takes_no_circumstance_from_the_source_that_a_message_repeats) {
   EXPECT_THAT(ids("CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmEx( handle, m, lda, ldb, "
                   "workspace)`"),

@@ -161,6 +161,10 @@ INSTANTIATE_TEST_SUITE_P(
             "ImportError: libcublas.so.11: symbol cublasLtInit version libcublasLt.so.11 not defined in file "
             "libcublasLt.so.11 with link time reference",
             "mixed_libraries.pair"},
+        told{
+            "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open "
+            "shared object file: no such file or directory",
+            "environment_other.no_device"},
         told{"RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)",
              "no_code_for_gpu.not_compiled"}));
 
@@ -287,6 +291,36 @@ TEST(explain, takes_a_status_alone_for_a_failure) {
         "an illegal memory access was encountered", "cublasCreate INTERNAL_ERROR", "cublasSgemm hangs",
         "cublasLtMatmul failed: 13", "cuMemAlloc failed with 2", "torch: Segmentation fault"})
     EXPECT_FALSE(all.of(status).causes.empty()) << status;
+}
+
+TEST(explain, takes_other_vendors_and_lines_of_source_for_no_failure) {
+  const knowing all(records());
+  for (const char* other : {"RuntimeError: HIP error: an illegal memory access was encountered",
+                            "rocBLAS error: Cannot read TensileLibrary.dat", "VK_ERROR_OUT_OF_DEVICE_MEMORY",
+                            "ZE_RESULT_ERROR_DEVICE_LOST"}) {
+    EXPECT_TRUE(says_nothing(all.of(other))) << other;
+    EXPECT_TRUE(all.of(other).aside) << other;
+  }
+  for (const char* source :
+       {"- Fixed: CUDA error: an illegal memory access was encountered (#123)",
+        "a1b2c3d Fix CUBLAS_STATUS_NOT_INITIALIZED in tests", "#define CUDA_ERROR_OUT_OF_MEMORY 2",
+        "a.cu(3): error: identifier \"CUBLAS_STATUS_NOT_SUPPORTED\" is undefined"})
+    EXPECT_TRUE(says_nothing(all.of(source))) << source;
+}
+
+TEST(explain, says_of_what_no_cause_is_known_that_it_failed) {
+  const knowing all(records());
+  for (const char* log :
+       {"cublasCreate failed", "CUFFT_INTERNAL_ERROR", "ncclSystemError: System call failed"}) {
+    EXPECT_TRUE(all.of(log).failure) << log;
+    EXPECT_THAT(all.of(log).causes, IsEmpty()) << log;
+    const auto before = all.of(std::string(log) + "\ncublasSgemm: CUBLAS_STATUS_ALLOC_FAILED");
+    ASSERT_FALSE(before.causes.empty()) << log;
+    EXPECT_EQ(before.failure->status, "CUBLAS_STATUS_ALLOC_FAILED");
+    const auto named = all.of(std::string(log) + "\nAssertionError: Torch not compiled with CUDA enabled");
+    ASSERT_FALSE(named.causes.empty()) << log;
+    EXPECT_EQ(named.causes[0].what->id, "environment_other.cpu_build");
+  }
 }
 
 TEST(explain, says_what_else_failed_where_nothing_of_a_gpu_library_did) {
