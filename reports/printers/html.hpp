@@ -10,7 +10,7 @@
 namespace cufault {
 
 /// Of index.html. Larger pages are slow to open, and many services do not show them.
-inline constexpr std::size_t html_limit = 2'000'000;
+inline constexpr std::size_t html_limit = 2'200'000;
 
 /// The report as one page that asks for nothing from elsewhere: stacks, what is unexpected, the matrix, memory, the atlas, claims, all
 /// arms. Below html_limit: rows that do not fit are counted, and are in the records beside it.
