@@ -177,7 +177,7 @@ inline std::string not_empty(const std::string& text) {
 
 /// Of a file or folder that is written to: what was typed wrongly is refused before anything runs.
 inline std::string in_existing_folder(const std::string& path) {
-  if (const std::string wrong = not_empty(path); !wrong.empty()) return wrong;
+  if (std::string wrong = not_empty(path); !wrong.empty()) return wrong;
   auto folder = std::filesystem::absolute(path).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
   folder = folder.parent_path();
