@@ -330,7 +330,7 @@ void event_finder::look_at(const log_line& line) {
   // What is harmless is left out, and the rest is looked at where it tells of an error.
   std::string rest(line.text);
   for (int again = 0; again < 8 && !noise_.empty(); ++again) {
-    for (const auto& [begin, end] : noise_) std::fill(rest.begin() + begin, rest.begin() + end, ' ');
+    for (const auto& [begin, end] : noise_) rest.replace(begin, end - begin, end - begin, ' ');
     std::string lower;
     lower_case(rest, lower);
     if (!tells_of_an_error(lower) || !look_beside_noise({line.number, rest})) return;

@@ -18,7 +18,6 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::Field;
 using testing::IsEmpty;
 using testing::Not;
 
