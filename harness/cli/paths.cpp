@@ -63,7 +63,7 @@ std::vector<fs::path> own_paths() {
 bool gpu_required() {
   const char* value = std::getenv("CUFAULT_REQUIRE_GPU");
   const std::string_view given = value == nullptr ? "" : value;
-  if (given != "" && given != "0" && given != "1")
+  if (!given.empty() && given != "0" && given != "1")
     throw usage_error(fmt::format("CUFAULT_REQUIRE_GPU={}: it is 1, or 0", given));
   return given == "1";
 }
