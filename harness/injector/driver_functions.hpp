@@ -63,7 +63,7 @@ enum class memory_role : std::uint8_t {
   destroys_context,
   retains_primary,   ///< cuDevicePrimaryCtxRetain
   releases_primary,  ///< cuDevicePrimaryCtxRelease, which ends it where nobody else has it
-  resets_primary     ///< cuDevicePrimaryCtxReset, which ends it whoever has it
+  resets_primary     ///< cuDevicePrimaryCtxReset: destroys the context, whatever its reference count
 };
 constexpr bool is_allocation(memory_role role) {
   return role == memory_role::allocates || role == memory_role::creates_handle;

@@ -46,7 +46,7 @@ void database::closer::operator()(sqlite3* handle) const {
 
 database::database(fs::path file, access how) : file_(std::move(file)) {
   sqlite3* handle = nullptr;
-  // Also to read: what a killed writer left half done is undone by whoever opens the file next, if it may be written to.
+  // Readers open for writing, too: only then SQLite rolls back what a killed writer left in its journal.
   const int code = sqlite3_open_v2(file_.c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr);
   handle_.reset(handle);
   if (handle == nullptr) fail("there is no memory to open it");
