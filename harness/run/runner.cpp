@@ -338,9 +338,10 @@ arm_result result_of(const failure_case& c, const arm& a) {
 std::string why_not_run(const arm& a, const runner_options& options) {
   if (!a.framework.empty() && !options.no_framework)
     return "needs a Python: cufault run --python /path/to/env/bin/python";
-  if (a.needs == need::gpu && !options.no_gpu.empty()) return "no GPU: " + options.no_gpu;
-  if (!a.framework.empty())
-    if (std::string why = options.no_framework(a); !why.empty()) return why;
+  std::string why = a.framework.empty() ? std::string() : options.no_framework(a);
+  if (a.needs == need::gpu && !options.no_gpu.empty())
+    why = fmt::format("no GPU: {}{}{}", options.no_gpu, why.empty() ? "" : "; ", why);
+  if (!why.empty()) return why;
   if (a.other_cublas && !options.other_cublas)
     return "needs a second cuBLAS: ci/fetch-cublas VERSION FOLDER, then CUFAULT_OTHER_CUBLAS=FOLDER";
   return {};
