@@ -7,7 +7,7 @@
 #include "harness/run/python.hpp"
 #include "harness/run/stack.hpp"
 #include "reports/judge/cost.hpp"
-#include "reports/model/expectation.hpp"
+#include "reports/model/record.hpp"
 #include "reports/model/record.hpp"
 
 #include <cstdint>
@@ -40,7 +40,8 @@ int default_jobs();
 struct run_arguments {
   std::vector<std::string> names;  ///< cases, families, or CASE/ARM, where * is anything; all cases if empty
   run_mode mode = run_mode::observe;
-  std::filesystem::path records = "records", expectations;
+  std::filesystem::path records = "records";
+  std::vector<std::filesystem::path> baselines;  ///< folders of stacks that judge; none: nothing is judged
   target where;
   std::vector<std::filesystem::path> pythons;  ///< for arms of frameworks, a run each; none: they do not run
   std::vector<int>
@@ -84,11 +85,13 @@ struct program_sweep_arguments {
   bool json = false;
 };
 
-struct bless_arguments {
-  std::filesystem::path record, expectations;
-  std::vector<std::string> names, when;     ///< names: CASE or CASE/ARM; when: "KEY=COMPARISONS"
-  bool observations_only = false;           ///< files what was observed, and adds no expectation
-  std::vector<std::filesystem::path> with;  ///< further records, for the rates of arms that race
+struct baseline_arguments {
+  std::filesystem::path record;  ///< of a run; to remove: the name of a stack's folder
+  std::filesystem::path into;    ///< folder of stacks
+  std::vector<std::string> names;  ///< CASE or CASE/ARM; all where it is empty
+  std::vector<std::filesystem::path> with;  ///< further records of the same stack
+  bool undefined = false;  ///< the outcome of these arms is not defined: they are filed, and judge nothing
+  bool dry = false;        ///< says what would change, and writes nothing
 };
 
 struct explain_arguments {
@@ -139,7 +142,8 @@ struct cost_arguments {
 
 struct report_arguments {
   std::vector<std::filesystem::path> records;
-  std::filesystem::path folder, expectations;  ///< expectations: empty for those that come with cufault
+  std::filesystem::path folder;
+  std::vector<std::filesystem::path> baselines;  ///< folders of stacks that judge
 };
 
 struct inject_arguments {
@@ -171,11 +175,14 @@ int show_stack(const target& where, bool json);
 bool names_case(const std::string& name, const failure_case& c);
 /// Throws usage_error for a name of nothing. `names`: empty for all.
 int list_cases(const std::vector<std::string>& names, bool json);
-int bless(const bless_arguments& arguments);
+/// 1 where an arm was left out or, of a dry one, anything would change.
+int add_to_baseline(const baseline_arguments& arguments);
+int show_baselines(const std::vector<std::filesystem::path>& folders, bool json);
+int remove_from_baseline(const baseline_arguments& arguments);
 int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
 /// `names`: CASE or CASE/ARM; empty for all. `json`: all that is recorded of each arm, in place of the table.
 int show_record(const std::filesystem::path& file, const std::vector<std::string>& names,
-                const std::filesystem::path& expectations, bool json, bool markdown);
+                const std::vector<std::filesystem::path>& baselines, bool json, bool markdown);
 int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
 int run_gate(const gate_arguments& arguments);
 int gate_pythons(const gate_arguments& arguments);
@@ -221,12 +228,11 @@ int check_floor(const std::filesystem::path& records, int at_least);
 
 /// Where this program lies, and its data: in the source tree, or beside an installed program.
 std::filesystem::path own_path();
-std::filesystem::path default_expectations();
 std::filesystem::path default_recorded();
-/// Of a folder, or cufault's own where that is empty.
-expectation_set load_expectations(const std::filesystem::path& folder);
-/// The records that the expectations in a folder point to: `recorded` beside it.
-std::filesystem::path recorded_beside(const std::filesystem::path& expectations);
+/// The site's own baseline: CUFAULT_BASELINE or, where that is not set, cufault/baseline in XDG_DATA_HOME (~/.local/share). It need not exist.
+std::filesystem::path own_baseline();
+/// Folders of stacks that judge: `own`, or own_baseline() where that is empty, then those that come with cufault.
+std::vector<std::filesystem::path> baseline_folders(const std::filesystem::path& own = {});
 std::filesystem::path claims_file();
 std::filesystem::path failures_file();
 std::filesystem::path explain_folder();

@@ -137,10 +137,11 @@ inline void add_new_record(CLI::App* command, std::filesystem::path& folder) {
 }
 
 /// To judge by.
-inline void add_expectations(CLI::App* command, std::filesystem::path& folder) {
+inline void add_baseline(CLI::App* command, std::filesystem::path& folder) {
   command
-      ->add_option("--expectations", folder,
-                   "folder of expectations, in place of cufault's own, which are the default")
+      ->add_option("--baseline", folder,
+                   "folder of recorded stacks, which come before those of cufault (default: CUFAULT_BASELINE, or "
+                   "cufault/baseline in XDG_DATA_HOME)")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
 }

@@ -58,7 +58,7 @@ void add_gate(command_line& line) {
           throw usage_error("gate: cases are named with --baseline-python and --candidate-python alone");
         running.argv = line.words;
         running.argv[0] = "cufault";
-        running.expectations = default_expectations();
+        running.baselines = baseline_folders();
         running.tier = tier_of(said->tier);
         return run_gate(*said);
       });

@@ -8,7 +8,6 @@
 #include "reports/base/files.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/model/expectation.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/printers/print_explanation.hpp"
 #include "reports/printers/table.hpp"

@@ -14,7 +14,7 @@
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/model/expectation.hpp"
+#include "reports/evidence/baselines.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
@@ -179,13 +179,13 @@ std::string last_words_in(const fs::path& file) {
   return last.starts_with("cufault: ") ? last.substr(9) : last;
 }
 
-/// What a run left, judged by the expectations that come with cufault.
+/// What a run left, judged by the baselines.
 struct judged_run {
   std::vector<node_arm> arms{};
   std::string refused{}, unfinished{};
 };
 
-judged_run read_run(const fs::path& folder, const expectation_set& expected) {
+judged_run read_run(const fs::path& folder, const baselines& recorded) {
   judged_run seen;
   bool complete = false;
   for (const fs::path& file : records_in({folder})) {
@@ -193,7 +193,7 @@ judged_run read_run(const fs::path& folder, const expectation_set& expected) {
     complete = r.complete;
     if (!r.stack["gpu"].is_object()) seen.refused = r.stack.value("no_gpu", std::string());
     for (case_result& c : r.cases) {
-      judge(c, expected, keys_of(r));
+      judge(c, recorded, keys_of(r));
       for (const arm_result& a : c.arms)
         seen.arms.push_back({.case_name = c.name,
                              .arm = a.name,
@@ -214,7 +214,7 @@ judged_run read_run(const fs::path& folder, const expectation_set& expected) {
 
 void try_gpus(node_facts& facts, const node_arguments& asked, const time_left& time) {
   const temporary_folder folder("cufault-node-");
-  const auto expected = expectation_set::load(default_expectations(), default_recorded());
+  const baselines recorded(baseline_folders());
   std::map<int, std::vector<std::string>> all;
   for (int i = 0; i < static_cast<int>(facts.driver.devices.size()); ++i) all[i] = asked.trials;
   run_trials(all, asked, folder.path() / "first", time.left_but(0.25), time.stop());
@@ -222,7 +222,7 @@ void try_gpus(node_facts& facts, const node_arguments& asked, const time_left& t
   std::map<int, std::vector<std::string>> repeated;
   for (const auto& [device, names] : all) {
     node_gpu gpu{.device = device, .name = facts.driver.devices[static_cast<std::size_t>(device)].name};
-    judged_run seen = read_run(folder.path() / "first" / std::to_string(device), expected);
+    judged_run seen = read_run(folder.path() / "first" / std::to_string(device), recorded);
     gpu.arms = std::move(seen.arms);
     gpu.refused = seen.refused;
     gpu.unfinished = seen.unfinished;
@@ -238,7 +238,7 @@ void try_gpus(node_facts& facts, const node_arguments& asked, const time_left& t
   run_trials(repeated, asked, folder.path() / "again", limit, time.stop());
   time.go_on();
   for (const auto& [device, names] : repeated) {
-    const judged_run seen = read_run(folder.path() / "again" / std::to_string(device), expected);
+    const judged_run seen = read_run(folder.path() / "again" / std::to_string(device), recorded);
     node_gpu& gpu = facts.gpus[static_cast<std::size_t>(device)];
     gpu.refused_again = seen.refused;
     for (node_arm& a : gpu.arms)
@@ -354,7 +354,6 @@ void add_node_trials(command_line& line) {
   CLI::App* own = line.own_command(trials_command, [said] {
     constexpr int side_by_side = 2, patience_seconds = 2;
     said->argv = {"cufault", "node"};
-    said->expectations = default_expectations();
     said->tier = test_tier::quick;
     said->jobs = side_by_side;
     said->wait_seconds = patience_seconds;

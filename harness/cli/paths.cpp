@@ -26,19 +26,23 @@ fs::path own_path() {
   return path;
 }
 
-fs::path default_expectations() {
-  return data_folder("expectations", "reports/expectations");
-}
 fs::path default_recorded() {
   return data_folder("recorded", "reports/recorded");
 }
-fs::path recorded_beside(const fs::path& expectations) {
-  const fs::path folder = expectations.has_filename() ? expectations : expectations.parent_path();
-  return folder.parent_path() / "recorded";
+fs::path own_baseline() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return fs::path(value == nullptr ? "" : value);
+  };
+  if (fs::path given = variable("CUFAULT_BASELINE"); !given.empty()) return given;
+  if (const fs::path data = variable("XDG_DATA_HOME"); data.is_absolute()) return data / "cufault/baseline";
+  const fs::path home = variable("HOME");
+  return home.empty() ? home : home / ".local/share/cufault/baseline";
 }
-expectation_set load_expectations(const fs::path& folder) {
-  return folder.empty() ? expectation_set::load(default_expectations(), default_recorded())
-                        : expectation_set::load(folder, recorded_beside(folder));
+std::vector<fs::path> baseline_folders(const fs::path& own) {
+  std::vector<fs::path> folders{own.empty() ? own_baseline() : own, default_recorded()};
+  if (folders.front().empty()) folders.erase(folders.begin());
+  return folders;
 }
 fs::path claims_file() {
   return data_folder("claims.json", "cases/claims.json");

@@ -6,46 +6,63 @@
 namespace cufault {
 namespace {
 
-void add_bless(command_line& line) {
-  const auto said = std::make_shared<bless_arguments>();
-  CLI::App* command = line.command(
-      "bless", "Write expectations from a record; never exits 0",
-      "An arm that is not as expected is left out unless it was repeated with an equal outcome: in two\n"
-      "trials or more, or in a second record (--with). CASE/ARM, without a *, blesses it all the same.\n"
-      "Exit codes: 1 always, whatever there was to bless, so that no job can do it by accident; "
-      "2 bad input.",
-      [said] {
-        if (said->expectations.empty()) said->expectations = default_expectations();
-        return bless(*said);
-      });
-  command->add_option("RECORD", said->record, "record to bless")->required()->check(CLI::ExistingPath);
-  command->add_option("CASE", said->names,
-                      "cases to bless, or CASE/ARM, in which a * is anything (default: all)");
-  command->add_flag("--observations-only", said->observations_only,
-                    "file what was observed with its stack, and add no expectation; an expectation that "
-                    "it contradicts is removed. Arms that race and are as expected are left out");
+void add_into(CLI::App* command, std::filesystem::path& folder) {
   command
-      ->add_option(
-          "--with", said->with,
-          "another record of the same stack: its trials count for the rates of arms that race; an arm that "
-          "is not as expected is blessed if it came to the same there; parts of one sweep (sweep --shard) "
-          "are joined")
+      ->add_option("--into", folder,
+                   "folder of recorded stacks (default: CUFAULT_BASELINE, or cufault/baseline in XDG_DATA_HOME)")
+      ->type_name("DIR")
+      ->check(in_existing_folder);
+}
+
+void add_taken(CLI::App* command, baseline_arguments& said) {
+  command->add_option("RECORD", said.record, "record of a run")->required()->check(CLI::ExistingPath);
+  command->add_option("CASE", said.names, "cases, or CASE/ARM, in which a * is anything (default: all)");
+  command
+      ->add_option("--with", said.with,
+                   "another record of the same stack: its trials count for the rates of arms that race; an arm that "
+                   "changed is added if it came to the same there; parts of one sweep (sweep --shard) are joined")
       ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);
-  command
-      ->add_option(
-          "--when", said->when,
-          "further condition: KEY=COMPARISONS, as in 'driver=>=580 <581'; versions of cublas are taken from "
-          "wider expectations that say another thing")
-      ->allow_extra_args(false)
-      ->type_name("CONDITION");
-  command
-      ->add_option("--expectations", said->expectations,
-                   "folder to write to; the arms go to the folder `recorded` beside it; both are made where "
-                   "there are none (default: cufault's own)")
-      ->type_name("DIR")
-      ->check(in_existing_folder);
+  add_into(command, said.into);
+}
+
+void add_baseline_commands(command_line& line) {
+  struct given : baseline_arguments {
+    bool json = false;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* all = line.command(
+      "baseline", "Recorded stacks that later runs are judged by: add, diff, show, remove",
+      "An arm that changed is left out unless it was repeated with an equal outcome: in two trials or more, or in a\n"
+      "second record (--with). Naming CASE/ARM, without a *, adds it all the same.\n"
+      "Exit codes: 0; 1 add left something out, or diff found something that it would change; 2 bad input.",
+      [said, &line] {
+        const CLI::App& asked = *line.app.get_subcommand("baseline");
+        if (asked.got_subcommand("show")) return show_baselines(baseline_folders(said->into), said->json);
+        if (said->into.empty()) said->into = own_baseline();
+        if (said->into.empty()) throw usage_error("neither CUFAULT_BASELINE nor HOME is set: give --into DIR");
+        if (asked.got_subcommand("remove")) return remove_from_baseline(*said);
+        said->dry = asked.got_subcommand("diff");
+        return add_to_baseline(*said);
+      });
+  all->require_subcommand(1);
+  CLI::App* add = all->add_subcommand("add", "File what a record shows, so that later runs are judged by it");
+  add_taken(add, *said);
+  add->add_flag("--undefined", said->undefined,
+                "the outcome of these arms is not defined: they are filed, and no run is judged by them");
+  add_taken(all->add_subcommand("diff", "Say what `add` would change, and write nothing"), *said);
+  CLI::App* show =
+      all->add_subcommand("show", "List the recorded stacks: your own, and those that come with cufault");
+  add_into(show, said->into);
+  show->add_flag("--json", said->json, "as JSON");
+  CLI::App* remove = all->add_subcommand("remove", "Remove a stack, or arms of it");
+  remove->add_option("STACK", said->record, "folder of the stack, as `show` names it")
+      ->required()
+      ->check(not_empty);
+  remove->add_option("CASE", said->names,
+                     "cases, or CASE/ARM, in which a * is anything (default: the whole stack)");
+  add_into(remove, said->into);
 }
 
 void add_claims(command_line& line) {
@@ -60,7 +77,7 @@ void add_claims(command_line& line) {
 
 void add_show(command_line& line) {
   struct given {
-    std::filesystem::path record, expectations;
+    std::filesystem::path record, baseline;
     std::vector<std::string> names;
     bool json = false, markdown = false;
   };
@@ -68,12 +85,12 @@ void add_show(command_line& line) {
   CLI::App* show = line.command(
       "show", "Verdict table of a run's record, also of one that was killed, or of a stack", codes_of_reading,
       [said] {
-        return show_record(said->record, said->names, said->expectations, said->json, said->markdown);
+        return show_record(said->record, said->names, baseline_folders(said->baseline), said->json, said->markdown);
       });
   show->add_option("RECORD", said->record, "record of a run (.jsonl), or folder of a stack")
       ->required()
       ->check(CLI::ExistingPath);
-  add_expectations(show, said->expectations);
+  add_baseline(show, said->baseline);
   show->add_option("CASE", said->names, "cases to show, or arms: CASE/ARM (default: all)");
   CLI::Option* json =
       show->add_flag("--json", said->json,
@@ -224,7 +241,7 @@ void add_compare_injected(command_line& line) {
 }  // namespace
 
 void add_record_commands(command_line& line) {
-  for (const auto add : {add_bless, add_claims, add_show, add_causes, add_explain, add_frameworks, add_atlas,
+  for (const auto add : {add_baseline_commands, add_claims, add_show, add_causes, add_explain, add_frameworks, add_atlas,
                          add_matrix, add_cost, add_compare_injected})
     add(line);
 }

@@ -72,7 +72,7 @@ int write_report(const report_arguments& arguments) {
     if (!all_read) return exit_unresolved;
     throw usage_error(no_record);
   }
-  const report all = builder.result(load_expectations(arguments.expectations), load_claims(claims_file()),
+  const report all = builder.result(baselines(arguments.baselines), load_claims(claims_file()),
                                     measured_costs(records));
 
   const std::vector<report_file> observations = builder.files();
@@ -93,14 +93,20 @@ int write_report(const report_arguments& arguments) {
 }
 
 void add_report(command_line& line) {
-  const auto said = std::make_shared<report_arguments>();
+  struct given : report_arguments {
+    std::filesystem::path baseline;
+  };
+  const auto said = std::make_shared<given>();
   CLI::App* command = line.command(
       "report", "Write a page, a summary, JUnit and CTRF about records into a folder",
       "Written are index.html, which needs no other file and no network, summary.md, junit.xml, ctrf.json, "
       "and the\n"
       "observations in records/. Of each arm of a stack the latest run that observed it counts.\n"
       "Exit codes: 0 written; 2 bad input: records that can be read are in the report all the same.",
-      [said] { return write_report(*said); });
+      [said] {
+        said->baselines = baseline_folders(said->baseline);
+        return write_report(*said);
+      });
   command
       ->add_option(
           "RECORD", said->records,
@@ -113,7 +119,7 @@ void add_report(command_line& line) {
       ->required()
       ->type_name("DIR")
       ->check(not_empty);
-  add_expectations(command, said->expectations);
+  add_baseline(command, said->baseline);
 }
 
 }  // namespace cufault

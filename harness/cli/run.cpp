@@ -21,7 +21,6 @@
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
 #include "reports/printers/ctrf.hpp"
 #include "reports/printers/junit.hpp"
@@ -62,8 +61,7 @@ bool interrupt_came(int stop) {
 class run {
  public:
   run(const run_arguments& arguments, std::optional<python_environment> python, int stop)
-      : arguments_(arguments), stop_(stop), python_(std::move(python)), gpus_(arguments, stop) {
-    expected_ = expectation_set::load(arguments_.expectations, recorded_beside(arguments_.expectations));
+      : arguments_(arguments), stop_(stop), python_(std::move(python)), gpus_(arguments, stop), recorded_(arguments.baselines) {
     record_.version = this_build.version;
     record_.commit = this_build.commit;
     record_.dirty = this_build.dirty;
@@ -89,21 +87,14 @@ class run {
   }
 
   run_outcome all(const std::vector<selected_case>& selected) {
-    // What is wrong with the cases or their expectations is said before anything runs.
-    for (const expectation& e : expected_.all()) {
-      if (arguments_.names.empty() && find_arm(e.case_name, e.arm) == nullptr)
-        throw usage_error(
-            fmt::format("{}: expects {}/{}, which this cufault does not have", e.source, e.case_name, e.arm));
-    }
-    for (const selected_case& s : selected) {
-      properties_of(*s.what);
-      for (const arm* a : s.arms) static_cast<void>(expected_.find(s.what->name, a->name, keys_of(record_)));
-    }
+    // What is wrong with the cases is said before anything runs.
+    for (const selected_case& s : selected) properties_of(*s.what);
     record_writer writer(
         arguments_.records,
         utc_now("{:%Y%m%dT%H%M%SZ}") + (selected.size() == 1 ? "-" + selected[0].what->name : ""), record_);
-    run_plan plan(arguments_, expected_, record_, options_, selected);
+    run_plan plan(arguments_, recorded_, record_, options_, selected);
     record_.left_out = plan.left_out();
+    for (const std::string& bad : recorded_.problems()) fmt::print(std::cerr, "cufault: {}; the line was left out\n", bad);
     run_jobs(plan, writer);
     const bool complete = cut_short_.empty();
     record_.cases = std::move(plan).results();
@@ -297,7 +288,7 @@ class run {
   int stop_;
   std::optional<python_environment> python_;
   run_gpus gpus_;
-  expectation_set expected_;
+  baselines recorded_;
   runner_options options_;
   record record_;
   std::string cut_short_, lost_;

@@ -38,18 +38,19 @@ void add_run(command_line& line) {
     CLI::Option* has_devices = nullptr;
     std::uint64_t seed = 0;
     CLI::Option* seeded = nullptr;
+    std::filesystem::path baseline;
   };
   const auto said = std::make_shared<given>();
   CLI::App* run = line.command(
       "run", "Run cases: those of the tier, or those named (CASE, FAMILY or CASE/ARM)",
       "Exit codes: 0 as expected; 1 gate failed, or no GPU where one is required; 2 unresolved "
-      "or bad input; 77 nothing could be provoked here; 130 interrupted.\n"
+      "or bad input; 3 a gate without a record of this stack; 77 nothing could be provoked here; 130 interrupted.\n"
       "A gate names each reason why it does not exit with 0. Arms that need a GPU are no failure "
       "where there is none,\nunless CUFAULT_REQUIRE_GPU=1 is set.",
       [said, &line] {
         run_arguments& running = said->running;
         running.argv = line.recorded_words();
-        if (running.expectations.empty()) running.expectations = default_expectations();
+        running.baselines = baseline_folders(said->baseline);
         if (said->seeded->count() > 0) running.seed = said->seed;
         running.tier = tier_of(said->tier);
         if (said->has_devices->count() > 0) take_devices(said->devices, running);
@@ -62,7 +63,7 @@ void add_run(command_line& line) {
       ->check(CLI::IsMember({"observe", "gate"}))
       ->capture_default_str();
   add_new_record(run, running.records);
-  add_expectations(run, running.expectations);
+  add_baseline(run, said->baseline);
   add_libraries(run, running.where);
   run->add_option("--python", running.pythons,
                   "Python of an environment with PyTorch, JAX or CuPy, by its path or a name on the PATH: "

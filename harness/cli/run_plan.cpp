@@ -6,7 +6,6 @@
 #include "harness/run/shared_process.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/cell_name.hpp"
-#include "reports/model/stack_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -34,9 +33,9 @@ arm as_often_as_asked(arm a, const run_arguments& arguments) {
   return a;
 }
 
-run_plan::run_plan(const run_arguments& arguments, const expectation_set& expected, const record& of,
+run_plan::run_plan(const run_arguments& arguments, const baselines& recorded, const record& of,
                    const runner_options& options, const std::vector<selected_case>& selected)
-    : arguments_(arguments), expected_(expected), keys_(keys_of(of)), folder_(stack_folder_name(of.stack)) {
+    : arguments_(arguments), recorded_(recorded), keys_(keys_of(of)) {
   for (const selected_case& s : selected) take_up(s, options);
   run_host_items_in_addition(items_);
 }
@@ -55,23 +54,24 @@ void run_plan::take_up(const selected_case& s, const runner_options& options) {
       ++left_out_;
       continue;
     }
-    const expectation* const expected = expected_.find(c.name, a.name, keys_);
+    const reference* const known = recorded_.find(c.name, a.name, keys_);
     if (!why_not_run(a, options).empty()) {
       p.arms[i] = run_arm(c, a, options);
-      judge(*p.arms[i], expected);
+      judge(*p.arms[i], known);
       continue;
     }
     ++p.left;
     const double weight =
         weight_of(as_often_as_asked(a, arguments_),
-                  expected == nullptr ? std::span<const observation>() : std::span(expected->trials));
+                  known == nullptr || known->undefined ? std::span<const observation>()
+                                                       : std::span(known->from.front().shown->trials));
     if (!a.batch.empty() && !arguments_.separate) {
       const auto [there, fresh] = batches.try_emplace(a.batch, jobs_.size());
       if (!fresh) {
         jobs_[there->second].arms.emplace_back(i, &a);
         // What its trials took earlier was in a process that they found ready.
-        const bool known = expected != nullptr && !expected->trials.empty();
-        items_[there->second].weight += (known ? 1 : weight_in_batch) * weight;
+        const bool has_time = known != nullptr && !known->undefined;
+        items_[there->second].weight += (has_time ? 1 : weight_in_batch) * weight;
         continue;
       }
     }
@@ -100,17 +100,17 @@ void run_plan::add_job(const selected_case& s, std::size_t index, const arm& a, 
   items_.push_back(std::move(item));
 }
 
-/// A cell of the matrix or an arm of a framework with a remedy is left out where the arm without it does not fail, by an expectation that
-/// this very stack showed: there is nothing to clear. The arm without it still runs, and would show a change. An expectation says nothing
-/// of trials with variables that were chosen by options: then no arm is left out.
+/// A cell of the matrix or an arm of a framework with a remedy is left out where the arm without it does not fail, by a record of this stack:
+/// there is nothing to clear. The arm without it still runs, and would show a change. A record says nothing of trials with variables that were chosen by options: then no arm is left out.
 bool run_plan::is_left_out(const selected_case& s, const arm& a) const {
   if (arguments_.tier >= test_tier::nightly || !arguments_.chosen.empty() || s.named.contains(a.name))
     return false;
   const std::string without = without_remedy(a.name);
   if (without.empty()) return false;
-  const expectation* const fault = expected_.find(s.what->name, without, keys_);
-  return fault != nullptr && fault->rests_on(folder_) &&
-         std::none_of(fault->trials.begin(), fault->trials.end(),
+  const reference* const fault = recorded_.find(s.what->name, without, keys_);
+  if (fault == nullptr || fault->distance > 0 || fault->undefined) return false;
+  const std::vector<observation>& trials = fault->from.front().shown->trials;
+  return std::none_of(trials.begin(), trials.end(),
                       [](const observation& o) { return failed(signature_of(o)); });
 }
 
@@ -118,7 +118,7 @@ const arm_result& run_plan::add_result(const job& j, std::size_t index, std::vec
   const auto& [at, a] = j.arms.at(index);
   arm_result r = result_of(*j.of, *a);
   r.trials = std::move(trials);
-  judge(r, j.of->name, expected_, keys_);
+  judge(r, recorded_.find(j.of->name, r.name, keys_));
   pending& p = cases_[j.case_index];
   --p.left;
   return p.arms[at].emplace(std::move(r));
@@ -135,7 +135,7 @@ void run_plan::finish(pending& p) const {
   for (auto& a : p.arms)
     if (a) p.result.arms.push_back(*std::move(a));
   p.arms.clear();
-  judge(p.result, expected_, keys_);
+  judge(p.result, recorded_, keys_);
 }
 
 std::vector<case_result> run_plan::results() && {

@@ -6,7 +6,7 @@
 #include "harness/cli/selection.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/scheduler.hpp"
-#include "reports/model/expectation.hpp"
+#include "reports/evidence/baselines.hpp"
 #include "reports/model/record.hpp"
 
 #include <cstddef>
@@ -31,9 +31,9 @@ arm as_often_as_asked(arm a, const run_arguments& arguments);
 /// The jobs of a run, and what its arms came to.
 class run_plan {
  public:
-  /// Makes a job of each arm that can run here; what cannot has its result at once. `arguments`, `expected` and what was selected are to
-  /// outlive it. Throws as properties_of() and expectation_set::find() do.
-  run_plan(const run_arguments& arguments, const expectation_set& expected, const record& of,
+  /// Makes a job of each arm that can run here; what cannot has its result at once. `arguments`, `recorded` and what was selected are to
+  /// outlive it. Throws as properties_of() does.
+  run_plan(const run_arguments& arguments, const baselines& recorded, const record& of,
            const runner_options& options, const std::vector<selected_case>& selected);
   ~run_plan() = default;
   run_plan(const run_plan&) = delete;
@@ -65,9 +65,8 @@ class run_plan {
   void finish(pending& p) const;
 
   const run_arguments& arguments_;
-  const expectation_set& expected_;
+  const baselines& recorded_;
   stack_keys keys_;
-  std::string folder_;  // of the stack
   std::vector<pending> cases_;
   std::vector<job> jobs_;
   std::vector<work_item> items_;

@@ -65,8 +65,8 @@ int sweep_operations(const sweep_arguments& arguments) {
     if (state != "first") run.names.push_back(name + "/" + arm);
     if (state != "further") run.names.push_back(fmt::format("{}/{}{}", name, first_of_process, arm));
   }
-  // What is expected is expected of whole sweeps.
-  if (parts > 1 || !arguments.row.empty()) run.expectations.clear();
+  // Records are of whole sweeps.
+  if (parts > 1 || !arguments.row.empty()) run.baselines.clear();
   setenv(sweeping::shard_variable, fmt::format("{}/{}", part, parts).c_str(), 1);
   setenv(sweeping::row_variable, arguments.row.c_str(), 1);
   return run_cases(run);

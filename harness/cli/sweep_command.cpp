@@ -97,7 +97,7 @@ void add_sweep(command_line& line) {
         if (!said->depth.empty()) operations.depth = said->depth;
         if (said->jobs > 0) operations.run.jobs = said->jobs;
         operations.run.argv = line.recorded_words();
-        operations.run.expectations = default_expectations();
+        operations.run.baselines = baseline_folders();
         return sweep_operations(operations);
       });
   auto &of_operations = said->of_operations, &of_commands = said->of_commands;

@@ -7,8 +7,8 @@
 #include "reports/base/words.hpp"
 #include "reports/explain/evidence.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/model/arm_lines.hpp"
-#include "reports/model/expectation.hpp"
+#include "reports/model/arm_line.hpp"
+#include "reports/evidence/baselines.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
 #include "reports/printers/frameworks.hpp"
@@ -83,7 +83,7 @@ int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) 
   return 0;
 }
 
-int show_record(const fs::path& file, const std::vector<std::string>& names, const fs::path& expectations,
+int show_record(const fs::path& file, const std::vector<std::string>& names, const std::vector<fs::path>& folders,
                 bool json, bool markdown) {
   const auto is_of = [](const std::string& name, std::string_view case_name, std::string_view arm) {
     return name == case_name || name == fmt::format("{}/{}", case_name, arm);
@@ -104,8 +104,8 @@ int show_record(const fs::path& file, const std::vector<std::string>& names, con
       for (const arm_result& a : c.arms) std::cout << dump_json(arm_json(c.name, a)) << '\n';
     return 0;
   }
-  const auto expected = load_expectations(expectations);
-  for (case_result& c : r.cases) judge(c, expected, keys_of(r));
+  const baselines recorded(folders);
+  for (case_result& c : r.cases) judge(c, recorded, keys_of(r));
   print_verdicts(std::cout, r, style(markdown), measured_costs({file}));
   return 0;
 }

@@ -66,6 +66,7 @@ struct arm {
   /// Its fault is a stand-in, or injected without a natural arm: it does not show that this happens without cufault.
   bool made_up = false;
   bool other_cublas = false;  ///< takes part only where a second pair is given (trial::other_libraries)
+  bool any_architecture = false;  ///< the GPU cannot affect its outcome: refused on the host, or by a framework
   bool binds_itself = false;  ///< no cuBLAS is bound before the body: it loads one, observed (load_cublas)
   std::chrono::seconds timeout{60};
   resource_limits limits{};

@@ -315,56 +315,7 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
   std::vector<std::pair<std::string_view, std::size_t>> keys_;  // of one object at a time, with their places
 };
 
-/// The events that a parser of the value's text would send.
-void send_events(const nlohmann::ordered_json& value, builder& handler) {
-  switch (value.type()) {
-    case nlohmann::ordered_json::value_t::object:
-      handler.start_object(value.size());
-      for (const auto& [name, member] : value.items()) {
-        std::string key = name;
-        handler.key(key);
-        send_events(member, handler);
-      }
-      handler.end_object();
-      return;
-    case nlohmann::ordered_json::value_t::array:
-      handler.start_array(value.size());
-      for (const auto& element : value) send_events(element, handler);
-      handler.end_array();
-      return;
-    case nlohmann::ordered_json::value_t::string: {
-      auto text = value.get<std::string>();
-      handler.string(text);
-      return;
-    }
-    case nlohmann::ordered_json::value_t::boolean:
-      handler.boolean(value.get<bool>());
-      return;
-    case nlohmann::ordered_json::value_t::number_integer:
-      handler.number_integer(value.get<std::int64_t>());
-      return;
-    case nlohmann::ordered_json::value_t::number_unsigned:
-      handler.number_unsigned(value.get<std::uint64_t>());
-      return;
-    case nlohmann::ordered_json::value_t::number_float:
-      handler.number_float(value.get<double>(), {});
-      return;
-    default:
-      handler.null();
-  }
-}
-
 }  // namespace
-
-std::shared_ptr<const json_document> document_of(std::string name, const nlohmann::ordered_json& value,
-                                                 int line) {
-  auto document = std::make_shared<json_document>();
-  document->name = std::move(name);
-  document->first_line = line;
-  builder handler{*document, nullptr};
-  send_events(value, handler);
-  return document;
-}
 
 std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line) {
   if (text.size() > longest_text)
@@ -542,22 +493,6 @@ nlohmann::json json_cursor::value() const {
 
 std::string json_cursor::place() const {
   return fmt::format("{}:{}", document_->name, document_->nodes[node_].line);
-}
-
-json_cursor json_cursor::with_texts(std::span<const std::pair<json_cursor, std::string_view>> texts) const {
-  auto copy = std::make_shared<json_document>(*document_);
-  for (const auto& [place, text] : texts) {
-    if (place.document_ != document_ || !place.is_string())
-      throw std::logic_error("a text for what is no string of this document");
-    json_document::node& n = copy->nodes[place.node_];
-    n.text_at = copy->keep(text);
-    n.size = static_cast<std::uint32_t>(text.size());
-  }
-  return {std::move(copy), node_};
-}
-
-std::size_t json_cursor::bytes_of_text() const {
-  return document_->text.size();
 }
 
 void json_cursor::fail(std::string_view what) const {

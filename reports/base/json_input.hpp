@@ -38,10 +38,6 @@ class json_document;
 /// Nesting deeper than 64 levels, duplicate keys, texts over 256 MiB and more than 4 million values are
 /// refused. `first_line` is the number of the text's first line in the file. Throws input_error.
 std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line = 1);
-/// The document that parse_json() would make of the text of `value`, without that text; `line` is the line of all its places. Values are nested no
-/// deeper and are no more than there. Of what JSON has: no binary values, no NaN and no infinity. Throws input_error.
-std::shared_ptr<const json_document> document_of(std::string name, const nlohmann::ordered_json& value,
-                                                 int line);
 /// The file's bytes; throws input_error where it cannot be read or is over 256 MiB.
 std::string read_text(const std::filesystem::path& file);
 std::shared_ptr<const json_document> read_json(const std::filesystem::path& file);
@@ -78,11 +74,6 @@ class json_cursor {
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] nlohmann::json value() const;  ///< a copy
   [[nodiscard]] std::string place() const;     ///< "FILE:LINE"
-
-  /// This place in a copy of the whole document, in which each text stands in place of the string at its cursor. The texts are copied. Throws
-  /// std::logic_error for a cursor of another document, or to what is no string.
-  [[nodiscard]] json_cursor with_texts(std::span<const std::pair<json_cursor, std::string_view>> texts) const;
-  [[nodiscard]] std::size_t bytes_of_text() const;  ///< of all keys and strings of the document
 
   [[noreturn]] void fail(std::string_view what) const;  ///< throws input_error for this place
 

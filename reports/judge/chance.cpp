@@ -14,21 +14,6 @@ double log_choose(int n, int k) {
 
 }  // namespace
 
-double two_sided_tail(int hits, int trials, double rate) {
-  double below = 0;
-  double above = 0;
-  for (int k = 0; k <= trials; ++k) {
-    double p = 0;
-    if (rate <= 0 || rate >= 1) {
-      p = k == (rate <= 0 ? 0 : trials) ? 1 : 0;
-    } else {
-      p = std::exp(log_choose(trials, k) + k * std::log(rate) + (trials - k) * std::log1p(-rate));
-    }
-    if (k <= hits) below += p;
-    if (k >= hits) above += p;
-  }
-  return std::min(1.0, 2 * std::min(below, above));
-}
 
 double chance_of_difference(int hits, int trials, int other_hits, int other_trials) {
   const int all_hits = hits + other_hits, all = trials + other_trials;

@@ -7,8 +7,6 @@ namespace cufault {
 /// Significance level: a rate counts as changed if a difference at least as large has a smaller probability than this.
 inline constexpr double least_tail = 0.001;
 
-/// Two-sided binomial test: twice the smaller of P(X <= hits) and P(X >= hits), at most 1. 0 <= hits <= trials; rate in [0, 1].
-double two_sided_tail(int hits, int trials, double rate);
 
 /// Fisher's exact test, two-sided: the probability that two samples of one rate differ at least as much. 0 <= hits <= trials in both.
 double chance_of_difference(int hits, int trials, int other_hits, int other_trials);

@@ -27,19 +27,6 @@ bool nothing_is_proved(const arm_result& arm) {
          });
 }
 
-/// As an expectation of the same arm. Where it races, its trials are a sample.
-expectation sample_of(const arm_result& arm, bool races) {
-  expectation e = expectation_of({}, arm);
-  if (!races) return e;
-  e.flaky = stated_rate{.rates = {}, .reason = arm.races};
-  e.seen.clear();
-  for (auto& counted : distinct_signatures(arm.trials)) {
-    e.seen.push_back({.seen = std::move(counted.seen)});
-    e.flaky->counts.push_back(counted.trials);
-  }
-  return e;
-}
-
 change change_of(verdict v) {
   switch (v) {
     case verdict::changed:
@@ -109,8 +96,8 @@ arm_change compare_arms(const arm_result* before, const arm_result* after) {
   arm_result judged = *after;
   if (is && judged.kind == arm_kind::control)
     judged.kind = arm_kind::fault;  // who judges the case judges controls
-  const expectation expected = sample_of(*before, races);
-  judge(judged, &expected);
+  const expectation expected = expectation_of(*before, races);
+  judge_by(judged, &expected);
   arm_change found{change_of(judged.judged), judged.why};
   if (is && found.what == change::absent)
     found.what = change::unchanged;  // nothing to clear, before and after

@@ -27,7 +27,7 @@ constexpr int allowance_schema = 1;
 std::set<std::string> cases_without_control(record& r) {
   std::set<std::string> names;
   for (case_result& c : r.cases) {
-    for (arm_result& arm : c.arms) judge(arm, nullptr);
+    for (arm_result& arm : c.arms) judge_by(arm, nullptr);
     if (control_unresolved(c)) names.insert(c.name);
   }
   return names;

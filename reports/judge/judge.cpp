@@ -4,7 +4,6 @@
 
 #include "reports/base/json_input.hpp"
 #include "reports/judge/chance.hpp"
-#include "reports/judge/racing.hpp"
 #include "reports/judge/remedy_outcome.hpp"
 
 #include <fmt/format.h>
@@ -129,35 +128,6 @@ std::string out_of_band(const std::vector<observation>& expected, const std::vec
   return {};
 }
 
-judgement judge_rates(const arm_result& arm, const expectation& e) {
-  std::vector<int> hits(e.seen.size(), 0);
-  std::optional<signature> stranger;  // the worst that the race does not explain
-  int counted = 0;
-  for (const auto& o : arm.trials) {
-    auto seen = signature_of(o);
-    ++counted;
-    const auto known =
-        std::find_if(e.seen.begin(), e.seen.end(), [&](const plateau& p) { return p.seen == seen; });
-    if (known != e.seen.end())
-      ++hits[static_cast<std::size_t>(known - e.seen.begin())];
-    else if (!stranger || severity(seen) > severity(*stranger))
-      stranger = std::move(seen);
-  }
-  if (stranger)
-    return {severity(*stranger) == 2 && worst(e.seen) < 2 ? verdict::worsened : verdict::changed,
-            difference(e.seen, {{.seen = *stranger}})};
-  std::string counts;
-  for (std::size_t i = 0; i < hits.size(); ++i) {
-    const auto rate = e.flaky->rates[i];
-    const auto line = fmt::format("{} of {} trials where {:g} was stated: {}", hits[i], counted, rate,
-                                  describe(e.seen[i].seen));
-    if (!arm.rate_depends_on_load && two_sided_tail(hits[i], counted, rate) < least_tail)
-      return {verdict::changed, "rate moved: " + line};
-    counts += (counts.empty() ? "" : " | ") + line;
-  }
-  return {verdict::flaky, fmt::format("{} ({})", counts, e.flaky->reason)};
-}
-
 judgement judge_as_expected(arm_kind kind, const plateaus& seen) {
   switch (kind) {
     case arm_kind::control:
@@ -193,18 +163,20 @@ verdict judge_difference(arm_kind kind, const plateaus& expected, const plateaus
   return verdict::changed;
 }
 
-/// Of an arm that races, against the trials of another record. Both are samples: a signature that only one of them has may be rare. They
-/// are the same unless they share no signature, or a rate differs by more than chance explains.
+/// Of an arm that races: both lists of trials are samples, and a signature that only one of them has may be rare. They agree unless they share
+/// no signature, or a rate differs by more than chance explains.
 judgement judge_counts(const arm_result& arm, const expectation& e) {
   const auto seen = distinct_signatures(arm.trials);
-  const int trials = static_cast<int>(arm.trials.size()), expected_trials = static_cast<int>(e.trials.size());
+  const int trials = static_cast<int>(arm.trials.size()),
+            expected_trials = static_cast<int>(e.shown->trials.size());
   const auto expected_of = [&](const signature& s) {
     const auto known =
         std::find_if(e.seen.begin(), e.seen.end(), [&](const plateau& p) { return p.seen == s; });
-    return known == e.seen.end() ? 0 : e.flaky->counts[static_cast<std::size_t>(known - e.seen.begin())];
+    return known == e.seen.end() ? 0 : e.counts[static_cast<std::size_t>(known - e.seen.begin())];
   };
   if (std::none_of(seen.begin(), seen.end(), [&](const auto& s) { return expected_of(s.seen) > 0; }))
     return {judge_difference(arm.kind, e.seen, arm_plateaus(arm)), difference(e.seen, arm_plateaus(arm))};
+  if (seen.size() == 1 && e.seen.size() == 1) return judge_as_expected(arm.kind, e.seen);
   for (const auto& s : seen)
     if (severity(s.seen) == 2 && worst(e.seen) < 2)
       return {verdict::worsened, difference(e.seen, {{.seen = s.seen}})};
@@ -222,7 +194,8 @@ judgement judge_counts(const arm_result& arm, const expectation& e) {
     const bool still = std::any_of(seen.begin(), seen.end(), [&](const auto& s) { return s.seen == p.seen; });
     if (!still && moved(p.seen, 0)) return {verdict::changed, "rate moved: " + text(p.seen, 0)};
   }
-  return {verdict::flaky, text(seen.front().seen, seen.front().trials)};
+  return {verdict::flaky, fmt::format("{} ({})", text(seen.front().seen, seen.front().trials),
+                                      arm.races.empty() ? e.shown->races : arm.races)};
 }
 
 bool is_treatment(const arm_result& arm) {
@@ -279,7 +252,7 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
       if (const auto s = signature_of(o); failed(s) || s.numbers == "wrong")
         return {verdict::unresolved, fmt::format("control failed: {}{}", level_text(o), describe(s))};
 
-  const auto seen = arm_plateaus(arm);
+  const auto seen = expected != nullptr && expected->counts.empty() ? plateaus_of(arm.trials) : arm_plateaus(arm);
   const bool agrees = expected != nullptr && disagreement(expected->seen, seen).empty();
   if (nothing_to_clear(arm, seen) && (expected == nullptr || agrees))
     return {verdict::not_provoked,
@@ -288,17 +261,16 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
     return {verdict::not_provoked, "the operation could not be prepared, so that it was not made"};
   if (was_not_reached(arm) && (expected == nullptr || agrees))
     return {verdict::not_provoked, "the process ended before the remedy was applied: " + describe(seen)};
-  if (expected == nullptr) return {verdict::uncharted, "no expectation covers this stack"};
-  if (expected->flaky) {
-    auto judged =
-        expected->flaky->counts.empty() ? judge_rates(arm, *expected) : judge_counts(arm, *expected);
-    if (judged.v == verdict::flaky)
-      if (auto why = out_of_band(expected->trials, arm.trials); !why.empty())
+  if (expected == nullptr) return {verdict::unrecorded, "no recorded stack has it"};
+  if (!expected->counts.empty()) {
+    auto judged = judge_counts(arm, *expected);
+    if (as_expected(judged.v))
+      if (auto why = out_of_band(expected->shown->trials, arm.trials); !why.empty())
         return {verdict::changed, std::move(why)};
     return judged;
   }
   if (!agrees) return {judge_difference(arm.kind, expected->seen, seen), difference(expected->seen, seen)};
-  if (auto why = out_of_band(expected->trials, arm.trials); !why.empty())
+  if (auto why = out_of_band(expected->shown->trials, arm.trials); !why.empty())
     return {verdict::changed, std::move(why)};
   return judge_as_expected(arm.kind, seen);
 }
@@ -375,33 +347,52 @@ std::span<const compared_measurement> compared_measurements() {
   return all;
 }
 
-void judge(arm_result& arm, const expectation* expected, const std::vector<const expectation*>& siblings) {
-  std::optional<explained_arm> explained;
-  if (expected != nullptr) explained = with_explained_trials(arm, *expected, siblings);
-  auto [v, why] = judgement_of(explained ? explained->arm : arm, expected);
-  if (explained && as_expected(v))
-    why += fmt::format("{}{} of {} trials count as expected, since the arm races", why.empty() ? "" : "; ",
-                       explained->trials, arm.trials.size());
+void judge_by(arm_result& arm, const expectation* expected) {
+  auto [v, why] = judgement_of(arm, expected);
   arm.judged = v;
   arm.why = std::move(why);
   // What is expected to show nothing of the remedy has not been missed.
   arm.covered = expected != nullptr && (v != verdict::not_provoked || !observed(arm));
-  arm.expectation = expected == nullptr ? std::string{} : expected->source;
+  arm.expectation = expected == nullptr ? std::string{} : expected->shown->source;
+  arm.compared_with = expected == nullptr ? std::string{} : expected->stack;
 }
 
-void judge(arm_result& arm, const std::string& case_name, const expectation_set& expected,
-           const stack_keys& stack) {
-  judge(arm, expected.find(case_name, arm.name, stack),
-        expectations_of_siblings(arm, case_name, expected, stack));
-}
+namespace {
 
-void judge(case_result& c, const expectation_set& expected, const stack_keys& stack) {
-  for (auto& arm : c.arms) {
-    judge(arm, c.name, expected, stack);
-    // A stack that lost its GPU does not know its own capability: what it would be expected to show is looked up without it.
-    if (!arm.covered && arm.judged == verdict::not_provoked && !observed(arm))
-      arm.covered = expected.may_cover(c.name, arm.name, stack);
+/// From stacks that are not this one. What the arm came to by itself is in arm.judged.
+void predict(arm_result& arm, const std::vector<expectation>& from) {
+  std::vector<judgement> each;
+  for (const expectation& e : from) each.push_back(judgement_of(arm, &e));
+  const auto agrees = [](const judgement& j) { return as_expected(j.v); };
+  const auto as = std::find_if(each.begin(), each.end(), agrees);
+  const auto stack_of = [&](auto at) { return from[static_cast<std::size_t>(at - each.begin())].stack; };
+  arm.judged = as == each.end() ? verdict::differs : verdict::as_predicted;
+  arm.compared_with = stack_of(as == each.end() ? each.begin() : as);
+  if (as == each.end()) {
+    arm.why = fmt::format("on {}: {}", from[0].stack, each[0].why);
+    if (from.size() > 1) arm.why += fmt::format("; nor as on {}", from[1].stack);
+    return;
   }
+  arm.why = fmt::format("{}, as on {}", to_string(as->v), stack_of(as));
+  if (from.size() < 2) return;
+  const auto other = as == each.begin() ? each.begin() + 1 : each.begin();
+  arm.why += agrees(*other) ? fmt::format(" and on {}", stack_of(other))
+                            : fmt::format(", and not as on {}: the change lies between", stack_of(other));
+}
+
+}  // namespace
+
+void judge(arm_result& arm, const reference* known) {
+  const bool here = known != nullptr && known->distance == 0 && !known->undefined;
+  judge_by(arm, here ? &known->from.front() : nullptr);
+  if (arm.judged != verdict::unrecorded || known == nullptr) return;
+  if (!known->undefined) return predict(arm, known->from);
+  arm.judged = verdict::undefined;
+  arm.why = "it was recorded, and its outcome is not defined: nothing is compared";
+}
+
+void judge(case_result& c, const baselines& recorded, const stack_keys& stack) {
+  for (auto& arm : c.arms) judge(arm, recorded.find(c.name, arm.name, stack));
 
   const auto absent = std::find_if(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
     return arm.kind == arm_kind::control && arm.judged == verdict::not_provoked;
@@ -483,7 +474,8 @@ std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mo
     add(2, to_string(verdict::unresolved), unresolved);
   unexpected.erase(verdict::unresolved);
   if (mode == run_mode::gate) {
-    for (auto& [v, named] : unexpected) add(1, to_string(v), named);
+    for (auto& [v, named] : unexpected)
+      if (!is_prediction(v)) add(1, to_string(v), named);
     if (missed.size() > static_cast<std::size_t>(not_provoked_budget))
       add(1,
           fmt::format("with an expectation NOT_PROVOKED, and --not-provoked-budget is {}",
@@ -492,7 +484,49 @@ std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mo
   }
   if (reasons.empty() && not_provoked == arms)
     reasons.push_back({77, fmt::format("nothing could be provoked here: {}", why_nothing)});
+  if (mode == run_mode::gate && reasons.empty() && is_without_baseline(cases))
+    reasons.push_back({exit_no_baseline, prediction_line(predictions_of(cases)) +
+                                             "; to judge the next run by this one: cufault baseline add RECORD"});
   return reasons;
+}
+
+predictions predictions_of(std::span<const case_result> cases) {
+  predictions all{.of_this_stack = !is_without_baseline(cases)};
+  for (const case_result& c : cases)
+    for (const arm_result& arm : c.arms) {
+      if (!is_prediction(arm.judged)) continue;
+      all.differ += arm.judged == verdict::differs ? 1 : 0;
+      all.unrecorded += arm.judged == verdict::unrecorded ? 1 : 0;
+      if (arm.judged != verdict::unrecorded) ++all.from[arm.compared_with];
+      if (arm.judged == verdict::as_predicted) ++all.as_predicted;
+    }
+  return all;
+}
+
+std::string prediction_line(const predictions& p) {
+  const std::size_t all = p.as_predicted + p.differ + p.unrecorded;
+  if (all == 0) return {};
+  const auto most = std::max_element(p.from.begin(), p.from.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string line = fmt::format("{}: {} of {} arm{} as {}",
+                                 p.of_this_stack ? "not in the record of this stack" : "no record of this stack",
+                                 p.as_predicted, all, all == 1 ? "" : "s",
+                                 most == p.from.end() ? "predicted" : "on " + most->first);
+  if (p.from.size() > 1) line += " or the nearest stack that has the arm";
+  if (p.differ > 0) line += fmt::format("; {} differ{}", p.differ, p.differ == 1 ? "s" : "");
+  if (p.unrecorded > 0) line += fmt::format("; {} new", p.unrecorded);
+  return line;
+}
+
+bool is_without_baseline(std::span<const case_result> cases) {
+  bool any = false;
+  for (const case_result& c : cases)
+    for (const arm_result& arm : c.arms) {
+      if (!observed(arm) || !had_context(arm)) continue;
+      if (arm.covered || arm.judged == verdict::undefined) return false;
+      any = any || is_prediction(arm.judged);
+    }
+  return any;
 }
 
 std::set<std::string> executed_cases(std::span<const case_result> cases, bool on_gpu) {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/model/expectation.hpp"
+#include "reports/evidence/baselines.hpp"
 #include "reports/model/results.hpp"
 
+#include <cstddef>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -21,22 +23,19 @@ struct compared_measurement {
 };
 std::span<const compared_measurement> compared_measurements();
 
-/// Judges one arm against an expectation (nullptr: none covers this stack). Fills judged, why, expectation,
-/// covered. Controls are judged by what they are: a control that fails is unresolved, expectation or not. A remedy
-/// or dead end before which nothing failed was not provoked: there was nothing to clear. Nor was one whose operation could not be prepared. Trials of an arm that races may count as expected although they differ:
-/// with_explained_trials() of racing.hpp says which, and what `siblings` are.
-void judge(arm_result& arm, const expectation* expected,
-           const std::vector<const expectation*>& siblings = {});
+/// Judges one arm against what it showed on this stack (nullptr: that is not known, the arm is NEW). Fills judged, why, expectation,
+/// compared_with, covered. Controls are judged by what they are: a control that fails is unresolved, whatever is expected. A remedy
+/// or dead end before which nothing failed was not provoked: there was nothing to clear. Nor was one whose operation could not be prepared.
+void judge_by(arm_result& arm, const expectation* expected);
 
-/// Judges by the expectation of the arm on this stack, and by those of its siblings. Throws as expectation_set::find().
-void judge(arm_result& arm, const std::string& case_name, const expectation_set& expected,
-           const stack_keys& stack);
+/// Judges by the record of this stack or, where there is none, predicts from the nearest ones.
+void judge(arm_result& arm, const reference* known);
 
 /// Judges every arm of a case. When a control arm is unresolved, so is every arm of the case: without a working
 /// control a failure proves nothing. Where a control could not be provoked, neither were the arms that had a context.
 /// An arm against a fault arm that did not fail in this run was not provoked, nor one that shows nothing (why_it_shows_nothing()). A diagnosis
 /// that names the call that fails without it still fails.
-void judge(case_result& c, const expectation_set& expected, const stack_keys& stack);
+void judge(case_result& c, const baselines& recorded, const stack_keys& stack);
 
 /// Why something does not exit with 0.
 struct exit_reason {
@@ -49,10 +48,25 @@ int exit_code(std::span<const exit_reason> reasons);
 
 /// Worst first: 2 if any arm is unresolved, 1 in gate mode for any other unexpected verdict or for more than
 /// `not_provoked_budget` arms that an expectation covers and that were not provoked, 77 if no arm was
-/// provoked. No arm at all is 2: a run in which nothing ran is not green. Arms that were not run since there is no GPU are
+/// provoked, exit_no_baseline in gate mode if nothing failed and no record is of this stack. No arm at all is 2: a run in which nothing ran is not green. Arms that were not run since there is no GPU are
 /// no failure, nor in the budget: who needs a GPU says so (CUFAULT_REQUIRE_GPU), and the run does not begin.
 std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mode mode,
                                       int not_provoked_budget);
+
+/// Of a gate that judged no arm that had a context, since no record is of this stack.
+inline constexpr int exit_no_baseline = 3;
+
+/// How many arms were predicted from other stacks, and what they came to.
+struct predictions {
+  bool of_this_stack = false;  ///< other arms are judged by records of this stack
+  std::size_t as_predicted = 0, differ = 0, unrecorded = 0;
+  std::map<std::string, std::size_t> from{};  ///< arms by the stack that they were predicted from
+};
+predictions predictions_of(std::span<const case_result> cases);
+/// "no record of this stack: 231 of 242 arms as on H200, cuBLAS 13.1.0; 9 differ; 2 new". Empty where nothing was predicted.
+std::string prediction_line(const predictions& p);
+/// Whether arms had a context, and none of them is judged by a record of this stack.
+bool is_without_baseline(std::span<const case_result> cases);
 
 /// Why there is no GPU, where the arm was not run for that; else empty.
 std::string why_no_gpu(const arm_result& arm);

@@ -194,7 +194,7 @@ bool merging::add(const std::string& name, const record& r) {
     // Without a working control nothing is proved.
     const bool broken = std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
       arm_result control = arm;
-      if (arm.kind == arm_kind::control) judge(control, nullptr);
+      if (arm.kind == arm_kind::control) judge_by(control, nullptr);
       return arm.kind == arm_kind::control && control.judged == verdict::unresolved;
     });
     for (const arm_result& arm : c.arms) {

@@ -4,7 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/lines.hpp"
-#include "reports/model/arm_lines.hpp"
+#include "reports/model/arm_line.hpp"
 #include "reports/model/cost.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
@@ -19,11 +19,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <deque>
-#include <future>
 #include <memory>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace fs = std::filesystem;
@@ -85,13 +82,6 @@ void take_end(record& r, const json_cursor& top) {
   const auto code = top.at("exit_code").integer();
   if (code < 0 || code > 255) top.at("exit_code").fail("an exit code is from 0 to 255");
   r.exit_code = static_cast<int>(code);
-}
-
-/// Of a line that begins as cufault writes it: otherwise it is read.
-bool wanted(const arm_filter& only, std::string_view line) {
-  if (!only) return true;
-  const auto case_name = named_first(line, R"({"case":")"), arm = named_first(line, R"(","arm":")");
-  return arm.empty() || only(case_name, arm);
 }
 
 }  // namespace
@@ -166,9 +156,8 @@ record record_from(const std::string& name, std::string_view text, const arm_fil
   record r;
   if (text.empty()) throw input_error(fmt::format("{}:1: an empty record", name));
   bool ended = false;
-  std::size_t room = most_copied;
   each_line(text, [&](std::string_view line, int number, bool whole) {
-    if (number > 1 && !wanted(only, line)) return;
+    if (number > 1 && !wanted_line(only, line)) return;
     std::shared_ptr<const json_document> parsed;
     try {
       parsed = parse_json(name, line, number);
@@ -190,7 +179,7 @@ record record_from(const std::string& name, std::string_view text, const arm_fil
       take_end(r, top);
       ended = true;
     } else {
-      case_result c = arm_from(top, room);
+      case_result c = arm_from(top);
       check_case_name(top.at("case"));
       take_arm(r, c.name, std::move(c.arms[0]), top.at("arm"));
     }
@@ -232,23 +221,6 @@ void refuse_part_of_a_stack(const fs::path& file, std::string_view text) {
                      : fmt::format("a record in it, as {}", inside.front().string())));
 }
 
-/// Gives `take` each file with its record, which other threads read: as many as there are CPUs, and no more than eight, since each record that is
-/// read and not taken needs memory.
-void read_ahead(const std::vector<fs::path>& files, const arm_filter& only,
-                const std::function<void(const fs::path&, std::future<record>)>& take) {
-  const std::size_t most = std::clamp(std::thread::hardware_concurrency(), 2U, 8U);
-  std::deque<std::future<record>> reading;
-  std::size_t begun = 0;
-  for (const fs::path& file : files) {
-    for (; begun < files.size() && reading.size() < most; ++begun)
-      reading.push_back(
-          std::async(std::launch::async, [&next = files[begun], &only] { return load_record(next, only); }));
-    std::future<record> first = std::move(reading.front());
-    reading.pop_front();
-    take(file, std::move(first));
-  }
-}
-
 }  // namespace
 
 record load_record(const fs::path& file, const arm_filter& only) {
@@ -281,8 +253,7 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
 
 std::vector<record> load_records(const std::vector<fs::path>& named, const arm_filter& only) {
   std::vector<record> loaded;
-  read_ahead(records_in(named), only,
-             [&](const fs::path&, std::future<record> read) { loaded.push_back(read.get()); });
+  for (const fs::path& file : records_in(named)) loaded.push_back(load_record(file, only));
   return loaded;
 }
 
@@ -297,14 +268,10 @@ void each_record(const std::vector<fs::path>& named, const std::function<void(co
       bad(cannot_be_read(name, e.code()).what());
     }
   };
-  std::vector<fs::path> files;
   for (const fs::path& name : named)
     tolerant(name, [&] {
-      for (fs::path& file : records_in({name})) files.push_back(std::move(file));
+      for (const fs::path& file : records_in({name})) tolerant(file, [&] { take(file, load_record(file)); });
     });
-  read_ahead(files, {}, [&](const fs::path& file, std::future<record> read) {
-    tolerant(file, [&] { take(file, read.get()); });
-  });
 }
 
 std::string record_text(const record& r) {

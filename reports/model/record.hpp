@@ -15,8 +15,8 @@
 
 namespace cufault {
 
-/// Of records, stacks' files and expectations. Nothing reads an earlier one.
-inline constexpr int record_schema = 4;
+/// Of records of runs, and of stacks. Nothing reads an earlier one.
+inline constexpr int record_schema = 5;
 
 /// The keys of a stack that conditions can name, as text: "cublas" "13.1.0", "cublaslt", "driver"
 /// "580.159.04", "runtime" "13.0", "compute_capability" "9.0", "memory_gib" "139" (of the GPU), "module_loading" "LAZY",
@@ -63,13 +63,11 @@ record record_from(const std::string& name, std::string_view text,
 /// cannot be read.
 std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
 
-/// Those of records_in(named), in order. Several are read at once, so that `only` can be called by several threads. Throws input_error of the
-/// first that cannot be read.
+/// Those of records_in(named), in order. Throws input_error of the first that cannot be read.
 std::vector<record> load_records(const std::vector<std::filesystem::path>& named,
                                  const arm_filter& only = {});
 
-/// One record at a time, in order; other threads read the next ones meanwhile, and all else is done by the caller's. A file that cannot be
-/// read, or of which `take` throws input_error, is a line for `bad`; the others are read.
+/// One record at a time, in order. A file that cannot be read, or of which `take` throws input_error, is a line for `bad`; the others are read.
 void each_record(const std::vector<std::filesystem::path>& named,
                  const std::function<void(const std::filesystem::path&, record)>& take,
                  const std::function<void(const std::string&)>& bad);

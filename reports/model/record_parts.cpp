@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/record_parts.hpp"
 
+#include "reports/model/arm_line.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,11 +58,10 @@ void take_arm(record& r, const std::string& case_name, arm_result arm, const jso
   c.arms.push_back(std::move(arm));
 }
 
-std::string_view named_first(std::string_view& line, std::string_view begin) {
-  if (!line.starts_with(begin)) return {};
-  const auto text = line.substr(begin.size(), line.find('"', begin.size()) - begin.size());
-  line.remove_prefix(begin.size() + text.size());
-  return text;
+bool wanted_line(const arm_filter& only, std::string_view line) {
+  if (!only) return true;
+  const auto [case_name, arm] = case_and_arm_of(line);
+  return arm.empty() || only(case_name, arm);
 }
 
 bool is_folder_name(std::string_view name) {

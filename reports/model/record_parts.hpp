@@ -19,8 +19,8 @@ nlohmann::json stack_from(const json_cursor& at);
 void check_case_name(const json_cursor& at);
 /// Adds an arm to a case. `named`: where its name stands. Throws input_error where that is none, or the case has one of this name.
 void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& named);
-/// Takes `begin` and a text that ends at the next quote from a line. Empty where it does not begin so.
-std::string_view named_first(std::string_view& line, std::string_view begin);
+/// Whether the arm of a line is to be read. A line that does not begin as cufault writes it always is.
+bool wanted_line(const arm_filter& only, std::string_view line);
 
 bool is_folder_name(std::string_view name);
 /// A member of a stack's "keys", and the name of its GPU; empty where it has none.

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/results.hpp"
 
-#include "reports/model/operation_calls.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,11 +18,14 @@ constexpr std::array verdicts{std::pair{verdict::ok, "OK"},
                               std::pair{verdict::still_fails, "STILL_FAILS"},
                               std::pair{verdict::diagnosed, "DIAGNOSED"},
                               std::pair{verdict::flaky, "FLAKY"},
+                              std::pair{verdict::as_predicted, "AS_PREDICTED"},
+                              std::pair{verdict::undefined, "UNDEFINED"},
                               std::pair{verdict::changed, "CHANGED"},
                               std::pair{verdict::gone, "GONE"},
                               std::pair{verdict::worsened, "WORSENED"},
                               std::pair{verdict::remedy_broken, "REMEDY_BROKEN"},
-                              std::pair{verdict::uncharted, "UNCHARTED"},
+                              std::pair{verdict::differs, "DIFFERS"},
+                              std::pair{verdict::unrecorded, "NEW"},
                               std::pair{verdict::not_provoked, "NOT_PROVOKED"},
                               std::pair{verdict::unresolved, "UNRESOLVED"}};
 
@@ -32,7 +33,11 @@ constexpr std::array verdicts{std::pair{verdict::ok, "OK"},
 
 bool as_expected(verdict v) {
   return v == verdict::ok || v == verdict::reproduced || v == verdict::cleared || v == verdict::still_fails ||
-         v == verdict::diagnosed || v == verdict::flaky;
+         v == verdict::diagnosed || v == verdict::flaky || v == verdict::as_predicted || v == verdict::undefined;
+}
+
+bool is_prediction(verdict v) {
+  return v == verdict::as_predicted || v == verdict::differs || v == verdict::unrecorded;
 }
 
 std::string to_string(verdict v) {
@@ -110,28 +115,6 @@ std::string describe(const arm_result& arm) {
     text += fmt::format("{}{} of {}: {}", text.empty() ? "" : " | ", entry.trials, arm.trials.size(),
                         describe(entry.seen));
   return text;
-}
-
-std::string digest_of(const arm_result& arm) {
-  constexpr std::size_t readable = 80;
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  // The first call of a diagnosis is the fault's.
-  const auto seen = arm.kind == arm_kind::diagnosis ? arm_plateaus(arm)
-                                                    : with_call_sign_for_digest(arm_plateaus(arm), arm.name);
-  for (const char c : canonical(seen)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  std::string text = describe(seen);
-  // Left out to keep the files small: what all statuses of cuBLAS begin with, and what goes without saying.
-  for (const std::string_view usual : {"CUBLAS_STATUS_", "; context usable", "; numbers right"})
-    for (std::size_t at = 0; (at = text.find(usual, at)) != text.npos;) text.erase(at, usual.size());
-  if (text.size() > readable) text = text.substr(0, readable - 3) + "...";
-  return fmt::format("{} #{:016x}", text, hash);
-}
-
-bool same_digest(std::string_view a, std::string_view b) {
-  const auto hash_of = [](std::string_view digest) {
-    return digest.substr(std::min(digest.rfind(" #"), digest.size()));
-  };
-  return !hash_of(a).empty() && hash_of(a) == hash_of(b);
 }
 
 }  // namespace cufault

@@ -18,12 +18,15 @@ enum class verdict {
   cleared,
   still_fails,
   diagnosed,  // as expected
-  flaky,      // as expected, at the stated rate
+  flaky,         // as expected, at the recorded rate
+  as_predicted,  // as on the nearest recorded stack, which is not this one
+  undefined,     // recorded on this stack, and its outcome is not defined: nothing is compared
   changed,
   gone,
   worsened,
   remedy_broken,  // not as expected
-  uncharted,
+  differs,        // not as on the nearest recorded stack, which is not this one
+  unrecorded,     // no recorded stack says anything: "NEW"
   not_provoked,
   unresolved
 };
@@ -51,14 +54,18 @@ struct arm_result {
   bool rate_depends_on_load = false;  ///< its rates depend on how busy the host is, and are not compared
   std::string counterpart_of{};       ///< of an injected fault: the fault arm that has it for real
   bool made_up = false;  ///< its fault is a stand-in, or injected without a natural arm; ask is_made_up()
+  bool second_cublas = false;     ///< its outcome depends on the second cuBLAS that it loads
+  bool any_architecture = false;  ///< the GPU cannot affect its outcome although its trials have a context
   std::vector<run_of_trials> runs{};
   std::vector<observation> trials{};
   std::string source{};  ///< "FILE:LINE" of the record that it was read from
+  bool expected = false;  ///< of a stack: other runs are judged by it; else its outcome is undefined, and no run is judged by it
 
   verdict judged = verdict::unresolved;
   std::string why{};          ///< one line for verdicts that need one
-  std::string expectation{};  ///< "FILE:LINE" of the expectation it was judged by, if any
-  bool covered = false;       ///< whether an expectation holds for it on this stack
+  std::string expectation{};    ///< "FILE:LINE" of the recorded arm that it was judged by, if any
+  std::string compared_with{};  ///< the recorded stack that it was judged by or predicted from: "H200, cuBLAS 13.1.0"
+  bool covered = false;         ///< whether a record of this stack says what it shows
 };
 
 struct case_result {
@@ -90,14 +97,11 @@ void pool(arm_result& to, const arm_result& more);
 std::vector<plateau> arm_plateaus(const arm_result& arm);
 /// In one line; "13 of 20: ..." where it races.
 std::string describe(const arm_result& arm);
-/// For a review: what the arm came to, in at most 80 characters, then " #" and a hash of all that is compared. The text leaves out
-/// "CUBLAS_STATUS_", "; context usable" and "; numbers right". Of a cell of the matrix both have "@" for the call of its operation.
-std::string digest_of(const arm_result& arm);
-/// Whether two digests have the same hash. The words in front of it may be those of another version of cufault.
-bool same_digest(std::string_view a, std::string_view b);
 
-/// True for a verdict that says "as expected".
+/// True for a verdict that says "as expected" or "as predicted", or that nothing is expected.
 bool as_expected(verdict v);
+/// True for a verdict of an arm that no record of this stack judges: none of them fails a gate.
+bool is_prediction(verdict v);
 
 std::string to_string(verdict v);  ///< "REPRODUCED", ...
 std::string to_string(run_mode m);

@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// The folder of a stack in reports/recorded: stack.json, and FAMILY.jsonl with the lines of its cases and arms (arm_lines.hpp). Arms that are like
-// the same arm of a stack with more arms of the same families are stored as differences from it; the arms of that stack, the base, are stored whole.
-// A file with cells of the matrix begins with what their operations call (operation_calls.hpp). Long texts that lines of a file
-// repeat are stated once, in front of its cases (shared_texts.hpp).
+// The folder of a stack: stack.json, which has the stack and the runs that made its trials, and FAMILY.jsonl with a line for each arm
+// (arm_line.hpp), sorted by case and arm.
 #pragma once
 
 #include "reports/model/record.hpp"
@@ -13,7 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 namespace cufault {
 
@@ -23,21 +21,22 @@ std::string stack_folder_name(const nlohmann::json& stack);
 std::string family_of_case(const std::string& case_name);
 bool is_stack_folder(const std::filesystem::path& path);
 
-record load_stack(const std::filesystem::path& folder, const arm_filter& only = {});  ///< throws input_error
-/// Only the cases of one family. Throws input_error.
-record load_family(const std::filesystem::path& folder, const std::string& family);
+/// The folders of stacks in a folder, sorted; none where it is missing.
+std::vector<std::filesystem::path> stacks_in(const std::filesystem::path& folder);
 
-/// The arm that a line refers to, as it is written; null where there is none.
-using base_arms = std::function<const arm_result*(const std::string& folder, const std::string& case_name,
-                                                  const std::string& arm)>;
-/// Adds the lines of a stack's FAMILY.jsonl: of cases, each with those of its arms behind it. Throws input_error.
-void add_lines(record& r, const std::string& name, std::string_view text, const arm_filter& only = {},
-               const base_arms& bases = {});
+/// Gets "FILE:LINE: what is wrong" of each line that cannot be read; the others are read. Without it the first such line throws input_error.
+using bad_line = std::function<void(const std::string&)>;
+/// The stack, and the arms of one family of cases; without a family no arms.
+record load_family(const std::filesystem::path& folder, const std::string& family, const bad_line& bad = {});
+record load_stack(const std::filesystem::path& folder, const arm_filter& only = {}, const bad_line& bad = {});
 
-/// Files arms in the folder of their stack below `recorded`, shortened: each replaces the one of its name, and lines are sorted. Arms are stored as
-/// differences from a stack with more arms of the same families where that is shorter. Stacks that are stored as differences from this one are rewritten. Each file is
-/// replaced whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another process is
-/// writing it.
+/// Files arms in the folder of their stack below `recorded`, shortened: each replaces the line of its name, and no other line changes. Each
+/// file is replaced whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another
+/// process is writing it.
 std::filesystem::path file_in_stack(const std::filesystem::path& recorded, const record& r);
+
+/// Removes arms from the folder of a stack, and the folder where none is left. Returns how many.
+std::size_t remove_arms(const std::filesystem::path& folder,
+                        const std::function<bool(const std::string& case_name, const std::string& arm)>& which);
 
 }  // namespace cufault

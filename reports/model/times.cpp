@@ -26,10 +26,5 @@ void check_utc(const json_cursor& at) {
   if (!good) at.fail("expected a UTC time such as 2026-11-21T07:27:40Z");
 }
 
-double milliseconds_from(const json_cursor& at) {
-  const double ms = at.number();
-  if (ms < 0) at.fail(fmt::format("a time must be 0 or more, found {}", ms));
-  return ms;
-}
 
 }  // namespace cufault

@@ -10,6 +10,5 @@ namespace cufault {
 /// Checks that the text has the form 2026-11-21T07:27:40Z.
 void check_utc(const json_cursor& at);
 /// A duration: 0 or more.
-double milliseconds_from(const json_cursor& at);
 
 }  // namespace cufault

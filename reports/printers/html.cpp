@@ -65,7 +65,10 @@ const char* class_of(verdict v) {
     case verdict::changed:
     case verdict::gone:
       return "mixed";
-    case verdict::uncharted:
+    case verdict::as_predicted:
+    case verdict::undefined:
+    case verdict::differs:
+    case verdict::unrecorded:
     case verdict::not_provoked:
       break;
   }
@@ -157,7 +160,7 @@ std::string arm_row(const joined_row& row, bool whole_name) {
   if (row.sources.size() > most_links) links.emplace_back("and more");
   std::string notes;
   // The reason is not repeated where the section "What is unexpected" or the heading of the table states it.
-  const bool said = (!whole_name && !advices[rank(a.judged)].asks.empty()) || a.judged == verdict::uncharted;
+  const bool said = (!whole_name && !advices[rank(a.judged)].asks.empty()) || a.judged == verdict::unrecorded;
   if (!said && !a.why.empty() && a.seen.find(a.why) == a.seen.npos)
     notes += fmt::format("<small>{}</small>", html_shortened(a.why, 2 * longest_seen));
   if (!a.cost.empty()) notes += fmt::format("<small>{}</small>", html_escaped(a.cost));
@@ -186,7 +189,7 @@ bool is_counted_only(const report_arm& a) {
   if (a.otherwise != 0 || !a.case_name.starts_with(matrix_family)) return false;
   const auto cell = cell_named(a.arm);
   return cell &&
-         (a.judged == verdict::uncharted || (a.judged == verdict::not_provoked && !cell->remedy.empty()));
+         (a.judged == verdict::unrecorded || a.judged == verdict::undefined || (a.judged == verdict::not_provoked && !cell->remedy.empty()));
 }
 
 std::string counted_only(const std::map<std::string, std::size_t>& cells_by_case) {

@@ -60,7 +60,7 @@ void print_verdicts(std::ostream& out, const record& r, table_style style, const
   for (const auto& [at, arms] : by_rank) {
     if (advices[at].asks.empty()) continue;
     out << fmt::format("\n{}: {}.\n", to_string(advices[at].v), advices[at].asks);
-    if (advices[at].v == verdict::uncharted) continue;  // the table has said it all
+    if (advices[at].v == verdict::unrecorded) continue;  // the table has said it all
     if (style == table_style::markdown) out << '\n';
     for (const auto& [case_name, arm] : arms)
       print_bullet(out, fmt::format("{}/{}: {}", case_name, arm->name, arm->why), style);

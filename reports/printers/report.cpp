@@ -168,7 +168,7 @@ void report_builder::add(const std::string& name, record r) {
   stack.header_name = name;
 }
 
-report report_builder::result(const expectation_set& expected, const std::vector<claim>& claims,
+report report_builder::result(const baselines& recorded, const std::vector<claim>& claims,
                               const cost_notes& costs) {
   report all;
   all.costs = costs;
@@ -190,7 +190,7 @@ report report_builder::result(const expectation_set& expected, const std::vector
       arm.latest.source = fmt::format("{}:{}", stack.file, ++line);
       case_in(stack.merged.cases, name.substr(0, name.find('/'))).arms.push_back(arm.latest);
     }
-    for (case_result& c : stack.merged.cases) judge(c, expected, keys_of(stack.merged));
+    for (case_result& c : stack.merged.cases) judge(c, recorded, keys_of(stack.merged));
     stack.merged.exit_code = exit_code(exit_reasons(stack.merged.cases, stack.merged.mode, 0));
     report::stack shown{.letter = letter_at(all.stacks.size()),
                         .run = report_of(stack.merged, costs),

@@ -4,7 +4,7 @@
 
 #include "reports/judge/claims.hpp"
 #include "reports/matrix/observed_cells.hpp"
-#include "reports/model/expectation.hpp"
+#include "reports/evidence/baselines.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/run_report.hpp"
 
@@ -72,7 +72,7 @@ class report_builder {
   void add_unread(std::string why);
   [[nodiscard]] bool empty() const;  ///< no record was added
   /// Judges what is kept. To be called once, after the last record.
-  report result(const expectation_set& expected, const std::vector<claim>& claims,
+  report result(const baselines& recorded, const std::vector<claim>& claims,
                 const cost_notes& costs = {});
   /// After result(). They point into this.
   [[nodiscard]] std::vector<report_file> files() const;

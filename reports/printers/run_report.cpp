@@ -14,10 +14,9 @@
 namespace cufault {
 namespace {
 
-test_status status_of(verdict v, run_mode mode) {
+test_status status_of(verdict v) {
   if (v == verdict::unresolved) return test_status::error;
-  if (v == verdict::not_provoked || (v == verdict::uncharted && mode == run_mode::observe))
-    return test_status::skipped;
+  if (v == verdict::not_provoked || v == verdict::undefined || is_prediction(v)) return test_status::skipped;
   return as_expected(v) ? test_status::passed : test_status::failed;
 }
 
@@ -81,7 +80,8 @@ run_report report_of(const record& r, const cost_notes& costs) {
                     .seed = r.seed,
                     .complete = r.complete,
                     .left_out = r.left_out,
-                    .exit_code = r.exit_code};
+                    .exit_code = r.exit_code,
+                    .predicted = prediction_line(predictions_of(r.cases))};
   for (const case_result& c : r.cases)
     for (const arm_result& a : c.arms)
       report.arms.push_back(
@@ -91,7 +91,7 @@ run_report report_of(const record& r, const cost_notes& costs) {
            .made_up = is_made_up(a),
            .cost = cost_beside(costs, report.stack, c, a),
            .judged = a.judged,
-           .status = status_of(a.judged, r.mode),
+           .status = status_of(a.judged),
            .why = a.why,
            .seen = seen_by(a),
            .expectation = a.expectation,

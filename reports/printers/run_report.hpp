@@ -22,7 +22,7 @@ enum class test_status {
   passed,
   failed,   ///< differs from what was expected; what no expectation covers, in a gate
   error,    ///< unresolved
-  skipped,  ///< could not be provoked; what no expectation covers, where nothing is gated
+  skipped,  ///< could not be provoked; what no record of this stack judges
 };
 
 struct report_arm {
@@ -51,6 +51,7 @@ struct run_report {
   bool complete = false;
   std::uint64_t left_out = 0;  ///< arms with a remedy, where nothing fails
   int exit_code = 2;
+  std::string predicted{};             ///< prediction_line(); empty where nothing was predicted
   std::vector<exit_reason> reasons{};  ///< of a run that has just ended: a record does not keep them
   std::vector<report_arm> arms{};      ///< in the order of the record; arms of a case stand together
 };

@@ -22,13 +22,13 @@ constexpr std::size_t most_lines = 20;  // of one verdict: the record has all
 // Of verdicts that say the same of many arms, a line a case and reason; of others a line an arm.
 std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*>& arms) {
   std::vector<std::string> lines;
-  if (v != verdict::uncharted && v != verdict::not_provoked) {
+  if (v != verdict::unrecorded && v != verdict::not_provoked) {
     for (const auto* a : arms) lines.push_back(fmt::format("{}: {}", join_key(a->case_name, a->arm), a->why));
     return lines;
   }
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> alike;
   for (const auto* a : arms)
-    alike[{a->case_name, v == verdict::uncharted ? std::string() : a->why}].push_back(a->arm);
+    alike[{a->case_name, v == verdict::unrecorded ? std::string() : a->why}].push_back(a->arm);
   for (const auto& [key, names] : alike) {
     const auto& [name, why] = key;
     lines.push_back(fmt::format("{}{}{}{}", name,
@@ -40,7 +40,7 @@ std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*
 
 std::string left_out_line(std::uint64_t arms) {
   return fmt::format(
-      "{} with a remedy {} not run: without it nothing fails, by an expectation of this stack. CASE/ARM runs "
+      "{} with a remedy {} not run: without it nothing fails, by a record of this stack. CASE/ARM runs "
       "one, --tier nightly all.",
       plural(arms, "arm"), arms == 1 ? "was" : "were");
 }
@@ -90,6 +90,7 @@ std::string case_line(const case_result& c) {
 void print_summary(std::ostream& out, const run_report& report, const std::string& file) {
   const sorted_arms all = sorted(report);
   if (all.arms + all.without_gpu == 0) out << "no arm ran: a run in which nothing ran is not green\n";
+  if (!report.predicted.empty()) out << report.predicted << "\n\n";
   for (const auto& [at, arms] : all.by_rank) {
     if (advices[at].asks.empty()) continue;
     out << fmt::format("{}: {}.\n", to_string(advices[at].v), advices[at].asks);
@@ -141,6 +142,7 @@ std::string summary_markdown(const run_report& report, const std::string& file) 
   page.line(fmt::format("stack: {}", report.stack));
   page.line(fmt::format("exit code {} in mode {}; seed {}; record {}", report.exit_code,
                         to_string(report.mode), report.seed, file));
+  if (!report.predicted.empty()) page.line(report.predicted);
   if (all.without_gpu > 0) page.line(without_gpu_line(all));
   if (report.left_out > 0) page.line(left_out_line(report.left_out));
   if (!report.complete) page.line("The run did not come to its end.");
@@ -160,6 +162,7 @@ std::string summary_markdown(const report& r) {
     page.heading(fmt::format("{}: {}", s.run.stack, all.arms == 0 ? "no arm ran" : text_of(all.totals)));
     page.line(
         fmt::format("{}, the latest of {}; observations: {}", plural(s.runs, "record"), s.latest, s.file));
+    if (!s.run.predicted.empty()) page.line(s.run.predicted);
     if (all.without_gpu > 0) page.line(without_gpu_line(all));
     put_arms(page, all);
   }

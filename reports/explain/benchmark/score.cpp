@@ -7,7 +7,6 @@
 #include "reports/base/json_input.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/model/expectation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/evidence/baselines.hpp"
+
+#include "reports/model/record_parts.hpp"
+#include "reports/model/stack_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+struct recorded_family {
+  record all;
+  std::unordered_map<std::string, const arm_result*> arms;  // by join_key()
+};
+
+struct recorded_stack {
+  fs::path folder;
+  std::size_t rank = 0;  // of its baseline: 0 comes first
+  stack_keys keys;
+  std::string gpu;
+  std::map<std::string, recorded_family> families;
+};
+
+/// An arm of a stack that may say something.
+struct candidate {
+  const recorded_stack* stack = nullptr;
+  const arm_result* arm = nullptr;
+  int distance = 0;
+  std::vector<std::string_view> keys;
+};
+
+std::string label_of(const recorded_stack& s, std::span<const std::string_view> keys) {
+  std::string label = s.gpu;
+  const auto add = [&](std::string_view name, std::string_view key) {
+    if (const auto found = s.keys.find(std::string(key)); found != s.keys.end())
+      label += fmt::format("{}{} {}", label.empty() ? "" : ", ", name, found->second);
+  };
+  for (const auto& [name, key] : {std::pair{"PyTorch", "pytorch"}, {"JAX", "jax"}, {"CuPy", "cupy"}})
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) add(name, key);
+  add("cuBLAS", "cublas");
+  if (std::find(keys.begin(), keys.end(), "other_cublas") != keys.end()) add("second cuBLAS", "other_cublas");
+  return label;
+}
+
+/// In how many keys two stacks are equal.
+std::size_t equal_keys(const stack_keys& a, const stack_keys& b) {
+  return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](const auto& key) {
+    const auto other = b.find(key.first);
+    return other != b.end() && other->second == key.second;
+  }));
+}
+
+constexpr int same_architecture = 100;  // a smaller distance is of versions alone
+
+/// The version of the stack that differs from the one here: of those that matter, the first that does.
+version differing_version(const candidate& c, const stack_keys& here) {
+  for (const std::string_view key : c.keys) {
+    if (key == "compute_capability") continue;
+    const auto then = c.stack->keys.find(std::string(key)), now = here.find(std::string(key));
+    if (then != c.stack->keys.end() && now != here.end() && distance(c.stack->keys, here, std::span(&key, 1)) > 0)
+      return version_from(then->second);
+  }
+  return {};
+}
+
+version version_here(const candidate& c, const stack_keys& here) {
+  for (const std::string_view key : c.keys) {
+    if (key == "compute_capability") continue;
+    if (const auto now = here.find(std::string(key));
+        now != here.end() && distance(c.stack->keys, here, std::span(&key, 1)) > 0)
+      return version_from(now->second);
+  }
+  return {};
+}
+
+}  // namespace
+
+struct baselines::state {
+  std::deque<recorded_stack> stacks;
+  std::vector<std::string> problems;
+  std::deque<arm_result> pooled;
+  std::map<stack_keys, std::unordered_map<std::string, std::optional<reference>>> known;
+
+  const recorded_family& family(recorded_stack& s, const std::string& name) {
+    auto [at, is_new] = s.families.try_emplace(name);
+    if (!is_new) return at->second;
+    at->second.all = load_family(s.folder, name, [&](const std::string& bad) { problems.push_back(bad); });
+    for (const case_result& c : at->second.all.cases)
+      for (const arm_result& a : c.arms) at->second.arms.emplace(join_key(c.name, a.name), &a);
+    return at->second;
+  }
+
+  /// All stacks that have the arm and say something; `only_here`: of those, stacks that cannot be further away than 0.
+  std::vector<candidate> candidates(const std::string& case_name, const std::string& key, const stack_keys& here,
+                                    bool only_here) {
+    static constexpr std::array<std::string_view, 5> any_key{"cublas", "compute_capability", "pytorch", "jax",
+                                                             "cupy"};
+    const std::string family_name = family_of_case(case_name);
+    std::vector<candidate> found;
+    for (recorded_stack& s : stacks) {
+      stack_keys shared = here;
+      std::erase_if(shared, [&](const auto& k) { return !s.keys.contains(k.first); });
+      if (only_here && distance(s.keys, shared, any_key) != 0) continue;
+      const recorded_family& of = family(s, family_name);
+      const auto arm = of.arms.find(key);
+      if (arm == of.arms.end() || !observed(*arm->second)) continue;
+      candidate c{&s, arm->second, 0, keys_that_matter(case_name, *arm->second)};
+      const auto far = distance(s.keys, here, c.keys);
+      if (!far) continue;
+      c.distance = *far;
+      found.push_back(std::move(c));
+    }
+    return found;
+  }
+
+  /// The best first.
+  static void sort(std::vector<candidate>& all, const stack_keys& here) {
+    std::stable_sort(all.begin(), all.end(), [&](const candidate& a, const candidate& b) {
+      const auto order = [&](const candidate& c) {
+        return std::tuple{c.distance, !c.arm->expected, c.stack->rank, -static_cast<int>(equal_keys(c.stack->keys, here))};
+      };
+      return order(a) < order(b);
+    });
+  }
+
+  expectation expect(const candidate& c, std::span<const candidate> same) {
+    const arm_result* shown = c.arm;
+    bool races = !shown->races.empty();
+    if (races && same.size() > 1) {
+      arm_result& all = pooled.emplace_back();
+      for (const candidate& each : same) pool(all, *each.arm);
+      shown = &all;
+    }
+    expectation e = expectation_of(*shown, races);
+    e.shown = shown;
+    e.stack = label_of(*c.stack, c.keys);
+    return e;
+  }
+
+  std::optional<reference> look_up(const std::string& case_name, const std::string& key, const stack_keys& here) {
+    std::vector<candidate> all = candidates(case_name, key, here, true);
+    sort(all, here);
+    const bool decided = !all.empty() && all.front().distance == 0 && all.front().arm->expected;
+    if (!decided) {
+      all = candidates(case_name, key, here, false);
+      sort(all, here);
+    }
+    if (all.empty()) return std::nullopt;
+    reference e{.distance = all.front().distance};
+    if (e.distance > 0) std::erase_if(all, [](const candidate& c) { return !c.arm->expected; });
+    if (all.empty() || !all.front().arm->expected) {
+      e.undefined = true;
+      return e;
+    }
+    const candidate& best = all.front();
+    e.distance = best.distance;
+    if (e.distance == 0) {
+      std::vector<candidate> same;
+      for (const candidate& c : all)
+        if (c.distance == 0 && c.arm->expected && c.stack->rank == best.stack->rank) same.push_back(c);
+      e.from.push_back(expect(best, same));
+      return e;
+    }
+    // Versions of one architecture: the nearest below, and the nearest above.
+    const version now = version_here(best, here);
+    const candidate *below = nullptr, *above = nullptr;
+    for (const candidate& c : all) {
+      if (c.distance / same_architecture != best.distance / same_architecture) continue;
+      const version then = differing_version(c, here);
+      if (then.empty() || now.empty()) {
+        below = below == nullptr ? &c : below;
+        continue;
+      }
+      if (then < now && (below == nullptr || differing_version(*below, here) < then)) below = &c;
+      if (now < then && (above == nullptr || then < differing_version(*above, here))) above = &c;
+    }
+    for (const candidate* c : {below, above})
+      if (c != nullptr) e.from.push_back(expect(*c, std::span(c, 1)));
+    return e;
+  }
+};
+
+expectation expectation_of(const arm_result& arm, bool races) {
+  expectation e{.shown = &arm};
+  if (!races) {
+    e.seen = plateaus_of(arm.trials);
+    return e;
+  }
+  for (counted_signature& counted : distinct_signatures(arm.trials)) {
+    e.seen.push_back({.seen = std::move(counted.seen)});
+    e.counts.push_back(counted.trials);
+  }
+  return e;
+}
+
+baselines::baselines() : state_(std::make_unique<state>()) {}
+baselines::~baselines() = default;
+baselines::baselines(baselines&&) noexcept = default;
+baselines& baselines::operator=(baselines&&) noexcept = default;
+
+baselines::baselines(const std::vector<fs::path>& folders) : baselines() {
+  for (std::size_t rank = 0; rank < folders.size(); ++rank)
+    for (const fs::path& folder : stacks_in(folders[rank])) {
+      const record r = load_family(folder, {}, {});
+      std::string gpu = gpu_name(r.stack);
+      if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
+      state_->stacks.push_back({folder, rank, keys_of(r), std::move(gpu), {}});
+    }
+}
+
+const reference* baselines::find(const std::string& case_name, const std::string& arm,
+                                const stack_keys& here) const {
+  auto& known = state_->known[here];
+  const std::string key = join_key(case_name, arm);
+  const auto [at, is_new] = known.try_emplace(key);
+  if (is_new) at->second = state_->look_up(case_name, key, here);
+  return at->second ? &*at->second : nullptr;
+}
+
+const std::vector<std::string>& baselines::problems() const {
+  return state_->problems;
+}
+
+void baselines::leave_out(const std::string& stack_folder) {
+  std::erase_if(state_->stacks, [&](const recorded_stack& s) { return s.folder.filename() == stack_folder; });
+  state_->known.clear();
+}
+
+}  // namespace cufault
