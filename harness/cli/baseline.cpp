@@ -5,10 +5,12 @@
 #include "reports/base/files.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/judge/leave_one_out.hpp"
 #include "reports/model/record.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/model/sweep_parts.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -326,6 +328,53 @@ int remove_from_baseline(const baseline_arguments& arguments) {
   });
   if (removed == 0) throw usage_error(fmt::format("{} has nothing called so", folder.string()));
   fmt::print("{}: {} arms removed\n", folder.string(), removed);
+  return 0;
+}
+
+int show_predictions(const fs::path& folder, bool markdown) {
+  const table_style style = markdown ? table_style::markdown : table_style::text;
+  std::vector<table_row> rows;
+  for (const distance_row& r : distance_table())
+    rows.push_back({std::string(r.key), r.differs == version_part::major ? "major" : "minor",
+                    r.adds ? fmt::format("{}", *r.adds) : "nothing is predicted", std::string(r.why)});
+  print_heading(std::cout, "Distance", 3, style);
+  print_table(std::cout, {"of the stack", "version that differs", "adds", "because"}, rows, style);
+  const leave_one_out found = judge_by_others(folder, true);
+  std::map<predicted_from, prediction_score> sums;
+  for (const auto& [key, score] : found.scores) {
+    sums[key.second].held += score.held;
+    sums[key.second].made += score.made;
+  }
+  const auto text_of = [](const prediction_score& s) {
+    return s.made == 0 ? std::string("-") : fmt::format("{} of {}", s.held, s.made);
+  };
+  std::map<std::string, std::map<predicted_from, prediction_score>> by_family;
+  for (const auto& [key, score] : found.scores) by_family[key.first][key.second] = score;
+  // Stacks of the same version are left out above, so that versions are what is predicted from.
+  for (const auto& [key, score] : judge_by_others(folder, false).scores)
+    if (key.second == predicted_from::same_version) {
+      by_family[key.first][key.second] = score;
+      sums[key.second].held += score.held;
+      sums[key.second].made += score.made;
+    }
+  table_row head{"family of cases"};
+  std::vector<predicted_from> kinds;
+  for (const auto& [kind, sum] : sums) {
+    kinds.push_back(kind);
+    head.push_back(to_string(kind));
+  }
+  rows.clear();
+  for (const auto& [family, scores] : by_family) {
+    table_row row{family};
+    for (const predicted_from kind : kinds)
+      row.push_back(scores.contains(kind) ? text_of(scores.at(kind)) : "-");
+    rows.push_back(std::move(row));
+  }
+  table_row last{"all"};
+  for (const predicted_from kind : kinds) last.push_back(text_of(sums.at(kind)));
+  rows.push_back(std::move(last));
+  print_heading(std::cout, "Predictions that held", 3, style);
+  print_table(std::cout, head, rows, style);
   return 0;
 }
 

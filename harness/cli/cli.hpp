@@ -179,6 +179,8 @@ int list_cases(const std::vector<std::string>& names, bool json);
 int add_to_baseline(const baseline_arguments& arguments);
 int show_baselines(const std::vector<std::filesystem::path>& folders, bool json);
 int remove_from_baseline(const baseline_arguments& arguments);
+/// What a prediction rests on, and how often it holds among the stacks of a folder.
+int show_predictions(const std::filesystem::path& folder, bool markdown);
 int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
 /// `names`: CASE or CASE/ARM; empty for all. `json`: all that is recorded of each arm, in place of the table.
 int show_record(const std::filesystem::path& file, const std::vector<std::string>& names,

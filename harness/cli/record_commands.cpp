@@ -29,7 +29,7 @@ void add_taken(CLI::App* command, baseline_arguments& said) {
 
 void add_baseline_commands(command_line& line) {
   struct given : baseline_arguments {
-    bool json = false;
+    bool json = false, markdown = false;
   };
   const auto said = std::make_shared<given>();
   CLI::App* all = line.command(
@@ -39,6 +39,8 @@ void add_baseline_commands(command_line& line) {
       "Exit codes: 0; 1 add left something out, or diff found something that it would change; 2 bad input.",
       [said, &line] {
         const CLI::App& asked = *line.app.get_subcommand("baseline");
+        if (asked.got_subcommand("predictions"))
+          return show_predictions(said->into.empty() ? default_recorded() : said->into, said->markdown);
         if (asked.got_subcommand("show")) return show_baselines(baseline_folders(said->into), said->json);
         if (said->into.empty()) said->into = own_baseline();
         if (said->into.empty()) throw usage_error("neither CUFAULT_BASELINE nor HOME is set: give --into DIR");
@@ -56,6 +58,14 @@ void add_baseline_commands(command_line& line) {
       all->add_subcommand("show", "List the recorded stacks: your own, and those that come with cufault");
   add_into(show, said->into);
   show->add_flag("--json", said->json, "as JSON");
+  CLI::App* predictions = all->add_subcommand(
+      "predictions",
+      "Say what an arm that no record of this stack has is predicted from, and how often that held: each recorded "
+      "stack is judged by the others");
+  predictions->add_option("--into", said->into, "folder of recorded stacks (default: those that come with cufault)")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
+  add_markdown(predictions, said->markdown);
   CLI::App* remove = all->add_subcommand("remove", "Remove a stack, or arms of it");
   remove->add_option("STACK", said->record, "folder of the stack, as `show` names it")
       ->required()

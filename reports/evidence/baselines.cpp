@@ -31,6 +31,7 @@ struct recorded_stack {
   stack_keys keys;
   std::string gpu;
   std::map<std::string, recorded_family> families;
+  bool left_out = false;
 };
 
 /// An arm of a stack that may say something.
@@ -61,8 +62,6 @@ std::size_t equal_keys(const stack_keys& a, const stack_keys& b) {
     return other != b.end() && other->second == key.second;
   }));
 }
-
-constexpr int same_architecture = 100;  // a smaller distance is of versions alone
 
 /// The version of the stack that differs from the one here: of those that matter, the first that does.
 version differing_version(const candidate& c, const stack_keys& here) {
@@ -110,6 +109,7 @@ struct baselines::state {
     const std::string family_name = family_of_case(case_name);
     std::vector<candidate> found;
     for (recorded_stack& s : stacks) {
+      if (s.left_out) continue;
       stack_keys shared = here;
       std::erase_if(shared, [&](const auto& k) { return !s.keys.contains(k.first); });
       if (only_here && distance(s.keys, shared, any_key) != 0) continue;
@@ -177,7 +177,7 @@ struct baselines::state {
     const version now = version_here(best, here);
     const candidate *below = nullptr, *above = nullptr;
     for (const candidate& c : all) {
-      if (c.distance / same_architecture != best.distance / same_architecture) continue;
+      if (c.distance / other_architecture != best.distance / other_architecture) continue;
       const version then = differing_version(c, here);
       if (then.empty() || now.empty()) {
         below = below == nullptr ? &c : below;
@@ -233,9 +233,10 @@ const std::vector<std::string>& baselines::problems() const {
   return state_->problems;
 }
 
-void baselines::leave_out(const std::string& stack_folder) {
-  std::erase_if(state_->stacks, [&](const recorded_stack& s) { return s.folder.filename() == stack_folder; });
+void baselines::leave_out(const std::function<bool(const std::string&, const stack_keys&)>& which) {
+  for (recorded_stack& s : state_->stacks) s.left_out = which(s.folder.filename(), s.keys);
   state_->known.clear();
+  state_->pooled.clear();
 }
 
 }  // namespace cufault

@@ -7,6 +7,7 @@
 #include "reports/model/record.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,8 +49,8 @@ class baselines {
                                      const stack_keys& here) const;
   /// "FILE:LINE: ..." of lines that could not be read so far.
   [[nodiscard]] const std::vector<std::string>& problems() const;
-  /// Leaves out the folders of stacks with this name, as for judging a stack by the others.
-  void leave_out(const std::string& stack_folder);
+  /// Leaves out the stacks for which `which` is true, and no others, as for judging a stack by the others. What find() returned before is void.
+  void leave_out(const std::function<bool(const std::string& folder, const stack_keys& keys)>& which);
 
  private:
   struct state;

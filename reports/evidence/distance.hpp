@@ -27,6 +27,9 @@ struct distance_row {
   std::optional<int> adds;  ///< to the distance; empty: nothing is predicted from such a stack
   std::string_view why;
 };
+/// The least distance of a stack with another architecture. What is nearer differs in versions alone.
+inline constexpr int other_architecture = 100;
+
 /// All differences that count. Patch versions, the driver and the size of the memory add nothing.
 std::span<const distance_row> distance_table();
 

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/judge/leave_one_out.hpp"
+
+#include "reports/judge/comparison.hpp"
+#include "reports/judge/judge.hpp"
+#include "reports/model/stack_folder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace cufault {
+namespace {
+
+bool same_minor_version(const stack_keys& a, const stack_keys& b) {
+  static constexpr std::array<std::string_view, 1> cublas{"cublas"};
+  return distance(a, b, cublas) == 0;
+}
+
+predicted_from source_of(const reference& known) {
+  if (known.distance == 0) return predicted_from::same_version;
+  if (known.distance >= other_architecture) return predicted_from::architecture;
+  if (known.from.size() < 2) return predicted_from::one_version;
+  const bool agree = compare_arms(known.from[0].shown, known.from[1].shown).what == change::unchanged;
+  return agree ? predicted_from::both_agree : predicted_from::both_differ;
+}
+
+}  // namespace
+
+std::string to_string(predicted_from f) {
+  switch (f) {
+    case predicted_from::same_version:
+      return "same minor version";
+    case predicted_from::both_agree:
+      return "versions below and above, which agree";
+    case predicted_from::both_differ:
+      return "versions below and above, which differ";
+    case predicted_from::one_version:
+      return "version on one side";
+    case predicted_from::architecture:
+      break;
+  }
+  return "another architecture";
+}
+
+leave_one_out judge_by_others(const std::filesystem::path& recorded, bool whole_version) {
+  leave_one_out all;
+  baselines others({recorded});
+  for (const std::filesystem::path& folder : stacks_in(recorded)) {
+    const record r = load_stack(folder);
+    const stack_keys here = keys_of(r);
+    others.leave_out([&](const std::string& name, const stack_keys& keys) {
+      return name == folder.filename() || (whole_version && same_minor_version(keys, here));
+    });
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms) {
+        if (!a.expected || !a.races.empty() || !observed(a)) continue;
+        const reference* const known = others.find(c.name, a.name, here);
+        if (known == nullptr || known->undefined) {
+          ++all.unpredicted;
+          continue;
+        }
+        prediction_score& score = all.scores[{family_of_case(c.name), source_of(*known)}];
+        ++score.made;
+        score.held += std::any_of(known->from.begin(), known->from.end(), [&](const expectation& e) {
+          return compare_arms(e.shown, &a).what == change::unchanged;
+        });
+      }
+  }
+  return all;
+}
+
+}  // namespace cufault
