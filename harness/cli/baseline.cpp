@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cufault baseline: files what a record shows, so that later runs are judged by it.
 #include "harness/cli/cli.hpp"
+#include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
@@ -19,11 +21,14 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
+#include <span>
 #include <utility>
 
 namespace fs = std::filesystem;
@@ -34,6 +39,23 @@ namespace {
 /// `name`: CASE, or CASE/ARM, in which a * is anything.
 bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name) {
   return name == case_name || fnmatch(name.c_str(), (case_name + "/" + arm_name).c_str(), 0) == 0;
+}
+
+/// The file that ci/record leaves, unpacked: only what is below its folder of records.
+std::vector<fs::path> runs_in_archive(const fs::path& archive, const fs::path& folder) {
+  spawn_options tar;
+  tar.argv = {"/bin/tar", "-xzf", fs::absolute(archive), "-C", folder, "--no-same-owner", "--no-same-permissions"};
+  tar.timeout = std::chrono::minutes(5);
+  const process_result unpacked = run_process(tar, {});
+  if (unpacked.how != ending::exited || unpacked.exit_code != 0)
+    throw usage_error(fmt::format("{}: cannot be unpacked: {}", archive.string(), one_line(unpacked.stderr_text)));
+  std::vector<fs::path> runs;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && !entry.is_symlink() && entry.path().extension() == ".jsonl" &&
+        entry.path().parent_path().parent_path().filename() == "records")
+      runs.push_back(entry.path());
+  std::sort(runs.begin(), runs.end());
+  return runs;
 }
 
 /// Of a run that was cut short, the arms that are in the record are whole. Cases are named, so that nobody takes them for all.
@@ -47,61 +69,43 @@ record to_add(const fs::path& file, bool names_cases) {
   return r;
 }
 
-/// A second pair may be given or not: only arms that say so take it.
-stack_keys without_second_pair(stack_keys keys) {
-  keys.erase("other_cublas");
-  return keys;
-}
-
-/// Further records of the same stack, whose trials count for arms that race.
-std::vector<record> further_records(const baseline_arguments& arguments, const stack_keys& stack) {
-  std::vector<record> others;
-  const record first = load_record(arguments.record);
-  const std::string label = stack_label(first);
-  std::map<std::string, fs::path> texts{{record_text(first), arguments.record}};
-  for (const fs::path& file : arguments.with) {
-    const bool twice = fs::equivalent(file, arguments.record) ||
-                       std::count_if(arguments.with.begin(), arguments.with.end(),
-                                     [&](const fs::path& other) { return fs::equivalent(file, other); }) > 1;
-    if (twice) throw usage_error(file.string() + " is named twice; its trials count once");
-    others.push_back(to_add(file, !arguments.names.empty()));
-    const std::string text = record_text(load_record(file));
-    if (!texts.emplace(text, file).second)
-      throw usage_error(
-          fmt::format("{} is a copy of {}; its trials count once", file.string(), texts.at(text).string()));
-    if (stack_label(others.back()) != label)
-      throw usage_error(fmt::format("{} is of another stack than {}: {}, not {}; give records of one stack",
-                                    file.string(), arguments.record.string(), stack_label(others.back()),
-                                    label));
-    const auto here = without_second_pair(stack), there = without_second_pair(keys_of(others.back()));
-    for (const auto& [key, value] : here) {
-      const auto other = there.find(key);
-      if (other == there.end() || other->second != value)
-        throw usage_error(fmt::format(
-            "{} is of another stack than {}: {} is {}, not {}; give records of one stack", file.string(),
-            arguments.record.string(), key, other == there.end() ? "unknown" : other->second, value));
-    }
+/// By the folder of their stack.
+std::map<std::string, std::vector<record>> records_to_add(const baseline_arguments& arguments) {
+  std::optional<temporary_folder> unpacked;
+  std::vector<fs::path> files{arguments.record};
+  if (arguments.record.extension() == ".gz")
+    files = runs_in_archive(arguments.record, unpacked.emplace("cufault-baseline-").path());
+  else if (fs::is_directory(arguments.record) && !is_stack_folder(arguments.record))
+    files = records_in({arguments.record});
+  files.insert(files.end(), arguments.with.begin(), arguments.with.end());
+  if (files.empty()) throw usage_error(arguments.record.string() + " has no record of a run");
+  std::map<std::string, std::vector<record>> by_stack;
+  std::map<std::string, fs::path> texts;
+  for (const fs::path& file : files) {
+    record r = to_add(file, !arguments.names.empty());
+    if (const auto [known, is_new] = texts.emplace(record_text(r), file); !is_new)
+      throw usage_error(fmt::format("{} is a copy of {}; its trials count once", file.string(), known->second.string()));
+    by_stack[stack_folder_name(r.stack)].push_back(std::move(r));
   }
-  return others;
+  if (!arguments.with.empty() && by_stack.size() > 1)
+    throw usage_error(fmt::format("--with: the records are of {} stacks; give records of one stack", by_stack.size()));
+  return by_stack;
 }
 
-/// Adds the trials of the same arm. Returns whether there were any.
-bool add_trials(arm_result& to, const std::string& case_name, const std::vector<record>& others) {
-  const std::size_t before = to.trials.size();
-  for (const record& r : others)
+/// Of an arm that several records have the latest counts, of one that races all trials do.
+record merged(const std::vector<record>& records) {
+  record all = records.front();
+  for (const record& r : std::span(records).subspan(1))
     for (const case_result& c : r.cases)
-      for (const arm_result& a : c.arms) {
-        if (c.name != case_name || a.name != to.name || !observed(a)) continue;
-        pool(to, a);
-      }
-  return to.trials.size() > before;
+      for (const arm_result& a : c.arms) merge(case_in(all.cases, c.name), a);
+  return all;
 }
 
-/// `a`, which is part of a sweep, and the same arm in `others`.
+/// The same arm, part of a sweep, in each of the records.
 std::vector<const arm_result*> parts_of_sweep_in(const arm_result& a, const std::string& case_name,
-                                                 const std::vector<record>& others) {
-  std::vector<const arm_result*> parts{&a};
-  for (const record& r : others)
+                                                 const std::vector<record>& records) {
+  std::vector<const arm_result*> parts;
+  for (const record& r : records)
     for (const case_result& c : r.cases)
       for (const arm_result& more : c.arms)
         if (c.name == case_name && more.name == a.name) parts.push_back(&more);
@@ -128,10 +132,10 @@ std::string why_not_one_sweep(const std::vector<const arm_result*>& parts) {
   return why_not_whole(trials_of(parts));
 }
 
-/// If `a` is one part of a sweep and `others` have the other parts, replaces its trial by the joined sweep.
-void join_parts(arm_result& a, const std::string& case_name, const std::vector<record>& others) {
+/// If `a` is one part of a sweep and `records` have all parts, replaces its trial by the joined sweep.
+void join_parts(arm_result& a, const std::string& case_name, const std::vector<record>& records) {
   if (std::none_of(a.trials.begin(), a.trials.end(), is_part)) return;
-  const auto parts = parts_of_sweep_in(a, case_name, others);
+  const auto parts = parts_of_sweep_in(a, case_name, records);
   if (why_not_one_sweep(parts).empty()) a.trials = {joined(trials_of(parts))};
 }
 
@@ -143,9 +147,8 @@ bool is_named_alone(const baseline_arguments& arguments, const std::string& case
 }
 
 /// Whether an arm that is not as expected was so more than once: in several trials (of each level, where it has levels) that are equal, or in
-/// another record, too. An arm that races needs two trials in all, which need not agree. One trial may be an accident of its run.
-bool was_repeated(const arm_result& a, const std::string& case_name, const std::vector<record>& others,
-                  const baselines& recorded) {
+/// two records. An arm that races needs two trials in all, which need not agree. One trial may be an accident of its run.
+bool was_repeated(const arm_result& a, const std::string& case_name, const std::vector<record>& records) {
   if (!a.races.empty()) return a.trials.size() > 1;
   std::map<std::optional<std::int64_t>, std::vector<signature>> by_level;
   for (const observation& o : a.trials)
@@ -154,15 +157,13 @@ bool was_repeated(const arm_result& a, const std::string& case_name, const std::
     const auto& [level, seen] = of_level;
     return seen.size() > 1 && std::count(seen.begin(), seen.end(), seen.front()) == std::ssize(seen);
   });
-  if (in_trials) return true;
-  for (const record& r : others)
+  int alike = 0;
+  for (const record& r : records)
     for (const case_result& c : r.cases)
-      for (arm_result other : c.arms) {
-        if (c.name != case_name || other.name != a.name || !observed(other)) continue;
-        judge(other, recorded.find(case_name, other.name, keys_of(r)));
-        if (other.judged == a.judged && arm_plateaus(other) == arm_plateaus(a)) return true;
-      }
-  return false;
+      for (const arm_result& other : c.arms)
+        alike += c.name == case_name && other.name == a.name && observed(other) &&
+                 disagreement(arm_plateaus(a), arm_plateaus(other)).empty();
+  return in_trials || alike > 1;
 }
 
 std::map<std::string, arm_result> arms_in(const fs::path& folder) {
@@ -179,29 +180,27 @@ std::map<std::string, arm_result> arms_in(const fs::path& folder) {
 /// What one `add` takes from a record, arm by arm.
 class addition {
  public:
-  addition(const baseline_arguments& arguments, const record& r, const std::vector<record>& others,
-           const baselines& recorded)
+  addition(const baseline_arguments& arguments, const record& r, const std::vector<record>& records)
       : arguments_(arguments),
-        others_(others),
-        recorded_(recorded),
+        records_(records),
         folder_(arguments.into / stack_folder_name(r.stack)),
         there_(arms_in(folder_)),
         to_file_(r) {
     to_file_.cases.clear();
   }
 
-  /// Of an arm that was judged. `with_more`: it has trials of other records, too.
-  void take(const std::string& case_name, arm_result a, bool with_more) {
+  /// Of an arm that was judged.
+  void take(const std::string& case_name, arm_result a) {
     if (a.judged == verdict::unresolved || (a.judged == verdict::not_provoked && !observed(a)))
       return leave_out(case_name, a, fmt::format("{}: {}", to_string(a.judged), a.why));
     if (std::any_of(a.trials.begin(), a.trials.end(), is_part))
       return leave_out(
           case_name, a,
           fmt::format("only part of its sweep: {}; add the records of all parts of one sweep (--with)",
-                      why_not_one_sweep(parts_of_sweep_in(a, case_name, others_))));
+                      why_not_one_sweep(parts_of_sweep_in(a, case_name, records_))));
     const bool differs = a.covered && !as_expected(a.judged) && a.judged != verdict::not_provoked;
     if (differs && !is_named_alone(arguments_, case_name, a.name) &&
-        !was_repeated(a, case_name, others_, recorded_))
+        !was_repeated(a, case_name, records_))
       return leave_out(
           case_name, a,
           fmt::format(
@@ -210,7 +209,9 @@ class addition {
               join_key(case_name, a.name)));
     const auto known = there_.find(join_key(case_name, a.name));
     a.expected = !arguments_.undefined;
-    if (known != there_.end() && !differs && !with_more && known->second.expected == a.expected &&
+    // Rates of an arm that races rest on as many trials as there are.
+    const bool more_trials = known != there_.end() && !a.races.empty() && a.trials.size() > known->second.trials.size();
+    if (known != there_.end() && !differs && !more_trials && known->second.expected == a.expected &&
         compare_arms(&known->second, &a).what == change::unchanged) {
       ++same_;
       return;
@@ -241,8 +242,7 @@ class addition {
   }
 
   const baseline_arguments& arguments_;
-  const std::vector<record>& others_;
-  const baselines& recorded_;
+  const std::vector<record>& records_;
   fs::path folder_;
   std::map<std::string, arm_result> there_;
   record to_file_;
@@ -253,34 +253,34 @@ class addition {
 }  // namespace
 
 int add_to_baseline(const baseline_arguments& arguments) {
-  record r = to_add(arguments.record, !arguments.names.empty());
-  const stack_keys stack = keys_of(r);
-  const std::vector<record> others = further_records(arguments, stack);
-  for (const std::string& name : arguments.names) {
-    const bool met = std::any_of(r.cases.begin(), r.cases.end(), [&](const case_result& c) {
-      return std::any_of(c.arms.begin(), c.arms.end(),
-                         [&](const arm_result& a) { return is_named_by(name, c.name, a.name); });
-    });
-    if (!met) throw usage_error(fmt::format("{} has nothing called {}", arguments.record.string(), name));
-  }
+  const auto by_stack = records_to_add(arguments);
+  const auto asked = [&](const std::string& case_name, const std::string& arm) {
+    return arguments.names.empty() ||
+           std::any_of(arguments.names.begin(), arguments.names.end(),
+                       [&](const std::string& name) { return is_named_by(name, case_name, arm); });
+  };
   const baselines recorded({arguments.into});
-  addition taken(arguments, r, others, recorded);
-  for (case_result& c : r.cases) {
-    std::set<std::string> with_more;
-    for (arm_result& a : c.arms) {
-      join_parts(a, c.name, others);
-      if (!a.races.empty() && add_trials(a, c.name, others)) with_more.insert(a.name);
+  bool all_taken = true, any_change = false;
+  std::size_t met = 0;
+  for (const auto& [folder, records] : by_stack) {
+    record whole = merged(records);
+    addition taken(arguments, whole, records);
+    for (case_result& c : whole.cases) {
+      for (arm_result& a : c.arms) join_parts(a, c.name, records);
+      judge(c, recorded, keys_of(whole));
+      for (const arm_result& a : c.arms)
+        if (asked(c.name, a.name)) {
+          ++met;
+          taken.take(c.name, a);
+        }
     }
-    judge(c, recorded, stack);
-    for (const arm_result& a : c.arms) {
-      const auto names_it = [&](const std::string& name) { return is_named_by(name, c.name, a.name); };
-      if (arguments.names.empty() || std::any_of(arguments.names.begin(), arguments.names.end(), names_it))
-        taken.take(c.name, a, with_more.contains(a.name));
-    }
+    fmt::print("{}", taken.finish());
+    all_taken = all_taken && taken.all_taken();
+    any_change = any_change || taken.any_change();
   }
-  fmt::print("{}", taken.finish());
-  if (arguments.dry) return taken.any_change() || !taken.all_taken() ? exit_gate : 0;
-  return taken.all_taken() ? 0 : exit_gate;
+  if (met == 0) throw usage_error(fmt::format("{} has nothing that was named", arguments.record.string()));
+  if (arguments.dry) return any_change || !all_taken ? exit_gate : 0;
+  return all_taken ? 0 : exit_gate;
 }
 
 int show_baselines(const std::vector<fs::path>& folders, bool json) {

@@ -15,7 +15,7 @@ void add_into(CLI::App* command, std::filesystem::path& folder) {
 }
 
 void add_taken(CLI::App* command, baseline_arguments& said) {
-  command->add_option("RECORD", said.record, "record of a run")->required()->check(CLI::ExistingPath);
+  command->add_option("RECORD", said.record, "record of a run, a folder of records, or the .tar.gz that ci/record leaves")->required()->check(CLI::ExistingPath);
   command->add_option("CASE", said.names, "cases, or CASE/ARM, in which a * is anything (default: all)");
   command
       ->add_option("--with", said.with,
