@@ -36,11 +36,6 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-/// `name`: CASE, or CASE/ARM, in which a * is anything.
-bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name) {
-  return name == case_name || fnmatch(name.c_str(), (case_name + "/" + arm_name).c_str(), 0) == 0;
-}
-
 /// The file that ci/record leaves, unpacked: only what is below its folder of records.
 std::vector<fs::path> runs_in_archive(const fs::path& archive, const fs::path& folder) {
   spawn_options tar;
@@ -251,6 +246,10 @@ class addition {
 };
 
 }  // namespace
+
+bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name) {
+  return name == case_name || fnmatch(name.c_str(), (case_name + "/" + arm_name).c_str(), 0) == 0;
+}
 
 int add_to_baseline(const baseline_arguments& arguments) {
   const auto by_stack = records_to_add(arguments);

@@ -179,6 +179,11 @@ int list_cases(const std::vector<std::string>& names, bool json);
 int add_to_baseline(const baseline_arguments& arguments);
 int show_baselines(const std::vector<std::filesystem::path>& folders, bool json);
 int remove_from_baseline(const baseline_arguments& arguments);
+/// `name`: CASE, or CASE/ARM, in which a * is anything.
+bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name);
+/// How many recorded stacks, runs and sources (folders of baselines) show the same of each arm.
+int corroborate(const std::vector<std::string>& names, const std::vector<std::filesystem::path>& folders,
+                bool json);
 /// What a prediction rests on, and how often it holds among the stacks of a folder.
 int show_predictions(const std::filesystem::path& folder, bool markdown);
 int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);

@@ -75,6 +75,22 @@ void add_baseline_commands(command_line& line) {
   add_into(remove, said->into);
 }
 
+void add_corroborate(command_line& line) {
+  struct given {
+    std::vector<std::string> names;
+    std::filesystem::path baseline;
+    bool json = false;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* command = line.command(
+      "corroborate", "How many recorded stacks, runs and sources show the same of each arm", codes_of_reading,
+      [said] { return corroborate(said->names, baseline_folders(said->baseline), said->json); });
+  command->add_option("CASE", said->names,
+                      "cases, or CASE/ARM, in which a * is anything, a line for each arm (default: counts of all)");
+  add_baseline(command, said->baseline);
+  command->add_flag("--json", said->json, "as JSON, each arm");
+}
+
 void add_claims(command_line& line) {
   const auto said = std::make_shared<to_read>();
   CLI::App* claims = line.command(
@@ -251,7 +267,7 @@ void add_compare_injected(command_line& line) {
 }  // namespace
 
 void add_record_commands(command_line& line) {
-  for (const auto add : {add_baseline_commands, add_claims, add_show, add_causes, add_explain, add_frameworks, add_atlas,
+  for (const auto add : {add_baseline_commands, add_corroborate, add_claims, add_show, add_causes, add_explain, add_frameworks, add_atlas,
                          add_matrix, add_cost, add_compare_injected})
     add(line);
 }

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// cufault corroborate: of each arm, how many recorded stacks show the same.
+#include "harness/cli/cli.hpp"
+#include "reports/base/files.hpp"
+#include "reports/judge/comparison.hpp"
+#include "reports/model/record_parts.hpp"
+#include "reports/model/stack_folder.hpp"
+#include "reports/printers/table.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+/// Stacks that show the same of an arm.
+struct agreement {
+  const arm_result* first = nullptr;
+  std::vector<std::size_t> stacks{};
+  std::set<std::string> runs{};  ///< by when they began and their seed
+};
+
+/// The largest first. Stacks on which the outcome is undefined count, too: they were observed.
+std::vector<agreement> agreements_of(const joined_arm& arm) {
+  std::vector<agreement> all;
+  for (std::size_t i = 0; i < arm.each.size(); ++i) {
+    const arm_result* const seen = arm.each[i];
+    if (seen == nullptr || !observed(*seen)) continue;
+    auto same = std::find_if(all.begin(), all.end(), [&](const agreement& a) {
+      return compare_arms(a.first, seen).what == change::unchanged;
+    });
+    if (same == all.end()) same = all.insert(all.end(), agreement{.first = seen});
+    same->stacks.push_back(i);
+    for (const run_of_trials& run : seen->runs) same->runs.insert(fmt::format("{} {}", run.started, run.seed));
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const agreement& a, const agreement& b) { return a.stacks.size() > b.stacks.size(); });
+  return all;
+}
+
+}  // namespace
+
+int corroborate(const std::vector<std::string>& names, const std::vector<fs::path>& folders, bool json) {
+  std::vector<record> stacks;
+  std::vector<std::string> labels, own;
+  for (const fs::path& folder : folders)
+    for (const fs::path& stack : stacks_in(folder)) {
+      stacks.push_back(load_stack(stack));
+      labels.push_back(stack.filename());
+      own.push_back(folder == default_recorded() ? "cufault" : folder.string());
+    }
+  const auto wanted = [&](const joined_arm& arm) {
+    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+             return is_named_by(name, arm.case_name, arm.arm);
+           });
+  };
+  auto rows = nlohmann::ordered_json::array();
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> counts;  // of stacks that agree, and that differ
+  for (const joined_arm& arm : join(stacks)) {
+    const auto agreements = agreements_of(arm);
+    if (agreements.empty() || !wanted(arm)) continue;
+    std::size_t differ = 0;
+    for (std::size_t i = 1; i < agreements.size(); ++i) differ += agreements[i].stacks.size();
+    ++counts[{agreements[0].stacks.size(), differ}];
+    if (names.empty() && !json) continue;
+    std::set<std::string> sources;
+    auto agreeing = nlohmann::ordered_json::array();
+    for (const std::size_t i : agreements[0].stacks) {
+      sources.insert(own[i]);
+      agreeing.push_back(labels[i]);
+    }
+    rows.push_back({{"case", arm.case_name},
+                    {"arm", arm.arm},
+                    {"saw", describe(*agreements[0].first)},
+                    {"stacks", agreeing},
+                    {"differ", differ},
+                    {"runs", agreements[0].runs.size()},
+                    {"sources", sources}});
+  }
+  if (json) {
+    std::cout << dump_json(rows) << '\n';
+    return 0;
+  }
+  if (counts.empty()) throw usage_error("no recorded stack has anything that was named");
+  std::vector<table_row> table;
+  for (const auto& r : rows)
+    table.push_back({join_key(r["case"].get<std::string>(), r["arm"].get<std::string>()),
+                     fmt::format("{}", r["stacks"].size()), fmt::format("{}", r["differ"].get<std::size_t>()),
+                     fmt::format("{}", r["runs"].get<std::size_t>()), fmt::format("{}", r["sources"].size()),
+                     one_line(r["saw"].get<std::string>())});
+  if (!table.empty())
+    print_table(std::cout, {"arm", "stacks that agree", "that differ", "runs", "sources", "what they show"}, table,
+                table_style::text);
+  for (const auto& [of, arms] : counts)
+    fmt::print("{}: {} agree{}\n", plural(arms, "arm"), plural(of.first, "stack"),
+               of.second == 0 ? "" : fmt::format(", {} differ", of.second));
+  return 0;
+}
+
+}  // namespace cufault
