@@ -662,6 +662,7 @@ failure_case mixed_libraries() {
   add("older_pair_other_major", arm_kind::remedy,
       "the older pair, whole, in place of our libcublas with a libcublasLt of another major version",
       need::gpu, 2, older_pair_of_two_majors, {"S0-3"});
+  c.fail_on_any_architecture({"foreign_first_gpu", "other_cublas_our_lt_linked"});  // the loader ends them
   c.in_tier = {"control",
                "control_gpu",
                "control_linked",

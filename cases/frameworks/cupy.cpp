@@ -86,6 +86,7 @@ failure_case operations() {
         "integer_weights", "graph_replay", "second_thread", "solve", "large_empty"})
     fault_arms(c, name, "without a fault");
   fault_arms(c, "incompatible_shapes", "10x10 by 5x10");
+  c.fail_on_any_architecture({"incompatible_shapes"});
   fork_from_one_interpreter(c);
   return c;
 }

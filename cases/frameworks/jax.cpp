@@ -146,6 +146,7 @@ failure_case operations() {
                            "training_step", "jit", "gradient", "solve"})
     fault_arms(c, name, "without a fault");
   fault_arms(c, "incompatible_shapes", "10x10 by 5x10");
+  c.fail_on_any_architecture({"incompatible_shapes"});
   in_environment(c, beside_others);
   fork_from_one_interpreter(c);
   return c;

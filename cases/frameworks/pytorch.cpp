@@ -216,6 +216,9 @@ failure_case documented_examples() {
   fault_arms(c, "example_2", "inputs of 1x20x10 and of 1x10x20 for a layer of 10 features");
   fault_arms(c, "example_2_of_20_features", "the same inputs for a layer of 20 features", {"S3-12"});
   fault_arms(c, "cublas_gemm", "torch.cuda.cublas_gemm", {"S3-13"});
+  c.fail_on_any_architecture({"incompatible_shapes", "cpu_input", "cpu_input+to_device", "integer_model",
+                              "integer_weights", "integer_weights+float", "example_2",
+                              "example_2_of_20_features", "cublas_gemm"});
   fork_from_one_interpreter(c);
   return c;
 }

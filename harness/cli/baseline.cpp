@@ -39,11 +39,13 @@ namespace {
 /// The file that ci/record leaves, unpacked: only what is below its folder of records.
 std::vector<fs::path> runs_in_archive(const fs::path& archive, const fs::path& folder) {
   spawn_options tar;
-  tar.argv = {"/bin/tar", "-xzf", fs::absolute(archive), "-C", folder, "--no-same-owner", "--no-same-permissions"};
+  tar.argv = {
+      "/bin/tar", "-xzf", fs::absolute(archive), "-C", folder, "--no-same-owner", "--no-same-permissions"};
   tar.timeout = std::chrono::minutes(5);
   const process_result unpacked = run_process(tar, {});
   if (unpacked.how != ending::exited || unpacked.exit_code != 0)
-    throw usage_error(fmt::format("{}: cannot be unpacked: {}", archive.string(), one_line(unpacked.stderr_text)));
+    throw usage_error(
+        fmt::format("{}: cannot be unpacked: {}", archive.string(), one_line(unpacked.stderr_text)));
   std::vector<fs::path> runs;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (entry.is_regular_file() && !entry.is_symlink() && entry.path().extension() == ".jsonl" &&
@@ -79,11 +81,13 @@ std::map<std::string, std::vector<record>> records_to_add(const baseline_argumen
   for (const fs::path& file : files) {
     record r = to_add(file, !arguments.names.empty());
     if (const auto [known, is_new] = texts.emplace(record_text(r), file); !is_new)
-      throw usage_error(fmt::format("{} is a copy of {}; its trials count once", file.string(), known->second.string()));
+      throw usage_error(
+          fmt::format("{} is a copy of {}; its trials count once", file.string(), known->second.string()));
     by_stack[stack_folder_name(r.stack)].push_back(std::move(r));
   }
   if (!arguments.with.empty() && by_stack.size() > 1)
-    throw usage_error(fmt::format("--with: the records are of {} stacks; give records of one stack", by_stack.size()));
+    throw usage_error(
+        fmt::format("--with: the records are of {} stacks; give records of one stack", by_stack.size()));
   return by_stack;
 }
 
@@ -194,8 +198,7 @@ class addition {
           fmt::format("only part of its sweep: {}; add the records of all parts of one sweep (--with)",
                       why_not_one_sweep(parts_of_sweep_in(a, case_name, records_))));
     const bool differs = a.covered && !as_expected(a.judged) && a.judged != verdict::not_provoked;
-    if (differs && !is_named_alone(arguments_, case_name, a.name) &&
-        !was_repeated(a, case_name, records_))
+    if (differs && !is_named_alone(arguments_, case_name, a.name) && !was_repeated(a, case_name, records_))
       return leave_out(
           case_name, a,
           fmt::format(
@@ -205,7 +208,8 @@ class addition {
     const auto known = there_.find(join_key(case_name, a.name));
     a.expected = !arguments_.undefined;
     // Rates of an arm that races rest on as many trials as there are.
-    const bool more_trials = known != there_.end() && !a.races.empty() && a.trials.size() > known->second.trials.size();
+    const bool more_trials =
+        known != there_.end() && !a.races.empty() && a.trials.size() > known->second.trials.size();
     if (known != there_.end() && !differs && !more_trials && known->second.expected == a.expected &&
         compare_arms(&known->second, &a).what == change::unchanged) {
       ++same_;
@@ -213,8 +217,8 @@ class addition {
     }
     ++(known == there_.end() ? new_ : changed_);
     if (known != there_.end())
-      report_ += fmt::format("{}{} / {}: {}\n", arguments_.dry ? "would change: " : "changed: ", case_name, a.name,
-                             compare_arms(&known->second, &a).why);
+      report_ += fmt::format("{}{} / {}: {}\n", arguments_.dry ? "would change: " : "changed: ", case_name,
+                             a.name, compare_arms(&known->second, &a).why);
     case_in(to_file_.cases, case_name).arms.push_back(std::move(a));
   }
 
@@ -224,8 +228,9 @@ class addition {
       make_directories(arguments_.into);
       file_in_stack(arguments_.into, to_file_);
     }
-    return fmt::format("{}{}: {} new, {} changed, {} there already, {} left out{}\n", report_, folder_.string(),
-                       new_, changed_, same_, left_, arguments_.dry ? "; nothing was written" : "");
+    return fmt::format("{}{}: {} new, {} changed, {} there already, {} left out{}\n", report_,
+                       folder_.string(), new_, changed_, same_, left_,
+                       arguments_.dry ? "; nothing was written" : "");
   }
   [[nodiscard]] bool all_taken() const { return left_ == 0; }
   [[nodiscard]] bool any_change() const { return new_ + changed_ > 0; }
@@ -308,8 +313,8 @@ int show_baselines(const std::vector<fs::path>& folders, bool json) {
   } else {
     for (const auto& s : all)
       fmt::print("{}: {}; {} arms, of them {} undefined; latest run {}\n", s["folder"].get<std::string>(),
-                 s["stack"].get<std::string>(), s["arms"].get<std::size_t>(), s["undefined"].get<std::size_t>(),
-                 s["latest"].get<std::string>());
+                 s["stack"].get<std::string>(), s["arms"].get<std::size_t>(),
+                 s["undefined"].get<std::size_t>(), s["latest"].get<std::string>());
     if (all.empty()) fmt::print("no stack is recorded here; cufault baseline add RECORD files one\n");
   }
   return all_read ? 0 : exit_unresolved;

@@ -8,7 +8,6 @@
 #include "harness/run/stack.hpp"
 #include "reports/judge/cost.hpp"
 #include "reports/model/record.hpp"
-#include "reports/model/record.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -86,9 +85,9 @@ struct program_sweep_arguments {
 };
 
 struct baseline_arguments {
-  std::filesystem::path record;  ///< of a run; to remove: the name of a stack's folder
-  std::filesystem::path into;    ///< folder of stacks
-  std::vector<std::string> names;  ///< CASE or CASE/ARM; all where it is empty
+  std::filesystem::path record;             ///< of a run; to remove: the name of a stack's folder
+  std::filesystem::path into;               ///< folder of stacks
+  std::vector<std::string> names;           ///< CASE or CASE/ARM; all where it is empty
   std::vector<std::filesystem::path> with;  ///< further records of the same stack
   bool undefined = false;  ///< the outcome of these arms is not defined: they are filed, and judge nothing
   bool dry = false;        ///< says what would change, and writes nothing

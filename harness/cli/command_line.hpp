@@ -139,9 +139,10 @@ inline void add_new_record(CLI::App* command, std::filesystem::path& folder) {
 /// To judge by.
 inline void add_baseline(CLI::App* command, std::filesystem::path& folder) {
   command
-      ->add_option("--baseline", folder,
-                   "folder of recorded stacks, which come before those of cufault (default: CUFAULT_BASELINE, or "
-                   "cufault/baseline in XDG_DATA_HOME)")
+      ->add_option(
+          "--baseline", folder,
+          "folder of recorded stacks, which come before those of cufault (default: CUFAULT_BASELINE, or "
+          "cufault/baseline in XDG_DATA_HOME)")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
 }

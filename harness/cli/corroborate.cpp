@@ -40,7 +40,8 @@ std::vector<agreement> agreements_of(const joined_arm& arm) {
     });
     if (same == all.end()) same = all.insert(all.end(), agreement{.first = seen});
     same->stacks.push_back(i);
-    for (const run_of_trials& run : seen->runs) same->runs.insert(fmt::format("{} {}", run.started, run.seed));
+    for (const run_of_trials& run : seen->runs)
+      same->runs.insert(fmt::format("{} {}", run.started, run.seed));
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const agreement& a, const agreement& b) { return a.stacks.size() > b.stacks.size(); });
@@ -98,8 +99,8 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
                      fmt::format("{}", r["runs"].get<std::size_t>()), fmt::format("{}", r["sources"].size()),
                      one_line(r["saw"].get<std::string>())});
   if (!table.empty())
-    print_table(std::cout, {"arm", "stacks that agree", "that differ", "runs", "sources", "what they show"}, table,
-                table_style::text);
+    print_table(std::cout, {"arm", "stacks that agree", "that differ", "runs", "sources", "what they show"},
+                table, table_style::text);
   for (const auto& [of, arms] : counts)
     fmt::print("{}: {} agree{}\n", plural(arms, "arm"), plural(of.first, "stack"),
                of.second == 0 ? "" : fmt::format(", {} differ", of.second));

@@ -13,8 +13,8 @@
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
-#include "reports/judge/judge.hpp"
 #include "reports/evidence/baselines.hpp"
+#include "reports/judge/judge.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>

@@ -8,19 +8,25 @@ namespace {
 
 void add_into(CLI::App* command, std::filesystem::path& folder) {
   command
-      ->add_option("--into", folder,
-                   "folder of recorded stacks (default: CUFAULT_BASELINE, or cufault/baseline in XDG_DATA_HOME)")
+      ->add_option(
+          "--into", folder,
+          "folder of recorded stacks (default: CUFAULT_BASELINE, or cufault/baseline in XDG_DATA_HOME)")
       ->type_name("DIR")
       ->check(in_existing_folder);
 }
 
 void add_taken(CLI::App* command, baseline_arguments& said) {
-  command->add_option("RECORD", said.record, "record of a run, a folder of records, or the .tar.gz that ci/record leaves")->required()->check(CLI::ExistingPath);
+  command
+      ->add_option("RECORD", said.record,
+                   "record of a run, a folder of records, or the .tar.gz that ci/record leaves")
+      ->required()
+      ->check(CLI::ExistingPath);
   command->add_option("CASE", said.names, "cases, or CASE/ARM, in which a * is anything (default: all)");
   command
-      ->add_option("--with", said.with,
-                   "another record of the same stack: its trials count for the rates of arms that race; an arm that "
-                   "changed is added if it came to the same there; parts of one sweep (sweep --shard) are joined")
+      ->add_option(
+          "--with", said.with,
+          "another record of the same stack: its trials count for the rates of arms that race; an arm that "
+          "changed is added if it came to the same there; parts of one sweep (sweep --shard) are joined")
       ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);
@@ -34,7 +40,8 @@ void add_baseline_commands(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* all = line.command(
       "baseline", "Recorded stacks that later runs are judged by: add, diff, show, remove",
-      "An arm that changed is left out unless it was repeated with an equal outcome: in two trials or more, or in a\n"
+      "An arm that changed is left out unless it was repeated with an equal outcome: in two trials or more, "
+      "or in a\n"
       "second record (--with). Naming CASE/ARM, without a *, adds it all the same.\n"
       "Exit codes: 0; 1 add left something out, or diff found something that it would change; 2 bad input.",
       [said, &line] {
@@ -43,7 +50,8 @@ void add_baseline_commands(command_line& line) {
           return show_predictions(said->into.empty() ? default_recorded() : said->into, said->markdown);
         if (asked.got_subcommand("show")) return show_baselines(baseline_folders(said->into), said->json);
         if (said->into.empty()) said->into = own_baseline();
-        if (said->into.empty()) throw usage_error("neither CUFAULT_BASELINE nor HOME is set: give --into DIR");
+        if (said->into.empty())
+          throw usage_error("neither CUFAULT_BASELINE nor HOME is set: give --into DIR");
         if (asked.got_subcommand("remove")) return remove_from_baseline(*said);
         said->dry = asked.got_subcommand("diff");
         return add_to_baseline(*said);
@@ -58,11 +66,12 @@ void add_baseline_commands(command_line& line) {
       all->add_subcommand("show", "List the recorded stacks: your own, and those that come with cufault");
   add_into(show, said->into);
   show->add_flag("--json", said->json, "as JSON");
-  CLI::App* predictions = all->add_subcommand(
-      "predictions",
-      "Say what an arm that no record of this stack has is predicted from, and how often that held: each recorded "
-      "stack is judged by the others");
-  predictions->add_option("--into", said->into, "folder of recorded stacks (default: those that come with cufault)")
+  CLI::App* predictions = all->add_subcommand("predictions",
+                                              "Say what an arm that no record of this stack has is predicted "
+                                              "from, and how often that held: each recorded "
+                                              "stack is judged by the others");
+  predictions
+      ->add_option("--into", said->into, "folder of recorded stacks (default: those that come with cufault)")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
   add_markdown(predictions, said->markdown);
@@ -85,8 +94,9 @@ void add_corroborate(command_line& line) {
   CLI::App* command = line.command(
       "corroborate", "How many recorded stacks, runs and sources show the same of each arm", codes_of_reading,
       [said] { return corroborate(said->names, baseline_folders(said->baseline), said->json); });
-  command->add_option("CASE", said->names,
-                      "cases, or CASE/ARM, in which a * is anything, a line for each arm (default: counts of all)");
+  command->add_option(
+      "CASE", said->names,
+      "cases, or CASE/ARM, in which a * is anything, a line for each arm (default: counts of all)");
   add_baseline(command, said->baseline);
   command->add_flag("--json", said->json, "as JSON, each arm");
 }
@@ -108,11 +118,12 @@ void add_show(command_line& line) {
     bool json = false, markdown = false;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* show = line.command(
-      "show", "Verdict table of a run's record, also of one that was killed, or of a stack", codes_of_reading,
-      [said] {
-        return show_record(said->record, said->names, baseline_folders(said->baseline), said->json, said->markdown);
-      });
+  CLI::App* show =
+      line.command("show", "Verdict table of a run's record, also of one that was killed, or of a stack",
+                   codes_of_reading, [said] {
+                     return show_record(said->record, said->names, baseline_folders(said->baseline),
+                                        said->json, said->markdown);
+                   });
   show->add_option("RECORD", said->record, "record of a run (.jsonl), or folder of a stack")
       ->required()
       ->check(CLI::ExistingPath);
@@ -267,8 +278,8 @@ void add_compare_injected(command_line& line) {
 }  // namespace
 
 void add_record_commands(command_line& line) {
-  for (const auto add : {add_baseline_commands, add_corroborate, add_claims, add_show, add_causes, add_explain, add_frameworks, add_atlas,
-                         add_matrix, add_cost, add_compare_injected})
+  for (const auto add : {add_baseline_commands, add_corroborate, add_claims, add_show, add_causes,
+                         add_explain, add_frameworks, add_atlas, add_matrix, add_cost, add_compare_injected})
     add(line);
 }
 

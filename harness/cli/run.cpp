@@ -61,7 +61,11 @@ bool interrupt_came(int stop) {
 class run {
  public:
   run(const run_arguments& arguments, std::optional<python_environment> python, int stop)
-      : arguments_(arguments), stop_(stop), python_(std::move(python)), gpus_(arguments, stop), recorded_(arguments.baselines) {
+      : arguments_(arguments),
+        stop_(stop),
+        python_(std::move(python)),
+        gpus_(arguments, stop),
+        recorded_(arguments.baselines) {
     record_.version = this_build.version;
     record_.commit = this_build.commit;
     record_.dirty = this_build.dirty;
@@ -94,7 +98,8 @@ class run {
         utc_now("{:%Y%m%dT%H%M%SZ}") + (selected.size() == 1 ? "-" + selected[0].what->name : ""), record_);
     run_plan plan(arguments_, recorded_, record_, options_, selected);
     record_.left_out = plan.left_out();
-    for (const std::string& bad : recorded_.problems()) fmt::print(std::cerr, "cufault: {}; the line was left out\n", bad);
+    for (const std::string& bad : recorded_.problems())
+      fmt::print(std::cerr, "cufault: {}; the line was left out\n", bad);
     run_jobs(plan, writer);
     const bool complete = cut_short_.empty();
     record_.cases = std::move(plan).results();

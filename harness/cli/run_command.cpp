@@ -44,7 +44,8 @@ void add_run(command_line& line) {
   CLI::App* run = line.command(
       "run", "Run cases: those of the tier, or those named (CASE, FAMILY or CASE/ARM)",
       "Exit codes: 0 as expected; 1 gate failed, or no GPU where one is required; 2 unresolved "
-      "or bad input; 3 a gate without a record of this stack; 77 nothing could be provoked here; 130 interrupted.\n"
+      "or bad input; 3 a gate without a record of this stack; 77 nothing could be provoked here; 130 "
+      "interrupted.\n"
       "A gate names each reason why it does not exit with 0. Arms that need a GPU are no failure "
       "where there is none,\nunless CUFAULT_REQUIRE_GPU=1 is set.",
       [said, &line] {

@@ -62,9 +62,9 @@ void run_plan::take_up(const selected_case& s, const runner_options& options) {
     }
     ++p.left;
     const double weight =
-        weight_of(as_often_as_asked(a, arguments_),
-                  known == nullptr || known->undefined ? std::span<const observation>()
-                                                       : std::span(known->from.front().shown->trials));
+        weight_of(as_often_as_asked(a, arguments_), known == nullptr || known->undefined
+                                                        ? std::span<const observation>()
+                                                        : std::span(known->from.front().shown->trials));
     if (!a.batch.empty() && !arguments_.separate) {
       const auto [there, fresh] = batches.try_emplace(a.batch, jobs_.size());
       if (!fresh) {

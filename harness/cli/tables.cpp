@@ -5,10 +5,10 @@
 #include "harness/model/case.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/words.hpp"
+#include "reports/evidence/baselines.hpp"
 #include "reports/explain/evidence.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/arm_line.hpp"
-#include "reports/evidence/baselines.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
 #include "reports/printers/frameworks.hpp"
@@ -83,8 +83,8 @@ int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) 
   return 0;
 }
 
-int show_record(const fs::path& file, const std::vector<std::string>& names, const std::vector<fs::path>& folders,
-                bool json, bool markdown) {
+int show_record(const fs::path& file, const std::vector<std::string>& names,
+                const std::vector<fs::path>& folders, bool json, bool markdown) {
   const auto is_of = [](const std::string& name, std::string_view case_name, std::string_view arm) {
     return name == case_name || name == fmt::format("{}/{}", case_name, arm);
   };

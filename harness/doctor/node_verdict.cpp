@@ -191,8 +191,9 @@ void look_at_trials(const node_facts& facts, const node_gpu& gpu, std::vector<no
   if (const auto predicted = seen[verdict::as_predicted] + seen[verdict::differs] + seen[verdict::unrecorded];
       predicted > 0)
     reasons.push_back({.code = "predicted",
-                       .text = fmt::format("{} without a record of this stack, {} as on the nearest one: only controls count",
-                                           plural_of(predicted, "arm"), seen[verdict::as_predicted]),
+                       .text = fmt::format(
+                           "{} without a record of this stack, {} as on the nearest one: only controls count",
+                           plural_of(predicted, "arm"), seen[verdict::as_predicted]),
                        .device = gpu.device});
 }
 

@@ -120,6 +120,10 @@ void failure_case::run_beside_others(const std::vector<std::string>& names) {
   for (arm& a : arms) a.beside_others = std::find(names.begin(), names.end(), a.name) != names.end();
 }
 
+void failure_case::fail_on_any_architecture(const std::vector<std::string>& names) {
+  for (arm& a : arms) a.any_architecture = std::find(names.begin(), names.end(), a.name) != names.end();
+}
+
 void failure_case::repeat_undefined(const std::vector<std::string>& names, const std::string& why,
                                     int trials) {
   for (arm& a : arms)

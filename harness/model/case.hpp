@@ -66,7 +66,8 @@ struct arm {
   /// Its fault is a stand-in, or injected without a natural arm: it does not show that this happens without cufault.
   bool made_up = false;
   bool other_cublas = false;  ///< takes part only where a second pair is given (trial::other_libraries)
-  bool any_architecture = false;  ///< the GPU cannot affect its outcome: refused on the host, or by a framework
+  bool any_architecture =
+      false;                  ///< the GPU cannot affect its outcome: refused on the host, or by a framework
   bool binds_itself = false;  ///< no cuBLAS is bound before the body: it loads one, observed (load_cublas)
   std::chrono::seconds timeout{60};
   resource_limits limits{};
@@ -112,6 +113,8 @@ struct failure_case {
   void share_process_of(const std::vector<std::string>& names);  ///< only those named
   /// Of the arms added so far those named run beside others (arm::beside_others).
   void run_beside_others(const std::vector<std::string>& names);
+  /// Of the arms added so far no GPU can affect those named (arm::any_architecture).
+  void fail_on_any_architecture(const std::vector<std::string>& names);
   /// Of the arms added so far those named do what the documentation leaves undefined: they race, so that a record has their rates. `why`: of
   /// arm::races.
   void repeat_undefined(const std::vector<std::string>& names, const std::string& why, int trials = 3);

@@ -68,7 +68,8 @@ version differing_version(const candidate& c, const stack_keys& here) {
   for (const std::string_view key : c.keys) {
     if (key == "compute_capability") continue;
     const auto then = c.stack->keys.find(std::string(key)), now = here.find(std::string(key));
-    if (then != c.stack->keys.end() && now != here.end() && distance(c.stack->keys, here, std::span(&key, 1)) > 0)
+    if (then != c.stack->keys.end() && now != here.end() &&
+        distance(c.stack->keys, here, std::span(&key, 1)) > 0)
       return version_from(then->second);
   }
   return {};
@@ -102,8 +103,8 @@ struct baselines::state {
   }
 
   /// All stacks that have the arm and say something; `only_here`: of those, stacks that cannot be further away than 0.
-  std::vector<candidate> candidates(const std::string& case_name, const std::string& key, const stack_keys& here,
-                                    bool only_here) {
+  std::vector<candidate> candidates(const std::string& case_name, const std::string& key,
+                                    const stack_keys& here, bool only_here) {
     static constexpr std::array<std::string_view, 5> any_key{"cublas", "compute_capability", "pytorch", "jax",
                                                              "cupy"};
     const std::string family_name = family_of_case(case_name);
@@ -129,7 +130,8 @@ struct baselines::state {
   static void sort(std::vector<candidate>& all, const stack_keys& here) {
     std::stable_sort(all.begin(), all.end(), [&](const candidate& a, const candidate& b) {
       const auto order = [&](const candidate& c) {
-        return std::tuple{c.distance, !c.arm->expected, c.stack->rank, -static_cast<int>(equal_keys(c.stack->keys, here))};
+        return std::tuple{c.distance, !c.arm->expected, c.stack->rank,
+                          -static_cast<int>(equal_keys(c.stack->keys, here))};
       };
       return order(a) < order(b);
     });
@@ -149,7 +151,8 @@ struct baselines::state {
     return e;
   }
 
-  std::optional<reference> look_up(const std::string& case_name, const std::string& key, const stack_keys& here) {
+  std::optional<reference> look_up(const std::string& case_name, const std::string& key,
+                                   const stack_keys& here) {
     std::vector<candidate> all = candidates(case_name, key, here, true);
     sort(all, here);
     const bool decided = !all.empty() && all.front().distance == 0 && all.front().arm->expected;
@@ -221,7 +224,7 @@ baselines::baselines(const std::vector<fs::path>& folders) : baselines() {
 }
 
 const reference* baselines::find(const std::string& case_name, const std::string& arm,
-                                const stack_keys& here) const {
+                                 const stack_keys& here) const {
   auto& known = state_->known[here];
   const std::string key = join_key(case_name, arm);
   const auto [at, is_new] = known.try_emplace(key);

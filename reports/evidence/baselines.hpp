@@ -29,7 +29,7 @@ expectation expectation_of(const arm_result& arm, bool races);
 struct reference {
   /// Of distance 0: one stack. Further away: the nearest one or, where both are recorded, the nearest versions below and above.
   std::vector<expectation> from{};
-  int distance = 0;       ///< 0: a judgement; more: a prediction
+  int distance = 0;        ///< 0: a judgement; more: a prediction
   bool undefined = false;  ///< recorded, and its outcome is not defined: nothing is compared
 };
 
@@ -46,7 +46,7 @@ class baselines {
 
   /// nullptr where no recorded stack says anything. Valid as long as this object. Lines that cannot be read are in problems(), and are left out.
   [[nodiscard]] const reference* find(const std::string& case_name, const std::string& arm,
-                                     const stack_keys& here) const;
+                                      const stack_keys& here) const;
   /// "FILE:LINE: ..." of lines that could not be read so far.
   [[nodiscard]] const std::vector<std::string>& problems() const;
   /// Leaves out the stacks for which `which` is true, and no others, as for judging a stack by the others. What find() returned before is void.

@@ -71,11 +71,13 @@ std::span<const distance_row> distance_table() {
 
 std::vector<std::string_view> keys_that_matter(const std::string& case_name, const arm_result& arm) {
   std::vector<std::string_view> keys;
-  const bool on_gpu = !arm.any_architecture && std::any_of(arm.trials.begin(), arm.trials.end(),
-                                                           [](const observation& o) { return o.context != "none"; });
-  const auto framework = std::find_if(framework_keys.begin(), framework_keys.end(), [&](std::string_view name) {
-    return case_name.starts_with(name) && case_name.substr(name.size()).starts_with('.');
-  });
+  const bool on_gpu =
+      !arm.any_architecture && std::any_of(arm.trials.begin(), arm.trials.end(),
+                                           [](const observation& o) { return o.context != "none"; });
+  const auto framework =
+      std::find_if(framework_keys.begin(), framework_keys.end(), [&](std::string_view name) {
+        return case_name.starts_with(name) && case_name.substr(name.size()).starts_with('.');
+      });
   if (framework != framework_keys.end()) keys.push_back(*framework);
   if (framework == framework_keys.end() || on_gpu) keys.emplace_back("cublas");
   if (arm.second_cublas) keys.emplace_back("other_cublas");

@@ -14,7 +14,6 @@ double log_choose(int n, int k) {
 
 }  // namespace
 
-
 double chance_of_difference(int hits, int trials, int other_hits, int other_trials) {
   const int all_hits = hits + other_hits, all = trials + other_trials;
   const auto probability = [&](int k) {

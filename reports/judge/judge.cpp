@@ -252,7 +252,8 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
       if (const auto s = signature_of(o); failed(s) || s.numbers == "wrong")
         return {verdict::unresolved, fmt::format("control failed: {}{}", level_text(o), describe(s))};
 
-  const auto seen = expected != nullptr && expected->counts.empty() ? plateaus_of(arm.trials) : arm_plateaus(arm);
+  const auto seen =
+      expected != nullptr && expected->counts.empty() ? plateaus_of(arm.trials) : arm_plateaus(arm);
   const bool agrees = expected != nullptr && disagreement(expected->seen, seen).empty();
   if (nothing_to_clear(arm, seen) && (expected == nullptr || agrees))
     return {verdict::not_provoked,
@@ -485,8 +486,9 @@ std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mo
   if (reasons.empty() && not_provoked == arms)
     reasons.push_back({77, fmt::format("nothing could be provoked here: {}", why_nothing)});
   if (mode == run_mode::gate && reasons.empty() && is_without_baseline(cases))
-    reasons.push_back({exit_no_baseline, prediction_line(predictions_of(cases)) +
-                                             "; to judge the next run by this one: cufault baseline add RECORD"});
+    reasons.push_back(
+        {exit_no_baseline, prediction_line(predictions_of(cases)) +
+                               "; to judge the next run by this one: cufault baseline add RECORD"});
   return reasons;
 }
 
@@ -508,10 +510,10 @@ std::string prediction_line(const predictions& p) {
   if (all == 0) return {};
   const auto most = std::max_element(p.from.begin(), p.from.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::string line = fmt::format("{}: {} of {} arm{} as {}",
-                                 p.of_this_stack ? "not in the record of this stack" : "no record of this stack",
-                                 p.as_predicted, all, all == 1 ? "" : "s",
-                                 most == p.from.end() ? "predicted" : "on " + most->first);
+  std::string line = fmt::format(
+      "{}: {} of {} arm{} as {}",
+      p.of_this_stack ? "not in the record of this stack" : "no record of this stack", p.as_predicted, all,
+      all == 1 ? "" : "s", most == p.from.end() ? "predicted" : "on " + most->first);
   if (p.from.size() > 1) line += " or the nearest stack that has the arm";
   if (p.differ > 0) line += fmt::format("; {} differ{}", p.differ, p.differ == 1 ? "s" : "");
   if (p.unrecorded > 0) line += fmt::format("; {} new", p.unrecorded);

@@ -15,11 +15,11 @@ namespace cufault {
 
 /// What an arm was predicted from.
 enum class predicted_from {
-  same_version,   ///< the same architecture, and the same minor version of the library
-  both_agree,     ///< the same architecture; the nearest versions below and above show the same
-  both_differ,    ///< likewise, and they differ: the arm is to be as one of them
-  one_version,    ///< the same architecture; the nearest version on one side
-  architecture,   ///< another architecture
+  same_version,  ///< the same architecture, and the same minor version of the library
+  both_agree,    ///< the same architecture; the nearest versions below and above show the same
+  both_differ,   ///< likewise, and they differ: the arm is to be as one of them
+  one_version,   ///< the same architecture; the nearest version on one side
+  architecture,  ///< another architecture
 };
 std::string to_string(predicted_from f);
 

@@ -83,7 +83,8 @@ std::uint64_t index_of(const run_of_trials& run, std::vector<run_of_trials>& run
 
 nlohmann::ordered_json run_json(const run_of_trials& run) {
   field_writer f;
-  describe_run(const_cast<run_of_trials&>(run), f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  describe_run(const_cast<run_of_trials&>(run),
+               f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
   return std::move(f.json);
 }
 

@@ -33,7 +33,8 @@ constexpr std::array verdicts{std::pair{verdict::ok, "OK"},
 
 bool as_expected(verdict v) {
   return v == verdict::ok || v == verdict::reproduced || v == verdict::cleared || v == verdict::still_fails ||
-         v == verdict::diagnosed || v == verdict::flaky || v == verdict::as_predicted || v == verdict::undefined;
+         v == verdict::diagnosed || v == verdict::flaky || v == verdict::as_predicted ||
+         v == verdict::undefined;
 }
 
 bool is_prediction(verdict v) {

@@ -17,7 +17,7 @@ enum class verdict {
   reproduced,
   cleared,
   still_fails,
-  diagnosed,  // as expected
+  diagnosed,     // as expected
   flaky,         // as expected, at the recorded rate
   as_predicted,  // as on the nearest recorded stack, which is not this one
   undefined,     // recorded on this stack, and its outcome is not defined: nothing is compared
@@ -59,13 +59,15 @@ struct arm_result {
   std::vector<run_of_trials> runs{};
   std::vector<observation> trials{};
   std::string source{};  ///< "FILE:LINE" of the record that it was read from
-  bool expected = false;  ///< of a stack: other runs are judged by it; else its outcome is undefined, and no run is judged by it
+  bool expected =
+      false;  ///< of a stack: other runs are judged by it; else its outcome is undefined, and no run is judged by it
 
   verdict judged = verdict::unresolved;
   std::string why{};          ///< one line for verdicts that need one
-  std::string expectation{};    ///< "FILE:LINE" of the recorded arm that it was judged by, if any
-  std::string compared_with{};  ///< the recorded stack that it was judged by or predicted from: "H200, cuBLAS 13.1.0"
-  bool covered = false;         ///< whether a record of this stack says what it shows
+  std::string expectation{};  ///< "FILE:LINE" of the recorded arm that it was judged by, if any
+  std::string
+      compared_with{};  ///< the recorded stack that it was judged by or predicted from: "H200, cuBLAS 13.1.0"
+  bool covered = false;  ///< whether a record of this stack says what it shows
 };
 
 struct case_result {

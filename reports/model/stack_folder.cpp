@@ -44,12 +44,13 @@ void write_stack(const fs::path& folder, const stack_and_runs& all) {
   std::string runs;
   for (const run_of_trials& run : all.runs)
     runs += fmt::format("{}\n  {}", runs.empty() ? "" : ",", dump_json(run_json(run)));
-  const std::string stack = nlohmann::ordered_json(all.stack).dump(
-      1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string stack =
+      nlohmann::ordered_json(all.stack).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string indented;
   for (const char c : stack) indented += c == '\n' ? std::string("\n ") : std::string(1, c);
-  write_whole(folder / stack_file, fmt::format("{{\n \"schema\": {},\n \"stack\": {},\n \"runs\": [{}\n ]\n}}\n",
-                                               record_schema, indented, runs));
+  write_whole(folder / stack_file,
+              fmt::format("{{\n \"schema\": {},\n \"stack\": {},\n \"runs\": [{}\n ]\n}}\n", record_schema,
+                          indented, runs));
 }
 
 std::vector<fs::path> families_in(const fs::path& folder) {
@@ -61,7 +62,8 @@ std::vector<fs::path> families_in(const fs::path& folder) {
   return families;
 }
 
-record load(const fs::path& folder, const std::vector<fs::path>& files, const arm_filter& only, const bad_line& bad) {
+record load(const fs::path& folder, const std::vector<fs::path>& files, const arm_filter& only,
+            const bad_line& bad) {
   record r;
   stack_and_runs of = read_stack(folder);
   r.stack = std::move(of.stack);
@@ -186,8 +188,9 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
   return folder;
 }
 
-std::size_t remove_arms(const fs::path& folder,
-                        const std::function<bool(const std::string& case_name, const std::string& arm)>& which) {
+std::size_t remove_arms(
+    const fs::path& folder,
+    const std::function<bool(const std::string& case_name, const std::string& arm)>& which) {
   const folder_lock lock(folder, "this stack");
   std::size_t removed = 0, left = 0;
   for (const fs::path& file : families_in(folder)) {

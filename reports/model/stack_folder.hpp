@@ -36,7 +36,8 @@ record load_stack(const std::filesystem::path& folder, const arm_filter& only = 
 std::filesystem::path file_in_stack(const std::filesystem::path& recorded, const record& r);
 
 /// Removes arms from the folder of a stack, and the folder where none is left. Returns how many.
-std::size_t remove_arms(const std::filesystem::path& folder,
-                        const std::function<bool(const std::string& case_name, const std::string& arm)>& which);
+std::size_t remove_arms(
+    const std::filesystem::path& folder,
+    const std::function<bool(const std::string& case_name, const std::string& arm)>& which);
 
 }  // namespace cufault

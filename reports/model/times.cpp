@@ -26,5 +26,4 @@ void check_utc(const json_cursor& at) {
   if (!good) at.fail("expected a UTC time such as 2026-11-21T07:27:40Z");
 }
 
-
 }  // namespace cufault

@@ -31,9 +31,11 @@ inline constexpr std::array advices{
            "the failure is the same and its remedy no longer clears it: do not upgrade before "
            "another remedy is known"},
     advice{verdict::changed,
-           "it fails in another way: check what code relies on the old status, then accept it (cufault baseline add)"},
+           "it fails in another way: check what code relies on the old status, then accept it (cufault "
+           "baseline add)"},
     advice{verdict::gone,
-           "the failure no longer happens, or a dead end now clears it: check, then accept it (cufault baseline add)"},
+           "the failure no longer happens, or a dead end now clears it: check, then accept it (cufault "
+           "baseline add)"},
     advice{verdict::differs, "not as on the nearest recorded stack: read what was seen"},
     advice{verdict::unrecorded, "no recorded stack has it: read what was seen"},
     advice{verdict::not_provoked, "its precondition could not be reached here: nothing is known about it"},

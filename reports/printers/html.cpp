@@ -188,8 +188,8 @@ const std::vector<std::string>& arm_head() {
 bool is_counted_only(const report_arm& a) {
   if (a.otherwise != 0 || !a.case_name.starts_with(matrix_family)) return false;
   const auto cell = cell_named(a.arm);
-  return cell &&
-         (a.judged == verdict::unrecorded || a.judged == verdict::undefined || (a.judged == verdict::not_provoked && !cell->remedy.empty()));
+  return cell && (a.judged == verdict::unrecorded || a.judged == verdict::undefined ||
+                  (a.judged == verdict::not_provoked && !cell->remedy.empty()));
 }
 
 std::string counted_only(const std::map<std::string, std::size_t>& cells_by_case) {

@@ -51,8 +51,8 @@ void add_suites(pugi::xml_node& suites, const run_report& report, const std::str
       element.append_attribute("type") = to_string(a->judged).c_str();
       element.append_attribute("message") = printable(message).c_str();
       const std::string body =
-          fmt::format("{}: {}\nseen: {}\nrecorded: {}\nrepeat: {}\n", to_string(a->judged), a->why,
-                      a->seen, a->expectation.empty() ? "not on this stack" : a->expectation, a->repeat);
+          fmt::format("{}: {}\nseen: {}\nrecorded: {}\nrepeat: {}\n", to_string(a->judged), a->why, a->seen,
+                      a->expectation.empty() ? "not on this stack" : a->expectation, a->repeat);
       element.text().set(printable(body).c_str());
     }
     suite.append_attribute("tests") = last - first;

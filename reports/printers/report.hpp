@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/evidence/baselines.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/matrix/observed_cells.hpp"
-#include "reports/evidence/baselines.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/run_report.hpp"
 
@@ -72,8 +72,7 @@ class report_builder {
   void add_unread(std::string why);
   [[nodiscard]] bool empty() const;  ///< no record was added
   /// Judges what is kept. To be called once, after the last record.
-  report result(const baselines& recorded, const std::vector<claim>& claims,
-                const cost_notes& costs = {});
+  report result(const baselines& recorded, const std::vector<claim>& claims, const cost_notes& costs = {});
   /// After result(). They point into this.
   [[nodiscard]] std::vector<report_file> files() const;
 

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // Trials as JSON, and what is kept of them in the folder of a stack.
-#include "reports/model/trials_json.hpp"
-
 #include "reports/base/json_fields.hpp"
 #include "reports/model/api_functions.hpp"
 #include "reports/model/tests/examples.hpp"
+#include "reports/model/trials_json.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
