@@ -1,11 +1,18 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A libnvidia-ml.so.1 with one GPU that refuses to tell its ECC and compute modes; nvmlInit_v2 returns DOCTOR_FAKE_NVML. With
-// DOCTOR_FAKE_UNUSED in the environment no process uses the GPU.
+// A libnvidia-ml.so.1 with one GPU, DOCTOR_FAKE_GPU (stand_in_gpu.hpp), that refuses to tell its ECC and compute modes. The driver's version
+// is DOCTOR_FAKE_DRIVER, 580.1 where that is not set; nvmlInit_v2 returns DOCTOR_FAKE_NVML. With DOCTOR_FAKE_UNUSED in the environment no
+// process uses the GPU. "fake GPU" has MIG and errors of its memory, the others do not.
+#include "harness/doctor/tests/stand_in_gpu.hpp"
+
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 namespace {
+
+using cufault::number_of;
+using cufault::stand_in;
 
 constexpr int refused = 3;
 int the_gpu = 0;
@@ -24,23 +31,35 @@ struct bus {
   char id[32];
 };
 
+bool is_named() {
+  return *stand_in().key != '\0';
+}
+
+/// By its first bytes.
+bool is_of_stand_in(const char* uuid) {
+  const unsigned byte = stand_in().uuid;
+  char begin[16];
+  std::snprintf(begin, sizeof begin, "GPU-%02x%02x%02x%02x", byte, byte, byte, byte);
+  return std::strncmp(uuid, begin, std::strlen(begin)) == 0;
+}
+
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 extern "C" {
 
 int nvmlInit_v2() {
-  const char* code = std::getenv("DOCTOR_FAKE_NVML");
-  return code != nullptr ? std::atoi(code) : 0;
+  return static_cast<int>(number_of("DOCTOR_FAKE_NVML", 0));
 }
 int nvmlShutdown() {
   return 0;
 }
 int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
   *device = &the_gpu;
-  return std::strcmp(uuid, "GPU-fake") == 0 ? 0 : refused;
+  return std::strcmp(uuid, "GPU-fake") == 0 || is_of_stand_in(uuid) ? 0 : refused;
 }
 int nvmlSystemGetDriverVersion(char* text, unsigned size) {
-  std::strncpy(text, "580.1", size);
+  std::snprintf(text, size, "%s", cufault::text_of("DOCTOR_FAKE_DRIVER", "580.1"));
   return 0;
 }
 int nvmlDeviceGetCount_v2(unsigned* count) {
@@ -52,7 +71,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned, void** device) {
   return 0;
 }
 int nvmlDeviceGetName(void*, char* text, unsigned size) {
-  std::strncpy(text, "fake GPU", size);
+  std::snprintf(text, size, "%s", stand_in().name);
   return 0;
 }
 int nvmlDeviceGetPciInfo_v3(void*, bus* info) {
@@ -60,16 +79,16 @@ int nvmlDeviceGetPciInfo_v3(void*, bus* info) {
   return 0;
 }
 int nvmlDeviceGetCudaComputeCapability(void*, int* major, int* minor) {
-  *major = 9;
-  *minor = 0;
+  *major = stand_in().major;
+  *minor = stand_in().minor;
   return 0;
 }
 int nvmlDeviceGetMemoryInfo(void*, memory* m) {
-  *m = {100, 60, 40};
+  *m = {stand_in().bytes, stand_in().bytes - stand_in().used_bytes, stand_in().used_bytes};
   return 0;
 }
 int nvmlDeviceGetMigMode(void*, unsigned* now, unsigned* later) {
-  *now = 1;
+  *now = is_named() ? 0 : 1;
   *later = 0;
   return 0;
 }
@@ -84,14 +103,14 @@ int nvmlDeviceGetComputeMode(void*, int*) {
   return refused;
 }
 int nvmlDeviceGetTotalEccErrors(void*, int uncorrected, int, unsigned long long* count) {
-  *count = uncorrected != 0 ? 2 : 4;
+  *count = is_named() ? 0 : uncorrected != 0 ? 2 : 4;
   return 0;
 }
 int nvmlDeviceGetRemappedRows(void*, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
                               unsigned* failed) {
-  *corrected = 1;
+  *corrected = is_named() ? 0 : 1;
   *uncorrected = 0;
-  *pending = 1;
+  *pending = is_named() ? 0 : 1;
   *failed = 0;
   return 0;
 }
@@ -112,3 +131,4 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(void*, unsigned* count, process* fo
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

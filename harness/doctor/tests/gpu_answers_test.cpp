@@ -57,6 +57,16 @@ TEST(driver_answers, have_the_code_of_a_driver_that_refuses) {
             "13000 803 not usable");
 }
 
+TEST(driver_answers, have_the_gpu_that_the_stand_in_is_told_to_be) {
+  EXPECT_EQ(with_fake("libcuda.so.1",
+                      [] {
+                        setenv("DOCTOR_FAKE_GPU", "rtx4090", 1);
+                        setenv("DOCTOR_FAKE_CUDA", "12020", 1);
+                        return asked_driver();
+                      }),
+            "12020 0 NVIDIA GeForce RTX 4090 89 0000:3b:00.0 usable");
+}
+
 TEST(pci_bus, lists_the_gpus_that_a_driver_here_could_use) {
   const temporary_folder folder("cufault-pci-test-");
   const auto device = [&](const std::string& id, const std::string& vendor, const std::string& kind) {
@@ -95,6 +105,23 @@ TEST(management_answers, have_what_nvml_tells_and_nothing_that_it_refuses) {
     return a.driver + (told ? " told" : " not told") + (refused ? " refused" : " not refused");
   });
   EXPECT_EQ(said, "580.1 told refused");
+}
+
+TEST(management_answers, have_the_gpu_that_the_stand_in_is_told_to_be) {
+  EXPECT_EQ(with_fake("libnvidia-ml.so.1",
+                      [] {
+                        setenv("DOCTOR_FAKE_GPU", "a100", 1);
+                        setenv("DOCTOR_FAKE_DRIVER", "535.54.03", 1);
+                        const management_answers a = ask_management();
+                        const gpu_state g = a.gpus.empty() ? gpu_state{} : a.gpus[0];
+                        const bool faultless = g.mig == false && g.corrected_errors == 0U &&
+                                               g.uncorrected_errors == 0U && g.remapped &&
+                                               !g.remapped->pending;
+                        return a.driver + " " + g.name + " " + std::to_string(g.capability.value_or(0)) +
+                               " " + std::to_string(g.total_bytes.value_or(0) >> 30) +
+                               (faultless ? " faultless" : " with faults");
+                      }),
+            "535.54.03 NVIDIA A100-SXM4-80GB 80 80 faultless");
 }
 
 TEST(management_answers, say_why_there_are_none) {
