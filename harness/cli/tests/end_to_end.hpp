@@ -25,7 +25,7 @@ namespace cufault {
 namespace fs = std::filesystem;
 
 // What the build knows, in end_to_end_test.cpp.
-extern const char *const test_program, *const fake_cublas_folder;
+extern const char *const test_program, *const fake_cublas_folder, *const driver_stand_ins_folder;
 
 /// The command line on cases that need no GPU, in a folder of its own.
 class end_to_end : public testing::Test {
@@ -69,6 +69,14 @@ class end_to_end : public testing::Test {
   static std::map<std::string, std::string> crash_by_signal() {
     const char* const options = std::getenv("ASAN_OPTIONS");
     return {{"ASAN_OPTIONS", (options != nullptr ? std::string(options) + ":" : "") + "handle_segv=0"}};
+  }
+
+  /// Stand-ins for the driver and NVML say that there is this GPU: "a100" or "rtx4090" (harness/doctor/tests/stand_in_gpu.hpp).
+  static std::map<std::string, std::string> on_gpu(const std::string& name) {
+    return {{"LD_LIBRARY_PATH", driver_stand_ins_folder},
+            {"CUDA_VISIBLE_DEVICES", "0"},
+            {"DOCTOR_FAKE_GPU", name},
+            {"DOCTOR_FAKE_UNUSED", "1"}};
   }
 
   [[nodiscard]] std::vector<fs::path> files(const char* extension) const {

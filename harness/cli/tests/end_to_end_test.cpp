@@ -17,7 +17,8 @@
 
 namespace cufault {
 
-const char *const test_program = TEST_PROGRAM, *const fake_cublas_folder = FAKE_CUBLAS_DIR;
+const char *const test_program = TEST_PROGRAM, *const fake_cublas_folder = FAKE_CUBLAS_DIR,
+                  *const driver_stand_ins_folder = DOCTOR_FAKES;
 namespace {
 
 using testing::AllOf;

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// On GPUs that are not here: stand-ins for the driver and NVML say that there is an A100 or an RTX 4090. Cases that need a GPU fail there.
+#include "harness/cli/tests/end_to_end.hpp"
+#include "reports/model/observation.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+namespace cufault {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class other_gpus : public end_to_end {
+ protected:
+  nlohmann::json stack_of(const std::map<std::string, std::string>& environment) {
+    const auto said =
+        cufault({"stack", "--json", "--cublas", fs::path(fake_cublas_folder) / "a"}, environment);
+    EXPECT_EQ(said.exit_code, 0) << said.stdout_text << said.stderr_text;
+    return nlohmann::json::parse(said.stdout_text, nullptr, false);
+  }
+  record made_by_run(const std::map<std::string, std::string>& environment) {
+    fs::remove_all(folder / "records");
+    const auto seen = run({"--tier", "quick", "road.create", "road.ladder", "road.twin"}, environment);
+    EXPECT_EQ(seen.exit_code, 0) << seen.stdout_text << seen.stderr_text;
+    return load_record(files(".jsonl").at(0));
+  }
+  static std::map<std::string, std::string> observed_by_arm(const record& r) {
+    std::map<std::string, std::string> all;
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms) all[c.name + "/" + a.name] = describe(plateaus_of(a.trials));
+    return all;
+  }
+};
+
+TEST_F(other_gpus, are_told_by_stack) {
+  for (const auto& [gpu, said] : {std::pair{"a100", nlohmann::json{{"name", "NVIDIA A100-SXM4-80GB"},
+                                                                   {"compute_capability", "8.0"},
+                                                                   {"memory_bytes", 80ULL << 30},
+                                                                   {"multiprocessors", 108}}},
+                                  std::pair{"rtx4090", nlohmann::json{{"name", "NVIDIA GeForce RTX 4090"},
+                                                                      {"compute_capability", "8.9"},
+                                                                      {"memory_bytes", 24ULL << 30},
+                                                                      {"multiprocessors", 128}}}}) {
+    auto environment = on_gpu(gpu);
+    environment.insert({{"DOCTOR_FAKE_DRIVER", "535.54.03"}, {"DOCTOR_FAKE_CUDA", "12020"}});
+    auto stack = stack_of(environment);
+    stack["gpu"].erase("uuid");
+    EXPECT_EQ(stack["gpu"], said);
+    EXPECT_EQ(stack["keys"]["compute_capability"], said["compute_capability"]);
+    EXPECT_EQ(stack["keys"]["memory_gib"], gpu == std::string("a100") ? "80" : "24");
+    EXPECT_EQ(stack["keys"]["driver"], "535.54.03");
+    EXPECT_EQ(stack["driver"]["cuda"], "12.2");
+    EXPECT_EQ(stack["memory_watch"], "nvml");
+  }
+  EXPECT_THAT(cufault({"stack"}, on_gpu("a100")).stdout_text,
+              StartsWith("GPU                 NVIDIA A100-SXM4-80GB, 80.0 GiB, 108 multiprocessors\n"));
+}
+
+TEST_F(other_gpus, are_as_many_as_asked_for) {
+  auto environment = on_gpu("rtx4090");
+  environment["DOCTOR_FAKE_DEVICES"] = "2";
+  const auto devices = stack_of(environment)["devices"].get<std::set<std::string>>();
+  EXPECT_EQ(devices.size(), 2U) << "each has a UUID of its own";
+}
+
+TEST_F(other_gpus, run_what_needs_no_gpu_and_observe_what_is_observed_without_one) {
+  const record a100 = made_by_run(on_gpu("a100")), rtx4090 = made_by_run(on_gpu("rtx4090")),
+               none = made_by_run({});
+  EXPECT_EQ(keys_of(a100).at("compute_capability"), "8.0");
+  EXPECT_EQ(keys_of(rtx4090).at("compute_capability"), "8.9");
+  EXPECT_FALSE(keys_of(none).contains("compute_capability"));
+  const auto observed_there = observed_by_arm(a100);
+  EXPECT_EQ(observed_there.size(), 9U);
+  EXPECT_EQ(observed_by_arm(rtx4090), observed_there);
+  EXPECT_EQ(observed_by_arm(none), observed_there);
+}
+
+TEST_F(other_gpus, prove_nothing_about_what_needs_one) {
+  const auto seen = run({"road.on_a_gpu"}, on_gpu("a100"));
+  EXPECT_EQ(seen.exit_code, 2) << seen.stdout_text << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text, HasSubstr("2 UNRESOLVED"));
+}
+
+TEST_F(other_gpus, are_not_there_where_no_name_or_an_unknown_one_is_given) {
+  auto unnamed = on_gpu("a100");
+  unnamed.erase("DOCTOR_FAKE_GPU");
+  EXPECT_TRUE(stack_of(unnamed)["gpu"].is_null()) << "the runtime refuses the stand-in";
+  const auto said = cufault({"stack"}, on_gpu("h300"));
+  EXPECT_EQ(said.exit_code, 2);
+  EXPECT_THAT(said.stdout_text, HasSubstr("DOCTOR_FAKE_GPU=h300: there is a100 and rtx4090"));
+}
+
+}  // namespace
+}  // namespace cufault
