@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // On GPUs that are not here: stand-ins for the driver and NVML say that there is an A100 or an RTX 4090. Cases that need a GPU fail there.
+// What such a GPU would do is tested with copies of recorded stacks (copied_stack.hpp).
 #include "harness/cli/tests/end_to_end.hpp"
+#include "reports/base/tests/copied_stack.hpp"
 #include "reports/model/observation.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 
 namespace cufault {
@@ -92,6 +96,42 @@ TEST_F(other_gpus, are_not_there_where_no_name_or_an_unknown_one_is_given) {
   const auto said = cufault({"stack"}, on_gpu("h300"));
   EXPECT_EQ(said.exit_code, 2);
   EXPECT_THAT(said.stdout_text, HasSubstr("DOCTOR_FAKE_GPU=h300: there is a100 and rtx4090"));
+}
+
+// ---- copies of recorded stacks ----
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_F(other_gpus, are_said_by_a_copy_of_a_recorded_stack_and_nothing_else_differs) {
+  auto patch = stack_with_gpu("NVIDIA A100-SXM4-80GB", "8.0", 80ULL << 30, 108);
+  patch.merge_patch(stack_with_cublas("12.9.1"));
+  const fs::path copy = folder / "a100-580.159.04-cublas-12.9.1";
+  copied_stack(SMALL_RECORDS, copy, patch);
+
+  auto before = nlohmann::json::parse(bytes_of(fs::path(SMALL_RECORDS) / "stack.json")),
+       after = nlohmann::json::parse(bytes_of(copy / "stack.json"));
+  std::set<std::string> changed;
+  for (const auto& each : nlohmann::json::diff(before, after)) changed.insert(each["path"]);
+  EXPECT_EQ(changed, (std::set<std::string>{"/stack/cublas/version", "/stack/cublaslt/version",
+                                            "/stack/gpu/compute_capability", "/stack/gpu/memory_bytes",
+                                            "/stack/gpu/multiprocessors", "/stack/gpu/name",
+                                            "/stack/keys/compute_capability", "/stack/keys/cublas",
+                                            "/stack/keys/cublaslt", "/stack/keys/memory_gib"}));
+  std::size_t lines = 0;
+  for (const auto& file : fs::directory_iterator(SMALL_RECORDS)) {
+    if (file.path().extension() != ".jsonl") continue;
+    ++lines;
+    EXPECT_EQ(bytes_of(copy / file.path().filename()), bytes_of(file.path()));
+  }
+  EXPECT_EQ(lines, 2U);
+
+  const record read = load_record(copy);
+  EXPECT_EQ(keys_of(read).at("compute_capability"), "8.0");
+  EXPECT_EQ(keys_of(read).at("cublas"), "12.9.1");
+  EXPECT_EQ(read.cases.size(), load_record(SMALL_RECORDS).cases.size());
 }
 
 }  // namespace
