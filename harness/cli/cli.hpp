@@ -234,6 +234,8 @@ int check_floor(const std::filesystem::path& records, int at_least);
 
 /// Where this program lies, and its data: in the source tree, or beside an installed program.
 std::filesystem::path own_path();
+/// Of a program as a shell finds it. Throws usage_error.
+std::string program_path(const std::string& name);
 std::filesystem::path default_recorded();
 /// The site's own baseline: CUFAULT_BASELINE or, where that is not set, cufault/baseline in XDG_DATA_HOME (~/.local/share). It need not exist.
 std::filesystem::path own_baseline();

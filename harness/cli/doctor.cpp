@@ -64,6 +64,7 @@ measured_facts measured_here() {
 }
 
 int run_doctor(const doctor_arguments& arguments) {
+  if (!arguments.command.empty()) program_path(arguments.command.front());  // refused before the checks
   machine m = this_machine();
   m.measured = measured_here();
   m.loaded = loaded_after_product;
@@ -100,7 +101,8 @@ void add_doctor_commands(command_line& line) {
       "doctor", "Look for what makes CUDA and cuBLAS fail on this machine, without provoking it",
       "With a command after --, runs it once, under the tracer, after the checks. Its output is its own.\n"
       "Exit codes: 0 no failure found; 1 something would fail, or the command failed, or with --strict "
-      "anything was warned of;\n2 no check was run, or wrong use. A missing driver is a warning, and a "
+      "anything was warned of;\n2 no check was run, the command cannot be run, or wrong use. A missing "
+      "driver is a warning, and a "
       "failure with CUFAULT_REQUIRE_GPU=1 or with a GPU on the PCI bus.",
       [asked, &line] {
         asked->command = line.behind;

@@ -3,11 +3,18 @@
 // Where this program and its data lie.
 #include "harness/cli/cli.hpp"
 #include "harness/system/bundled_file.hpp"
+#include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <sstream>
 #include <string_view>
+#include <system_error>
 
 namespace fs = std::filesystem;
 
@@ -55,6 +62,25 @@ fs::path frameworks_folder() {
 }
 fs::path explain_folder() {
   return data_folder("explain", "cases/explain");
+}
+
+std::string program_path(const std::string& name) {
+  const auto refused = [&](const std::string& why) {
+    return usage_error(fmt::format("{}: cannot be run: {}", one_line(name), why));
+  };
+  std::error_code none;
+  if (name.find('/') != std::string::npos) {
+    if (access(name.c_str(), X_OK) != 0) throw refused(std::strerror(errno));
+    if (fs::is_directory(name, none)) throw refused("it is a folder");
+    return name;
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path found = fs::path(folder.empty() ? "." : folder) / name;
+    if (fs::is_regular_file(found, none) && access(found.c_str(), X_OK) == 0) return found;
+  }
+  throw refused("no such program is in PATH");
 }
 
 std::vector<fs::path> own_paths() {

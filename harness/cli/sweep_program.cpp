@@ -59,7 +59,7 @@ class sweep {
  public:
   explicit sweep(const program_sweep_arguments& asked) : asked_(asked) {
     command_.argv = asked.command;
-    command_.argv[0] = path_of(asked.command[0]);
+    command_.argv[0] = program_path(asked.command[0]);
     const auto libraries = libraries_asked_for(asked.libraries);
     libraries_ = {libraries.begin(), libraries.end()};
     command_.preload = preload_with_injector(false, libraries_);

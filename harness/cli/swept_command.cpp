@@ -13,10 +13,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -46,21 +44,6 @@ std::map<std::string, std::array<std::int64_t, 3>> shared_memory() {
 }
 
 }  // namespace
-
-std::string path_of(const std::string& program) {
-  if (program.find('/') != std::string::npos) {
-    if (access(program.c_str(), X_OK) == 0) return program;
-    throw usage_error(fmt::format("{}: {}", program, std::strerror(errno)));
-  }
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path found = fs::path(folder.empty() ? "." : folder) / program;
-    std::error_code none;
-    if (fs::is_regular_file(found, none) && access(found.c_str(), X_OK) == 0) return found;
-  }
-  throw usage_error(fmt::format("{}: no such program is in PATH", program));
-}
 
 std::string last_words(const std::string& text) {
   std::istringstream in(text);

@@ -13,8 +13,6 @@
 
 namespace cufault::program_sweep {
 
-/// Of a program as a shell finds it. Throws usage_error.
-std::string path_of(const std::string& program);
 /// The last line that is not empty, for people.
 std::string last_words(const std::string& text);
 /// How it ended: "exit 3", "SIGSEGV", "its timeout".

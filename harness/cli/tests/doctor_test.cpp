@@ -108,6 +108,20 @@ TEST_F(doctor_command, is_json_alone_whatever_its_command_prints) {
 }
 #endif
 
+TEST_F(doctor_command, refuses_a_command_that_cannot_be_run_before_it_checks) {
+  const std::string text = file("text", "no program");
+  for (const auto& [command, why] : std::map<std::string, std::string>{
+           {"/nonexistent", "/nonexistent: cannot be run: No such file or directory"},
+           {"no-such-program", "no-such-program: cannot be run: no such program is in PATH"},
+           {text, text + ": cannot be run: Permission denied"},
+           {folder.path(), folder.path().string() + ": cannot be run: it is a folder"}}) {
+    const auto said = run({"doctor", "--", command});
+    EXPECT_EQ(said.exit_code, 2) << command;
+    EXPECT_EQ(said.stdout_text, "") << command;
+    EXPECT_EQ(said.stderr_text, "cufault: " + why + "\n");
+  }
+}
+
 TEST_F(doctor_command, takes_a_command_only_behind_dashes) {
   const auto said = run({"doctor", "./program"});
   EXPECT_EQ(said.exit_code, 2);

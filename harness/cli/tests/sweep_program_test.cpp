@@ -163,7 +163,7 @@ TEST_F(sweep_program, an_oracle_that_does_not_answer_is_no_finding) {
 TEST_F(sweep_program, the_tool_s_failures_are_no_findings) {
   const auto absent = cufault({}, {"no-such-program"});
   EXPECT_EQ(absent.exit_code, 2);
-  EXPECT_THAT(absent.stderr_text, HasSubstr("no-such-program: no such program is in PATH"));
+  EXPECT_THAT(absent.stderr_text, HasSubstr("no-such-program: cannot be run: no such program is in PATH"));
   EXPECT_EQ(cufault({}, {"/no/such/program"}).exit_code, 2);
   const auto fails = cufault({}, {swept_program, "report", "fail"});
   EXPECT_EQ(fails.exit_code, 2);
