@@ -105,17 +105,48 @@ inline void add_to_read(CLI::App* command, to_read& given) {
 CLI::Option* add_intercepted_libraries(CLI::App* command, std::vector<std::string>& libraries,
                                        const std::string& what);
 
-/// Which cuBLAS to take.
+inline std::string not_empty(const std::string& text) {
+  return text.find_first_not_of(' ') == std::string::npos ? "is empty" : "";
+}
+
+/// Of a file or folder that is written to: what was typed wrongly is refused before anything runs.
+inline std::string in_existing_folder(const std::string& path) {
+  if (std::string wrong = not_empty(path); !wrong.empty()) return wrong;
+  auto folder = std::filesystem::absolute(path).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  folder = folder.parent_path();
+  std::error_code unseen;
+  return std::filesystem::is_directory(folder, unseen)
+             ? std::string()
+             : fmt::format("there is no folder {}", folder.string());
+}
+
+/// Of a file that is written: as in_existing_folder(), and no folder.
+inline std::string new_file(const std::string& path) {
+  if (std::string wrong = in_existing_folder(path); !wrong.empty()) return wrong;
+  std::error_code unseen;
+  const bool folder =
+      !std::filesystem::path(path).has_filename() || std::filesystem::is_directory(path, unseen);
+  return folder ? fmt::format("{} is a folder; name a file", path) : "";
+}
+
+/// Which cuBLAS to take. For a command with which cufault starts itself an empty path is that of the loader.
 inline void add_libraries(CLI::App* command, target& where) {
-  command
-      ->add_option("--cublas", where.cublas, "cuBLAS library or its folder (default: what the loader takes)")
-      ->envname("CUFAULT_CUBLAS")
-      ->type_name("PATH");
-  command
-      ->add_option("--cublaslt", where.cublaslt,
-                   "cuBLASLt library or its folder (default: the one beside --cublas)")
-      ->envname("CUFAULT_CUBLASLT")
-      ->type_name("PATH");
+  CLI::Option* const cublas =
+      command
+          ->add_option("--cublas", where.cublas,
+                       "cuBLAS library or its folder (default: what the loader takes)")
+          ->envname("CUFAULT_CUBLAS")
+          ->type_name("PATH");
+  CLI::Option* const cublaslt =
+      command
+          ->add_option("--cublaslt", where.cublaslt,
+                       "cuBLASLt library or its folder (default: the one beside --cublas)")
+          ->envname("CUFAULT_CUBLASLT")
+          ->type_name("PATH");
+  if (command->get_group().empty()) return;
+  cublas->check(not_empty);
+  cublaslt->check(not_empty);
 }
 
 /// Which cuBLAS and which device to take.
@@ -171,22 +202,6 @@ inline void add_import_timeout(CLI::App* command, int& seconds) {
 
 inline void add_markdown(CLI::App* command, bool& markdown) {
   command->add_flag("--markdown", markdown, "as Markdown");
-}
-
-inline std::string not_empty(const std::string& text) {
-  return text.find_first_not_of(' ') == std::string::npos ? "is empty" : "";
-}
-
-/// Of a file or folder that is written to: what was typed wrongly is refused before anything runs.
-inline std::string in_existing_folder(const std::string& path) {
-  if (std::string wrong = not_empty(path); !wrong.empty()) return wrong;
-  auto folder = std::filesystem::absolute(path).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();
-  folder = folder.parent_path();
-  std::error_code unseen;
-  return std::filesystem::is_directory(folder, unseen)
-             ? std::string()
-             : fmt::format("there is no folder {}", folder.string());
 }
 
 // Options and help of commands: one file per group, which the comment names.

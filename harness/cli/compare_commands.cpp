@@ -84,7 +84,8 @@ void add_gate(command_line& line) {
   add_jobs(gate, said->run.jobs);
   gate->add_option("--cublas", said->run.where.cublas,
                    "with Pythons: cuBLAS library or its folder, for both (default: that of each environment)")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->check(not_empty);
   gate->add_option("--device", said->run.where.device, "with Pythons: CUDA device")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

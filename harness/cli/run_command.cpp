@@ -111,13 +111,13 @@ void add_run(command_line& line) {
   run->add_flag("--json", running.json, "the summary as JSON");
   run->add_option("--junit", running.junit, "write JUnit XML, too: one suite per case, one test per arm")
       ->type_name("FILE")
-      ->check(in_existing_folder);
+      ->check(new_file);
   run->add_option("--ctrf", running.ctrf, "write CTRF JSON, too: one test per arm")
       ->type_name("FILE")
-      ->check(in_existing_folder);
+      ->check(new_file);
   run->add_option("--markdown", running.markdown, "write the summary as Markdown, too: for a step summary")
       ->type_name("FILE")
-      ->check(in_existing_folder);
+      ->check(new_file);
   run->add_flag(
       "--separate", running.separate,
       "run every trial in a process of its own, also where arms may share one as long as it is undamaged");

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 namespace cufault {
 namespace {
@@ -117,6 +118,27 @@ TEST_F(end_to_end, refuses_paths_that_were_typed_wrongly_before_anything_runs) {
   }
   EXPECT_FALSE(fs::exists(folder / "nowhere"));
   EXPECT_FALSE(fs::exists(folder / "out"));
+}
+
+TEST_F(end_to_end, refuses_an_empty_path_of_a_library_and_a_folder_in_place_of_a_file) {
+  fs::create_directories(folder / "site");
+  const std::string site = folder / "site", absent = folder / "absent";
+  for (const auto& [option, path, why] :
+       {std::tuple<std::string, std::string, std::string>{"--cublas", "", "--cublas: is empty"},
+        {"--cublaslt", "", "--cublaslt: is empty"},
+        {"--junit", site, "--junit: " + site + " is a folder; name a file"},
+        {"--junit", absent + "/", "--junit: " + absent + "/ is a folder"},
+        {"--ctrf", site, "--ctrf: " + site + " is a folder"},
+        {"--markdown", site, "--markdown: " + site + " is a folder"}}) {
+    const auto seen = cufault({"run", "road.create", "--records", folder / "records", option, path});
+    EXPECT_EQ(seen.exit_code, 2) << option << path;
+    EXPECT_EQ(seen.stdout_text, "") << option << path;
+    EXPECT_THAT(seen.stderr_text, AllOf(testing::StartsWith("cufault: "), HasSubstr(why)));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+  EXPECT_FALSE(fs::exists(folder / "records"));
+  EXPECT_EQ(run({"road.create", "--junit", site + "/junit.xml"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(site + "/junit.xml"));
 }
 
 TEST_F(end_to_end, fails_where_standard_output_is_closed) {
