@@ -100,8 +100,7 @@ library_facts read_library(const std::string& name, const readable& from) {
   facts.file = name;
   facts.size = from.size;
   facts.elf = read_elf(name, from);
-  if (const elf_section* const code = section_named(facts.elf, ".nv_fatbin"))
-    facts.code = read_gpu_code(name, from, *code);
+  facts.code = read_gpu_code(name, from, facts.elf);
   std::uint64_t searched = 0;
   std::string piece;
   for (const elf_section& s : facts.elf.sections) {

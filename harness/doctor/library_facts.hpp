@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/doctor/elf_file.hpp"
-#include "harness/doctor/gpu_code.hpp"
+#include "harness/system/elf_file.hpp"
+#include "harness/system/gpu_code.hpp"
 
 #include <chrono>
 #include <cstdint>

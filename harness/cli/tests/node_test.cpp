@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // `cufault node` from outside, where there is a driver with one GPU and where there is none.
-#include "harness/doctor/tests/made_elf.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
+#include "harness/system/tests/made_elf.hpp"
 #include "harness/system/tests/plain_environment.hpp"
 
 #include <gmock/gmock.h>

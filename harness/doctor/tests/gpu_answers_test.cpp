@@ -4,8 +4,8 @@
 #include "harness/doctor/gpu_answers.hpp"
 
 #include "harness/doctor/isolated.hpp"
-#include "harness/doctor/tests/made_elf.hpp"
 #include "harness/system/temporary_folder.hpp"
+#include "harness/system/tests/made_elf.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

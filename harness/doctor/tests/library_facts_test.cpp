@@ -3,12 +3,13 @@
 // A library's data is searched in pieces of 1 MiB: names at the edge of a piece, and files that are read in shorter pieces.
 #include "harness/doctor/library_facts.hpp"
 
-#include "harness/doctor/tests/made_elf.hpp"
+#include "harness/system/tests/made_elf.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -20,6 +21,7 @@ namespace cufault {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr std::size_t piece = 1 << 20;
@@ -136,6 +138,26 @@ TEST(pieces_of_a_library, end_with_its_data) {
     EXPECT_THAT(library.variables_with(variable, size - variable.size()), IsEmpty())
         << "no NUL ends the name; " << size << " bytes";
   }
+}
+
+TEST(library, finds_whole_names_of_variables_and_no_enumerators) {
+  const std::string data(
+      "\0CUBLAS_LOGINFO_DBG\0N@CUBLAS_AFTER_NUMBER\0CUBLAS_STATUS_SUCCESS\0xCUDA_NOR_ME\0"
+      "CUDA_MODULE_LOADING\0CUDA_UNENDED",
+      109);
+  EXPECT_THAT(read_library("made", readable_text(made_elf{.data = data}.bytes())).variables,
+              ElementsAre("CUBLAS_AFTER_NUMBER", "CUBLAS_LOGINFO_DBG", "CUDA_MODULE_LOADING"));
+}
+
+TEST(library, of_another_kind_says_no_version) {
+  const auto answers = ask_library("/nowhere/libcublas.so.13", std::chrono::seconds(5));
+  EXPECT_EQ(answers.version, 0);
+  EXPECT_THAT(answers.why, HasSubstr("/nowhere/libcublas.so.13"));
+}
+
+TEST(library, versions_are_told_as_the_headers_do) {
+  EXPECT_EQ(cublas_version_text(130100), "13.1.0");
+  EXPECT_EQ(runtime_version_text(12090), "12.9");
 }
 
 }  // namespace

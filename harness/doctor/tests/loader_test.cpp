@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/doctor/loader.hpp"
 
-#include "harness/doctor/tests/made_elf.hpp"
 #include "harness/doctor/tests/made_machine.hpp"
 #include "harness/system/process.hpp"
+#include "harness/system/tests/made_elf.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

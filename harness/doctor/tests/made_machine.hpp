@@ -3,8 +3,8 @@
 #pragma once
 
 #include "harness/doctor/probe.hpp"
-#include "harness/doctor/tests/made_elf.hpp"
 #include "harness/system/temporary_folder.hpp"
+#include "harness/system/tests/made_elf.hpp"
 
 #include <gtest/gtest.h>
 

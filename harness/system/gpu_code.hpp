@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/doctor/elf_file.hpp"
+#include "harness/system/elf_file.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -30,6 +30,8 @@ struct gpu_code_facts {
 /// Reads the headers of the containers in .nv_fatbin; code itself is neither read nor decompressed. What is malformed counts as unread;
 /// it never throws for that. Throws input_error where the file ends inside of the section.
 gpu_code_facts read_gpu_code(const std::string& name, const readable& from, const elf_section& section);
+/// Of the section .nv_fatbin; nothing where the file has none.
+gpu_code_facts read_gpu_code(const std::string& name, const readable& from, const elf_facts& elf);
 
 /// For a GPU of compute capability 9.0: 90. Machine code runs on later minor versions of its major version, PTX on all later ones.
 bool has_machine_code_for(const gpu_code_facts& facts, unsigned capability);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The form of a container is not documented; what is read of it (magic number, sizes, kind, architecture, flags) was compared with what
 // cuobjdump --list-elf and --list-ptx say of cuBLAS and cuBLASLt 13.
-#include "harness/doctor/gpu_code.hpp"
+#include "harness/system/gpu_code.hpp"
 
 #include <fmt/format.h>
 
@@ -114,6 +114,11 @@ gpu_code_facts read_gpu_code(const std::string& name, const readable& from, cons
     at = (last + 7) / 8 * 8;
   }
   return facts;
+}
+
+gpu_code_facts read_gpu_code(const std::string& name, const readable& from, const elf_facts& elf) {
+  const elf_section* const section = section_named(elf, ".nv_fatbin");
+  return section == nullptr ? gpu_code_facts{} : read_gpu_code(name, from, *section);
 }
 
 bool has_machine_code_for(const gpu_code_facts& facts, unsigned capability) {

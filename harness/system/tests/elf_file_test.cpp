@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/doctor/elf_file.hpp"
+#include "harness/system/elf_file.hpp"
 
-#include "harness/doctor/library_facts.hpp"
-#include "harness/doctor/tests/made_elf.hpp"
+#include "harness/system/gpu_code.hpp"
+#include "harness/system/tests/made_elf.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <gmock/gmock.h>
@@ -25,14 +25,13 @@ made_elf whole() {
       .rpath = "/old",
       .runpath = "$ORIGIN",
       .needed = {"libcublasLt.so.13", "libc.so.6"},
-      .data = std::string("\0CUBLAS_LOGINFO_DBG\0N@CUBLAS_AFTER_NUMBER\0CUBLAS_STATUS_SUCCESS\0xCUDA_NOR_ME\0"
-                          "CUDA_MODULE_LOADING\0CUDA_UNENDED",
-                          109),
+      .data = std::string(256, 'd'),
       .fatbin = made_container({{2, 75}, {2, 90}, {2, 90, 0x100000}, {1, 120}}) + made_container({{2, 90}})};
 }
 
-library_facts read_made(const std::string& bytes) {
-  return read_library("made", readable_text(bytes));
+gpu_code_facts read_made(const std::string& bytes) {
+  const readable from = readable_text(bytes);
+  return read_gpu_code("made", from, read_elf("made", from));
 }
 std::string library_refusal(const std::string& bytes) {
   try {
@@ -60,11 +59,6 @@ TEST(elf_file, says_what_the_loader_reads) {
   EXPECT_THAT(elf.needed, ElementsAre("libcublasLt.so.13", "libc.so.6"));
   ASSERT_NE(section_named(elf, ".nv_fatbin"), nullptr);
   EXPECT_EQ(section_named(elf, ".text"), nullptr);
-}
-
-TEST(elf_file, finds_whole_names_of_variables_and_no_enumerators) {
-  EXPECT_THAT(read_made(whole().bytes()).variables,
-              ElementsAre("CUBLAS_AFTER_NUMBER", "CUBLAS_LOGINFO_DBG", "CUDA_MODULE_LOADING"));
 }
 
 TEST(elf_file, refuses_what_is_no_elf_file) {
@@ -121,13 +115,12 @@ gpu_code_facts code_in(const std::string& section) {
 }
 
 TEST(gpu_code, is_counted_by_kind_and_architecture) {
-  const library_facts facts = read_made(whole().bytes());
+  const gpu_code_facts facts = read_made(whole().bytes());
   std::vector<std::string> seen;
-  for (const auto& [code, count] : facts.code.count)
-    seen.push_back(to_string(code) + "=" + std::to_string(count));
+  for (const auto& [code, count] : facts.count) seen.push_back(to_string(code) + "=" + std::to_string(count));
   EXPECT_THAT(seen, ElementsAre("sm_75=1", "sm_90=2", "sm_90a=1", "compute_120=1"));
-  EXPECT_EQ(facts.code.containers, 2U);
-  EXPECT_EQ(facts.code.unread_bytes, 0U);
+  EXPECT_EQ(facts.containers, 2U);
+  EXPECT_EQ(facts.unread_bytes, 0U);
 }
 
 TEST(gpu_code, runs_on_later_minor_versions_and_ptx_on_later_ones) {
@@ -153,17 +146,6 @@ TEST(gpu_code, that_is_malformed_counts_as_unread) {
   EXPECT_TRUE(code_in(with(good, first_entry + entry_size, ~std::uint64_t{0} - 32)).count.empty());
   for (std::size_t length = 0; length < good.size(); ++length)
     EXPECT_LE(code_in(good.substr(0, length)).count.size(), 1U) << length;
-}
-
-TEST(library, of_another_kind_says_no_version) {
-  const auto answers = ask_library("/nowhere/libcublas.so.13", std::chrono::seconds(5));
-  EXPECT_EQ(answers.version, 0);
-  EXPECT_THAT(answers.why, HasSubstr("/nowhere/libcublas.so.13"));
-}
-
-TEST(library, versions_are_told_as_the_headers_do) {
-  EXPECT_EQ(cublas_version_text(130100), "13.1.0");
-  EXPECT_EQ(runtime_version_text(12090), "12.9");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // Of the ELF specification: the file header, program headers, sections, the dynamic section and the note of the build id.
-#include "harness/doctor/elf_file.hpp"
+#include "harness/system/elf_file.hpp"
 
 #include "harness/system/unique_fd.hpp"
 #include "reports/base/json_input.hpp"
