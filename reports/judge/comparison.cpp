@@ -3,6 +3,7 @@
 #include "reports/judge/comparison.hpp"
 
 #include "reports/judge/judge.hpp"
+#include "reports/judge/library_files.hpp"
 
 #include <fmt/format.h>
 
@@ -126,7 +127,7 @@ std::vector<stack_difference> stack_differences(const record& before, const reco
   std::map<std::string, stack_difference> packages, keys, rest;
   constexpr std::string_view of_keys = "keys/", of_packages = "python/packages/";
   const auto note = [&](const std::string& path, const std::string& then, const std::string& now) {
-    if (then == now) return;
+    if (then == now || path.starts_with("files/")) return;
     const bool key = path.starts_with(of_keys), package = path.starts_with(of_packages);
     const auto name = key ? path.substr(of_keys.size()) : package ? path.substr(of_packages.size()) : path;
     (key ? keys : package ? packages : rest)[name] = {name, then, now};
@@ -134,7 +135,7 @@ std::vector<stack_difference> stack_differences(const record& before, const reco
   for (const auto& [path, value] : was) note(path, value, is.contains(path) ? is.at(path) : "");
   for (const auto& [path, value] : is)
     if (!was.contains(path)) note(path, "", value);
-  std::vector<stack_difference> all;
+  std::vector<stack_difference> all = file_differences(before.stack, after.stack);
   for (auto* each : {&packages, &keys, &rest})
     for (auto& [name, difference] : *each)
       if (each != &rest || !says_a_key(name, keys)) all.push_back(std::move(difference));

@@ -49,10 +49,10 @@ std::vector<joined_arm> join(std::span<const record> records);
 
 /// A value of two stacks that is not the same; empty where one has none.
 struct stack_difference {
-  std::string name;  ///< "cublas", or a path: "environment/LD_LIBRARY_PATH"
+  std::string name;  ///< "cublas", "cublas: search path", or a path: "environment/LD_LIBRARY_PATH"
   std::string before, after;
 };
-/// In this order: packages of Python, keys that conditions can name, other values that repeat no key.
+/// In this order: facts of the libraries' files (file_differences()), packages of Python, keys that conditions can name, other values that repeat no key.
 std::vector<stack_difference> stack_differences(const record& before, const record& after);
 
 }  // namespace cufault

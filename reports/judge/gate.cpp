@@ -5,6 +5,7 @@
 #include "reports/base/json_fields.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/judge/library_files.hpp"
 #include "reports/model/cell_name.hpp"
 
 #include <fmt/format.h>
@@ -135,6 +136,11 @@ gate_report compare(record baseline, record candidate, const gate_terms& terms) 
       ++report.unobserved;
       continue;
     }
+    if (fails_gate(arm.found.what))
+      if (const std::string told =
+              explained_by_files(join_key(arm.case_name, arm.arm), both[0].stack, both[1].stack);
+          !told.empty())
+        arm.found.why += (arm.found.why.empty() ? "" : "; ") + told;
     arm.summary = (joined.each[1] != nullptr ? joined.each[1] : joined.each[0])->summary;
     arm.before = seen_in(before);
     arm.after = seen_in(after);

@@ -7,8 +7,10 @@
 #include "reports/judge/chance.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/judge/library_files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fnmatch.h>
 
@@ -189,7 +191,8 @@ bool merging::add(const std::string& name, const record& r) {
                              .started = r.started,
                              .complete = r.complete,
                              .no_gpu = without_gpu ? r.stack.value("no_gpu", std::string("unknown")) : ""});
-  state_->keys.push_back(keys_of(r));
+  stack_keys& keys = state_->keys.emplace_back(keys_of(r));
+  for (const file_fact& f : file_facts_of(r.stack)) keys[f.name] = fmt::format("{}", fmt::join(f.words, " "));
   for (const case_result& c : r.cases) {
     // Without a working control nothing is proved.
     const bool broken = std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/comparison.hpp"
 
+#include "reports/judge/library_files.hpp"
 #include "reports/printers/advice.hpp"
 #include "reports/printers/run_report.hpp"
 
@@ -32,6 +33,10 @@ std::vector<std::string> labels_of(std::span<const record> records) {
     labels.push_back(alike == 1 ? stack_label(r) : fmt::format("{} ({})", stack_label(r), r.started));
   }
   return labels;
+}
+
+std::string or_dash(const std::string& text) {
+  return text.empty() ? "-" : text;
 }
 
 /// What a reader is to know about a change; the worst first.
@@ -163,13 +168,24 @@ int print_differences(std::ostream& out, std::span<const record> records, table_
   }
 
   const auto labels = labels_of(records);
+  std::vector<table_row> of_files;  // name, which record, what the first has, what that one has
+  for (std::size_t i = 1; i < records.size(); ++i)
+    for (const stack_difference& d : file_differences(records[0].stack, records[i].stack))
+      of_files.push_back({d.name, labels[i], or_dash(d.before), or_dash(d.after)});
   if (style == table_style::markdown) {
+    if (!of_files.empty()) {
+      print_table(out, {"of the stack", "record", "in the first", "in it"}, of_files, style);
+      out << '\n';
+    }
     table_row head{"case", "arm"};
     head.insert(head.end(), labels.begin(), labels.end());
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (!reasons[i].empty()) rows[i].back() += "\n" + reasons[i];
     if (!rows.empty()) print_table(out, head, rows, style);
   } else {
+    for (const table_row& f : of_files)
+      out << fmt::format("{}\n  {}: {}\n  {}: {}\n", cell(f[0], style), cell(labels[0], style),
+                         cell(f[2], style), cell(f[1], style), cell(f[3], style));
     // Signatures are too long to stand side by side.
     for (std::size_t i = 0; i < rows.size(); ++i) {
       out << cell(join_key(rows[i][0], rows[i][1]), style) << "\n";
@@ -177,7 +193,7 @@ int print_differences(std::ostream& out, std::span<const record> records, table_
         out << fmt::format("  {}: {}\n", cell(labels[of], style), cell(rows[i][of + 2], style));
       if (!reasons[i].empty()) out << fmt::format("  {}\n", cell(reasons[i], style));
     }
-    if (!rows.empty()) out << '\n';
+    if (!rows.empty() || !of_files.empty()) out << '\n';
   }
   out << fmt::format("{} different{}, {} equal", plural(rows.size(), "arm"),
                      missing == missing_arms::shown ? " or missing" : "", equal);
@@ -202,7 +218,7 @@ void print_gate(std::ostream& out, const gate_report& report, table_style style,
 
   std::vector<table_row> rows;
   for (const stack_difference& d : report.stacks)
-    rows.push_back({d.name, d.before.empty() ? "-" : d.before, d.after.empty() ? "-" : d.after});
+    rows.push_back({d.name, or_dash(d.before), or_dash(d.after)});
   if (rows.empty())
     page.line("The stacks are equal.");
   else

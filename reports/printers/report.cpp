@@ -4,6 +4,7 @@
 
 #include "reports/base/json_input.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/judge/library_files.hpp"
 #include "reports/model/stack_folder.hpp"
 
 #include <fmt/format.h>
@@ -199,6 +200,8 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
                         .runs = stack.runs,
                         .first = stack.first,
                         .latest = stack.merged.started};
+    for (const auto& [library, words] : words_of_files(stack.merged.stack))
+      shown.keys[library + " file"] = words;
     shown.run.stack = label;
     for (report_arm& a : shown.run.arms) {
       const kept_arm& arm = stack.arms.at(join_key(a.case_name, a.arm));

@@ -37,7 +37,7 @@ struct report {
   struct stack {
     std::string letter{};  ///< "a", in tables that name several stacks
     run_report run{};      ///< of each arm the latest run that observed it
-    stack_keys keys{};
+    stack_keys keys{};     ///< and what is known of the libraries' files: "cublas file"
     std::string
         file{};  ///< the observations, beside the report: "records/h200-580.159.04-cublas-13.1.0.jsonl"
     std::size_t runs = 0;       ///< records of this stack

@@ -57,6 +57,22 @@ TEST(difference_table, shows_both_sides_of_each_difference) {
       << d.text;
 }
 
+TEST(difference_table, tells_first_what_differs_in_the_files_of_the_libraries) {
+  auto before = example_record(), after = example_record();
+  before.stack = {{"keys", {{"cublas", "13.1.0"}}}, {"files", {{"cublas", {{"runpath", "$ORIGIN"}}}}}};
+  after.stack = {{"keys", {{"cublas", "13.7.0"}}}, {"files", {{"cublas", {{"rpath", "$ORIGIN"}}}}}};
+  const auto d = between(before, after);
+  EXPECT_EQ(d.count, 0) << "only arms count";
+  EXPECT_TRUE(
+      d.text.starts_with("cublas: search path\n"
+                         "  cuBLAS 13.1.0: DT_RUNPATH $ORIGIN\n"
+                         "  cuBLAS 13.7.0: DT_RPATH $ORIGIN\n"
+                         "\n"))
+      << d.text;
+  EXPECT_TRUE(contains(between(before, after, table_style::markdown).text,
+                       "| cublas: search path | cuBLAS 13.7.0 | DT_RUNPATH $ORIGIN | DT_RPATH $ORIGIN |"));
+}
+
 TEST(difference_table, shows_arms_that_only_one_record_has) {
   auto after = example_record();
   after.cases[0].arms.pop_back();
