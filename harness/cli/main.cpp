@@ -61,7 +61,9 @@ void add_stack(command_line& line) {
   };
   const auto said = std::make_shared<given>();
   CLI::App* stack = line.command(
-      "stack", "What this machine is: GPU, driver, runtime, cuBLAS and where each was loaded from",
+      "stack",
+      "What this machine is: GPU, driver, runtime, cuBLAS, where each was loaded from, and what its file "
+      "says",
       "Exit codes: 0, with a GPU or without; 2 a library cannot be loaded, or bad input; 130 interrupted.",
       [said] { return show_stack(said->where, said->json); });
   stack->add_flag("--json", said->json, "as JSON");

@@ -24,6 +24,13 @@ std::vector<int> devices_in(const nlohmann::json& stack) {
   }
 }
 
+/// What GPUs that are alike have in common.
+nlohmann::json kind_of(const nlohmann::json& stack) {
+  nlohmann::json gpu = for_record(stack)["gpu"];
+  gpu.erase("uuid_hashes");
+  return gpu;
+}
+
 }  // namespace
 
 run_gpus::run_gpus(const run_arguments& arguments, int stop) {
@@ -48,10 +55,12 @@ run_gpus::run_gpus(const run_arguments& arguments, int stop) {
     if (!other["gpu"].is_object())
       throw usage_error(fmt::format("--device {}: {}", number, other.value("no_gpu", "no GPU")));
     const auto name = [](const nlohmann::json& s) { return s["gpu"].value("name", std::string()); };
-    if (for_record(other)["gpu"] != for_record(stack_)["gpu"])
+    if (kind_of(other) != kind_of(stack_))
       throw usage_error(fmt::format("--device: GPU {} ({}) and GPU {} ({}) differ; give GPUs that are alike",
                                     numbers.front(), name(stack_), number, name(other)));
     all_.push_back({number, other["gpu"].value("uuid", std::string("unknown"))});
+    if (number != numbers.front())
+      stack_["gpu"]["uuid_hashes"].push_back(other["gpu"]["uuid_hashes"].front());
     if (std::string line = line_of_others(number, management.users(all_.back().uuid), own_path());
         !line.empty())
       used_by_others_.push_back(std::move(line));

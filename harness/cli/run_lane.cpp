@@ -3,6 +3,7 @@
 #include "harness/cli/run_lane.hpp"
 
 #include "harness/run/wire.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -55,7 +56,7 @@ std::string run_lane::serve(const std::string& request, int stop) {
     arm here = as_often_as_asked(*a, run_.arguments);
     if (!at.visible.empty()) here.environment.try_emplace("CUDA_VISIBLE_DEVICES", at.visible);
     report.arms.push_back(run_arm(*j.of, here, options).trials);
-    for (observation& o : report.arms.back()) o.gpu = at.uuid;
+    for (observation& o : report.arms.back()) o.gpu = at.uuid.empty() ? "" : hash_of(at.uuid);
   }
   if (batch) shared_.retire();
   report.shared = shared_.take_counts();

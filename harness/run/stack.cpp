@@ -5,6 +5,8 @@
 
 #include "harness/model/errors.hpp"
 #include "harness/system/process.hpp"
+#include "reports/base/words.hpp"
+#include "reports/judge/library_files.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <regex>
 #include <string_view>
 #include <thread>
 
@@ -59,6 +62,19 @@ nlohmann::json relevant_environment() {
 
 std::string text_at(const nlohmann::json& j, const char* object, const char* member) {
   return j.contains(object) && j[object].is_object() ? j[object].value(member, std::string()) : std::string();
+}
+
+/// With hashes in place of the UUIDs of GPUs.
+std::string without_uuids(const std::string& text) {
+  static const std::regex uuid("(GPU|MIG)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
+  std::string kept;
+  auto copied = text.begin();
+  for (std::sregex_iterator found(text.begin(), text.end(), uuid), end; found != end; ++found) {
+    kept.append(copied, (*found)[0].first);
+    kept += found->str(1) + "-" + hash_of(found->str());
+    copied = (*found)[0].second;
+  }
+  return kept.append(copied, text.end());
 }
 
 /// What the kernel says of itself where NVML is not there.
@@ -112,8 +128,10 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
   key("driver", text_at(stack, "driver", "version"));
   key("runtime", text_at(stack, "runtime", "version"));
   key("compute_capability", text_at(stack, "gpu", "compute_capability"));
-  if (stack.contains("gpu") && stack["gpu"].is_object())
+  if (stack.contains("gpu") && stack["gpu"].is_object()) {
+    stack["gpu"]["uuid_hashes"] = nlohmann::json::array({hash_of(text_at(stack, "gpu", "uuid"))});
     key("memory_gib", std::to_string(stack["gpu"].value("memory_bytes", std::uint64_t{0}) >> 30));
+  }
   key("module_loading", stack["environment"].value("CUDA_MODULE_LOADING", std::string()));
   stack["keys"] = keys;
   return stack;
@@ -142,6 +160,7 @@ void print_stack(std::ostream& out, const nlohmann::json& stack) {
       line(name == std::string_view("cublas") ? "cuBLAS" : "cuBLASLt",
            version + "  " + text_at(stack, name, "path"));
   }
+  for (const auto& [library, words] : words_of_files(stack)) line((library + " file").c_str(), words);
   const std::string own = text_at(stack, "cublaslt", "called_by_cublas");
   if (own != text_at(stack, "cublaslt", "path")) line("cuBLAS calls", own);
   line("error", stack.value("error", std::string()));
@@ -159,6 +178,8 @@ void print_stack(std::ostream& out, const nlohmann::json& stack) {
 nlohmann::json for_record(nlohmann::json stack) {
   if (stack.contains("gpu") && stack["gpu"].is_object()) stack["gpu"].erase("uuid");
   stack.erase("devices");
+  if (stack.contains("environment"))
+    for (auto& value : stack["environment"]) value = without_uuids(value.get<std::string>());
   return stack;
 }
 

@@ -14,10 +14,12 @@
 namespace cufault {
 
 /// The fingerprint of all that can matter, as `cufault stack --json` prints it:
-/// {"gpu": {"name", "compute_capability", "memory_bytes", "multiprocessors", "uuid"} or null, "no_gpu": why
-/// there is none, or "",
+/// {"gpu": {"name", "compute_capability", "memory_bytes", "multiprocessors", "uuid", "uuid_hashes": [of each GPU that is used]} or null,
+///  "no_gpu": why there is none, or "",
 ///  "driver": {"version", "cuda", "library"}, "runtime": {"version"}, "cublas": {"version", "path"},
-///  "cublaslt": {"version", "path", "called_by_cublas"}, "other_cublas": version of the second pair, or "none", "devices": UUIDs of those that the driver shows, by number, "error": why nothing may be run here (no cuBLAS could be bound, or the process that looked died), or "",
+///  "cublaslt": {"version", "path", "called_by_cublas"}, "other_cublas": version of the second pair, or "none",
+///  "files": {"cublas", "cublaslt", of the second pair "other_cublas", "other_cublaslt": as library_file() says},
+///  "devices": UUIDs of those that the driver shows, by number, "error": why nothing may be run here (no cuBLAS could be bound, or the process that looked died), or "",
 ///  "environment": {variable: value}, "host": {"system", "kernel", "processor", "processors", "libc"},
 ///  "keys": {what expectations' conditions may name}}
 /// Read in a child process, since it takes a CUDA context to know; a child that dies is told in "no_gpu".
@@ -26,7 +28,8 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
 
 void print_stack(std::ostream& out, const nlohmann::json& stack);
 
-/// The stack without what names one machine and proves nothing (the GPU's UUID, how many there are): for records.
+/// The stack without what names one machine and proves nothing (how many GPUs there are, their UUIDs, also in values of variables): for records.
+/// A hash of a UUID stays. It tells that two runs were on one GPU, and not on which.
 nlohmann::json for_record(nlohmann::json stack);
 
 }  // namespace cufault

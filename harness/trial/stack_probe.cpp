@@ -5,6 +5,7 @@
 
 #include "harness/binding/cublas_binding.hpp"
 #include "harness/system/child.hpp"
+#include "harness/system/library_file.hpp"
 #include "harness/system/process.hpp"
 
 #include <cublasLt.h>
@@ -25,6 +26,10 @@
 
 namespace cufault {
 namespace {
+
+std::string text_of(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 /// CUDA and cuBLASLt count versions as major * 1000 (or 10000) + ...
 std::string cuda_version(int v) {
@@ -58,23 +63,31 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-/// Of the second pair, read in a process forked for it: two pairs in one process may share a half.
-std::string other_version() {
+nlohmann::json of_other(const std::string& version) {
+  return {{"version", version}};
+}
+
+/// {"version", "files"} of the second pair, read in a process forked for it: two pairs in one process may share a half. Where it cannot be
+/// read, "version" says why, and begins with the variable's name.
+nlohmann::json other_pair() {
   const char* folder = std::getenv("CUFAULT_OTHER_CUBLAS");
-  if (folder == nullptr || *folder == '\0') return "none";
+  if (folder == nullptr || *folder == '\0') return of_other("none");
   const auto unread = [&](const std::string& why) {
-    return fmt::format("CUFAULT_OTHER_CUBLAS: {}: {}", folder, why);
+    return of_other(fmt::format("CUFAULT_OTHER_CUBLAS: {}: {}", folder, why));
   };
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return unread(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
   const pid_t child = fork_child([&] {
-    std::string said;
+    nlohmann::json pair;
     try {
       bind_cublas({folder, folder});
-      said = library_version(cublasGetProperty);
+      pair = of_other(library_version(cublasGetProperty));
+      pair["files"] = {{"other_cublas", library_file(bound_cublas().cublas)},
+                       {"other_cublaslt", library_file(bound_cublas().cublaslt)}};
     } catch (const std::exception& e) {
-      said = fmt::format("CUFAULT_OTHER_CUBLAS: {}", e.what());
+      pair = of_other(fmt::format("CUFAULT_OTHER_CUBLAS: {}", e.what()));
     }
+    const std::string said = text_of(pair);
     if (write(ends[1], said.data(), said.size()) != static_cast<ssize_t>(said.size())) _exit(1);
   });
   close(ends[1]);
@@ -83,18 +96,20 @@ std::string other_version() {
   for (ssize_t n = 0; (n = read(ends[0], piece.data(), piece.size())) > 0;)
     said.append(piece.data(), static_cast<std::size_t>(n));
   close(ends[0]);
-  if (const std::string ended = ending_of(wait_for(child)); said.empty() || ended != "exit 0")
+  nlohmann::json pair = nlohmann::json::parse(said, nullptr, false);
+  if (const std::string ended = ending_of(wait_for(child)); !pair.is_object() || ended != "exit 0")
     return unread(fmt::format("a process that loads it ended: {}", ended));
-  return said;
+  return pair;
 }
 
 }  // namespace
 
 int probe_stack(const target& where) {
   nlohmann::json stack = {{"gpu", nullptr}, {"no_gpu", ""}, {"error", ""}};
-  const std::string other = other_version();
-  stack["other_cublas"] = other;
-  if (other.starts_with("CUFAULT_")) stack["error"] = other;
+  const nlohmann::json other = other_pair();
+  stack["other_cublas"] = other["version"];
+  stack["files"] = other.value("files", nlohmann::json::object());
+  if (const std::string version = other["version"]; version.starts_with("CUFAULT_")) stack["error"] = version;
   try {
     bind_cublas({where.cublas, where.cublaslt});
     const bound_paths paths = bound_cublas();
@@ -102,6 +117,8 @@ int probe_stack(const target& where) {
     stack["cublaslt"] = {{"version", library_version(cublasLtGetProperty)},
                          {"path", paths.cublaslt.string()},
                          {"called_by_cublas", paths.cublaslt_of_cublas.string()}};
+    stack["files"]["cublas"] = library_file(paths.cublas);
+    stack["files"]["cublaslt"] = library_file(paths.cublaslt);
   } catch (const std::exception& e) {
     stack["error"] = e.what();
   }
@@ -142,7 +159,7 @@ int probe_stack(const target& where) {
                       {"uuid", uuid_text(p.uuid)}};
     }
   }
-  const std::string text = stack.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = text_of(stack);
   for (std::size_t sent = 0; sent < text.size();) {
     const ssize_t n = write(report_fd, text.data() + sent, text.size() - sent);
     if (n <= 0) return 1;

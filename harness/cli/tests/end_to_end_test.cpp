@@ -179,6 +179,13 @@ TEST_F(end_to_end, takes_a_second_pair_where_one_is_given) {
   ASSERT_EQ(run({"road.ends/other_pair"}, other).exit_code, 0);
   const record r = load_record(files(".jsonl").at(0));
   EXPECT_EQ(keys_of(r).at("other_cublas"), "12.4.0");
+  for (const char* library : {"cublas", "cublaslt", "other_cublas", "other_cublaslt"}) {
+    const auto& file = r.stack.at("files").at(library);
+    EXPECT_GT(file.at("bytes"), 0) << library;
+    EXPECT_THAT(
+        file.at("soname").get<std::string>(),
+        ::testing::StartsWith(std::string(library).ends_with("lt") ? "libcublasLt.so." : "libcublas.so."));
+  }
   const auto& calls = arm_of(r, "other_pair").trials.at(0).calls;
   ASSERT_EQ(calls.size(), 3U);
   EXPECT_EQ(calls[0].what.status, "LOADER_ERROR");
