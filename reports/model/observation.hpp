@@ -107,7 +107,7 @@ struct observation {
   std::string why;  ///< reason for not_provoked and harness_failed; signal name for crashed
   std::optional<int> exit_code;
   std::optional<int> signal;
-  std::string gpu;  ///< UUID of the one that the trial had; empty where it had none. Not kept of a stack
+  std::string gpu;  ///< hash_of() the UUID of the trial's; empty where it had none. Not kept of a stack
   std::string context =
       "unchecked";  ///< after the body: "usable", "damaged", "none"; "unchecked" if the process ended before
   std::vector<memory_sample> memory;
