@@ -22,6 +22,9 @@ void describe_run(run_of_trials& r, Fields& f) {
   f("dirty", r.dirty);
   f.required("started", r.started);
   f.required("seed", r.seed);
+  f("version", r.version);
+  f("driver", r.driver);
+  f("gpus", r.gpus);
 }
 
 /// {"run": INDEX, "trials": HOW MANY}, in the order of the arm's trials.
@@ -85,6 +88,7 @@ nlohmann::ordered_json run_json(const run_of_trials& run) {
   field_writer f;
   describe_run(const_cast<run_of_trials&>(run),
                f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+  for (const auto& [library, id] : run.build_ids) f.json["build_ids"][library] = id;
   return std::move(f.json);
 }
 
@@ -92,7 +96,10 @@ run_of_trials run_from(const json_cursor& at) {
   run_of_trials run;
   field_reader f{at};
   describe_run(run, f);
+  f.other("build_ids");
   f.finish();
+  if (const auto ids = at.find("build_ids"))
+    for (const auto& [library, id] : ids->members()) run.build_ids[library] = id.string();
   check_utc(at.at("started"));
   return run;
 }

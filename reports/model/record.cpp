@@ -152,6 +152,26 @@ std::vector<record> merged_by_stack(std::vector<record> records) {
   return merged;
 }
 
+namespace {
+
+/// The header of a run, as its trials name it.
+run_of_trials run_of(const record& r) {
+  run_of_trials run{
+      .commit = r.commit, .dirty = r.dirty, .started = r.started, .seed = r.seed, .version = r.version};
+  run.driver = key_of(r.stack, "driver");
+  using pointer = nlohmann::json::json_pointer;
+  if (const pointer hashes("/gpu/uuid_hashes"); r.stack.contains(hashes) && r.stack[hashes].is_array())
+    for (const auto& hash : r.stack[hashes])
+      if (hash.is_string()) run.gpus.push_back(hash);
+  if (const pointer files("/files"); r.stack.contains(files) && r.stack[files].is_object())
+    for (const auto& [library, file] : r.stack[files].items())
+      if (file.is_object() && file.contains("build_id") && file["build_id"].is_string())
+        run.build_ids[library] = file["build_id"];
+  return run;
+}
+
+}  // namespace
+
 record record_from(const std::string& name, std::string_view text, const arm_filter& only) {
   record r;
   if (text.empty()) throw input_error(fmt::format("{}:1: an empty record", name));
@@ -184,14 +204,13 @@ record record_from(const std::string& name, std::string_view text, const arm_fil
       take_arm(r, c.name, std::move(c.arms[0]), top.at("arm"));
     }
   });
+  const run_of_trials run = run_of(r);
   for (case_result& c : r.cases)
     for (arm_result& a : c.arms)
-      if (a.runs.empty())
-        a.runs = {{.commit = r.commit,
-                   .dirty = r.dirty,
-                   .started = r.started,
-                   .seed = r.seed,
-                   .trials = a.trials.size()}};
+      if (a.runs.empty()) {
+        a.runs = {run};
+        a.runs[0].trials = a.trials.size();
+      }
   return r;
 }
 

@@ -5,6 +5,7 @@
 #include "reports/model/observation.hpp"
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,7 +40,12 @@ struct run_of_trials {
   bool dirty = false;     ///< its tree differed from the commit
   std::string started{};  ///< UTC, "2026-11-21T07:27:40Z"
   std::uint64_t seed = 0;
-  std::size_t trials = 0;  ///< how many of arm_result::trials, in order
+  // Empty of runs from before these were recorded.
+  std::string version{};            ///< of cufault
+  std::string driver{};             ///< version
+  std::vector<std::string> gpus{};  ///< hashes of UUIDs: runs with an equal one were on the same GPU
+  std::map<std::string, std::string> build_ids{};  ///< of the libraries under test: "cublas", "cublaslt", ...
+  std::size_t trials = 0;                          ///< how many of arm_result::trials, in order
   friend bool operator==(const run_of_trials&, const run_of_trials&) = default;
 };
 
