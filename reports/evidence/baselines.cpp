@@ -63,26 +63,16 @@ std::size_t equal_keys(const stack_keys& a, const stack_keys& b) {
   }));
 }
 
-/// The version of the stack that differs from the one here: of those that matter, the first that does.
-version differing_version(const candidate& c, const stack_keys& here) {
-  for (const std::string_view key : c.keys) {
-    if (key == "compute_capability") continue;
-    const auto then = c.stack->keys.find(std::string(key)), now = here.find(std::string(key));
-    if (then != c.stack->keys.end() && now != here.end() &&
-        distance(c.stack->keys, here, std::span(&key, 1)) > 0)
-      return version_from(then->second);
-  }
+/// Of the keys that matter, the first whose version differs; empty where only the architecture does.
+std::string_view differing_key(const candidate& c, const stack_keys& here) {
+  for (const std::string_view key : c.keys)
+    if (key != "compute_capability" && distance(c.stack->keys, here, std::span(&key, 1)) > 0) return key;
   return {};
 }
 
-version version_here(const candidate& c, const stack_keys& here) {
-  for (const std::string_view key : c.keys) {
-    if (key == "compute_capability") continue;
-    if (const auto now = here.find(std::string(key));
-        now != here.end() && distance(c.stack->keys, here, std::span(&key, 1)) > 0)
-      return version_from(now->second);
-  }
-  return {};
+version version_of(const stack_keys& keys, std::string_view key) {
+  const auto known = keys.find(std::string(key));
+  return known == keys.end() ? version{} : version_from(known->second);
 }
 
 }  // namespace
@@ -176,18 +166,17 @@ struct baselines::state {
       e.from.push_back(expect(best, same));
       return e;
     }
-    // Versions of one architecture: the nearest below, and the nearest above.
-    const version now = version_here(best, here);
-    const candidate *below = nullptr, *above = nullptr;
+    // Versions of one library on one architecture: the nearest below, and the nearest above.
+    const std::string_view part = differing_key(best, here);
+    const version now = version_of(here, part);
+    const candidate *below = part.empty() ? &best : nullptr, *above = nullptr;
     for (const candidate& c : all) {
-      if (c.distance / other_architecture != best.distance / other_architecture) continue;
-      const version then = differing_version(c, here);
-      if (then.empty() || now.empty()) {
-        below = below == nullptr ? &c : below;
+      if (part.empty() || c.distance / other_architecture != best.distance / other_architecture ||
+          differing_key(c, here) != part)
         continue;
-      }
-      if (then < now && (below == nullptr || differing_version(*below, here) < then)) below = &c;
-      if (now < then && (above == nullptr || then < differing_version(*above, here))) above = &c;
+      const version then = version_of(c.stack->keys, part);
+      if (then < now && (below == nullptr || version_of(below->stack->keys, part) < then)) below = &c;
+      if (now < then && (above == nullptr || then < version_of(above->stack->keys, part))) above = &c;
     }
     for (const candidate* c : {below, above})
       if (c != nullptr) e.from.push_back(expect(*c, std::span(c, 1)));

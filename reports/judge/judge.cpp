@@ -524,8 +524,9 @@ bool is_without_baseline(std::span<const case_result> cases) {
   bool any = false;
   for (const case_result& c : cases)
     for (const arm_result& arm : c.arms) {
-      if (!observed(arm) || !had_context(arm)) continue;
-      if (arm.covered || arm.judged == verdict::undefined) return false;
+      // An arm that no architecture affects is judged by records of other GPUs, too.
+      if (!observed(arm) || !had_context(arm) || arm.any_architecture) continue;
+      if (arm.covered) return false;
       any = any || is_prediction(arm.judged);
     }
   return any;

@@ -155,12 +155,15 @@ case_result filed_arm_from(const json_cursor& at, const std::vector<run_of_trial
   if (const auto several = at.find("runs")) {
     if (at.has("run")) several->fail("the line has a run, too; leave one of them");
     std::uint64_t left = arm.trials.size();
+    bool fits = true;
     for (const json_cursor& item : several->items()) {
       const auto share = read_json_value<share_of_run>(item);
       take(item, share.run, share.trials);
-      left = share.trials <= left ? left - share.trials : UINT64_MAX;
+      fits = fits && share.trials <= left;
+      left -= share.trials;
     }
-    if (left != 0) several->fail(fmt::format("do not add up to the arm's {} trials", arm.trials.size()));
+    if (!fits || left != 0)
+      several->fail(fmt::format("do not add up to the arm's {} trials", arm.trials.size()));
   }
   return c;
 }
@@ -168,8 +171,10 @@ case_result filed_arm_from(const json_cursor& at, const std::vector<run_of_trial
 std::pair<std::string_view, std::string_view> case_and_arm_of(std::string_view line) {
   const auto named = [&](std::string_view begin) {
     if (!line.starts_with(begin)) return std::string_view{};
-    const auto text = line.substr(begin.size(), line.find('"', begin.size()) - begin.size());
-    line.remove_prefix(begin.size() + text.size());
+    const auto end = line.find('"', begin.size());
+    if (end == line.npos) return std::string_view{};  // cut within the name
+    const auto text = line.substr(begin.size(), end - begin.size());
+    line.remove_prefix(end);
     return text;
   };
   const auto of_case = named(R"({"case":")");

@@ -162,7 +162,6 @@ fact_map facts_from(const json_cursor& at) {
   fact_map facts;
   for (const auto& name : at.keys()) {
     const auto item = at.at(name);
-    if (item.value().is_null()) continue;
     fact read;
     if (item.is_boolean()) {
       read = item.boolean();

@@ -50,11 +50,15 @@ void check_case_name(const json_cursor& at) {
   if (!is_name(at.text())) at.fail("a name is of letters, digits, '.', '_' and '-'");
 }
 
+void fail_twice(const json_cursor& named, const std::string& case_name, const std::string& arm) {
+  named.fail(fmt::format("{}/{} stands twice; leave one of them", case_name, arm));
+}
+
 void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& named) {
   if (!is_name(arm.name, ".+")) named.fail("a name is of letters, digits, '.', '_', '-' and '+'");
   case_result& c = case_in(r.cases, case_name);
   if (std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& a) { return a.name == arm.name; }))
-    named.fail(fmt::format("{}/{} stands twice; leave one of them", case_name, arm.name));
+    fail_twice(named, case_name, arm.name);
   c.arms.push_back(std::move(arm));
 }
 

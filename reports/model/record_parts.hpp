@@ -17,6 +17,8 @@ inline constexpr const char* stack_file = "stack.json";
 void check_schema(const json_cursor& top);  ///< throws input_error
 nlohmann::json stack_from(const json_cursor& at);
 void check_case_name(const json_cursor& at);
+/// Of an arm that has two lines.
+[[noreturn]] void fail_twice(const json_cursor& named, const std::string& case_name, const std::string& arm);
 /// Adds an arm to a case. `named`: where its name stands. Throws input_error where that is none, or the case has one of this name.
 void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& named);
 /// Whether the arm of a line is to be read. A line that does not begin as cufault writes it always is.

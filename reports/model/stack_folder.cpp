@@ -91,19 +91,16 @@ record load(const fs::path& folder, const std::vector<fs::path>& files, const ar
 
 using arm_key = std::pair<std::string, std::string>;  // its case and its name
 
-arm_key key_of_line(const std::string& file, std::string_view line, int number) {
-  if (const auto [of_case, arm] = case_and_arm_of(line); !arm.empty())
-    return {std::string(of_case), std::string(arm)};
-  const json_cursor at{parse_json(file, line, number)};
-  return {at.at("case").string(), at.at("arm").string()};
-}
-
+/// As they stand. A line that was cut, or an arm that stands twice, is refused: writing the file again would hide it.
 std::map<arm_key, std::string> lines_in(const fs::path& file) {
   std::map<arm_key, std::string> lines;
   std::error_code none;
   if (!fs::exists(file, none)) return lines;
   each_line(read_text(file), [&](std::string_view line, int number, bool /*whole*/) {
-    lines[key_of_line(file.string(), line, number)] = line;
+    const json_cursor at{parse_json(file.string(), line, number)};
+    arm_key key{at.at("case").string(), at.at("arm").string()};
+    if (lines.contains(key)) fail_twice(at.at("arm"), key.first, key.second);
+    lines.emplace(std::move(key), line);
   });
   return lines;
 }
