@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace cufault {
@@ -40,7 +41,8 @@ void describe_trial(observation& o, Fields& f) {
   f("ended", o.ended, outcome::completed);
   f("why", o.why);
   f("signal", o.signal);
-  f("exit_code", o.exit_code, usual_exit_code(o.ended));
+  if (std::is_same_v<Fields, field_reader> || o.exit_code)  // there is no value to write
+    f("exit_code", o.exit_code, usual_exit_code(o.ended));
   f("applied", o.applied);
   f("context", o.context, std::string("usable"));
 }
