@@ -242,7 +242,7 @@ std::string arms_section(const std::vector<joined_row>& all, std::size_t room) {
     body = fmt::format(
         "<p>Not listed here: {} of the matrix, which has a section. Unexpected ones are above, too; those "
         "that are "
-        "UNCHARTED are counted there.</p>\n",
+        "NEW or UNDEFINED are counted there.</p>\n",
         plural(all.size() - rows.size(), "cell"));
   std::size_t left = rows.size();
   for (auto first = rows.begin(); first != rows.end();) {

@@ -10,8 +10,8 @@
 namespace cufault {
 
 /// The run as JUnit XML: a test suite a case, a test an arm. What differs from what was expected is a failure, what stayed unresolved an
-/// error, and what could not be provoked is skipped; what no expectation covers is a failure of a gate, and skipped otherwise. Messages
-/// say what was expected and what was seen.
+/// error; what could not be provoked, and what no record of this stack judges, is skipped. Messages say what was expected and what was
+/// seen.
 std::string junit_xml(const run_report& report);
 /// Of several stacks: the name of a suite has its stack, too.
 std::string junit_xml(std::span<const run_report> reports);

@@ -20,7 +20,7 @@ namespace cufault {
 /// What a test of the formats for CI is.
 enum class test_status {
   passed,
-  failed,   ///< differs from what was expected; what no expectation covers, in a gate
+  failed,   ///< differs from what a record of this stack shows
   error,    ///< unresolved
   skipped,  ///< could not be provoked; what no record of this stack judges
 };
