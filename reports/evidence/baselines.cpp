@@ -120,8 +120,8 @@ struct baselines::state {
   static void sort(std::vector<candidate>& all, const stack_keys& here) {
     std::stable_sort(all.begin(), all.end(), [&](const candidate& a, const candidate& b) {
       const auto order = [&](const candidate& c) {
-        return std::tuple{c.distance, !c.arm->expected, c.stack->rank,
-                          -static_cast<int>(equal_keys(c.stack->keys, here))};
+        return std::tuple{c.distance, c.stack->rank, -static_cast<int>(equal_keys(c.stack->keys, here)),
+                          !c.arm->expected};
       };
       return order(a) < order(b);
     });

@@ -232,61 +232,6 @@ TEST(json_input, long_messages_are_cut) {
 
 using json_file = in_directory;
 
-/// Of the same values at the same places, with their texts and refusals.
-void expect_equal(const json_cursor& a, const json_cursor& b) {
-  EXPECT_EQ(a.place(), b.place());
-  EXPECT_EQ(a.value().type(), b.value().type());
-  EXPECT_EQ(a.value(), b.value());
-  EXPECT_EQ(refusal([&] { a.fail("no"); }), refusal([&] { b.fail("no"); }));
-  if (a.is_array()) {
-    ASSERT_EQ(a.size(), b.size());
-    for (std::size_t i = 0; i < a.size(); ++i) expect_equal(a.items()[i], b.items()[i]);
-  }
-  if (!a.is_object()) return;
-  const auto all = a.members(), others = b.members();
-  ASSERT_EQ(all.size(), others.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(all[i].first, others[i].first);
-    expect_equal(all[i].second, others[i].second);
-  }
-}
-
-TEST(json_input, of_a_value_is_what_its_text_is_read_as) {
-  const std::string text =
-      R"({"b":[1,-2,0.5,1e300,18446744073709551615,[],{}],"a":{"":null,"text \u00e9 \"":true,"deep":[[[""]]]}})";
-  const auto value = nlohmann::ordered_json::parse(text);
-  expect_equal(json_cursor{document_of("x.json", value, 7)}, json_cursor{parse_json("x.json", text, 7)});
-  for (const char* scalar : {"null", "\"x\"", "-3", "false", "[]"})
-    expect_equal(json_cursor{document_of("x", nlohmann::ordered_json::parse(scalar), 1)},
-                 json_cursor{parse_json("x", scalar)});
-}
-
-TEST(json_input, a_value_that_is_nested_too_deep_is_refused_like_its_text) {
-  auto value = nlohmann::ordered_json::array();
-  for (int i = 0; i < 64; ++i) value = nlohmann::ordered_json::array({value});
-  EXPECT_EQ(refusal([&] { return document_of("x.json", value, 1); }), parse_refusal(value.dump()));
-}
-
-TEST(json_input, other_texts_stand_in_a_copy_alone) {
-  const auto at = cursor(R"({"list": ["@", "b", {"c": "@"}], "n": 1})");
-  const auto items = at.at("list").items();
-  const std::string longer(100, 'x');
-  const auto copy = at.with_texts(
-      std::vector<std::pair<json_cursor, std::string_view>>{{items[0], "first"}, {items[2].at("c"), longer}});
-  EXPECT_EQ(copy.value(),
-            nlohmann::json::parse(R"({"list": ["first", "b", {"c": ")" + longer + R"("}], "n": 1})"));
-  EXPECT_EQ(at.at("list").items()[0].string(), "@");
-  EXPECT_EQ(items[2].with_texts({}).at("c").string(), "@") << "the place stays the same";
-  EXPECT_EQ(copy.bytes_of_text(), at.bytes_of_text() + std::string("first").size() + longer.size());
-  const auto refused = [&](const json_cursor& place) {
-    EXPECT_THROW(
-        static_cast<void>(at.with_texts(std::vector<std::pair<json_cursor, std::string_view>>{{place, "x"}})),
-        std::logic_error);
-  };
-  refused(at.at("n"));
-  refused(cursor(R"({"list": ["@"]})").at("list").items()[0]);
-}
-
 TEST_F(json_file, is_read_and_named_in_messages) {
   const auto file = write("a.json", "{\"n\": \"x\"}\n");
   const json_cursor at{read_json(file)};

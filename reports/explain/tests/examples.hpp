@@ -35,7 +35,7 @@ inline arm_result example_arm(const std::string& name, arm_kind kind, std::vecto
   arm_result arm;
   arm.name = name;
   arm.kind = kind;
-  arm.judged = verdict::uncharted;
+  arm.judged = verdict::unrecorded;
   arm.trials = {std::move(o)};
   return arm;
 }

@@ -8,7 +8,6 @@
 #include "reports/explain/evidence.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/model/expectation.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -46,7 +46,7 @@ claim claim_of(claim_kind kind) {
 arm_result testing(arm_kind kind, std::vector<observation> trials, std::string name = "arm") {
   auto a = arm(kind, std::move(trials), std::move(name));
   a.claims = {"S0-5"};
-  a.judged = verdict::uncharted;  // a control is unresolved unless somebody judged it
+  a.judged = verdict::unrecorded;  // a control is unresolved unless somebody judged it
   return a;
 }
 
@@ -385,7 +385,7 @@ TEST(claims, are_not_judged_by_a_case_whose_control_is_unresolved) {
   control.judged = verdict::unresolved;
   EXPECT_EQ(verdict_on(failure_claim(), {control, testing(arm_kind::fault, {trial({internal})})}),
             "not measured yet");
-  control.judged = verdict::uncharted;
+  control.judged = verdict::unrecorded;
   EXPECT_EQ(verdict_on(failure_claim(), {control, testing(arm_kind::fault, {trial({internal})})}),
             "confirmed");
 }

@@ -209,7 +209,7 @@ TEST(cost_notes, stand_beside_an_arm_whose_remedy_cleared) {
   case_result c{.name = "memory.leak",
                 .arms = {arm(arm_kind::remedy, {trial({no_memory}, {right})}, "trim")}};
   arm_result& trim = c.arms[0];
-  trim.judged = verdict::uncharted;
+  trim.judged = verdict::unrecorded;
   const cost_notes notes{{"here", {{"trim", "costs 3.0 %"}}}};
   EXPECT_EQ(cost_beside(notes, "here", c, trim), "costs 3.0 %");
   EXPECT_EQ(cost_beside(notes, "elsewhere", c, trim), "");

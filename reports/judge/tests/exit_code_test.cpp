@@ -25,17 +25,17 @@ int run_code(const std::vector<verdict>& verdicts, run_mode mode, int budget = 0
   return exit_code(exit_reasons(cases, mode, budget));
 }
 
-TEST(exit_code, is_0_where_all_went_as_expected) {
-  for (const auto v :
-       {verdict::ok, verdict::reproduced, verdict::cleared, verdict::still_fails, verdict::flaky}) {
+TEST(exit_code, is_0_where_all_went_as_expected_or_a_prediction_differs) {
+  for (const auto v : {verdict::ok, verdict::reproduced, verdict::cleared, verdict::still_fails,
+                       verdict::flaky, verdict::diagnosed, verdict::undefined, verdict::as_predicted,
+                       verdict::differs, verdict::unrecorded}) {
     EXPECT_EQ(run_code({v}, run_mode::observe), 0) << to_string(v);
     EXPECT_EQ(run_code({v}, run_mode::gate), 0) << to_string(v);
   }
 }
 
 TEST(exit_code, is_1_in_gate_mode_only_for_what_was_not_expected) {
-  for (const auto v :
-       {verdict::changed, verdict::gone, verdict::worsened, verdict::remedy_broken, verdict::uncharted}) {
+  for (const auto v : {verdict::changed, verdict::gone, verdict::worsened, verdict::remedy_broken}) {
     EXPECT_EQ(run_code({verdict::ok, v}, run_mode::observe), 0) << to_string(v);
     EXPECT_EQ(run_code({verdict::ok, v}, run_mode::gate), 1) << to_string(v);
   }
@@ -109,14 +109,16 @@ TEST(exit_reasons, name_the_arms_that_they_are_about) {
 
 TEST(verdict, has_a_name_of_its_own) {
   std::set<std::string> names;
-  const std::vector<verdict> all{verdict::ok,          verdict::reproduced,   verdict::cleared,
-                                 verdict::still_fails, verdict::flaky,        verdict::changed,
-                                 verdict::gone,        verdict::worsened,     verdict::remedy_broken,
-                                 verdict::uncharted,   verdict::not_provoked, verdict::unresolved};
+  const std::vector<verdict> all{
+      verdict::ok,        verdict::reproduced, verdict::cleared,      verdict::still_fails,
+      verdict::diagnosed, verdict::flaky,      verdict::as_predicted, verdict::undefined,
+      verdict::changed,   verdict::gone,       verdict::worsened,     verdict::remedy_broken,
+      verdict::differs,   verdict::unrecorded, verdict::not_provoked, verdict::unresolved};
   for (const auto v : all) names.insert(to_string(v));
   EXPECT_EQ(names.size(), all.size());
   EXPECT_FALSE(names.contains("unknown"));
   EXPECT_EQ(to_string(verdict::remedy_broken), "REMEDY_BROKEN");
+  EXPECT_EQ(to_string(verdict::unrecorded), "NEW");
   EXPECT_EQ(to_string(run_mode::observe), "observe");
   EXPECT_EQ(to_string(run_mode::gate), "gate");
 }

@@ -1,20 +1,20 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/base/json_input.hpp"
+#include "reports/base/lines.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/gate.hpp"
-#include "reports/judge/tests/whole_arm.hpp"
+#include "reports/model/arm_line.hpp"
 #include "reports/model/cell_name.hpp"
-#include "reports/model/expectation.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/model/record.hpp"
-#include "reports/model/stack_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -39,51 +39,28 @@ TEST(fuzz_seeds, are_what_the_readers_accept) {
   EXPECT_EQ(load_allowances(corpus / "allowances.json").size(), 1U);
   EXPECT_EQ(failures_from(json_cursor{read_json(corpus / "failures.json")}).size(), 2U);
 
-  const auto expected = expectations_from("expectations.jsonl", read_text(corpus / "expectations.jsonl"));
-  ASSERT_EQ(expected.size(), 2U);
-  for (const expectation& e : expected) EXPECT_EQ(e.case_name, "memory.leak");
-
-  record stack;
-  add_lines(stack, "stack.jsonl", read_text(corpus / "stack.jsonl"));
-  ASSERT_EQ(stack.cases.size(), 3U);
-  EXPECT_EQ(stack.cases[0].arms.at(0).summary, "s; d");
-  EXPECT_EQ(stack.cases[0].arms.at(1).trials.size(), 2U);
-  EXPECT_EQ(stack.cases[0].arms.at(2).runs.at(0).commit, "e");
-  EXPECT_EQ(stack.cases[0].arms.at(4).name, "equally");
-  EXPECT_EQ(stack.cases[2].arms.at(0).summary, "s; d");
-
-  record cells;
-  add_lines(cells, "cells.jsonl", read_text(corpus / "cells.jsonl"));
-  ASSERT_EQ(cells.cases.at(0).arms.size(), 2U);
-  EXPECT_EQ(cells.cases[0].arms[0].trials.at(0).applied, "again, with the same handle");
-  EXPECT_EQ(describe(cells.cases[0].arms[1].trials.at(0).calls.at(1).what.name), "cublasSgemm square_64");
-
-  record other, differing;
-  add_lines(other, "other", whole_arm);
-  add_lines(differing, "differing.jsonl", read_text(corpus / "differing.jsonl"), {},
-            [&](const std::string& /*stack*/, const std::string& /*case_name*/, const std::string& /*arm*/) {
-              return &other.cases.at(0).arms.at(0);
-            });
-  EXPECT_EQ(differing.cases.at(0).arms.at(0).summary, other.cases[0].arms[0].summary);
-  EXPECT_EQ(differing.cases[0].arms[0].trials.size(), 3U);
-  EXPECT_EQ(differing.cases[0].arms[0].trials[0].calls.size(), 2U);
-  ASSERT_EQ(differing.cases.at(1).arms.size(), 2U);
-  EXPECT_EQ(differing.cases[1].arms[0].trials.at(0).milliseconds, 1.5);
-  EXPECT_EQ(differing.cases[1].arms[1].runs.at(0).commit, "abc");
+  std::vector<case_result> filed;
+  each_line(read_text(corpus / "stack.jsonl"), [&](std::string_view line, int number, bool /*whole*/) {
+    filed.push_back(filed_arm_from(json_cursor{parse_json("stack.jsonl", line, number)}, {{}, {}}));
+  });
+  ASSERT_EQ(filed.size(), 3U);
+  EXPECT_TRUE(filed[0].arms.at(0).expected);
+  EXPECT_EQ(filed[1].arms.at(0).runs.size(), 2U);
 }
 
 // A key that no seed has is one that the fuzzer hardly ever finds.
 TEST(fuzz_seeds, hold_every_key_that_a_record_can_have) {
-  const std::string text = read_text(corpus / "record.jsonl") + read_text(corpus / "stack.jsonl") +
-                           read_text(corpus / "cells.jsonl");
+  const std::string text = read_text(corpus / "record.jsonl") + read_text(corpus / "stack.jsonl");
   for (const auto* key :
-       {"kind",    "level",   "refined",    "ended",     "why",   "exit_code",  "signal",
-        "applied", "context", "calls",      "after",     "times", "memory",     "measurements",
-        "notes",   "log",     "stdout",     "stderr",    "ms",    "like",       "step",
-        "ok",      "facts",   "last_error", "swept",     "case",  "arm",        "detail",
-        "run",     "summary", "claims",     "against",   "races", "injected",   "made_up",
-        "runs",    "trials",  "version",    "commit",    "dirty", "argv",       "started",
-        "mode",    "seed",    "stack",      "more_runs", "as",    "operations", "texts"})
+       {"kind",    "level",   "refined",    "ended",         "why",      "exit_code",
+        "signal",  "applied", "context",    "calls",         "after",    "memory",
+        "notes",   "log",     "stdout",     "stderr",        "ms",       "measurements",
+        "api",     "variant", "status",     "numbers",       "ok",       "facts",
+        "swept",   "case",    "last_error", "second_cublas", "arm",      "any_architecture",
+        "run",     "summary", "claims",     "against",       "races",    "rate_depends_on_load",
+        "made_up", "runs",    "trials",     "version",       "commit",   "injected",
+        "dirty",   "argv",    "started",    "mode",          "seed",     "stack",
+        "saw",     "at",      "free",       "total",         "expected", "unit"})
     EXPECT_NE(text.find("\"" + std::string(key) + "\":"), std::string::npos) << key;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // Verdicts of the arms of a case, which depend on its control.
+#include "reports/evidence/tests/recorded_stacks.hpp"
 #include "reports/judge/remedy_outcome.hpp"
 #include "reports/judge/tests/judged.hpp"
 
@@ -14,20 +15,22 @@ namespace {
 
 using namespace examples;
 
-class judge_case : public in_directory {
+class judge_case : public recorded_stacks {
  protected:
-  case_result judged_case(std::vector<arm_result> arms) {
-    expectation_set set;
-    set.put(expects({trial({success, right})}, "control"));
-    set.put(expects({trial({no_memory})}, "fault"));
-    set.put(expects({trial({no_memory}, {success, right})}, "trim"));
-    case_result c{.name = "memory.leak", .arms = std::move(arms)};
-    judge(c, set, {});
+  /// By what one stack showed.
+  case_result judged_by(std::vector<arm_result> shown, case_result c) {
+    record_arms(keys("13.1.0"), std::move(shown), "H200", "recorded", c.name);
+    judge(c, recorded(), keys("13.1.0"));
     return c;
+  }
+  case_result judged_case(std::vector<arm_result> arms) {
+    return judged_by({expects({trial({success, right})}, "control"), expects({trial({no_memory})}, "fault"),
+                      expects({trial({no_memory}, {success, right})}, "trim")},
+                     {.name = "memory.leak", .arms = std::move(arms)});
   }
 };
 
-TEST_F(judge_case, with_a_working_control_judges_each_arm_by_its_own_expectation) {
+TEST_F(judge_case, with_a_working_control_judges_each_arm_by_its_own_line) {
   const auto c = judged_case({arm(control, {trial({success, right})}, "control"),
                               arm(fault, {trial({no_memory})}, "fault"),
                               arm(remedy, {trial({no_memory}, {success, right})}, "trim"),
@@ -35,7 +38,7 @@ TEST_F(judge_case, with_a_working_control_judges_each_arm_by_its_own_expectation
   EXPECT_EQ(c.arms[0].judged, verdict::ok);
   EXPECT_EQ(c.arms[1].judged, verdict::reproduced);
   EXPECT_EQ(c.arms[2].judged, verdict::cleared);
-  EXPECT_EQ(c.arms[3].judged, verdict::uncharted);
+  EXPECT_EQ(c.arms[3].judged, verdict::unrecorded);
 }
 
 TEST_F(judge_case, with_a_failing_control_is_unresolved_throughout) {
@@ -67,7 +70,7 @@ TEST_F(judge_case, does_not_say_that_a_remedy_cleared_what_did_not_fail) {
   in_place.against = "fault";
   const auto with = judged_case({arm(control, {trial({success, right})}, "control"),
                                  arm(fault, {trial({no_memory})}, "fault"), in_place});
-  EXPECT_EQ(with.arms[2].judged, verdict::uncharted);
+  EXPECT_EQ(with.arms[2].judged, verdict::unrecorded);
   const auto without = judged_case({arm(control, {trial({success, right})}, "control"),
                                     arm(fault, {trial({success, right})}, "fault"), in_place});
   EXPECT_EQ(without.arms[2].judged, verdict::not_provoked);
@@ -76,21 +79,18 @@ TEST_F(judge_case, does_not_say_that_a_remedy_cleared_what_did_not_fail) {
 }
 
 TEST_F(judge_case, says_of_a_diagnosis_that_names_a_known_call_that_it_still_fails) {
-  const auto judged_with = [](const char* api) {
+  const auto judged_with = [&](const char* api) {
     observation seen;
     seen.ended = outcome::completed;
     seen.context = "damaged";
     seen.calls = {call(api, internal)};
     auto named = arm(arm_kind::diagnosis, {seen}, "blocking");
     named.against = "fault";
-    expectation_set set;
-    set.put(expects({trial({success, right})}, "control"));
-    set.put(expects({trial({no_memory})}, "fault"));
-    set.put(expects({seen}, "blocking"));
-    case_result c{.name = "memory.leak",
-                  .arms = {arm(control, {trial({success, right})}, "control"),
-                           arm(fault, {trial({no_memory})}, "fault"), named}};
-    judge(c, set, {});
+    const auto c = judged_by({expects({trial({success, right})}, "control"),
+                              expects({trial({no_memory})}, "fault"), expects({seen}, "blocking")},
+                             {.name = "memory.leak",
+                              .arms = {arm(control, {trial({success, right})}, "control"),
+                                       arm(fault, {trial({no_memory})}, "fault"), named}});
     return c.arms.back();
   };
   EXPECT_EQ(judged_with("cudaLaunchKernelExC").judged, verdict::diagnosed);
@@ -107,18 +107,14 @@ call_record framework_step(const char* named_call, bool after = false) {
 }
 
 TEST_F(judge_case, says_nothing_of_a_remedy_that_acts_on_what_follows_a_call_that_failed) {
-  const auto judged_with = [](const std::string& name, const char* named_call) {
+  const auto judged_with = [&](const std::string& name, const char* named_call) {
     observation seen;
     seen.ended = outcome::completed;
     seen.context = "usable";
     seen.applied = "less memory";
     seen.calls = {framework_step("cublasCreate"), framework_step(named_call, true)};
-    expectation_set set;
-    auto e = expects({seen}, name);
-    e.case_name = "pytorch.live_tensors";
-    set.put(e);
-    case_result c{.name = e.case_name, .arms = {arm(remedy, {seen}, name)}};
-    judge(c, set, {});
+    const auto c = judged_by({expects({seen}, name)},
+                             {.name = "pytorch.live_tensors", .arms = {arm(remedy, {seen}, name)}});
     return c.arms.front();
   };
   const auto not_reached = judged_with("training_step.64+checkpointing", "cublasCreate");
@@ -140,12 +136,8 @@ TEST_F(judge_case, does_not_hide_a_remedy_that_no_longer_reaches_what_it_acts_on
   cleared.calls = {framework_step("cublasSgemm"), call("torch.nn.Linear", success, true)};
   seen.calls = {framework_step("cublasCreate"), framework_step("cublasCreate", true)};
   const std::string name = "training_step.64+checkpointing";
-  expectation_set set;
-  auto e = expects({cleared}, name);
-  e.case_name = "pytorch.live_tensors";
-  set.put(e);
-  case_result c{.name = e.case_name, .arms = {arm(remedy, {seen}, name)}};
-  judge(c, set, {});
+  const auto c = judged_by({expects({cleared}, name)},
+                           {.name = "pytorch.live_tensors", .arms = {arm(remedy, {seen}, name)}});
   EXPECT_FALSE(as_expected(c.arms.front().judged)) << c.arms.front().why;
   EXPECT_NE(c.arms.front().judged, verdict::not_provoked);
 }

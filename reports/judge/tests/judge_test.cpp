@@ -79,7 +79,7 @@ TEST(judge, one_trial_that_was_not_provoked_makes_an_arm_not_provoked) {
   EXPECT_EQ(judged_arm(fault, {trial({no_memory})}, &e).judged, verdict::reproduced);
 }
 
-TEST(judge, a_control_that_fails_is_unresolved_with_or_without_expectation) {
+TEST(judge, a_control_that_fails_is_unresolved_recorded_or_not) {
   for (const auto& bad : {trial({no_memory}), trial({success, wrong}), crash({success})}) {
     const auto e = expects({bad});
     EXPECT_EQ(judged_arm(control, {bad}, &e).judged, verdict::unresolved);
@@ -93,17 +93,17 @@ TEST(judge, a_control_with_wrong_numbers_before_a_remedy_fails_too) {
   EXPECT_EQ(judged_arm(control, {trial({wrong}, {right})}).judged, verdict::unresolved);
 }
 
-TEST(judge, without_an_expectation_every_kind_is_uncharted) {
+TEST(judge, an_arm_of_every_kind_that_nobody_recorded_is_new) {
   for (const auto kind : {control, fault, remedy, dead_end}) {
     const auto a = judged_arm(kind, {trial({success})});
-    EXPECT_EQ(a.judged, verdict::uncharted);
+    EXPECT_EQ(a.judged, verdict::unrecorded);
     EXPECT_FALSE(a.covered);
     EXPECT_EQ(a.expectation, "");
-    EXPECT_EQ(a.why, "no expectation covers this stack");
+    EXPECT_EQ(a.why, "no recorded stack has it");
   }
 }
 
-TEST(judge, an_arm_names_the_expectation_that_it_was_judged_by) {
+TEST(judge, an_arm_names_the_line_that_it_was_judged_by) {
   const auto e = expects({trial({no_memory})});
   const auto a = judged_arm(fault, {trial({no_memory})}, &e);
   EXPECT_TRUE(a.covered);
@@ -139,7 +139,7 @@ TEST(judge, a_remedy_whose_operation_could_not_be_prepared_was_not_provoked) {
       EXPECT_EQ(a.judged, verdict::not_provoked);
       EXPECT_THAT(a.why, testing::StartsWith("the operation could not be prepared"));
       EXPECT_FALSE(a.covered) << "it shows what is expected, and a gate misses nothing";
-      EXPECT_EQ(judged_arm(kind, seen).judged, verdict::not_provoked) << "without an expectation";
+      EXPECT_EQ(judged_arm(kind, seen).judged, verdict::not_provoked) << "recorded or not";
     }
   EXPECT_EQ(judged(fault, {unprepared(false)}, {unprepared(false)}), verdict::reproduced);
   const auto cleared = expects({trial({no_memory}, {success, right})});
@@ -157,7 +157,7 @@ TEST(judge, a_diagnosis_is_named_by_whether_a_call_fails) {
   EXPECT_EQ(judged(diagnosis, {trial({internal})}, {trial({no_memory})}), verdict::changed);
   EXPECT_EQ(judged(diagnosis, {trial({internal})}, {trial({success})}), verdict::gone);
   EXPECT_EQ(judged(diagnosis, {trial({success})}, {trial({internal})}), verdict::changed);
-  EXPECT_EQ(judged_arm(diagnosis, {trial({internal})}).judged, verdict::uncharted);
+  EXPECT_EQ(judged_arm(diagnosis, {trial({internal})}).judged, verdict::unrecorded);
 }
 
 TEST(judge, a_remedy_before_which_the_process_ended_was_not_provoked) {
@@ -171,7 +171,7 @@ TEST(judge, a_remedy_before_which_the_process_ended_was_not_provoked) {
 
   auto in_place = arm(remedy, crashed);
   in_place.against = "fault";
-  judge(in_place, &e);
+  judge_as(in_place, e);
   EXPECT_EQ(in_place.judged, verdict::still_fails);
   EXPECT_EQ(judged_arm(fault, crashed, &e).judged, verdict::reproduced);
   auto applied = crash({success});

@@ -5,6 +5,8 @@
 #include "reports/judge/judge.hpp"
 #include "reports/model/tests/examples.hpp"
 
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace cufault::examples {
@@ -16,17 +18,31 @@ inline constexpr auto fault = arm_kind::fault;
 inline constexpr auto remedy = arm_kind::remedy;
 inline constexpr auto dead_end = arm_kind::dead_end;
 
-inline verdict judged(arm_kind kind, const trials& expected, const trials& seen) {
-  auto a = arm(kind, seen);
-  const auto e = expects(expected);
-  judge(a, &e);
-  return a.judged;
+/// An arm of a recorded stack, by which others are judged.
+inline arm_result expects(const trials& shown, std::string name = "arm") {
+  arm_result a = arm(arm_kind::fault, shown, std::move(name));
+  a.expected = true;
+  a.source = "memory.jsonl:4";
+  return a;
 }
 
-inline arm_result judged_arm(arm_kind kind, const trials& seen, const expectation* e = nullptr) {
+inline void judge_as(arm_result& a, const arm_result& shown) {
+  const expectation e = expectation_of(shown, !shown.races.empty());
+  judge_by(a, &e);
+}
+
+inline arm_result judged_arm(arm_kind kind, const trials& seen, const arm_result* shown = nullptr) {
   auto a = arm(kind, seen);
-  judge(a, e);
+  if (shown != nullptr)
+    judge_as(a, *shown);
+  else
+    judge_by(a, nullptr);
   return a;
+}
+
+inline verdict judged(arm_kind kind, const trials& expected, const trials& seen) {
+  const arm_result shown = expects(expected);
+  return judged_arm(kind, seen, &shown).judged;
 }
 
 }  // namespace cufault::examples

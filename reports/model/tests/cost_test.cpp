@@ -192,7 +192,7 @@ class cost_files : public testing::Test {
 TEST_F(cost_files, lie_in_the_folders_of_stacks_and_are_no_cases) {
   const fs::path stack = folder / "h200";
   fs::create_directory(stack);
-  write_whole(stack / "stack.json", R"({"schema": 4, "stack": {"keys": {"cublas": "13.1.0"}}})");
+  write_whole(stack / "stack.json", R"({"schema": 5, "stack": {"keys": {"cublas": "13.1.0"}}, "runs": []})");
   write_whole(stack / cost_file, cost_record_text(costs()));
   write_whole(folder / cost_file, cost_record_text(costs()));
   EXPECT_TRUE(load_record(stack).cases.empty());

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "reports/base/tests/input_examples.hpp"
-#include "reports/model/expectation.hpp"
 #include "reports/model/observation.hpp"
 #include "reports/model/results.hpp"
 
@@ -109,17 +108,6 @@ inline arm_result arm(arm_kind kind, std::vector<observation> trials, std::strin
   a.kind = kind;
   a.trials = std::move(trials);
   return a;
-}
-
-/// The expectation that trials like these would be blessed to, resolved.
-inline expectation expects(const std::vector<observation>& trials, std::string arm_name = "arm") {
-  return {.case_name = "memory.leak",
-          .arm = std::move(arm_name),
-          .stacks = {"h200"},
-          .digest = digest_of(arm(arm_kind::fault, trials)),
-          .source = "memory.jsonl:4",
-          .seen = plateaus_of(trials),
-          .trials = trials};
 }
 
 }  // namespace cufault::examples

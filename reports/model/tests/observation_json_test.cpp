@@ -2,18 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trials as JSON, and what is kept of them in the folder of a stack.
 #include "reports/base/json_fields.hpp"
-#include "reports/model/api_functions.hpp"
 #include "reports/model/tests/examples.hpp"
 #include "reports/model/trials_json.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,107 +94,39 @@ TEST(observation, json_leaves_defaults_out) {
   auto o = trial({success});
   o.calls[0].last_error = "cudaSuccess";
   o.exit_code = 0;
-  EXPECT_EQ(observation_json(o).dump(), R"({"calls":["cublasCreate"]})");
-  EXPECT_EQ(observation_from(cursor(R"({"calls":["cublasCreate"]})")).exit_code, 0);
-  EXPECT_FALSE(observation_from(cursor(R"({"ended":"crashed","calls":["cublasCreate"]})")).exit_code);
+  constexpr auto one_call = R"("calls":[{"api":"cublasCreate","status":"CUBLAS_STATUS_SUCCESS"}])";
+  EXPECT_EQ(observation_json(o).dump(), fmt::format("{{{}}}", one_call));
+  EXPECT_EQ(observation_from(cursor(fmt::format("{{{}}}", one_call))).exit_code, 0);
+  EXPECT_FALSE(observation_from(cursor(fmt::format(R"({{"ended":"crashed",{}}})", one_call))).exit_code);
   o.ended = outcome::not_provoked;
   EXPECT_EQ(observation_from(cursor(dumped(o))).exit_code, 0);
+  o.exit_code.reset();
+  for (const auto ended : {outcome::completed, outcome::crashed}) {
+    o.ended = ended;
+    EXPECT_FALSE(observation_json(o).contains("exit_code")) << "there is none to write";
+  }
 }
 
-TEST(observation, has_lists_of_what_is_measured) {
+TEST(observation, names_what_is_measured) {
   auto o = trial({});
   o.memory = {{"before", 5, 6}, {"after", 4, 0}};
   o.measurements = {{"rows", 148, ""}, {"workspace", 0.5, "MiB"}};
   o.notes = {{"printed", ""}};
+  o.exit_code = 0;
   EXPECT_EQ(observation_json(o).dump(),
-            R"({"calls":[],"notes":[["printed",""]],"memory":[["before",5,6],["after",4]],)"
-            R"("measurements":[["rows",148],["workspace",0.5,"MiB"]]})");
+            R"({"calls":[],"memory":[{"at":"before","free":5,"total":6},{"at":"after","free":4,"total":0}],)"
+            R"("measurements":[{"name":"rows","value":148},{"name":"workspace","value":0.5,"unit":"MiB"}],)"
+            R"("notes":[{"name":"printed","text":""}]})");
 }
 
-observation at_of(observation o, std::int64_t level, double ms) {
-  o.level = level;
-  o.milliseconds = ms;
-  for (auto& c : o.calls) c.milliseconds = ms / 2;
-  return o;
-}
-
-TEST(trials, that_saw_the_same_state_it_once) {
-  const std::vector<observation> trials{at_of(crash({no_memory}), 1, 8), at_of(trial({success}), 2, 6),
-                                        at_of(crash({no_memory}), 3, 4), at_of(trial({success}), 4, 0)};
-  const auto j = trials_json(trials);
-  ASSERT_EQ(j.size(), 4U);
-  EXPECT_FALSE(j[1].contains("like"));
-  EXPECT_EQ(j[2].dump(), R"({"level":3,"like":0,"times":{"0":2.0,"1":2.0},"ms":4})");
-  EXPECT_EQ(j[3].dump(), R"({"level":4,"like":1})");
-  std::size_t room = 1 << 20;
-  const auto again = trials_from(cursor(j.dump()), room);
-  ASSERT_EQ(again.size(), 4U);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(dumped(again[i]), dumped(trials[i])) << i;
-  EXPECT_LT(room, 1U << 20);
-  EXPECT_GT(room, (1U << 20) - 20000U) << "what two copies take, about";
-}
-
-TEST(trials, that_are_like_none_before_them_are_refused) {
-  const auto trials_refusal = [](std::string_view text) {
-    std::size_t room = 1 << 20;
-    return refusal([&] { return trials_from(cursor(text), room); });
-  };
-  EXPECT_EQ(trials_refusal("[{\"calls\": []},\n{\"like\": 1}]"),
-            "x.json:2: [1].like: 1 trials stand in front of this one, counted from 0");
-  EXPECT_EQ(trials_refusal(R"([{"like": 0}])"),
-            "x.json:1: [0].like: 0 trials stand in front of this one, counted from 0");
-  EXPECT_EQ(trials_refusal(R"([{"like": -1}])"), "x.json:1: [0].like: expected no negative number, found -1");
-  EXPECT_EQ(trials_refusal(R"([{"calls": []}, {"like": 0, "calls": []}])"),
-            "x.json:1: [1].calls: unknown key");
-  EXPECT_EQ(trials_refusal(R"([{"calls": ["cublasCreate"]}, {"like": 0, "times": {"1": 2}}])"),
-            "x.json:1: [1].times.1: there are 1 calls, counted from 0");
-}
-
-observation table(const std::vector<std::pair<std::string, std::optional<std::vector<std::string>>>>& calls) {
-  observation o = trial({});
-  for (const auto& [status, written] : calls) {
-    o.calls.push_back(call("cublasSgemm", status));
-    o.calls.back().what.ok = status == success_of("cublasSgemm");
-    o.calls.back().last_error = "cudaSuccess";
-    if (written) o.calls.back().what.facts["written"] = *written;
-  }
-  return o;
-}
-
-TEST(observation, what_most_calls_wrote_is_stated_once) {
-  const std::string ok = "CUBLAS_STATUS_SUCCESS", bad = "CUBLAS_STATUS_INVALID_VALUE";
-  using words = std::vector<std::string>;
-  const auto o = table({{ok, words{"C"}},
-                        {ok, words{"C"}},
-                        {ok, words{}},
-                        {bad, words{}},
-                        {bad, words{"A", "C"}},
-                        {bad, std::nullopt},
-                        {ok, std::nullopt}});
-  const auto j = observation_json(o);
-  EXPECT_EQ(j["written"].dump(), R"(["C"])");
-  EXPECT_EQ(j["calls"].dump(),
-            R"(["cublasSgemm","cublasSgemm",{"step":"cublasSgemm","facts":{"written":[]}},)"
-            R"("cublasSgemm: _INVALID_VALUE",)"
-            R"({"step":"cublasSgemm: _INVALID_VALUE","facts":{"written":["A","C"]}},)"
-            R"({"step":"cublasSgemm: _INVALID_VALUE","facts":{"written":null}},)"
-            R"({"step":"cublasSgemm","facts":{"written":null}}])");
-  const auto again = observation_from(cursor(j.dump()));
-  ASSERT_EQ(again.calls.size(), o.calls.size());
-  for (std::size_t i = 0; i < o.calls.size(); ++i) EXPECT_EQ(again.calls[i].what, o.calls[i].what) << i;
-  const auto few = table(
-      {{ok, words{"C"}}, {ok, words{"C"}}, {ok, std::nullopt}, {bad, std::nullopt}, {bad, std::nullopt}});
-  EXPECT_FALSE(observation_json(few).contains("written")) << "known of fewer than half of the calls";
-}
-
-TEST(trials, that_repeat_more_than_there_is_room_for_are_refused) {
-  std::string text = R"([{"calls": [], "stdout": ")" + std::string(1000, 'x') + "\"}";
-  for (int i = 0; i < 100; ++i) text += ",{\"like\": 0}";
-  std::size_t room = 20000;
-  const auto said = refusal([&] { return trials_from(cursor(text + "]"), room); });
-  EXPECT_TRUE(said.ends_with(".like: more is repeated than fits into memory; state what the trials saw"))
-      << said;
-  EXPECT_LT(room, 20000U);
+TEST(call, that_has_not_returned_has_no_status) {
+  EXPECT_EQ(call_json(call("cublasCreate", "")).dump(), R"({"api":"cublasCreate"})");
+  const call_record again = call_from(cursor(R"({"api":"cublasCreate"})"));
+  EXPECT_FALSE(again.what.ok);
+  EXPECT_EQ(again.what.status, "");
+  EXPECT_EQ(again.last_error, "") << "nobody read it";
+  EXPECT_EQ(refusal([] { return call_from(cursor(R"({"api":"cublasCreate","ok":true})")); }),
+            "x.json:1: ok: the call has no status: it did not return");
 }
 
 TEST(observation, kept_of_a_stack_is_shorter) {
@@ -269,35 +199,29 @@ TEST(observation, malformed_observations_are_refused_by_line_and_field) {
             "x.json:1: top level: \"calls\" is missing");
   EXPECT_EQ(observation_refusal("{\"calls\": [],\n\"exit_code\": 4294967296}"),
             "x.json:2: exit_code: 4294967296 does not fit");
-  EXPECT_EQ(observation_refusal(R"({"calls": ["cublasCreate"], "times": {"0": "soon"}})"),
-            "x.json:1: times.0: expected a number, found a string");
-  EXPECT_EQ(observation_refusal(R"({"calls": ["cublasCreate"], "times": {"0": -1e-3}})"),
-            "x.json:1: times.0: a time must be 0 or more, found -0.001");
-  for (const char* place : {"1", "x", "0x", "-1", "18446744073709551616"})
-    EXPECT_EQ(observation_refusal(std::string("{\"calls\": [\"cublasCreate\"],\n\"times\": {\"") + place +
-                                  "\": 1}}"),
-              std::string("x.json:2: times.") + place + ": there are 1 calls, counted from 0")
-        << place;
-  EXPECT_EQ(observation_refusal(R"({"calls": ["cublasCreate, fine"]})"),
-            "x.json:1: calls[0]: numbers are right or wrong, not \"fine\"");
-  EXPECT_EQ(observation_refusal("{\"calls\": [\n\"helper\"]}").substr(0, 28),
-            "x.json:2: calls[0]: \"helper\"");
-  EXPECT_EQ(observation_refusal("{\"calls\": [], \"after\": [\n\"helper\"]}").substr(0, 28),
-            "x.json:2: after[0]: \"helper\"");
-  EXPECT_EQ(observation_refusal(R"({"calls": [{"step": "cublasCreate", "text": "f"}]})"),
+  const std::string create = R"({"api": "cublasCreate", "status": "X", "ok": false})",
+                    pending = R"({"api": "cublasCreate"})";
+  EXPECT_EQ(observation_refusal(R"({"calls": [{"api": "cublasCreate", "status": "X", "ms": -1e-3}]})"),
+            "x.json:1: calls[0].ms: a time must be 0 or more, found -0.001");
+  EXPECT_EQ(observation_refusal(R"({"calls": [{"api": "cublasCreate", "numbers": "fine"}]})"),
+            "x.json:1: calls[0].numbers: expected one of unchecked, right, wrong");
+  EXPECT_TRUE(observation_refusal("{\"calls\": [\n{\"api\": \"helper\"}]}")
+                  .starts_with("x.json:2: calls[0].api: \"helper\" is no function"));
+  EXPECT_TRUE(observation_refusal("{\"calls\": [], \"after\": [\n{\"api\": \"helper\"}]}")
+                  .starts_with("x.json:2: after[0].api: \"helper\" is no function"));
+  EXPECT_EQ(observation_refusal(R"({"calls": [{"api": "cublasCreate", "text": "f"}]})"),
             "x.json:1: calls[0].text: unknown key");
-  EXPECT_EQ(observation_refusal("{\"calls\": [\n\"cublasCreate:\",\n\"cublasCreate: X\"]}"),
-            "x.json:3: calls[1]: stands behind a call that has not returned");
-  EXPECT_EQ(observation_refusal("{\"calls\": [\"cublasCreate:\"],\n\"after\": [\"cublasCreate\"]}"),
+  EXPECT_EQ(observation_refusal(R"({"calls": [{"status": "X"}]})"), "x.json:1: calls[0]: \"api\" is missing");
+  EXPECT_EQ(observation_refusal("{\"calls\": [" + pending + ",\n" + create + "]}"),
+            "x.json:2: calls[1]: stands behind a call that has not returned");
+  EXPECT_EQ(observation_refusal("{\"calls\": [" + pending + "],\n\"after\": [" + create + "]}"),
             "x.json:2: after[0]: stands behind a call that has not returned");
-  EXPECT_EQ(observation_refusal(R"({"calls": [], "memory": [["before"]]})"),
-            "x.json:1: memory[0]: 1 items, and at least 2 are needed");
-  EXPECT_EQ(observation_refusal(R"({"calls": [], "memory": [["before", 1, 2, 3]]})"),
-            "x.json:1: memory[0][3]: there is no item behind the first 3");
-  EXPECT_EQ(observation_refusal(R"({"calls": [], "measurements": [["rows", "soon"]]})"),
-            R"(x.json:1: measurements[0][1]: expected a number, "nan", "inf" or "-inf")");
-  EXPECT_EQ(observation_refusal(R"({"calls": [], "notes": [{"name": "n", "text": "t"}]})"),
-            "x.json:1: notes[0]: expected an array, found an object");
+  EXPECT_EQ(observation_refusal(R"({"calls": [], "memory": [{"at": "before"}]})"),
+            "x.json:1: memory[0]: \"free\" is missing");
+  EXPECT_EQ(observation_refusal(R"({"calls": [], "measurements": [{"name": "rows", "value": "soon"}]})"),
+            R"(x.json:1: measurements[0].value: expected a number, "nan", "inf" or "-inf")");
+  EXPECT_EQ(observation_refusal(R"({"calls": [], "notes": [["n", "t"]]})"),
+            "x.json:1: notes[0]: expected an object, found an array");
   EXPECT_EQ(observation_refusal("{\"colour\": 1}"), "x.json:1: colour: unknown key");
   EXPECT_EQ(observation_refusal("[]"), "x.json:1: top level: expected an object, found an array");
 }

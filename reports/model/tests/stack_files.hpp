@@ -13,15 +13,6 @@ namespace cufault::examples {
 
 namespace fs = std::filesystem;
 
-/// Why the lines of a stack's file are refused.
-inline std::string lines_refusal(const std::string& lines) {
-  return refusal([&] {
-    record r;
-    add_lines(r, "x.jsonl", lines);
-    return r;
-  });
-}
-
 /// Files records in the folder "recorded" of a temporary folder.
 class stack_files : public in_directory {
  protected:

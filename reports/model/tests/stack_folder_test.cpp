@@ -24,37 +24,53 @@ namespace {
 using namespace examples;
 namespace fs = std::filesystem;
 
-TEST_F(stack_files, hold_the_stack_once_and_a_line_an_arm) {
+/// A record of one later run with the trial of one arm.
+record later_run(const std::string& case_name, const char* arm_name, const char* status = internal) {
+  record r = example();
+  r.commit = "def";
+  r.cases = {{.name = case_name, .arms = {arm(arm_kind::fault, {trial({status})}, arm_name)}}};
+  return of_run(r, "2026-11-22T00:00:00Z");
+}
+
+TEST_F(stack_files, hold_the_stack_with_its_runs_and_a_line_an_arm) {
   const auto folder = file(of_run(example()));
   EXPECT_EQ(folder, directory / "recorded" / "h200-580.159.04-cublas-13.1.0");
   const auto files = files_of(folder);
   ASSERT_EQ(files.size(), 3U);
-  EXPECT_EQ(nlohmann::json::parse(files.at("stack.json")),
-            (nlohmann::json{{"schema", record_schema}, {"stack", example().stack}}));
+  const std::string& stack = files.at("stack.json");
+  EXPECT_EQ(nlohmann::json::parse(stack)["schema"], record_schema);
+  EXPECT_EQ(nlohmann::json::parse(stack)["stack"], example().stack);
+  EXPECT_TRUE(stack.ends_with(
+      " \"runs\": [\n"
+      R"(  {"commit":"abc","dirty":true,"started":"2026-11-21T07:27:40Z","seed":18446744073709551615})"
+      "\n ]\n}\n"))
+      << stack;
   const auto lines = lines_of(files.at("memory.jsonl"));
-  ASSERT_EQ(lines.size(), 3U);
-  EXPECT_EQ(
-      lines[0],
-      R"({"case":"memory.leak","run":{"commit":"abc","dirty":true,"started":"2026-11-21T07:27:40Z","seed":18446744073709551615}})"
-      "\n");
-  EXPECT_TRUE(lines[1].starts_with(R"({"arm":"control",)")) << "sorted";
-  EXPECT_TRUE(lines[2].starts_with(R"({"arm":"fault",)"));
-  EXPECT_FALSE(contains(lines[1] + lines[2], "run"));
-  EXPECT_EQ(lines_of(files.at("sticky.jsonl")).size(), 2U);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_TRUE(lines[0].starts_with(R"({"case":"memory.leak","arm":"control","expected":false,"saw":)"));
+  EXPECT_TRUE(lines[1].starts_with(R"({"case":"memory.leak","arm":"fault","expected":false,"saw":)"));
+  EXPECT_TRUE(contains(lines[1], R"("run":0,)"));
+  EXPECT_EQ(lines_of(files.at("sticky.jsonl")).size(), 1U);
 }
 
 TEST_F(stack_files, are_read_as_a_record) {
-  const auto r = load_record(file(of_run(example())));
+  const auto folder = file(of_run(example()));
+  const auto r = load_record(folder);
   EXPECT_EQ(r.stack, example().stack);
   EXPECT_TRUE(r.complete);
   EXPECT_EQ(r.started, "2026-11-21T07:27:40Z");
   ASSERT_EQ(r.cases.size(), 2U);
   EXPECT_EQ(r.cases[0].arms.at(1).trials.size(), 2U);
-  EXPECT_EQ(digest_of(r.cases[0].arms[1]), digest_of(example().cases[0].arms[0]));
+  EXPECT_EQ(describe(r.cases[0].arms[1]), describe(example().cases[0].arms[0]));
+  EXPECT_EQ(r.cases[0].arms[1].source, (folder / "memory.jsonl").string() + ":2");
   const auto only = [](std::string_view case_name, std::string_view /*arm*/) {
     return case_name == "sticky.trap";
   };
-  EXPECT_EQ(load_record(directory / "recorded" / "h200-580.159.04-cublas-13.1.0", only).cases.size(), 1U);
+  EXPECT_EQ(load_record(folder, only).cases.size(), 1U);
+  const auto family = load_family(folder, "sticky");
+  ASSERT_EQ(family.cases.size(), 1U);
+  EXPECT_EQ(family.cases[0].name, "sticky.trap");
+  EXPECT_TRUE(load_family(folder, "none").cases.empty());
 }
 
 TEST_F(stack_files, are_no_records_by_themselves) {
@@ -85,27 +101,23 @@ TEST_F(stack_files, are_no_records_by_themselves) {
             cost.string() + ": holds costs of remedies, and is no record; use `cufault cost`");
 }
 
-TEST_F(stack_files, keep_the_newest_of_an_arm_and_leave_the_others_as_they_were) {
+TEST_F(stack_files, change_only_the_lines_of_the_arms_that_are_filed) {
   const auto folder = file(of_run(example()));
   const auto before = files_of(folder);
-  record later = example();
-  later.commit = "def";
-  later.cases = {{.name = "memory.leak", .arms = {arm(arm_kind::fault, {trial({internal})}, "fault")}},
-                 {.name = "memory.a", .arms = {arm(arm_kind::fault, {trial({internal})}, "new")}}};
-  EXPECT_EQ(file(of_run(later, "2026-11-22T00:00:00Z")), folder);
+  EXPECT_EQ(file(later_run("memory.leak", "fault")), folder);
+  file(later_run("memory.a", "new"));
   const auto after = files_of(folder);
   EXPECT_EQ(after.at("sticky.jsonl"), before.at("sticky.jsonl"));
-  EXPECT_EQ(after.at("stack.json"), before.at("stack.json"));
+  const auto runs_before = lines_of(before.at("stack.json")), runs_after = lines_of(after.at("stack.json"));
+  ASSERT_EQ(runs_after.size(), runs_before.size() + 1) << "a run more is a line more";
+  EXPECT_TRUE(contains(runs_after[runs_after.size() - 3], R"("commit":"def")"));
   const auto lines = lines_of(after.at("memory.jsonl"));
-  ASSERT_EQ(lines.size(), 5U);
-  EXPECT_TRUE(lines[0].starts_with(R"({"case":"memory.a","run":{"commit":"def",)"));
-  EXPECT_TRUE(lines[1].starts_with(R"({"arm":"new",)"));
-  EXPECT_EQ(lines[2], lines_of(before.at("memory.jsonl"))[0]);
-  EXPECT_EQ(lines[3], lines_of(before.at("memory.jsonl"))[1]) << "the control was not run again";
-  EXPECT_TRUE(lines[4].starts_with(R"({"arm":"fault",)"));
-  EXPECT_TRUE(contains(lines[4], "_INTERNAL_ERROR"));
-  EXPECT_TRUE(contains(lines[4], R"("commit":"def")"));
-  EXPECT_FALSE(contains(lines[4], "_ALLOC_FAILED"));
+  ASSERT_EQ(lines.size(), 3U) << "sorted by case and arm";
+  EXPECT_TRUE(lines[0].starts_with(R"({"case":"memory.a","arm":"new",)"));
+  EXPECT_EQ(lines[1], lines_of(before.at("memory.jsonl"))[0]) << "the control was not run again";
+  EXPECT_TRUE(lines[2].starts_with(R"({"case":"memory.leak","arm":"fault",)"));
+  EXPECT_TRUE(contains(lines[2], "_INTERNAL_ERROR") && contains(lines[2], R"("run":1,)"));
+  EXPECT_FALSE(contains(lines[2], "_ALLOC_FAILED"));
 }
 
 TEST_F(stack_files, filed_twice_are_the_same) {
@@ -164,14 +176,13 @@ TEST_F(stack_files, that_cannot_be_written_are_refused_by_name_with_nothing_half
   fs::remove(directory / "recorded");
 }
 
-TEST_F(stack_files, in_a_folder_that_is_read_only_stay_as_they_were) {
+TEST_F(stack_files, in_a_folder_that_is_read_only_are_read_and_stay_as_they_were) {
   const auto folder = file(of_run(example()));
   const auto before = files_of(folder);
   fs::permissions(folder, fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_EQ(load_record(folder).cases.size(), 2U);
   if (::access(folder.c_str(), W_OK) == 0) GTEST_SKIP() << "root may write to it all the same";
-  auto later = example();
-  later.cases[0].arms[0].trials = {trial({internal})};
-  EXPECT_TRUE(contains(failure([&] { file(of_run(later)); }), "memory.jsonl.tmp-"));
+  EXPECT_TRUE(contains(failure([&] { file(later_run("memory.leak", "fault")); }), "stack.json.tmp-"));
   fs::permissions(folder, fs::perms::owner_all);
   EXPECT_EQ(files_of(folder), before);
 }
@@ -179,24 +190,40 @@ TEST_F(stack_files, in_a_folder_that_is_read_only_stay_as_they_were) {
 TEST_F(stack_files, of_which_one_cannot_be_replaced_are_each_whole) {
   const auto folder = file(of_run(example()));
   const auto before = files_of(folder);
-  record later = example();
-  later.cases = {{.name = "another.case", .arms = {arm(arm_kind::fault, {trial({internal})}, "fault")}},
-                 {.name = "memory.leak", .arms = {arm(arm_kind::fault, {trial({internal})}, "fault")}}};
+  record later = later_run("memory.leak", "fault");
+  later.cases.push_back(later_run("another.case", "fault").cases[0]);
   // What is written beside the file has a name that is taken.
   fs::create_directory(folder / fmt::format("memory.jsonl.tmp-{}", ::getpid()));
-  EXPECT_TRUE(contains(failure([&] { file(of_run(later)); }), "cannot create: Is a directory"));
+  EXPECT_TRUE(contains(failure([&] { file(later); }), "cannot create: Is a directory"));
   fs::remove(folder / fmt::format("memory.jsonl.tmp-{}", ::getpid()));
-  auto after = files_of(folder);
-  EXPECT_EQ(lines_of(after.at("another.jsonl")).size(), 2U);
-  after.erase("another.jsonl");
-  EXPECT_EQ(after, before);
+  EXPECT_EQ(files_of(folder).at("memory.jsonl"), before.at("memory.jsonl"));
+  const record again = load_record(folder);
+  EXPECT_EQ(again.cases.at(0).name, "another.case");
+  EXPECT_EQ(again.cases.size(), 3U);
 }
 
-TEST_F(stack_files, that_cannot_be_read_are_not_replaced) {
+TEST_F(stack_files, lose_the_arms_that_are_removed_and_end_with_the_last) {
   const auto folder = file(of_run(example()));
-  const auto memory = folder / "memory.jsonl";
-  const auto lines = lines_of(text_in(memory));
-  const auto &of = lines[0], &line = lines[1];
+  const auto before = files_of(folder);
+  const auto none = [](const std::string&, const std::string&) { return false; };
+  EXPECT_EQ(remove_arms(folder, none), 0U);
+  EXPECT_EQ(files_of(folder), before);
+  EXPECT_EQ(
+      remove_arms(folder, [](const std::string& of,
+                             const std::string& name) { return of == "memory.leak" && name == "control"; }),
+      1U);
+  EXPECT_EQ(files_of(folder).at("memory.jsonl"), lines_of(before.at("memory.jsonl"))[1]);
+  EXPECT_EQ(
+      remove_arms(folder, [](const std::string& of, const std::string&) { return of == "sticky.trap"; }), 1U);
+  EXPECT_FALSE(files_of(folder).contains("sticky.jsonl"));
+  EXPECT_EQ(remove_arms(folder, [](const std::string&, const std::string&) { return true; }), 1U);
+  EXPECT_FALSE(fs::exists(folder));
+}
+
+TEST_F(stack_files, that_are_bad_are_named_by_line_and_not_written_over) {
+  const auto folder = file(of_run(example()));
+  const auto memory = folder / "memory.jsonl", stack = folder / "stack.json";
+  const std::string good = text_in(memory), line = lines_of(good)[0], place = memory.string();
   const auto filing_refusal = [&](const fs::path& damaged, const std::string& text) {
     const auto before = text_in(damaged);
     write(fs::relative(damaged, directory).string(), text);
@@ -206,32 +233,31 @@ TEST_F(stack_files, that_cannot_be_read_are_not_replaced) {
     write(fs::relative(damaged, directory).string(), before);
     return why;
   };
-  EXPECT_EQ(filing_refusal(memory, of + line + line),
-            memory.string() + ":3: arm: memory.leak/control stands twice; leave one of them");
-  EXPECT_TRUE(filing_refusal(memory, of + line.substr(0, line.size() / 2))
-                  .starts_with(memory.string() + ":2: syntax error"));
-  EXPECT_EQ(filing_refusal(memory, of + R"({"arm": "a", "trials": [{"calls": ["product"]}]})" + "\n"),
-            memory.string() +
-                ":2: trials[0].calls[0]: \"product\" is no function of the CUDA headers or of a "
-                "framework, and no check of "
-                "cufault's own; reports/model/api_functions.hpp lists them");
-  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 5, "stack": {}})"),
-            (folder / "stack.json").string() +
-                ":1: schema: made by a newer cufault: schema 5, and this one reads 4; update cufault");
-  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 2, "stack": {}})"),
-            (folder / "stack.json").string() +
-                ":1: schema: made by an older cufault: schema 2, and this one reads 4; run it again");
-  EXPECT_EQ(filing_refusal(folder / "stack.json", R"({"schema": 4, "stack": {}, "more": 1})"),
-            (folder / "stack.json").string() + ":1: more: unknown key");
-}
+  EXPECT_EQ(filing_refusal(memory, good + line),
+            place + ":3: arm: memory.leak/control stands twice; leave one of them");
+  EXPECT_TRUE(
+      filing_refusal(memory, good + line.substr(0, line.size() - 3)).starts_with(place + ":3: syntax error"));
+  EXPECT_TRUE(filing_refusal(memory, line.substr(0, 30) + "\n").starts_with(place + ":1: syntax error"));
+  EXPECT_EQ(
+      filing_refusal(stack, R"({"schema": 6, "stack": {}})"),
+      stack.string() + ":1: schema: made by a newer cufault: schema 6, and this one reads 5; update cufault");
+  EXPECT_EQ(
+      filing_refusal(stack, R"({"schema": 2, "stack": {}})"),
+      stack.string() + ":1: schema: made by an older cufault: schema 2, and this one reads 5; run it again");
+  EXPECT_EQ(filing_refusal(stack, R"({"schema": 5, "stack": {}, "runs": [], "more": 1})"),
+            stack.string() + ":1: more: unknown key");
+  EXPECT_EQ(filing_refusal(stack, R"({"schema": 5, "stack": {}})"),
+            stack.string() + ":1: top level: \"runs\" is missing");
 
-TEST_F(stack_files, with_a_case_in_two_families_are_refused) {
-  const auto folder = file(of_run(example()));
-  const auto lines = lines_of(text_in(folder / "memory.jsonl"));
-  write(fs::relative(folder, directory).string() + "/more.jsonl", lines[0] + lines[1]);
-  EXPECT_EQ(refusal([&] { return load_record(folder); }),
-            (folder / "more.jsonl").string() +
-                ":1: case: memory.leak stands twice; leave one line, with all arms behind it");
+  write(fs::relative(memory, directory).string(), good + line + line.substr(0, 40) + "\n");
+  const std::string twice = place + ":3: arm: memory.leak/control stands twice; leave one of them";
+  EXPECT_EQ(refusal([&] { return load_record(folder); }), twice);
+  std::vector<std::string> bad;
+  const record rest = load_stack(folder, {}, [&](const std::string& what) { bad.push_back(what); });
+  ASSERT_EQ(bad.size(), 2U);
+  EXPECT_EQ(bad[0], twice);
+  EXPECT_TRUE(bad[1].starts_with(place + ":4: syntax error")) << bad[1];
+  EXPECT_EQ(rest.cases.size(), 2U) << "the others are read";
 }
 
 TEST_F(stack_files, need_a_stack_that_has_a_name) {

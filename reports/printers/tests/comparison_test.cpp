@@ -76,8 +76,9 @@ TEST(difference_table, tells_first_what_differs_in_the_files_of_the_libraries) {
 TEST(difference_table, shows_arms_that_only_one_record_has) {
   auto after = example_record();
   after.cases[0].arms.pop_back();
-  after.cases.push_back({.name = "memory.new",
-                         .arms = {judged(arm_kind::fault, "fault", verdict::uncharted, {trial({success})})}});
+  after.cases.push_back(
+      {.name = "memory.new",
+       .arms = {judged(arm_kind::fault, "fault", verdict::unrecorded, {trial({success})})}});
   const auto d = between(example_record(), after, table_style::markdown);
   EXPECT_EQ(d.count, 2);
   EXPECT_TRUE(

@@ -5,8 +5,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/judge.hpp"
-#include "reports/judge/tests/whole_arm.hpp"
-#include "reports/model/expectation.hpp"
+#include "reports/model/arm_line.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/model/record.hpp"
 #include "reports/model/stack_folder.hpp"
@@ -32,6 +31,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -49,14 +49,11 @@ void tolerate(Read read) {
 
 /// What was read is expected, too: nothing can differ.
 void judge_by_itself(arm_result& arm) {
-  const expectation itself{.case_name = "c",
-                           .arm = arm.name,
-                           .digest = digest_of(arm),
-                           .seen = arm_plateaus(arm),
-                           .trials = arm.trials};
-  judge(arm, &itself);
+  const arm_result shown = arm;
+  const expectation itself = expectation_of(shown, !arm.races.empty());
+  judge_by(arm, &itself);
   if (arm.judged == verdict::changed || arm.judged == verdict::gone || arm.judged == verdict::worsened ||
-      arm.judged == verdict::remedy_broken || arm.judged == verdict::uncharted)
+      arm.judged == verdict::remedy_broken || arm.judged == verdict::unrecorded)
     std::abort();
 }
 
@@ -64,8 +61,8 @@ void judge_by_itself(arm_result& arm) {
 void use(record r) {
   for (auto& c : r.cases)
     for (auto& arm : c.arms) {
-      judge(arm, nullptr);
-      if (observed(arm) && arm.races.empty()) judge_by_itself(arm);
+      judge_by(arm, nullptr);
+      if (observed(arm)) judge_by_itself(arm);
     }
   std::ostringstream out;
   print_verdicts(out, r, table_style::text);
@@ -118,31 +115,14 @@ void use(record r) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   tolerate([&] { use(record_from("record", text)); });
-  tolerate([&] {
-    record stack;
-    add_lines(stack, "family", text);
-    use(stack);
-  });
-  tolerate([&] {  // arms that differ from whole ones
-    static const record whole = [] {
-      record r;
-      add_lines(r, "whole", whole_arm);
-      return r;
-    }();
-    record stack;
-    add_lines(stack, "family", text, {}, [](const std::string&, const std::string&, const std::string&) {
-      return &whole.cases[0].arms[0];
-    });
-    use(stack);
-  });
-  tolerate([&] {
-    const auto all = expectations_from("expectations", text);
-    for (const expectation& e : all) {
-      static_cast<void>(e.when.hold({{"cublas", "13.1.0"}, {"module_loading", "LAZY"}}));
-      static_cast<void>(e.when.specificity());
-    }
-    const auto again = expectations_text(all);
-    if (expectations_text(expectations_from("again", again)) != again) std::abort();
+  tolerate([&] {  // a line of a stack
+    const json_cursor at{parse_json("family", text)};
+    std::vector<run_of_trials> runs{{.commit = "a"}, {.commit = "b"}};
+    const case_result c = filed_arm_from(at, runs);
+    const auto line = filed_arm_json(c.name, c.arms[0], runs);
+    const case_result again = filed_arm_from(json_cursor{parse_json("again", dump_json(line))}, runs);
+    if (filed_arm_json(again.name, again.arms[0], runs) != line) std::abort();
+    use({.cases = {again}});
   });
   tolerate([&] {
     const json_cursor top{parse_json("input", text)};

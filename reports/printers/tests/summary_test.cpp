@@ -36,9 +36,10 @@ record a_record() {
   record r;
   r.complete = true;
   r.seed = 7;
-  r.cases.push_back({"types.int8",
-                     {arm_of("control", verdict::ok), arm_of("new", verdict::uncharted),
-                      arm_of("other", verdict::changed, "expected A <1>; seen \"B\" & \x01")}});
+  r.cases.push_back(
+      {"types.int8",
+       {arm_of("control", verdict::ok), arm_of("new", verdict::unrecorded, "no recorded stack has it"),
+        arm_of("other", verdict::changed, "expected A <1>; seen \"B\" & \x01")}});
   r.cases.push_back({"types.fp8", {arm_of("crash", verdict::worsened, "expected A; seen SIGSEGV")}});
   r.cases.push_back({"memory.leak", {arm_of("control", verdict::unresolved, "no kernels")}});
   return r;
@@ -54,10 +55,24 @@ TEST(summary, says_the_worst_first_and_ends_with_families_and_totals) {
   const std::string text = summary_of(a_record());
   EXPECT_LT(text.find("UNRESOLVED: "), text.find("WORSENED: "));
   EXPECT_LT(text.find("WORSENED: "), text.find("CHANGED: "));
-  EXPECT_LT(text.find("CHANGED: "), text.find("UNCHARTED: "));
+  EXPECT_LT(text.find("CHANGED: "), text.find("NEW: "));
   EXPECT_THAT(text, HasSubstr("  types.fp8/crash: expected A; seen SIGSEGV\n"));
-  EXPECT_THAT(text, HasSubstr("memory  1 UNRESOLVED\ntypes   1 WORSENED, 1 CHANGED, 1 UNCHARTED, 1 OK\n"));
-  EXPECT_TRUE(text.ends_with("5 arms: 1 UNRESOLVED, 1 WORSENED, 1 CHANGED, 1 UNCHARTED, 1 OK\n")) << text;
+  EXPECT_THAT(text, HasSubstr("memory  1 UNRESOLVED\ntypes   1 WORSENED, 1 CHANGED, 1 NEW, 1 OK\n"));
+  EXPECT_TRUE(text.ends_with("5 arms: 1 UNRESOLVED, 1 WORSENED, 1 CHANGED, 1 NEW, 1 OK\n")) << text;
+}
+
+TEST(summary, begins_with_what_was_predicted) {
+  record r = a_record();
+  r.cases[0].arms[0].judged = verdict::as_predicted;
+  r.cases[0].arms[0].compared_with = "H200, cuBLAS 13.1.0";
+  r.cases[1].arms[0].judged = verdict::differs;
+  r.cases[1].arms[0].compared_with = "H200, cuBLAS 13.1.0";
+  const std::string line =
+      "not in the record of this stack: 1 of 3 arms as on H200, cuBLAS 13.1.0; 1 differs; 1 new\n";
+  EXPECT_TRUE(summary_of(r).starts_with(line)) << summary_of(r);
+  EXPECT_THAT(summary_of(r),
+              HasSubstr("DIFFERS: not as on the nearest recorded stack: read what was seen.\n"));
+  EXPECT_THAT(summary_markdown(report_of(r), "a"), HasSubstr("\n- " + line));
 }
 
 TEST(summary, has_one_line_for_all_that_wants_a_gpu) {
@@ -90,12 +105,12 @@ TEST(summary, of_a_gate_ends_with_each_reason_and_at_most_a_screen_of_names) {
   EXPECT_TRUE(
       text_of_it().ends_with("gate: UNRESOLVED: 1 arm UNRESOLVED: memory.leak/control; 1 arm CHANGED: "
                              "types.int8/other; 1 arm WORSENED: "
-                             "types.fp8/crash; 1 arm UNCHARTED: types.int8/new\n"))
+                             "types.fp8/crash\n"))
       << text_of_it();
   EXPECT_THAT(summary_markdown(report, "a"),
               HasSubstr("\n- gate: UNRESOLVED: 1 arm UNRESOLVED: memory.leak/control; "));
   const auto json = summary_json(report, "a")["reasons"];
-  ASSERT_EQ(json.size(), 4U);
+  ASSERT_EQ(json.size(), 3U);
   EXPECT_EQ(json[0].dump(), R"({"arms":["memory.leak/control"],"exit_code":2,"why":"1 arm UNRESOLVED"})");
   report.reasons = {{1, "30 arms CHANGED", std::vector<std::string>(30, "a/b")}};
   EXPECT_THAT(text_of_it(), HasSubstr(", a/b, a/b and 10 more\n"));
@@ -123,7 +138,7 @@ TEST(summary, as_json_counts_verdicts_and_names_what_is_unexpected) {
 }
 
 TEST(case_line, counts_verdicts) {
-  EXPECT_EQ(case_line(a_record().cases[0]), "types.int8: 1 CHANGED, 1 UNCHARTED, 1 OK");
+  EXPECT_EQ(case_line(a_record().cases[0]), "types.int8: 1 CHANGED, 1 NEW, 1 OK");
 }
 
 TEST(junit, says_what_was_expected_and_what_was_seen) {
@@ -136,10 +151,17 @@ TEST(junit, says_what_was_expected_and_what_was_seen) {
   EXPECT_THAT(xml, Not(HasSubstr("\x01"))) << "XML cannot hold it";
 }
 
-TEST(junit, fails_the_uncharted_in_a_gate) {
+TEST(junit, skips_in_a_gate_what_no_record_of_this_stack_judges) {
   record r = a_record();
   r.mode = run_mode::gate;
-  EXPECT_THAT(junit_xml(report_of(r)), HasSubstr("<failure type=\"UNCHARTED\" message=\"UNCHARTED\""));
+  for (const auto v : {verdict::unrecorded, verdict::as_predicted, verdict::differs, verdict::undefined}) {
+    r.cases[0].arms[1] = arm_of("new", v, "the reason");
+    const std::string xml = junit_xml(report_of(r));
+    EXPECT_THAT(xml, HasSubstr("<skipped type=\"" + to_string(v) + "\" message=\"the reason\""));
+    EXPECT_THAT(xml, HasSubstr("recorded: not on this stack\n"));
+  }
+  r.cases[0].arms[1].judged = verdict::reproduced;
+  EXPECT_THAT(junit_xml(report_of(r)), Not(HasSubstr("<skipped")));
 }
 
 TEST(ctrf, has_a_test_for_each_arm_and_sums_that_fit) {
@@ -154,8 +176,8 @@ TEST(ctrf, has_a_test_for_each_arm_and_sums_that_fit) {
       R"("tests":[{"name":"types.int8/control","status":"passed","duration":250,"rawStatus":"OK","extra":{"case":)"
       R"("types.int8","kind":"fault","seen":"not_provoked: no reason was given","expectation":"","repeat":)"
       R"("cufault run types.int8/control --seed 7"}},{"name":"types.int8/new","status":"skipped","duration":250,)"
-      R"("rawStatus":"UNCHARTED","message":"UNCHARTED","extra":{"case":"types.int8","kind":"fault","seen":)"
-      R"("not_provoked: no reason was given","expectation":"","repeat":"cufault run types.int8/new --seed 7"}},)"
+      R"("rawStatus":"NEW","message":"no recorded stack has it","extra":{"case":"types.int8","kind":"fault","seen":)"
+      R"("not_provoked: no recorded stack has it","expectation":"","repeat":"cufault run types.int8/new --seed 7"}},)"
       R"({"name":"types.int8/other","status":"failed","duration":250,"rawStatus":"CHANGED","message":)"
       R"("expected A <1>; seen \"B\" & \u0001","extra":{"case":"types.int8","kind":"fault","seen":)"
       R"("not_provoked: expected A <1>; seen \"B\" & \u0001","expectation":"","repeat":)"
@@ -171,9 +193,10 @@ TEST(ctrf, has_a_test_for_each_arm_and_sums_that_fit) {
 
 TEST(markdown_summary, is_a_page_with_the_worst_first) {
   EXPECT_EQ(summary_markdown(report_of(a_record()), "records/a.json"),
-            "## cufault run: 1 UNRESOLVED, 1 WORSENED, 1 CHANGED, 1 UNCHARTED, 1 OK\n\n"
+            "## cufault run: 1 UNRESOLVED, 1 WORSENED, 1 CHANGED, 1 NEW, 1 OK\n\n"
             "- stack: unknown stack\n"
             "- exit code 2 in mode observe; seed 7; record records/a.json\n"
+            "- not in the record of this stack: 0 of 1 arm as predicted; 1 new\n"
             "\n### UNRESOLVED: nothing was proved: repair the harness, the control or the machine, and run "
             "again\n\n"
             "- memory.leak/control: no kernels\n"
@@ -181,15 +204,17 @@ TEST(markdown_summary, is_a_page_with_the_worst_first) {
             "upgrade; report "
             "it with this record\n\n"
             "- types.fp8/crash: expected A; seen SIGSEGV\n"
-            "\n### CHANGED: it fails in another way: check what code relies on the old status, then bless\n\n"
+            "\n### CHANGED: it fails in another way: check what code relies on the old status, then accept "
+            "it (cufault "
+            "baseline add)\n\n"
             "- types.int8/other: expected A &lt;1>; seen \"B\" &  \n"
-            "\n### UNCHARTED: no expectation covers this stack: read what was seen, then bless it\n\n"
+            "\n### NEW: no recorded stack has it: read what was seen\n\n"
             "- types.int8/new\n"
             "\n### By family\n\n"
             "| family | verdicts |\n"
             "| --- | --- |\n"
             "| memory | 1 UNRESOLVED |\n"
-            "| types | 1 WORSENED, 1 CHANGED, 1 UNCHARTED, 1 OK |\n\n");
+            "| types | 1 WORSENED, 1 CHANGED, 1 NEW, 1 OK |\n\n");
 }
 
 TEST(markdown_summary, fits_a_step_summary) {
