@@ -173,7 +173,8 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
   stack_and_runs of = is_stack_folder(folder) ? read_stack(folder) : stack_and_runs{r.stack, {}};
   // Stacks that were filed before cufault read the libraries' files get what it says now.
   if (r.stack.contains("files")) of.stack["files"] = r.stack["files"];
-  if (of.stack.contains("gpu") && of.stack["gpu"].is_object()) of.stack["gpu"].erase("uuid_hashes");  // runs name them
+  if (of.stack.contains("gpu") && of.stack["gpu"].is_object())
+    of.stack["gpu"].erase("uuid_hashes");  // runs name them
   std::map<std::string, std::map<arm_key, std::string>> by_family;
   for (const case_result& c : r.cases) {
     const std::string family = family_of_case(c.name);

@@ -134,6 +134,12 @@ TEST(run_of_an_arm, is_told_by_commit_time_and_seed) {
   EXPECT_EQ(run_json(first_run).dump(),
             R"({"commit":"1111111","dirty":true,"started":"2026-11-21T07:27:40Z","seed":1})");
   EXPECT_EQ(run_from(cursor(run_json(first_run).dump())), first_run);
+  run_of_trials whole = first_run;
+  whole.version = "0.1.0";
+  whole.driver = "580.159.04";
+  whole.gpus = {"0a1b2c3d"};
+  whole.build_ids = {{"cublas", "0a1b"}};
+  EXPECT_EQ(run_from(cursor(run_json(whole).dump())), whole);
   EXPECT_EQ(refusal([] { return run_from(cursor(R"({"commit":"c","started":"now","seed":1})")); }),
             "x.json:1: started: expected a UTC time such as 2026-11-21T07:27:40Z");
   EXPECT_EQ(refusal([] { return run_from(cursor(R"({"commit":"c","started":"2026-11-21T07:27:40Z"})")); }),

@@ -3,7 +3,6 @@
 // Trials as JSON, and what is kept of them in the folder of a stack.
 #include "reports/base/json_fields.hpp"
 #include "reports/model/tests/examples.hpp"
-#include "reports/model/trials_json.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -89,6 +89,8 @@ TEST(record, tells_of_each_arm_which_run_made_its_trials) {
                                          .dirty = true,
                                          .started = "2026-11-21T07:27:40Z",
                                          .seed = std::numeric_limits<std::uint64_t>::max(),
+                                         .version = "0.1.0",
+                                         .driver = "580.159.04",
                                          .trials = 2}}));
 }
 

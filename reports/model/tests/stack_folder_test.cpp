@@ -42,7 +42,7 @@ TEST_F(stack_files, hold_the_stack_with_its_runs_and_a_line_an_arm) {
   EXPECT_EQ(nlohmann::json::parse(stack)["stack"], example().stack);
   EXPECT_TRUE(stack.ends_with(
       " \"runs\": [\n"
-      R"(  {"commit":"abc","dirty":true,"started":"2026-11-21T07:27:40Z","seed":18446744073709551615})"
+      R"(  {"commit":"abc","dirty":true,"started":"2026-11-21T07:27:40Z","seed":18446744073709551615,"version":"0.1.0","driver":"580.159.04"})"
       "\n ]\n}\n"))
       << stack;
   const auto lines = lines_of(files.at("memory.jsonl"));
