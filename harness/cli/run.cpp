@@ -17,10 +17,10 @@
 #include "harness/run/runner.hpp"
 #include "harness/run/scheduler.hpp"
 #include "harness/run/shared_process.hpp"
-#include "harness/run/wire.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/model/arm_line.hpp"
 #include "reports/model/record.hpp"
 #include "reports/printers/ctrf.hpp"
 #include "reports/printers/junit.hpp"
@@ -187,7 +187,7 @@ class run {
           if (start->device) lock(*start, items[start->item], locks[*start->device], workers);
           given[*lane] = *start;
           asked[*lane] = clock::now();
-          workers.ask(*lane, request_of_job(start->item, start->device));
+          workers.ask(*lane, lane_request(start->item, start->device));
           const std::string name = plan.jobs()[start->item].name();
           if (arguments_.verbose) shown.line(name + " begins");
           shown.began(name);
@@ -224,7 +224,7 @@ class run {
     const bool alone = item.exclusive || item.last;
     if (held && (!alone || (item.last && held->how() == memory_class::exclusive))) return;
     // Processes that trials shared hold memory of the GPU. A lane that is busy elsewhere has none.
-    if (alone) workers.ask_idle(request_to_leave_gpu());
+    if (alone) workers.ask_idle(lane_request());
     held.reset();
     try {
       held.emplace(gpus_.all()[*start.device].uuid, alone ? memory_class::exclusive : memory_class::shared,
@@ -239,7 +239,7 @@ class run {
   void unlock(const scheduler& schedule, std::optional<gpu_lock>& held, lanes& workers) {
     if (held && held->how() == memory_class::shared) {
       if (schedule.gpu_waiting()) return;
-      workers.ask_idle(request_to_leave_gpu());
+      workers.ask_idle(lane_request());
     }
     held.reset();
   }
@@ -249,20 +249,24 @@ class run {
     const job& j = plan.jobs()[number];
     lane_report report;
     if (answer.died.empty()) {
-      report = report_from_wire(answer.text);
+      report = lane_report_from(answer.text);
       shared_counts_.trials += report.shared.trials;
       shared_counts_.processes += report.shared.processes;
       for (std::string& what : report.shared.damaged) shared_counts_.damaged.push_back(std::move(what));
     } else {
-      observation lost;
-      lost.ended = outcome::harness_failed;
-      lost.why = fmt::format("the process that ran its trials {}", answer.died);
-      report.arms.assign(j.arms.size(), {lost});
+      for (const auto& [index, a] : j.arms) {
+        arm_result lost = result_of(*j.of, *a);
+        lost.trials.emplace_back().why = fmt::format("the process that ran its trials {}", answer.died);
+        report.lines.push_back(dump_json(arm_json(j.of->name, lost)));
+      }
     }
     const double weight = plan.items()[number].weight / static_cast<double>(j.arms.size());
     for (std::size_t i = 0; i < j.arms.size(); ++i) {
-      const arm_result& r = plan.add_result(j, i, std::move(report.arms.at(i)));
-      writer.add(j.of->name, r);
+      const std::string& line = report.lines.at(i);
+      case_result read = arm_from(json_cursor{parse_json(writer.file().string(), line)});
+      read.arms[0].source.clear();
+      const arm_result& r = plan.add_result(j, i, std::move(read.arms[0]));
+      writer.add(line);
       const std::string name = j.of->name + "/" + r.name;
       if (arguments_.verbose) shown.line(fmt::format("{} {}", name, to_string(r.judged)));
       shown.ended(i == 0 ? j.name() : name, weight, !as_expected(r.judged));

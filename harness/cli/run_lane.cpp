@@ -2,16 +2,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/run_lane.hpp"
 
-#include "harness/run/wire.hpp"
+#include "reports/base/files.hpp"
+#include "reports/base/json_fields.hpp"
+#include "reports/base/lines.hpp"
 #include "reports/base/words.hpp"
+#include "reports/model/arm_line.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <utility>
 
 namespace cufault {
+
+template <class Fields>
+void describe_fields(shared_process::counts& c, Fields& f) {
+  f("trials", c.trials);
+  f("processes", c.processes);
+  f("damaged", c.damaged);
+}
+
 namespace {
+
+struct job_on_gpu {
+  std::optional<std::uint64_t> job{}, gpu{};
+};
+template <class Fields>
+void describe_fields(job_on_gpu& r, Fields& f) {
+  f("job", r.job);
+  f("gpu", r.gpu);
+}
 
 std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm& a,
                             std::optional<std::int64_t> level, int repeat) {
@@ -21,6 +40,22 @@ std::uint64_t seed_of_trial(std::uint64_t seed, const failure_case& c, const arm
 }
 
 }  // namespace
+
+std::string lane_request(std::optional<std::uint64_t> job, std::optional<std::uint64_t> gpu) {
+  return dump_json(write_json(job_on_gpu{job, gpu}));
+}
+
+lane_report lane_report_from(std::string_view answer) {
+  lane_report report;
+  each_line(answer, [&](std::string_view line, int number, bool /*whole*/) {
+    if (number == 1)
+      report.shared =
+          read_json_value<shared_process::counts>(json_cursor{parse_json("a lane's answer", line)});
+    else
+      report.lines.emplace_back(line);
+  });
+  return report;
+}
 
 run_lane::place run_lane::place_of(std::optional<std::size_t> gpu) const {
   const auto& gpus = run_.gpus.all();
@@ -36,7 +71,7 @@ bool run_lane::is_batch(const job& j) const {
 }
 
 std::string run_lane::serve(const std::string& request, int stop) {
-  const lane_request asked = request_from_wire(request);
+  const auto asked = read_json_value<job_on_gpu>(json_cursor{parse_json("a request to a lane", request)});
   if (!asked.job) {
     shared_.leave_gpu();
     return {};
@@ -51,16 +86,16 @@ std::string run_lane::serve(const std::string& request, int stop) {
   if (!shares) shared_.make_way_for(*j.arms.front().second);
   // A batch holds memory from one arm to the next.
   const runner_options options = options_for(at, item.exclusive && !batch, shares, stop);
-  lane_report report;
+  std::string lines;
   for (const auto& [index, a] : j.arms) {
     arm here = as_often_as_asked(*a, run_.arguments);
     if (!at.visible.empty()) here.environment.try_emplace("CUDA_VISIBLE_DEVICES", at.visible);
-    report.arms.push_back(run_arm(*j.of, here, options).trials);
-    for (observation& o : report.arms.back()) o.gpu = at.uuid.empty() ? "" : hash_of(at.uuid);
+    arm_result result = run_arm(*j.of, here, options);
+    for (observation& o : result.trials) o.gpu = at.uuid.empty() ? "" : hash_of(at.uuid);
+    lines += dump_json(arm_json(j.of->name, result)) + "\n";
   }
   if (batch) shared_.retire();
-  report.shared = shared_.take_counts();
-  return to_wire(report);
+  return dump_json(write_json(shared_.take_counts())) + "\n" + lines;
 }
 
 runner_options run_lane::options_for(const place& at, bool watches_memory, bool shares, int stop) {

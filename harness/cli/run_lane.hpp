@@ -15,9 +15,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cufault {
+
+/// What a lane is asked: to run a job, by its number, on a GPU, by its place among those of the run. Without a job: to leave the GPUs,
+/// because another lane wants one to itself.
+std::string lane_request(std::optional<std::uint64_t> job = {}, std::optional<std::uint64_t> gpu = {});
+
+/// What a lane answers to a job.
+struct lane_report {
+  std::vector<std::string> lines;  ///< of the record: one for each arm, in the job's order
+  shared_process::counts shared;
+};
+lane_report lane_report_from(std::string_view answer);  ///< throws input_error
 
 /// A lane of a run: runs the jobs that it is asked for, one after another, in a process of its own.
 class run_lane {
@@ -34,7 +46,7 @@ class run_lane {
   };
   explicit run_lane(const common& run) : run_(run) {}
 
-  /// `request` is a lane_request, and what is returned a lane_report, as harness/run/wire.hpp writes them. Empty for one without a job.
+  /// `request` is of lane_request(); what is returned is for lane_report_from(), and empty where no job was asked for.
   /// `stop`: a descriptor that becomes readable when the run is to end; then it throws interrupted.
   std::string serve(const std::string& request, int stop);
   void retire() { shared_.retire(); }  ///< ends the process that trials share

@@ -114,14 +114,11 @@ bool run_plan::is_left_out(const selected_case& s, const arm& a) const {
                       [](const observation& o) { return failed(signature_of(o)); });
 }
 
-const arm_result& run_plan::add_result(const job& j, std::size_t index, std::vector<observation> trials) {
-  const auto& [at, a] = j.arms.at(index);
-  arm_result r = result_of(*j.of, *a);
-  r.trials = std::move(trials);
+const arm_result& run_plan::add_result(const job& j, std::size_t index, arm_result r) {
   judge(r, recorded_.find(j.of->name, r.name, keys_));
   pending& p = cases_[j.case_index];
   --p.left;
-  return p.arms[at].emplace(std::move(r));
+  return p.arms[j.arms.at(index).first].emplace(std::move(r));
 }
 
 const case_result* run_plan::case_if_ended(const job& j) {

@@ -45,9 +45,9 @@ class run_plan {
   /// Cells of the matrix that are left out (is_left_out()).
   [[nodiscard]] std::size_t left_out() const { return left_out_; }
 
-  /// Judges what an arm of a job showed: `index` is its place in the job. Once for each arm. What is returned is valid until case_if_ended()
+  /// Judges an arm of a job: `index` is its place in the job. Once for each arm. What is returned is valid until case_if_ended()
   /// returns the case, or results().
-  const arm_result& add_result(const job& j, std::size_t index, std::vector<observation> trials);
+  const arm_result& add_result(const job& j, std::size_t index, arm_result r);
   /// The case of a job, judged as a whole, if all of its arms have their results, else null. To be asked once after each job.
   const case_result* case_if_ended(const job& j);
   /// In the catalogue's order, whatever the one they came in. Of a case that was cut short, what there is.

@@ -77,32 +77,30 @@ std::string some_text(const json_cursor& at, std::string_view key) {
   return text;
 }
 
-double finite(const json_cursor& at) {
-  const auto value = at.number();
-  if (!std::isfinite(value)) at.fail("is not finite");
+/// What a call came to, as a line of a record says it.
+call_record result_from(const json_cursor& at) {
+  call_record call = call_from(at, call_members::result, "t");
+  static_cast<void>(some_text(at, "status"));
+  if (call.swept) at.at("swept").fail("is of frame 'swept' alone");
+  return call;
+}
+
+/// A member of an observation, as a line of a record has it.
+template <class T>
+T value_from(const json_cursor& at) {
+  T value{};
+  field_reader f{at};
+  f.other("t");
+  describe_fields(value, f);
+  f.finish();
   return value;
-}
-
-step_name name_from(const json_cursor& at) {
-  step_name name{some_text(at, "api"), at.at("variant").string()};
-  if (const auto defect = defect_of(name); !defect.empty()) at.at("api").fail(defect);
-  return name;
-}
-
-/// What a call came to.
-void complete(call_record& call, const json_cursor& at) {
-  call.what.status = some_text(at, "status");
-  call.what.ok = at.at("ok").boolean();
-  call.what.numbers = read_json_value<numbers_found>(at.at("numbers"));
-  if (at.has("facts")) call.what.facts = facts_from(at.at("facts"));
-  call.milliseconds = finite(at.at("ms"));
 }
 
 }  // namespace
 
-std::string encode_frame(const nlohmann::json& frame) {
+std::string encode_frame(const nlohmann::ordered_json& frame) {
   // Calls and log lines may hold any bytes; a message that says less is better than none.
-  const auto payload = frame.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const auto payload = frame.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   if (payload.size() > frame_reader::largest_frame) {
     throw std::length_error(fmt::format("a frame of {} bytes cannot be sent", payload.size()));
   }
@@ -153,10 +151,11 @@ void frame_reader::take(std::string_view payload) {
 }
 
 void frame_reader::end_call(const json_cursor& in) {
-  call_record call = seen_.calls.back();
-  complete(call, in);
-  call.last_error = in.at("last_error").string();
-  seen_.calls.back() = std::move(call);
+  call_record call = result_from(in);
+  call_record& begun = seen_.calls.back();
+  call.what.name = std::move(begun.what.name);
+  call.after_remedy = begun.after_remedy;
+  begun = std::move(call);
 }
 
 void frame_reader::take(const json_cursor& in) {
@@ -166,8 +165,7 @@ void frame_reader::take(const json_cursor& in) {
   if (type == "begin") {
     if (in_call) throw bad_frame{"frame 'begin' inside a call"};
     // Recorded at once, without a status, and completed by 'end': whatever happens next, it is known.
-    call_record call;
-    call.what.name = name_from(in);
+    call_record call = call_from(in, call_members::name, "t");
     call.after_remedy = !seen_.applied.empty();
     seen_.calls.push_back(std::move(call));
   } else if (type == "returned") {
@@ -181,12 +179,11 @@ void frame_reader::take(const json_cursor& in) {
   } else if (type == "end") {
     if (!in_call) throw bad_frame{"frame 'end' outside a call"};
     if (!proving_) return end_call(in);
-    call_record proved = seen_.calls[seen_.calls.size() - 2];
     // How long the call took, and the error that it left, were told when it returned.
-    const auto [error, milliseconds] = std::pair(proved.last_error, proved.milliseconds);
-    complete(proved, in);
-    proved.last_error = error;
-    proved.milliseconds = milliseconds;
+    call_record proved = seen_.calls[seen_.calls.size() - 2], ended = result_from(in);
+    if (ended.what.facts.empty()) ended.what.facts = std::move(proved.what.facts);
+    ended.what.name = std::move(proved.what.name);
+    proved.what = std::move(ended.what);
     seen_.calls.pop_back();
     seen_.calls.back() = std::move(proved);
     proving_ = false;
@@ -195,21 +192,19 @@ void frame_reader::take(const json_cursor& in) {
     seen_.calls.pop_back();
   } else if (type == "swept") {
     if (in_call) throw bad_frame{"frame 'swept' inside a call"};
-    call_record call;
-    call.what.name = name_from(in);
-    complete(call, in);
-    call.swept = read_json_value<swept_calls>(in.at("swept"));
-    seen_.calls.push_back(std::move(call));
+    static_cast<void>(some_text(in, "status"));
+    static_cast<void>(in.at("swept"));
+    seen_.calls.push_back(call_from(in, call_members::all, "t"));
   } else if (type == "apply") {
     auto text = some_text(in, "text");
     seen_.applied += seen_.applied.empty() ? text : "; " + text;
   } else if (type == "memory") {
-    seen_.memory.push_back(
-        {in.at("at").string(), in.at("free").unsigned_integer(), in.at("total").unsigned_integer()});
+    seen_.memory.push_back(value_from<memory_sample>(in));
   } else if (type == "measure") {
-    seen_.measurements.push_back({in.at("name").string(), finite(in.at("value")), in.at("unit").string()});
+    seen_.measurements.push_back(value_from<measurement>(in));
+    if (!std::isfinite(seen_.measurements.back().value)) in.at("value").fail("is not finite");
   } else if (type == "note") {
-    seen_.notes.push_back({in.at("name").string(), in.at("text").string()});
+    seen_.notes.push_back(value_from<note>(in));
   } else if (type == "log") {
     seen_.library_log.push_back(in.at("line").string());
   } else if (type == "context") {

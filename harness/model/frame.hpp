@@ -18,27 +18,24 @@ class json_cursor;
 /// soon as it is known, so that a trial that dies has still told everything up to the call that killed it. A
 /// frame is "CF1 LENGTH\n", LENGTH bytes of JSON, "\n". LENGTH is decimal, at most 1 MiB.
 ///
-/// Frames, by member "t":
-///   begin    {api, variant}                          a call is about to be made (step_name)
-///   end      {status, ok, numbers, facts?, last_error, ms}   it returned (step)
-///   returned {status, ok, numbers, facts?, last_error, ms}   likewise, and its proof began, which 'end' ends: a process that
-///                                                    ends before died in check.numbers
-///   withdraw {}                                      it returned, and is no part of the observation
-///   swept    {api, variant, status, ok, numbers, facts?, ms, swept}   a row of a sweep, complete (swept_calls)
-///   apply    {text}                                  the remedy or dead end is applied from here on
-///   memory   {at, free, total}
-///   measure  {name, value, unit}
-///   note     {name, text}                            a text that the case was told or read
-///   log      {line}                                  the library logged a line
-///   context  {state}                                 "usable", "damaged", "unchecked", "none"
+/// Frames, by member "t". Members of calls, samples, measurements and notes are those of a record's line (reports/model/observation.hpp), which are
+/// read by the same functions: what has its default may be absent, and further members are refused.
+///   begin                    a call is about to be made: the members that name it
+///   end                      it returned: the others
+///   returned                 likewise, and its proof began, which 'end' ends: a process that ends before died in check.numbers
+///   withdraw                 it returned, and is no part of the observation
+///   swept                    a row of a sweep: a whole call with member "swept"
+///   apply {text}             the remedy or dead end is applied from here on
+///   memory, measure, note    a memory_sample, measurement or note
+///   log {line}               the library logged a line
+///   context {state}          "usable", "damaged", "unchecked", "none"
 ///   not_provoked {why}   harness_failed {why}
-///   memory_moved {why}                               not_provoked, because another process moved device memory
-///   out_of_time {why}                                harness_failed, because a part of the trial took too long
-///   done     {}                                      the body ran to its end; always the last frame
-/// All members of a frame are required; further ones are ignored. `api` is a
-/// function of a header or work of our own, facts have their types, and `status` and `text` are never empty. Bytes that are no UTF-8 are sent as U+FFFD. Throws std::length_error if the frame is
-/// longer than 1 MiB.
-std::string encode_frame(const nlohmann::json& frame);
+///   memory_moved {why}       not_provoked, because another process moved device memory
+///   out_of_time {why}        harness_failed, because a part of the trial took too long
+///   done                     the body ran to its end; always the last frame
+/// `status` and `text` are never empty, and numbers are finite. Bytes that are no UTF-8 are sent as U+FFFD. Throws std::length_error if the
+/// frame is longer than 1 MiB.
+std::string encode_frame(const nlohmann::ordered_json& frame);
 
 /// Takes bytes as they come and fills an observation. Never throws on bad input: the first bad byte makes it
 /// garbled and everything after it is ignored; what was understood before stays. How the bytes are cut makes

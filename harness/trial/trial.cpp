@@ -69,6 +69,25 @@ std::mutex& channel() {
   return mutex;
 }
 
+call_record call_of(const step_name& name, const status_record& status, std::string last_error,
+                    double milliseconds) {
+  for (const auto& [fact_name, value] : status.facts)
+    if (const auto defect = defect_of(fact_name, value); !defect.empty()) throw setup_failed(defect);
+  return {.what = {.name = name,
+                   .status = status.status.empty() ? std::string(success_of(name.api)) : status.status,
+                   .ok = status.ok,
+                   .numbers = status.numbers,
+                   .facts = status.facts},
+          .last_error = std::move(last_error),
+          .milliseconds = milliseconds};
+}
+
+nlohmann::ordered_json frame_of(const char* type, const nlohmann::ordered_json& members) {
+  nlohmann::ordered_json frame{{"t", type}};
+  frame.update(members);
+  return frame;
+}
+
 }  // namespace
 
 void skip_seeds(std::uint64_t count) {
@@ -94,7 +113,7 @@ std::int64_t trial::level() const {
   return *options_.level;
 }
 
-void trial::send(const nlohmann::json& frame) {
+void trial::send(const nlohmann::ordered_json& frame) {
   const std::string bytes = encode_frame(frame);
   const std::lock_guard lock(channel());
   for (std::size_t sent = 0; sent < bytes.size();) {
@@ -108,7 +127,7 @@ void trial::send(const nlohmann::json& frame) {
 void trial::begin_call(const step_name& name) {
   if (const auto defect = defect_of(name); !defect.empty()) throw setup_failed(defect);
   in_call_ = name;
-  send({{"t", "begin"}, {"api", name.api}, {"variant", name.variant}});
+  send(frame_of("begin", call_json({.what = {.name = name}}, call_members::name)));
   if (progress_ != nullptr) {
     ++progress_->moves;  // first: wait_for_rows() reads them in the other order
     progress_->in_call = true;
@@ -135,24 +154,10 @@ void trial::withdraw_call() {
   send({{"t", "withdraw"}});
 }
 
-/// The members of a step that its call adds.
-nlohmann::json end_of(const step_name& name, const status_record& status) {
-  for (const auto& [fact_name, value] : status.facts)
-    if (const auto defect = defect_of(fact_name, value); !defect.empty()) throw setup_failed(defect);
-  nlohmann::json frame{{"status", status.status.empty() ? std::string(success_of(name.api)) : status.status},
-                       {"ok", status.ok},
-                       {"numbers", name_of(status.numbers)}};
-  if (!status.facts.empty()) frame["facts"] = facts_json(status.facts);
-  return frame;
-}
-
 void trial::send_status(const char* frame_type, const status_record& status, const char* last_error,
                         double milliseconds) {
-  nlohmann::json frame = end_of(in_call_, status);
-  frame["t"] = frame_type;
-  frame["last_error"] = last_error;
-  frame["ms"] = milliseconds;
-  send(frame);
+  send(frame_of(frame_type,
+                call_json(call_of(in_call_, status, last_error, milliseconds), call_members::result)));
 }
 
 void trial::send_end(const status_record& status, const char* last_error, double milliseconds) {
@@ -175,17 +180,17 @@ void trial::sample(std::string_view at) {
     if (left_before == cudaSuccess) cudaGetLastError();  // looking leaves no trace
     return;
   }
-  send({{"t", "memory"}, {"at", at}, {"free", free}, {"total", total}});
+  send(frame_of("memory", write_json(memory_sample{std::string(at), free, total})));
 }
 
 void trial::measure(std::string_view name, double value, std::string_view unit) {
   if (!std::isfinite(value)) throw setup_failed(fmt::format("measured {} of {}", value, name));
-  send({{"t", "measure"}, {"name", name}, {"value", value}, {"unit", unit}});
+  send(frame_of("measure", write_json(measurement{std::string(name), value, std::string(unit)})));
 }
 
 void trial::note(std::string_view name, std::string_view text) {
   constexpr std::size_t most = 4096;
-  send({{"t", "note"}, {"name", name}, {"text", text.substr(0, most)}});
+  send(frame_of("note", write_json(cufault::note{std::string(name), std::string(text.substr(0, most))})));
 }
 
 void trial::on_library_log(log_listener listener) {
@@ -268,13 +273,9 @@ void trial::in_forked_children(int count, const std::function<void(int)>& child)
 
 void trial::swept(const step_name& operation, const status_record& status, double milliseconds,
                   const swept_calls& calls) {
-  nlohmann::json frame = end_of(operation, status);
-  frame["t"] = "swept";
-  frame["api"] = operation.api;
-  frame["variant"] = operation.variant;
-  frame["ms"] = milliseconds;
-  frame["swept"] = write_json(calls);
-  send(frame);
+  call_record row = call_of(operation, status, {}, milliseconds);
+  row.swept = calls;
+  send(frame_of("swept", call_json(row)));
 }
 
 std::filesystem::path trial::scratch() const {

@@ -134,7 +134,7 @@ class trial {
   static int run(const arm& a, const trial_options& options);
 
  private:
-  void send(const nlohmann::json& frame);
+  void send(const nlohmann::ordered_json& frame);
   void send_status(const char* frame_type, const status_record& status, const char* last_error,
                    double milliseconds);
   void send_end(const status_record& status, const char* last_error, double milliseconds);

@@ -243,9 +243,12 @@ void describe_fields(note& n, Fields& f) {
 /// with.
 void shorten(observation& o);
 
-/// As in a record (trials_json.hpp), without time and part: "cublasSgemm split_k: _INTERNAL_ERROR".
-nlohmann::ordered_json call_json(const call_record& c);
-call_record call_from(const json_cursor& at);  ///< throws input_error: also for an API that is in no list
+/// Members of a call in a line: those that name it, those that say what it came to, or both.
+enum class call_members { name, result, all };
+nlohmann::ordered_json call_json(const call_record& c, call_members which = call_members::all);
+/// Throws input_error, also for an API that is in no list. `other`: a member of the object that is no member of the call.
+call_record call_from(const json_cursor& at, call_members which = call_members::all,
+                      std::string_view other = {});
 nlohmann::ordered_json observation_json(const observation& o);
 observation observation_from(const json_cursor& at);  ///< throws input_error with file, line and field
 

@@ -19,6 +19,16 @@
 #include <utility>
 
 namespace cufault {
+
+template <>
+nlohmann::ordered_json write_json(const fact_map& facts) {
+  return facts_json(facts);
+}
+template <>
+fact_map read_json_value(const json_cursor& at) {
+  return facts_from(at);
+}
+
 namespace {
 
 constexpr std::array context_states{"usable", "damaged", "unchecked", "none"};
@@ -31,6 +41,23 @@ std::string usual_last_error(const call_record& c) {
 /// The exit code unless it is stated.
 std::optional<int> usual_exit_code(outcome ended) {
   return ended == outcome::completed ? std::optional(0) : std::nullopt;
+}
+
+template <class Fields>
+void describe_call(call_record& c, Fields& f, call_members which) {
+  step& what = c.what;
+  if (which != call_members::result) {
+    f.required("api", what.name.api);
+    f("variant", what.name.variant);
+  }
+  if (which == call_members::name) return;
+  f("status", what.status);
+  f("ok", what.ok, !what.status.empty());
+  f("numbers", what.numbers, numbers_found::unchecked);
+  f("last_error", c.last_error, usual_last_error(c));
+  f("facts", what.facts);
+  f("swept", c.swept);
+  f("ms", c.milliseconds);
 }
 
 template <class Fields>
@@ -59,7 +86,8 @@ void describe_rest(observation& o, Fields& f) {
 }
 
 void check_time(const json_cursor& at, double ms) {
-  if (ms < 0) at.at("ms").fail(fmt::format("a time must be 0 or more, found {}", ms));
+  if (!(ms >= 0 && std::isfinite(ms)))
+    at.at("ms").fail(fmt::format("a time must be 0 or more, found {}", ms));
 }
 
 void read_calls(observation& o, const json_cursor& list, bool after) {
@@ -98,39 +126,25 @@ std::string without_logged(std::string_view text, const std::vector<std::string>
 
 }  // namespace
 
-nlohmann::ordered_json call_json(const call_record& c) {
-  const step& what = c.what;
+nlohmann::ordered_json call_json(const call_record& c, call_members which) {
   field_writer f;
-  f.required("api", what.name.api);
-  f("variant", what.name.variant);
-  f("status", what.status);
-  f("ok", what.ok, !what.status.empty());
-  f("numbers", what.numbers, numbers_found::unchecked);
-  f("last_error", c.last_error, usual_last_error(c));
-  if (!what.facts.empty()) f.json["facts"] = facts_json(what.facts);
-  f("swept", c.swept);
-  f("ms", c.milliseconds);
+  describe_call(const_cast<call_record&>(c), f,
+                which);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
   return std::move(f.json);
 }
 
-call_record call_from(const json_cursor& at) {
+call_record call_from(const json_cursor& at, call_members which, std::string_view other) {
   call_record c;
   step& what = c.what;
   field_reader f{at};
-  f.required("api", what.name.api);
-  f("variant", what.name.variant);
-  f("status", what.status);
-  f("ok", what.ok, !what.status.empty());
-  f("numbers", what.numbers, numbers_found::unchecked);
-  f("swept", c.swept);
-  f("last_error", c.last_error, usual_last_error(c));
-  f("ms", c.milliseconds);
-  f.other("facts");
+  describe_call(c, f, which);
+  if (!other.empty()) f.other(other);
   f.finish();
-  if (const auto defect = defect_of(what.name); !defect.empty()) at.at("api").fail(defect);
+  if (which != call_members::result)
+    if (const auto defect = defect_of(what.name); !defect.empty()) at.at("api").fail(defect);
   if (what.ok && what.status.empty()) at.at("ok").fail("the call has no status: it did not return");
-  if (c.milliseconds < 0) check_time(at, c.milliseconds);
-  if (const auto facts = at.find("facts")) what.facts = facts_from(*facts);
+  if (c.swept && !at.has("last_error")) c.last_error.clear();
+  if (c.milliseconds != 0) check_time(at, c.milliseconds);
   return c;
 }
 
@@ -186,7 +200,7 @@ observation observation_from(const json_cursor& at) {
   f.finish();
   if (std::find(context_states.begin(), context_states.end(), o.context) == context_states.end())
     at.at("context").fail(fmt::format("expected one of {}", fmt::join(context_states, ", ")));
-  if (o.milliseconds < 0) check_time(at, o.milliseconds);
+  if (o.milliseconds != 0) check_time(at, o.milliseconds);
   const auto calls = at.at("calls");
   o.calls.reserve(calls.size());
   read_calls(o, calls, false);

@@ -309,7 +309,7 @@ record_writer::record_writer(const fs::path& directory, const std::string& stem,
     if (fd_ < 0 && errno != EEXIST) throw_errno(file_, "create");
   }
   try {
-    append(header_json(header));
+    add(dump_json(header_json(header)));
   } catch (...) {  // no destructor runs for a half-made writer
     ::unlink(file_.c_str());
     ::close(fd_);
@@ -322,21 +322,15 @@ record_writer::~record_writer() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void record_writer::add(const std::string& case_name, const arm_result& arm) {
-  arm_result of_this_run = arm;
-  of_this_run.runs.clear();  // the header says it
-  append(arm_json(case_name, of_this_run));
-}
-
 fs::path record_writer::finish(const record& whole) {
-  append(end_json(whole));
+  add(dump_json(end_json(whole)));
   return file_;
 }
 
-void record_writer::append(const nlohmann::ordered_json& line) {
+void record_writer::add(std::string_view line) {
   struct stat before {};
   if (::fstat(fd_, &before) != 0) throw_errno(file_, "read the size of");
-  if (!write_all(fd_, dump_json(line) + "\n")) {
+  if (!write_all(fd_, std::string(line) + "\n")) {
     const auto error = errno;
     // Half a line may stand only at the end: the next one would be glued to it.
     if (::ftruncate(fd_, before.st_size) != 0) ::close(std::exchange(fd_, -1));

@@ -86,12 +86,11 @@ class record_writer {
   record_writer(const record_writer&) = delete;
   record_writer& operator=(const record_writer&) = delete;
 
-  void add(const std::string& case_name, const arm_result& arm);
+  void add(std::string_view line);                    ///< that of an arm, without its newline
   std::filesystem::path finish(const record& whole);  ///< returns the record's path
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
 
  private:
-  void append(const nlohmann::ordered_json& line);
   std::filesystem::path file_;
   int fd_ = -1;
 };

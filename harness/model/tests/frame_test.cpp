@@ -273,25 +273,52 @@ TEST(reader, refuses_members_that_are_missing_or_of_another_type) {
   };
   for (const auto* name : {"status", "ok", "numbers", "last_error", "ms"}) {
     auto changed = end_failed;
-    changed.erase(name);
-    EXPECT_THAT(reason(changed), HasSubstr(std::string("\"") + name + "\" is missing"));
     changed[name] = json::array();
     EXPECT_THAT(reason(changed), HasSubstr(std::string(name) + ": expected ")) << name;
   }
+  auto without = end_failed;
+  without.erase("status");
+  EXPECT_THAT(reason(without), HasSubstr("\"status\" is missing"));
   auto end = end_failed;
   end["status"] = "";
   EXPECT_THAT(reason(end), HasSubstr("status: is empty"));
+  end = end_failed;
+  end["ms"] = -1;
+  EXPECT_THAT(reason(end), HasSubstr("ms: a time must be 0 or more"));
+  end["ms"] = "inf";
+  EXPECT_THAT(reason(end), HasSubstr("ms: a time must be 0 or more"));
+  end = end_failed;
+  end["swept"] = swept["swept"];
+  EXPECT_THAT(reason(end), HasSubstr("swept: is of frame 'swept' alone"));
   end = end_failed;
   end["numbers"] = "fine";
   EXPECT_THAT(reason(end), HasSubstr("numbers: expected one of unchecked, right, wrong"));
   const auto nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(reason({{"t", "measure"}, {"name", "n"}, {"value", nan}, {"unit", ""}}),
               HasSubstr("value: expected a number"));
+  EXPECT_THAT(reason({{"t", "measure"}, {"name", "n"}, {"value", "inf"}}), HasSubstr("value: is not finite"));
+  EXPECT_THAT(reason({{"t", "note"}, {"name", "n"}}), HasSubstr("\"text\" is missing"));
   EXPECT_THAT(reason({{"t", "memory"}, {"at", "x"}, {"free", -1}, {"total", 1u}}), HasSubstr("free: "));
   EXPECT_EQ(reason({{"t", "context"}, {"state", "fine"}}), "frame 'context': unknown state 'fine'");
   EXPECT_THAT(reason({{"t", "apply"}, {"text", ""}}), HasSubstr("text: is empty"));
-  EXPECT_EQ(reason({{"t", "log"}, {"line", "x"}, {"new", 1}}), "")
-      << "further members are for later versions";
+}
+
+TEST(reader, takes_members_as_a_record_has_them) {
+  const auto seen = read(frames(json{{"t", "begin"}, {"api", "cublasCreate"}},
+                                json{{"t", "end"}, {"status", "CUBLAS_STATUS_SUCCESS"}},
+                                json{{"t", "measure"}, {"name", "handles"}, {"value", 12}}, done));
+  EXPECT_EQ(seen.garbled(), "");
+  ASSERT_EQ(seen.so_far().calls.size(), 1U);
+  const json line = call_json(seen.so_far().calls[0]);
+  EXPECT_EQ(line, (json{{"api", "cublasCreate"}, {"status", "CUBLAS_STATUS_SUCCESS"}}))
+      << "what is absent has the default of a record's line";
+  EXPECT_TRUE(seen.so_far().calls[0].what.ok);
+  EXPECT_EQ(seen.so_far().calls[0].last_error, "cudaSuccess");
+  auto unknown = end_failed;
+  unknown["number"] = "right";
+  EXPECT_THAT(read(frames(begin_create, unknown)).garbled(), HasSubstr("number"));
+  EXPECT_THAT(read(frames(json{{"t", "note"}, {"name", "n"}, {"text", "t"}, {"size", 1}})).garbled(),
+              HasSubstr("size"));
 }
 
 TEST(reader, refuses_steps_that_no_list_has) {

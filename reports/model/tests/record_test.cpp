@@ -3,6 +3,7 @@
 #include "reports/model/record.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/model/arm_line.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/model/tests/record_example.hpp"
 
@@ -268,7 +269,7 @@ TEST_F(record_files, grow_line_by_line) {
   EXPECT_EQ(lines_of(text_in(writer.file())).size(), lines);
   for (const auto& c : r.cases)
     for (const auto& a : c.arms) {
-      writer.add(c.name, a);
+      writer.add(dump_json(arm_json(c.name, a)));
       EXPECT_EQ(lines_of(text_in(writer.file())).size(), ++lines);
       EXPECT_FALSE(load_record(writer.file()).complete);
     }
@@ -370,7 +371,7 @@ class killed_run : public in_directory {
     const auto r = example();
     record_writer writer{directory, "run", r};
     for (const auto& c : r.cases)
-      for (const auto& a : c.arms) writer.add(c.name, a);
+      for (const auto& a : c.arms) writer.add(dump_json(arm_json(c.name, a)));
     return writer.file();
   }
 };
