@@ -293,7 +293,7 @@ int show_baselines(const std::vector<fs::path>& folders, bool json) {
   for (const fs::path& folder : folders)
     for (const fs::path& stack : stacks_in(folder)) {
       std::size_t arms = 0, expected = 0;
-      const record r = load_stack(stack, {}, [&](const std::string& bad) {
+      const record r = load_stack(stack, [&](const std::string& bad) {
         all_read = false;
         fmt::print(std::cerr, "cufault: {}\n", bad);
       });

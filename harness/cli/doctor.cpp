@@ -10,6 +10,7 @@
 #include "harness/system/unique_fd.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/model/stack_folder.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -53,7 +54,9 @@ std::vector<fs::path> loaded_after_product() {
 /// A record that cannot be read takes the evidence away, not the checks.
 measured_facts measured_here() {
   try {
-    std::vector<record> records = load_records({default_recorded()}, matters_to_doctor);
+    std::vector<record> records;
+    for (const fs::path& stack : stacks_in(default_recorded()))
+      for (const char* family : families_of_doctor) records.push_back(load_family(stack, family));
     for (record& r : records)
       for (case_result& c : r.cases) judge(c, {}, keys_of(r));
     return facts_in(records);

@@ -85,13 +85,17 @@ int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) 
 
 int show_record(const fs::path& file, const std::vector<std::string>& names,
                 const std::vector<fs::path>& folders, bool json, bool markdown) {
-  const auto is_of = [](const std::string& name, std::string_view case_name, std::string_view arm) {
-    return name == case_name || name == fmt::format("{}/{}", case_name, arm);
+  const auto is_of = [](const std::string& name, const std::string& case_name, const std::string& arm) {
+    return name == case_name || name == join_key(case_name, arm);
   };
-  record r = load_record(file, [&](std::string_view case_name, std::string_view arm) {
-    return names.empty() ||
-           std::ranges::any_of(names, [&](const std::string& name) { return is_of(name, case_name, arm); });
-  });
+  record r = load_record(file);
+  if (!names.empty())
+    for (case_result& c : r.cases)
+      std::erase_if(c.arms, [&](const arm_result& a) {
+        return std::ranges::none_of(names,
+                                    [&](const std::string& name) { return is_of(name, c.name, a.name); });
+      });
+  std::erase_if(r.cases, [](const case_result& c) { return c.arms.empty(); });
   for (const std::string& name : names)
     if (std::ranges::none_of(r.cases, [&](const case_result& c) {
           return std::ranges::any_of(c.arms,

@@ -19,12 +19,6 @@ bool cleared(const arm_result& arm) {
 
 }  // namespace
 
-bool matters_to_doctor(std::string_view case_name, std::string_view arm) {
-  return case_name.starts_with("environment.") || case_name == "memory.create_under_pressure" ||
-         (case_name == "sticky.device_fault" && arm.starts_with("new_process_")) ||
-         (case_name == "heuristic.variables" && (arm == "look_ups" || arm == "control"));
-}
-
 measured_facts facts_in(const std::vector<record>& judged) {
   measured_facts facts;
   for (const record& r : judged)

@@ -29,7 +29,7 @@ struct measured_facts {
 
 /// Of records that were judged. A remedy that any of its trials leaves failing has not cleared.
 measured_facts facts_in(const std::vector<record>& judged);
-/// Which arms facts_in() looks at, so that the others need not be read.
-bool matters_to_doctor(std::string_view case_name, std::string_view arm);
+/// The families of cases that have them.
+inline constexpr const char* families_of_doctor[] = {"environment", "heuristic", "memory", "sticky"};
 
 }  // namespace cufault

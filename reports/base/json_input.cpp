@@ -349,6 +349,9 @@ std::string read_text(const std::filesystem::path& file) {
   const auto refuse = [&] { throw cannot_be_read(file, {errno, std::generic_category()}); };
   if (!in) refuse();
   std::string text;
+  std::error_code unknown;
+  if (const auto size = std::filesystem::file_size(file, unknown); !unknown && size < longest_text)
+    text.reserve(size + 1);
   std::string block(std::size_t{1} << 16, '\0');
   while (const auto got = std::fread(block.data(), 1, block.size(), in.get())) {
     text.append(block, 0, got);

@@ -168,17 +168,4 @@ case_result filed_arm_from(const json_cursor& at, const std::vector<run_of_trial
   return c;
 }
 
-std::pair<std::string_view, std::string_view> case_and_arm_of(std::string_view line) {
-  const auto named = [&](std::string_view begin) {
-    if (!line.starts_with(begin)) return std::string_view{};
-    const auto end = line.find('"', begin.size());
-    if (end == line.npos) return std::string_view{};  // cut within the name
-    const auto text = line.substr(begin.size(), end - begin.size());
-    line.remove_prefix(end);
-    return text;
-  };
-  const auto of_case = named(R"({"case":")");
-  return {of_case, named(R"(","arm":")")};
-}
-
 }  // namespace cufault

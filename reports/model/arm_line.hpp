@@ -10,8 +10,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace cufault {
@@ -32,8 +30,5 @@ nlohmann::ordered_json filed_arm_json(const std::string& case_name, const arm_re
 /// A case with this one arm. Throws input_error.
 case_result arm_from(const json_cursor& at);
 case_result filed_arm_from(const json_cursor& at, const std::vector<run_of_trials>& runs);
-
-/// The names with which a line begins, as this program writes it; empty where it begins otherwise.
-std::pair<std::string_view, std::string_view> case_and_arm_of(std::string_view line);
 
 }  // namespace cufault

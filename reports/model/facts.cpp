@@ -176,6 +176,7 @@ fact_map facts_from(const json_cursor& at) {
       for (const auto& integer : item.items()) integers.push_back(integer.integer());
       read = std::move(integers);
     } else {
+      if (!item.is_string() && item.value().is_null()) continue;
       read = item.string();
     }
     if (const auto defect = defect_of(name, read); !defect.empty()) item.fail(defect);

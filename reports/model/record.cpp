@@ -146,8 +146,13 @@ std::vector<record> merged_by_stack(std::vector<record> records) {
     const auto label = stack_label(r);
     const auto known =
         std::find_if(merged.begin(), merged.end(), [&](const record& m) { return stack_label(m) == label; });
-    for (case_result& c : r.cases)
-      for (arm_result& arm : c.arms) merge(case_in(known->cases, c.name), std::move(arm));
+    for (case_result& c : r.cases) {
+      case_result& into = case_in(known->cases, c.name);
+      if (into.arms.empty())
+        into.arms = std::move(c.arms);
+      else
+        for (arm_result& arm : c.arms) merge(into, std::move(arm));
+    }
   }
   return merged;
 }
@@ -172,12 +177,11 @@ run_of_trials run_of(const record& r) {
 
 }  // namespace
 
-record record_from(const std::string& name, std::string_view text, const arm_filter& only) {
+record record_from(const std::string& name, std::string_view text) {
   record r;
   if (text.empty()) throw input_error(fmt::format("{}:1: an empty record", name));
   bool ended = false;
   each_line(text, [&](std::string_view line, int number, bool whole) {
-    if (number > 1 && !wanted_line(only, line)) return;
     std::shared_ptr<const json_document> parsed;
     try {
       parsed = parse_json(name, line, number);
@@ -242,12 +246,12 @@ void refuse_part_of_a_stack(const fs::path& file, std::string_view text) {
 
 }  // namespace
 
-record load_record(const fs::path& file, const arm_filter& only) {
-  if (is_stack_folder(file)) return load_stack(file, only);
+record load_record(const fs::path& file) {
+  if (is_stack_folder(file)) return load_stack(file);
   if (fs::is_directory(file)) refuse_folder(file);
   const std::string text = read_text(file);
   refuse_part_of_a_stack(file, text);
-  return record_from(file.string(), text, only);
+  return record_from(file.string(), text);
 }
 
 std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
@@ -270,9 +274,9 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
   return found;
 }
 
-std::vector<record> load_records(const std::vector<fs::path>& named, const arm_filter& only) {
+std::vector<record> load_records(const std::vector<fs::path>& named) {
   std::vector<record> loaded;
-  for (const fs::path& file : records_in(named)) loaded.push_back(load_record(file, only));
+  for (const fs::path& file : records_in(named)) loaded.push_back(load_record(file));
   return loaded;
 }
 

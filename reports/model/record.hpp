@@ -51,21 +51,16 @@ std::vector<record> merged_by_stack(std::vector<record> records);
 void merge(case_result& into, arm_result arm);
 case_result& case_in(std::vector<case_result>& cases, const std::string& name);  ///< made where it is absent
 
-/// Which arms to read; all where it is empty.
-using arm_filter = std::function<bool(std::string_view case_name, std::string_view arm)>;
-
 /// Reads the file of a run (.jsonl), or the folder of a stack (stack.json and FAMILY.jsonl). Throws input_error. A run that was killed
 /// has no last line, or half of one: it is read up to there and is not complete.
-record load_record(const std::filesystem::path& file, const arm_filter& only = {});
-record record_from(const std::string& name, std::string_view text,
-                   const arm_filter& only = {});  ///< of a run; name is for messages
+record load_record(const std::filesystem::path& file);
+record record_from(const std::string& name, std::string_view text);  ///< of a run; name is for messages
 /// Runs and stacks in what was named: files as they are, of folders their runs and their stacks' folders. Throws input_error for a folder that
 /// cannot be read.
 std::vector<std::filesystem::path> records_in(const std::vector<std::filesystem::path>& named);
 
 /// Those of records_in(named), in order. Throws input_error of the first that cannot be read.
-std::vector<record> load_records(const std::vector<std::filesystem::path>& named,
-                                 const arm_filter& only = {});
+std::vector<record> load_records(const std::vector<std::filesystem::path>& named);
 
 /// One record at a time, in order. A file that cannot be read, or of which `take` throws input_error, is a line for `bad`; the others are read.
 void each_record(const std::vector<std::filesystem::path>& named,

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/record_parts.hpp"
 
-#include "reports/model/arm_line.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,12 +58,6 @@ void take_arm(record& r, const std::string& case_name, arm_result arm, const jso
   if (std::any_of(c.arms.begin(), c.arms.end(), [&](const arm_result& a) { return a.name == arm.name; }))
     fail_twice(named, case_name, arm.name);
   c.arms.push_back(std::move(arm));
-}
-
-bool wanted_line(const arm_filter& only, std::string_view line) {
-  if (!only) return true;
-  const auto [case_name, arm] = case_and_arm_of(line);
-  return arm.empty() || only(case_name, arm);
 }
 
 bool is_folder_name(std::string_view name) {

@@ -21,8 +21,6 @@ void check_case_name(const json_cursor& at);
 [[noreturn]] void fail_twice(const json_cursor& named, const std::string& case_name, const std::string& arm);
 /// Adds an arm to a case. `named`: where its name stands. Throws input_error where that is none, or the case has one of this name.
 void take_arm(record& r, const std::string& case_name, arm_result arm, const json_cursor& named);
-/// Whether the arm of a line is to be read. A line that does not begin as cufault writes it always is.
-bool wanted_line(const arm_filter& only, std::string_view line);
 
 bool is_folder_name(std::string_view name);
 /// A member of a stack's "keys", and the name of its GPU; empty where it has none.

@@ -62,8 +62,7 @@ std::vector<fs::path> families_in(const fs::path& folder) {
   return families;
 }
 
-record load(const fs::path& folder, const std::vector<fs::path>& files, const arm_filter& only,
-            const bad_line& bad) {
+record load(const fs::path& folder, const std::vector<fs::path>& files, const bad_line& bad) {
   record r;
   stack_and_runs of = read_stack(folder);
   r.stack = std::move(of.stack);
@@ -72,7 +71,6 @@ record load(const fs::path& folder, const std::vector<fs::path>& files, const ar
   for (const fs::path& file : files) {
     const std::string name = file.string(), text = read_text(file);
     each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
-      if (!wanted_line(only, line)) return;
       try {
         const json_cursor at{parse_json(name, line, number)};
         case_result c = filed_arm_from(at, of.runs);
@@ -159,11 +157,11 @@ std::vector<fs::path> stacks_in(const fs::path& folder) {
 record load_family(const fs::path& folder, const std::string& family, const bad_line& bad) {
   std::vector<fs::path> files;
   if (fs::path file = folder / (family + ".jsonl"); fs::exists(file)) files.push_back(std::move(file));
-  return load(folder, files, {}, bad);
+  return load(folder, files, bad);
 }
 
-record load_stack(const fs::path& folder, const arm_filter& only, const bad_line& bad) {
-  return load(folder, families_in(folder), only, bad);
+record load_stack(const fs::path& folder, const bad_line& bad) {
+  return load(folder, families_in(folder), bad);
 }
 
 fs::path file_in_stack(const fs::path& recorded, const record& r) {

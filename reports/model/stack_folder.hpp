@@ -28,7 +28,7 @@ std::vector<std::filesystem::path> stacks_in(const std::filesystem::path& folder
 using bad_line = std::function<void(const std::string&)>;
 /// The stack, and the arms of one family of cases; without a family no arms.
 record load_family(const std::filesystem::path& folder, const std::string& family, const bad_line& bad = {});
-record load_stack(const std::filesystem::path& folder, const arm_filter& only = {}, const bad_line& bad = {});
+record load_stack(const std::filesystem::path& folder, const bad_line& bad = {});
 
 /// Files arms in the folder of their stack below `recorded`, shortened: each replaces the line of its name, and no other line changes. Each
 /// file is replaced whole. Throws input_error where what is there cannot be read, and std::system_error where it cannot be written or another

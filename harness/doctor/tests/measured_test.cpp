@@ -4,6 +4,7 @@
 #include "harness/doctor/measured.hpp"
 
 #include "reports/judge/judge.hpp"
+#include "reports/model/stack_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,10 +18,11 @@ namespace {
 
 measured_facts committed() {
   std::vector<record> records;
-  for (const auto& file : records_in({CUFAULT_RECORDED})) {
-    records.push_back(load_record(file, matters_to_doctor));
-    for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
-  }
+  for (const auto& stack : stacks_in(CUFAULT_RECORDED))
+    for (const char* family : families_of_doctor) {
+      records.push_back(load_family(stack, family));
+      for (case_result& c : records.back().cases) judge(c, {}, keys_of(records.back()));
+    }
   return facts_in(records);
 }
 

@@ -94,14 +94,6 @@ TEST(arm_line, says_in_at_most_240_characters_what_the_arm_came_to) {
   EXPECT_TRUE(saw(a).ends_with("...")) << "cut: " << saw(a);
 }
 
-TEST(arm_line, is_named_by_its_first_two_members) {
-  using names = std::pair<std::string_view, std::string_view>;
-  EXPECT_EQ(case_and_arm_of(R"({"case":"a.b","arm":"c","saw")"), names("a.b", "c"));
-  EXPECT_EQ(case_and_arm_of(R"({"arm":"c","case":"a.b"})"), names());
-  EXPECT_EQ(case_and_arm_of(R"({"case":"a.b","arm":"cut of)"), names("a.b", ""));
-  EXPECT_EQ(case_and_arm_of(R"({"case":"a.b)"), names());
-}
-
 TEST(arm_line, that_is_bad_is_refused_with_what_to_do) {
   const auto line_refusal = [](const std::string& members, const std::string& trials = R"([{"calls":[]}])") {
     const std::string line =

@@ -232,18 +232,6 @@ TEST(record, with_a_line_behind_the_last_is_refused) {
             "x.jsonl:3: top level: a line behind the last one");
 }
 
-TEST(record, of_some_arms_can_be_read_alone) {
-  const auto text = record_text(example());
-  const auto only = [](std::string_view case_name, std::string_view arm) {
-    return case_name == "memory.leak" && arm == "control";
-  };
-  const auto r = record_from("x.jsonl", text, only);
-  ASSERT_EQ(r.cases.size(), 1U);
-  ASSERT_EQ(r.cases[0].arms.size(), 1U);
-  EXPECT_EQ(r.cases[0].arms[0].name, "control");
-  EXPECT_TRUE(r.complete);
-}
-
 using record_files = in_directory;
 
 TEST_F(record_files, are_replaced_as_a_whole) {
@@ -357,8 +345,6 @@ TEST_F(record_files, are_loaded_in_order_or_the_first_bad_one_is_named) {
   ASSERT_EQ(all.size(), files.size());
   for (std::size_t n = 0; n < all.size(); ++n)
     EXPECT_EQ(all[n].started, fmt::format("2026-11-20T00:00:{:02}Z", n));
-  EXPECT_TRUE(
-      load_records(files, [](std::string_view, std::string_view) { return false; }).at(0).cases.empty());
   for (const char* name : {"07.jsonl", "11.jsonl"}) write(name, "no JSON\n");
   EXPECT_TRUE(
       refusal([&] { static_cast<void>(load_records({directory})); }).starts_with(files[7].string() + ":1: "));

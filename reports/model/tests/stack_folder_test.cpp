@@ -63,10 +63,6 @@ TEST_F(stack_files, are_read_as_a_record) {
   EXPECT_EQ(r.cases[0].arms.at(1).trials.size(), 2U);
   EXPECT_EQ(describe(r.cases[0].arms[1]), describe(example().cases[0].arms[0]));
   EXPECT_EQ(r.cases[0].arms[1].source, (folder / "memory.jsonl").string() + ":2");
-  const auto only = [](std::string_view case_name, std::string_view /*arm*/) {
-    return case_name == "sticky.trap";
-  };
-  EXPECT_EQ(load_record(folder, only).cases.size(), 1U);
   const auto family = load_family(folder, "sticky");
   ASSERT_EQ(family.cases.size(), 1U);
   EXPECT_EQ(family.cases[0].name, "sticky.trap");
@@ -253,7 +249,7 @@ TEST_F(stack_files, that_are_bad_are_named_by_line_and_not_written_over) {
   const std::string twice = place + ":3: arm: memory.leak/control stands twice; leave one of them";
   EXPECT_EQ(refusal([&] { return load_record(folder); }), twice);
   std::vector<std::string> bad;
-  const record rest = load_stack(folder, {}, [&](const std::string& what) { bad.push_back(what); });
+  const record rest = load_stack(folder, [&](const std::string& what) { bad.push_back(what); });
   ASSERT_EQ(bad.size(), 2U);
   EXPECT_EQ(bad[0], twice);
   EXPECT_TRUE(bad[1].starts_with(place + ":4: syntax error")) << bad[1];
