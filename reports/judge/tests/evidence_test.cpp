@@ -138,9 +138,11 @@ TEST(every_line, says_what_its_trials_saw_and_is_in_its_place) {
       std::pair<std::string, std::string> before;
       each_line(read_text(entry.path()), [&](std::string_view line, int number, bool /*whole*/) {
         const std::string where = entry.path().string() + ":" + std::to_string(number);
-        const auto [of_case, name] = case_and_arm_of(line);
-        const std::pair key(std::string{of_case}, std::string{name});
-        EXPECT_FALSE(key.second.empty()) << where << ": begins with something else";
+        const json_cursor at{parse_json(where, line, number)};
+        const std::pair key(at.at("case").string(), at.at("arm").string());
+        const std::string begin =
+            R"({"case":")" + key.first + R"(","arm":")" + key.second + R"(","expected":)";
+        EXPECT_TRUE(line.starts_with(begin)) << where << ": begins with something else";
         EXPECT_LT(before, key) << where << ": lines are sorted by case and arm";
         EXPECT_EQ(family_of_case(key.first), entry.path().stem()) << where;
         before = key;
