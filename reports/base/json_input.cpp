@@ -348,6 +348,12 @@ std::string read_text(const std::filesystem::path& file) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in{std::fopen(file.c_str(), "rbe"), &std::fclose};
   const auto refuse = [&] { throw cannot_be_read(file, {errno, std::generic_category()}); };
   if (!in) refuse();
+  const auto refuse_length = [&] {
+    throw input_error(fmt::format("{}: longer than {} MiB", file.string(), longest_text >> 20));
+  };
+  std::error_code no_size;
+  if (const auto size = std::filesystem::file_size(file, no_size); !no_size && size > longest_text)
+    refuse_length();
   std::string text;
   std::error_code unknown;
   if (const auto size = std::filesystem::file_size(file, unknown); !unknown && size < longest_text)
@@ -355,8 +361,7 @@ std::string read_text(const std::filesystem::path& file) {
   std::string block(std::size_t{1} << 16, '\0');
   while (const auto got = std::fread(block.data(), 1, block.size(), in.get())) {
     text.append(block, 0, got);
-    if (text.size() > longest_text)
-      throw input_error(fmt::format("{}: longer than {} MiB", file.string(), longest_text >> 20));
+    if (text.size() > longest_text) refuse_length();
   }
   if (std::ferror(in.get()) != 0) refuse();
   return text;

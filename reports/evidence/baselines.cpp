@@ -204,12 +204,14 @@ baselines& baselines::operator=(baselines&&) noexcept = default;
 
 baselines::baselines(const std::vector<fs::path>& folders) : baselines() {
   for (std::size_t rank = 0; rank < folders.size(); ++rank)
-    for (const fs::path& folder : stacks_in(folders[rank])) {
-      const record r = load_family(folder, {}, {});
-      std::string gpu = gpu_name(r.stack);
-      if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
-      state_->stacks.push_back({folder, rank, keys_of(r), std::move(gpu), {}});
-    }
+    for (const fs::path& folder : stacks_in(folders[rank])) try {
+        const record r = load_family(folder, {}, {});
+        std::string gpu = gpu_name(r.stack);
+        if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
+        state_->stacks.push_back({folder, rank, keys_of(r), std::move(gpu), {}});
+      } catch (const input_error& bad) {
+        state_->problems.push_back(bad.what());
+      }
 }
 
 const reference* baselines::find(const std::string& case_name, const std::string& arm,

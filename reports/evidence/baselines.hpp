@@ -37,7 +37,7 @@ struct reference {
 class baselines {
  public:
   /// Of several folders the earlier come first: a site's own, then those that come with cufault. A folder that is missing has no stacks.
-  /// Throws input_error where a stack.json cannot be read.
+  /// A stack.json that cannot be read is in problems(), and its stack is left out.
   explicit baselines(const std::vector<std::filesystem::path>& folders);
   baselines();
   ~baselines();

@@ -69,7 +69,15 @@ record load(const fs::path& folder, const std::vector<fs::path>& files, const ba
   r.complete = true;
   r.exit_code = 0;
   for (const fs::path& file : files) {
-    const std::string name = file.string(), text = read_text(file);
+    const std::string name = file.string();
+    std::string text;
+    try {
+      text = read_text(file);
+    } catch (const input_error& wrong) {
+      if (!bad) throw;
+      bad(wrong.what());
+      continue;
+    }
     each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
       try {
         const json_cursor at{parse_json(name, line, number)};
