@@ -389,6 +389,7 @@ void judge(arm_result& arm, const reference* known) {
   if (arm.judged != verdict::unrecorded || known == nullptr) return;
   if (!known->undefined) return predict(arm, known->from);
   arm.judged = verdict::undefined;
+  if (known->distance == 0) arm.compared_with = "this stack";  // else it is known of another one
   arm.why = "it was recorded, and its outcome is not defined: nothing is compared";
 }
 
@@ -521,12 +522,14 @@ std::string prediction_line(const predictions& p) {
 }
 
 bool is_without_baseline(std::span<const case_result> cases) {
-  bool any = false;
+  bool any = false, any_on_gpu = false;
+  for (const case_result& c : cases)
+    for (const arm_result& arm : c.arms) any_on_gpu = any_on_gpu || (observed(arm) && had_context(arm));
   for (const case_result& c : cases)
     for (const arm_result& arm : c.arms) {
       // An arm that no architecture affects is judged by records of other GPUs, too.
-      if (!observed(arm) || !had_context(arm) || arm.any_architecture) continue;
-      if (arm.covered) return false;
+      if (!observed(arm) || (any_on_gpu && (!had_context(arm) || arm.any_architecture))) continue;
+      if (arm.covered || (arm.judged == verdict::undefined && !arm.compared_with.empty())) return false;
       any = any || is_prediction(arm.judged);
     }
   return any;

@@ -53,7 +53,7 @@ int exit_code(std::span<const exit_reason> reasons);
 std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mode mode,
                                       int not_provoked_budget);
 
-/// Of a gate that judged no arm that had a context, since no record is of this stack.
+/// Of a gate that judged nothing, since no record is of this stack.
 inline constexpr int exit_no_baseline = 3;
 
 /// How many arms were predicted from other stacks, and what they came to.
@@ -65,7 +65,7 @@ struct predictions {
 predictions predictions_of(std::span<const case_result> cases);
 /// "no record of this stack: 231 of 242 arms as on H200, cuBLAS 13.1.0; 9 differ; 2 new". Empty where nothing was predicted.
 std::string prediction_line(const predictions& p);
-/// Whether arms had a context, and none of them is judged by a record of this stack.
+/// Whether no arm is judged by a record of this stack: of those that had a context or, where none had one, of all.
 bool is_without_baseline(std::span<const case_result> cases);
 
 /// Why there is no GPU, where the arm was not run for that; else empty.

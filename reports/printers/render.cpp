@@ -14,6 +14,7 @@
 #include <map>
 #include <ostream>
 #include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -22,6 +23,7 @@ namespace cufault {
 namespace {
 
 using row = table_row;
+constexpr std::size_t most_listed = 20;  // of one verdict
 
 void print_bullet(std::ostream& out, std::string_view text, table_style style) {
   out << (style == table_style::markdown ? "- " : "  ") << cell(text, style) << '\n';
@@ -32,29 +34,36 @@ void print_bullet(std::ostream& out, std::string_view text, table_style style) {
 void print_verdicts(std::ostream& out, const record& r, table_style style, const cost_notes& costs) {
   std::vector<row> rows;
   const std::string stack = stack_label(r);
+  const predictions predicted = predictions_of(r.cases);
+  const bool many_as_predicted = predicted.as_predicted > most_listed;
   std::map<std::size_t, std::vector<std::pair<std::string, const arm_result*>>> by_rank;
+  std::size_t arms_in_all = 0;
   for (const auto& c : r.cases) {
     std::vector<const arm_result*> arms;
     for (const auto& arm : c.arms) arms.push_back(&arm);
     std::stable_sort(arms.begin(), arms.end(),
                      [](const auto* a, const auto* b) { return rank(a->judged) < rank(b->judged); });
     for (const auto* arm : arms) {
+      ++arms_in_all;
+      by_rank[rank(arm->judged)].emplace_back(c.name, arm);
+      if (many_as_predicted && arm->judged == verdict::as_predicted) continue;
       const std::string cost = cost_beside(costs, stack, c, *arm);
       rows.push_back({c.name, arm->name, kind_text(*arm), to_string(arm->judged),
                       seen_by(*arm) + (cost.empty() ? "" : "; " + cost)});
-      by_rank[rank(arm->judged)].emplace_back(c.name, arm);
     }
   }
-  if (rows.empty()) {
+  if (arms_in_all == 0) {
     out << "no arm ran: a run in which nothing ran is not green\n";
     return;
   }
-  print_table(out, {"case", "arm", "kind", "verdict", "what was seen"}, rows, style);
+  if (const std::string line = prediction_line(predicted); !line.empty()) out << line << "\n\n";
+  if (many_as_predicted) out << "Arms that are as predicted are not listed; CASE or CASE/ARM lists them.\n\n";
+  if (!rows.empty()) print_table(out, {"case", "arm", "kind", "verdict", "what was seen"}, rows, style);
 
   std::vector<std::string> counts;
   for (const auto& [at, arms] : by_rank)
     counts.push_back(fmt::format("{} {}", arms.size(), to_string(advices[at].v)));
-  out << fmt::format("{}: {}\n", plural(rows.size(), "arm"), fmt::join(counts, ", "));
+  out << fmt::format("{}: {}\n", plural(arms_in_all, "arm"), fmt::join(counts, ", "));
   if (!r.complete) out << "The run did not come to its end.\n";
 
   for (const auto& [at, arms] : by_rank) {
@@ -62,8 +71,10 @@ void print_verdicts(std::ostream& out, const record& r, table_style style, const
     out << fmt::format("\n{}: {}.\n", to_string(advices[at].v), advices[at].asks);
     if (advices[at].v == verdict::unrecorded) continue;  // the table has said it all
     if (style == table_style::markdown) out << '\n';
-    for (const auto& [case_name, arm] : arms)
+    for (const auto& [case_name, arm] : std::span(arms).first(std::min(arms.size(), most_listed)))
       print_bullet(out, fmt::format("{}/{}: {}", case_name, arm->name, arm->why), style);
+    if (arms.size() > most_listed)
+      print_bullet(out, fmt::format("and {} more, in the table", arms.size() - most_listed), style);
   }
 }
 

@@ -51,7 +51,11 @@ std::string text_of(const verdict_counts& counts) {
 
 std::string verdict_line(std::span<const exit_reason> reasons, std::size_t most_names) {
   const int code = exit_code(reasons);
-  std::string line = code == 0 ? "passed" : code == 1 ? "FAILED" : code == 77 ? "SKIPPED" : "UNRESOLVED";
+  std::string line = code == 0                  ? "passed"
+                     : code == 1                ? "FAILED"
+                     : code == 77               ? "SKIPPED"
+                     : code == exit_no_baseline ? "NOT JUDGED"
+                                                : "UNRESOLVED";
   for (const exit_reason& r : reasons) {
     line += (&r == &reasons.front() ? ": " : "; ") + r.why;
     const std::size_t named = std::min(most_names, r.arms.size());
