@@ -36,6 +36,10 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
+void tell_bad_line(const std::string& bad) {
+  fmt::print(std::cerr, "cufault: {}\n", cell(bad, table_style::text));
+}
+
 /// The file that ci/record leaves, unpacked: only what is below its folder of records.
 std::vector<fs::path> runs_in_archive(const fs::path& archive, const fs::path& folder) {
   spawn_options tar;
@@ -165,10 +169,11 @@ bool was_repeated(const arm_result& a, const std::string& case_name, const std::
   return in_trials || alike > 1;
 }
 
+/// A line that cannot be read is replaced where the arm that it begins with is added.
 std::map<std::string, arm_result> arms_in(const fs::path& folder) {
   std::map<std::string, arm_result> arms;
   if (!is_stack_folder(folder)) return arms;
-  for (case_result& c : load_stack(folder).cases)
+  for (case_result& c : load_stack(folder, tell_bad_line).cases)
     for (arm_result& a : c.arms) {
       std::string key = join_key(c.name, a.name);
       arms.emplace(std::move(key), std::move(a));
@@ -256,6 +261,11 @@ bool is_named_by(const std::string& name, const std::string& case_name, const st
   return name == case_name || fnmatch(name.c_str(), (case_name + "/" + arm_name).c_str(), 0) == 0;
 }
 
+std::size_t tell_unread(const baselines& recorded) {
+  for (const std::string& bad : recorded.problems()) tell_bad_line(bad + "; left out");
+  return recorded.problems().size();
+}
+
 int add_to_baseline(const baseline_arguments& arguments) {
   const auto by_stack = records_to_add(arguments);
   const auto asked = [&](const std::string& case_name, const std::string& arm) {
@@ -295,7 +305,7 @@ int show_baselines(const std::vector<fs::path>& folders, bool json) {
       std::size_t arms = 0, expected = 0;
       const record r = load_stack(stack, [&](const std::string& bad) {
         all_read = false;
-        fmt::print(std::cerr, "cufault: {}\n", bad);
+        tell_bad_line(bad);
       });
       for (const case_result& c : r.cases)
         for (const arm_result& a : c.arms) {

@@ -6,6 +6,7 @@
 #include "harness/model/target.hpp"
 #include "harness/run/python.hpp"
 #include "harness/run/stack.hpp"
+#include "reports/evidence/baselines.hpp"
 #include "reports/judge/cost.hpp"
 #include "reports/model/record.hpp"
 
@@ -177,6 +178,8 @@ int list_cases(const std::vector<std::string>& names, bool json);
 /// 1 where an arm was left out or, of a dry one, anything would change.
 int add_to_baseline(const baseline_arguments& arguments);
 int show_baselines(const std::vector<std::filesystem::path>& folders, bool json);
+/// Says on standard error which lines and stacks of the baselines could not be read so far. Returns how many.
+std::size_t tell_unread(const baselines& recorded);
 int remove_from_baseline(const baseline_arguments& arguments);
 /// `name`: CASE, or CASE/ARM, in which a * is anything.
 bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name);

@@ -209,7 +209,7 @@ void add_run(command_line& line);
 void add_sweep(command_line& line);
 void add_record_commands(
     command_line&
-        line);  ///< bless, claims, show, causes, explain, frameworks, atlas, matrix, cost, compare-injected
+        line);  ///< baseline, claims, show, causes, explain, frameworks, atlas, matrix, cost, compare-injected
 void add_compare_commands(command_line& line);  ///< diff, gate, merge, history, report
 void add_report(command_line& line);            ///< the last of these
 void add_node(command_line& line);

@@ -32,13 +32,16 @@ constexpr const char* about =
     "workarounds clear them, and keeps what it saw as records that the next driver is compared with.";
 
 constexpr const char* all_codes =
-    "Exit codes: 0 as expected; 1 gate failed, differences found, or blessed; 2 unresolved or bad input;\n"
-    "77 nothing could be provoked here; 130 interrupted; 3 of inject: rules acted too rarely, of sweep: some "
-    "calls\n"
-    "were left out; 4 of explain: no failure, or no cause of it known. Each command's own: cufault COMMAND "
+    "Exit codes: 0 as expected; 1 gate failed, or differences found; 2 unresolved or bad input;\n"
+    "77 nothing could be provoked here; 130 interrupted; 3 of run: a gate without a record of this stack, "
+    "of\n"
+    "inject: rules acted too rarely, of sweep: some calls were left out; 4 of explain: no failure, or no "
+    "cause of it known. Each command's own: cufault COMMAND "
     "--help.\n"
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
-    "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. Under ctest, CUFAULT_TIER,\n"
+    "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. CUFAULT_BASELINE=FOLDER has the\n"
+    "recorded stacks that runs are judged by first (default: cufault/baseline in XDG_DATA_HOME, or in\n"
+    "~/.local/share). Under ctest, CUFAULT_TIER,\n"
     "CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS, CUFAULT_CUBLASLT and CUFAULT_PYTHON stand for the options of those "
     "names.";
 

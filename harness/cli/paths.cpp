@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -47,9 +48,17 @@ fs::path own_baseline() {
   return home.empty() ? home : home / ".local/share/cufault/baseline";
 }
 std::vector<fs::path> baseline_folders(const fs::path& own) {
-  std::vector<fs::path> folders{own.empty() ? own_baseline() : own, default_recorded()};
-  if (folders.front().empty()) folders.erase(folders.begin());
-  return folders;
+  const fs::path first = own.empty() ? own_baseline() : own;
+  if (first.empty()) return {default_recorded()};
+  std::error_code none;
+  if (fs::exists(first, none) && !fs::is_directory(first, none))
+    throw usage_error(fmt::format("the baseline {} is no folder", first.string()));
+  const char* const named = std::getenv("CUFAULT_BASELINE");
+  if (named != nullptr && first == named && !fs::exists(first, none))
+    fmt::print(stderr,
+               "cufault: CUFAULT_BASELINE={}: there is no such folder; cufault baseline add makes it\n",
+               named);
+  return {first, default_recorded()};
 }
 fs::path claims_file() {
   return data_folder("claims.json", "cases/claims.json");

@@ -72,8 +72,9 @@ int write_report(const report_arguments& arguments) {
     if (!all_read) return exit_unresolved;
     throw usage_error(no_record);
   }
-  const report all =
-      builder.result(baselines(arguments.baselines), load_claims(claims_file()), measured_costs(records));
+  const baselines recorded(arguments.baselines);
+  const report all = builder.result(recorded, load_claims(claims_file()), measured_costs(records));
+  tell_unread(recorded);
 
   const std::vector<report_file> observations = builder.files();
   refuse_files_of_others(arguments.folder, observations);

@@ -98,14 +98,16 @@ class run {
         utc_now("{:%Y%m%dT%H%M%SZ}") + (selected.size() == 1 ? "-" + selected[0].what->name : ""), record_);
     run_plan plan(arguments_, recorded_, record_, options_, selected);
     record_.left_out = plan.left_out();
-    for (const std::string& bad : recorded_.problems())
-      fmt::print(std::cerr, "cufault: {}; the line was left out\n", bad);
     run_jobs(plan, writer);
     const bool complete = cut_short_.empty();
     record_.cases = std::move(plan).results();
     record_.ended = utc_now("{:%Y-%m-%dT%H:%M:%SZ}");
     record_.complete = complete;
     auto reasons = exit_reasons(record_.cases, record_.mode, arguments_.not_provoked_budget);
+    const std::size_t unread = tell_unread(recorded_);
+    if (unread > 0 && record_.mode == run_mode::gate)
+      reasons.insert(reasons.begin(), {exit_unresolved, fmt::format("{} of the baseline could not be read",
+                                                                    plural(unread, "line"))});
     if (!complete)
       reasons = {{cut_short_ == "interrupted" ? exit_interrupted : exit_unresolved,
                   fmt::format("{}; {}", cut_short_, lost_)}};
@@ -317,13 +319,20 @@ int default_jobs() {
 }
 
 namespace {
+/// CTest knows one exit code that skips.
+int for_ctest(int code) {
+  const char* const skips = std::getenv("CUFAULT_SKIPS_UNJUDGED");
+  return code == exit_no_baseline && skips != nullptr && std::string_view(skips) == "1" ? int{exit_skipped}
+                                                                                        : code;
+}
+
 int first_of(const run_arguments& arguments) {
   return arguments.devices.empty() ? arguments.where.device : arguments.devices.front();
 }
 
-/// What several runs come to: unresolved before failed, before as expected, before nothing provoked.
+/// What several runs come to: unresolved before failed, before not judged, before as expected, before nothing provoked.
 int worst_of(const std::vector<int>& codes) {
-  for (const int code : {int{exit_interrupted}, int{exit_unresolved}, int{exit_gate}, 0})
+  for (const int code : {int{exit_interrupted}, int{exit_unresolved}, int{exit_gate}, exit_no_baseline, 0})
     if (std::find(codes.begin(), codes.end(), code) != codes.end()) return code;
   return codes.empty() ? 0 : codes.front();
 }
@@ -370,7 +379,7 @@ int run_cases(const run_arguments& asked) {
   const auto families = families_of(select_cases(asked, !asked.pythons.empty()));
   const interrupt_guard guard;
   run_arguments arguments = asked;
-  if (arguments.pythons.empty()) return run_cases_in(arguments, {}, guard.descriptor()).exit_code;
+  if (arguments.pythons.empty()) return for_ctest(run_cases_in(arguments, {}, guard.descriptor()).exit_code);
   // python_environment imports the frameworks before run_gpus has chosen a GPU, so it needs the GPU that CTest gave.
   if (asked.devices.empty() && !asked.all_devices && ctest_allocates())
     arguments.devices = devices_from_ctest(asked.where, guard.descriptor());
@@ -386,7 +395,7 @@ int run_cases(const run_arguments& asked) {
     codes.push_back(run_cases_in(arguments, std::move(python), guard.descriptor()).exit_code);
     if (codes.back() == exit_interrupted) break;
   }
-  return worst_of(codes);
+  return for_ctest(worst_of(codes));
 }
 
 }  // namespace cufault

@@ -47,7 +47,9 @@ void add_run(command_line& line) {
       "or bad input; 3 a gate without a record of this stack; 77 nothing could be provoked here; 130 "
       "interrupted.\n"
       "A gate names each reason why it does not exit with 0. Arms that need a GPU are no failure "
-      "where there is none,\nunless CUFAULT_REQUIRE_GPU=1 is set.",
+      "where there is none,\nunless CUFAULT_REQUIRE_GPU=1 is set. With CUFAULT_SKIPS_UNJUDGED=1, which CTest "
+      "sets, 77 "
+      "is in place of 3.",
       [said, &line] {
         run_arguments& running = said->running;
         running.argv = line.recorded_words();

@@ -111,6 +111,7 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
   const baselines recorded(folders);
   for (case_result& c : r.cases) judge(c, recorded, keys_of(r));
   print_verdicts(std::cout, r, style(markdown), measured_costs({file}));
+  tell_unread(recorded);
   return 0;
 }
 

@@ -41,7 +41,7 @@ main && part == "skip" { next }
 END {
   fill(1)
   print ".SH FILES"
-  print ".TP\n.I share/cufault/recorded, share/cufault/expectations\nrecords and expectations that come with cufault, below its prefix"
+  print ".TP\n.I share/cufault/recorded\nrecords that come with cufault, below its prefix"
   print ".TP\n.I records\nwhere\n.B cufault run\nwrites its record unless told otherwise"
   print ".TP\n.I lib/cufault/libcufault.so\nthe injector that\n.B cufault inject\npreloads; its functions are in include/cufault/cufault_injector.h"
   print ".SH EXAMPLES"

@@ -21,7 +21,7 @@ namespace cufault {
 ///  "files": {"cublas", "cublaslt", of the second pair "other_cublas", "other_cublaslt": as library_file() says},
 ///  "devices": UUIDs of those that the driver shows, by number, "error": why nothing may be run here (no cuBLAS could be bound, or the process that looked died), or "",
 ///  "environment": {variable: value}, "host": {"system", "kernel", "processor", "processors", "libc"},
-///  "keys": {what expectations' conditions may name}}
+///  "keys": {what records of stacks are compared by}}
 /// Read in a child process, since it takes a CUDA context to know; a child that dies is told in "no_gpu".
 nlohmann::json read_stack(const std::filesystem::path& self, const target& where, const nvml& management,
                           int stop = -1);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the command line says of wrong input: one line, and an exit code.
 #include "harness/cli/tests/end_to_end.hpp"
-#include "reports/model/expectation.hpp"
 #include "reports/model/record.hpp"
 
 #include <gmock/gmock.h>
@@ -70,15 +69,6 @@ TEST_F(end_to_end, names_a_folder_that_cannot_be_written) {
   EXPECT_THAT(seen.stderr_text, HasSubstr((folder / "a_file" / "records").string()));
 }
 
-TEST_F(end_to_end, names_file_line_and_field_of_a_malformed_expectation) {
-  fs::create_directories(folder / "expectations");
-  std::ofstream(folder / "expectations" / "road.jsonl") << R"({"case":"road.create","when":5,"stacks":["x"]})"
-                                                        << "\n";
-  const auto seen = run({"road.create"});
-  EXPECT_EQ(seen.exit_code, 2);
-  EXPECT_THAT(seen.stderr_text, HasSubstr("road.jsonl:1: when: expected an object"));
-}
-
 TEST_F(end_to_end, names_a_malformed_record_by_line) {
   std::ofstream(folder / "bad.jsonl") << "{\"schema\": 99}\n";
   const auto seen = cufault({"show", (folder / "bad.jsonl").string()});
@@ -91,7 +81,7 @@ TEST_F(end_to_end, names_a_malformed_record_by_line) {
 
 TEST_F(end_to_end, refuses_paths_that_were_typed_wrongly_before_anything_runs) {
   const std::string wrong = folder / "nowhere" / "file";
-  for (const char* option : {"--expectations", "--python", "--junit", "--ctrf", "--markdown", "--cublas"}) {
+  for (const char* option : {"--baseline", "--python", "--junit", "--ctrf", "--markdown", "--cublas"}) {
     const auto seen = cufault({"run", "road.create", "--records", folder / "records", option, wrong});
     EXPECT_EQ(seen.exit_code, 2) << option;
     EXPECT_EQ(seen.stdout_text, "") << option;
@@ -104,10 +94,10 @@ TEST_F(end_to_end, refuses_paths_that_were_typed_wrongly_before_anything_runs) {
   const std::string made = files(".jsonl").at(0);
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"show", wrong},
-        {"show", made, "--expectations", wrong},
-        {"bless", made, "--expectations", wrong},
-        {"bless", made, "--with", wrong},
-        {"report", made, "-o", folder / "out", "--expectations", wrong},
+        {"show", made, "--baseline", wrong},
+        {"baseline", "add", made, "--into", wrong},
+        {"baseline", "add", made, "--with", wrong},
+        {"report", made, "-o", folder / "out", "--baseline", wrong},
         {"report", wrong, "-o", folder / "out"},
         {"gate", "--baseline", made, "--candidate", wrong},
         {"gate", "--baseline", made, "--candidate", made, "--allow", wrong},

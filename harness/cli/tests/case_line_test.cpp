@@ -87,6 +87,7 @@ TEST_F(case_line, of_a_framework_is_a_test_where_a_python_is_given) {
   EXPECT_THAT(tests(), testing::Not(HasSubstr("family.absent")));
   ASSERT_EQ(configure(line, "cufault_made_case", {"-DCUFAULT_PYTHON=/a/python;/b/python"}).exit_code, 0);
   EXPECT_THAT(tests(), HasSubstr(R"("run" "family.absent" "--python" "/a/python" "--python" "/b/python")"));
+  EXPECT_THAT(tests(), HasSubstr("CUFAULT_SKIPS_UNJUDGED=1"));
 }
 
 }  // namespace

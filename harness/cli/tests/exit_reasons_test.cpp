@@ -45,8 +45,8 @@ TEST_F(exit_reasons_of, a_run_are_told) {
     words.insert(words.end(), {"--mode", "gate"});
     return run(words, environment);
   };
-  expect_reasons({{"4 arms UNCHARTED", 1, {"road.create"}}}, gate);
-  bless_what_is_seen();
+  expect_reasons({{"no record of this stack: ", 3, {"road.create"}}}, gate);
+  add_what_is_seen();
   EXPECT_THAT(gate({"road.create"}, {}).stdout_text, HasSubstr("\ngate: passed\n"));
   expect_reasons({{"2 arms CHANGED", 1, {"road.create"}, {{"ROAD_FAULT", "14"}}},
                   {"2 arms GONE", 1, {"road.create"}, {{"ROAD_FAULT", "0"}}},
@@ -58,7 +58,7 @@ TEST_F(exit_reasons_of, a_run_are_told) {
                   {"part 9 of 9 has none", 77, {"road.create", "--part", "9", "9"}},
                   {"no case, family or CASE/ARM is called road.nowhere", 2, {"road.nowhere"}},
                   {"is no usable Python 3", 2, {"road.create", "--python", "/nonexistent"}},
-                  {"--expectations: ", 2, {"road.create", "--expectations", "/nonexistent"}},
+                  {"--baseline: ", 2, {"road.create", "--baseline", "/nonexistent"}},
                   {"no temporary folder can be made", 2, {"road.create"}, {{"TMPDIR", "/nonexistent"}}},
                   {"CUFAULT_REQUIRE_GPU is set and there is no GPU: ",
                    1,

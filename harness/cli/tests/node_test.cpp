@@ -181,7 +181,7 @@ TEST_F(node_trials, that_pass_are_not_repeated) {
   const auto said = with_control("0");
   const auto json = nlohmann::json::parse(said.stdout_text, nullptr, false);
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
-  EXPECT_EQ(control_in(json)["verdict"], "UNCHARTED");
+  EXPECT_EQ(control_in(json)["verdict"], "NEW");
   EXPECT_FALSE(control_in(json).contains("again"));
   EXPECT_EQ(json["reasons"][0]["code"], "not_usable_by_cufault") << "the runtime cannot use the fake driver";
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands that list cases, and that read, judge and compare records.
 #include "harness/cli/tests/end_to_end.hpp"
-#include "reports/model/expectation.hpp"
+#include "reports/evidence/baselines.hpp"
 #include "reports/model/failures.hpp"
 #include "reports/model/record.hpp"
 
@@ -111,18 +111,16 @@ TEST_F(end_to_end, states_a_rate_over_records_of_one_stack) {
   ASSERT_EQ(run({"road.races", "--repeats", "0"}, counter).exit_code, 0);
   const auto made = files(".jsonl");
   ASSERT_EQ(made.size(), 2U);
-  bless(made[1]);  // so that it can be
-  fs::remove_all(folder / "expectations");
-  const auto bless_with = [&](const fs::path& other) { return bless(made[0], {"--with", other}); };
+  const auto add_with = [&](const fs::path& other) { return add(made[0], {"--with", other}); };
   record elsewhere = load_record(made[1]);
   elsewhere.stack["keys"]["cublas"] = "9.9.9";
   write(folder / "elsewhere.jsonl", elsewhere);
-  EXPECT_THAT(bless_with(folder / "elsewhere.jsonl").stderr_text, HasSubstr("is of another stack than"));
-  EXPECT_FALSE(fs::exists(folder / "expectations"));
+  EXPECT_THAT(add_with(folder / "elsewhere.jsonl").stderr_text, HasSubstr("is of another stack than"));
+  EXPECT_TRUE(fs::is_empty(folder / "baseline"));
 
-  EXPECT_THAT(bless_with(made[0]).stderr_text, HasSubstr("is named twice"));
+  EXPECT_THAT(add_with(made[0]).stderr_text, HasSubstr("is named twice"));
   fs::copy_file(made[0], folder / "copy.jsonl");
-  EXPECT_THAT(bless_with(folder / "copy.jsonl").stderr_text, HasSubstr("its trials count once"));
+  EXPECT_THAT(add_with(folder / "copy.jsonl").stderr_text, HasSubstr("its trials count once"));
 
   record lucky = load_record(made[1]);
   for (auto& c : lucky.cases)
@@ -132,14 +130,13 @@ TEST_F(end_to_end, states_a_rate_over_records_of_one_stack) {
       a.runs.at(0).trials = a.trials.size();
     }
   write(folder / "lucky.jsonl", lucky);
-  const auto blessed = bless_with(folder / "lucky.jsonl");
-  ASSERT_EQ(blessed.exit_code, 1) << blessed.stderr_text;
-  const auto expected = expectation_set::load(folder / "expectations", folder / "recorded");
-  const auto* const e = expected.find("road.races", "now_and_then", keys_of(lucky));
-  ASSERT_NE(e, nullptr);
-  ASSERT_TRUE(e->flaky.has_value());
-  EXPECT_DOUBLE_EQ(e->flaky->rates.at(0), 30.0 / 35);
-  EXPECT_EQ(e->trials.size(), 35U) << "both records are filed";
+  const auto added = add_with(folder / "lucky.jsonl");
+  ASSERT_EQ(added.exit_code, 0) << added.stderr_text;
+  const baselines recorded({folder / "baseline"});
+  const reference* const known = recorded.find("road.races", "now_and_then", keys_of(lucky));
+  ASSERT_NE(known, nullptr);
+  EXPECT_THAT(known->from.at(0).counts, ElementsAre(30, 5));
+  EXPECT_EQ(known->from.at(0).shown->trials.size(), 35U) << "both records are filed";
 }
 
 #ifndef SANITIZED  // libcufault.so stands in front of malloc, and a sanitizer wants to
@@ -213,8 +210,8 @@ TEST_F(end_to_end, gates_lazy_against_eager_loading_and_two_workspaces) {
                                                  {"CUBLAS_WORKSPACE_CONFIG", ":8:1"}};
   const auto made = [&](const std::string& name, std::vector<std::string> more) {
     more.insert(more.begin(),
-                {"run", "road.configured", "road.compared", "--records", folder / name, "--expectations",
-                 folder / "expectations", "--cublas", fs::path(fake_cublas_folder) / "a"});
+                {"run", "road.configured", "road.compared", "--records", folder / name, "--baseline",
+                 folder / "baseline", "--cublas", fs::path(fake_cublas_folder) / "a"});
     EXPECT_EQ(cufault(std::move(more), shell).exit_code, 0);
     return (folder / name).string();
   };
@@ -251,7 +248,7 @@ TEST_F(end_to_end, reads_the_other_records_where_one_cannot_be_read) {
   fs::copy_file(good, records / "good.jsonl");
   std::ofstream(records / "foreign.jsonl") << "<html>\n";
   std::ofstream(records / "newer.jsonl") << "{\"schema\": 99}\n";
-  std::ofstream(records / "truncated.jsonl") << R"({"schema":4,"version":"0.1.0")" << '\n';
+  std::ofstream(records / "truncated.jsonl") << R"({"schema":5,"version":"0.1.0")" << '\n';
   std::ofstream(records / "binary\x1b[2J.jsonl") << std::string("\x00\xff\n", 3);
   const auto once = [](const std::string& text, const std::string& part) {
     return text.find(part) != text.npos && text.find(part) == text.rfind(part);
@@ -354,8 +351,8 @@ TEST_F(end_to_end, shows_all_that_is_recorded_of_an_arm) {
   EXPECT_THAT(cufault({"show", of, "road.no_such"}).stderr_text, HasSubstr("has no case road.no_such"));
   EXPECT_EQ(cufault({"show", of, "--json", "--markdown"}).exit_code, 2);
 
-  bless(of.string(), {"road.create/fault", "road.create/control"});
-  const fs::path stack = *fs::directory_iterator(folder / "recorded");
+  add(of, {"road.create/fault", "road.create/control"});
+  const fs::path stack = recorded_stack();
   const auto filed =
                  nlohmann::json::parse(cufault({"show", stack, "road.create/fault", "--json"}).stdout_text),
              ran = nlohmann::json::parse(line);

@@ -67,7 +67,7 @@ TEST_F(report_command, writes_each_format_and_the_observations) {
 
 TEST_F(report_command, names_what_it_cannot_read_and_reports_the_others) {
   std::string newer = good;
-  newer.replace(newer.find("\"schema\":4"), 10, "\"schema\":9");
+  newer.replace(newer.find("\"schema\":5"), 10, "\"schema\":9");
   write_whole(folder / "in" / "newer.jsonl", newer);
   write_whole(folder / "in" / "foreign.jsonl",
               "\x7f"

@@ -113,8 +113,8 @@ TEST_F(road_side_by_side, ends_all_of_them_when_told_and_records_what_had_run) {
                   "-v",
                   "--records",
                   folder / "records",
-                  "--expectations",
-                  folder / "expectations",
+                  "--baseline",
+                  folder / "baseline",
                   "--cublas",
                   fs::path(FAKE_CUBLAS_DIR) / "a"};
   options.environment = {{"ROAD_FAULT", "hang"},
@@ -153,7 +153,7 @@ TEST_F(road_side_by_side, says_in_one_line_what_needs_a_gpu) {
 TEST_F(road_side_by_side, writes_its_summary_for_programs) {
   const auto seen = run({"road.create", "--json", "--junit", (folder / "run.xml").string()});
   const auto j = nlohmann::json::parse(seen.stdout_text);
-  EXPECT_EQ(j["counts"]["UNCHARTED"], 4);
+  EXPECT_EQ(j["counts"]["NEW"], 4);
   std::stringstream xml;
   xml << std::ifstream(folder / "run.xml").rdbuf();
   EXPECT_THAT(xml.str(), HasSubstr("<testsuite name=\"road.create\""));

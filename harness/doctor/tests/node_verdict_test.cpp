@@ -99,9 +99,9 @@ TEST_F(node_verdicts, are_never_bad_while_others_use_the_gpus) {
   expect(node_state::undecided, "busy");
 }
 
-TEST_F(node_verdicts, are_usable_where_no_expectation_covers_the_stack) {
-  fault().judged = verdict::uncharted;
-  expect(node_state::usable, "uncharted");
+TEST_F(node_verdicts, are_usable_where_no_record_is_of_the_stack) {
+  fault().judged = verdict::unrecorded;
+  expect(node_state::usable, "predicted");
   EXPECT_FALSE(decide(facts).warned);
 }
 

@@ -264,7 +264,7 @@ TEST_F(swept, shards_together_are_the_whole) {
   EXPECT_EQ(runs(), whole);
 }
 
-TEST_F(swept, parts_are_blessed_together_as_the_whole_sweep) {
+TEST_F(swept, parts_are_added_together_as_the_whole_sweep) {
   std::vector<std::string> parts;
   for (const char* part : {"3/3", "1/3", "2/3"}) {
     fs::remove_all(folder / "records");
@@ -272,16 +272,16 @@ TEST_F(swept, parts_are_blessed_together_as_the_whole_sweep) {
     parts.push_back(folder / fmt::format("part_{}.jsonl", parts.size()));
     std::ofstream(parts.back()) << as_committed(fs::directory_iterator(folder / "records")->path());
   }
-  const auto blessed = [&](std::vector<std::string> words) {
-    spawn_options bless;
-    bless.argv = {TEST_PROGRAM, "bless"};
-    bless.argv.insert(bless.argv.end(), words.begin(), words.end());
-    bless.argv.insert(bless.argv.end(), {"--expectations", folder / "expectations"});
-    const auto ended = run_process(bless, {});
+  const auto added = [&](std::vector<std::string> words) {
+    spawn_options add;
+    add.argv = {TEST_PROGRAM, "baseline", "add"};
+    add.argv.insert(add.argv.end(), words.begin(), words.end());
+    add.argv.insert(add.argv.end(), {"--into", folder / "baseline"});
+    const auto ended = run_process(add, {});
     return ended.stdout_text + ended.stderr_text;
   };
   EXPECT_THAT(
-      blessed({parts[2]}),
+      added({parts[2]}),
       HasSubstr("left out: sweep.road / first_every: only part of its sweep: parts 1, 3 of 3 are missing; "));
   const auto changed = [&](const std::string& part, const std::function<void(record&)>& change) {
     record r = load_record(part);
@@ -295,15 +295,15 @@ TEST_F(swept, parts_are_blessed_together_as_the_whole_sweep) {
       for (arm_result& a : c.arms)
         for (auto& run : a.runs) run.commit = r.commit;
   });
-  EXPECT_THAT(blessed({parts[0], "--with", of_another_build, "--with", parts[2]}),
+  EXPECT_THAT(added({parts[0], "--with", of_another_build, "--with", parts[2]}),
               HasSubstr("only part of its sweep: parts are of commit "));
   const std::string of_another_gpu = changed(parts[1], [](record& r) {
     r.stack["gpu"] = {{"name", "another GPU"}};
   });
-  EXPECT_THAT(blessed({parts[0], "--with", of_another_gpu, "--with", parts[2]}),
+  EXPECT_THAT(added({parts[0], "--with", of_another_gpu, "--with", parts[2]}),
               HasSubstr("is of another stack than"));
-  const std::string said = blessed({parts[0], "--with", parts[1], "--with", parts[2]});
-  EXPECT_THAT(said, HasSubstr("blessed: sweep.road / first_every"));
+  const std::string said = added({parts[0], "--with", parts[1], "--with", parts[2]});
+  EXPECT_THAT(said, HasSubstr("1 new, 0 changed"));
   EXPECT_THAT(said, testing::Not(HasSubstr("left out: sweep.road / first_every")));
 }
 
