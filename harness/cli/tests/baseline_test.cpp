@@ -89,6 +89,7 @@ TEST_F(baseline, that_is_missing_is_a_skip_for_ctest_and_hides_no_failure) {
   };
   EXPECT_EQ(under_ctest({}), 77);
   EXPECT_EQ(under_ctest({{"ROAD_CONTROL", "14"}}), 2) << "unresolved, whatever is recorded";
+  fs::remove_all(folder / "records");
   add_what_is_seen();
   EXPECT_EQ(under_ctest({}), 0);
   EXPECT_EQ(under_ctest({{"ROAD_FAULT", "14"}}), 1);

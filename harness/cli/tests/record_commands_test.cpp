@@ -354,10 +354,11 @@ TEST_F(end_to_end, shows_all_that_is_recorded_of_an_arm) {
   add(of, {"road.create/fault", "road.create/control"});
   const fs::path stack = recorded_stack();
   const auto filed =
-                 nlohmann::json::parse(cufault({"show", stack, "road.create/fault", "--json"}).stdout_text),
-             ran = nlohmann::json::parse(line);
-  EXPECT_EQ(filed.at("case"), ran.at("case")) << "which the file states in another line";
-  EXPECT_EQ(filed.at("trials").at(0).at("calls"), ran.at("trials").at(0).at("calls"));
+      nlohmann::json::parse(cufault({"show", stack, "road.create/fault", "--json"}).stdout_text);
+  auto calls = nlohmann::json::parse(line).at("trials").at(0).at("calls");
+  for (auto& call : calls) call.erase("ms");  // kept of long calls only
+  EXPECT_EQ(filed.at("case"), "road.create");
+  EXPECT_EQ(filed.at("trials").at(0).at("calls"), calls);
 }
 
 TEST_F(end_to_end, keeps_a_history_and_shows_it) {
