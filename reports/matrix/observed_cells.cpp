@@ -11,8 +11,10 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <set>
 #include <span>
 #include <tuple>
@@ -421,33 +423,47 @@ std::string repeats(const observed_cell& c) {
   return fmt::format("cufault run '{}{}'", matrix_family, name_of(c));
 }
 
-std::vector<stack_matrix> matrix_of(std::span<const record> all_records) {
-  std::vector<record> records;
-  for (const record& r : all_records) {
-    records.push_back({.started = r.started, .stack = r.stack});
-    for (const case_result& c : r.cases) {
-      const bool of_matrix = c.name.starts_with(matrix_family);
-      if (!of_matrix && !c.name.starts_with(sweep_family)) continue;
-      records.back().cases.push_back(c);
-      if (of_matrix && control_unresolved(c)) silence(records.back().cases.back());
-    }
-  }
+std::vector<stack_matrix> matrix_of(std::span<const record> records) {
   // By time, so that the order in which they were named does not matter.
-  std::stable_sort(records.begin(), records.end(), [](const record& a, const record& b) {
-    return std::tuple{stack_label(a), a.started} < std::tuple{stack_label(b), b.started};
-  });
+  std::map<std::string, std::vector<const record*>> by_stack;
+  for (const record& r : records) by_stack[stack_label(r)].push_back(&r);
   std::vector<stack_matrix> all;
-  for (record& r : merged_by_stack(std::move(records))) {
-    stack_matrix m{.stack = stack_label(r), .keys = keys_of(r)};
+  for (auto& [label, of_stack] : by_stack) {
+    std::stable_sort(of_stack.begin(), of_stack.end(),
+                     [](const record* a, const record* b) { return a->started < b->started; });
+    const record& first = *of_stack.front();
+    stack_matrix m{.stack = label, .keys = keys_of(first)};
     const nlohmann::json::json_pointer gpu{"/gpu/name"};
-    if (r.stack.is_object() && r.stack.contains(gpu) && r.stack.at(gpu).is_string())
-      m.keys["gpu"] = r.stack.at(gpu).get<std::string>();
-    std::sort(r.cases.begin(), r.cases.end(),
-              [](const case_result& a, const case_result& b) { return a.name < b.name; });
+    if (first.stack.is_object() && first.stack.contains(gpu) && first.stack.at(gpu).is_string())
+      m.keys["gpu"] = first.stack.at(gpu).get<std::string>();
+    // Mostly one record has a case. Only those that several have, or whose control is unresolved, are copied.
+    std::map<std::string, std::vector<const case_result*>> by_name;
+    for (const record* r : of_stack)
+      for (const case_result& c : r->cases)
+        if (c.name.starts_with(matrix_family) || c.name.starts_with(sweep_family))
+          by_name[c.name].push_back(&c);
+    std::deque<case_result> changed;
+    std::vector<const case_result*> cases;
+    for (const auto& [name, parts] : by_name) {
+      const auto silent = [&, of_matrix = name.starts_with(matrix_family)](const case_result& c) {
+        return of_matrix && control_unresolved(c);
+      };
+      if (parts.size() == 1 && !silent(*parts.front())) {
+        cases.push_back(parts.front());
+        continue;
+      }
+      case_result& together = changed.emplace_back(case_result{.name = name});
+      for (const case_result* part : parts) {
+        case_result copy = *part;
+        if (silent(copy)) silence(copy);
+        for (arm_result& arm : copy.arms) merge(together, std::move(arm));
+      }
+      cases.push_back(&together);
+    }
     facts_of_operations facts;
-    for (const case_result& c : r.cases) add_facts(facts, c);
-    for (const case_result& c : r.cases)
-      c.name.starts_with(sweep_family) ? add_swept_calls(facts, c) : take_cells(m, c);
+    for (const case_result* c : cases) add_facts(facts, *c);
+    for (const case_result* c : cases)
+      c->name.starts_with(sweep_family) ? add_swept_calls(facts, *c) : take_cells(m, *c);
     complete_names(m);
     for (observed_cell& c : m.cells)
       if (const auto f = facts.find({c.operation.api, c.operation.variant, c.at.state}); f != facts.end())
