@@ -314,7 +314,9 @@ history_view history::view(const std::vector<std::string>& patterns) {
       result.first = result.runs == 0 ? started : std::min(result.first, started);
       result.last = std::max(result.last, started);
       ++result.runs;
-      result.trials += static_cast<std::size_t>(std::max<std::int64_t>(0, of_arm.number(2)));
+      const auto trials = static_cast<std::size_t>(std::max<std::int64_t>(0, of_arm.number(2)));
+      result.trials += trials;
+      if (of_arm.number(3) != 0) entry.samples.push_back({started, result.id, trials});
     }
     if (!arm.entries.empty()) view.arms.push_back(std::move(arm));
   }

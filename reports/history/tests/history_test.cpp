@@ -126,6 +126,21 @@ TEST_F(history_file, counts_trials_of_an_arm_that_races_and_calls_none_a_flake) 
   EXPECT_EQ(arm.since, 0U);  // they share a result
 }
 
+TEST_F(history_file, proposes_to_file_anew_what_raced_and_is_steady) {
+  add(run_on("13.1.0", "2026-11-01", {trial({no_memory}), trial({internal})}, "chance"));
+  for (int day = 10; day < 30; ++day)
+    add(run_on("13.1.0", "2026-11-" + std::to_string(day), {trial({internal}), trial({internal})}, "chance"));
+  const auto proposals = view().proposals;
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_TRUE(proposals[0].steady);
+  EXPECT_EQ(proposals[0].arm, "memory.leak/fault");
+  EXPECT_EQ(proposals[0].first, "2026-11-10");
+  EXPECT_EQ(proposals[0].now, 40U);
+  EXPECT_EQ(proposals[0].trials_before, 2U);
+  add(run_on("13.1.0", "2026-11-30", {trial({no_memory})}, "chance"));
+  EXPECT_TRUE(view().proposals.empty());
+}
+
 TEST_F(history_file, does_not_take_a_moved_edge_for_a_flake) {
   const auto edge = [](std::int64_t level) {
     return std::vector{at_level(0, trial({no_memory})), refined_at(level, trial({no_memory})),
