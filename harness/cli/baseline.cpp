@@ -216,7 +216,7 @@ class addition {
     const bool more_trials =
         known != there_.end() && !a.races.empty() && a.trials.size() > known->second.trials.size();
     if (known != there_.end() && !differs && !more_trials && known->second.expected == a.expected &&
-        compare_arms(&known->second, &a).what == change::unchanged) {
+        is_same(compare_arms(&known->second, &a).v)) {
       ++same_;
       return;
     }

@@ -101,15 +101,24 @@ struct explain_arguments {
   bool no_machine = false;  ///< do not look at this machine
 };
 
-struct gate_arguments {
+/// How a comparison is printed.
+struct comparison_style {
+  bool json = false, markdown = false;
+  bool names = false, in_full = false;  ///< of arms only their names; all that each record saw
+};
+
+struct diff_arguments : comparison_style {
+  std::vector<std::filesystem::path> records;
+  bool by_stack = false;  ///< records of one stack are one
+};
+
+struct gate_arguments : comparison_style {
   std::vector<std::filesystem::path> baseline, candidate;   ///< each of one stack
   std::filesystem::path baseline_python, candidate_python;  ///< in place of records: what `run` runs in
   run_arguments run;
   std::filesystem::path allow;  ///< empty: nothing is allowed
   int at_least = 1;             ///< cases that must have been executed
   std::string date;             ///< empty: today
-  bool json = false, markdown = false;
-  bool names = false;  ///< of arms only their names
 };
 
 struct merge_arguments {
@@ -192,10 +201,10 @@ int show_claims(const std::vector<std::filesystem::path>& records, bool json, bo
 /// `names`: CASE or CASE/ARM; empty for all. `json`: all that is recorded of each arm, in place of the table.
 int show_record(const std::filesystem::path& file, const std::vector<std::string>& names,
                 const std::vector<std::filesystem::path>& baselines, bool json, bool markdown);
-int show_differences(const std::vector<std::filesystem::path>& records, bool by_stack, bool markdown);
+int show_differences(const diff_arguments& arguments);
 int run_gate(const gate_arguments& arguments);
 int gate_pythons(const gate_arguments& arguments);
-/// `unread`, `incomplete`: as in gate_report.
+/// `unread`, `incomplete`: as in comparison.
 int gate_records(record baseline, record candidate, const gate_arguments& arguments,
                  std::vector<std::string> unread, std::vector<std::string> incomplete);
 /// What `run --json` and `gate --json` print where there is no result: {"exit_code", "reasons": [{"exit_code", "why", "arms"}]}.

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that compare records: diff, gate, merge, history.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/command_line.hpp"
+#include "harness/cli/selection.hpp"
 #include "harness/system/process.hpp"
 #include "reports/history/history.hpp"
-#include "reports/judge/gate.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/judge/merge.hpp"
 #include "reports/printers/comparison.hpp"
 #include "reports/printers/history.hpp"
@@ -17,11 +19,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,83 +83,115 @@ std::vector<std::string> hosts_in(const fs::path& file) {
   return {names.begin(), names.end()};
 }
 
+constexpr const char* everything = "*";
+
+/// By join_key(): what a record was asked for, as the catalogue of this cufault has it. Of a name that it does not have: everything.
+std::set<std::string> arms_asked_of(const record& r) {
+  std::set<std::string> arms;
+  for (const asked_for& asked : r.asked) {
+    run_arguments as;
+    as.names = asked.cases;
+    as.tier = tier_of(asked.tier);
+    if (asked.part.size() == 2) as.part = {asked.part[0], asked.part[1]};
+    try {
+      for (const selected_case& s : select_cases(as, r.stack.is_object() && r.stack.contains("python")))
+        for (const arm* const a : s.arms) arms.insert(join_key(s.what->name, a->name));
+    } catch (const usage_error&) {
+      arms.insert(everything);
+    }
+  }
+  return arms;
+}
+
+comparison_terms terms_of(std::span<const record> records) {
+  std::vector<std::set<std::string>> asked;
+  for (const record& r : records) asked.push_back(arms_asked_of(r));
+  return {.asked = [asked = std::move(asked)](std::size_t of, const std::string& case_name,
+                                              const std::string& arm) {
+    return asked[of].contains(everything) || asked[of].contains(join_key(case_name, arm));
+  }};
+}
+
 /// Records of one stack as one. Nothing where none of them could be read, which has been said. `incomplete`: runs that did not come to
 /// their end are added.
 std::optional<record> load_side(const std::vector<fs::path>& named, const char* option, unread_files& unread,
                                 std::vector<std::string>& incomplete) {
-  std::optional<record> all;
-  std::set<std::string> stacks;
+  std::vector<record> runs;
   each_record(
       named,
       [&](const fs::path& file, record r) {
-        stacks.insert(stack_label(r));
         if (!r.complete)
           incomplete.push_back(cell(fmt::format("{} {}", option, file.string()), table_style::text));
-        if (!all) {
-          all = std::move(r);
-          return;
-        }
-        for (case_result& c : r.cases)
-          for (arm_result& arm : c.arms) merge(case_in(all->cases, c.name), std::move(arm));
+        runs.push_back(std::move(r));
       },
       unread.take());
-  if (stacks.size() > 1)
+  std::vector<record> stacks = merged_by_stack(std::move(runs));
+  if (stacks.size() > 1) {
+    std::vector<std::string> labels;
+    for (const record& r : stacks) labels.push_back(stack_label(r));
     throw usage_error(cell(fmt::format("{}: records of {} stacks ({}); name those of one", option,
-                                       stacks.size(), fmt::join(stacks, "; ")),
+                                       stacks.size(), fmt::join(labels, "; ")),
                            table_style::text));
-  if (!all && unread.lines.empty()) throw usage_error(fmt::format("{}: there is no record in it", option));
-  return all;
+  }
+  if (!stacks.empty()) return std::move(stacks.front());
+  if (unread.lines.empty()) throw usage_error(fmt::format("{}: there is no record in it", option));
+  return {};
+}
+
+int say(const comparison& all, const std::string& command, const comparison_style& style) {
+  const arm_extent extent = style.names     ? arm_extent::names
+                            : style.in_full ? arm_extent::whole
+                                            : arm_extent::differences;
+  if (style.json)
+    std::cout << to_json(all).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  else
+    print_comparison(std::cout, all, command, style_of(style.markdown), extent);
+  return command == "gate" ? exit_code(exit_reasons(all)) : differing_in(all) == 0 ? 0 : int{exit_gate};
 }
 
 }  // namespace
 
-int show_differences(const std::vector<fs::path>& files, bool by_stack, bool markdown) {
-  std::vector<record> loaded;
-  for (const fs::path& file : files) loaded.push_back(load_record(file));
-  int differing = 0;
-  if (by_stack) {
-    const auto stacks = merged_by_stack(loaded);
-    if (stacks.size() < 2)
+int show_differences(const diff_arguments& arguments) {
+  std::vector<record> compared;
+  for (const fs::path& file : arguments.records) compared.push_back(load_record(file));
+  if (arguments.by_stack) compared = merged_by_stack(std::move(compared));
+  if (compared.size() < 2)
+    throw usage_error(
+        "diff --by-stack: all these records are of one stack; leave --by-stack out to compare them");
+  comparison all = compare(compared, terms_of(compared));
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    if (all.records[i].observed == 0)
       throw usage_error(
-          "diff --by-stack: all these records are of one stack; leave --by-stack out to compare them");
-    differing = print_differences(std::cout, stacks, style_of(markdown), missing_arms::counted);
-  } else {
-    differing = print_differences(std::cout, loaded, style_of(markdown));
+          fmt::format("{} shows no arm that could be compared",
+                      arguments.by_stack ? all.records[i].label : arguments.records[i].string()));
+    if (!arguments.by_stack && !compared[i].started.empty())
+      all.records[i].label += fmt::format(" ({})", compared[i].started);
   }
-  for (std::size_t i = 0; i < loaded.size(); ++i) {
-    const auto& cases = loaded[i].cases;
-    const bool shows_something = std::any_of(cases.begin(), cases.end(), [](const case_result& c) {
-      return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& a) { return observed(a); });
-    });
-    if (!shows_something)
-      throw usage_error(fmt::format("{} shows no arm that could be compared", files[i].string()));
-  }
-  return differing == 0 ? 0 : exit_gate;
+  return say(all, "diff", arguments);
 }
 
 int gate_records(record baseline, record candidate, const gate_arguments& arguments,
                  std::vector<std::string> unread, std::vector<std::string> incomplete) {
-  gate_terms terms{.at_least = static_cast<std::size_t>(arguments.at_least)};
+  const std::array both{std::move(baseline), std::move(candidate)};
+  comparison_terms terms = terms_of(both);
+  terms.at_least = static_cast<std::size_t>(arguments.at_least);
   terms.today =
       arguments.date.empty() ? fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))) : arguments.date;
   if (!arguments.allow.empty()) terms.allowances = load_allowances(arguments.allow);
-  gate_report report = compare(std::move(baseline), std::move(candidate), terms);
-  report.unread = std::move(unread);
-  report.incomplete = std::move(incomplete);
-  if (arguments.json)
-    std::cout << to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  else
-    print_gate(std::cout, report, style_of(arguments.markdown),
-               arguments.names ? gate_extent::names : gate_extent::reasons);
-  return exit_code(exit_reasons(report));
+  comparison all = compare(both, terms);
+  all.records[0].role = "baseline";
+  all.records[1].role = "candidate";
+  all.unread = std::move(unread);
+  all.incomplete = std::move(incomplete);
+  return say(all, "gate", arguments);
 }
 
 int run_gate(const gate_arguments& arguments) {
   if (!arguments.baseline_python.empty()) return gate_pythons(arguments);
   unread_files unread;
   std::vector<std::string> incomplete;
-  std::optional<record> baseline = load_side(arguments.baseline, "--baseline", unread, incomplete);
-  std::optional<record> candidate = load_side(arguments.candidate, "--candidate", unread, incomplete);
+  std::optional<record> baseline = load_side(arguments.baseline, "--baseline", unread, incomplete),
+                        candidate = load_side(arguments.candidate, "--candidate", unread, incomplete);
   if (!baseline || !candidate) {  // why has been said
     if (arguments.json)
       std::cout << json_of_failure(exit_unresolved, fmt::format("{}", fmt::join(unread.lines, "; "))) << '\n';

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that compare records: their options. What they do is in compare.cpp.
 #include "harness/cli/command_line.hpp"
-#include "reports/judge/gate.hpp"
+#include "reports/judge/comparison.hpp"
 
 #include <limits>
 #include <memory>
@@ -14,22 +14,27 @@ void add_json(CLI::App* command, bool& json) {
   command->add_flag("--json", json, "as JSON");
 }
 
+void add_style(CLI::App* command, comparison_style& style) {
+  CLI::Option* const names = command->add_flag("--names", style.names, "print only the names of arms");
+  command->add_flag("--in-full", style.in_full, "print of each arm that differs all that each record saw")
+      ->excludes(names);
+  add_json(command, style.json);
+  add_markdown(command, style.markdown);
+}
+
 void add_diff(command_line& line) {
-  struct given : to_read {
-    bool by_stack = false;
-  };
-  const auto said = std::make_shared<given>();
-  CLI::App* diff =
-      line.command("diff", "Arms that differ between records: signatures, compared measurements, rates",
-                   "Exit codes: 0 none differ; 1 some do; 2 bad input.",
-                   [said] { return show_differences(said->records, said->by_stack, said->markdown); });
+  const auto said = std::make_shared<diff_arguments>();
+  CLI::App* diff = line.command(
+      "diff", "Arms that differ between records: signatures, compared measurements, rates",
+      "Each record is compared with the first, as by gate. What a record was not asked for is only counted.\n"
+      "Exit codes: 0 none differ; 1 some do; 2 bad input.",
+      [said] { return show_differences(*said); });
   diff->add_option("RECORD", said->records, "two records or more, the oldest first")
       ->required()
       ->expected(-2)  // at least
       ->check(CLI::ExistingPath);
-  diff->add_flag("--by-stack", said->by_stack,
-                 "records of one stack are one column; arms that not every stack has are only counted");
-  add_markdown(diff, said->markdown);
+  diff->add_flag("--by-stack", said->by_stack, "records of one stack are one");
+  add_style(diff, *said);
 }
 
 void add_gate(command_line& line) {
@@ -39,7 +44,10 @@ void add_gate(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* gate = line.command(
       "gate", "Compares a candidate with a baseline, and fails on changes that are not allowed",
-      "Arms are joined by name. Fail: changed, gone, worsened, remedy_broken, absent. Shown only: new.\n"
+      "Arms are joined by name. Fail: CHANGED, GONE, WORSENED, REMEDY_BROKEN, ABSENT. Shown only: NEW, and "
+      "what "
+      "is noted.\n"
+      "ABSENT is what the candidate was asked for and does not have. What it was not asked for is counted.\n"
       "--baseline-python and --candidate-python, in place of records: the same cases run in both "
       "environments, and the packages that\ndiffer come first.\n"
       "Exit codes: 0 passed; 1 a change that no allowance covers, too few cases executed, or a candidate "
@@ -101,9 +109,7 @@ void add_gate(command_line& line) {
   gate->add_option("--date", said->date, "the day by which allowances expire (default: today, UTC)")
       ->type_name("YYYY-MM-DD")
       ->check([](const std::string& text) { return is_date(text) ? "" : "expected a date: YYYY-MM-DD"; });
-  gate->add_flag("--names", said->names, "print only the names of arms");
-  add_json(gate, said->json);
-  add_markdown(gate, said->markdown);
+  add_style(gate, *said);
 }
 
 void add_merge(command_line& line) {
@@ -113,11 +119,9 @@ void add_merge(command_line& line) {
       "A record does not know its host: name files or folders by it.\n"
       "With --hosts the file of each is HOST.jsonl or HOST@BOOT.jsonl; each host is named that left no "
       "record or several,\nwhose run did not end, that has no GPU, whose stack or start differs from most, "
-      "or "
-      "that is an outlier.\n"
+      "or that is an outlier. A difference is told as before → now, from most to the outlier.\n"
       "Exit codes: 0 all agree; 1 there are outliers, arms without a majority, or hosts that are named; 2 "
-      "bad "
-      "input.",
+      "bad input.",
       [said] { return merge_records(*said); });
   merge->add_option("RECORD", said->records, "records, folders of records, or folders of stacks")
       ->required()
@@ -138,6 +142,9 @@ void add_history(command_line& line) {
       "flakes",
       "What is kept: what each arm came to in each run. Flakes are runs that differ from most runs of their "
       "stack.\n"
+      "An arm is compared with the nearest stack in front of its own. Last come arms that race and were "
+      "steady, or of "
+      "another rate,\nin their last 20 runs or more.\n"
       "Exit codes: 0; 2 bad input, or a file that is no history, has no run, is damaged, or was made by a "
       "newer cufault.",
       [said] { return said->adds ? add_to_history(*said) : show_history(*said); });

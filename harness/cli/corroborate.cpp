@@ -22,6 +22,27 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
+/// An arm of all stacks; nullptr where a stack has none.
+struct arm_of_stacks {
+  std::string case_name{}, arm{};
+  std::vector<const arm_result*> each{};
+};
+
+/// By name.
+std::map<std::string, arm_of_stacks> arms_of(const std::vector<record>& stacks) {
+  std::map<std::string, arm_of_stacks> all;
+  for (std::size_t i = 0; i < stacks.size(); ++i)
+    for (const case_result& c : stacks[i].cases)
+      for (const arm_result& a : c.arms) {
+        arm_of_stacks& of = all[join_key(c.name, a.name)];
+        of.case_name = c.name;
+        of.arm = a.name;
+        of.each.resize(stacks.size());
+        of.each[i] = &a;
+      }
+  return all;
+}
+
 /// Stacks that show the same of an arm.
 struct agreement {
   const arm_result* first = nullptr;
@@ -30,14 +51,13 @@ struct agreement {
 };
 
 /// The largest first. Stacks on which the outcome is undefined count, too: they were observed.
-std::vector<agreement> agreements_of(const joined_arm& arm) {
+std::vector<agreement> agreements_of(const arm_of_stacks& arm) {
   std::vector<agreement> all;
   for (std::size_t i = 0; i < arm.each.size(); ++i) {
     const arm_result* const seen = arm.each[i];
     if (seen == nullptr || !observed(*seen)) continue;
-    auto same = std::find_if(all.begin(), all.end(), [&](const agreement& a) {
-      return compare_arms(a.first, seen).what == change::unchanged;
-    });
+    auto same = std::find_if(all.begin(), all.end(),
+                             [&](const agreement& a) { return is_same(compare_arms(a.first, seen).v); });
     if (same == all.end()) same = all.insert(all.end(), agreement{.first = seen});
     same->stacks.push_back(i);
     for (const run_of_trials& run : seen->runs)
@@ -59,14 +79,14 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
       labels.push_back(stack.filename());
       own.push_back(folder == default_recorded() ? "cufault" : folder.string());
     }
-  const auto wanted = [&](const joined_arm& arm) {
+  const auto wanted = [&](const arm_of_stacks& arm) {
     return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
              return is_named_by(name, arm.case_name, arm.arm);
            });
   };
   auto rows = nlohmann::ordered_json::array();
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> counts;  // of stacks that agree, and that differ
-  for (const joined_arm& arm : join(stacks)) {
+  for (const auto& [key, arm] : arms_of(stacks)) {
     const auto agreements = agreements_of(arm);
     if (agreements.empty() || !wanted(arm)) continue;
     std::size_t differ = 0;

@@ -10,6 +10,7 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iostream>
 #include <utility>
@@ -42,14 +43,14 @@ void require_candidate(const python_environment& python, const python_environmen
 }
 
 void print_packages(const python_environment& baseline, const python_environment& candidate) {
-  record before, after;
-  before.stack["python"] = baseline.for_stack();
-  after.stack["python"] = candidate.for_stack();
+  std::array<record, 2> both;
+  both[0].stack["python"] = baseline.for_stack();
+  both[1].stack["python"] = candidate.for_stack();
   bool any = false;
-  for (const stack_difference& d : stack_differences(before, after)) {
+  for (const stack_difference& d : stack_differences(both)) {
     if (d.name.find('/') != std::string::npos && d.name != "python/python") continue;
     fmt::print(std::cerr, "{}: {} -> {}\n", d.name == "python/python" ? "python" : d.name,
-               d.before.empty() ? "absent" : d.before, d.after.empty() ? "absent" : d.after);
+               d.values[0].empty() ? "absent" : d.values[0], d.values[1].empty() ? "absent" : d.values[1]);
     any = true;
   }
   if (!any) fmt::print(std::cerr, "The packages that matter are equal.\n");

@@ -70,6 +70,9 @@ class run {
     record_.commit = this_build.commit;
     record_.dirty = this_build.dirty;
     record_.argv = arguments_.argv;
+    record_.asked = {{.tier = std::string(to_string(arguments_.tier)),
+                      .cases = arguments_.names,
+                      .part = {arguments_.part.first, arguments_.part.second}}};
     record_.mode = arguments_.mode;
     record_.seed = arguments_.seed ? *arguments_.seed
                                    : std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();

@@ -2,18 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/judge/comparison.hpp"
 
-#include "reports/judge/judge.hpp"
+#include "reports/base/json_fields.hpp"
 #include "reports/judge/library_files.hpp"
+#include "reports/model/cell_name.hpp"
 
 #include <fmt/format.h>
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <map>
+#include <set>
 #include <string_view>
+#include <utility>
 
 namespace cufault {
 namespace {
+
+/// What can be allowed, in the words of a file of allowances.
+constexpr std::array allowable{enum_name<verdict>{verdict::changed, "changed"},
+                               enum_name<verdict>{verdict::gone, "gone"},
+                               enum_name<verdict>{verdict::worsened, "worsened"},
+                               enum_name<verdict>{verdict::remedy_broken, "remedy_broken"},
+                               enum_name<verdict>{verdict::absent, "absent"}};
 
 std::string why_not_observed(const arm_result& arm) {
   if (arm.trials.empty()) return "no trial was recorded";
@@ -26,25 +39,6 @@ bool nothing_is_proved(const arm_result& arm) {
   return arm.trials.empty() || std::any_of(arm.trials.begin(), arm.trials.end(), [](const observation& o) {
            return !comparable(o) && o.ended != outcome::not_provoked;
          });
-}
-
-change change_of(verdict v) {
-  switch (v) {
-    case verdict::changed:
-      return change::changed;
-    case verdict::gone:
-      return change::gone;
-    case verdict::worsened:
-      return change::worsened;
-    case verdict::remedy_broken:
-      return change::remedy_broken;
-    case verdict::unresolved:
-      return change::unresolved;
-    case verdict::not_provoked:
-      return change::absent;
-    default:
-      return change::unchanged;
-  }
 }
 
 std::string text_of(const nlohmann::json& value) {
@@ -70,76 +64,261 @@ std::map<std::string, std::string> values_of(const nlohmann::json& stack) {
   return values;
 }
 
-}  // namespace
+/// An arm of several records.
+struct joined_arm {
+  std::string case_name, arm;
+  std::vector<const arm_result*> each;  // nullptr where a record has none
+};
 
-std::span<const enum_name<change>> names_of(change /*any*/) {
-  static constexpr std::array names{enum_name<change>{change::unchanged, "unchanged"},
-                                    enum_name<change>{change::changed, "changed"},
-                                    enum_name<change>{change::gone, "gone"},
-                                    enum_name<change>{change::worsened, "worsened"},
-                                    enum_name<change>{change::remedy_broken, "remedy_broken"},
-                                    enum_name<change>{change::absent, "absent"},
-                                    enum_name<change>{change::added, "new"},
-                                    enum_name<change>{change::unresolved, "unresolved"},
-                                    enum_name<change>{change::unobserved, "unobserved"}};
-  return names;
-}
-std::string to_string(change c) {
-  return name_of(c);
-}
-
-arm_change compare_arms(const arm_result* before, const arm_result* after) {
-  const bool was = before != nullptr && observed(*before), is = after != nullptr && observed(*after);
-  if (!was && !is) return {change::unobserved};
-  if (!was) return {change::added, before == nullptr ? not_in_baseline : why_not_observed(*before)};
-  if (after == nullptr) return {change::absent, not_in_candidate};
-  const bool races = !before->races.empty() || !after->races.empty();
-  arm_result judged = *after;
-  if (is && judged.kind == arm_kind::control)
-    judged.kind = arm_kind::fault;  // who judges the case judges controls
-  const expectation expected = expectation_of(*before, races);
-  judge_by(judged, &expected);
-  arm_change found{change_of(judged.judged), judged.why};
-  if (is && found.what == change::absent)
-    found.what = change::unchanged;  // nothing to clear, before and after
-  if (!is && nothing_is_proved(*after)) found.what = change::unresolved;
-  if (found.what == change::unchanged) found.why.clear();
-  return found;
-}
-
-std::vector<joined_arm> join(std::span<const record> records) {
-  std::map<std::string, joined_arm> by_key;
+/// By join_key().
+std::map<std::string, joined_arm> join(std::span<const record> records) {
+  std::map<std::string, joined_arm> all;
   for (std::size_t i = 0; i < records.size(); ++i)
     for (const auto& c : records[i].cases)
       for (const auto& arm : c.arms) {
-        auto& joined = by_key[join_key(c.name, arm.name)];
+        joined_arm& joined = all[join_key(c.name, arm.name)];
         if (joined.each.empty())
           joined = {c.name, arm.name, std::vector<const arm_result*>(records.size(), nullptr)};
         joined.each[i] = &arm;
       }
-  std::vector<joined_arm> all;
-  for (auto& [key, joined] : by_key) all.push_back(std::move(joined));
   return all;
 }
 
-std::vector<stack_difference> stack_differences(const record& before, const record& after) {
-  const auto was = values_of(before.stack), is = values_of(after.stack);
+/// Whether a record shows of an arm with a remedy that nothing fails without it: a run may have left it out.
+bool had_nothing_to_clear(const joined_arm& joined, std::size_t of,
+                          const std::map<std::string, joined_arm>& all) {
+  const std::string without = without_remedy(joined.arm);
+  const auto fault = all.find(join_key(joined.case_name, without));
+  if (without.empty() || fault == all.end()) return false;
+  const arm_result* const seen = fault->second.each[of];
+  return seen != nullptr && observed(*seen) &&
+         std::none_of(seen->trials.begin(), seen->trials.end(),
+                      [](const observation& o) { return failed(signature_of(o)); });
+}
+
+/// The worst first, of what a comparison can come to.
+int urgency(verdict v) {
+  constexpr std::array order{verdict::unresolved, verdict::worsened, verdict::remedy_broken, verdict::changed,
+                             verdict::gone,       verdict::absent,   verdict::unrecorded};
+  return static_cast<int>(std::find(order.begin(), order.end(), v) - order.begin());
+}
+
+}  // namespace
+
+judgement compare_arms(const arm_result* before, const arm_result* now) {
+  const bool was = before != nullptr && observed(*before), is = now != nullptr && observed(*now);
+  if (!was && !is) return {verdict::not_provoked};
+  if (!was) return {verdict::unrecorded, before == nullptr ? std::string() : why_not_observed(*before)};
+  if (now == nullptr) return {verdict::absent};
+  const expectation expected = expectation_of(*before, !before->races.empty() || !now->races.empty());
+  arm_result as_fault;  // who judges the case judges controls
+  if (is && now->kind == arm_kind::control) {
+    as_fault = *now;
+    as_fault.kind = arm_kind::fault;
+    now = &as_fault;
+  }
+  judgement found = judgement_of(*now, &expected);
+  if (!is && nothing_is_proved(*now)) found.v = verdict::unresolved;
+  if (!is && found.v == verdict::not_provoked) found.v = verdict::absent;
+  if (is_same(found.v)) found.why.clear();
+  return found;
+}
+
+bool is_same(verdict v) {
+  return as_expected(v) || v == verdict::not_provoked;
+}
+
+std::vector<stack_difference> stack_differences(std::span<const record> records) {
   std::map<std::string, stack_difference> packages, keys, rest;
   constexpr std::string_view of_keys = "keys/", of_packages = "python/packages/";
-  const auto note = [&](const std::string& path, const std::string& then, const std::string& now) {
-    if (then == now || path.starts_with("files/")) return;
+  std::vector<std::map<std::string, std::string>> each;
+  std::set<std::string> paths;
+  for (const record& r : records)
+    for (const auto& [path, value] : each.emplace_back(values_of(r.stack))) paths.insert(path);
+  for (const std::string& path : paths) {
+    std::vector<std::string> values;
+    for (auto& of : each) values.push_back(of[path]);
+    if (path.starts_with("files/")) continue;
+    if (std::equal(values.begin() + 1, values.end(), values.begin())) continue;
     const bool key = path.starts_with(of_keys), package = path.starts_with(of_packages);
     const auto name = key ? path.substr(of_keys.size()) : package ? path.substr(of_packages.size()) : path;
-    (key ? keys : package ? packages : rest)[name] = {name, then, now};
-  };
-  for (const auto& [path, value] : was) note(path, value, is.contains(path) ? is.at(path) : "");
-  for (const auto& [path, value] : is)
-    if (!was.contains(path)) note(path, "", value);
-  std::vector<stack_difference> all = file_differences(before.stack, after.stack);
-  for (auto* each : {&packages, &keys, &rest})
-    for (auto& [name, difference] : *each)
-      if (each != &rest || !says_a_key(name, keys)) all.push_back(std::move(difference));
+    (key ? keys : package ? packages : rest)[name] = {name, std::move(values)};
+  }
+  std::vector<stack_difference> all;
+  for (std::size_t i = 1; i < records.size(); ++i)
+    for (stack_difference& d : file_differences(records[0].stack, records[i].stack)) {
+      auto known =
+          std::find_if(all.begin(), all.end(), [&](const stack_difference& a) { return a.name == d.name; });
+      if (known == all.end()) {
+        known = all.insert(all.end(), {std::move(d.name), std::vector<std::string>(records.size())});
+        known->values[0] = std::move(d.values[0]);
+      }
+      known->values[i] = std::move(d.values[1]);
+    }
+  for (auto* group : {&packages, &keys, &rest})
+    for (auto& [name, difference] : *group)
+      if (group != &rest || !says_a_key(name, keys)) all.push_back(std::move(difference));
   return all;
+}
+
+bool is_date(const std::string& text) {
+  constexpr const char* form = "%Y-%m-%d";
+  std::tm day{};
+  if (::strptime(text.c_str(), form, &day) == nullptr) return false;
+  static_cast<void>(::timegm(&day));  // February 30 becomes March 2
+  std::array<char, 16> again{};
+  return std::string_view(again.data(), std::strftime(again.data(), again.size(), form, &day)) == text;
+}
+
+std::vector<allowance> load_allowances(const std::filesystem::path& file) {
+  return allowances_from(json_cursor{read_json(file)});
+}
+
+std::vector<allowance> allowances_from(const json_cursor& top) {
+  constexpr int schema = 1;
+  if (!top.has("schema")) top.fail("\"schema\" is missing");
+  if (const auto found = top.at("schema").integer(); found != schema)
+    top.at("schema").fail(fmt::format("schema {}, and this cufault reads {} of allowances", found, schema));
+  top.only({"schema", "allowances"});
+  std::vector<allowance> all;
+  for (const json_cursor& at : top.at("allowances").items()) {
+    at.only({"arm", "change", "reason", "expires"});
+    const std::string word = at.at("change").string();
+    const auto known =
+        std::find_if(allowable.begin(), allowable.end(), [&](const auto& a) { return a.name == word; });
+    if (known == allowable.end())
+      at.at("change").fail("only changed, gone, worsened, remedy_broken and absent can be allowed");
+    allowance a{.arm = at.at("arm").string(),
+                .what = known->value,
+                .reason = at.at("reason").string(),
+                .expires = at.at("expires").string(),
+                .source = at.place()};
+    if (a.arm.find('/') == std::string::npos) at.at("arm").fail("expected CASE/ARM, where * is anything");
+    if (a.reason.find_first_not_of(" \t\n") == std::string::npos) at.at("reason").fail("is empty; say why");
+    if (!is_date(a.expires)) at.at("expires").fail("expected a date: YYYY-MM-DD");
+    all.push_back(std::move(a));
+  }
+  return all;
+}
+
+comparison compare(std::span<const record> records, const comparison_terms& terms) {
+  comparison all{.stacks = stack_differences(records), .at_least = terms.at_least};
+  std::vector<std::set<std::string>> unproved;  // cases, of each record
+  for (const record& r : records) {
+    const auto letter = static_cast<char>('a' + std::min<std::size_t>(all.records.size(), 25));
+    all.records.push_back({.role = std::string(1, letter), .label = stack_label(r)});
+    std::set<std::string>& cases = unproved.emplace_back();
+    for (const case_result& c : r.cases)
+      if (control_failed(c)) cases.insert(c.name);
+  }
+  const record& last = records.back();
+  all.executed = executed_cases(last.cases, last.stack.is_object() && last.stack.contains("gpu") &&
+                                                last.stack["gpu"].is_object())
+                     .size();
+  const auto joined = join(records);
+  std::vector<bool> used(terms.allowances.size(), false);
+  for (const auto& [key, j] : joined) {
+    compared_arm arm{j.case_name, j.arm};
+    const bool proved_before = !unproved[0].contains(j.case_name);
+    const arm_result* const before = proved_before ? j.each[0] : nullptr;
+    bool not_asked = false, any = false;
+    std::map<std::string, std::string> whys;  // what is to be said, and of which records
+    for (std::size_t i = 1; i < records.size(); ++i) {
+      judgement found = compare_arms(before, j.each[i]);
+      if (j.each[i] == nullptr && found.v == verdict::absent) {
+        if (!terms.asked || !terms.asked(i, j.case_name, j.arm) || had_nothing_to_clear(j, i, joined)) {
+          not_asked = true;
+          continue;
+        }
+        found.why = "asked for, and not in the record";
+      } else if (j.each[i] != nullptr && unproved[i].contains(j.case_name)) {
+        found = {verdict::unresolved, "a control failed: without a working control a failure proves nothing"};
+      } else if (!proved_before && found.v == verdict::unrecorded) {
+        found.why = "a control of the first record failed, so that it proves nothing";
+      }
+      if (!is_same(found.v))
+        if (const std::string told = explained_by_files(key, records[0].stack, records[i].stack);
+            !told.empty())
+          found.why += (found.why.empty() ? "" : "; ") + told;
+      if (!found.why.empty()) {
+        std::string& of = whys[found.why];
+        of += (of.empty() ? "" : ", ") + all.records[i].role;
+      }
+      if (!any || urgency(found.v) < urgency(arm.found.v)) arm.found = std::move(found);
+      any = true;
+    }
+    if (!any) arm.found = {verdict::not_provoked};
+    arm.found.why.clear();
+    for (const auto& [why, of] : whys)
+      arm.found.why += (arm.found.why.empty() ? "" : " | ") + (records.size() == 2 ? why : of + ": " + why);
+    std::size_t observing = 0;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const arm_result* const of = i == 0 ? before : j.each[i];
+      const bool seen = of != nullptr && observed(*of);
+      arm.seen.push_back(seen ? describe(*of) : std::string());
+      observing += seen ? 1 : 0;
+      all.records[i].observed += seen ? 1 : 0;
+      if (arm.summary.empty() && j.each[i] != nullptr) arm.summary = j.each[i]->summary;
+    }
+    if (is_same(arm.found.v) && (not_asked || observing == 0)) {
+      ++(not_asked ? all.not_asked : all.unobserved);
+      continue;
+    }
+    for (std::size_t i = 0; i < terms.allowances.size(); ++i) {
+      const allowance& a = terms.allowances[i];
+      if (a.what != arm.found.v || fnmatch(a.arm.c_str(), key.c_str(), 0) != 0) continue;
+      used[i] = true;
+      if (terms.today <= a.expires && !arm.allowed_by) arm.allowed_by = a;
+    }
+    all.arms.push_back(std::move(arm));
+  }
+  for (std::size_t i = 0; i < terms.allowances.size(); ++i) {
+    if (terms.today > terms.allowances[i].expires)
+      all.expired.push_back(terms.allowances[i]);
+    else if (!used[i])
+      all.unused.push_back(terms.allowances[i]);
+  }
+  return all;
+}
+
+std::size_t same_in(const comparison& all) {
+  return static_cast<std::size_t>(std::count_if(all.arms.begin(), all.arms.end(),
+                                                [](const compared_arm& a) { return is_same(a.found.v); }));
+}
+
+std::size_t differing_in(const comparison& all) {
+  return static_cast<std::size_t>(std::count_if(all.arms.begin(), all.arms.end(), [](const compared_arm& a) {
+    return !is_same(a.found.v) && a.found.v != verdict::unrecorded;
+  }));
+}
+
+std::vector<exit_reason> exit_reasons(const comparison& all) {
+  std::vector<exit_reason> reasons;
+  if (!all.unread.empty()) reasons.push_back({2, "not every file could be read"});
+  for (const std::string& run : all.incomplete)
+    reasons.push_back(
+        {2, fmt::format("the run of {} did not come to its end: run it again, or leave it out", run)});
+  const bool any = std::any_of(all.arms.begin(), all.arms.end(), [](const compared_arm& a) {
+    return std::none_of(a.seen.begin(), a.seen.end(), [](const std::string& s) { return s.empty(); });
+  });
+  if (!any) reasons.push_back({2, "no arm was observed in both"});
+  const auto add = [&](int code, std::string_view one, std::string_view more, auto holds) {
+    std::vector<std::string> names;
+    for (const compared_arm& a : all.arms)
+      if (holds(a)) names.push_back(join_key(a.case_name, a.arm));
+    if (const auto count = names.size(); count > 0)
+      reasons.push_back({code, fmt::format("{} {}", count, count == 1 ? one : more), std::move(names)});
+  };
+  add(2, "arm is unresolved", "arms are unresolved",
+      [](const compared_arm& a) { return a.found.v == verdict::unresolved; });
+  if (all.executed < all.at_least)
+    reasons.push_back({1, fmt::format("{} case{} executed, and the floor is {}", all.executed,
+                                      all.executed == 1 ? "" : "s", all.at_least)});
+  add(1, "change that no allowance covers", "changes that no allowance covers", [](const compared_arm& a) {
+    return !is_same(a.found.v) && a.found.v != verdict::unrecorded && a.found.v != verdict::unresolved &&
+           !a.allowed_by;
+  });
+  return reasons;
 }
 
 }  // namespace cufault

@@ -1,58 +1,95 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+// Records compared arm by arm: the first with each of the others.
 #pragma once
 
+#include "reports/judge/judge.hpp"
 #include "reports/model/record.hpp"
 
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace cufault {
 
-/// What became of an arm from one record to another.
-enum class change {
-  unchanged,
-  changed,
-  gone,           ///< the failure no longer happens, or a dead end now clears it
-  worsened,       ///< a status became a crash, a hang, wrong numbers or a damaged context
-  remedy_broken,  ///< the failure is the same, its remedy no longer clears it
-  absent,         ///< observed before, and not any more
-  added,          ///< not observed before
-  unresolved,     ///< harness or control failed: nothing is proved
-  unobserved      ///< in neither
-};
-std::span<const enum_name<change>> names_of(change);
-std::string to_string(change c);  ///< "unchanged", ..., "new" for added
+class json_cursor;
 
-/// Why an arm is absent or new where one of the records does not have it at all.
-inline constexpr const char *not_in_baseline = "not in the baseline",
-                            *not_in_candidate = "not in the candidate";
+/// Compares one arm of two records, as a run is judged by a record: signatures; level edges and the measurements that claims rest on within
+/// their bands; of an arm that races, rates. nullptr: the record has no such arm. ABSENT: only `before` observed it; NEW: only `now`;
+/// NOT_PROVOKED: neither or, where both observed it, there was nothing to clear in both.
+judgement compare_arms(const arm_result* before, const arm_result* now);
+/// Whether a verdict of compare_arms() says that nothing is to be looked at.
+bool is_same(verdict v);
 
-struct arm_change {
-  change what = change::unchanged;
-  std::string why{};  ///< one line; empty where nothing changed
-};
-
-/// Compares one arm of two records, as a gate compares it with its expectation: signatures; level edges and the measurements that claims
-/// rest on within their bands; of an arm that races, rates. nullptr: the record has no such arm.
-arm_change compare_arms(const arm_result* before, const arm_result* after);
-
-/// An arm of several records, by join_key().
-struct joined_arm {
-  std::string case_name, arm;
-  std::vector<const arm_result*> each;  ///< one for each record; nullptr where it has none
-};
-/// All arms of the records, sorted by name. They point into the records.
-std::vector<joined_arm> join(std::span<const record> records);
-
-/// A value of two stacks that is not the same; empty where one has none.
+/// A value of the records' stacks that is not the same in all; empty where one has none.
 struct stack_difference {
   std::string name;  ///< "cublas", "cublas: search path", or a path: "environment/LD_LIBRARY_PATH"
-  std::string before, after;
+  std::vector<std::string> values;
 };
 /// In this order: facts of the libraries' files (file_differences()), packages of Python, keys that conditions can name, other values that repeat no key.
-std::vector<stack_difference> stack_differences(const record& before, const record& after);
+std::vector<stack_difference> stack_differences(std::span<const record> records);
+
+/// A change that somebody has looked at and lets pass for a while.
+struct allowance {
+  std::string arm;  ///< CASE/ARM, where * is anything
+  verdict what = verdict::changed;
+  std::string reason;    ///< never empty
+  std::string expires;   ///< the last day on which it holds, UTC: "2026-12-31"
+  std::string source{};  ///< "FILE:LINE"
+};
+
+/// {"schema": 1, "allowances": [{"arm": ..., "change": ..., "reason": ..., "expires": ...}]}: reports/schemas/allowances.schema.json.
+/// Throws input_error.
+std::vector<allowance> load_allowances(const std::filesystem::path& file);
+std::vector<allowance> allowances_from(const json_cursor& top);
+bool is_date(const std::string& text);  ///< "2026-12-31", a day that there is
+
+struct compared_arm {
+  std::string case_name{}, arm{}, summary{};
+  judgement found{};  ///< of several records the worst verdict, with what each has to say: "b: ... | c: ..."
+  std::vector<std::string> seen{};  ///< what each record saw, in one line; empty where it observed nothing
+  std::optional<allowance> allowed_by{};  ///< of an arm that would fail a gate
+};
+
+struct compared_record {
+  std::string role{}, label{};  ///< "a", or "candidate" in a gate; "cuBLAS 13.1.0, NVIDIA H200"
+  std::size_t observed = 0;     ///< arms
+};
+
+struct comparison {
+  std::vector<compared_record> records{};
+  std::vector<stack_difference> stacks{};
+  std::vector<compared_arm> arms{};  ///< by name; without those that are only counted
+  std::size_t not_asked = 0,
+              unobserved = 0;  ///< arms that a record lacks and was not asked for; arms that none observed
+  std::size_t executed = 0, at_least = 0;  ///< cases of the last record that were executed; how many must be
+  std::vector<allowance> expired{}, unused{};
+  std::vector<std::string> unread{};      ///< a line for each file that could not be read
+  std::vector<std::string> incomplete{};  ///< runs that did not come to their end: "--baseline a.jsonl"
+};
+
+struct comparison_terms {
+  std::vector<allowance> allowances{};
+  std::string today{};       ///< UTC, "2026-11-22"
+  std::size_t at_least = 1;  ///< cases that must have been executed
+  /// Whether the record of this index was asked for an arm that it does not have. Without it, each was asked for what it has.
+  std::function<bool(std::size_t record, const std::string& case_name, const std::string& arm)> asked{};
+};
+
+/// The first record is what the others are compared with; two at least. An arm of a case whose control failed proves nothing: in the first
+/// record it is not observed, in another it is UNRESOLVED.
+comparison compare(std::span<const record> records, const comparison_terms& terms = {});
+
+/// Arms by what to think of them.
+std::size_t same_in(const comparison& all);       ///< as before
+std::size_t differing_in(const comparison& all);  ///< neither as before nor NEW
+
+/// Of a gate, worst first: 2 where anything is unresolved, could not be read, did not come to its end, or nothing could be compared; 1 where
+/// an arm differs that no allowance covers, or fewer cases were executed than must be.
+std::vector<exit_reason> exit_reasons(const comparison& all);
 
 }  // namespace cufault

@@ -52,11 +52,9 @@ bool all_without_context(const std::vector<signature>& signatures) {
 /// How signatures of the counterpart differ from those of its natural arm: a line each.
 std::vector<std::string> differences(const std::vector<signature>& natural,
                                      const std::vector<signature>& counterpart) {
-  if (natural.size() == 1 && counterpart.size() == 1) {
-    auto lines = differing_steps(natural.front(), counterpart.front());
-    if (!lines.empty()) return lines;
-  }
-  return {fmt::format("expected {}; seen {}", describe(natural), describe(counterpart))};
+  if (natural.size() == 1 && counterpart.size() == 1)
+    return differing_steps(natural.front(), counterpart.front());
+  return {shortened(fmt::format("{} → {}", describe(natural), describe(counterpart)))};
 }
 
 /// Empty where they agree.

@@ -24,11 +24,6 @@
 namespace cufault {
 namespace {
 
-struct judgement {
-  verdict v = verdict::unresolved;
-  std::string why;
-};
-
 using plateaus = std::vector<plateau>;
 
 bool any_failed(const plateaus& all) {
@@ -67,27 +62,6 @@ std::string reason_of(const observation& o) {
   return level_text(o) + (o.why.empty() ? std::string{"no reason was given"} : o.why);
 }
 
-/// How they differ: where both made the same calls, those that came to something else.
-std::string difference(const plateaus& expected, const plateaus& seen) {
-  if (expected.size() == 1 && seen.size() == 1) {
-    const signature &was = expected[0].seen, &is = seen[0].seen;
-    const auto steps = differing_steps(was, is);
-    constexpr std::size_t enough = 5;
-    if (!steps.empty()) {
-      std::string text = fmt::format(
-          "{}", fmt::join(steps.begin(),
-                          steps.begin() + static_cast<std::ptrdiff_t>(std::min(steps.size(), enough)), "; "));
-      if (steps.size() > enough) text += fmt::format("; and {} more", steps.size() - enough);
-      for (const auto& [what, before, now] : {std::tuple{"context", was.context, is.context},
-                                              std::tuple{"the process", was.outcome, is.outcome}})
-        if (before != now) text += fmt::format("; {}: expected {}, seen {}", what, before, now);
-      return text;
-    }
-  }
-  if (auto why = disagreement(expected, seen); !why.empty()) return why;
-  return fmt::format("expected {}; seen {}", describe(expected), describe(seen));
-}
-
 /// The values of measurements by name, of those that are compared.
 std::map<std::string, std::pair<double, double>> ranges_of(const std::vector<observation>& trials,
                                                            const char* names) {
@@ -107,40 +81,43 @@ std::string range_text(const std::pair<double, double>& range) {
                                      : fmt::format("{:.10g} to {:.10g}", range.first, range.second);
 }
 
-/// Why measurements that are compared are out of their band; empty where none is.
-std::string out_of_band(const std::vector<observation>& expected, const std::vector<observation>& seen) {
+/// How measurements that are compared are out of their band; empty where none is. `noted`: further ones that are no difference.
+std::string out_of_band(const std::vector<observation>& before, const std::vector<observation>& now,
+                        std::string& noted) {
   for (const auto& c : compared_measurements()) {
-    const auto was = ranges_of(expected, c.names), is = ranges_of(seen, c.names);
-    for (const auto& [name, range] : is)
-      if (!was.contains(name))
-        return fmt::format("measured, and not expected: {}: {}", name, range_text(range));
+    const auto was = ranges_of(before, c.names), is = ranges_of(now, c.names);
+    for (const auto& [name, range] : is) {
+      if (was.contains(name)) continue;
+      const std::string text = fmt::format("{}: not measured → {}", name, range_text(range));
+      if (!c.more_is_noted) return text;
+      noted += (noted.empty() ? "" : "; ") + text;
+    }
     for (const auto& [name, range] : was) {
-      const auto now = is.find(name);
-      if (now == is.end()) return fmt::format("expected, and not measured: {}: {}", name, range_text(range));
+      const auto there = is.find(name);
+      if (there == is.end()) return fmt::format("{}: {} → not measured", name, range_text(range));
       const double from = range.first - std::abs(range.first) * c.band - c.slack,
                    to = range.second + std::abs(range.second) * c.band + c.slack;
-      if (now->second.first < from || now->second.second > to)
-        return fmt::format("{}: expected {}{}, seen {}", name, range_text(range),
-                           c.band + c.slack > 0 ? fmt::format(" (band {:.10g} to {:.10g})", from, to) : "",
-                           range_text(now->second));
+      if (there->second.first < from || there->second.second > to)
+        return fmt::format("{}: {} → {}{}", name, range_text(range), range_text(there->second),
+                           c.band + c.slack > 0 ? fmt::format(" (band {:.10g} to {:.10g})", from, to) : "");
     }
   }
   return {};
 }
 
-judgement judge_as_expected(arm_kind kind, const plateaus& seen) {
+verdict judge_as_expected(arm_kind kind, const plateaus& seen) {
   switch (kind) {
     case arm_kind::control:
-      return {verdict::ok, {}};
+      return verdict::ok;
     case arm_kind::fault:
-      return {any_failed(seen) ? verdict::reproduced : verdict::ok, {}};
+      return any_failed(seen) ? verdict::reproduced : verdict::ok;
     case arm_kind::diagnosis:
-      return {any_failed(seen) ? verdict::diagnosed : verdict::ok, {}};
+      return any_failed(seen) ? verdict::diagnosed : verdict::ok;
     case arm_kind::remedy:
     case arm_kind::dead_end:
       break;
   }
-  return {any_failed(seen) ? verdict::still_fails : verdict::cleared, {}};
+  return any_failed(seen) ? verdict::still_fails : verdict::cleared;
 }
 
 verdict judge_difference(arm_kind kind, const plateaus& expected, const plateaus& seen) {
@@ -161,41 +138,6 @@ verdict judge_difference(arm_kind kind, const plateaus& expected, const plateaus
   if (kind == arm_kind::remedy && !failed_before && fails_now && expected_fault == seen_fault)
     return verdict::remedy_broken;
   return verdict::changed;
-}
-
-/// Of an arm that races: both lists of trials are samples, and a signature that only one of them has may be rare. They agree unless they share
-/// no signature, or a rate differs by more than chance explains.
-judgement judge_counts(const arm_result& arm, const expectation& e) {
-  const auto seen = distinct_signatures(arm.trials);
-  const int trials = static_cast<int>(arm.trials.size()),
-            expected_trials = static_cast<int>(e.shown->trials.size());
-  const auto expected_of = [&](const signature& s) {
-    const auto known =
-        std::find_if(e.seen.begin(), e.seen.end(), [&](const plateau& p) { return p.seen == s; });
-    return known == e.seen.end() ? 0 : e.counts[static_cast<std::size_t>(known - e.seen.begin())];
-  };
-  if (std::none_of(seen.begin(), seen.end(), [&](const auto& s) { return expected_of(s.seen) > 0; }))
-    return {judge_difference(arm.kind, e.seen, arm_plateaus(arm)), difference(e.seen, arm_plateaus(arm))};
-  if (seen.size() == 1 && e.seen.size() == 1) return judge_as_expected(arm.kind, e.seen);
-  for (const auto& s : seen)
-    if (severity(s.seen) == 2 && worst(e.seen) < 2)
-      return {verdict::worsened, difference(e.seen, {{.seen = s.seen}})};
-  const auto moved = [&](const signature& s, int now) {
-    return !arm.rate_depends_on_load &&
-           chance_of_difference(now, trials, expected_of(s), expected_trials) < least_tail;
-  };
-  const auto text = [&](const signature& s, int now) {
-    return fmt::format("{} of {} trials where it was {} of {}: {}", now, trials, expected_of(s),
-                       expected_trials, describe(s));
-  };
-  for (const auto& s : seen)
-    if (moved(s.seen, s.trials)) return {verdict::changed, "rate moved: " + text(s.seen, s.trials)};
-  for (const auto& p : e.seen) {
-    const bool still = std::any_of(seen.begin(), seen.end(), [&](const auto& s) { return s.seen == p.seen; });
-    if (!still && moved(p.seen, 0)) return {verdict::changed, "rate moved: " + text(p.seen, 0)};
-  }
-  return {verdict::flaky, fmt::format("{} ({})", text(seen.front().seen, seen.front().trials),
-                                      arm.races.empty() ? e.shown->races : arm.races)};
 }
 
 bool is_treatment(const arm_result& arm) {
@@ -231,7 +173,7 @@ bool nothing_to_clear(const arm_result& arm, const plateaus& seen) {
   });
 }
 
-judgement judgement_of(const arm_result& arm, const expectation* expected) {
+judgement judgement_without_notes(const arm_result& arm, const expectation* expected, std::string& noted) {
   if (arm.trials.empty()) return {verdict::unresolved, "no trial was recorded"};
   for (const auto& o : arm.trials)
     if (o.ended == outcome::harness_failed) return {verdict::unresolved, "harness failed: " + reason_of(o)};
@@ -243,7 +185,7 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
     if (expected != nullptr && worst(expected->seen) < 2)
       for (const auto& other : arm.trials)
         if (comparable(other) && severity(signature_of(other)) == 2)
-          return {verdict::worsened, difference(expected->seen, {{.seen = signature_of(other)}})};
+          return {verdict::worsened, disagreement(expected->seen, {{.seen = signature_of(other)}})};
     return {verdict::not_provoked, reason_of(o)};
   }
 
@@ -254,26 +196,29 @@ judgement judgement_of(const arm_result& arm, const expectation* expected) {
 
   const auto seen =
       expected != nullptr && expected->counts.empty() ? plateaus_of(arm.trials) : arm_plateaus(arm);
-  const bool agrees = expected != nullptr && disagreement(expected->seen, seen).empty();
-  if (nothing_to_clear(arm, seen) && (expected == nullptr || agrees))
-    return {verdict::not_provoked,
-            "nothing failed before the remedy, so there was nothing to clear: " + describe(seen)};
-  if (was_not_prepared(arm, seen) && (expected == nullptr || agrees))
-    return {verdict::not_provoked, "the operation could not be prepared, so that it was not made"};
-  if (was_not_reached(arm) && (expected == nullptr || agrees))
-    return {verdict::not_provoked, "the process ended before the remedy was applied: " + describe(seen)};
-  if (expected == nullptr) return {verdict::unrecorded, "no recorded stack has it"};
-  if (!expected->counts.empty()) {
-    auto judged = judge_counts(arm, *expected);
-    if (as_expected(judged.v))
-      if (auto why = out_of_band(expected->shown->trials, arm.trials); !why.empty())
-        return {verdict::changed, std::move(why)};
-    return judged;
+  const std::string differs = expected == nullptr ? "" : disagreement(expected->seen, seen);
+  if (differs.empty()) {
+    if (nothing_to_clear(arm, seen))
+      return {verdict::not_provoked,
+              "nothing failed before the remedy, so there was nothing to clear: " + describe(seen)};
+    if (was_not_prepared(arm, seen))
+      return {verdict::not_provoked, "the operation could not be prepared, so that it was not made"};
+    if (was_not_reached(arm))
+      return {verdict::not_provoked, "the process ended before the remedy was applied: " + describe(seen)};
   }
-  if (!agrees) return {judge_difference(arm.kind, expected->seen, seen), difference(expected->seen, seen)};
-  if (auto why = out_of_band(expected->shown->trials, arm.trials); !why.empty())
+  if (expected == nullptr) return {verdict::unrecorded, "no recorded stack has it"};
+  judgement judged{verdict::changed, differs};
+  if (!expected->counts.empty())
+    judged = judge_rates(arm, distinct_signatures(arm.trials), *expected, least_tail);
+  else
+    judged.v = differs.empty() ? judge_as_expected(arm.kind, seen)
+                               : judge_difference(arm.kind, expected->seen, seen);
+  if (!as_expected(judged.v)) return judged;
+  if (auto why = out_of_band(expected->shown->trials, arm.trials, noted); !why.empty())
     return {verdict::changed, std::move(why)};
-  return judge_as_expected(arm.kind, seen);
+  if (const auto facts = noted_difference(expected->shown->trials, arm.trials); !facts.empty())
+    noted += (noted.empty() ? "" : "; ") + facts;
+  return judged;
 }
 
 bool had_context(const arm_result& arm) {
@@ -337,7 +282,7 @@ std::span<const compared_measurement> compared_measurements() {
       compared_measurement{"queries answered, *", 0, 0},
       compared_measurement{"algorithms found*", 0, 0},
       compared_measurement{"cuBLASLt calls in a *", 0, 0},
-      compared_measurement{"libcublas* asks for *", 0, 0},
+      compared_measurement{"libcublas* asks for *", 0, 0, true},
       compared_measurement{"combinations in which A and B differ", 0, 0},
       compared_measurement{"of these, with the right numbers", 0, 0},
       compared_measurement{"handle is null after cublasCreate", 0, 0},
@@ -348,10 +293,66 @@ std::span<const compared_measurement> compared_measurements() {
   return all;
 }
 
+judgement judge_rates(const arm_result& arm, const std::vector<counted_signature>& now,
+                      const expectation& before, double least) {
+  struct pair {
+    const signature* seen;
+    int was = 0, is = 0;
+  };
+  std::vector<pair> all;
+  for (std::size_t i = 0; i < before.seen.size(); ++i)
+    all.push_back({&before.seen[i].seen, before.counts[i]});
+  for (const counted_signature& s : now) {
+    const auto known = std::find_if(all.begin(), all.end(), [&](const pair& p) { return *p.seen == s.seen; });
+    (known == all.end() ? all.emplace_back(pair{&s.seen}) : *known).is = s.trials;
+  }
+  int trials_before = 0, trials_now = 0;
+  for (const pair& p : all) trials_before += p.was, trials_now += p.is;
+  plateaus seen;
+  for (const counted_signature& s : now) seen.push_back({.seen = s.seen});
+  const auto frequent = [&](int pair::*of) {
+    return std::max_element(all.begin(), all.end(),
+                            [&](const pair& a, const pair& b) { return a.*of < b.*of; });
+  };
+  const auto was = frequent(&pair::was), is = frequent(&pair::is);
+  if (std::none_of(all.begin(), all.end(), [](const pair& p) { return p.was > 0 && p.is > 0; }))
+    return {judge_difference(arm.kind, before.seen, seen), difference(*was->seen, *is->seen)};
+  if (all.size() == 1) return {judge_as_expected(arm.kind, before.seen)};
+  for (const pair& p : all)
+    if (p.was == 0 && severity(*p.seen) == 2 && worst(before.seen) < 2)
+      return {verdict::worsened, difference(*was->seen, *p.seen)};
+  const auto text = [&](const pair& p) {
+    return fmt::format("{}: {} of {} → {} of {} trials", shortened(describe(*p.seen)), p.was, trials_before,
+                       p.is, trials_now);
+  };
+  for (const pair& p : all)
+    if (!arm.rate_depends_on_load && chance_of_difference(p.is, trials_now, p.was, trials_before) < least)
+      return {verdict::changed, "rate moved: " + text(p)};
+  const std::string recorded = before.shown == nullptr ? std::string() : latest_run(*before.shown);
+  return {verdict::flaky,
+          fmt::format("{} ({}{})", text(*is),
+                      arm.races.empty() && before.shown != nullptr ? before.shown->races : arm.races,
+                      recorded.empty() ? "" : "; recorded " + recorded.substr(0, 10))};
+}
+
+judgement judgement_of(const arm_result& arm, const expectation* before) {
+  std::string noted;
+  judgement judged = judgement_without_notes(arm, before, noted);
+  if (as_expected(judged.v)) judged.noted = std::move(noted);
+  return judged;
+}
+
+bool control_failed(const case_result& c) {
+  return std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
+    return arm.kind == arm_kind::control && judgement_of(arm, nullptr).v == verdict::unresolved;
+  });
+}
+
 void judge_by(arm_result& arm, const expectation* expected) {
-  auto [v, why] = judgement_of(arm, expected);
+  auto [v, why, noted] = judgement_of(arm, expected);
   arm.judged = v;
   arm.why = std::move(why);
+  arm.noted = std::move(noted);
   // What is expected to show nothing of the remedy has not been missed.
   arm.covered = expected != nullptr && (v != verdict::not_provoked || !observed(arm));
   arm.expectation = expected == nullptr ? std::string{} : expected->shown->source;
@@ -375,6 +376,7 @@ void predict(arm_result& arm, const std::vector<expectation>& from) {
     return;
   }
   arm.why = fmt::format("{}, as on {}", to_string(as->v), stack_of(as));
+  arm.noted = as->noted;
   if (from.size() < 2) return;
   const auto other = as == each.begin() ? each.begin() + 1 : each.begin();
   arm.why += agrees(*other) ? fmt::format(" and on {}", stack_of(other))

@@ -19,9 +19,27 @@ struct compared_measurement {
   const char* names;  ///< pattern of fnmatch(3)
   double
       band;  ///< how far below the least expected value, or above the greatest, it may be: by this part of it ...
-  double slack;  ///< ... and by so much more, in its unit
+  double slack;                ///< ... and by so much more, in its unit
+  bool more_is_noted = false;  ///< a further one of the name is noted, and no difference
 };
 std::span<const compared_measurement> compared_measurements();
+
+struct judgement {
+  verdict v = verdict::unresolved;
+  std::string why{};    ///< one line for verdicts that need one: before → now
+  std::string noted{};  ///< what differs and is no failure, in one line
+};
+
+/// What an arm came to, against what it showed before (nullptr: that is not known).
+judgement judgement_of(const arm_result& arm, const expectation* before);
+
+/// Of an arm that races: both lists of trials are samples, and a signature that only one of them has may be rare. They differ if they share
+/// no signature, or if a difference of a rate is less probable than `least`. Of `arm` its kind and what it says of races is read.
+judgement judge_rates(const arm_result& arm, const std::vector<counted_signature>& now,
+                      const expectation& before, double least);
+
+/// Whether a control failed: without a working control a failure proves nothing.
+bool control_failed(const case_result& c);
 
 /// Judges one arm against what it showed on this stack (nullptr: that is not known, the arm is NEW). Fills judged, why, expectation,
 /// compared_with, covered. Controls are judged by what they are: a control that fails is unresolved, whatever is expected. A remedy

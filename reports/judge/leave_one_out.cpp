@@ -22,7 +22,7 @@ predicted_from source_of(const reference& known) {
   if (known.distance == 0) return predicted_from::same_version;
   if (known.distance >= other_architecture) return predicted_from::architecture;
   if (known.from.size() < 2) return predicted_from::one_version;
-  const bool agree = compare_arms(known.from[0].shown, known.from[1].shown).what == change::unchanged;
+  const bool agree = is_same(compare_arms(known.from[0].shown, known.from[1].shown).v);
   return agree ? predicted_from::both_agree : predicted_from::both_differ;
 }
 
@@ -63,9 +63,8 @@ leave_one_out judge_by_others(const std::filesystem::path& recorded, bool whole_
         }
         prediction_score& score = all.scores[{family_of_case(c.name), source_of(*known)}];
         ++score.made;
-        score.held += std::any_of(known->from.begin(), known->from.end(), [&](const expectation& e) {
-          return compare_arms(e.shown, &a).what == change::unchanged;
-        });
+        score.held += std::any_of(known->from.begin(), known->from.end(),
+                                  [&](const expectation& e) { return is_same(compare_arms(e.shown, &a).v); });
       }
   }
   return all;

@@ -114,7 +114,7 @@ std::vector<stack_difference> file_differences(const nlohmann::json& before, con
   const auto recorded = [](const std::vector<file_fact>& facts) {
     return std::string(facts.empty() ? "not recorded" : "recorded");
   };
-  if (was.empty() != is.empty()) return {{files_name, recorded(was), recorded(is)}};
+  if (was.empty() != is.empty()) return {{files_name, {recorded(was), recorded(is)}}};
   std::vector<stack_difference> all;
   const auto named = [](const std::vector<file_fact>& facts, const std::string& name) {
     const auto found =
@@ -123,8 +123,8 @@ std::vector<stack_difference> file_differences(const nlohmann::json& before, con
   };
   const auto note = [&](const std::string& name) {
     const auto then = named(was, name), now = named(is, name);
-    stack_difference d{name, words_of_one(then, now), words_of_one(now, then)};
-    if (!d.before.empty() || !d.after.empty()) all.push_back(std::move(d));
+    stack_difference d{name, {words_of_one(then, now), words_of_one(now, then)}};
+    if (!d.values[0].empty() || !d.values[1].empty()) all.push_back(std::move(d));
   };
   for (const file_fact& f : is) note(f.name);
   for (const file_fact& f : was)

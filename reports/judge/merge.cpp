@@ -67,32 +67,37 @@ struct exact_result {
 /// Of an arm that races.
 struct rate {
   signature seen{};
+  int trials = 0;
   std::map<std::size_t, int> trials_of{};  // by member
 };
 
 struct kept_arm {
   std::string case_name, arm;
+  arm_result traits{};                          // of an arm that races, without trials
   std::map<std::string, exact_result> exact{};  // by exact_text()
   std::map<std::string, rate> rates{};          // by canonical()
   std::map<std::size_t, int> trials_of{};       // by member
 };
 
-void find_outliers_of_rates(merged_arm& arm, const kept_arm& kept, std::size_t members) {
+/// Each member's rates against those of all others.
+void find_outliers_of_rates(merged_arm& arm, const kept_arm& kept) {
+  if (kept.trials_of.size() < 2) return;
   // So that of many members one is called an outlier by chance once in a thousand merges.
-  const double least = 0.001 / static_cast<double>(std::max<std::size_t>(members, 1));
-  const int all = static_cast<int>(arm.trials);
+  const double least = least_tail / static_cast<double>(kept.trials_of.size());
   for (const auto& [member, trials] : kept.trials_of) {
-    if (kept.trials_of.size() < 2) return;
-    bool shared = false, moved = false;
+    expectation others;
+    std::vector<counted_signature> mine;
     for (const auto& [text, r] : kept.rates) {
       const auto found = r.trials_of.find(member);
-      const int mine = found == r.trials_of.end() ? 0 : found->second;
-      const int everyone = std::accumulate(r.trials_of.begin(), r.trials_of.end(), 0,
-                                           [](int sum, const auto& of) { return sum + of.second; });
-      shared = shared || (mine > 0 && everyone > mine);
-      moved = moved || chance_of_difference(mine, trials, everyone - mine, all - trials) < least;
+      const int here = found == r.trials_of.end() ? 0 : found->second;
+      if (here > 0) mine.push_back({r.seen, here});
+      if (const int rest = r.trials - here; rest > 0) {
+        others.seen.push_back({.seen = r.seen});
+        others.counts.push_back(rest);
+      }
     }
-    if (!shared || moved) arm.outliers.push_back(member);
+    if (const judgement found = judge_rates(kept.traits, mine, others, least); !as_expected(found.v))
+      arm.outliers[member] = fmt::format("{}: {}", to_string(found.v), found.why);
   }
   // Of two that share nothing neither is the majority.
   if (arm.outliers.size() * 2 >= kept.trials_of.size() && !arm.outliers.empty()) {
@@ -118,7 +123,7 @@ merged_arm merged(const kept_arm& kept) {
       arm.groups.push_back(std::move(group));
     }
     std::sort(arm.groups.begin(), arm.groups.end(), largest_first);
-    find_outliers_of_rates(arm, kept, arm.observed);
+    find_outliers_of_rates(arm, kept);
     return arm;
   }
   // What differs by an edge or a measurement within its band is one group: that of the most common example.
@@ -127,30 +132,35 @@ merged_arm merged(const kept_arm& kept) {
   std::stable_sort(each.begin(), each.end(), [](const auto& a, const auto& b) {
     return a.second->members.size() > b.second->members.size();
   });
-  std::vector<const arm_result*> examples;  // of groups
+  struct group_of {
+    merged_group group;
+    const arm_result* example;
+  };
+  std::vector<group_of> groups;
   for (const auto& [text, result] : each) {
-    const auto same = std::find_if(examples.begin(), examples.end(), [&, of = result](const arm_result* e) {
-      return compare_arms(e, &of->example).what == change::unchanged;
+    auto same = std::find_if(groups.begin(), groups.end(), [&, of = result](const group_of& g) {
+      return is_same(compare_arms(g.example, &of->example).v);
     });
-    const auto at = static_cast<std::size_t>(same - examples.begin());
-    if (same == examples.end()) {
-      examples.push_back(&result->example);
-      arm.groups.push_back({.seen = describe(result->example)});
+    if (same == groups.end())
+      same = groups.insert(groups.end(), {{.seen = describe(result->example)}, &result->example});
+    for (const std::size_t member : result->members) {
+      same->group.members.push_back(member);
+      same->group.trials += static_cast<std::size_t>(kept.trials_of.at(member));
     }
-    auto& members = arm.groups[at].members;
-    members.insert(members.end(), result->members.begin(), result->members.end());
   }
-  for (auto& group : arm.groups) {
-    std::sort(group.members.begin(), group.members.end());
-    for (const auto member : group.members)
-      group.trials += static_cast<std::size_t>(kept.trials_of.at(member));
+  std::sort(groups.begin(), groups.end(),
+            [&](const group_of& a, const group_of& b) { return largest_first(a.group, b.group); });
+  arm.no_majority = groups.size() > 1 && groups.front().group.members.size() * 2 <= arm.observed;
+  for (group_of& g : groups) {
+    std::sort(g.group.members.begin(), g.group.members.end());
+    if (&g != &groups.front()) {
+      const judgement found = compare_arms(groups.front().example, g.example);
+      g.group.how = fmt::format("{}: {}", to_string(found.v), found.why);
+      if (!arm.no_majority)
+        for (const std::size_t member : g.group.members) arm.outliers[member] = g.group.how;
+    }
+    arm.groups.push_back(std::move(g.group));
   }
-  std::sort(arm.groups.begin(), arm.groups.end(), largest_first);
-  arm.no_majority = arm.groups.size() > 1 && arm.groups.front().members.size() * 2 <= arm.observed;
-  if (!arm.no_majority)
-    for (std::size_t i = 1; i < arm.groups.size(); ++i)
-      arm.outliers.insert(arm.outliers.end(), arm.groups[i].members.begin(), arm.groups[i].members.end());
-  std::sort(arm.outliers.begin(), arm.outliers.end());
   return arm;
 }
 
@@ -195,11 +205,7 @@ bool merging::add(const std::string& name, const record& r) {
   for (const file_fact& f : file_facts_of(r.stack)) keys[f.name] = fmt::format("{}", fmt::join(f.words, " "));
   for (const case_result& c : r.cases) {
     // Without a working control nothing is proved.
-    const bool broken = std::any_of(c.arms.begin(), c.arms.end(), [](const arm_result& arm) {
-      arm_result control = arm;
-      if (arm.kind == arm_kind::control) judge_by(control, nullptr);
-      return arm.kind == arm_kind::control && control.judged == verdict::unresolved;
-    });
+    const bool broken = control_failed(c);
     for (const arm_result& arm : c.arms) {
       if (broken || !observed(arm)) continue;
       ++state_->members[member].observed;
@@ -213,10 +219,15 @@ bool merging::add(const std::string& name, const record& r) {
         result.members.push_back(member);
         continue;
       }
+      kept.traits = {.name = arm.name,
+                     .kind = arm.kind,
+                     .races = arm.races,
+                     .rate_depends_on_load = arm.rate_depends_on_load};
       for (auto& counted : distinct_signatures(arm.trials)) {
         rate& of = kept.rates[canonical({{.seen = counted.seen}})];
         of.seen = std::move(counted.seen);
         of.trials_of[member] = counted.trials;
+        of.trials += counted.trials;
       }
     }
   }
@@ -250,8 +261,10 @@ merged_records merging::result() const {
   for (const auto& [key, kept] : state_->arms) {
     merged_arm arm = merged(kept);
     for (auto& group : arm.groups) renumber(group.members, renamed);
-    renumber(arm.outliers, renamed);
-    for (const auto member : arm.outliers) ++all.members[member].outlying;
+    std::map<std::size_t, std::string> outliers;
+    for (auto& [member, how] : arm.outliers) outliers[renamed[member]] = std::move(how);
+    arm.outliers = std::move(outliers);
+    for (const auto& [member, how] : arm.outliers) ++all.members[member].outlying;
     all.arms.push_back(std::move(arm));
   }
   return all;

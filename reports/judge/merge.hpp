@@ -26,6 +26,8 @@ struct merged_member {
 /// Members that saw the same of an arm or, of an arm that races, that saw a signature.
 struct merged_group {
   std::string seen{};
+  std::string
+      how{};  ///< it differs from the first group: "CHANGED: before → now"; empty of that one, and of an arm that races
   std::vector<std::size_t> members{};  ///< indices, ascending
   std::size_t trials = 0;
 };
@@ -35,8 +37,9 @@ struct merged_arm {
   bool races = false;
   std::vector<merged_group> groups{};    ///< the largest first; never empty
   std::size_t trials = 0, observed = 0;  ///< observed: members
-  /// Members that do not agree with the majority or, where it races, whose rates differ from those of the others by more than chance.
-  std::vector<std::size_t> outliers{};
+  /// Members that do not agree with the majority or, where it races, whose rates differ from those of the others by more than chance. Each
+  /// with how: "CHANGED: before → now".
+  std::map<std::size_t, std::string> outliers{};
   bool no_majority = false;  ///< members differ, and no group has more than half of them
 };
 

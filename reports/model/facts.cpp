@@ -28,7 +28,7 @@ constexpr std::array all_facts{
     known_fact{"blamed", type::integer, "parameter that cuBLAS's printed line names, counted as it counts"},
     known_fact{"blamed_routine", type::word, "routine that this line names"},
     known_fact{"check", type::word, "of a sweep: what the operation had computed"},
-    known_fact{"driver_calls", type::integer, "that the operation made, where nothing fails"},
+    known_fact{"driver_calls", type::integer, "that the operation made, where nothing fails", fact_use::kept},
     known_fact{"elements_right", type::integers,
                "elements of C that are right: first and last of each range"},
     known_fact{"elements_written", type::integers, "elements of an array: first and last of each range"},
@@ -42,13 +42,14 @@ constexpr std::array all_facts{
     known_fact{"extent_of_c", type::integers, "first and last element of C in the array around it"},
     known_fact{"failed", type::integer, "of the configurations that were tried"},
     known_fact{"first_failing", type::integers,
-               "algorithm, tile, stages, parts and scheme of the first that failed"},
+               "algorithm, tile, stages, parts and scheme of the first that failed", fact_use::noted},
     known_fact{"first_failing_k", type::integer, "k of the first product that failed"},
     known_fact{"first_succeeded", type::boolean, "the call before, which was to fail, did not"},
     known_fact{"free_nodes", type::integer, "nodes of a graph that free"},
     known_fact{"is_b_a", type::boolean, "C holds B A"},
     known_fact{"kernels", type::integer,
-               "that the operation launched, where nothing fails; those of a graph are not counted"},
+               "that the operation launched, where nothing fails; those of a graph are not counted",
+               fact_use::kept},
     known_fact{"less_aligned", type::word, "operand that is less aligned than the algorithm wants"},
     known_fact{"logged", type::boolean, "cuBLASLt logged an error during the call"},
     known_fact{"matrices_written", type::integers, "of a batch, by number; -1 lies in front of the first"},
@@ -56,7 +57,8 @@ constexpr std::array all_facts{
     known_fact{
         "memory_taken", type::integer,
         "bytes that allocation functions of the driver gave in the operation, and it kept; if less than "
-        "0, it gave them back"},
+        "0, it gave them back",
+        fact_use::kept},
     known_fact{"named_call", type::word, "library call that the text of an exception names"},
     known_fact{"nan_elements", type::integer, "of the wrong elements of C: those that are NaN"},
     known_fact{"nan_expected", type::integer, "elements of C that must be NaN"},
@@ -84,9 +86,6 @@ constexpr std::array all_facts{
 };
 static_assert(std::is_sorted(all_facts.begin(), all_facts.end(),
                              [](const known_fact& a, const known_fact& b) { return a.name < b.name; }));
-
-/// Not compared: two versions of cuBLAS may differ in them, though nothing is wrong.
-constexpr std::array of_the_stack{"driver_calls", "kernels", "memory_taken"};
 
 constexpr std::array wild_address{"cudaErrorIllegalAddress",     "cudaErrorInvalidAddressSpace",
                                   "cudaErrorIllegalInstruction", "cudaErrorInvalidPc",
@@ -132,9 +131,12 @@ std::string defect_of(std::string_view name, const fact& value) {
   return {};
 }
 
-fact_map compared(const fact_map& facts) {
+fact_map facts_that_are(fact_use use, const fact_map& facts) {
   fact_map reduced = facts;
-  for (const char* name : of_the_stack) reduced.erase(name);
+  std::erase_if(reduced, [&](const auto& f) {
+    const known_fact* const known = find_fact(f.first);
+    return known != nullptr && known->use != use;
+  });
   if (const auto then = reduced.find("then"); then != reduced.end())
     if (const auto* error = std::get_if<std::string>(&then->second);
         error != nullptr && std::find(wild_address.begin(), wild_address.end(), *error) != wild_address.end())

@@ -24,10 +24,18 @@ using fact_map = std::map<std::string, fact>;
 
 enum class fact_type { boolean, integer, word, integers, words };
 
+/// What follows where a fact differs between two runs.
+enum class fact_use {
+  compared,  ///< the step differs
+  noted,     ///< one line that is no failure: which of many equal failures came first, say
+  kept       ///< nothing: two versions of cuBLAS may differ in it, though nothing is wrong
+};
+
 struct known_fact {
   std::string_view name;
   fact_type type;
   std::string_view meaning;  ///< with the unit
+  fact_use use = fact_use::compared;
 };
 
 /// All of them, sorted by name.
@@ -37,9 +45,8 @@ const known_fact* find_fact(std::string_view name);
 /// Why a fact cannot be: unknown, or of another type; empty if it can.
 std::string defect_of(std::string_view name, const fact& value);
 
-/// What is compared of facts: of an error at a wild address only that it is one, since which one depends on what lies there; nothing of
-/// kernels, driver calls and memory of an operation, in which two versions of cuBLAS may differ.
-fact_map compared(const fact_map& facts);
+/// Those of this use. Of an error at a wild address only that it is one is compared, since which one depends on what lies there.
+fact_map facts_that_are(fact_use use, const fact_map& facts);
 
 /// "blamed 8; written A, outside"; empty where there are none.
 std::string describe(const fact_map& facts);

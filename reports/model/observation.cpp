@@ -123,7 +123,7 @@ step compared_step(const call_record& c) {
     s.name.variant = describe(*c.swept);
     s.facts.merge(facts_of(*c.swept));
   } else {
-    s.facts = compared(s.facts);
+    s.facts = facts_that_are(fact_use::compared, s.facts);
   }
   return s;
 }
@@ -186,6 +186,47 @@ std::string levels_text(const plateau& p) {
   if (!p.first_level) return {};
   return *p.first_level == *p.last_level ? fmt::format("at {}: ", *p.first_level)
                                          : fmt::format("from {} to {}: ", *p.first_level, *p.last_level);
+}
+
+/// The plateau of a level, or the next one. nullptr where there is none.
+const plateau* plateau_at(const std::vector<plateau>& all, std::int64_t level) {
+  const auto away = [&](const plateau& p) {
+    return std::max({*p.first_level - level, level - *p.last_level, std::int64_t{0}});
+  };
+  const auto nearest = std::min_element(
+      all.begin(), all.end(), [&](const plateau& a, const plateau& b) { return away(a) < away(b); });
+  return nearest == all.end() ? nullptr : &*nearest;
+}
+
+// ---- differences ----
+
+/// What a step came to. Of numbers and facts what the other step does not share.
+std::string came_to(const step& s, const step& other) {
+  fact_map own = s.facts;
+  std::erase_if(own, [&](const auto& f) {
+    const auto there = other.facts.find(f.first);
+    return there != other.facts.end() && there->second == f.second;
+  });
+  std::string text = s.status;
+  if (s.numbers != other.numbers && s.numbers != numbers_found::unchecked)
+    text += fmt::format(", numbers {}", name_of(s.numbers));
+  if (!own.empty()) text += fmt::format(" ({})", describe(own));
+  return text;
+}
+
+/// nullptr: that call was not made.
+std::string before_and_now(const step* was, const step* is) {
+  if (was != nullptr && is != nullptr && was->name == is->name)
+    return fmt::format("{}: {} → {}", describe(was->name), came_to(*was, *is), came_to(*is, *was));
+  if (was != nullptr && is != nullptr)
+    return fmt::format("{}: {} → {}: {}", describe(was->name), was->status, describe(is->name), is->status);
+  return was != nullptr ? fmt::format("{}: {} → not made", describe(was->name), was->status)
+                        : fmt::format("{}: not made → {}", describe(is->name), is->status);
+}
+
+bool same_calls(const std::vector<step>& a, const std::vector<step>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const step& one, const step& other) { return one.name == other.name; });
 }
 
 }  // namespace
@@ -313,23 +354,34 @@ std::vector<signature> signatures_of(const std::vector<plateau>& plateaus) {
   return all;
 }
 
-std::string disagreement(const std::vector<plateau>& expected, const std::vector<plateau>& seen) {
-  const auto both = [&] { return fmt::format("expected {}; seen {}", describe(expected), describe(seen)); };
-  if (!have_levels(expected) || !have_levels(seen))
-    return signatures_of(expected) == signatures_of(seen) ? std::string() : both();
-  for (const plateau& p : seen)
+std::string disagreement(const std::vector<plateau>& before, const std::vector<plateau>& now) {
+  if (!have_levels(before) || !have_levels(now)) {
+    const bool one = before.size() == 1 && now.size() == 1;
+    for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
+      const std::string which = one ? "" : fmt::format("result {}: ", i + 1);
+      if (i >= before.size()) return fmt::format("{}none → {}", which, shortened(describe(now[i].seen)));
+      if (i >= now.size()) return fmt::format("{}{} → none", which, shortened(describe(before[i].seen)));
+      if (before[i].seen != now[i].seen) return which + difference(before[i].seen, now[i].seen);
+    }
+    return {};
+  }
+  const auto at = [&](std::int64_t level) {
+    const plateau *was = plateau_at(before, level), *is = plateau_at(now, level);
+    const auto has = [](const std::vector<plateau>& all, const signature& s) {
+      return std::any_of(all.begin(), all.end(), [&](const plateau& p) { return p.seen == s; });
+    };
+    const bool edge = has(before, is->seen) && has(now, was->seen);
+    return fmt::format("{}at {}: {}", edge ? "the edge moved: " : "", level,
+                       was->seen == is->seen
+                           ? fmt::format("a further level with {}", shortened(describe(is->seen)))
+                           : difference(was->seen, is->seen));
+  };
+  for (const plateau& p : now)
     for (const auto level : {*p.first_level, *p.last_level})
-      if (!allows(expected, level, p.seen)) {
-        const bool elsewhere =
-            std::any_of(expected.begin(), expected.end(), [&](const plateau& e) { return e.seen == p.seen; });
-        return fmt::format("{}; {}",
-                           elsewhere ? fmt::format("the edge moved: at {} {}", level, describe(p.seen))
-                                     : fmt::format("new at {}: {}", level, describe(p.seen)),
-                           both());
-      }
-  for (const plateau& p : expected)
-    if (p.stated && !allows(seen, *p.first_level, p.seen) && !allows(seen, *p.last_level, p.seen))
-      return fmt::format("not seen: {}{}; {}", levels_text(p), describe(p.seen), both());
+      if (!allows(before, level, p.seen)) return at(level);
+  for (const plateau& p : before)
+    if (p.stated && !allows(now, *p.first_level, p.seen) && !allows(now, *p.last_level, p.seen))
+      return at(*p.first_level);
   return {};
 }
 
@@ -371,18 +423,62 @@ std::string describe(const std::vector<signature>& each) {
   return text;
 }
 
-std::vector<std::string> differing_steps(const signature& expected, const signature& seen) {
+std::vector<std::string> differing_steps(const signature& before, const signature& now) {
   std::vector<std::string> found;
   for (const auto part : {&signature::fault, &signature::after}) {
-    const auto &was = expected.*part, &is = seen.*part;
-    if (was.size() != is.size()) return {};
-    for (std::size_t i = 0; i < was.size(); ++i) {
-      if (was[i].name != is[i].name) return {};
-      if (was[i] != is[i])
-        found.push_back(fmt::format("expected {}; seen {}", describe(was[i]), describe(is[i])));
+    const auto &was = before.*part, &is = now.*part;
+    const bool same = same_calls(was, is);
+    for (std::size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
+      const step *a = i < was.size() ? &was[i] : nullptr, *b = i < is.size() ? &is[i] : nullptr;
+      if (a != nullptr && b != nullptr && *a == *b) continue;
+      found.push_back(before_and_now(a, b));
+      if (!same) break;
     }
+    if (!same) break;
   }
+  if (before.applied != now.applied)
+    found.emplace_back(now.applied ? "the remedy: not applied → applied"
+                                   : "the remedy: applied → not applied");
+  const bool ended_alike = before.outcome == now.outcome;
+  if (before.context != now.context &&
+      (ended_alike || (before.context != "unchecked" && now.context != "unchecked")))
+    found.push_back(fmt::format("context: {} → {}", before.context, now.context));
+  if (!ended_alike) found.push_back(fmt::format("the process: {} → {}", before.outcome, now.outcome));
+  for (std::string& line : found) line = shortened(std::move(line));
   return found;
+}
+
+std::string difference(const signature& before, const signature& now) {
+  auto lines = differing_steps(before, now);
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  constexpr std::size_t enough = 5;
+  const std::size_t more = lines.size() - std::min(lines.size(), enough);
+  lines.resize(lines.size() - more);
+  return fmt::format("{}{}", fmt::join(lines, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
+}
+
+std::string noted_difference(const std::vector<observation>& before, const std::vector<observation>& now) {
+  const auto noted_in = [](const std::vector<observation>& trials) {
+    std::map<std::string, std::string> facts;  // by step; of its first trial
+    for (const observation& o : trials)
+      for (const call_record& c : o.calls)
+        if (auto noted = facts_that_are(fact_use::noted, c.what.facts); !noted.empty())
+          facts.try_emplace(describe(c.what.name), describe(noted));
+    return facts;
+  };
+  std::string text;
+  const auto is = noted_in(now);
+  for (const auto& [step, was] : noted_in(before))
+    if (const auto there = is.find(step); there != is.end() && there->second != was)
+      text += fmt::format("{}{}: {} → {}", text.empty() ? "" : "; ", step, was, there->second);
+  return text;
+}
+
+std::string shortened(std::string text) {
+  constexpr std::string_view prefix = "CUBLAS_STATUS_";
+  for (auto at = text.find(prefix); at != text.npos; at = text.find(prefix, at))
+    text.erase(at, prefix.size());
+  return text;
 }
 
 std::span<const enum_name<arm_kind>> names_of(arm_kind /*any*/) {

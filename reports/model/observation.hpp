@@ -140,9 +140,15 @@ struct signature {
 /// Of a status in swept_calls, which are statuses alone: whether it says success.
 bool is_success_status(std::string_view status);
 
-/// The steps in which two signatures differ, as "call: expected ..., seen ..."; empty if they are not lists of the
-/// same calls.
-std::vector<std::string> differing_steps(const signature& expected, const signature& seen);
+/// What differs, a line each: "cublasLtMatmul: EXECUTION_FAILED → INTERNAL_ERROR", then context and process. Of lists of the same calls each
+/// step that differs, else the first: what follows is its consequence. Empty if the signatures are equal.
+std::vector<std::string> differing_steps(const signature& before, const signature& now);
+/// The same in one line, of at most five.
+std::string difference(const signature& before, const signature& now);
+/// Facts and other values that differ and are only noted, in one line; empty if none do.
+std::string noted_difference(const std::vector<observation>& before, const std::vector<observation>& now);
+/// Without the CUBLAS_STATUS_ of statuses.
+std::string shortened(std::string text);
 
 /// Whether it is a row of a sweep whose outcome differs between runs of one stack.
 bool varies_between_runs(const call_record& c);
@@ -172,9 +178,9 @@ std::vector<signature> signatures_of(const std::vector<plateau>& plateaus);
 
 /// How far an edge between two levels may move before it counts: a tenth of the level.
 inline constexpr double edge_band = 0.1;
-/// Why two lists of plateaus do not agree; empty if they do. Where there are levels, a signature may be seen at a level of an expected
+/// The first difference between two lists of plateaus, before → now; empty if they agree. Where there are levels, a signature may be seen at a level of an expected
 /// plateau with it, in the gap to the next one, and edge_band beyond; and each stated expected plateau must be met.
-std::string disagreement(const std::vector<plateau>& expected, const std::vector<plateau>& seen);
+std::string disagreement(const std::vector<plateau>& before, const std::vector<plateau>& now);
 
 /// Did the work that counts fail? With a remedy applied that is every step in `after`, else every step in
 /// `fault`; a crash, a hang, wrong numbers or a damaged context fail too. Wrong numbers that were seen before

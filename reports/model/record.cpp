@@ -34,6 +34,7 @@ void describe_header(Record& r, Fields& f) {
   f.required("commit", r.commit);
   f("dirty", r.dirty);
   f("argv", r.argv);
+  f("asked", r.asked);
   f.required("started", r.started);
   f("mode", r.mode, run_mode::observe);
   f("seed", r.seed);
@@ -132,6 +133,7 @@ void merge(case_result& into, arm_result arm) {
 }
 
 std::vector<record> merged_by_stack(std::vector<record> records) {
+  if (records.size() < 2) return records;
   std::vector<record> merged;
   for (const record& r : records) {
     const auto known = std::find_if(merged.begin(), merged.end(),
@@ -139,6 +141,7 @@ std::vector<record> merged_by_stack(std::vector<record> records) {
     if (known != merged.end()) continue;
     merged.push_back(r);
     merged.back().cases.clear();
+    merged.back().asked.clear();
   }
   std::stable_sort(records.begin(), records.end(),
                    [](const record& a, const record& b) { return a.started < b.started; });
@@ -146,6 +149,7 @@ std::vector<record> merged_by_stack(std::vector<record> records) {
     const auto label = stack_label(r);
     const auto known =
         std::find_if(merged.begin(), merged.end(), [&](const record& m) { return stack_label(m) == label; });
+    known->asked.insert(known->asked.end(), r.asked.begin(), r.asked.end());
     for (case_result& c : r.cases) {
       case_result& into = case_in(known->cases, c.name);
       if (into.arms.empty())

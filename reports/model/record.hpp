@@ -24,11 +24,29 @@ inline constexpr int record_schema = 5;
 /// unknown on this machine (no GPU, say) is absent.
 using stack_keys = std::map<std::string, std::string>;
 
+/// What a run was asked to do: only of this is it said that it is missing.
+struct asked_for {
+  std::string tier{};
+  std::vector<std::string>
+      cases{};  ///< CASE, FAMILY or CASE/ARM, where * is anything; all of the tier where it is empty
+  std::vector<int> part{};  ///< {2, 3}: the second of three parts; empty: all
+  friend bool operator==(const asked_for&, const asked_for&) = default;
+};
+
+template <class Fields>
+void describe_fields(asked_for& a, Fields& f) {
+  f.required("tier", a.tier);
+  f("cases", a.cases);
+  f("part", a.part);
+}
+
 /// Trials, and the stack that they ran on: of one run, or all that is kept of a stack.
 struct record {
   std::string version{}, commit{};  ///< of cufault, in a run; commit is "unknown" outside a checkout
   bool dirty = false;
   std::vector<std::string> argv{};
+  std::vector<asked_for>
+      asked{};  ///< of a run, or of several that are one; none: a stack was asked for what it has
   std::string started{}, ended{};  ///< UTC, "2026-11-21T07:27:40Z"; ended is empty in an unfinished run
   run_mode mode = run_mode::observe;
   std::uint64_t seed = 0;

@@ -26,6 +26,7 @@ constexpr std::array verdicts{std::pair{verdict::ok, "OK"},
                               std::pair{verdict::remedy_broken, "REMEDY_BROKEN"},
                               std::pair{verdict::differs, "DIFFERS"},
                               std::pair{verdict::unrecorded, "NEW"},
+                              std::pair{verdict::absent, "ABSENT"},
                               std::pair{verdict::not_provoked, "NOT_PROVOKED"},
                               std::pair{verdict::unresolved, "UNRESOLVED"}};
 

@@ -27,7 +27,8 @@ enum class verdict {
   worsened,
   remedy_broken,  // not as expected
   differs,        // not as on the nearest recorded stack, which is not this one
-  unrecorded,     // no recorded stack says anything: "NEW"
+  unrecorded,     // nothing is recorded to compare it with: "NEW"
+  absent,         // recorded, asked for, and not observed
   not_provoked,
   unresolved
 };
@@ -70,6 +71,7 @@ struct arm_result {
 
   verdict judged = verdict::unresolved;
   std::string why{};          ///< one line for verdicts that need one
+  std::string noted{};        ///< in one line, what differs and is no failure
   std::string expectation{};  ///< "FILE:LINE" of the recorded arm that it was judged by, if any
   std::string
       compared_with{};  ///< the recorded stack that it was judged by or predicted from: "H200, cuBLAS 13.1.0"

@@ -33,7 +33,7 @@ step_name named_by_words(std::string_view words);
 /// "cublasSgemm split_k"
 std::string describe(const step_name& name);
 
-/// One step of a trial: an observed call and what it came to. All of it is compared; of facts, what compared() leaves.
+/// One step of a trial: an observed call and what it came to. All of it is compared; of facts, those of fact_use::compared.
 struct step {
   step_name name;
   std::string

@@ -37,7 +37,9 @@ inline constexpr std::array advices{
            "the failure no longer happens, or a dead end now clears it: check, then accept it (cufault "
            "baseline add)"},
     advice{verdict::differs, "not as on the nearest recorded stack: read what was seen"},
-    advice{verdict::unrecorded, "no recorded stack has it: read what was seen"},
+    advice{verdict::absent,
+           "recorded before and asked for, and not observed: run the same cases and tiers of both"},
+    advice{verdict::unrecorded, "nothing is recorded to compare it with: read what was seen"},
     advice{verdict::not_provoked, "its precondition could not be reached here: nothing is known about it"},
     advice{verdict::undefined, {}},
     advice{verdict::flaky, {}},

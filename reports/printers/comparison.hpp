@@ -2,29 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/judge/gate.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/printers/table.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <iosfwd>
-#include <span>
+#include <string>
 
 namespace cufault {
 
-/// Arms that changed from the first record to any other (two records at least), as compare_arms() says, and arms that not all of
-/// them have, unless `missing` is to be counted only; then a count of equal arms. An arm that was observed in none is neither.
-/// Returns the number of differing or missing arms.
-enum class missing_arms { shown, counted };
-int print_differences(std::ostream& out, std::span<const record> records, table_style style,
-                      missing_arms missing = missing_arms::shown);
+/// What is told of an arm that differs: its name; what differs, before → now; and all that each record saw.
+enum class arm_extent { names, differences, whole };
 
-/// What a gate found: the differences of the stacks, then the arms, the worst changes first, then allowances and counts. Markdown stays
-/// below markdown_limit: what does not fit is counted.
-enum class gate_extent { names, reasons };  ///< of arms that are not unchanged
-void print_gate(std::ostream& out, const gate_report& report, table_style style,
-                gate_extent extent = gate_extent::reasons);
-/// {"schema": 1, "exit_code", "reasons", "baseline", "candidate", "stacks": [...], "arms": [...], "counts": {...}, ...}
-nlohmann::json to_json(const gate_report& report);
+/// The differences of the stacks, then the arms that differ, the worst first, then what is only noted, then allowances and counts. `command`
+/// is "gate" or "diff"; a gate says whether it passed. Markdown stays below markdown_limit: what does not fit is counted.
+void print_comparison(std::ostream& out, const comparison& all, const std::string& command, table_style style,
+                      arm_extent extent = arm_extent::differences);
+/// {"schema": 2, "exit_code", "reasons", "records", "stacks", "arms": all that differ or are noted, "counts": {...}, ...}
+nlohmann::json to_json(const comparison& all);
 
 }  // namespace cufault

@@ -69,6 +69,7 @@ const char* class_of(verdict v) {
     case verdict::undefined:
     case verdict::differs:
     case verdict::unrecorded:
+    case verdict::absent:
     case verdict::not_provoked:
       break;
   }

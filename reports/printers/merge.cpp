@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <set>
 #include <string>
@@ -46,33 +47,38 @@ void print_merged(std::ostream& out, const merged_records& merged, table_style s
     page.table("What differs between the stacks", {"of the stack", "value", "records"}, rows);
 
   std::vector<std::string> outliers, divided;
-  std::size_t agree = 0, single = 0;
+  std::size_t agree = 0, single = 0, differing = 0;
   rows.clear();
   for (const merged_arm& arm : merged.arms) {
     const std::string name = join_key(arm.case_name, arm.arm);
-    std::string shares;
+    std::string rates;
     for (const auto& group : arm.groups)
-      shares += fmt::format("{}{} ({}): {}", shares.empty() ? "" : " | ", share_of(arm, group),
-                            names_of(merged, group.members), group.seen);
-    if (arm.races) {
-      std::string rates;
+      rates +=
+          fmt::format("{}{}: {}", rates.empty() ? "" : " | ", share_of(arm, group), shortened(group.seen));
+    if (arm.races) rows.push_back({name, std::to_string(arm.observed), rates});
+    std::map<std::string, std::vector<std::size_t>> members_by_how;
+    for (const auto& [member, how] : arm.outliers) members_by_how[how].push_back(member);
+    for (const auto& [how, members] : members_by_how)
+      outliers.push_back(fmt::format("{}: {} ({} of {}) {}", name, names_of(merged, members), members.size(),
+                                     arm.observed, how));
+    if (arm.no_majority) {
+      std::string shares;
       for (const auto& group : arm.groups)
-        rates += fmt::format("{}{}: {}", rates.empty() ? "" : " | ", share_of(arm, group), group.seen);
-      rows.push_back({name, std::to_string(arm.observed), rates});
-    }
-    if (!arm.outliers.empty())
-      outliers.push_back(fmt::format("{}: {}; {}", name, names_of(merged, arm.outliers), shares));
-    else if (arm.no_majority)
+        shares += fmt::format("{}{} ({}){}{}", shares.empty() ? "" : "; ", names_of(merged, group.members),
+                              share_of(arm, group), group.how.empty() ? "" : " ", group.how);
       divided.push_back(fmt::format("{}: {}", name, shares));
-    else
+    }
+    if (arm.outliers.empty() && !arm.no_majority)
       ++(arm.observed > 1 ? agree : single);
+    else if (!arm.no_majority)
+      ++differing;
   }
-  if (!outliers.empty()) page.list("Outliers: arm, record, and who saw what", outliers);
-  if (!divided.empty()) page.list("No majority: who saw what", divided);
+  if (!outliers.empty()) page.list("Outliers: how they differ from most", outliers);
+  if (!divided.empty()) page.list("No majority: how the records differ from the first", divided);
   if (!rows.empty()) page.table("Arms that race, all trials together", {"arm", "records", "rates"}, rows);
   page.last(fmt::format(
       "{} of {}: {} agree, {} with outliers, {} without a majority, {} observed in one record only",
-      plural(merged.arms.size(), "arm"), plural(merged.members.size(), "record"), agree, outliers.size(),
+      plural(merged.arms.size(), "arm"), plural(merged.members.size(), "record"), agree, differing,
       divided.size(), single));
 }
 
@@ -85,12 +91,19 @@ nlohmann::json to_json(const merged_records& merged) {
     nlohmann::json groups = nlohmann::json::array();
     for (const auto& g : arm.groups)
       groups.push_back({{"seen", g.seen}, {"members", g.members}, {"trials", g.trials}});
+    std::vector<std::size_t> outliers;
+    std::vector<std::string> how;
+    for (const auto& [member, said] : arm.outliers) {
+      outliers.push_back(member);
+      how.push_back(said);
+    }
     arms.push_back({{"case", arm.case_name},
                     {"arm", arm.arm},
                     {"races", arm.races},
                     {"trials", arm.trials},
                     {"groups", std::move(groups)},
-                    {"outliers", arm.outliers},
+                    {"outliers", outliers},
+                    {"how", how},
                     {"no_majority", arm.no_majority}});
   }
   return {{"schema", 1},

@@ -87,7 +87,8 @@ run_report report_of(const record& r, const cost_notes& costs) {
                     .exit_code = r.exit_code,
                     .predicted = prediction_line(predictions_of(r.cases))};
   for (const case_result& c : r.cases)
-    for (const arm_result& a : c.arms)
+    for (const arm_result& a : c.arms) {
+      if (!a.noted.empty()) report.noted.push_back(fmt::format("{}: {}", join_key(c.name, a.name), a.noted));
       report.arms.push_back(
           {.case_name = c.name,
            .arm = a.name,
@@ -103,6 +104,7 @@ run_report report_of(const record& r, const cost_notes& costs) {
            .seconds = seconds_of(a),
            .no_gpu = why_no_gpu(a),
            .source = a.source});
+    }
   return report;
 }
 

@@ -52,6 +52,7 @@ struct run_report {
   std::uint64_t left_out = 0;  ///< arms with a remedy, where nothing fails
   int exit_code = 2;
   std::string predicted{};             ///< prediction_line(); empty where nothing was predicted
+  std::vector<std::string> noted{};    ///< "CASE/ARM: ...": what differs and is no failure
   std::vector<exit_reason> reasons{};  ///< of a run that has just ended: a record does not keep them
   std::vector<report_arm> arms{};      ///< in the order of the record; arms of a case stand together
 };

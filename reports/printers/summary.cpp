@@ -101,6 +101,8 @@ void print_summary(std::ostream& out, const run_report& report, const std::strin
       out << fmt::format("  and {} more: cufault show {}\n", lines.size() - most_lines, file);
     out << '\n';
   }
+  for (const std::string& line : report.noted)
+    out << cell("noted, and no failure: " + line, table_style::text) << '\n';
   std::size_t widest = 0;
   for (const auto& [name, of_it] : all.families) widest = std::max(widest, name.size());
   for (const auto& [name, of_it] : all.families)
@@ -148,6 +150,7 @@ std::string summary_markdown(const run_report& report, const std::string& file) 
   if (!report.complete) page.line("The run did not come to its end.");
   if (report.mode == run_mode::gate) page.line(gate_line(report, all));
   put_arms(page, all);
+  if (!report.noted.empty()) page.list("Noted, and no failure", report.noted);
   return out.str();
 }
 
@@ -190,6 +193,7 @@ nlohmann::json summary_json(const run_report& report, const std::string& file) {
           {"seed", report.seed},
           {"counts", by_verdict},
           {"unexpected", unexpected},
+          {"noted", report.noted},
           {"without_gpu", without_gpu},
           {"left_out", report.left_out}};
 }

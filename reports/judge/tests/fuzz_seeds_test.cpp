@@ -3,7 +3,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/base/lines.hpp"
 #include "reports/judge/claims.hpp"
-#include "reports/judge/gate.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/model/arm_line.hpp"
 #include "reports/model/cell_name.hpp"
 #include "reports/model/failures.hpp"

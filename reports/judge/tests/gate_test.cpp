@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/judge/gate.hpp"
-
+#include "reports/base/json_input.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/model/tests/examples.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
-#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -22,7 +22,15 @@ using namespace examples;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const gate_terms plain{.today = "2026-11-22"};
+bool everything(std::size_t /*record*/, const std::string& /*case_name*/, const std::string& /*arm*/) {
+  return true;
+}
+
+const comparison_terms plain{.today = "2026-11-22", .asked = everything};
+
+comparison compare(const record& before, const record& now, const comparison_terms& terms) {
+  return cufault::compare(std::array{before, now}, terms);
+}
 
 record record_of(std::vector<arm_result> arms) {
   record r;
@@ -38,7 +46,7 @@ arm_result named(std::string name, std::vector<observation> trials, arm_kind kin
 const record base = record_of({named("control", {trial({success})}, arm_kind::control),
                                named("fault", {trial({no_memory})}), named("other", {trial({no_memory})})});
 
-int gate_code(const record& before, const record& after, const gate_terms& terms = plain) {
+int gate_code(const record& before, const record& after, const comparison_terms& terms = plain) {
   return exit_code(exit_reasons(compare(before, after, terms)));
 }
 
@@ -53,7 +61,7 @@ TEST(gate, passes_where_nothing_changed_and_where_an_arm_is_new) {
   record more = base;
   more.cases[0].arms.push_back(named("more", {trial({internal})}));
   EXPECT_EQ(gate_code(base, more), 0);
-  EXPECT_EQ(compare(base, more, plain).arms.at(2).found.what, change::added);
+  EXPECT_EQ(compare(base, more, plain).arms.at(2).found.v, verdict::unrecorded);
 }
 
 TEST(gate, fails_on_each_change) {
@@ -66,6 +74,23 @@ TEST(gate, fails_on_each_change) {
   EXPECT_EQ(gate_code(base, fewer), 1);
 }
 
+TEST(gate, counts_what_the_candidate_was_not_asked_for) {
+  record fewer = base;
+  fewer.cases[0].arms.pop_back();
+  const auto asked_for_faults = [](std::size_t, const std::string&, const std::string& arm) {
+    return arm == "fault";
+  };
+  const comparison all = compare(base, fewer, {.today = "2026-11-22", .asked = asked_for_faults});
+  EXPECT_EQ(exit_code(exit_reasons(all)), 0);
+  EXPECT_EQ(all.not_asked, 1U);
+  fewer.cases[0].arms.pop_back();
+  const comparison red = compare(base, fewer, {.today = "2026-11-22", .asked = asked_for_faults});
+  EXPECT_EQ(exit_code(exit_reasons(red)), 1);
+  EXPECT_EQ(red.arms.back().found.v, verdict::absent);
+  EXPECT_EQ(red.arms.back().found.why, "asked for, and not in the record");
+  EXPECT_EQ(gate_code(base, fewer, {.today = "2026-11-22"}), 0) << "a stack was asked for what it has";
+}
+
 TEST(gate, is_unresolved_where_nothing_is_proved) {
   EXPECT_EQ(gate_code(base, changed_to(harness_failed("no pipe"))), 2);
   record broken = base;
@@ -74,10 +99,10 @@ TEST(gate, is_unresolved_where_nothing_is_proved) {
   EXPECT_THAT(compare(base, broken, plain).arms.at(1).found.why, HasSubstr("a control failed"));
   EXPECT_EQ(gate_code(base, {}), 2);
   EXPECT_EQ(gate_code({}, {}), 2);
-  gate_report unread = compare(base, base, plain);
+  comparison unread = compare(base, base, plain);
   unread.unread = {"a.jsonl:1: no record"};
   EXPECT_EQ(exit_code(exit_reasons(unread)), 2);
-  gate_report incomplete = compare(base, base, plain);
+  comparison incomplete = compare(base, base, plain);
   incomplete.incomplete = {"the baseline"};
   EXPECT_EQ(exit_code(exit_reasons(incomplete)), 2);
   EXPECT_THAT(exit_reasons(incomplete).front().why,
@@ -101,7 +126,7 @@ TEST(gate, takes_a_baseline_whose_control_failed_for_none) {
   record broken = base;
   broken.cases[0].arms[0].trials = {trial({internal})};
   const auto report = compare(broken, base, plain);
-  for (const auto& a : report.arms) EXPECT_EQ(a.found.what, change::added);
+  for (const auto& a : report.arms) EXPECT_EQ(a.found.v, verdict::unrecorded);
   EXPECT_EQ(exit_code(exit_reasons(report)), 2);  // nothing is compared
 }
 
@@ -112,14 +137,15 @@ TEST(gate, fails_where_fewer_cases_were_executed_than_must_be) {
 
 TEST(gate, lets_pass_what_an_allowance_covers_until_it_expires) {
   const auto now = changed_to(trial({internal}));
-  const auto allowing = [](change what, std::string arm) {
-    return gate_terms{.allowances = {{std::move(arm), what, "known", "2026-11-22"}}, .today = "2026-11-22"};
+  const auto allowing = [](verdict what, std::string arm) {
+    return comparison_terms{.allowances = {{std::move(arm), what, "known", "2026-11-22"}},
+                            .today = "2026-11-22"};
   };
-  auto terms = allowing(change::changed, "memory.leak/fault");
+  auto terms = allowing(verdict::changed, "memory.leak/fault");
   EXPECT_EQ(gate_code(base, now, terms), 0);
-  EXPECT_EQ(gate_code(base, now, allowing(change::changed, "memory.*/f*")), 0);
-  EXPECT_EQ(gate_code(base, now, allowing(change::gone, "memory.leak/fault")), 1);
-  EXPECT_EQ(gate_code(base, now, allowing(change::changed, "memory.leak/other")), 1);
+  EXPECT_EQ(gate_code(base, now, allowing(verdict::changed, "memory.*/f*")), 0);
+  EXPECT_EQ(gate_code(base, now, allowing(verdict::gone, "memory.leak/fault")), 1);
+  EXPECT_EQ(gate_code(base, now, allowing(verdict::changed, "memory.leak/other")), 1);
   EXPECT_TRUE(compare(base, now, terms).unused.empty());
   terms.today = "2026-11-23";
   EXPECT_EQ(gate_code(base, now, terms), 1);
@@ -149,7 +175,7 @@ TEST(allowances, need_a_reason_a_day_and_a_change_that_can_be_allowed) {
   EXPECT_THAT(error_of(entry("gone", "known", "")), HasSubstr("expected a date"));
   EXPECT_THAT(error_of(entry("new", "known", "2026-12-31")), HasSubstr("only changed, gone"));
   EXPECT_THAT(error_of(entry("unresolved", "known", "2026-12-31")), HasSubstr("only changed, gone"));
-  EXPECT_THAT(error_of(entry("better", "known", "2026-12-31")), HasSubstr("expected one of"));
+  EXPECT_THAT(error_of(entry("better", "known", "2026-12-31")), HasSubstr("only changed, gone"));
   EXPECT_THAT(error_of(entry("gone", "known", "2026-12-31", "a.b")), HasSubstr("expected CASE/ARM"));
   EXPECT_THAT(error_of(R"({"arm": "a/b", "change": "gone", "reason": "known"})"), HasSubstr("expires"));
   EXPECT_THROW(allowances_from(json_cursor{parse_json("a.json", R"({"schema": 2, "allowances": []})")}),
@@ -157,31 +183,32 @@ TEST(allowances, need_a_reason_a_day_and_a_change_that_can_be_allowed) {
   EXPECT_THROW(allowances_from(json_cursor{parse_json("a.json", R"({"allowances": []})")}), input_error);
 }
 
-/// How many arms of each kind: "2 unchanged, 1 changed".
-std::string counts_of(const gate_report& report) {
-  std::map<change, int> counts;
-  for (const auto& a : report.arms) ++counts[a.found.what];
-  std::string text;
-  for (const auto& name : names_of(change{}))
-    if (counts.contains(name.value))
-      text += (text.empty() ? "" : ", ") + std::to_string(counts[name.value]) + " " + std::string(name.name);
-  return text;
+/// "259 as before, 55 CHANGED, 16 not asked for".
+std::string counts_of(const comparison& all) {
+  std::string text = std::to_string(same_in(all)) + " as before";
+  for (const verdict v : {verdict::changed, verdict::gone, verdict::worsened, verdict::remedy_broken,
+                          verdict::absent, verdict::unresolved, verdict::unrecorded}) {
+    const auto count = std::count_if(all.arms.begin(), all.arms.end(),
+                                     [&](const compared_arm& a) { return a.found.v == v; });
+    if (count > 0) text += ", " + std::to_string(count) + " " + to_string(v);
+  }
+  return text + ", " + std::to_string(all.not_asked) + " not asked for";
 }
 
 TEST(gate, of_committed_records_tells_versions_of_cublas_apart) {
   const std::filesystem::path recorded{CUFAULT_RECORDED};
   const auto gate = [&](const char* before, const char* after) {
-    return compare(load_record(recorded / before), load_record(recorded / after), plain);
+    return compare(load_record(recorded / before), load_record(recorded / after), {.today = "2026-11-22"});
   };
   const char* const last = "h200-580.159.04-cublas-13.10.0-other-12.0.1";
   EXPECT_EQ(counts_of(gate("h200-580.159.04-cublas-12.0.1-other-13.10.0", last)),
-            "259 unchanged, 55 changed, 4 gone, 1 worsened, 2 absent, 19 new");
+            "259 as before, 55 CHANGED, 4 GONE, 1 WORSENED, 19 NEW, 2 not asked for");
   const auto upgrade = gate("h200-580.159.04-cublas-12.4.5", "h200-580.159.04-cublas-12.8.4");
-  EXPECT_EQ(counts_of(upgrade), "690 unchanged, 32 changed, 2 gone, 1 worsened, 2078 absent, 26 new");
+  EXPECT_EQ(counts_of(upgrade), "690 as before, 32 CHANGED, 2 GONE, 1 WORSENED, 26 NEW, 2078 not asked for");
   EXPECT_EQ(exit_code(exit_reasons(upgrade)), 1);
   std::vector<std::string> gone;
   for (const auto& a : upgrade.arms)
-    if (a.found.what == change::gone) gone.push_back(a.case_name + "/" + a.arm);
+    if (a.found.v == verdict::gone) gone.push_back(a.case_name + "/" + a.arm);
   EXPECT_THAT(gone,
               ElementsAre("capture.workspace/per_thread_stream", "numbers.reduced_precision/as_proposed"));
   EXPECT_EQ(upgrade.stacks.front().name, "cublas");
@@ -196,17 +223,17 @@ TEST(gate, of_every_committed_stack_with_itself_finds_nothing_changed) {
     EXPECT_EQ(exit_code(exit_reasons(report)), 0) << entry.path();
     EXPECT_TRUE(report.stacks.empty()) << entry.path();
     for (const auto& a : report.arms)
-      EXPECT_EQ(a.found.what, change::unchanged) << entry.path() << ": " << a.case_name << "/" << a.arm;
+      EXPECT_TRUE(is_same(a.found.v)) << entry.path() << ": " << a.case_name << "/" << a.arm;
     ++stacks;
   }
   EXPECT_GE(stacks, 7);
 }
 
-std::vector<std::string> lines_of(const gate_report& report, const std::string& family) {
+std::vector<std::string> lines_of(const comparison& report, const std::string& family) {
   std::vector<std::string> lines;
   for (const auto& a : report.arms)
     if (a.case_name.starts_with(family))
-      lines.push_back(a.case_name + "/" + a.arm + " " + to_string(a.found.what) + " " + a.found.why);
+      lines.push_back(a.case_name + "/" + a.arm + " " + to_string(a.found.v) + " " + a.found.why);
   return lines;
 }
 

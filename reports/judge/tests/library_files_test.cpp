@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/judge/library_files.hpp"
 
-#include "reports/judge/gate.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/judge/merge.hpp"
 #include "reports/model/tests/examples.hpp"
 
@@ -44,8 +44,8 @@ std::vector<std::string> differences(const json& before, const json& after) {
   was.stack = before;
   is.stack = after;
   std::vector<std::string> lines;
-  for (const auto& d : stack_differences(was, is))
-    lines.push_back(fmt::format("{} | {} | {}", d.name, d.before, d.after));
+  for (const auto& d : stack_differences(std::array{was, is}))
+    lines.push_back(fmt::format("{} | {} | {}", d.name, d.values[0], d.values[1]));
   return lines;
 }
 
@@ -152,11 +152,10 @@ TEST(a_gate, names_the_file_that_explains_a_change) {
                                   arm(arm_kind::fault, {trial({no_memory})}, "same")}});
     return r;
   };
-  const gate_report report =
-      compare(run(runpath_file, internal), run(rpath_file, success), {.today = "2026-11-22"});
+  const comparison report = compare(std::array{run(runpath_file, internal), run(rpath_file, success)});
   ASSERT_EQ(report.arms.size(), 4U);
   constexpr const char* told = "libcublas.so.13 now has DT_RPATH, which LD_LIBRARY_PATH cannot override";
-  EXPECT_EQ(report.arms[0].found.what, change::gone);
+  EXPECT_EQ(report.arms[0].found.v, verdict::gone);
   EXPECT_THAT(report.arms[0].found.why, testing::EndsWith(told));
   EXPECT_EQ(report.arms[1].found.why, "") << "it did not change";
   EXPECT_THAT(report.arms[2].found.why, testing::Not(HasSubstr(told))) << "of another case";

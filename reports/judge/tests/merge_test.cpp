@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,14 @@ merged_records merged(const named_records& records) {
   return all.result();
 }
 
+using outlier_map = std::map<std::size_t, std::string>;
+
+std::vector<std::size_t> outliers_of(const merged_records& m) {
+  std::vector<std::size_t> all;
+  for (const auto& [member, how] : m.arms.at(0).outliers) all.push_back(member);
+  return all;
+}
+
 std::vector<observation> trials_of(int internals, int no_memories) {
   std::vector<observation> trials(static_cast<std::size_t>(internals), trial({internal}));
   trials.insert(trials.end(), static_cast<std::size_t>(no_memories), trial({no_memory}));
@@ -49,7 +58,7 @@ TEST(merged_records, name_who_differs_from_the_majority) {
   ASSERT_EQ(m.arms.size(), 1U);
   EXPECT_EQ(m.members[0].name, "a");
   EXPECT_EQ(m.members[0].outlying, 1U);
-  EXPECT_EQ(m.arms[0].outliers, std::vector<std::size_t>{0});
+  EXPECT_EQ(m.arms[0].outliers, (outlier_map{{0, "CHANGED: cublasCreate: ALLOC_FAILED → INTERNAL_ERROR"}}));
   EXPECT_EQ(m.arms[0].groups.at(0).members, (std::vector<std::size_t>{1, 2}));
   EXPECT_FALSE(m.arms[0].no_majority);
   EXPECT_EQ(exit_code(m), 1);
@@ -100,9 +109,22 @@ TEST(merged_records, pool_rates_and_name_whose_rate_is_another) {
   EXPECT_EQ(m.arms.at(0).groups.at(0).trials, 50U);
   records.emplace_back("f", record_of_run("9", trials_of(20, 0), "chance"));
   m = merged(records);
-  EXPECT_EQ(m.arms.at(0).outliers, std::vector<std::size_t>{5});
+  ASSERT_EQ(outliers_of(m), std::vector<std::size_t>{5});
+  EXPECT_EQ(m.arms.at(0).outliers.at(5),
+            "CHANGED: rate moved: cublasCreate: ALLOC_FAILED; context usable: 50 of 100 → 0 of 20 trials");
   records.emplace_back("g", record_of_run("10", {crash({})}, "chance"));
-  EXPECT_EQ(merged(records).arms.at(0).outliers, (std::vector<std::size_t>{5, 6}));
+  EXPECT_EQ(outliers_of(merged(records)), (std::vector<std::size_t>{5, 6}));
+}
+
+TEST(merged_records, compare_no_rates_that_depend_on_how_busy_a_host_is) {
+  named_records records;
+  for (int i = 0; i < 3; ++i) {
+    records.emplace_back(std::to_string(i),
+                         record_of_run(std::to_string(i), trials_of(10 * i, 20 - 10 * i), "chance"));
+    records.back().second.cases[0].arms[0].rate_depends_on_load = true;
+  }
+  records.erase(records.begin());
+  EXPECT_EQ(exit_code(merged(records)), 0);
 }
 
 TEST(merged_records, count_the_same_run_once) {
@@ -143,7 +165,7 @@ TEST(merged_records, do_not_depend_on_the_order_of_records) {
         text += " | " + g.seen;
         for (const auto member : g.members) text += " " + m.members[member].name;
       }
-      for (const auto member : a.outliers) text += "; outlier " + m.members[member].name;
+      for (const auto& [member, how] : a.outliers) text += "; outlier " + m.members[member].name;
     }
     return text;
   };

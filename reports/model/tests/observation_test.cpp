@@ -250,19 +250,53 @@ TEST(observation, steps_that_differ_are_told_one_by_one) {
   seen.calls[1].what = step_of("cublasCreate", no_memory);
   seen.calls[2].what.facts = {{"written", std::vector<std::string>{"C"}}};
   EXPECT_EQ(differing_steps(signature_of(trial({success, success, success})), signature_of(seen)),
-            (std::vector<std::string>{"expected cublasCreate: CUBLAS_STATUS_SUCCESS; seen cublasCreate: "
-                                      "CUBLAS_STATUS_ALLOC_FAILED",
-                                      "expected cublasCreate: CUBLAS_STATUS_SUCCESS; seen cublasCreate: "
-                                      "CUBLAS_STATUS_SUCCESS (written C)"}));
+            (std::vector<std::string>{"cublasCreate: SUCCESS → ALLOC_FAILED",
+                                      "cublasCreate: SUCCESS → SUCCESS (written C)"}));
   EXPECT_EQ(differing_steps(signature_of(seen), signature_of(seen)), std::vector<std::string>{});
 }
 
-TEST(observation, lists_of_other_calls_are_not_compared_step_by_step) {
+TEST(observation, lists_of_other_calls_differ_in_the_first_that_does) {
   const auto two = signature_of(trial({success, success}));
   auto other = trial({success, no_memory});
   other.calls[0].what.name.api = "cublasDestroy";
-  EXPECT_EQ(differing_steps(two, signature_of(trial({no_memory}))), std::vector<std::string>{});
-  EXPECT_EQ(differing_steps(two, signature_of(other)), std::vector<std::string>{});
+  EXPECT_EQ(difference(two, signature_of(other)), "cublasCreate: SUCCESS → cublasDestroy: SUCCESS");
+  EXPECT_EQ(difference(two, signature_of(trial({success}))), "cublasCreate: SUCCESS → not made");
+  EXPECT_EQ(difference(signature_of(trial({success})), two), "cublasCreate: not made → SUCCESS");
+}
+
+TEST(observation, differs_in_context_and_in_how_the_process_ended) {
+  auto damaged = trial({success});
+  damaged.context = "damaged";
+  EXPECT_EQ(difference(signature_of(trial({success})), signature_of(damaged)), "context: usable → damaged");
+  EXPECT_NE(difference(signature_of(trial({success})), signature_of(crash({})))
+                .find("the process: completed → crashed: "),
+            std::string::npos);
+  const auto cleared = signature_of(trial({success}, {success}));
+  EXPECT_EQ(differing_steps(signature_of(trial({success})), cleared).back(),
+            "the remedy: not applied → applied");
+}
+
+TEST(observation, of_many_steps_that_differ_tells_five) {
+  const auto many = [](const char* s) {
+    auto o = trial({s, s, s, s, s, s, s});
+    for (std::size_t i = 0; i < o.calls.size(); ++i) o.calls[i].what.name.variant = std::to_string(i);
+    return signature_of(o);
+  };
+  const auto text = difference(many(success), many(internal));
+  EXPECT_TRUE(text.ends_with("; and 2 more")) << text;
+  EXPECT_EQ(difference(signature_of(trial({success, success})), signature_of(trial({internal, internal}))),
+            "cublasCreate: SUCCESS → INTERNAL_ERROR")
+      << "told once";
+}
+
+TEST(observation, notes_which_of_equal_failures_came_first) {
+  auto before = trial({success}), now = before;
+  const auto first = [](std::int64_t tile) { return std::vector<std::int64_t>{66, tile}; };
+  before.calls[0].what.facts["first_failing"] = first(7);
+  now.calls[0].what.facts["first_failing"] = first(10);
+  EXPECT_EQ(signature_of(before), signature_of(now));
+  EXPECT_EQ(noted_difference({before}, {now}), "cublasCreate: first failing 66, 7 → first failing 66, 10");
+  EXPECT_EQ(noted_difference({before}, {before}), "");
 }
 
 }  // namespace

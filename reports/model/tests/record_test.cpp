@@ -62,6 +62,19 @@ TEST(record, comes_back_from_its_text_with_every_field) {
   EXPECT_EQ(record_text(read(record_text(again))), record_text(again));
 }
 
+TEST(record, says_what_its_run_was_asked_for) {
+  record r = example();
+  EXPECT_TRUE(read(record_text(r)).asked.empty());
+  r.asked = {{.tier = "quick", .cases = {"memory"}, .part = {2, 3}}};
+  EXPECT_EQ(read(record_text(r)).asked, r.asked);
+  record later = r;
+  later.started = "2026-12-21T07:27:40Z";
+  later.asked = {{.tier = "full"}};
+  const auto merged = merged_by_stack({r, later});
+  ASSERT_EQ(merged.size(), 1U);
+  EXPECT_EQ(merged[0].asked.size(), 2U);
+}
+
 TEST(record, is_a_line_a_header_an_arm_and_the_end) {
   const auto lines = lines_of(record_text(example()));
   ASSERT_EQ(lines.size(), 5U);

@@ -179,12 +179,15 @@ TEST(facts, are_all_known_once_with_a_meaning) {
   EXPECT_EQ(find_fact("colour"), nullptr);
 }
 
-TEST(facts, of_the_stack_are_not_compared) {
+TEST(facts, are_compared_noted_or_only_kept) {
   const fact_map seen{{"driver_calls", std::int64_t{29}},
+                      {"first_failing", std::vector<std::int64_t>{66, 7}},
                       {"kernels", std::int64_t{2}},
                       {"memory_taken", std::int64_t{-512}},
                       {"workspace_used", true}};
-  EXPECT_EQ(compared(seen), (fact_map{{"workspace_used", true}}));
+  EXPECT_EQ(facts_that_are(fact_use::compared, seen), (fact_map{{"workspace_used", true}}));
+  EXPECT_EQ(facts_that_are(fact_use::noted, seen),
+            (fact_map{{"first_failing", std::vector<std::int64_t>{66, 7}}}));
 }
 
 TEST(facts, of_each_type_come_back_from_json) {

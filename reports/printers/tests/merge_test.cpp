@@ -53,15 +53,13 @@ TEST(merged_table, names_records_stacks_outliers_and_rates) {
       "driver        590      hostB\n"
       "driver        unknown  hostA, hostC\n"
       "\n"
-      "Outliers: arm, record, and who saw what.\n"
-      "  memory.leak/fault: hostB; 2 of 3 (hostA, hostC): cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context "
-      "usable | 1 of 3 (hostB): cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable\n"
+      "Outliers: how they differ from most.\n"
+      "  memory.leak/fault: hostB (1 of 3) CHANGED: cublasCreate: ALLOC_FAILED → INTERNAL_ERROR\n"
       "\n"
       "Arms that race, all trials together:\n"
       "arm               records  rates\n"
-      "memory.leak/race  3        3 of 6 trials: cublasCreate: CUBLAS_STATUS_ALLOC_FAILED; context usable | "
-      "3 "
-      "of 6 trials: cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR; context usable\n"
+      "memory.leak/race  3        3 of 6 trials: cublasCreate: ALLOC_FAILED; context usable | "
+      "3 of 6 trials: cublasCreate: INTERNAL_ERROR; context usable\n"
       "\n"
       "3 arms of 3 records: 2 agree, 1 with outliers, 0 without a majority, 0 observed in one record only\n");
 }
@@ -81,6 +79,7 @@ TEST(merged_table, is_json_with_all_arms) {
   ASSERT_EQ(j["arms"].size(), 3U);
   EXPECT_EQ(j["arms"][1]["arm"], "fault");
   EXPECT_EQ(j["arms"][1]["outliers"], nlohmann::json({1}));
+  EXPECT_EQ(j["arms"][1]["how"], nlohmann::json({"CHANGED: cublasCreate: ALLOC_FAILED → INTERNAL_ERROR"}));
   EXPECT_EQ(j["stacks"]["driver"]["590"], nlohmann::json({1}));
 }
 
