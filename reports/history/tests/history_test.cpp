@@ -218,9 +218,7 @@ TEST_F(history_file, does_not_depend_on_the_order_of_records) {
   const fs::path recorded{CUFAULT_RECORDED};
   std::vector<record> records;
   for (const auto& entry : fs::directory_iterator(recorded))
-    if (is_stack_folder(entry.path()))
-      records.push_back(
-          load_record(entry.path(), [](auto name, auto) { return name.starts_with("memory."); }));
+    if (is_stack_folder(entry.path())) records.push_back(load_family(entry.path(), "memory"));
   ASSERT_GT(records.size(), 2U);
   const auto text_of = [&] {
     std::string text;

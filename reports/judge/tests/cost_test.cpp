@@ -63,18 +63,18 @@ judged_cost judged_one(const cost_comparison& c) {
 }
 
 TEST(judged_cost, is_measured_where_it_differs_by_more_than_the_control) {
-  const judged_cost j = judged_one(comparison("a", {{"slower", 1.05}}));
+  const judged_cost j = judged_one(compared_cost("a", {{"slower", 1.05}}));
   EXPECT_EQ(j.verdict, cost_verdict::measured);
   EXPECT_NEAR(j.ratio.median, 1.05, 1e-6);
   EXPECT_EQ(j.more_bytes, 64 << 20);
 }
 
 TEST(judged_cost, is_inside_the_noise_where_it_does_not) {
-  EXPECT_EQ(judged_one(comparison("a", {{"alike", 1}})).verdict, cost_verdict::inside_noise);
+  EXPECT_EQ(judged_one(compared_cost("a", {{"alike", 1}})).verdict, cost_verdict::inside_noise);
 }
 
 TEST(judged_cost, is_inside_the_noise_of_a_control_that_moves_as_much) {
-  cost_comparison c = comparison("a", {{"slower", 1.05}});
+  cost_comparison c = compared_cost("a", {{"slower", 1.05}});
   c.again = times(1.08);
   const judged_cost j = judged_one(c);
   EXPECT_EQ(j.verdict, cost_verdict::inside_noise);
@@ -84,9 +84,9 @@ TEST(judged_cost, is_inside_the_noise_of_a_control_that_moves_as_much) {
 }
 
 TEST(judged_cost, has_a_steady_control_where_the_work_is_like_itself) {
-  EXPECT_FALSE(is_unsteady(judged_one(comparison("a", {{"slower", 1.05}})).control));
+  EXPECT_FALSE(is_unsteady(judged_one(compared_cost("a", {{"slower", 1.05}})).control));
   // Beyond chance, and too little to matter.
-  cost_comparison c = comparison("a", {{"slower", 1.05}});
+  cost_comparison c = compared_cost("a", {{"slower", 1.05}});
   c.again = times(1.01);
   EXPECT_FALSE(is_unsteady(judged_one(c).control));
   // Too few rounds to tell.
@@ -96,19 +96,19 @@ TEST(judged_cost, has_a_steady_control_where_the_work_is_like_itself) {
 }
 
 TEST(judged_cost, of_few_rounds_says_so) {
-  cost_comparison c = comparison("a", {{"slower", 2}});
+  cost_comparison c = compared_cost("a", {{"slower", 2}});
   for (auto* all : {&c.without.milliseconds, &c.again, &c.with[0].milliseconds}) all->resize(5);
   EXPECT_EQ(judged_one(c).verdict, cost_verdict::few_rounds);
 }
 
 TEST(judged_cost, of_wrong_numbers_is_none) {
-  cost_comparison c = comparison("a", {{"faster", 0.5}});
+  cost_comparison c = compared_cost("a", {{"faster", 0.5}});
   c.with[0].numbers = "wrong";
   EXPECT_EQ(judged_one(c).verdict, cost_verdict::wrong_numbers);
 }
 
 TEST(work_at_peak, is_bound_by_arithmetic_or_by_memory) {
-  cost_comparison c = comparison("a", {});
+  cost_comparison c = compared_cost("a", {});
   c.type = "fp16";
   c.operations = 989.5e9;  // a millisecond on an H200
   c.bytes = 4.8e6;         // a microsecond
@@ -123,7 +123,7 @@ TEST(work_at_peak, is_bound_by_arithmetic_or_by_memory) {
 }
 
 TEST(work_at_peak, marks_work_that_is_slow_without_any_remedy) {
-  cost_comparison c = comparison("a", {});
+  cost_comparison c = compared_cost("a", {});
   c.type = "fp16";
   c.operations = 0.4 * 989.5e9;
   EXPECT_TRUE(at_peak(c, "NVIDIA H200")->slow);
@@ -134,7 +134,7 @@ TEST(work_at_peak, marks_work_that_is_slow_without_any_remedy) {
 }
 
 TEST(work_at_peak, is_unknown_of_other_gpus_types_and_work) {
-  cost_comparison c = comparison("a", {});
+  cost_comparison c = compared_cost("a", {});
   c.type = "fp16";
   EXPECT_FALSE(at_peak(c, "NVIDIA H200"));
   c.operations = 1e9;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "reports/model/cell_name.hpp"
+#include "reports/model/record.hpp"
 #include "reports/model/tests/examples.hpp"
 
 #include <string>

@@ -19,8 +19,8 @@ inline std::vector<double> times(double around, std::size_t rounds = 9) {
 }
 
 /// The work without a remedy takes a millisecond, by the rounds of `again` in the control.
-inline cost_comparison comparison(const std::string& name,
-                                  const std::vector<std::pair<std::string, double>>& remedies) {
+inline cost_comparison compared_cost(const std::string& name,
+                                     const std::vector<std::pair<std::string, double>>& remedies) {
   cost_comparison c;
   c.name = name;
   c.work = "work of " + name;
@@ -56,14 +56,14 @@ inline cost_record costs() {
   r.complete = true;
   r.stack = {{"gpu", {{"name", "NVIDIA H200"}}}, {"keys", {{"cublas", "13.1.0"}, {"driver", "580.1"}}}};
   auto product =
-      comparison("workspace.fp16.4096x4096x4096", {{"own_workspace", 1.03}, {"workspace_0_0", 1.0}});
+      compared_cost("workspace.fp16.4096x4096x4096", {{"own_workspace", 1.03}, {"workspace_0_0", 1.0}});
   product.type = "fp16";
   product.operations = 2.0 * 4096 * 4096 * 4096;
   product.bytes = 3 * 2.0 * 4096 * 4096;
   r.comparisons.push_back(product);
-  r.comparisons.push_back(comparison("handle.fp16.64x64x64", {{"new_handle", 91}}));
-  auto mixed =
-      comparison("numbers.fp16.64x64x64", {{"own_workspace", 1.05}, {"pedantic_math", 1.2}, {"refused", 1}});
+  r.comparisons.push_back(compared_cost("handle.fp16.64x64x64", {{"new_handle", 91}}));
+  auto mixed = compared_cost("numbers.fp16.64x64x64",
+                             {{"own_workspace", 1.05}, {"pedantic_math", 1.2}, {"refused", 1}});
   mixed.with[1].numbers = "wrong";
   mixed.with[2].milliseconds.clear();
   mixed.with[2].device_bytes.reset();

@@ -58,7 +58,7 @@ TEST(cost_record, is_read_as_it_was_written) {
 
 TEST(cost_record, states_words_where_they_differ_from_the_last_ones_of_the_remedy) {
   cost_record r = costs();
-  cost_comparison more = comparison("more", {{"own_workspace", 1.1}, {"new_handle", 2}});
+  cost_comparison more = compared_cost("more", {{"own_workspace", 1.1}, {"new_handle", 2}});
   more.with[0].words = "a workspace, set before";
   more.with[1].milliseconds.clear();
   more.with[1].failed = "refused";
@@ -151,7 +151,7 @@ TEST(cost_record, takes_nothing_twice) {
   EXPECT_THAT(cost_refusal([](cost_record& r) { r.comparisons[0].with[1] = r.comparisons[0].with[0]; }),
               HasSubstr("stands twice"));
   cost_words none;
-  EXPECT_THAT(cost_refusal(cost_record_text(costs()) + cost_line(comparison("more", {}), none) + "\n"),
+  EXPECT_THAT(cost_refusal(cost_record_text(costs()) + cost_line(compared_cost("more", {}), none) + "\n"),
               HasSubstr("behind the last one"));
 }
 
