@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -109,9 +110,33 @@ std::vector<plateau> arm_plateaus(const arm_result& arm) {
   return each;
 }
 
+namespace {
+
+/// Facts that are only noted are no part of a signature. A text tells those of the first trial that showed it.
+void add_noted_facts(signature& s, const std::vector<observation>& trials) {
+  const auto first =
+      std::find_if(trials.begin(), trials.end(), [&](const observation& o) { return signature_of(o) == s; });
+  if (first == trials.end()) return;
+  // Rows of a sweep have no such facts, and a signature has them in another order.
+  if (std::any_of(first->calls.begin(), first->calls.end(), [](const call_record& c) { return c.swept; }))
+    return;
+  std::size_t fault = 0, after = 0;
+  for (const call_record& c : first->calls) {
+    step& same = c.after_remedy ? s.after.at(after++) : s.fault.at(fault++);
+    same.facts.merge(facts_that_are(fact_use::noted, c.what.facts));
+  }
+}
+
+}  // namespace
+
 std::string describe(const arm_result& arm) {
-  const auto counted = distinct_signatures(arm.trials);
-  if (arm.races.empty() || counted.size() < 2) return describe(arm_plateaus(arm));
+  auto counted = distinct_signatures(arm.trials);
+  if (arm.races.empty() || counted.size() < 2) {
+    auto all = arm_plateaus(arm);
+    for (plateau& p : all) add_noted_facts(p.seen, arm.trials);
+    return describe(all);
+  }
+  for (counted_signature& entry : counted) add_noted_facts(entry.seen, arm.trials);
   std::string text;
   for (const auto& entry : counted)
     text += fmt::format("{}{} of {}: {}", text.empty() ? "" : " | ", entry.trials, arm.trials.size(),

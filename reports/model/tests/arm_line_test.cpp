@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,24 @@ TEST(arm_line, begins_with_what_people_look_for_and_leaves_defaults_out) {
                        R"("runs":[{"run":0,"trials":1},{"run":1,"trials":1}],"kind":"remedy")"));
   EXPECT_EQ(filed_arm_from(cursor(filed_arm_json("memory.leak", a, runs).dump()), runs).arms[0].runs,
             (std::vector{made(first_run, 1)}));
+}
+
+// Such a fact is no part of what is compared.
+TEST(arm_line, says_which_of_equal_failures_came_first) {
+  const auto failing = [](std::int64_t tile) {
+    observation o = trial({success, internal}, {success});
+    o.calls[1].what.facts = {{"failed", std::int64_t{2}},
+                             {"first_failing", std::vector<std::int64_t>{66, tile}}};
+    return o;
+  };
+  EXPECT_EQ(
+      saw(arm(arm_kind::remedy, {failing(7), failing(10)})),
+      "cublasCreate: CUBLAS_STATUS_SUCCESS, cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR (failed 2; first "
+      "failing 66, 7); then cublasCreate: CUBLAS_STATUS_SUCCESS; context usable")
+      << "of the first trial";
+  arm_result races = arm(arm_kind::fault, {failing(7), failing(10), trial({success})});
+  races.races = "chance";
+  EXPECT_TRUE(contains(saw(races), "2 of 3: ") && contains(saw(races), "66, 7)")) << saw(races);
 }
 
 TEST(arm_line, says_in_at_most_240_characters_what_the_arm_came_to) {
