@@ -149,7 +149,8 @@ TEST_F(stack_files, hold_of_long_output_the_beginning_and_the_end) {
 TEST_F(stack_files, are_not_written_while_another_process_writes_them) {
   const auto folder = file(of_run(example()));
   const auto before = files_of(folder);
-  const descriptor other{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const auto lock = folder / ".lock";
+  const descriptor other{::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)};
   ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
   auto later = example();
   later.cases[0].arms[0].trials = {trial({internal})};
@@ -157,10 +158,11 @@ TEST_F(stack_files, are_not_written_while_another_process_writes_them) {
             folder.string() +
                 ": another cufault writes this stack; try again when it has ended: Resource "
                 "temporarily unavailable");
+  EXPECT_TRUE(fs::remove(lock)) << "who holds it removes it";
   EXPECT_EQ(files_of(folder), before);
-  ASSERT_EQ(::flock(other.get(), LOCK_UN), 0);
   file(of_run(later));
   EXPECT_NE(files_of(folder), before);
+  EXPECT_FALSE(fs::exists(lock));
 }
 
 TEST_F(stack_files, that_cannot_be_written_are_refused_by_name_with_nothing_half_written) {
