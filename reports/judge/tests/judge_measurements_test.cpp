@@ -71,24 +71,22 @@ TEST(judge, a_measurement_of_several_trials_may_be_anywhere_between_them) {
 
 TEST(judge, a_measurement_out_of_its_band_is_told) {
   const auto e = expects({measured(4)});
-  EXPECT_EQ(judged_arm(fault, {measured(4), measured(6)}, &e).why,
-            "algorithms found: expected 4, seen 4 to 6");
+  EXPECT_EQ(judged_arm(fault, {measured(4), measured(6)}, &e).why, "algorithms found: 4 → 4 to 6");
   const auto range = expects({measured(4), measured(8)});
-  EXPECT_EQ(judged_arm(fault, {measured(2)}, &range).why, "algorithms found: expected 4 to 8, seen 2");
+  EXPECT_EQ(judged_arm(fault, {measured(2)}, &range).why, "algorithms found: 4 to 8 → 2");
   const auto band = expects({measured(100 * mib, banded)});
   EXPECT_EQ(judged_arm(fault, {measured(200 * mib, banded)}, &band).why,
-            "device memory taken by a further handle: expected 104857600 (band 100663296 to 109051904), seen "
-            "209715200");
+            "device memory taken by a further handle: 104857600 → 209715200 (band 100663296 to 109051904)");
 }
 
 TEST(judge, a_measurement_that_only_one_of_both_has_is_changed) {
   const auto with = expects({measured(4)}), without = expects({trial({no_memory})});
   const auto gone = judged_arm(fault, {trial({no_memory})}, &with);
   EXPECT_EQ(gone.judged, verdict::changed);
-  EXPECT_EQ(gone.why, "expected, and not measured: algorithms found: 4");
+  EXPECT_EQ(gone.why, "algorithms found: 4 → not measured");
   const auto appeared = judged_arm(fault, {measured(4)}, &without);
   EXPECT_EQ(appeared.judged, verdict::changed);
-  EXPECT_EQ(appeared.why, "measured, and not expected: algorithms found: 4");
+  EXPECT_EQ(appeared.why, "algorithms found: not measured → 4");
   EXPECT_EQ(judged(fault, {trial({no_memory})}, {measured(4, "milliseconds")}), verdict::reproduced);
 }
 
@@ -106,7 +104,7 @@ TEST(judge, a_difference_in_steps_is_told_before_one_in_measurements) {
   const auto e = expects({measured(4)});
   const auto a = judged_arm(fault, {both}, &e);
   EXPECT_EQ(a.judged, verdict::changed);
-  EXPECT_TRUE(a.why.starts_with("expected cublasCreate: CUBLAS_STATUS_ALLOC_FAILED")) << a.why;
+  EXPECT_EQ(a.why, "cublasCreate: ALLOC_FAILED → INTERNAL_ERROR");
 }
 
 }  // namespace
