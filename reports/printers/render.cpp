@@ -188,8 +188,7 @@ void print_counterparts(std::ostream& out, const std::vector<counterpart_compari
     for (const auto& line : t.differences) rows.push_back({"", "", "", "", "  " + line});
   }
   row head{"case", "natural arm", "injected counterpart", "agrees?", "stack"};
-  if (style == table_style::markdown)
-    head.emplace_back("where it differs; expected is what the natural arm came to");
+  if (style == table_style::markdown) head.emplace_back("where it differs: natural arm → counterpart");
   if (!rows.empty()) print_table(out, head, rows, style);
   std::vector<std::string> words;
   for (const auto& [verdict, count] : counts) words.push_back(fmt::format("{} {}", count, verdict));
