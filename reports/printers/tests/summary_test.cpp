@@ -208,7 +208,7 @@ TEST(markdown_summary, is_a_page_with_the_worst_first) {
             "it (cufault "
             "baseline add)\n\n"
             "- types.int8/other: expected A &lt;1>; seen \"B\" &  \n"
-            "\n### NEW: no recorded stack has it: read what was seen\n\n"
+            "\n### NEW: nothing is recorded to compare it with: read what was seen\n\n"
             "- types.int8/new\n"
             "\n### By family\n\n"
             "| family | verdicts |\n"
