@@ -301,7 +301,7 @@ TEST_F(swept, parts_are_added_together_as_the_whole_sweep) {
     r.stack["gpu"] = {{"name", "another GPU"}};
   });
   EXPECT_THAT(added({parts[0], "--with", of_another_gpu, "--with", parts[2]}),
-              HasSubstr("is of another stack than"));
+              HasSubstr("--with: the records are of 2 stacks; give records of one stack"));
   const std::string said = added({parts[0], "--with", parts[1], "--with", parts[2]});
   EXPECT_THAT(said, HasSubstr("1 new, 0 changed"));
   EXPECT_THAT(said, testing::Not(HasSubstr("left out: sweep.road / first_every")));
