@@ -119,7 +119,7 @@ void add_merge(command_line& line) {
       "A record does not know its host: name files or folders by it.\n"
       "With --hosts the file of each is HOST.jsonl or HOST@BOOT.jsonl; each host is named that left no "
       "record or several,\nwhose run did not end, that has no GPU, whose stack or start differs from most, "
-      "or that is an outlier. A difference is told as before → now, from most to the outlier.\n"
+      "or that is an outlier.\nA difference is printed as a change from the majority to the outlier.\n"
       "Exit codes: 0 all agree; 1 there are outliers, arms without a majority, or hosts that are named; 2 "
       "bad input.",
       [said] { return merge_records(*said); });
