@@ -22,7 +22,7 @@ namespace cufault {
 namespace {
 
 // What each part may take of html_limit; all arms get what the others leave.
-constexpr std::size_t room_for_stacks = 150'000, room_for_unexpected = 400'000, room_for_matrix = 1'050'000,
+constexpr std::size_t room_for_stacks = 150'000, room_for_unexpected = 400'000, room_for_matrix = 1'350'000,
                       room_for_memory = 100'000, room_for_atlas = 100'000, room_for_claims = 250'000,
                       room_for_frame = 10'000;
 constexpr std::size_t longest_seen =
