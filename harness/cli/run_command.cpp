@@ -89,7 +89,7 @@ void add_run(command_line& line) {
          "representative; nightly: these, too. The matrix and sweeps without records run only when "
          "named, cases of frameworks when named or with --python. Below nightly an arm with a remedy, of "
          "the matrix or of a framework, runs only if it is named, or if the arm without the remedy fails "
-         "on this stack, by its expectation. What `cufault list` marks (only when named) runs only as "
+         "on this stack, by its record. What `cufault list` marks (only when named) runs only as "
          "CASE/ARM")
       ->check(CLI::IsMember({"quick", "full", "nightly"}))
       ->envname("CUFAULT_TIER")
@@ -144,7 +144,7 @@ void add_run(command_line& line) {
       ->type_name("TEXT");
   add_wait(run, running.wait_seconds);
   run->add_option("--not-provoked-budget", running.not_provoked_budget,
-                  "gate: number of arms with an expectation that may end NOT_PROVOKED")
+                  "gate: number of arms recorded on this stack that may end NOT_PROVOKED")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }

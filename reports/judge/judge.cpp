@@ -451,7 +451,7 @@ int exit_code(std::span<const exit_reason> reasons) {
 std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mode mode,
                                       int not_provoked_budget) {
   std::map<verdict, std::vector<std::string>> unexpected;
-  std::vector<std::string> missed;  // not provoked although an expectation says that it can be
+  std::vector<std::string> missed;  // not provoked although a record of this stack shows that it can be
   std::string why_nothing;
   std::size_t arms = 0, not_provoked = 0;
   for (const auto& c : cases)
@@ -482,7 +482,7 @@ std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mo
       if (!is_prediction(v)) add(1, to_string(v), named);
     if (missed.size() > static_cast<std::size_t>(not_provoked_budget))
       add(1,
-          fmt::format("with an expectation NOT_PROVOKED, and --not-provoked-budget is {}",
+          fmt::format("recorded on this stack NOT_PROVOKED, and --not-provoked-budget is {}",
                       not_provoked_budget),
           missed);
   }

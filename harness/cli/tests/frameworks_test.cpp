@@ -336,7 +336,7 @@ TEST_F(frameworks, that_are_gone_fail_the_gate_with_the_arms_named) {
   const auto seen = run_frameworks({"pytorch.on_the_cpu", "--mode", "gate"});
   EXPECT_EQ(seen.exit_code, 1) << seen.stdout_text;
   EXPECT_THAT(seen.stdout_text,
-              HasSubstr("arms with an expectation NOT_PROVOKED, and --not-provoked-budget is 0: "
+              HasSubstr("arms recorded on this stack NOT_PROVOKED, and --not-provoked-budget is 0: "
                         "pytorch.on_the_cpu/"));
   const auto json =
       nlohmann::json::parse(run_frameworks({"pytorch.on_the_cpu", "--mode", "gate", "--json"}).stdout_text);

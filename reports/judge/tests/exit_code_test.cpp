@@ -101,7 +101,7 @@ TEST(exit_reasons, name_the_arms_that_they_are_about) {
   EXPECT_EQ(found[0].why, "2 arms CHANGED");
   EXPECT_EQ(found[0].arms, (std::vector<std::string>{"c/a", "c/c"}));
   EXPECT_EQ(found[1].why, "1 arm GONE");
-  EXPECT_EQ(found[2].why, "1 arm with an expectation NOT_PROVOKED, and --not-provoked-budget is 0");
+  EXPECT_EQ(found[2].why, "1 arm recorded on this stack NOT_PROVOKED, and --not-provoked-budget is 0");
   EXPECT_EQ(found[2].arms, (std::vector<std::string>{"c/d"})) << "none that lacks a GPU";
   cases[1].arms[0].judged = verdict::unresolved;
   EXPECT_EQ(exit_reasons(cases, run_mode::gate, 0)[0].why, "1 arm UNRESOLVED") << "the worst is first";
