@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <fnmatch.h>
@@ -169,11 +170,11 @@ bool was_repeated(const arm_result& a, const std::string& case_name, const std::
   return in_trials || alike > 1;
 }
 
-/// A line that cannot be read is replaced where the arm that it begins with is added.
-std::map<std::string, arm_result> arms_in(const fs::path& folder) {
+/// Without lines that cannot be read, which `bad` gets.
+std::map<std::string, arm_result> arms_in(const fs::path& folder, const bad_line& bad) {
   std::map<std::string, arm_result> arms;
   if (!is_stack_folder(folder)) return arms;
-  for (case_result& c : load_stack(folder, tell_bad_line).cases)
+  for (case_result& c : load_stack(folder, bad).cases)
     for (arm_result& a : c.arms) {
       std::string key = join_key(c.name, a.name);
       arms.emplace(std::move(key), std::move(a));
@@ -188,7 +189,7 @@ class addition {
       : arguments_(arguments),
         records_(records),
         folder_(arguments.into / stack_folder_name(r.stack)),
-        there_(arms_in(folder_)),
+        there_(arms_in(folder_, [this](const std::string& bad) { unread_.push_back(bad); })),
         to_file_(r) {
     to_file_.cases.clear();
   }
@@ -231,8 +232,14 @@ class addition {
   std::string finish() {
     if (!arguments_.dry && !to_file_.cases.empty()) {
       make_directories(arguments_.into);
-      file_in_stack(arguments_.into, to_file_);
+      try {
+        file_in_stack(arguments_.into, to_file_);
+      } catch (const input_error& bad) {  // a line among those that are to be written
+        throw usage_error(
+            fmt::format("{}; nothing was written; delete that line, then add the record again", bad.what()));
+      }
     }
+    for (const std::string& bad : unread_) tell_bad_line(bad);
     return fmt::format("{}{}: {} new, {} changed, {} there already, {} left out{}\n", report_,
                        folder_.string(), new_, changed_, same_, left_,
                        arguments_.dry ? "; nothing was written" : "");
@@ -249,6 +256,7 @@ class addition {
   const baseline_arguments& arguments_;
   const std::vector<record>& records_;
   fs::path folder_;
+  std::vector<std::string> unread_;  ///< set while there_ is read
   std::map<std::string, arm_result> there_;
   record to_file_;
   std::string report_;
@@ -292,7 +300,11 @@ int add_to_baseline(const baseline_arguments& arguments) {
     all_taken = all_taken && taken.all_taken();
     any_change = any_change || taken.any_change();
   }
-  if (met == 0) throw usage_error(fmt::format("{} has nothing that was named", arguments.record.string()));
+  if (met == 0)
+    throw usage_error(arguments.names.empty()
+                          ? fmt::format("{} has no arm", arguments.record.string())
+                          : fmt::format("{} has nothing called {}", arguments.record.string(),
+                                        fmt::join(arguments.names, " or ")));
   if (arguments.dry) return any_change || !all_taken ? exit_gate : 0;
   return all_taken ? 0 : exit_gate;
 }
@@ -340,7 +352,9 @@ int remove_from_baseline(const baseline_arguments& arguments) {
            std::any_of(arguments.names.begin(), arguments.names.end(),
                        [&](const std::string& name) { return is_named_by(name, case_name, arm); });
   });
-  if (removed == 0) throw usage_error(fmt::format("{} has nothing called so", folder.string()));
+  if (removed == 0)
+    throw usage_error(
+        fmt::format("{} has nothing called {}", folder.string(), fmt::join(arguments.names, " or ")));
   fmt::print("{}: {} arms removed\n", folder.string(), removed);
   return 0;
 }

@@ -122,8 +122,11 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
     print_table(std::cout, {"arm", "stacks that agree", "that differ", "runs", "sources", "what they show"},
                 table, table_style::text);
   for (const auto& [of, arms] : counts)
-    fmt::print("{}: {} agree{}\n", plural(arms, "arm"), plural(of.first, "stack"),
-               of.second == 0 ? "" : fmt::format(", {} differ", of.second));
+    fmt::print("{}: {} {}{}\n", plural(arms, "arm"), plural(of.first, "stack"),
+               of.first == 1 ? "agrees" : "agree",
+               of.second == 0   ? ""
+               : of.second == 1 ? ", 1 differs"
+                                : fmt::format(", {} differ", of.second));
   return 0;
 }
 

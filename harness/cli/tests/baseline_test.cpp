@@ -45,7 +45,7 @@ class baseline : public end_to_end {
   fs::path made(const std::string& name, const std::map<std::string, std::string>& environment = {}) {
     EXPECT_EQ(run({"road.create"}, environment).exit_code, 0);
     const fs::path kept = folder / (name + ".jsonl");
-    fs::rename(files(".jsonl").at(0), kept);
+    fs::rename(files(".jsonl").back(), kept);
     return kept;
   }
   fs::path changed(const fs::path& from, const std::string& name,
@@ -253,7 +253,7 @@ TEST_F(baseline, is_listed_and_loses_what_is_removed) {
     words.insert(words.end(), {"--into", folder / "baseline"});
     return cufault(words);
   };
-  expect_one_line(removed({"road.create/nothing"}), "has nothing called so");
+  expect_one_line(removed({"road.create/nothing"}), "has nothing called road.create/nothing");
   EXPECT_THAT(removed({"road.create/*d*"}).stdout_text, HasSubstr(": 2 arms removed"));
   EXPECT_THAT(cufault({"show", stack}).stdout_text, AllOf(HasSubstr("2 arms: "), Not(HasSubstr("dead_end"))));
   EXPECT_EQ(removed({}).exit_code, 0);
@@ -302,12 +302,15 @@ TEST_F(baseline_with_a_difference, takes_what_a_second_record_repeats_or_two_tri
   const auto before = texts_in(folder / "baseline");
   const auto would = cufault({"baseline", "diff", once, "--with", again, "--into", folder / "baseline"});
   EXPECT_EQ(would.exit_code, 1);
-  EXPECT_THAT(would.stdout_text, AllOf(HasSubstr("would change: road.create / fault: expected "),
-                                       HasSubstr("; nothing was written\n")));
+  EXPECT_THAT(
+      would.stdout_text,
+      AllOf(HasSubstr("would change: road.create / fault: cublasCreate: ALLOC_FAILED → NOT_INITIALIZED\n"),
+            HasSubstr("; nothing was written\n")));
   EXPECT_EQ(texts_in(folder / "baseline"), before);
   const auto taken = add(once, {"--with", again});
   EXPECT_EQ(taken.exit_code, 0);
-  EXPECT_THAT(taken.stdout_text, HasSubstr("changed: road.create / fault: expected "));
+  EXPECT_THAT(taken.stdout_text,
+              HasSubstr("changed: road.create / fault: cublasCreate: ALLOC_FAILED → NOT_INITIALIZED\n"));
   EXPECT_EQ(run({"road.create/fault", "--mode", "gate"}, {{"ROAD_FAULT", "1"}}).exit_code, 0);
   EXPECT_EQ(cufault({"baseline", "diff", once, "--into", folder / "baseline"}).exit_code, 0);
 
@@ -525,15 +528,21 @@ INSTANTIATE_TEST_SUITE_P(
                "stack.json:1: ", false}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST_F(baseline, with_a_cut_line_is_mended_by_an_add) {
+TEST_F(baseline, with_a_cut_line_is_not_written_over_and_says_how_to_mend_it) {
   const fs::path seen = made("seen");
   ASSERT_EQ(add(seen).exit_code, 0);
   const fs::path file = recorded_stack() / "road.jsonl";
   const std::string whole = read_text(file);
-  write_whole(file, whole.substr(0, whole.size() - 40));
+  const std::string cut = whole.substr(0, whole.size() - 40);
+  write_whole(file, cut);
+  const auto refused = add(seen);
+  expect_one_line(refused, "road.jsonl:4: ");
+  EXPECT_THAT(refused.stderr_text,
+              HasSubstr("; nothing was written; delete that line, then add the record again\n"));
+  EXPECT_EQ(read_text(file), cut);
+  write_whole(file, cut.substr(0, cut.rfind('\n') + 1));
   const auto added = add(seen);
   EXPECT_EQ(added.exit_code, 0) << added.stderr_text;
-  EXPECT_THAT(added.stderr_text, HasSubstr("road.jsonl:4: "));
   EXPECT_THAT(added.stdout_text, HasSubstr("1 new, 0 changed, 3 there already"));
   EXPECT_EQ(read_text(file), whole);
 }

@@ -86,7 +86,9 @@ class end_to_end : public testing::Test {
     for (const auto& entry : fs::directory_iterator(folder / "records")) {
       if (entry.path().extension() == extension) found.push_back(entry.path());
     }
-    std::sort(found.begin(), found.end());
+    // The second of one second is STEM-2.
+    std::sort(found.begin(), found.end(),
+              [](fs::path a, fs::path b) { return a.replace_extension() < b.replace_extension(); });
     return found;
   }
 

@@ -52,7 +52,9 @@ TEST_F(other_gpus, are_told_by_stack) {
     auto environment = on_gpu(gpu);
     environment.insert({{"DOCTOR_FAKE_DRIVER", "535.54.03"}, {"DOCTOR_FAKE_CUDA", "12020"}});
     auto stack = stack_of(environment);
+    EXPECT_EQ(stack["gpu"]["uuid_hashes"].size(), 1U);
     stack["gpu"].erase("uuid");
+    stack["gpu"].erase("uuid_hashes");
     EXPECT_EQ(stack["gpu"], said);
     EXPECT_EQ(stack["keys"]["compute_capability"], said["compute_capability"]);
     EXPECT_EQ(stack["keys"]["memory_gib"], gpu == std::string("a100") ? "80" : "24");
@@ -120,13 +122,13 @@ TEST_F(other_gpus, are_said_by_a_copy_of_a_recorded_stack_and_nothing_else_diffe
                                             "/stack/gpu/multiprocessors", "/stack/gpu/name",
                                             "/stack/keys/compute_capability", "/stack/keys/cublas",
                                             "/stack/keys/cublaslt", "/stack/keys/memory_gib"}));
-  std::size_t lines = 0;
+  std::size_t families = 0;
   for (const auto& file : fs::directory_iterator(SMALL_RECORDS)) {
     if (file.path().extension() != ".jsonl") continue;
-    ++lines;
+    ++families;
     EXPECT_EQ(bytes_of(copy / file.path().filename()), bytes_of(file.path()));
   }
-  EXPECT_EQ(lines, 2U);
+  EXPECT_GT(families, 1U);
 
   const record read = load_record(copy);
   EXPECT_EQ(keys_of(read).at("compute_capability"), "8.0");

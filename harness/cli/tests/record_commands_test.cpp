@@ -115,10 +115,11 @@ TEST_F(end_to_end, states_a_rate_over_records_of_one_stack) {
   record elsewhere = load_record(made[1]);
   elsewhere.stack["keys"]["cublas"] = "9.9.9";
   write(folder / "elsewhere.jsonl", elsewhere);
-  EXPECT_THAT(add_with(folder / "elsewhere.jsonl").stderr_text, HasSubstr("is of another stack than"));
+  EXPECT_THAT(add_with(folder / "elsewhere.jsonl").stderr_text,
+              HasSubstr("--with: the records are of 2 stacks"));
   EXPECT_TRUE(fs::is_empty(folder / "baseline"));
 
-  EXPECT_THAT(add_with(made[0]).stderr_text, HasSubstr("is named twice"));
+  EXPECT_THAT(add_with(made[0]).stderr_text, HasSubstr("; its trials count once"));
   fs::copy_file(made[0], folder / "copy.jsonl");
   EXPECT_THAT(add_with(folder / "copy.jsonl").stderr_text, HasSubstr("its trials count once"));
 
@@ -187,10 +188,10 @@ TEST_F(end_to_end, gates_a_candidate_on_a_baseline) {
   EXPECT_THAT(differing.stdout_text, HasSubstr("The stacks are equal.\n"));
   EXPECT_THAT(differing.stdout_text, HasSubstr(": ALLOC_FAILED → INTERNAL_ERROR"));
   EXPECT_EQ(gate(recorded[0], recorded[0], {"--at-least", "2"}).exit_code, 1);
-  run({"road.create/fault", "--records", (folder / "part").string()});
-  const auto part = gate(recorded[0], folder / "part", {});
+  run({"road.create/fault"});
+  const auto part = gate(recorded[0], files(".jsonl").at(2), {});
   EXPECT_EQ(part.exit_code, 0) << part.stdout_text;
-  EXPECT_THAT(part.stdout_text, HasSubstr(" not asked for"));
+  EXPECT_THAT(part.stdout_text, HasSubstr("4 arms: 2 as before, 2 not asked for"));
 
   const fs::path allow = folder / "allow.json";
   std::ofstream(allow)
@@ -235,11 +236,11 @@ TEST_F(end_to_end, gates_lazy_against_eager_loading_and_two_workspaces) {
   const auto loading = gate(lazy, eager);
   EXPECT_EQ(loading.exit_code, 1);
   EXPECT_THAT(loading.stdout_text, HasSubstr("road.configured/create"));
-  EXPECT_THAT(loading.stdout_text, HasSubstr("5 arms: 4 unchanged, 1 changed"));
+  EXPECT_THAT(loading.stdout_text, HasSubstr("5 arms: 4 as before, 1 CHANGED"));
   const auto workspace = gate(lazy, small);
   EXPECT_EQ(workspace.exit_code, 1);
   EXPECT_THAT(workspace.stdout_text, HasSubstr("CUBLAS_WORKSPACE_CONFIG"));
-  EXPECT_THAT(workspace.stdout_text, HasSubstr("5 arms: 3 unchanged, 2 changed"));
+  EXPECT_THAT(workspace.stdout_text, HasSubstr("5 arms: 3 as before, 2 CHANGED"));
   EXPECT_EQ(run({"road.configured", "--module-loading", "SOMETIMES"}).exit_code, 2);
   EXPECT_EQ(run({"road.configured", "--workspace-config", ""}).exit_code, 2);
 }
