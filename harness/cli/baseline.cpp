@@ -25,6 +25,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -274,6 +275,26 @@ std::size_t tell_unread(const baselines& recorded) {
   return recorded.problems().size();
 }
 
+bool each_stack(const std::vector<fs::path>& folders,
+                const std::function<void(const fs::path&, const fs::path&, record)>& take) {
+  bool all_read = true;
+  const auto leave_out = [&](const std::string& bad) {
+    all_read = false;
+    tell_bad_line(bad + "; left out");
+  };
+  for (const fs::path& folder : folders)
+    for (const fs::path& stack : stacks_in(folder)) {
+      std::optional<record> r;
+      try {
+        r = load_stack(stack, leave_out);
+      } catch (const input_error& bad) {
+        leave_out(bad.what());
+      }
+      if (r) take(folder, stack, *std::move(r));
+    }
+  return all_read;
+}
+
 int add_to_baseline(const baseline_arguments& arguments) {
   const auto by_stack = records_to_add(arguments);
   const auto asked = [&](const std::string& case_name, const std::string& arm) {
@@ -311,25 +332,19 @@ int add_to_baseline(const baseline_arguments& arguments) {
 
 int show_baselines(const std::vector<fs::path>& folders, bool json) {
   auto all = nlohmann::ordered_json::array();
-  bool all_read = true;
-  for (const fs::path& folder : folders)
-    for (const fs::path& stack : stacks_in(folder)) {
-      std::size_t arms = 0, expected = 0;
-      const record r = load_stack(stack, [&](const std::string& bad) {
-        all_read = false;
-        tell_bad_line(bad);
-      });
-      for (const case_result& c : r.cases)
-        for (const arm_result& a : c.arms) {
-          ++arms;
-          expected += a.expected ? 1 : 0;
-        }
-      all.push_back({{"folder", stack.string()},
-                     {"stack", stack_label(r)},
-                     {"arms", arms},
-                     {"undefined", arms - expected},
-                     {"latest", r.started}});
-    }
+  const bool all_read = each_stack(folders, [&](const fs::path&, const fs::path& stack, const record& r) {
+    std::size_t arms = 0, expected = 0;
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms) {
+        ++arms;
+        expected += a.expected ? 1 : 0;
+      }
+    all.push_back({{"folder", stack.string()},
+                   {"stack", stack_label(r)},
+                   {"arms", arms},
+                   {"undefined", arms - expected},
+                   {"latest", r.started}});
+  });
   if (json) {
     std::cout << dump_json(all) << '\n';
   } else {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -189,6 +190,10 @@ int add_to_baseline(const baseline_arguments& arguments);
 int show_baselines(const std::vector<std::filesystem::path>& folders, bool json);
 /// Says on standard error which lines and stacks of the baselines could not be read so far. Returns how many.
 std::size_t tell_unread(const baselines& recorded);
+/// Takes each stack of these baselines with its baseline and its folder. What cannot be read is told and left out; then false.
+bool each_stack(const std::vector<std::filesystem::path>& folders,
+                const std::function<void(const std::filesystem::path& folder,
+                                         const std::filesystem::path& stack, record)>& take);
 int remove_from_baseline(const baseline_arguments& arguments);
 /// `name`: CASE, or CASE/ARM, in which a * is anything.
 bool is_named_by(const std::string& name, const std::string& case_name, const std::string& arm_name);

@@ -5,7 +5,6 @@
 #include "reports/base/files.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/model/record_parts.hpp"
-#include "reports/model/stack_folder.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
@@ -73,12 +72,11 @@ std::vector<agreement> agreements_of(const arm_of_stacks& arm) {
 int corroborate(const std::vector<std::string>& names, const std::vector<fs::path>& folders, bool json) {
   std::vector<record> stacks;
   std::vector<std::string> labels, own;
-  for (const fs::path& folder : folders)
-    for (const fs::path& stack : stacks_in(folder)) {
-      stacks.push_back(load_stack(stack));
-      labels.push_back(stack.filename());
-      own.push_back(folder == default_recorded() ? "cufault" : folder.string());
-    }
+  const bool all_read = each_stack(folders, [&](const fs::path& folder, const fs::path& stack, record r) {
+    stacks.push_back(std::move(r));
+    labels.push_back(stack.filename());
+    own.push_back(folder == default_recorded() ? "cufault" : folder.string());
+  });
   const auto wanted = [&](const arm_of_stacks& arm) {
     return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
              return is_named_by(name, arm.case_name, arm.arm);
@@ -109,7 +107,7 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
   }
   if (json) {
     std::cout << dump_json(rows) << '\n';
-    return 0;
+    return all_read ? 0 : exit_unresolved;
   }
   if (counts.empty()) throw usage_error("no recorded stack has anything that was named");
   std::vector<table_row> table;
@@ -127,7 +125,7 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
                of.second == 0   ? ""
                : of.second == 1 ? ", 1 differs"
                                 : fmt::format(", {} differ", of.second));
-  return 0;
+  return all_read ? 0 : exit_unresolved;
 }
 
 }  // namespace cufault
