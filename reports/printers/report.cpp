@@ -3,6 +3,7 @@
 #include "reports/printers/report.hpp"
 
 #include "reports/base/json_input.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/judge/library_files.hpp"
 #include "reports/model/stack_folder.hpp"
@@ -36,12 +37,20 @@ bool same(const result_of_run& a, const result_of_run& b) {
   return a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin());
 }
 
+/// Runs in which an arm came to the same.
+struct kept_result {
+  result_of_run seen{};
+  arm_result earliest{};
+  std::string started{};  ///< of `earliest`
+  std::size_t runs = 0;
+};
+
 struct kept_arm {
   arm_result latest{};
   bool was_observed = false;
-  std::string started{};                                         ///< of `latest`
-  std::string record{};                                          ///< its name
-  std::vector<std::pair<result_of_run, std::size_t>> results{};  ///< and in how many runs
+  std::string started{};  ///< of `latest`
+  std::string record{};   ///< its name
+  std::vector<kept_result> results{};
 };
 
 struct kept_stack {
@@ -64,16 +73,18 @@ bool comes_after(const kept_arm& known, bool was_observed, const std::string& st
 void keep(kept_stack& stack, const std::string& name, const std::string& case_name, arm_result arm) {
   kept_arm& known = stack.arms[join_key(case_name, arm.name)];
   const bool was_observed = observed(arm);
+  std::string started = latest_run(arm);
   if (was_observed) {
     result_of_run seen = result_of(arm);
-    const auto there = std::find_if(known.results.begin(), known.results.end(),
-                                    [&](const auto& r) { return same(r.first, seen); });
-    if (there == known.results.end())
-      known.results.emplace_back(std::move(seen), 1);
-    else
-      ++there->second;
+    auto there = std::find_if(known.results.begin(), known.results.end(),
+                              [&](const kept_result& r) { return same(r.seen, seen); });
+    if (there == known.results.end()) there = known.results.insert(there, {std::move(seen), arm, started});
+    if (started < there->started) {
+      there->earliest = arm;
+      there->started = started;
+    }
+    ++there->runs;
   }
-  std::string started = latest_run(arm);
   if (!known.record.empty() && !comes_after(known, was_observed, started, name)) return;
   known.latest = std::move(arm);
   known.was_observed = was_observed;
@@ -150,7 +161,7 @@ void report_builder::add(const std::string& name, record r) {
   if (!state_->names.insert(name).second) return;
   if (!r.complete) state_->incomplete.push_back(name);
   std::string key = stack_label(r);
-  // Each of these has expectations of its own.
+  // Each of these is a stack of its own.
   const auto keys = keys_of(r);
   for (const auto& [name_of_key, title] :
        {std::pair{"other_cublas", "other cuBLAS"}, {"pytorch", "PyTorch"}, {"jax", "JAX"}, {"cupy", "CuPy"}})
@@ -205,10 +216,12 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
     shown.run.stack = label;
     for (report_arm& a : shown.run.arms) {
       const kept_arm& arm = stack.arms.at(join_key(a.case_name, a.arm));
-      for (const auto& [result, runs] : arm.results) a.runs += runs;
+      for (const kept_result& r : arm.results) a.runs += r.runs;
       if (!arm.was_observed) continue;
       const result_of_run latest = result_of(arm.latest);
-      for (const auto& [result, runs] : arm.results) a.otherwise += same(result, latest) ? 0 : runs;
+      for (const kept_result& r : arm.results)
+        if (!same(r.seen, latest) && !is_same(compare_arms(&r.earliest, &arm.latest).v))
+          a.otherwise += r.runs;
     }
     for (const case_result& c : stack.merged.cases) {
       if (control_unresolved(c)) continue;
