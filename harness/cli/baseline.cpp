@@ -5,6 +5,7 @@
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
+#include "reports/evidence/baselines.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/judge/leave_one_out.hpp"
@@ -20,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -69,6 +71,11 @@ record to_add(const fs::path& file, bool names_cases) {
                       " is of a run that did not come to its end; run it again, or name the cases to add");
   if (!keys_of(r).contains("cublas"))
     throw usage_error(file.string() + " does not say which cuBLAS it was made on");
+  if (const stack_keys keys = keys_of(r);
+      keys.contains("module_loading") && keys.at("module_loading") != "LAZY")
+    throw usage_error(
+        file.string() +
+        " was made with another CUDA_MODULE_LOADING than recorded stacks; compare it with cufault gate");
   return r;
 }
 
@@ -83,18 +90,28 @@ std::map<std::string, std::vector<record>> records_to_add(const baseline_argumen
   files.insert(files.end(), arguments.with.begin(), arguments.with.end());
   if (files.empty()) throw usage_error(arguments.record.string() + " has no record of a run");
   std::map<std::string, std::vector<record>> by_stack;
-  std::map<std::string, fs::path> texts;
+  std::map<std::string, fs::path> runs;
   for (const fs::path& file : files) {
     record r = to_add(file, !arguments.names.empty());
-    if (const auto [known, is_new] = texts.emplace(record_text(r), file); !is_new)
-      throw usage_error(
-          fmt::format("{} is a copy of {}; its trials count once", file.string(), known->second.string()));
+    const std::string run = fmt::format("{} {} {}", r.started, r.seed, fmt::join(r.argv, " "));
+    if (const auto [known, is_new] = runs.emplace(run, file); !is_new)
+      throw usage_error(fmt::format("{} is of the same run as {}; its trials count once", file.string(),
+                                    known->second.string()));
     by_stack[stack_folder_name(r.stack)].push_back(std::move(r));
   }
   if (!arguments.with.empty() && by_stack.size() > 1)
     throw usage_error(
         fmt::format("--with: the records are of {} stacks; give records of one stack", by_stack.size()));
   return by_stack;
+}
+
+bool is_met(const std::string& name, const std::map<std::string, std::vector<record>>& by_stack) {
+  for (const auto& [folder, records] : by_stack)
+    for (const record& r : records)
+      for (const case_result& c : r.cases)
+        for (const arm_result& a : c.arms)
+          if (is_named_by(name, c.name, a.name)) return true;
+  return false;
 }
 
 /// Of an arm that several records have the latest counts, of one that races all trials do.
@@ -186,9 +203,13 @@ std::map<std::string, arm_result> arms_in(const fs::path& folder, const bad_line
 /// What one `add` takes from a record, arm by arm.
 class addition {
  public:
-  addition(const baseline_arguments& arguments, const record& r, const std::vector<record>& records)
+  /// `shipped`: those that come with cufault, which say of which arms the outcome is not defined.
+  addition(const baseline_arguments& arguments, const record& r, const std::vector<record>& records,
+           const baselines& shipped)
       : arguments_(arguments),
         records_(records),
+        shipped_(shipped),
+        keys_(keys_of(r)),
         folder_(arguments.into / stack_folder_name(r.stack)),
         there_(arms_in(folder_, [this](const std::string& bad) { unread_.push_back(bad); })),
         to_file_(r) {
@@ -213,19 +234,37 @@ class addition {
               a.races.empty() ? "run it again and give both records (--with)" : "run it again with --repeats",
               join_key(case_name, a.name)));
     const auto known = there_.find(join_key(case_name, a.name));
-    a.expected = !arguments_.undefined;
+    const bool named = is_named_alone(arguments_, case_name, a.name);
+    if (const std::string why = why_records_disagree(case_name, a);
+        known == there_.end() && !named && !why.empty())
+      return leave_out(case_name, a, fmt::format("the records disagree: {}; run it again, or name it", why));
+    const reference* const ours = shipped_.find(case_name, a.name, keys_);
+    const bool undefined =
+        known != there_.end() ? !known->second.expected : ours != nullptr && ours->undefined;
+    a.expected = !arguments_.undefined && (!undefined || named);
     // Rates of an arm that races rest on as many trials as there are.
-    const bool more_trials =
-        known != there_.end() && !a.races.empty() && a.trials.size() > known->second.trials.size();
+    const std::size_t trials_there = known == there_.end() ? 0 : known->second.trials.size();
+    if (known != there_.end() && !a.races.empty() && !differs) {
+      case_result both{case_name, {known->second}};
+      merge(both, a);
+      both.arms[0].expected = a.expected;
+      a = std::move(both.arms[0]);
+    }
+    const bool more_trials = known != there_.end() && !a.races.empty() && a.trials.size() > trials_there;
     if (known != there_.end() && !differs && !more_trials && known->second.expected == a.expected &&
         is_same(compare_arms(&known->second, &a).v)) {
       ++same_;
       return;
     }
     ++(known == there_.end() ? new_ : changed_);
-    if (known != there_.end())
+    if (known != there_.end()) {
+      std::string how = compare_arms(&known->second, &a).why;
+      if (how.empty() && known->second.expected != a.expected)
+        how = a.expected ? "its outcome is defined now" : "its outcome is not defined now";
+      if (how.empty()) how = fmt::format("{} trials in all", a.trials.size());
       report_ += fmt::format("{}{} / {}: {}\n", arguments_.dry ? "would change: " : "changed: ", case_name,
-                             a.name, compare_arms(&known->second, &a).why);
+                             a.name, how);
+    }
     case_in(to_file_.cases, case_name).arms.push_back(std::move(a));
   }
 
@@ -254,8 +293,22 @@ class addition {
     ++left_;
   }
 
+  /// Of an arm that does not race, how it differs in one of the records; empty where it does not.
+  [[nodiscard]] std::string why_records_disagree(const std::string& case_name, const arm_result& a) const {
+    if (!a.races.empty()) return {};
+    for (const record& r : records_)
+      for (const case_result& c : r.cases)
+        for (const arm_result& other : c.arms)
+          if (c.name == case_name && other.name == a.name && observed(other) &&
+              std::none_of(other.trials.begin(), other.trials.end(), is_part))
+            if (const judgement found = compare_arms(&a, &other); !is_same(found.v)) return found.why;
+    return {};
+  }
+
   const baseline_arguments& arguments_;
   const std::vector<record>& records_;
+  const baselines& shipped_;
+  stack_keys keys_;
   fs::path folder_;
   std::vector<std::string> unread_;  ///< set while there_ is read
   std::map<std::string, arm_result> there_;
@@ -302,12 +355,18 @@ int add_to_baseline(const baseline_arguments& arguments) {
            std::any_of(arguments.names.begin(), arguments.names.end(),
                        [&](const std::string& name) { return is_named_by(name, case_name, arm); });
   };
-  const baselines recorded({arguments.into});
+  const baselines recorded({arguments.into}), shipped({default_recorded()});
   bool all_taken = true, any_change = false;
   std::size_t met = 0;
+  std::vector<std::string> missed;
+  for (const std::string& name : arguments.names)
+    if (!is_met(name, by_stack)) missed.push_back(name);
+  if (!missed.empty())
+    throw usage_error(fmt::format("{} has nothing called {}; a further record is given by --with",
+                                  arguments.record.string(), fmt::join(missed, " or ")));
   for (const auto& [folder, records] : by_stack) {
     record whole = merged(records);
-    addition taken(arguments, whole, records);
+    addition taken(arguments, whole, records, shipped);
     for (case_result& c : whole.cases) {
       for (arm_result& a : c.arms) join_parts(a, c.name, records);
       judge(c, recorded, keys_of(whole));
@@ -321,11 +380,7 @@ int add_to_baseline(const baseline_arguments& arguments) {
     all_taken = all_taken && taken.all_taken();
     any_change = any_change || taken.any_change();
   }
-  if (met == 0)
-    throw usage_error(arguments.names.empty()
-                          ? fmt::format("{} has no arm", arguments.record.string())
-                          : fmt::format("{} has nothing called {}", arguments.record.string(),
-                                        fmt::join(arguments.names, " or ")));
+  if (met == 0) throw usage_error(fmt::format("{} has no arm", arguments.record.string()));
   if (arguments.dry) return any_change || !all_taken ? exit_gate : 0;
   return all_taken ? 0 : exit_gate;
 }
@@ -340,7 +395,7 @@ int show_baselines(const std::vector<fs::path>& folders, bool json) {
         expected += a.expected ? 1 : 0;
       }
     all.push_back({{"folder", stack.string()},
-                   {"stack", stack_label(r)},
+                   {"stack", cell(stack_label(r), table_style::text)},
                    {"arms", arms},
                    {"undefined", arms - expected},
                    {"latest", r.started}});
@@ -358,19 +413,32 @@ int show_baselines(const std::vector<fs::path>& folders, bool json) {
 }
 
 int remove_from_baseline(const baseline_arguments& arguments) {
-  const fs::path folder = arguments.into / arguments.record;
-  if (!is_stack_folder(folder))
-    throw usage_error(fmt::format("{}: is not a stack of this baseline; cufault baseline show lists them",
-                                  folder.string()));
-  const std::size_t removed = remove_arms(folder, [&](const std::string& case_name, const std::string& arm) {
-    return arguments.names.empty() ||
-           std::any_of(arguments.names.begin(), arguments.names.end(),
+  // "STACK", or its path as `show` prints it: a folder of this baseline and no other, and no link.
+  const fs::path named = arguments.record.has_parent_path() ? arguments.record.lexically_normal()
+                                                            : arguments.into / arguments.record;
+  std::error_code none;
+  if (!is_stack_folder(named) || fs::is_symlink(named) || !is_folder_name(named.filename().string()) ||
+      !fs::equivalent(named.parent_path(), arguments.into, none))
+    throw usage_error(fmt::format("{}: is not a stack of {}; cufault baseline show lists them",
+                                  named.string(), arguments.into.string()));
+  if (arguments.names.empty()) {  // nothing in it is read: it may be damaged
+    fs::path aside = arguments.into / fmt::format(".removed-{}", ::getpid());
+    {
+      const folder_lock lock(named, "this stack");
+      fs::rename(named, aside);
+    }
+    fs::remove_all(aside);
+    fmt::print("{}: removed\n", named.string());
+    return 0;
+  }
+  const std::size_t removed = remove_arms(named, [&](const std::string& case_name, const std::string& arm) {
+    return std::any_of(arguments.names.begin(), arguments.names.end(),
                        [&](const std::string& name) { return is_named_by(name, case_name, arm); });
   });
   if (removed == 0)
     throw usage_error(
-        fmt::format("{} has nothing called {}", folder.string(), fmt::join(arguments.names, " or ")));
-  fmt::print("{}: {} arms removed\n", folder.string(), removed);
+        fmt::format("{} has nothing called {}", named.string(), fmt::join(arguments.names, " or ")));
+  fmt::print("{}: {} arms removed\n", named.string(), removed);
   return 0;
 }
 

@@ -88,6 +88,8 @@ constexpr const char* everything = "*";
 /// By join_key(): what a record was asked for, as the catalogue of this cufault has it. Of a name that it does not have: everything.
 std::set<std::string> arms_asked_of(const record& r) {
   std::set<std::string> arms;
+  // Of a run from before records said it. A stack has no version, and was asked for what it has.
+  if (r.asked.empty() && !r.version.empty()) arms.insert(everything);
   for (const asked_for& asked : r.asked) {
     run_arguments as;
     as.names = asked.cases;

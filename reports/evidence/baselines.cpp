@@ -70,9 +70,13 @@ std::string_view differing_key(const candidate& c, const stack_keys& here) {
   return {};
 }
 
-version version_of(const stack_keys& keys, std::string_view key) {
+std::string key_or_none(const stack_keys& keys, std::string_view key) {
   const auto known = keys.find(std::string(key));
-  return known == keys.end() ? version{} : version_from(known->second);
+  return known == keys.end() ? std::string() : known->second;
+}
+
+version version_of(const stack_keys& keys, std::string_view key) {
+  return version_from(key_or_none(keys, key));
 }
 
 }  // namespace
@@ -173,6 +177,10 @@ struct baselines::state {
     for (const candidate& c : all) {
       if (part.empty() || c.distance / other_architecture != best.distance / other_architecture ||
           differing_key(c, here) != part)
+        continue;
+      // Versions on two other architectures are no bracket.
+      if (best.distance >= other_architecture && key_or_none(c.stack->keys, "compute_capability") !=
+                                                     key_or_none(best.stack->keys, "compute_capability"))
         continue;
       const version then = version_of(c.stack->keys, part);
       if (then < now && (below == nullptr || version_of(below->stack->keys, part) < then)) below = &c;

@@ -43,6 +43,8 @@ class baselines {
   ~baselines();
   baselines(baselines&&) noexcept;
   baselines& operator=(baselines&&) noexcept;
+  baselines(const baselines&) = delete;
+  baselines& operator=(const baselines&) = delete;
 
   /// nullptr where no recorded stack says anything. Valid as long as this object. Lines that cannot be read are in problems(), and are left out.
   [[nodiscard]] const reference* find(const std::string& case_name, const std::string& arm,

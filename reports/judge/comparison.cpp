@@ -107,6 +107,9 @@ int urgency(verdict v) {
 
 judgement compare_arms(const arm_result* before, const arm_result* now) {
   const bool was = before != nullptr && observed(*before), is = now != nullptr && observed(*now);
+  if (!was && !is && now != nullptr && nothing_is_proved(*now) &&
+      (before == nullptr || !nothing_is_proved(*before)))
+    return {verdict::unresolved, why_not_observed(*now)};
   if (!was && !is) return {verdict::not_provoked};
   if (!was) return {verdict::unrecorded, before == nullptr ? std::string() : why_not_observed(*before)};
   if (now == nullptr) return {verdict::absent};

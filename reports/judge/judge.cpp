@@ -488,10 +488,13 @@ std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mo
   }
   if (reasons.empty() && not_provoked == arms)
     reasons.push_back({77, fmt::format("nothing could be provoked here: {}", why_nothing)});
-  if (mode == run_mode::gate && reasons.empty() && is_without_baseline(cases))
+  if (const predictions p = predictions_of(cases);
+      mode == run_mode::gate && reasons.empty() && (!p.of_this_stack || p.differ > 0)) {
+    const std::string line = prediction_line(p);
     reasons.push_back(
-        {exit_no_baseline, prediction_line(predictions_of(cases)) +
+        {exit_no_baseline, (line.empty() ? "no record of this stack has a defined outcome" : line) +
                                "; to judge the next run by this one: cufault baseline add RECORD"});
+  }
   return reasons;
 }
 
@@ -531,8 +534,8 @@ bool is_without_baseline(std::span<const case_result> cases) {
     for (const arm_result& arm : c.arms) {
       // An arm that no architecture affects is judged by records of other GPUs, too.
       if (!observed(arm) || (any_on_gpu && (!had_context(arm) || arm.any_architecture))) continue;
-      if (arm.covered || (arm.judged == verdict::undefined && !arm.compared_with.empty())) return false;
-      any = any || is_prediction(arm.judged);
+      if (arm.covered) return false;
+      any = any || is_prediction(arm.judged) || arm.judged == verdict::undefined;
     }
   return any;
 }

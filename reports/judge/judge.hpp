@@ -65,13 +65,13 @@ struct exit_reason {
 int exit_code(std::span<const exit_reason> reasons);
 
 /// Worst first: 2 if any arm is unresolved, 1 in gate mode for any other unexpected verdict or for more than
-/// `not_provoked_budget` arms that an expectation covers and that were not provoked, 77 if no arm was
+/// `not_provoked_budget` arms that a record of this stack has and that were not provoked, 77 if no arm was
 /// provoked, exit_no_baseline in gate mode if nothing failed and no record is of this stack. No arm at all is 2: a run in which nothing ran is not green. Arms that were not run since there is no GPU are
 /// no failure, nor in the budget: who needs a GPU says so (CUFAULT_REQUIRE_GPU), and the run does not begin.
 std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mode mode,
                                       int not_provoked_budget);
 
-/// Of a gate that judged nothing, since no record is of this stack.
+/// Of a gate that judged nothing, since no record is of this stack, and where an arm that its record lacks DIFFERS from the nearest one.
 inline constexpr int exit_no_baseline = 3;
 
 /// How many arms were predicted from other stacks, and what they came to.

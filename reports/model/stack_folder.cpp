@@ -63,22 +63,24 @@ std::vector<fs::path> families_in(const fs::path& folder) {
 }
 
 record load(const fs::path& folder, const std::vector<fs::path>& files, const bad_line& bad) {
+  // Lines first: a writer adds runs to stack.json before it writes lines that name them.
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const fs::path& file : files) {
+    try {
+      texts.emplace_back(file.string(), read_text(file));
+    } catch (const input_error& wrong) {
+      if (!bad) throw;
+      bad(wrong.what());
+    }
+  }
   record r;
   stack_and_runs of = read_stack(folder);
   r.stack = std::move(of.stack);
   r.complete = true;
   r.exit_code = 0;
-  for (const fs::path& file : files) {
-    const std::string name = file.string();
-    std::string text;
-    try {
-      text = read_text(file);
-    } catch (const input_error& wrong) {
-      if (!bad) throw;
-      bad(wrong.what());
-      continue;
-    }
-    each_line(text, [&](std::string_view line, int number, bool /*whole*/) {
+  for (const auto& text_of_file : texts) {
+    const std::string& name = text_of_file.first;
+    each_line(text_of_file.second, [&](std::string_view line, int number, bool /*whole*/) {
       try {
         const json_cursor at{parse_json(name, line, number)};
         case_result c = filed_arm_from(at, of.runs);
@@ -177,6 +179,11 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
   make_directories(folder);
   const folder_lock lock(folder, "this stack");
   stack_and_runs of = is_stack_folder(folder) ? read_stack(folder) : stack_and_runs{r.stack, {}};
+  for (const char* key : {"compute_capability", "cublaslt", "module_loading"})
+    if (const std::string there = key_of(of.stack, key), here = key_of(r.stack, key); there != here)
+      throw input_error(
+          fmt::format("{}: is of {} {}, and the record of {}: another stack; nothing was written",
+                      folder.string(), key, there.empty() ? "none" : there, here.empty() ? "none" : here));
   // Stacks that were filed before cufault read the libraries' files get what it says now.
   if (r.stack.contains("files")) of.stack["files"] = r.stack["files"];
   if (of.stack.contains("gpu") && of.stack["gpu"].is_object())
@@ -199,19 +206,18 @@ std::size_t remove_arms(
     const fs::path& folder,
     const std::function<bool(const std::string& case_name, const std::string& arm)>& which) {
   const folder_lock lock(folder, "this stack");
-  std::size_t removed = 0, left = 0;
-  for (const fs::path& file : families_in(folder)) {
-    auto lines = lines_in(file);
+  std::map<fs::path, std::map<arm_key, std::string>> by_file;
+  for (const fs::path& file : families_in(folder)) by_file[file] = lines_in(file);
+  std::size_t removed = 0;
+  for (auto& [file, lines] : by_file) {  // all of them were read
     const std::size_t gone =
         std::erase_if(lines, [&](const auto& line) { return which(line.first.first, line.first.second); });
     removed += gone;
-    left += lines.size();
     if (lines.empty())
       fs::remove(file);
     else if (gone > 0)
       write_lines(file, lines);
   }
-  if (left == 0) fs::remove_all(folder);
   return removed;
 }
 

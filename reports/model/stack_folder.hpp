@@ -35,7 +35,7 @@ record load_stack(const std::filesystem::path& folder, const bad_line& bad = {})
 /// process is writing it.
 std::filesystem::path file_in_stack(const std::filesystem::path& recorded, const record& r);
 
-/// Removes arms from the folder of a stack, and the folder where none is left. Returns how many.
+/// Removes arms from the folder of a stack; stack.json and costs stay. Returns how many.
 std::size_t remove_arms(
     const std::filesystem::path& folder,
     const std::function<bool(const std::string& case_name, const std::string& arm)>& which);

@@ -45,7 +45,7 @@ class baseline : public end_to_end {
   /// The record of a new run, which is moved away.
   fs::path made(const std::string& name, const std::map<std::string, std::string>& environment = {}) {
     EXPECT_EQ(run({"road.create"}, environment).exit_code, 0);
-    const fs::path kept = folder / (name + ".jsonl");
+    fs::path kept = folder / (name + ".jsonl");
     fs::rename(files(".jsonl").back(), kept);
     return kept;
   }
@@ -259,7 +259,19 @@ TEST_F(baseline, is_listed_and_loses_what_is_removed) {
   EXPECT_THAT(cufault({"show", stack}).stdout_text, AllOf(HasSubstr("2 arms: "), Not(HasSubstr("dead_end"))));
   EXPECT_EQ(removed({}).exit_code, 0);
   EXPECT_FALSE(fs::exists(stack));
-  expect_one_line(removed({}), "is not a stack of this baseline; cufault baseline show lists them");
+  expect_one_line(removed({}), "cufault baseline show lists them");
+}
+
+TEST_F(baseline, removes_nothing_that_is_not_in_it) {
+  add_what_is_seen();
+  const std::string stack = recorded_stack();
+  for (const std::string& name : {stack, std::string("../baseline/cublas-13.1.0")})
+    expect_one_line(cufault({"baseline", "remove", name, "--into", folder.string()}),
+                    "cufault baseline show lists them");
+  EXPECT_TRUE(fs::exists(fs::path(stack) / "stack.json"));
+  EXPECT_EQ(cufault({"baseline", "remove", stack, "--into", folder / "baseline"}).exit_code, 0)
+      << "as show names it";
+  EXPECT_FALSE(fs::exists(stack));
 }
 
 TEST_F(baseline, does_not_take_a_run_that_did_not_end_unless_cases_are_named) {

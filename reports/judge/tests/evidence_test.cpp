@@ -132,8 +132,8 @@ TEST(every_measurement, that_a_claim_rests_on_is_compared_by_a_gate_or_has_a_rea
 // Nothing reads "saw", so that nothing else would notice.
 TEST(every_line, says_what_its_trials_saw_and_is_in_its_place) {
   std::size_t lines = 0;
-  for (const auto& [folder, r] : stacks())
-    for (const auto& entry : fs::directory_iterator(fs::path(CUFAULT_RECORDED) / folder)) {
+  for (const auto& of_stack : stacks())
+    for (const auto& entry : fs::directory_iterator(fs::path(CUFAULT_RECORDED) / of_stack.first)) {
       if (entry.path().extension() != ".jsonl" || entry.path().filename() == "cost.jsonl") continue;
       std::pair<std::string, std::string> before;
       each_line(read_text(entry.path()), [&](std::string_view line, int number, bool /*whole*/) {
@@ -146,7 +146,7 @@ TEST(every_line, says_what_its_trials_saw_and_is_in_its_place) {
         EXPECT_LT(before, key) << where << ": lines are sorted by case and arm";
         EXPECT_EQ(family_of_case(key.first), entry.path().stem()) << where;
         before = key;
-        const arm_result* const arm = find(r, key.first, key.second);
+        const arm_result* const arm = find(of_stack.second, key.first, key.second);
         ASSERT_NE(arm, nullptr) << where;
         const std::string said = R"(,"saw":)" + dump_json(saw(*arm)) + ",";
         EXPECT_NE(line.substr(0, line.find(R"("trials":)")).find(said), line.npos) << where << ": " << said;

@@ -25,13 +25,19 @@ int run_code(const std::vector<verdict>& verdicts, run_mode mode, int budget = 0
   return exit_code(exit_reasons(cases, mode, budget));
 }
 
-TEST(exit_code, is_0_where_all_went_as_expected_or_a_prediction_differs) {
+TEST(exit_code, is_0_where_all_went_as_expected) {
   for (const auto v : {verdict::ok, verdict::reproduced, verdict::cleared, verdict::still_fails,
                        verdict::flaky, verdict::diagnosed, verdict::undefined, verdict::as_predicted,
-                       verdict::differs, verdict::unrecorded}) {
+                       verdict::unrecorded}) {
     EXPECT_EQ(run_code({v}, run_mode::observe), 0) << to_string(v);
     EXPECT_EQ(run_code({v}, run_mode::gate), 0) << to_string(v);
   }
+}
+
+TEST(exit_code, is_3_in_gate_mode_where_a_prediction_differs) {
+  EXPECT_EQ(run_code({verdict::ok, verdict::differs}, run_mode::observe), 0);
+  EXPECT_EQ(run_code({verdict::ok, verdict::differs}, run_mode::gate), exit_no_baseline);
+  EXPECT_EQ(run_code({verdict::changed, verdict::differs}, run_mode::gate), 1);
 }
 
 TEST(exit_code, is_1_in_gate_mode_only_for_what_was_not_expected) {

@@ -91,6 +91,13 @@ TEST(gate, counts_what_the_candidate_was_not_asked_for) {
   EXPECT_EQ(gate_code(base, fewer, {.today = "2026-11-22"}), 0) << "a stack was asked for what it has";
 }
 
+TEST(gate, is_unresolved_where_an_arm_that_the_baseline_lacks_proves_nothing) {
+  record more = base;
+  more.cases[0].arms.push_back(named("more", {harness_failed("no pipe")}));
+  EXPECT_EQ(gate_code(base, more), 2);
+  EXPECT_EQ(gate_code(more, more), 0) << "it proved nothing before, either";
+}
+
 TEST(gate, is_unresolved_where_nothing_is_proved) {
   EXPECT_EQ(gate_code(base, changed_to(harness_failed("no pipe"))), 2);
   record broken = base;
