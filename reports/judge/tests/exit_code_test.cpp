@@ -26,9 +26,9 @@ int run_code(const std::vector<verdict>& verdicts, run_mode mode, int budget = 0
 }
 
 TEST(exit_code, is_0_where_all_went_as_expected) {
-  for (const auto v : {verdict::ok, verdict::reproduced, verdict::cleared, verdict::still_fails,
-                       verdict::flaky, verdict::diagnosed, verdict::undefined, verdict::as_predicted,
-                       verdict::unrecorded}) {
+  for (const auto v :
+       {verdict::ok, verdict::reproduced, verdict::cleared, verdict::still_fails, verdict::flaky,
+        verdict::diagnosed, verdict::undefined, verdict::as_predicted, verdict::unrecorded}) {
     EXPECT_EQ(run_code({v}, run_mode::observe), 0) << to_string(v);
     EXPECT_EQ(run_code({v}, run_mode::gate), 0) << to_string(v);
   }
