@@ -218,7 +218,7 @@ baselines::baselines(const std::vector<fs::path>& folders) : baselines() {
         if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
         state_->stacks.push_back({folder, rank, keys_of(r), std::move(gpu), {}});
       } catch (const input_error& bad) {
-        state_->problems.push_back(bad.what());
+        state_->problems.emplace_back(bad.what());
       }
 }
 

@@ -88,7 +88,7 @@ std::string out_of_band(const std::vector<observation>& before, const std::vecto
     const auto was = ranges_of(before, c.names), is = ranges_of(now, c.names);
     for (const auto& [name, range] : is) {
       if (was.contains(name)) continue;
-      const std::string text = fmt::format("{}: not measured → {}", name, range_text(range));
+      std::string text = fmt::format("{}: not measured → {}", name, range_text(range));
       if (!c.more_is_noted) return text;
       noted += (noted.empty() ? "" : "; ") + text;
     }
