@@ -203,7 +203,7 @@ std::map<std::string, arm_result> arms_in(const fs::path& folder, const bad_line
 /// What one `add` takes from a record, arm by arm.
 class addition {
  public:
-  /// `shipped`: those that come with cufault, which say of which arms the outcome is not defined.
+  /// `shipped`: those that come with cufault, which say of which arms nothing is expected.
   addition(const baseline_arguments& arguments, const record& r, const std::vector<record>& records,
            const baselines& shipped)
       : arguments_(arguments),
@@ -260,7 +260,7 @@ class addition {
     if (known != there_.end()) {
       std::string how = compare_arms(&known->second, &a).why;
       if (how.empty() && known->second.expected != a.expected)
-        how = a.expected ? "its outcome is defined now" : "its outcome is not defined now";
+        how = a.expected ? "its outcome is expected now" : "nothing is expected of it now";
       if (how.empty()) how = fmt::format("{} trials in all", a.trials.size());
       report_ += fmt::format("{}{} / {}: {}\n", arguments_.dry ? "would change: " : "changed: ", case_name,
                              a.name, how);
@@ -274,9 +274,9 @@ class addition {
       make_directories(arguments_.into);
       try {
         file_in_stack(arguments_.into, to_file_);
-      } catch (const input_error& bad) {  // a line among those that are to be written
-        throw usage_error(
-            fmt::format("{}; nothing was written; delete that line, then add the record again", bad.what()));
+      } catch (const input_error& bad) {  // of the stack, or of a line among those that are to be written
+        throw usage_error(fmt::format(
+            "{}; nothing of this stack was written; mend that, then add the record again", bad.what()));
       }
     }
     for (const std::string& bad : unread_) tell_bad_line(bad);
@@ -452,22 +452,20 @@ int show_predictions(const fs::path& folder, bool markdown) {
   print_table(std::cout, {"of the stack", "version that differs", "adds", "because"}, rows, style);
   const leave_one_out found = judge_by_others(folder, true);
   std::map<predicted_from, prediction_score> sums;
-  for (const auto& [key, score] : found.scores) {
-    sums[key.second].held += score.held;
-    sums[key.second].made += score.made;
-  }
   const auto text_of = [](const prediction_score& s) {
     return s.made == 0 ? std::string("-") : fmt::format("{} of {}", s.held, s.made);
   };
   std::map<std::string, std::map<predicted_from, prediction_score>> by_family;
-  for (const auto& [key, score] : found.scores) by_family[key.first][key.second] = score;
-  // Stacks of the same version are left out above, so that versions are what is predicted from.
-  for (const auto& [key, score] : judge_by_others(folder, false).scores)
-    if (key.second == predicted_from::same_version) {
+  const auto count = [&](const leave_one_out& from, bool of_same_version) {
+    for (const auto& [key, score] : from.scores) {
+      if ((key.second == predicted_from::same_version) != of_same_version) continue;
       by_family[key.first][key.second] = score;
       sums[key.second].held += score.held;
       sums[key.second].made += score.made;
     }
+  };
+  count(found, false);
+  count(judge_by_others(folder, false), true);
   table_row head{"family of cases"};
   std::vector<predicted_from> kinds;
   for (const auto& [kind, sum] : sums) {
@@ -486,6 +484,8 @@ int show_predictions(const fs::path& folder, bool markdown) {
   rows.push_back(std::move(last));
   print_heading(std::cout, "Predictions that held", 3, style);
   print_table(std::cout, head, rows, style);
+  fmt::print(std::cout, "{}{}: no stack of another version says anything.\n", markdown ? "\n" : "",
+             plural(found.unpredicted, "arm"));
   return 0;
 }
 

@@ -91,7 +91,7 @@ struct baseline_arguments {
   std::filesystem::path into;               ///< folder of stacks
   std::vector<std::string> names;           ///< CASE or CASE/ARM; all where it is empty
   std::vector<std::filesystem::path> with;  ///< further records of the same stack
-  bool undefined = false;  ///< the outcome of these arms is not defined: they are filed, and judge nothing
+  bool undefined = false;  ///< nothing is expected of these arms: they are filed, and judge nothing
   bool dry = false;        ///< says what would change, and writes nothing
 };
 

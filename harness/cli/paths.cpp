@@ -49,8 +49,8 @@ fs::path own_baseline() {
 }
 std::vector<fs::path> baseline_folders(const fs::path& own) {
   const fs::path first = own.empty() ? own_baseline() : own;
-  if (first.empty()) return {default_recorded()};
   std::error_code none;
+  if (first.empty() || fs::equivalent(first, default_recorded(), none)) return {default_recorded()};
   if (fs::exists(first, none) && !fs::is_directory(first, none))
     throw usage_error(fmt::format("the baseline {} is no folder", first.string()));
   const char* const named = std::getenv("CUFAULT_BASELINE");

@@ -30,7 +30,7 @@ struct reference {
   /// Of distance 0: one stack. Further away: the nearest one or, where both are recorded, the nearest versions below and above.
   std::vector<expectation> from{};
   int distance = 0;        ///< 0: a judgement; more: a prediction
-  bool undefined = false;  ///< recorded, and its outcome is not defined: nothing is compared
+  bool undefined = false;  ///< recorded, and nothing is expected of it: nothing is compared
 };
 
 /// Folders of stacks. A stack's family of cases is read when an arm of it is first looked up.

@@ -392,7 +392,7 @@ void judge(arm_result& arm, const reference* known) {
   if (!known->undefined) return predict(arm, known->from);
   arm.judged = verdict::undefined;
   if (known->distance == 0) arm.compared_with = "this stack";  // else it is known of another one
-  arm.why = "it was recorded, and its outcome is not defined: nothing is compared";
+  arm.why = "it was recorded, and nothing is expected of it: nothing is compared";
 }
 
 void judge(case_result& c, const baselines& recorded, const stack_keys& stack) {
@@ -492,7 +492,7 @@ std::vector<exit_reason> exit_reasons(std::span<const case_result> cases, run_mo
       mode == run_mode::gate && reasons.empty() && (!p.of_this_stack || p.differ > 0)) {
     const std::string line = prediction_line(p);
     reasons.push_back(
-        {exit_no_baseline, (line.empty() ? "no record of this stack has a defined outcome" : line) +
+        {exit_no_baseline, (line.empty() ? "no record says what to expect on this stack" : line) +
                                "; to judge the next run by this one: cufault baseline add RECORD"});
   }
   return reasons;

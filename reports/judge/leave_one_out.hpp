@@ -31,7 +31,7 @@ struct prediction_score {
 struct leave_one_out {
   /// By family of cases, and what arms were predicted from.
   std::map<std::pair<std::string, predicted_from>, prediction_score> scores{};
-  std::size_t unpredicted = 0;  ///< arms that no other stack has
+  std::size_t unpredicted = 0;  ///< arms of which no other stack says anything
 };
 
 /// Judges each stack of a folder by the others. Arms whose outcome is undefined, and those that race, do not count. `whole_version`: also leaves

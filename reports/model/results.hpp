@@ -21,7 +21,7 @@ enum class verdict {
   diagnosed,     // as expected
   flaky,         // as expected, at the recorded rate
   as_predicted,  // as on the nearest recorded stack, which is not this one
-  undefined,     // recorded on this stack, and its outcome is not defined: nothing is compared
+  undefined,     // recorded, and nothing is expected of it: nothing is compared
   changed,
   gone,
   worsened,

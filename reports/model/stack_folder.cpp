@@ -151,8 +151,8 @@ std::string stack_folder_name(const nlohmann::json& stack) {
 }
 
 bool is_stack_folder(const fs::path& path) {
-  std::error_code none;
-  return fs::exists(path / stack_file, none);
+  std::error_code unreadable;
+  return fs::exists(path / stack_file, unreadable) || unreadable;  // who reads it says why it cannot be read
 }
 
 std::vector<fs::path> stacks_in(const fs::path& folder) {
@@ -181,9 +181,8 @@ fs::path file_in_stack(const fs::path& recorded, const record& r) {
   stack_and_runs of = is_stack_folder(folder) ? read_stack(folder) : stack_and_runs{r.stack, {}};
   for (const char* key : {"compute_capability", "cublaslt", "module_loading"})
     if (const std::string there = key_of(of.stack, key), here = key_of(r.stack, key); there != here)
-      throw input_error(
-          fmt::format("{}: is of {} {}, and the record of {}: another stack; nothing was written",
-                      folder.string(), key, there.empty() ? "none" : there, here.empty() ? "none" : here));
+      throw input_error(fmt::format("{}: is of {} {}, and the record of {}: another stack", folder.string(),
+                                    key, there.empty() ? "none" : there, here.empty() ? "none" : here));
   // Stacks that were filed before cufault read the libraries' files get what it says now.
   if (r.stack.contains("files")) of.stack["files"] = r.stack["files"];
   if (of.stack.contains("gpu") && of.stack["gpu"].is_object())

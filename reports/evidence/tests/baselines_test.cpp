@@ -189,6 +189,18 @@ TEST_F(nearest_stack, is_found_among_good_lines_and_bad_ones_are_problems) {
   EXPECT_EQ(without.find("memory.leak", "a", keys("13.1.0")), nullptr) << "the stack is left out";
 }
 
+TEST_F(nearest_stack, of_other_architectures_has_no_bracket_over_two_of_them) {
+  const auto on = [](const char* cublas, const char* capability) {
+    stack_keys all = keys(cublas);
+    all["compute_capability"] = capability;
+    return all;
+  };
+  record_arms(on("13.1.0", "8.0"), {shows(no_memory)}, "A100");
+  record_arms(on("13.10.0", "9.0"), {shows(internal)}, "H100");
+  const baselines all = recorded();
+  EXPECT_EQ(labels(all, on("13.5.0", "10.0")).size(), 1U);
+}
+
 TEST_F(nearest_stack, is_another_where_one_is_left_out) {
   record_arms(keys("13.2.0"), {shows(internal)});
   const auto folder = record_arms(keys("13.1.0"), {shows(no_memory)});

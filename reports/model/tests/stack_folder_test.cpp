@@ -69,6 +69,13 @@ TEST_F(stack_files, are_read_as_a_record) {
   EXPECT_TRUE(load_family(folder, "none").cases.empty());
 }
 
+TEST_F(stack_files, that_cannot_be_looked_for_are_no_other_folder) {
+  fs::create_symlink("loop", directory / "loop");
+  EXPECT_TRUE(is_stack_folder(directory / "loop")) << "who reads it says why it cannot be read";
+  EXPECT_FALSE(is_stack_folder(directory));
+  EXPECT_FALSE(is_stack_folder(directory / "none"));
+}
+
 TEST_F(stack_files, are_no_records_by_themselves) {
   const auto folder = file(of_run(example()));
   const auto path_refusal = [](const fs::path& named) { return refusal([&] { return load_record(named); }); };
