@@ -200,6 +200,11 @@ std::map<std::string, arm_result> arms_in(const fs::path& folder, const bad_line
   return arms;
 }
 
+/// Whether the driver's log was heard while its trials were made.
+bool has_words(const arm_result& a) {
+  return std::ranges::any_of(a.runs, [](const run_of_trials& r) { return r.driver_log == driver_log_heard; });
+}
+
 /// What one `add` takes from a record, arm by arm.
 class addition {
  public:
@@ -250,18 +255,25 @@ class addition {
       both.arms[0].expected = a.expected;
       a = std::move(both.arms[0]);
     }
+    const bool more_words = known != there_.end() && has_words(a) && !has_words(known->second);
     const bool more_trials = known != there_.end() && !a.races.empty() && a.trials.size() > trials_there;
-    if (known != there_.end() && !differs && !more_trials && known->second.expected == a.expected &&
-        is_same(compare_arms(&known->second, &a).v)) {
+    if (known != there_.end() && !differs && !more_trials && !more_words &&
+        known->second.expected == a.expected && is_same(compare_arms(&known->second, &a).v)) {
       ++same_;
       return;
     }
-    ++(known == there_.end() ? new_ : changed_);
+    if (known == there_.end()) ++new_;
     if (known != there_.end()) {
       std::string how = compare_arms(&known->second, &a).why;
       if (how.empty() && known->second.expected != a.expected)
         how = a.expected ? "its outcome is expected now" : "nothing is expected of it now";
+      if (how.empty() && more_words) {
+        ++worded_;
+        case_in(to_file_.cases, case_name).arms.push_back(std::move(a));
+        return;
+      }
       if (how.empty()) how = fmt::format("{} trials in all", a.trials.size());
+      ++changed_;
       report_ += fmt::format("{}{} / {}: {}\n", arguments_.dry ? "would change: " : "changed: ", case_name,
                              a.name, how);
     }
@@ -280,12 +292,14 @@ class addition {
       }
     }
     for (const std::string& bad : unread_) tell_bad_line(bad);
-    return fmt::format("{}{}: {} new, {} changed, {} there already, {} left out{}\n", report_,
-                       folder_.string(), new_, changed_, same_, left_,
+    const std::string worded =
+        worded_ == 0 ? std::string() : fmt::format("{} with what the driver said, ", worded_);
+    return fmt::format("{}{}: {} new, {} changed, {}{} there already, {} left out{}\n", report_,
+                       folder_.string(), new_, changed_, worded, same_, left_,
                        arguments_.dry ? "; nothing was written" : "");
   }
   [[nodiscard]] bool all_taken() const { return left_ == 0; }
-  [[nodiscard]] bool any_change() const { return new_ + changed_ > 0; }
+  [[nodiscard]] bool any_change() const { return new_ + changed_ + worded_ > 0; }
 
  private:
   void leave_out(const std::string& case_name, const arm_result& a, const std::string& why) {
@@ -314,7 +328,7 @@ class addition {
   std::map<std::string, arm_result> there_;
   record to_file_;
   std::string report_;
-  int new_ = 0, changed_ = 0, same_ = 0, left_ = 0;
+  int new_ = 0, changed_ = 0, worded_ = 0, same_ = 0, left_ = 0;
 };
 
 }  // namespace

@@ -110,6 +110,7 @@ struct comparison_style {
 
 struct diff_arguments : comparison_style {
   std::vector<std::filesystem::path> records;
+  bool driver = false;    ///< what the driver said, too
   bool by_stack = false;  ///< records of one stack are one
 };
 
@@ -228,7 +229,10 @@ std::size_t width_of_output();
 /// Throws usage_error where no record has a failure of a framework.
 int show_frameworks(const std::vector<std::filesystem::path>& records, bool markdown);
 /// Throws usage_error where no record has a sweep.
-int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool markdown);
+/// `nature`: beside what the driver itself failed.
+int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool nature, bool markdown);
+int show_messages(const std::string& asked, const std::vector<std::filesystem::path>& records, bool json,
+                  bool markdown);
 int write_report(const report_arguments& arguments);
 int explain_logs(const explain_arguments& arguments);
 int inject(const inject_arguments& arguments);    ///< becomes the command

@@ -5,6 +5,7 @@
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/system/process.hpp"
+#include "reports/explain/driver_sayings.hpp"
 #include "reports/history/history.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/merge.hpp"
@@ -24,6 +25,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
@@ -140,15 +142,23 @@ std::optional<record> load_side(const std::vector<fs::path>& named, const char* 
   return {};
 }
 
-int say(const comparison& all, const std::string& command, const comparison_style& style) {
+/// `driver`: lines of what the driver said otherwise.
+int say(const comparison& all, const std::string& command, const comparison_style& style,
+        const std::vector<std::string>& driver = {}) {
   const arm_extent extent = style.names     ? arm_extent::names
                             : style.in_full ? arm_extent::whole
                                             : arm_extent::differences;
-  if (style.json)
-    std::cout << to_json(all).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  else
+  if (style.json) {
+    auto json = to_json(all);
+    if (!driver.empty()) json["driver"] = driver;
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else {
+    limited_output out(std::cout, style_of(style.markdown));
     print_comparison(std::cout, all, command, style_of(style.markdown), extent);
-  return command == "gate" ? exit_code(exit_reasons(all)) : differing_in(all) == 0 ? 0 : int{exit_gate};
+    if (!driver.empty()) out.list("The driver says otherwise", driver);
+  }
+  if (command == "gate") return exit_code(exit_reasons(all));
+  return differing_in(all) == 0 && driver.empty() ? 0 : int{exit_gate};
 }
 
 }  // namespace
@@ -169,7 +179,11 @@ int show_differences(const diff_arguments& arguments) {
     if (!arguments.by_stack && !compared[i].started.empty())
       all.records[i].label += fmt::format(" ({})", compared[i].started);
   }
-  return say(all, "diff", arguments);
+  std::vector<std::string> driver;
+  for (const record& now : std::span(compared).subspan(1))
+    if (arguments.driver)
+      std::ranges::move(driver_differences(compared.front(), now), std::back_inserter(driver));
+  return say(all, "diff", arguments, driver);
 }
 
 int gate_records(record baseline, record candidate, const gate_arguments& arguments,

@@ -34,6 +34,8 @@ void add_diff(command_line& line) {
       ->expected(-2)  // at least
       ->check(CLI::ExistingPath);
   diff->add_flag("--by-stack", said->by_stack, "records of one stack are one");
+  diff->add_flag("--driver", said->driver,
+                 "also calls that failed alike, and of which the driver's error log said something else");
   add_style(diff, *said);
 }
 

@@ -193,15 +193,43 @@ void add_frameworks(command_line& line) {
 
 void add_atlas(command_line& line) {
   struct given : to_read {
-    bool overview = false;
+    bool overview = false, nature = false;
   };
   const auto said = std::make_shared<given>();
   CLI::App* atlas = line.command(
       "atlas", "Which driver failures lead to which status, from the records of sweeps", codes_of_reading,
-      [said] { return show_atlas(said->records_or_own(), said->overview, said->markdown); });
+      [said] { return show_atlas(said->records_or_own(), said->overview, said->nature, said->markdown); });
   add_to_read(atlas, *said);
-  atlas->add_flag("--overview", said->overview, "one line an operation");
+  CLI::Option* overview = atlas->add_flag("--overview", said->overview, "one line an operation");
+  atlas
+      ->add_flag(
+          "--nature", said->nature,
+          "where the driver named the call that failed inside of a recorded one: did the same failure, "
+          "injected, lead to the same status?")
+      ->excludes(overview);
   add_markdown(atlas, said->markdown);
+}
+
+void add_messages(command_line& line) {
+  struct given : to_read {
+    std::string text;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* messages = line.command(
+      "messages",
+      "What the driver's error log says, what had happened, and which statuses stood in front of it",
+      codes_of_reading,
+      [said] { return show_messages(said->text, said->records_or_own(), said->json, said->markdown); });
+  messages->add_option("TEXT", said->text,
+                       "only messages that hold this text, or a line of CUDA_LOG_FILE (default: all)");
+  messages
+      ->add_option("--records", said->records,
+                   "records or folders of records (default: those that come with cufault)")
+      ->allow_extra_args(false)
+      ->type_name("RECORD")
+      ->check(CLI::ExistingPath);
+  messages->add_flag("--json", said->json, "as JSON");
+  add_markdown(messages, said->markdown);
 }
 
 void add_matrix(command_line& line) {
@@ -278,8 +306,9 @@ void add_compare_injected(command_line& line) {
 }  // namespace
 
 void add_record_commands(command_line& line) {
-  for (const auto add : {add_baseline_commands, add_corroborate, add_claims, add_show, add_causes,
-                         add_explain, add_frameworks, add_atlas, add_matrix, add_cost, add_compare_injected})
+  for (const auto add :
+       {add_baseline_commands, add_corroborate, add_claims, add_show, add_causes, add_explain, add_messages,
+        add_frameworks, add_atlas, add_matrix, add_cost, add_compare_injected})
     add(line);
 }
 

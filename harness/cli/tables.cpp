@@ -12,6 +12,7 @@
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
 #include "reports/printers/frameworks.hpp"
+#include "reports/printers/messages.hpp"
 #include "reports/printers/render.hpp"
 #include "reports/printers/table.hpp"
 
@@ -121,8 +122,12 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
   return 0;
 }
 
-int show_atlas(const std::vector<fs::path>& records, bool overview, bool markdown) {
+int show_atlas(const std::vector<fs::path>& records, bool overview, bool nature, bool markdown) {
   const std::vector<record> loaded = load_judged(records);
+  if (nature) {
+    print_nature(std::cout, nature_and_injection_in(loaded), style(markdown));
+    return 0;
+  }
   const auto extent = overview ? atlas_extent::overview : atlas_extent::all;
   if (print_atlas(std::cout, loaded, style(markdown), extent) == 0)
     throw usage_error("no sweep is among these records; `cufault sweep` makes them");

@@ -155,6 +155,7 @@ void frame_reader::end_call(const json_cursor& in) {
   call_record& begun = seen_.calls.back();
   call.what.name = std::move(begun.what.name);
   call.after_remedy = begun.after_remedy;
+  call.driver = std::move(begun.driver);
   begun = std::move(call);
 }
 
@@ -187,6 +188,20 @@ void frame_reader::take(const json_cursor& in) {
     seen_.calls.pop_back();
     seen_.calls.back() = std::move(proved);
     proving_ = false;
+  } else if (type == "driver") {
+    // Another thread's may come when the call has returned.
+    const auto said = value_from<driver_message>(in);
+    if (!in_call) return;
+    auto& all = seen_.calls.back().driver;
+    const auto known = std::find_if(all.begin(), all.end(), [&](driver_message each) {
+      each.times = said.times;
+      return each == said;
+    });
+    if (known != all.end()) {
+      known->times = said.times;
+    } else if (all.size() < most_said) {
+      all.push_back(said);
+    }
   } else if (type == "withdraw") {
     if (!in_call || proving_) throw bad_frame{"frame 'withdraw' outside a call"};
     seen_.calls.pop_back();

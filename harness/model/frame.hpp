@@ -23,6 +23,7 @@ class json_cursor;
 ///   begin                    a call is about to be made: the members that name it
 ///   end                      it returned: the others
 ///   returned                 likewise, and its proof began, which 'end' ends: a process that ends before died in check.numbers
+///   driver                   the driver said so of the call that has begun: a driver_message; again, with a larger count, for one that came before
 ///   withdraw                 it returned, and is no part of the observation
 ///   swept                    a row of a sweep: a whole call with member "swept"
 ///   apply {text}             the remedy or dead end is applied from here on
@@ -46,6 +47,7 @@ class frame_reader {
  public:
   static constexpr std::size_t largest_frame = 1 << 20;
   static constexpr std::size_t most_frames = 100'000;   ///< of one trial: more is garbled
+  static constexpr std::size_t most_said = 8;           ///< messages of the driver kept of a call
   static constexpr std::size_t most_bytes = 64u << 20;  ///< likewise
 
   void feed(std::string_view bytes);

@@ -7,6 +7,7 @@
 #include "harness/system/child.hpp"
 #include "harness/system/library_file.hpp"
 #include "harness/system/process.hpp"
+#include "harness/trial/driver_log.hpp"
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -126,7 +127,9 @@ int probe_stack(const target& where) {
   cudaRuntimeGetVersion(&runtime);
   cudaDriverGetVersion(&driver);
   stack["runtime"] = {{"version", cuda_version(runtime)}};
-  stack["driver"] = {{"cuda", driver == 0 ? "" : cuda_version(driver)}, {"library", driver_library()}};
+  stack["driver"] = {{"cuda", driver == 0 ? "" : cuda_version(driver)},
+                     {"library", driver_library()},
+                     {"log", driver_log::state()}};
   const cudaError_t count = cudaGetDeviceCount(&devices);
   stack["devices"] = nlohmann::json::array();
   for (int i = 0; i < devices; ++i) {

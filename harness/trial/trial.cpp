@@ -5,6 +5,7 @@
 #include "harness/model/frame.hpp"
 #include "harness/system/child.hpp"
 #include "harness/system/process.hpp"
+#include "harness/trial/driver_log.hpp"
 #include "harness/trial/observe.hpp"
 #include "harness/trial/progress.hpp"
 #include "kernels/product.hpp"
@@ -67,6 +68,18 @@ void listen_to_cublaslt() {
 std::mutex& channel() {
   static std::mutex mutex;
   return mutex;
+}
+
+// A process that dies while another thread sends must not hang here: then the message is lost.
+void send_of_driver(std::string_view frame) noexcept {
+  const std::unique_lock lock(channel(), std::try_to_lock);
+  if (!lock) return;
+  while (!frame.empty()) {
+    const ssize_t n = write(report_fd, frame.data(), frame.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    frame.remove_prefix(static_cast<std::size_t>(n));
+  }
 }
 
 call_record call_of(const step_name& name, const status_record& status, std::string last_error,
@@ -132,9 +145,11 @@ void trial::begin_call(const step_name& name) {
     ++progress_->moves;  // first: wait_for_rows() reads them in the other order
     progress_->in_call = true;
   }
+  if (driver_log::hear(send_of_driver)) driver_log::begin_call();
 }
 
 void trial::end_call(const status_record& status, double milliseconds) {
+  driver_log::end_call();
   if (progress_ != nullptr) {
     progress_->in_call = false;
     ++progress_->moves;
@@ -143,10 +158,12 @@ void trial::end_call(const status_record& status, double milliseconds) {
 }
 
 void trial::call_returned(const status_record& status, double milliseconds) {
+  driver_log::end_call();
   send_status("returned", status, cudaGetErrorName(cudaPeekAtLastError()), milliseconds);
 }
 
 void trial::withdraw_call() {
+  driver_log::end_call();
   if (progress_ != nullptr) {
     progress_->in_call = false;
     ++progress_->moves;
@@ -323,6 +340,7 @@ void trial::run_body() {
     if (!arm_.binds_itself) {
       if (bound_cublas().cublas.empty()) bind_cublas(options_.libraries);
       listen_to_cublaslt();
+      if (needs_gpu()) driver_log::load_and_hear(send_of_driver);
     }
     arm_.body(*this);
   });

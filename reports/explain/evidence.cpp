@@ -22,18 +22,6 @@ bool matches(const std::string& pattern, const std::string& text) {
   return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
-std::optional<std::size_t> cause_of(const lexicon& known, const std::string& arm) {
-  std::optional<std::size_t> found;
-  std::size_t longest = 0;
-  for (std::size_t i = 0; i < known.causes.size(); ++i)
-    for (const std::string& pattern : known.causes[i].arms)
-      if (pattern.size() > longest && matches(pattern, arm)) {
-        found = i;
-        longest = pattern.size();
-      }
-  return found;
-}
-
 /// The status of a failed call, as `explain` would read it from a log. Where a framework's exception names no status, its text is read: a
 /// "RuntimeError" alone says nothing.
 class status_reader {
@@ -126,7 +114,7 @@ void add_fault(evidence& all, const lexicon& known, status_reader& statuses, con
   const std::string name = case_name + "/" + arm.name;
   const bool natural = !is_made_up(arm);
   const auto cause =
-      cause_of(known, arm.counterpart_of.empty() ? name : case_name + "/" + arm.counterpart_of);
+      cause_of_arm(known, arm.counterpart_of.empty() ? name : case_name + "/" + arm.counterpart_of);
   // Cells give every operation to every fault: how many of them fail says nothing of how often a fault is the cause.
   const bool counts = !case_name.starts_with(matrix_family);
   bool fails = false;
@@ -207,6 +195,18 @@ std::string_view family_of(std::string_view call) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string& arm) {
+  std::optional<std::size_t> found;
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < known.causes.size(); ++i)
+    for (const std::string& pattern : known.causes[i].arms)
+      if (pattern.size() > longest && matches(pattern, arm)) {
+        found = i;
+        longest = pattern.size();
+      }
+  return found;
+}
 
 std::vector<failure_seen> failures_in(const observation& o, const lexicon& known) {
   std::vector<failure_seen> all;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -58,6 +59,9 @@ struct evidence {
 
 /// Precondition: the records are judged.
 evidence evidence_in(std::span<const record> records, const lexicon& known);
+
+/// The cause with the longest pattern that this CASE/ARM matches: index into lexicon::causes.
+std::optional<std::size_t> cause_of_arm(const lexicon& known, const std::string& arm);
 
 /// How many different sources the catalogue of field failures names for each cause, in the order of lexicon::causes.
 std::vector<std::size_t> reports_of_causes(const std::vector<field_failure>& catalogue, const lexicon& known);

@@ -265,7 +265,7 @@ std::string text_of(const property_value& v) {
 
 /// Of these the value alone says enough.
 bool speaks_for_itself(std::string_view property) {
-  constexpr std::array names{"state", "timing", "api", "persistence", "phase"};
+  constexpr std::array names{"state", "timing", "api", "persistence", "phase", "driver_call"};
   return std::find(names.begin(), names.end(), property) != names.end();
 }
 

@@ -3,6 +3,7 @@
 #include "reports/matrix/observed_cells.hpp"
 
 #include "reports/judge/claims.hpp"
+#include "reports/judge/usual_messages.hpp"
 #include "reports/model/sweep_names.hpp"
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr const char *succeeded = "SUCCESS", *unchecked = "SUCCESS, numbers unchecked",
                      *wrong_numbers = "WRONG_NUMBERS", *then = ", then ";
+constexpr const char *driver_returned = "driver_call", *driver_code = "driver_code";
 constexpr const char *preparation = "check.preparation", *unprepared = "could not be prepared";
 
 // ---- what a trial of a cell came to ----
@@ -193,7 +195,8 @@ void add_swept_calls(facts_of_operations& facts, const case_result& c) {
   for (const auto& operation : cold) facts[operation].try_emplace("driver_calls", most);
 }
 
-observed_cell cell_from(const std::string& fault, const cell_name& name, const arm_result& a) {
+observed_cell cell_from(const std::string& fault, const cell_name& name, const arm_result& a,
+                        const usual_messages& usual) {
   observed_cell c{.fault = fault, .at = name, .summary = a.summary, .made_up = a.made_up, .source = a.source};
   if (!a.runs.empty()) {
     const auto latest =
@@ -221,6 +224,11 @@ observed_cell cell_from(const std::string& fault, const cell_name& name, const a
       continue;
     }
     if (!p.before.empty() && p.before.front()->name.api != preparation) c.operation = p.before.front()->name;
+    const auto failed = std::ranges::find_if(o.calls, [&](const call_record& call) {
+      return !call.what.ok && !call.after_remedy && call.what.name == c.operation;
+    });
+    if (failed != o.calls.end())
+      if (const driver_message* why = usual.reason(*failed); why != nullptr) c.driver = *why;
     ++c.outcome[word_of(p.applied ? std::string() : end_of(o), p.before, c.operation)];
     contexts.insert(o.context);
     applied = applied || p.applied;
@@ -250,7 +258,7 @@ void silence(case_result& c) {
   }
 }
 
-void take_cells(stack_matrix& m, const case_result& c) {
+void take_cells(stack_matrix& m, const case_result& c, const usual_messages& usual) {
   const std::string fault = c.name.substr(matrix_family.size());
   std::map<std::string, const observed_cell*> by_arm;
   std::vector<observed_cell> cells;
@@ -259,7 +267,7 @@ void take_cells(stack_matrix& m, const case_result& c) {
     if (a.kind == arm_kind::control) continue;
     const auto name = cell_named(a.name);
     if (!name) continue;
-    cells.push_back(cell_from(fault, *name, a));
+    cells.push_back(cell_from(fault, *name, a, usual));
     against.push_back(a.against);
   }
   for (const observed_cell& one : cells) by_arm[to_string(one.at)] = &one;
@@ -308,6 +316,10 @@ example example_of(const observed_cell& c, axis along) {
   if (!c.at.timing.empty()) e.properties["timing"] = c.at.timing;
   // Levels of two faults have two units.
   if (c.at.level) e.properties[along == axis::operation ? "level" : "level of " + c.fault] = *c.at.level;
+  if (!c.driver.function.empty() && !c.driver.code.empty()) {
+    e.properties[driver_returned] = fmt::format("{} returned {}", c.driver.function, c.driver.code);
+    e.properties[driver_code] = c.driver.code;
+  }
   if (along == axis::fault) {
     e.properties["fault"] = c.fault;
     return e;
@@ -346,7 +358,8 @@ std::vector<rule> rules_of(const std::vector<observed_cell>& cells, axis along,
   // How many driver calls there are says least of why.
   const auto driver_calls = counts.extract("driver_calls");
   named(preferred, counts);
-  preferred.insert(preferred.end(), {"api", "variant", "operation", "fault", "driver_calls"});
+  preferred.insert(preferred.end(),
+                   {driver_code, driver_returned, "api", "variant", "operation", "fault", "driver_calls"});
   return rules_for(std::move(examples), {.preferred = preferred});
 }
 
@@ -462,8 +475,10 @@ std::vector<stack_matrix> matrix_of(std::span<const record> records) {
     }
     facts_of_operations facts;
     for (const case_result* c : cases) add_facts(facts, *c);
+    usual_messages usual;
+    for (const case_result* c : cases) usual.add(*c);
     for (const case_result* c : cases)
-      c->name.starts_with(sweep_family) ? add_swept_calls(facts, *c) : take_cells(m, *c);
+      c->name.starts_with(sweep_family) ? add_swept_calls(facts, *c) : take_cells(m, *c, usual);
     complete_names(m);
     for (observed_cell& c : m.cells)
       if (const auto f = facts.find({c.operation.api, c.operation.variant, c.at.state}); f != facts.end())

@@ -54,6 +54,8 @@ struct observed_cell {
   std::string
       context{};  ///< afterwards: "usable", "damaged", "none", "unchecked"; several are joined by " or "
   remedy_result result = remedy_result::none;
+  driver_message
+      driver{};  ///< why the operation failed, by the driver; empty where it did not fail, or the driver did not say
   fact_map facts{};      ///< of the operation where there is no fault, in this handle state: from a control
   std::string run{};     ///< the latest that observed it: when it started, and its commit
   std::string source{};  ///< "FILE:LINE" of the record

@@ -24,6 +24,7 @@ void describe_run(run_of_trials& r, Fields& f) {
   f.required("seed", r.seed);
   f("version", r.version);
   f("driver", r.driver);
+  f("driver_log", r.driver_log);
   f("gpus", r.gpus);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "reports/base/enum_names.hpp"
+#include "reports/model/driver_message.hpp"
 #include "reports/model/step.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -69,6 +70,8 @@ struct call_record {
   double milliseconds = 0;             ///< wall time inside the call
   bool after_remedy = false;           ///< made after the remedy or dead end was applied
   std::optional<swept_calls> swept{};  ///< of a row of a sweep: then `what` names the operation
+  /// What the driver said of it, in order; not compared. Where the driver has an error log, the first of them is why it failed.
+  std::vector<driver_message> driver{};
 };
 
 struct memory_sample {

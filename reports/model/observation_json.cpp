@@ -57,6 +57,7 @@ void describe_call(call_record& c, Fields& f, call_members which) {
   f("last_error", c.last_error, usual_last_error(c));
   f("facts", what.facts);
   f("swept", c.swept);
+  f("driver", c.driver);
   f("ms", c.milliseconds);
 }
 

@@ -169,6 +169,8 @@ run_of_trials run_of(const record& r) {
       .commit = r.commit, .dirty = r.dirty, .started = r.started, .seed = r.seed, .version = r.version};
   run.driver = key_of(r.stack, "driver");
   using pointer = nlohmann::json::json_pointer;
+  if (const pointer log("/driver/log"); r.stack.contains(log) && r.stack[log].is_string())
+    run.driver_log = r.stack[log];
   if (const pointer hashes("/gpu/uuid_hashes"); r.stack.contains(hashes) && r.stack[hashes].is_array())
     for (const auto& hash : r.stack[hashes])
       if (hash.is_string()) run.gpus.push_back(hash);

@@ -35,6 +35,9 @@ enum class verdict {
 
 enum class run_mode { observe, gate };
 
+/// run_of_trials::driver_log where trials kept what the driver said; else it is "off", or "not available" of this driver.
+inline constexpr const char* driver_log_heard = "heard";
+
 /// Where trials of an arm come from: the run of cufault that made them.
 struct run_of_trials {
   std::string commit{};   ///< of cufault
@@ -44,6 +47,7 @@ struct run_of_trials {
   // Empty of runs from before these were recorded.
   std::string version{};            ///< of cufault
   std::string driver{};             ///< version
+  std::string driver_log{};         ///< whether trials heard the driver's error log
   std::vector<std::string> gpus{};  ///< hashes of UUIDs: runs with an equal one were on the same GPU
   std::map<std::string, std::string> build_ids{};  ///< of the libraries under test: "cublas", "cublaslt", ...
   std::size_t trials = 0;                          ///< how many of arm_result::trials, in order

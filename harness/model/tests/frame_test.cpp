@@ -96,6 +96,25 @@ TEST(frames, a_row_of_a_sweep_is_one_complete_call) {
   EXPECT_THAT(read(frames(begin_create, swept)).garbled(), HasSubstr("inside a call"));
 }
 
+TEST(frames, of_the_driver_are_kept_with_the_call_that_has_begun) {
+  const json said{{"t", "driver"}, {"function", "cuMemAlloc_v2"}, {"code", "OUT_OF_MEMORY"}};
+  json again = said;
+  again["times"] = 7;
+  const auto reader = read(frames(begin_create, said, again, end_failed, said, done));
+  EXPECT_EQ(reader.garbled(), "");
+  ASSERT_EQ(reader.so_far().calls.size(), 1U);
+  EXPECT_EQ(reader.so_far().calls[0].driver,
+            std::vector{(driver_message{.function = "cuMemAlloc_v2", .code = "OUT_OF_MEMORY", .times = 7})});
+  EXPECT_FALSE(reader.so_far().calls[0].what.status.empty());
+
+  json other = said;
+  other["words"] = "x";
+  EXPECT_THAT(read(frames(begin_create, other)).garbled(), HasSubstr("words"));
+  std::string many = frames(begin_create);
+  for (int i = 0; i < 100; ++i) many += frames(json{{"t", "driver"}, {"text", std::to_string(i)}});
+  EXPECT_EQ(read(many).so_far().calls[0].driver.size(), frame_reader::most_said);
+}
+
 TEST(frames, are_a_length_and_json) {
   EXPECT_EQ(encode_frame(done), "CF1 12\n{\"t\":\"done\"}\n");
 }

@@ -8,8 +8,10 @@ import json
 import math
 import mmap
 import os
+import re
+import threading
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from framework_trials import errors
 
@@ -40,6 +42,71 @@ def error_of_shared_runtime() -> str:
     return ""
 
 
+class DriverLog:
+    """The driver's error log (CUDA 12.9 and newer), from where this was made. Empty where there is no driver, or none with a log."""
+
+    LINE = re.compile(r"\[[\d:.]+\]\[(\d+)\]\[CUDA\]\[\w+\](?:\[(cu\w+)\])? ?(.*)")
+    RETURN = re.compile(r"(?:(.*?)[,:]? )?Returning (\d+)(?: \((?:CUDA_ERROR_)?(\w+)\))? from (\w+)\.?\s*$")
+    MOST_KEPT = 4
+
+    def __init__(self, load: bool) -> None:
+        self._driver: Optional[ctypes.CDLL] = None
+        self._at: Optional[ctypes.c_uint] = ctypes.c_uint()
+        if not load or os.environ.get("CUFAULT_DRIVER_LOG") == "off":
+            return
+        try:
+            driver = ctypes.CDLL("libcuda.so.1")  # as the first call of the CUDA runtime would
+            if driver.cuLogsCurrent(ctypes.byref(self._at), 0) != 0:
+                self._at = None  # the log has nothing yet
+            self._driver = driver
+        except (OSError, AttributeError):
+            pass
+
+    def text(self) -> str:
+        """All that was said since. The driver keeps the last hundred messages."""
+        if self._driver is None:
+            return ""
+        size = ctypes.c_size_t(1 << 16)
+        buffer = ctypes.create_string_buffer(size.value)
+        at = None if self._at is None else ctypes.byref(self._at)
+        if self._driver.cuLogsDumpToMemory(at, buffer, ctypes.byref(size), 0) != 0:
+            return ""
+        return buffer.value.decode(errors="replace")
+
+    def messages(self) -> List[Dict[str, Any]]:
+        """The first different ones, with counts; reasons are joined with the message behind them that names the function."""
+        found: List[Dict[str, Any]] = []
+        reasons: Dict[str, List[str]] = {}
+        own = str(ctypes.c_ulong(threading.get_ident()).value)
+
+        def keep(thread: str, **what: str) -> None:
+            said: Dict[str, Any] = {name: value for name, value in what.items() if value}
+            if thread != own:
+                said["other_thread"] = True
+            same = [each for each in found if {**each, "times": 1} == {**said, "times": 1}]
+            if same:
+                same[0]["times"] = same[0].get("times", 1) + 1
+            elif len(found) < self.MOST_KEPT:
+                found.append(said)
+
+        for line in self.text().splitlines():
+            parts = self.LINE.search(line)
+            if parts is None:
+                continue
+            thread, function, message = parts.groups()
+            returned = self.RETURN.match(message)
+            if returned is None and function is None:
+                if message.strip() not in reasons.setdefault(thread, []):
+                    reasons[thread].append(message.strip())
+                continue
+            text, number, code, name = returned.groups() if returned else (message.strip(), "", "", function)
+            why = "; ".join(reasons.pop(thread, []) + ([text] if text else []))[:256]
+            keep(thread, function=name, code=code or number or "", text=why)
+        for thread, left in reasons.items():
+            keep(thread, text="; ".join(left)[:256])
+        return found
+
+
 class Trial:
     """One execution of an arm."""
 
@@ -60,6 +127,7 @@ class Trial:
         """Makes a step: `work` returns whether the numbers are right, or None where nobody looked. Whether it raised nothing."""
         self.send({"t": "begin", "api": api, "variant": variant})
         self._in_step[0] = 1
+        log = DriverLog(self.on_gpu)
         start = time.monotonic()
         status, numbers, facts, text = "OK", "unchecked", {}, ""
         try:
@@ -70,13 +138,16 @@ class Trial:
         except BaseException as error:  # pylint: disable=broad-except
             status, facts = errors.describe(error)
             text = str(error)
+        taken = (time.monotonic() - start) * 1000
+        for said in log.messages():
+            self.send({"t": "driver", **said})
         frame = {
             "t": "end",
             "status": status,
             "ok": not facts,
             "numbers": numbers,
             "last_error": self.last_error() if self.on_gpu else "",
-            "ms": (time.monotonic() - start) * 1000,
+            "ms": taken,
         }
         if facts:
             frame["facts"] = facts

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/explain/driver_sayings.hpp"
+
+#include "reports/explain/evidence.hpp"
+#include "reports/model/sweep_names.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+namespace cufault {
+namespace {
+
+/// Whether the runs of an arm heard the driver's log.
+bool heard(const arm_result& a) {
+  return std::ranges::any_of(a.runs, [](const run_of_trials& r) { return r.driver_log == driver_log_heard; });
+}
+
+using visit_call =
+    std::function<void(const case_result&, const arm_result&, const observation&, const call_record&)>;
+void each_call(const record& r, const visit_call& visit) {
+  for (const case_result& c : r.cases) {
+    if (c.name.starts_with(sweep_family)) continue;
+    for (const arm_result& a : c.arms)
+      for (const observation& o : a.trials)
+        if (comparable(o))
+          for (const call_record& call : o.calls) visit(c, a, o, call);
+  }
+}
+
+bool call_failed(const call_record& c) {
+  return !c.what.ok && !c.what.status.empty();
+}
+
+}  // namespace
+
+driver_sayings driver_sayings_in(std::span<const record> records, const lexicon& known) {
+  driver_sayings result;
+  std::map<std::string, driver_saying> by_key;
+  const auto saying_of = [&](const driver_message& m, const std::string& stack) -> driver_saying& {
+    driver_saying& s = by_key[key_of(m)];
+    if (s.stacks.empty()) {
+      s.said = m;
+      s.said.times = 1;
+    }
+    s.stacks.insert(stack);
+    return s;
+  };
+  for (const record& r : records) {
+    const std::string stack = stack_label(r);
+    const usual_messages usual(r);
+    each_call(r, [&](const case_result& c, const arm_result& a, const observation&, const call_record& call) {
+      if (call.what.ok)
+        for (const driver_message& m : call.driver) ++saying_of(m, stack).succeeded;
+      if (!call_failed(call) || !heard(a)) return;
+      const driver_message* const why = usual.reason(call);
+      ++(why != nullptr ? result.heard : result.silent);
+      if (why == nullptr) return;
+      driver_saying& s = saying_of(*why, stack);
+      ++s.failed;
+      ++s.behind[fmt::format("{}: {}", call.what.name.api, call.what.status)];
+      s.arms.insert(join_key(c.name, a.name));
+      if (const auto cause = cause_of_arm(known, join_key(c.name, a.name))) ++s.causes[*cause];
+    });
+  }
+  for (auto& [key, saying] : by_key) result.all.push_back(std::move(saying));
+  std::ranges::stable_sort(result.all, [](const driver_saying& a, const driver_saying& b) {
+    return std::tie(b.failed, b.succeeded) < std::tie(a.failed, a.succeeded);
+  });
+  return result;
+}
+
+std::vector<std::string> driver_differences(const record& before, const record& now) {
+  using reasons =
+      std::map<std::string, std::map<std::string, std::string>>;  // call -> without numbers -> an example
+  const auto reasons_in = [](const record& r) {
+    std::map<std::pair<std::string, std::string>, reasons> arms;
+    const usual_messages usual(r);
+    each_call(r, [&](const case_result& c, const arm_result& a, const observation&, const call_record& call) {
+      if (!heard(a)) return;
+      auto& said = arms[{c.name, a.name}][describe(call.what.name)];
+      if (const driver_message* why = usual.reason(call); why != nullptr && call_failed(call))
+        said.emplace(key_of(*why), describe(*why));
+    });
+    return arms;
+  };
+  const auto shown = [](const std::map<std::string, std::string>& said) {
+    std::vector<std::string> words;
+    for (const auto& [key, example] : said) words.push_back(example);
+    return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, " or "));
+  };
+  const auto same = [](const auto& a, const auto& b) {
+    return std::ranges::equal(
+        a, b, {}, [](const auto& each) { return each.first; }, [](const auto& each) { return each.first; });
+  };
+  std::vector<std::string> lines;
+  auto later = reasons_in(now);
+  for (auto& [arm, calls] : reasons_in(before)) {
+    if (!later.contains(arm)) continue;
+    for (auto& [call, said] : calls)
+      if (const auto other = later[arm].find(call); other != later[arm].end() && !same(said, other->second))
+        lines.push_back(fmt::format("{} / {}: {}: {} → {}", arm.first, arm.second, call, shown(said),
+                                    shown(other->second)));
+  }
+  return lines;
+}
+
+bool nature_and_injection::agrees() const {
+  return std::ranges::all_of(natural, [&](const auto& each) { return injected.contains(each.first); });
+}
+
+std::vector<nature_and_injection> nature_and_injection_in(std::span<const record> records) {
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, nature_and_injection> pairs;
+  for (const record& r : records) {
+    const std::string stack = stack_label(r);
+    const usual_messages usual(r);
+    each_call(r, [&](const case_result&, const arm_result&, const observation&, const call_record& call) {
+      if (!call_failed(call)) return;
+      const driver_message* const why = usual.reason(call);
+      if (why == nullptr || why->function.empty() || why->code.empty()) return;
+      nature_and_injection& pair = pairs[{stack, call.what.name.api, why->function, why->code}];
+      ++pair.natural[call.what.status];
+    });
+  }
+  std::set<std::pair<std::string, std::string>> swept;  // stack, call
+  for (const record& r : records) {
+    const std::string stack = stack_label(r);
+    for (const case_result& c : r.cases) {
+      if (!c.name.starts_with(sweep_family)) continue;
+      for (const arm_result& a : c.arms)
+        for (const observation& o : a.trials)
+          for (const call_record& row : o.calls) {
+            if (!row.swept || !row.swept->reached) continue;
+            swept.insert({stack, row.what.name.api});
+            for (const std::string& code : row.swept->codes)
+              if (const auto pair = pairs.find({stack, row.what.name.api, row.swept->function, code});
+                  pair != pairs.end())
+                pair->second.injected[row.what.status] += std::max<std::uint64_t>(row.swept->calls, 1);
+          }
+    }
+  }
+  std::vector<nature_and_injection> all;
+  for (auto& [key, pair] : pairs) {
+    if (!swept.contains({std::get<0>(key), std::get<1>(key)})) continue;
+    std::tie(pair.stack, pair.call, pair.function, pair.code) = key;
+    all.push_back(std::move(pair));
+  }
+  return all;
+}
+
+}  // namespace cufault

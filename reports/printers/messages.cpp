@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/messages.hpp"
+
+#include "reports/explain/text_pattern.hpp"
+#include "reports/matrix/observed_cells.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+std::string lower(const std::string& text) {
+  std::string low;
+  lower_case(text, low);
+  return low;
+}
+
+/// A line of the log is looked up by what it says, and not by its time.
+bool is_asked(const driver_saying& s, const std::string& asked) {
+  if (const auto line = driver_log_line_of(asked)) {
+    const driver_message_parts& m = line->message;
+    return (m.function.empty() || s.said.function == m.function) &&
+           (m.code.empty() || s.said.code == m.code) &&
+           without_numbers(s.said.text).find(without_numbers(std::string(m.text))) != std::string::npos;
+  }
+  const driver_message_parts parts = driver_message_parts_of(asked);
+  if (!parts.function.empty()) return s.said.function == parts.function && s.said.code == parts.code;
+  return lower(without_numbers(describe(s.said))).find(lower(without_numbers(asked))) != std::string::npos;
+}
+
+using counted = std::pair<std::string, std::uint64_t>;
+
+/// The most frequent first.
+template <class Counts, class Name>
+std::vector<counted> by_count(const Counts& counts, Name name) {
+  std::vector<counted> all;
+  for (const auto& [what, times] : counts) all.emplace_back(name(what), times);
+  std::ranges::stable_sort(all, [](const counted& a, const counted& b) { return a.second > b.second; });
+  return all;
+}
+
+std::string some_of(const std::vector<counted>& all, std::size_t most) {
+  std::vector<std::string> shown;
+  for (const auto& [what, times] : all)
+    if (shown.size() < most) shown.push_back(fmt::format("{} ({})", what, times));
+  if (all.size() > most) shown.push_back(fmt::format("and {} more", all.size() - most));
+  return fmt::format("{}", fmt::join(shown, "; "));
+}
+
+std::vector<counted> causes_of(const driver_saying& s, const lexicon& known) {
+  return by_count(s.causes, [&](std::size_t cause) { return known.causes[cause].text; });
+}
+std::vector<counted> behind_of(const driver_saying& s) {
+  return by_count(s.behind, [](const std::string& what) { return shortened(what); });
+}
+
+}  // namespace
+
+std::size_t print_messages(std::ostream& out, const driver_sayings& said, const lexicon& known,
+                           const std::string& asked, table_style style) {
+  constexpr std::size_t most_causes = 3, most_statuses = 4;
+  std::vector<table_row> failed, harmless;
+  for (const driver_saying& s : said.all) {
+    if (!asked.empty() && !is_asked(s, asked)) continue;
+    if (s.failed > 0)
+      failed.push_back({describe(s.said), some_of(causes_of(s, known), most_causes),
+                        some_of(behind_of(s), most_statuses), std::to_string(s.failed),
+                        s.succeeded > 0 ? std::to_string(s.succeeded) : "", std::to_string(s.stacks.size())});
+    else
+      harmless.push_back({describe(s.said), std::to_string(s.succeeded), std::to_string(s.stacks.size())});
+  }
+  if (!failed.empty()) {
+    print_heading(out, "Behind calls that failed", 3, style);
+    print_table(out,
+                {"the driver says", "what had happened", "what the call returned", "failed calls",
+                 "calls that succeeded", "stacks"},
+                failed, style);
+  }
+  if (!harmless.empty()) {
+    print_heading(out, "Harmless: only in calls that succeeded", 3, style);
+    print_table(out, {"the driver says", "calls", "stacks"}, harmless, style);
+  }
+  if (asked.empty())
+    fmt::print(out, "Of {} failed calls in runs that heard the log, the driver gave a reason for {}.\n",
+               said.heard + said.silent, said.heard);
+  return failed.size() + harmless.size();
+}
+
+nlohmann::ordered_json messages_json(const driver_sayings& said, const lexicon& known,
+                                     const std::string& asked) {
+  auto all = nlohmann::ordered_json::array();
+  const auto counts = [](const std::vector<counted>& of) {
+    auto object = nlohmann::ordered_json::object();
+    for (const auto& [what, times] : of) object[what] = times;
+    return object;
+  };
+  for (const driver_saying& s : said.all) {
+    if (!asked.empty() && !is_asked(s, asked)) continue;
+    all.push_back({{"function", s.said.function},
+                   {"code", s.said.code},
+                   {"text", s.said.text},
+                   {"failed_calls", s.failed},
+                   {"calls_that_succeeded", s.succeeded},
+                   {"causes", counts(by_count(s.causes, [&](std::size_t c) { return known.causes[c].id; }))},
+                   {"returned", counts(by_count(s.behind, [](const std::string& what) { return what; }))},
+                   {"arms", s.arms},
+                   {"stacks", s.stacks}});
+  }
+  return {{"schema", 1},
+          {"failed_calls_with_a_reason", said.heard},
+          {"failed_calls_without", said.silent},
+          {"messages", all}};
+}
+
+void print_nature(std::ostream& out, const std::vector<nature_and_injection>& pairs, table_style style) {
+  std::vector<table_row> rows;
+  std::size_t agree = 0, differ = 0, never = 0;
+  const auto statuses = [](const std::map<std::string, std::uint64_t>& counts) {
+    return some_of(by_count(counts, [](const std::string& s) { return std::string(short_status(s)); }), 4);
+  };
+  for (const nature_and_injection& p : pairs) {
+    const char* verdict = p.injected.empty() ? "not injected" : p.agrees() ? "agree" : "differ";
+    ++(p.injected.empty() ? never : p.agrees() ? agree : differ);
+    rows.push_back({verdict, p.call, p.function, p.code, statuses(p.natural), statuses(p.injected), p.stack});
+  }
+  std::ranges::stable_sort(rows, [](const table_row& a, const table_row& b) {
+    const auto rank = [](const std::string& v) { return v == "differ" ? 0 : v == "agree" ? 1 : 2; };
+    return rank(a[0]) < rank(b[0]);
+  });
+  if (rows.empty()) {
+    out << "No record has a call of a swept operation whose failing driver call the driver named.\n";
+    return;
+  }
+  fmt::print(out, "Agree: {}; differ: {}; failed by the driver, but by no sweep: {}.\n\n", agree, differ,
+             never);
+  print_table(out,
+              {"", "call", "driver call", "code", "the driver failed it: trials",
+               "a sweep failed it: driver calls", "stack"},
+              rows, style);
+}
+
+}  // namespace cufault
