@@ -191,7 +191,7 @@ void frame_reader::take(const json_cursor& in) {
   } else if (type == "driver") {
     // Another thread's may come when the call has returned.
     const auto said = value_from<driver_message>(in);
-    if (!in_call) return;
+    if (!in_call || (said.function.empty() && said.text.empty())) return;
     auto& all = seen_.calls.back().driver;
     const auto known = std::find_if(all.begin(), all.end(), [&](driver_message each) {
       each.times = said.times;

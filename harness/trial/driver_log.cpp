@@ -147,8 +147,11 @@ void heard(std::string_view message) noexcept {
   if (!in_call) return;
   const auto parts = driver_message_parts_of(message);
   if (parts.function.empty()) {
+    if (parts.text.empty()) return;
     if (last_reason.call != calls) last_reason.text.assign({});
-    if (last_reason.text.view().find(parts.text) == std::string_view::npos) {
+    // Reasons that begin alike name one kernel after the other.
+    constexpr std::size_t beginning = 8;
+    if (last_reason.text.view().find(parts.text.substr(0, beginning)) == std::string_view::npos) {
       if (!last_reason.text.view().empty()) last_reason.text.append("; ");
       last_reason.text.append(parts.text);
     }

@@ -33,7 +33,7 @@ void each_call(const record& r, const visit_call& visit) {
 }
 
 bool call_failed(const call_record& c) {
-  return !c.what.ok && !c.what.status.empty();
+  return !c.what.ok && !c.what.status.empty() && !is_success_status(c.what.status);
 }
 
 }  // namespace
@@ -109,7 +109,8 @@ std::vector<std::string> driver_differences(const record& before, const record& 
   return lines;
 }
 
-bool nature_and_injection::agrees() const {
+bool agrees(const std::map<std::string, std::uint64_t>& natural,
+            const std::map<std::string, std::uint64_t>& injected) {
   return std::ranges::all_of(natural, [&](const auto& each) { return injected.contains(each.first); });
 }
 
@@ -136,10 +137,14 @@ std::vector<nature_and_injection> nature_and_injection_in(std::span<const record
           for (const call_record& row : o.calls) {
             if (!row.swept || !row.swept->reached) continue;
             swept.insert({stack, row.what.name.api});
-            for (const std::string& code : row.swept->codes)
-              if (const auto pair = pairs.find({stack, row.what.name.api, row.swept->function, code});
-                  pair != pairs.end())
-                pair->second.injected[row.what.status] += std::max<std::uint64_t>(row.swept->calls, 1);
+            for (auto& [key, pair] : pairs) {
+              if (std::tie(std::get<0>(key), std::get<1>(key), std::get<2>(key)) !=
+                  std::tie(stack, row.what.name.api, row.swept->function))
+                continue;
+              for (const std::string& code : row.swept->codes)
+                (code == std::get<3>(key) ? pair.injected : pair.with_other_codes)[row.what.status] +=
+                    std::max<std::uint64_t>(row.swept->calls, 1);
+            }
           }
     }
   }

@@ -44,10 +44,12 @@ std::vector<std::string> driver_differences(const record& before, const record& 
 struct nature_and_injection {
   std::string stack, call, function, code;
   std::map<std::string, std::uint64_t> natural{};  ///< status -> trials
-  std::map<std::string, std::uint64_t>
-      injected{};  ///< status, or SUCCESS -> driver calls that were made to fail; empty: none was
-  [[nodiscard]] bool agrees() const;  ///< each natural status is one of the injected
+  /// Status, or success -> driver calls that a sweep made fail, with this code and with others; empty: with none.
+  std::map<std::string, std::uint64_t> injected{}, with_other_codes{};
 };
+/// Each natural status is one of the injected.
+bool agrees(const std::map<std::string, std::uint64_t>& natural,
+            const std::map<std::string, std::uint64_t>& injected);
 /// Of calls of functions that sweeps have, by stack.
 std::vector<nature_and_injection> nature_and_injection_in(std::span<const record> records);
 

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <ostream>
 #include <utility>
 #include <vector>
@@ -68,27 +70,35 @@ std::vector<counted> behind_of(const driver_saying& s) {
 std::size_t print_messages(std::ostream& out, const driver_sayings& said, const lexicon& known,
                            const std::string& asked, table_style style) {
   constexpr std::size_t most_causes = 3, most_statuses = 4;
+  const bool text = style == table_style::text;
   std::vector<table_row> failed, harmless;
   for (const driver_saying& s : said.all) {
     if (!asked.empty() && !is_asked(s, asked)) continue;
     if (s.failed > 0)
       failed.push_back({describe(s.said), some_of(causes_of(s, known), most_causes),
                         some_of(behind_of(s), most_statuses), std::to_string(s.failed),
-                        s.succeeded > 0 ? std::to_string(s.succeeded) : "", std::to_string(s.stacks.size())});
+                        std::to_string(s.succeeded), std::to_string(s.stacks.size())});
     else
       harmless.push_back({describe(s.said), std::to_string(s.succeeded), std::to_string(s.stacks.size())});
   }
-  if (!failed.empty()) {
-    print_heading(out, "Behind calls that failed", 3, style);
+  if (text)
+    for (const table_row& row : failed)
+      fmt::print(out,
+                 "{}\n  what had happened   {}\n  the call returned   {}\n"
+                 "  seen                failed calls: {}; calls that succeeded: {}; stacks: {}\n\n",
+                 cell(row[0], style), cell(row[1], style), cell(row[2], style), row[3], row[4], row[5]);
+  else if (!failed.empty())
     print_table(out,
                 {"the driver says", "what had happened", "what the call returned", "failed calls",
                  "calls that succeeded", "stacks"},
                 failed, style);
-  }
-  if (!harmless.empty()) {
-    print_heading(out, "Harmless: only in calls that succeeded", 3, style);
+  if (!harmless.empty()) print_heading(out, "Harmless: only in calls that succeeded", 3, style);
+  if (text)
+    for (const table_row& row : harmless)
+      fmt::print(out, "{}\n  seen                calls: {}; stacks: {}\n\n", cell(row[0], style), row[1],
+                 row[2]);
+  else if (!harmless.empty())
     print_table(out, {"the driver says", "calls", "stacks"}, harmless, style);
-  }
   if (asked.empty())
     fmt::print(out, "Of {} failed calls in runs that heard the log, the driver gave a reason for {}.\n",
                said.heard + said.silent, said.heard);
@@ -122,30 +132,36 @@ nlohmann::ordered_json messages_json(const driver_sayings& said, const lexicon& 
 }
 
 void print_nature(std::ostream& out, const std::vector<nature_and_injection>& pairs, table_style style) {
-  std::vector<table_row> rows;
-  std::size_t agree = 0, differ = 0, never = 0;
   const auto statuses = [](const std::map<std::string, std::uint64_t>& counts) {
     return some_of(by_count(counts, [](const std::string& s) { return std::string(short_status(s)); }), 4);
   };
+  // By what the comparison came to, in the order of the rows.
+  constexpr std::array verdicts{"differ", "differ from other codes", "agree", "agree with other codes",
+                                "never injected"};
+  std::array<std::vector<table_row>, verdicts.size()> rows;
   for (const nature_and_injection& p : pairs) {
-    const char* verdict = p.injected.empty() ? "not injected" : p.agrees() ? "agree" : "differ";
-    ++(p.injected.empty() ? never : p.agrees() ? agree : differ);
-    rows.push_back({verdict, p.call, p.function, p.code, statuses(p.natural), statuses(p.injected), p.stack});
+    const bool same_code = !p.injected.empty();
+    const auto& injected = same_code ? p.injected : p.with_other_codes;
+    const std::size_t at =
+        injected.empty() ? 4U : (agrees(p.natural, injected) ? 2U : 0U) + (same_code ? 0U : 1U);
+    rows[at].push_back(
+        {verdicts[at], p.call, p.function, p.code, statuses(p.natural), statuses(injected), p.stack});
   }
-  std::ranges::stable_sort(rows, [](const table_row& a, const table_row& b) {
-    const auto rank = [](const std::string& v) { return v == "differ" ? 0 : v == "agree" ? 1 : 2; };
-    return rank(a[0]) < rank(b[0]);
-  });
-  if (rows.empty()) {
+  if (pairs.empty()) {
     out << "No record has a call of a swept operation whose failing driver call the driver named.\n";
     return;
   }
-  fmt::print(out, "Agree: {}; differ: {}; failed by the driver, but by no sweep: {}.\n\n", agree, differ,
-             never);
+  std::vector<std::string> counts;
+  std::vector<table_row> all;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    counts.push_back(fmt::format("{}: {}", verdicts[i], rows[i].size()));
+    std::ranges::move(rows[i], std::back_inserter(all));
+  }
+  fmt::print(out, "{}.\n\n", fmt::join(counts, "; "));
   print_table(out,
               {"", "call", "driver call", "code", "the driver failed it: trials",
                "a sweep failed it: driver calls", "stack"},
-              rows, style);
+              all, style);
 }
 
 }  // namespace cufault

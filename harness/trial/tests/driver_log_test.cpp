@@ -63,6 +63,24 @@ TEST_F(driver_log_test, joins_a_reason_with_the_function_that_failed) {
                 .function = "cuMemFree_v2", .code = "LAUNCH_FAILED", .text = "Sticky error detected"})});
 }
 
+TEST_F(driver_log_test, keeps_one_of_several_reasons_that_begin_alike_and_no_empty_one) {
+  driver_log::begin_call();
+  say("");
+  say("Kernel (a) cannot be found in library");
+  say("Kernel (b) cannot be found in library");
+  say("No device code available for GPU ISA 90");
+  say("Returning 209 (CUDA_ERROR_NO_BINARY_FOR_GPU) from cuModuleLoad");
+  driver_log::end_call();
+  const auto all = understood();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].text, "Kernel (a) cannot be found in library; No device code available for GPU ISA 90");
+  sent.clear();
+  driver_log::begin_call();
+  say("");
+  driver_log::end_call();
+  EXPECT_EQ(sent, "");
+}
+
 TEST_F(driver_log_test, hears_nothing_between_calls) {
   say("Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree_v2");
   driver_log::begin_call();

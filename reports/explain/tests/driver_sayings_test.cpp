@@ -93,12 +93,17 @@ TEST(nature_and_injection, agree_where_a_sweep_came_to_the_natural_status) {
   const auto pairs = nature_and_injection_in(std::vector{r});
   ASSERT_EQ(pairs.size(), 1U);
   EXPECT_EQ(pairs[0].injected.at("CUBLAS_STATUS_ALLOC_FAILED"), 3U);
-  EXPECT_TRUE(pairs[0].agrees());
+  EXPECT_TRUE(agrees(pairs[0].natural, pairs[0].injected));
 
+  swept_calls& injected = *r.cases[1].arms[0].trials[0].calls[0].swept;
   r.cases[1].arms[0].trials[0].calls[0].what.status = "CUBLAS_STATUS_INTERNAL_ERROR";
-  EXPECT_FALSE(nature_and_injection_in(std::vector{r})[0].agrees());
-  r.cases[1].arms[0].trials[0].calls[0].swept->function = "cuInit";
+  const auto differ = nature_and_injection_in(std::vector{r})[0];
+  EXPECT_FALSE(agrees(differ.natural, differ.injected));
+  injected.codes = {"UNKNOWN"};
   EXPECT_TRUE(nature_and_injection_in(std::vector{r})[0].injected.empty());
+  EXPECT_EQ(nature_and_injection_in(std::vector{r})[0].with_other_codes.size(), 1U);
+  injected.function = "cuInit";
+  EXPECT_TRUE(nature_and_injection_in(std::vector{r})[0].with_other_codes.empty());
 }
 
 }  // namespace

@@ -96,14 +96,17 @@ class DriverLog:
             thread, function, message = parts.groups()
             returned = self.RETURN.match(message)
             if returned is None and function is None:
-                if message.strip() not in reasons.setdefault(thread, []):
-                    reasons[thread].append(message.strip())
+                # Reasons that begin alike name one kernel after the other.
+                known = reasons.setdefault(thread, [])
+                if message.strip() and not any(each[:8] == message.strip()[:8] for each in known):
+                    known.append(message.strip())
                 continue
             text, number, code, name = returned.groups() if returned else (message.strip(), "", "", function)
             why = "; ".join(reasons.pop(thread, []) + ([text] if text else []))[:256]
             keep(thread, function=name, code=code or number or "", text=why)
         for thread, left in reasons.items():
-            keep(thread, text="; ".join(left)[:256])
+            if left:
+                keep(thread, text="; ".join(left)[:256])
         return found
 
 
