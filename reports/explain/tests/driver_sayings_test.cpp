@@ -73,7 +73,7 @@ TEST(driver_sayings, are_one_where_only_numbers_differ) {
 }
 
 TEST(driver_sayings, differ_between_records) {
-  const record before = with({call(false, {out_of_memory})}), same = before,
+  const record before = with({call(false, {out_of_memory})}), same = with({call(false, {out_of_memory})}),
                now = with({call(false, {no_handle})});
   EXPECT_TRUE(driver_differences(before, same).empty());
   ASSERT_EQ(driver_differences(before, now).size(), 1U);

@@ -148,6 +148,7 @@ TEST(run_of_an_arm, is_told_by_commit_time_and_seed) {
   run_of_trials whole = first_run;
   whole.version = "0.1.0";
   whole.driver = "580.159.04";
+  whole.driver_log = driver_log_heard;
   whole.gpus = {"0a1b2c3d"};
   whole.build_ids = {{"cublas", "0a1b"}};
   EXPECT_EQ(run_from(cursor(run_json(whole).dump())), whole);
