@@ -66,6 +66,7 @@ struct setting {
   const char* what;
   bool injector = false, cupti = false;
   std::string rules = {};
+  bool watched = false;  ///< as `cufault why` watches calls
 };
 
 /// {"rules": [...]} of 100 rules that would say so if they acted, which driver_calls takes for an error.
@@ -104,6 +105,7 @@ const std::vector<setting>& all_settings() {
       {"bare", "nothing preloaded"},
       {"bare_again", "nothing preloaded, again"},
       {"no_rule", "injector, no rule", true},
+      {"watched", "injector, calls watched", true, false, {}, true},
       {"rules_elsewhere", "injector, 100 rules of other functions", true, false, rules_elsewhere()},
       {"rules_by_size", "injector, 100 rules of every function, by size", true, false,
        rules_of_all("min_bytes", [](int i) { return (1LL << 60) + i; })},
@@ -163,11 +165,12 @@ std::vector<std::string> environment_of(const setting& of, const std::string& st
   };
   if (!stand_in.empty()) variables["LD_LIBRARY_PATH"] = stand_in;
   if (of.injector) {
-    const fs::path library = bundled_file("libcufault.so");
+    const fs::path library = bundled_file(of.watched ? "libcufault_why.so" : "libcufault.so");
     if (library.empty())
-      throw std::runtime_error("libcufault.so does not lie in lib/cufault beside this program");
+      throw std::runtime_error("its libraries do not lie in lib/cufault beside this program");
     add("LD_PRELOAD", library);
     variables["CUFAULT_RULES"] = of.rules;
+    if (of.watched) variables["CUFAULT_WATCH"] = fs::temp_directory_path().string();  // no call fails
     variables["CUFAULT_STRICT"] = "1";
   }
   std::vector<std::string> lines;

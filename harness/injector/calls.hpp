@@ -102,7 +102,8 @@ struct pending_call {
   std::uint64_t began = 0;     ///< nanoseconds
   std::uint64_t claim = 0;     ///< of a budget
   std::uint64_t released = 0;  ///< the number of the allocation that it may free
-  bool look_up = false, accounted = false, passed_on = false;
+  bool look_up = false, accounted = false, passed_on = false, watched = false;
+  std::uint32_t depth = 0;                 ///< of a watched call
   const char* passed_on_before = nullptr;  ///< the call that this one is made in, if that is being passed on
   bool claimed_before = false;             ///< whether a budget has counted that one
 };
@@ -190,6 +191,7 @@ struct settings {
   std::string rules;   ///< CUFAULT_RULES
   std::string fail;    ///< CUFAULT_FAIL
   std::string counts;  ///< CUFAULT_COUNTS, a folder: absolute; see counts.hpp
+  std::string watch;   ///< CUFAULT_WATCH, a folder: absolute; see watch.cpp
   bool strict = false;
 };
 const settings& asked_for();
@@ -201,6 +203,16 @@ void read_environment();
 void watch_rules();
 /// Likewise for processes that start with a library that rules can be for, and may never call the driver.
 void watch_rules_beside_libraries();
+
+// ---- watch.cpp: calls in flight, and those that failed ----
+
+/// Whether the environment asked for it.
+bool watching();
+/// Once the driver is loaded: its error log comes here, too.
+void watch_driver();
+/// What cufault_watched does in thunks.S, for calls that come to begin_call. Returns the depth.
+std::uint32_t begin_watched(std::uint32_t slot);
+void end_watched(std::uint32_t slot, std::uint32_t depth, std::int32_t result);
 
 // ---- log.cpp: JSON lines to CUFAULT_LOG, or to standard error ----
 

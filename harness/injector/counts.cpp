@@ -124,6 +124,7 @@ void thread_ended(void* counts_of_thread) {
   forget_last_error();
   locked w;
   auto* mine = static_cast<thread_counts*>(counts_of_thread);
+  if (watching()) mine->calls->now.thread = 0;
   mine->next_idle = idle;
   idle = mine;
 }
@@ -157,7 +158,11 @@ void begin_thread() {
   }
   if (thread_number == 0) thread_number = ++threads;
   pthread_setspecific(end_of_thread, mine);
-  cufault_counts = mine->calls->data();
+  if (watching()) {
+    mine->calls->now.thread = static_cast<std::uint32_t>(gettid());
+    mine->calls->now.depth = 0;
+  }
+  cufault_counts = mine->calls->calls.data();
 }
 
 void begin_counts_of_child() {
@@ -199,7 +204,7 @@ call_count count_of(std::uint32_t index) {
   const slot& s = slots[index];
   std::uint64_t calls = 0;
   for (const thread_counts* each = counts; each != nullptr; each = each->next)
-    calls += __atomic_load_n(&(*each->calls)[index], __ATOMIC_RELAXED);
+    calls += __atomic_load_n(&each->calls->calls[index], __ATOMIC_RELAXED);
   return {s.function.text.data(), s.function_json, s.resolver_json, calls};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// How often each thread called each slot. Where CUFAULT_COUNTS names a folder, the counts lie in a file there that is mapped shared: they are
-// complete however the process ends. `cufault trace` and `cufault inject --require` read it.
+// How often each thread called each slot, and what it calls. Where CUFAULT_COUNTS names a folder, the counts lie in a file there that is mapped shared: they are
+// complete however the process ends. `cufault trace`, `cufault why` and `cufault inject --require` read it.
 #pragma once
 
 #include "harness/injector/thunks.h"
@@ -14,7 +14,7 @@ namespace cufault::injector {
 
 /// The beginning of such a file. The names of all slots follow, then a block of counts for each thread.
 struct counts_header {
-  static constexpr std::array<char, 8> expected_magic{'c', 'u', 'f', 'a', 'u', 'l', 't', '1'};
+  static constexpr std::array<char, 8> expected_magic{'c', 'u', 'f', 'a', 'u', 'l', 't', '2'};
   std::array<char, 8> magic;
   std::uint32_t pid;
   std::atomic<std::uint32_t> slots;   ///< that have a name
@@ -26,8 +26,12 @@ struct counts_name {
   std::array<char, 64> function;
   std::array<char, 128> library;  ///< the one that resolved it
 };
-using counts_block = std::array<std::uint64_t, CUFAULT_SLOTS>;
 constexpr std::uint64_t counts_names_at = 65536;  // a whole page on every system
+struct alignas(counts_names_at) counts_block {
+  std::array<std::uint64_t, CUFAULT_SLOTS> calls;
+  thread_calls now;
+};
+static_assert(offsetof(counts_block, now) == CUFAULT_CALLS_AT);
 constexpr std::uint64_t counts_blocks_at = counts_names_at + sizeof(counts_name) * CUFAULT_SLOTS;
 static_assert(sizeof(counts_header) <= counts_names_at && counts_blocks_at % counts_names_at == 0);
 

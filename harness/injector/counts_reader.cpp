@@ -4,6 +4,7 @@
 
 #include "harness/injector/counts.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <system_error>
@@ -18,27 +19,35 @@ bool read(std::ifstream& from, Value* values, std::size_t count) {
       from.read(reinterpret_cast<char*>(values), static_cast<std::streamsize>(count * sizeof(Value))));
 }
 
+bool read_names(std::ifstream& in, counts_header& header, std::vector<counts_name>& names) {
+  if (!read(in, &header, 1) || header.magic != counts_header::expected_magic) return false;
+  const std::uint32_t slots = header.slots;
+  if (slots > CUFAULT_SLOTS) return false;
+  names.resize(slots);
+  in.seekg(counts_names_at);
+  if (!read(in, names.data(), names.size())) return false;
+  for (counts_name& name : names) name.library.back() = name.function.back() = '\0';
+  return true;
+}
+
 bool add(counted& all, const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   counts_header header{};
-  if (!read(in, &header, 1) || header.magic != counts_header::expected_magic) return false;
-  const std::uint32_t slots = header.slots, blocks = header.blocks;
-  if (slots > CUFAULT_SLOTS) return false;
-  std::vector<counts_name> names(slots);
-  in.seekg(counts_names_at);
-  if (!read(in, names.data(), names.size())) return false;
+  std::vector<counts_name> names;
+  if (!read_names(in, header, names)) return false;
+  const auto slots = static_cast<std::uint32_t>(names.size());
+  const std::uint32_t blocks = header.blocks;
   std::vector<std::uint64_t> sums(slots);
   const auto block = std::make_unique<counts_block>();
   for (std::uint32_t i = 0; i < blocks; ++i) {
     in.seekg(static_cast<std::streamoff>(counts_blocks_at + i * sizeof(counts_block)));
     if (!read(in, block.get(), 1)) return false;
-    for (std::uint32_t slot = 0; slot < slots; ++slot) sums[slot] += (*block)[slot];
+    for (std::uint32_t slot = 0; slot < slots; ++slot) sums[slot] += block->calls[slot];
   }
   ++all.programs;
   all.injections += header.injections;
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    counts_name& name = names[slot];
-    name.library.back() = name.function.back() = '\0';
+    const counts_name& name = names[slot];
     if (sums[slot] != 0) all.calls[name.library.data()][name.function.data()] += sums[slot];
   }
   return true;
@@ -51,6 +60,38 @@ counted counted_in(const std::filesystem::path& folder) {
   std::error_code none;  // the command may have removed it
   for (const auto& entry : std::filesystem::directory_iterator(folder, none))
     if (entry.is_regular_file(none) && !add(all, entry.path())) ++all.unread;
+  return all;
+}
+
+std::vector<watched_thread> threads_in(const std::filesystem::path& folder, bool with_names) {
+  std::vector<watched_thread> all;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    counts_header header{};
+    std::vector<counts_name> names;
+    if (with_names ? !read_names(in, header, names)
+                   : !read(in, &header, 1) || header.magic != counts_header::expected_magic)
+      continue;
+    const auto name_of = [&](std::uint32_t slot) {
+      return std::string(slot < names.size() ? names[slot].function.data() : "");
+    };
+    for (std::uint32_t i = 0; i < header.blocks; ++i) {
+      thread_calls now{};
+      in.seekg(static_cast<std::streamoff>(counts_blocks_at + i * sizeof(counts_block) +
+                                           offsetof(counts_block, now)));
+      if (!read(in, &now, 1)) break;
+      if (now.thread == 0) continue;
+      watched_thread& one = all.emplace_back();
+      one.pid = header.pid;
+      one.thread = now.thread;
+      one.begun = now.begun;
+      for (std::uint32_t d = 0; d < std::min<std::size_t>(now.depth, now.slot.size()); ++d)
+        one.waits_in.push_back(name_of(now.slot[d]));
+      for (std::uint32_t n = now.begun - std::min(now.begun, 8U); n != now.begun; ++n)
+        one.last.push_back(name_of(now.last[n % now.last.size()]));
+    }
+  }
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace cufault::injector {
 
@@ -17,5 +18,15 @@ struct counted {
   std::uint64_t injections = 0;
 };
 counted counted_in(const std::filesystem::path& folder);
+
+/// A thread of a process whose calls are watched (CUFAULT_WATCH).
+struct watched_thread {
+  std::uint32_t pid = 0, thread = 0;
+  std::uint32_t begun = 0;            ///< calls so far
+  std::vector<std::string> waits_in;  ///< calls in flight, the outermost first: "cuStreamSynchronize"
+  std::vector<std::string> last;      ///< calls that began last, the latest last; 8 at most
+};
+/// Without `names`, which takes longer, they are empty.
+std::vector<watched_thread> threads_in(const std::filesystem::path& folder, bool names);
 
 }  // namespace cufault::injector

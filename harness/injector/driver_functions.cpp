@@ -155,10 +155,15 @@ std::optional<int> driver_code(std::string_view name) {
   return std::nullopt;
 }
 
-std::string driver_code_name(int code) {
+std::string_view known_code_name(int code) {
   for (const named_code& each : codes)
-    if (each.number == code) return std::string{each.name};
-  return "CUresult " + std::to_string(code);
+    if (each.number == code) return each.name;
+  return {};
+}
+
+std::string driver_code_name(int code) {
+  const std::string_view name = known_code_name(code);
+  return name.empty() ? "CUresult " + std::to_string(code) : std::string{name};
 }
 
 bool is_sticky(int code) {

@@ -81,6 +81,8 @@ memory_function memory_function_of(std::string_view function);
 
 /// CUresult of "CUDA_ERROR_OUT_OF_MEMORY" or "OUT_OF_MEMORY".
 std::optional<int> driver_code(std::string_view name);
+/// "CUDA_ERROR_OUT_OF_MEMORY"; "" for a number that has no name.
+std::string_view known_code_name(int code);
 /// "CUDA_ERROR_OUT_OF_MEMORY"; "CUresult 12345" for a number that has no name.
 std::string driver_code_name(int code);
 /// Whether cuda.h says of the code that the process must be terminated, or the context destroyed, to go on.

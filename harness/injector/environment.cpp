@@ -57,8 +57,11 @@ const settings* read_settings() {
     return std::string(value != nullptr ? value : "");
   };
   const std::string rules = text("CUFAULT_RULES"), strict = text("CUFAULT_STRICT");
-  return new settings{absolute(text("CUFAULT_LOG")), rules.starts_with('{') ? rules : absolute(rules),
-                      text("CUFAULT_FAIL"), absolute(text("CUFAULT_COUNTS")),
+  return new settings{absolute(text("CUFAULT_LOG")),
+                      rules.starts_with('{') ? rules : absolute(rules),
+                      text("CUFAULT_FAIL"),
+                      absolute(text("CUFAULT_COUNTS")),
+                      absolute(text("CUFAULT_WATCH")),
                       !strict.empty() && strict != "0"};
 }
 
@@ -119,6 +122,11 @@ const char* program_path() {
 
 const settings& asked_for() {
   return *what_was_asked;
+}
+
+bool watching() {
+  const settings* asked = what_was_asked;
+  return asked != nullptr && !asked->watch.empty();
 }
 
 void log_to(const char* file) {

@@ -244,6 +244,7 @@ void* wrapped(void* real, const char* asked, const char* library, const known_li
   const bool exact = of == nullptr && found && info.dli_sname != nullptr && info.dli_saddr == real &&
                      (!in_front || function_name{info.dli_sname}.base() == function_name{asked}.base());
   if (found) keep_loaded(info);
+  if (of == nullptr) watch_driver();
   locked w;
   const auto [known, is_new] =
       w->slot_of.try_emplace({real, library, of != nullptr ? asked : nullptr}, all_slots());
@@ -271,6 +272,7 @@ void* resolve_linked(std::uint32_t index) {
   Dl_info info{};
   const bool found = next != nullptr && dladdr(next, &info) != 0;
   if (found) keep_loaded(info);
+  if (next != nullptr) watch_driver();
   locked w;
   if (s.real == nullptr) {
     s.in_front = found && !is_driver(info.dli_fname);

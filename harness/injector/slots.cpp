@@ -72,6 +72,13 @@ void begin() {
   at_quick_exit(report_counts);
 }
 
+/// Asked about for each operation of a framework, and never waits: not worth being watched.
+bool is_asked_often(const slot& s) {
+  constexpr std::array<std::string_view, 4> names{"cudaGetDevice", "cudaStreamIsCapturing", "cuCtxGetCurrent",
+                                                  "cuCtxGetDevice"};
+  return std::find(names.begin(), names.end(), s.function.base()) != names.end();
+}
+
 /// Whether the rule can act on a call of this function.
 bool concerns(const active_rule& r, const slot& s) {
   const rule& what = r.what;
@@ -183,8 +190,16 @@ void aim_slot(std::uint32_t index) {
   const bool ordinary = s.is == role::ordinary || (s.is != role::look_up && !last_errors_exist());
   const bool direct = s.rules == nullptr && ordinary && real != nullptr && !accounted && !each_call_told &&
                       !sticky_errors_exist();
-  cufault_entries[index].store(direct ? real : reinterpret_cast<void*>(cufault_armed),
-                               std::memory_order_release);
+  void* entry = direct ? real : reinterpret_cast<void*>(cufault_armed);
+  if (direct && s.is == role::ordinary && watching() && !is_asked_often(s)) {
+#if defined(__x86_64__)
+    cufault_reals[index].store(real, std::memory_order_release);
+    entry = reinterpret_cast<void*>(cufault_watched);
+#else
+    entry = reinterpret_cast<void*>(cufault_armed);
+#endif
+  }
+  cufault_entries[index].store(entry, std::memory_order_release);
 }
 
 void arm_all_slots() {

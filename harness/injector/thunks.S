@@ -3,7 +3,7 @@
 /* What stands in front of driver functions. Thunk i knows no signature: it counts the call in this thread's counts[i] and jumps to
    entries[i], the driver's function, with every argument where it was. Where a rule may hold, or the function is not known yet,
    entries[i] is cufault_armed; a thread without counts goes to cufault_first_call. Both lay the argument registers down and ask
-   cufault_intercept. Where nothing comes after the call they restore the registers and jump: no frame of this library is left, and the caller's
+   cufault_intercept. A watched call (watch.cpp) comes to cufault_watched, which makes it and looks at its result. Where nothing comes after the call they restore the registers and jump: no frame of this library is left, and the caller's
    stack is not read. Otherwise cufault_intercept makes the call with cufault_forward. The names that programs link against are thunks, too. */
 #include "harness/injector/thunks.h"
 
@@ -96,6 +96,64 @@ cufault_armed:
         jmp *%r11
         .cfi_endproc
         .size cufault_armed, . - cufault_armed
+
+        /* Lays down in the thread's thread_calls that the call is in flight, copies what may be arguments on the stack, and calls. */
+        .globl cufault_watched
+        .hidden cufault_watched
+        .type cufault_watched, %function
+cufault_watched:
+        .cfi_startproc
+        endbr64
+        movl %esp, %eax
+        andl $4095, %eax
+        cmpl $(4096 - CUFAULT_STACK_COPIED - 16), %eax
+        ja cufault_armed                        /* the stack may end at a guard page */
+        pushq %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        subq $(CUFAULT_STACK_COPIED + 32), %rsp
+        movq %r10, -8(%rbp)
+        movl %r11d, -12(%rbp)
+        movl CUFAULT_CALLS_AT + 4(%r10), %eax
+        movl %eax, -16(%rbp)
+        incl CUFAULT_CALLS_AT + 4(%r10)
+        andl $7, %eax
+        movl %r11d, CUFAULT_CALLS_AT + 16(%r10, %rax, 4)
+        movl CUFAULT_CALLS_AT + 8(%r10), %r11d
+        movl %r11d, CUFAULT_CALLS_AT + 48(%r10, %rax, 4)
+        incl CUFAULT_CALLS_AT + 8(%r10)
+        andl $(CUFAULT_CALLS_KEPT - 1), %r11d
+        movl -12(%rbp), %eax
+        movw %ax, CUFAULT_CALLS_AT + 80(%r10, %r11, 2)
+        .set word, 0
+        .rept CUFAULT_STACK_COPIED / 16
+        movaps 16 + word(%rbp), %xmm8
+        movaps %xmm8, word(%rsp)
+        .set word, word + 16
+        .endr
+        leaq cufault_reals(%rip), %r11
+        call *(%r11, %rax, 8)
+        movq -8(%rbp), %r10
+        movl -16(%rbp), %r11d
+        movl %r11d, CUFAULT_CALLS_AT + 4(%r10)
+        testl %eax, %eax
+        jnz 2f
+1:      leave
+        .cfi_remember_state
+        .cfi_def_cfa %rsp, 8
+        .cfi_restore %rbp
+        ret
+2:      .cfi_restore_state
+        movq %rax, -24(%rbp)
+        movl -12(%rbp), %edi
+        movl %eax, %esi
+        call cufault_call_failed
+        movq -24(%rbp), %rax
+        jmp 1b
+        .cfi_endproc
+        .size cufault_watched, . - cufault_watched
 
         /* long cufault_forward(function, frame, on_stack) */
         .globl cufault_forward
@@ -284,5 +342,12 @@ cufault_entries:
         .quad cufault_armed
         .endr
         .zero 8 * (CUFAULT_SLOTS - CUFAULT_EXPORTS)
+
+        .bss
+        .balign 8
+        .globl cufault_reals
+        .hidden cufault_reals
+cufault_reals:
+        .zero 8 * CUFAULT_SLOTS
 
         .section .note.GNU-stack, "", %progbits

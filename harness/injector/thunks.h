@@ -10,6 +10,9 @@
 #define CUFAULT_FRAME_SIZE 208
 /* No function takes more on the stack: of cudnn.h, cudnnNormalizationBackward takes 27 words there; cuIpcOpenMemHandle takes 64 bytes by value. */
 #define CUFAULT_STACK_COPIED 256
+/* thread_calls, behind the counts of a thread */
+#define CUFAULT_CALLS_AT (8 * CUFAULT_SLOTS)
+#define CUFAULT_CALLS_KEPT 256
 
 #ifndef __ASSEMBLER__
 #include <array>
@@ -35,6 +38,17 @@ struct call_outcome {
   void* target;         ///< jumped to with the frame's arguments, as if this library were not there
 };
 
+/// What a thread calls, kept by calls that are watched (watch.cpp). The layout is that of thunks.S.
+struct thread_calls {
+  std::uint32_t thread;                              ///< as gettid() has it
+  std::uint32_t depth;                               ///< of calls in flight, one inside the other
+  std::uint32_t begun;                               ///< calls
+  std::uint32_t told;                                ///< `begun` when the driver's log had its last message
+  std::array<std::uint32_t, 8> slot, number;         ///< of the outermost calls in flight
+  std::array<std::uint16_t, CUFAULT_CALLS_KEPT> last;  ///< slots: the n-th call at n modulo the size
+};
+static_assert(sizeof(thread_calls) == 80 + 2 * CUFAULT_CALLS_KEPT && offsetof(thread_calls, last) == 80);
+
 using stack_copy = std::array<std::uint64_t, CUFAULT_STACK_COPIED / 8>;
 
 extern "C" {
@@ -45,6 +59,11 @@ extern std::array<std::atomic<void*>, CUFAULT_SLOTS> cufault_entries;
 extern thread_local std::uint64_t* cufault_counts __attribute__((tls_model("initial-exec")));
 /// Makes thunk i's calls come to cufault_intercept.
 void cufault_armed();
+/// Makes thunk i's calls of cufault_reals[i] watched ones. x86-64 only.
+void cufault_watched();
+extern std::array<std::atomic<void*>, CUFAULT_SLOTS> cufault_reals;
+/// A call that was watched returned something else than 0.
+void cufault_call_failed(std::uint32_t slot, std::int32_t result);
 /// `first` if the thread of thunk `slot`'s caller has no counts yet.
 call_outcome cufault_intercept(std::uint32_t slot, call_frame* frame, bool first);
 /// Makes the call with the frame's arguments in registers and these on the stack. Returns what it returned.

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A libcublas for library_test.cpp, in several versions and under several names. It has no device; it looks at its arguments, and calls cuBLASLt as
 // NVIDIA's does. Its functions have the version that NVIDIA's have.
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #define BLAS extern "C" __attribute__((visibility("default")))
 
@@ -23,8 +26,14 @@ BLAS int cublasGetVersion_v2(void*, int* version) {
 BLAS std::size_t cublasGetCudartVersion() {
   return FAKE_MAJOR * 1000;
 }
+/// With FAKE_BLAS_FAILS its driver call fails, and so does it, by EXECUTION_FAILED.
 BLAS int cublasSgemm_v2(void*, int, int, int, int, int, const float*, const float*, int, const float*, int,
                         const float*, float* c, int) {
+  if (std::getenv("FAKE_BLAS_FAILS") != nullptr) {
+    auto* record =
+        reinterpret_cast<int (*)(void*, void*)>(dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuEventRecord"));
+    if (record == nullptr || record(nullptr, nullptr) != 0) return 13;
+  }
   if (c != nullptr) *c += 1;
   return 0;
 }

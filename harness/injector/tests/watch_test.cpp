@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Calls that are watched (CUFAULT_WATCH), as `cufault why` has them: they are made as they would be without, and those that fail are written.
+#include "harness/injector/tests/injector_fixture.hpp"
+
+namespace cufault {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+
+class watch : public injector {
+ protected:
+  watch() {
+    fs::create_directory(folder / "counts");
+    fs::create_directory(folder / "watch");
+  }
+  std::vector<std::string> watched(const std::string& program, const std::string& more = "") {
+    return said_by("env LD_LIBRARY_PATH=" + driver_folder + ":" + driver_folder +
+                   "/blas/new CUFAULT_COUNTS=" + (folder / "counts").string() +
+                   " CUFAULT_WATCH=" + (folder / "watch").string() + " " + more + " " + with_variable +
+                   " LD_PRELOAD=" + tree + "/lib/cufault/libcufault_why.so " + program + " 2>&1");
+  }
+  /// Of all processes.
+  [[nodiscard]] std::vector<std::string> written() const {
+    std::vector<std::string> all;
+    for (const auto& file : fs::directory_iterator(folder / "watch")) {
+      std::ifstream in(file.path());
+      for (std::string line; std::getline(in, line);) all.push_back(line);
+    }
+    return all;
+  }
+  const std::string process_probe = tree + "/bin/injector_process_probe",
+                    linked = tree + "/bin/injector_blas_linked_probe",
+                    why_probe = tree + "/bin/injector_why_probe";
+};
+
+TEST_F(watch, passes_arguments_and_results_on) {
+  EXPECT_THAT(watched(linked + " arguments 1"), ElementsAre("0")) << "17 of them on the stack";
+  EXPECT_THAT(watched(linked + " linked 3"), ElementsAre("0 0 0 made 3"));
+  EXPECT_THAT(watched(linked + " nested 1"), ElementsAre("0"));
+  EXPECT_THAT(watched(linked + " default 2"), ElementsAre("0 0 made 2"));
+  EXPECT_THAT(watched(linked + " next 2"), ElementsAre("0 0 made 2"));
+  EXPECT_THAT(watched(linked + " wide 2"), ElementsAre("0 0 made 128"));
+  EXPECT_THAT(written(), IsEmpty());
+}
+
+TEST_F(watch, leaves_unusual_stacks_threads_and_ends_alone) {
+  for (const std::string what :
+       {"fiber", "cancelled_in_driver", "cancelled_before_call", "looks_up_twice", "ends _exit"}) {
+    if (emulated && what == "fiber") continue;  // qemu lacks process_vm_readv
+    EXPECT_EQ(watched(process_probe + " " + what), run("", "", process_probe + " " + what)) << what;
+  }
+}
+
+TEST_F(watch, writes_what_the_driver_said_in_a_call_and_what_the_call_returned) {
+  watched(why_probe + " product", "FAKE_BLAS_FAILS=1");
+  const std::string head = R"([0-9]+-[0-9]+-[0-9]+ cublasSgemm_v2#[0-9]+ .[0-9:.]+\]\[[0-9]+\])";
+  EXPECT_THAT(
+      written(),
+      ElementsAre(
+          MatchesRegex(head + R"(\[CUDA\]\[E\] event did not come from expected device context)"),
+          MatchesRegex(head +
+                       R"(\[CUDA\]\[E\] Returning 400 .CUDA_ERROR_INVALID_HANDLE. from cuEventRecord)"),
+          MatchesRegex(head +
+                       R"(\[cublas\]\[E\] returned CUBLAS_STATUS_EXECUTION_FAILED to injector_why_probe)")));
+}
+
+TEST_F(watch, writes_the_driver_call_that_failed_where_the_driver_has_no_log) {
+  watched(why_probe + " product", "FAKE_BLAS_FAILS=1 FAKE_NO_LOG=1 RANK=3");
+  ASSERT_EQ(written().size(), 2U);
+  EXPECT_THAT(written()[0],
+              HasSubstr("[CUDA][E] Returning 400 (CUDA_ERROR_INVALID_HANDLE) from cuEventRecord"));
+  EXPECT_TRUE(fs::directory_iterator(folder / "watch")->path().filename().string().starts_with("rank3.pid"));
+}
+
+TEST_F(watch, writes_nothing_where_no_call_fails) {
+  watched(why_probe + " product");
+  EXPECT_THAT(written(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace cufault
