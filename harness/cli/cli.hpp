@@ -172,6 +172,13 @@ struct trace_arguments {
   std::vector<std::string> command;    ///< never empty
 };
 
+struct why_arguments {
+  std::optional<double> after;       ///< seconds: then say where each thread waits in the driver
+  bool verbose = false;              ///< and what `trace` tells
+  bool no_preload = false;           ///< the driver's log alone
+  std::vector<std::string> command;  ///< never empty
+};
+
 int run_cases(const run_arguments& arguments);
 struct run_outcome {
   int exit_code = 0;
@@ -243,8 +250,7 @@ std::set<std::string> libraries_asked_for(const std::vector<std::string>& names)
 /// LD_PRELOAD of a command under the injector: behind what is preloaded already, a profiler's library, say. `libraries`: whose
 /// functions rules are for. Throws usage_error.
 std::string preload_with_injector(bool host, const std::vector<std::string>& libraries = {});
-/// Returns the command's exit code. `libraries`: those that called the driver or asked for variables are added.
-int trace_command(const trace_arguments& arguments, std::set<std::string>* libraries = nullptr);
+int trace_command(const trace_arguments& arguments);  ///< returns the command's exit code
 /// The file by which a floor knows of the preflight before it.
 std::filesystem::path preflight_stamp(const std::filesystem::path& records);
 /// `resources`: where to write a resource spec file, too; empty: nowhere.

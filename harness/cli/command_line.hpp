@@ -215,6 +215,9 @@ void add_report(command_line& line);            ///< the last of these
 void add_node(command_line& line);
 void add_inject(command_line& line);  ///< harness/cli/program_commands.cpp
 void add_trace(command_line& line);
+void add_why(command_line& line);
+/// Seconds of "90", "90s", "10m" or "2h". Throws usage_error.
+double seconds_of(const char* option, const std::string& text);
 void add_ctest_commands(command_line& line);  ///< preflight, resources, floor
 void add_own_commands(command_line& line);    ///< what this program starts itself as
 

@@ -80,11 +80,11 @@ int run_doctor(const doctor_arguments& arguments) {
     std::cout << std::flush;
     const unique_fd own_output(arguments.json ? dup(STDOUT_FILENO) : -1);
     if (own_output) dup2(STDERR_FILENO, STDOUT_FILENO);  // what is parsed is JSON alone
-    d.command_exit_code =
-        trace_command({.chrome = {}, .libraries = {}, .command = arguments.command}, &libraries);
+    d.command_exit_code = explain_command(
+        {.after = {}, .verbose = arguments.verbose, .command = arguments.command}, &d, &libraries);
     if (own_output) dup2(own_output.get(), STDOUT_FILENO);
     add_loaded(d, {libraries.begin(), libraries.end()});
-    if (!arguments.json && !libraries.empty())
+    if (arguments.verbose && !arguments.json && !libraries.empty())
       std::cout << fmt::format(
           "libraries of the command that called the driver or asked for variables: {}\n\n",
           fmt::join(libraries, " "));
@@ -102,7 +102,8 @@ void add_doctor_commands(command_line& line) {
   const auto asked = std::make_shared<doctor_arguments>();
   CLI::App* doctor = line.command(
       "doctor", "Look for what makes CUDA and cuBLAS fail on this machine, without provoking it",
-      "With a command after --, runs it once, under the tracer, after the checks. Its output is its own.\n"
+      "With a command after --, runs it once after the checks, and says why it failed, as cufault why does. "
+      "Its output is its own.\n"
       "Exit codes: 0 no failure found; 1 something would fail, or the command failed, or with --strict "
       "anything was warned of;\n2 no check was run, the command cannot be run, or wrong use. A missing "
       "driver is a warning, and a "
@@ -112,6 +113,8 @@ void add_doctor_commands(command_line& line) {
         return run_doctor(*asked);
       });
   doctor->add_flag("--json", asked->json, "as JSON (reports/schemas/diagnosis.schema.json)");
+  doctor->add_flag("--verbose,-v", asked->verbose,
+                   "of the command: its driver calls, allocations and environment look-ups, too");
   doctor->add_flag("--strict", asked->strict, "warnings, and checks without an answer, fail");
 
   const auto named = std::make_shared<library_arguments>();

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "harness/cli/command_line.hpp"
+#include "harness/doctor/diagnosis.hpp"
 #include "harness/doctor/measured.hpp"
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ namespace cufault {
 struct doctor_arguments {
   std::vector<std::string> command{};  ///< to run under the tracer; may be empty
   bool json = false, strict = false;
+  bool verbose = false;  ///< of the command: what `trace` tells, too
 };
 
 struct library_arguments {
@@ -28,6 +31,10 @@ void add_doctor_commands(command_line& line);
 /// What the records that come with cufault say; nothing where they cannot be read.
 measured_facts measured_here();
 int run_doctor(const doctor_arguments& arguments);
+/// `cufault why`. Returns the command's exit code. `seen`: what doctor has found; without it, checks are made where the command fails.
+/// `libraries`: those that called the driver or asked for variables are added.
+int explain_command(const why_arguments& arguments, const diagnosis* seen = nullptr,
+                    std::set<std::string>* libraries = nullptr);
 int show_library(const library_arguments& arguments);
 
 // What only a build with CUDA can do.

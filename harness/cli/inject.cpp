@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // inject and trace: another program under libcufault.so.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/passed_through.hpp"
+#include "harness/cli/traced.hpp"
 #include "harness/injector/chrome_trace.hpp"
 #include "harness/injector/counts_reader.hpp"
 #include "harness/injector/faultinj.hpp"
@@ -35,7 +37,6 @@ namespace cufault {
 namespace {
 
 constexpr int exit_too_few = 3;
-constexpr int exit_not_executable = 126, exit_not_found = 127;  // as a shell's
 
 void put(const char* variable, const std::string& value) {
   if (setenv(variable, value.c_str(), 1) != 0)
@@ -50,12 +51,16 @@ std::string from_environment(const char* variable) {
 }  // namespace
 
 std::string preload_with_injector(bool host, const std::vector<std::string>& libraries) {
-  std::string preload = from_environment("LD_PRELOAD");
-  bool searched = false;
   std::vector<std::string> names;
   for (const std::string& each : libraries) names.push_back(fmt::format("libcufault_{}.so", each));
   names.emplace_back("libcufault.so");
   if (host) names.emplace_back("libcufault_host.so");
+  return preload_with(names);
+}
+
+std::string preload_with(const std::vector<std::string>& names) {
+  std::string preload = from_environment("LD_PRELOAD");
+  bool searched = false;
   for (const std::string& name : names) {
     const fs::path library = bundled_file(name);
     if (library.empty())
@@ -330,7 +335,28 @@ fs::path new_file_beside(const fs::path& file) {
 
 }  // namespace
 
-int trace_command(const trace_arguments& arguments, std::set<std::string>* libraries) {
+std::map<std::string, std::string> trace_variables(const fs::path& log, const fs::path& counts,
+                                                   const std::vector<std::string>& logged) {
+  nlohmann::json rules{{"log_environment", true}, {"rules", nlohmann::json::array()}};
+  for (const std::string& each : logged) rules["rules"].push_back({{"function", each}, {"log", true}});
+  return {{"CUFAULT_RULES", rules.dump()},
+          {"CUFAULT_FAIL", ""},
+          {"CUFAULT_LOG", log.string()},
+          {"CUFAULT_COUNTS", counts.string()}};
+}
+
+void print_trace(const fs::path& log, const fs::path& counts, const std::set<std::string>& asked, int signal,
+                 std::set<std::string>* libraries) {
+  const trace seen = trace_from(log);
+  const injector::counted counted = injector::counted_in(counts);
+  if (libraries != nullptr) {
+    for (const auto& [library, variables] : seen.asked) libraries->insert(library);
+    for (const auto& [library, functions] : counted.calls) libraries->insert(library);
+  }
+  print(seen, counted, asked, signal);
+}
+
+int trace_command(const trace_arguments& arguments) {
   if (const char* outer = std::getenv("CUFAULT_COUNTS"); outer != nullptr && *outer != '\0')
     throw usage_error("another cufault counts the calls of this process (CUFAULT_COUNTS); trace only once");
   const bool chrome = !arguments.chrome.empty();
@@ -345,29 +371,18 @@ int trace_command(const trace_arguments& arguments, std::set<std::string>* libra
   const scratch_file log{chrome ? std::function([&] { return new_file_beside(arguments.chrome); })
                                 : [&] { return folder.path() / "log"; }};
   const std::set<std::string> asked = libraries_asked_for(arguments.libraries);
-  std::vector<std::string> logged{"cuMem*Alloc*", "cuMemCreate"};
+  std::vector<std::string> logged = allocating_functions;
   if (chrome) {
     logged = {"*"};
     for (const std::string& name : asked)
       logged.push_back(std::string(injector::library_named(name)->prefix) + "*");
   }
-  nlohmann::json rules{{"log_environment", true}, {"rules", nlohmann::json::array()}};
-  for (const std::string& each : logged) rules["rules"].push_back({{"function", each}, {"log", true}});
-  put("CUFAULT_RULES", rules.dump());
-  put("CUFAULT_FAIL", "");
-  put("CUFAULT_LOG", log.path().string());
   const fs::path counts = folder.path() / "counts";
   fs::create_directory(counts);
-  put("CUFAULT_COUNTS", counts.string());
+  for (const auto& [name, value] : trace_variables(log.path(), counts, logged)) put(name.c_str(), value);
   preload_injector(true, {asked.begin(), asked.end()});
   const command_end end = run_to_its_end(arguments.command, before);
-  const trace seen = trace_from(log.path());
-  const injector::counted counted = injector::counted_in(counts);
-  if (libraries != nullptr) {
-    for (const auto& [library, variables] : seen.asked) libraries->insert(library);
-    for (const auto& [library, functions] : counted.calls) libraries->insert(library);
-  }
-  print(seen, counted, asked, end.signal);
+  print_trace(log.path(), counts, asked, end.signal, nullptr);
   if (chrome) {
     const std::uint64_t calls = injector::write_chrome_trace(log.path(), out);
     out.close();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for inject.cpp where there was no cuda.h to build the injector from.
 #include "harness/cli/cli.hpp"
+#include "harness/cli/doctor.hpp"
 
 namespace cufault {
 namespace {
@@ -32,7 +33,11 @@ int sweep_program(const program_sweep_arguments&) {
   throw usage_error(build_it_with_headers);
 }
 
-int trace_command(const trace_arguments&, std::set<std::string>*) {
+int trace_command(const trace_arguments&) {
+  throw usage_error(build_it_with_headers);
+}
+
+int explain_command(const why_arguments&, const diagnosis*, std::set<std::string>*) {
   throw usage_error(build_it_with_headers);
 }
 

@@ -98,12 +98,12 @@ int dispatch(int argc, char** argv) {
   line.app.set_version_flag("--version", "cufault " + this_build.text());
   for (const auto add :
        {add_run, add_sweep, add_list, add_stack, add_doctor_commands, add_record_commands,
-        add_compare_commands, add_node, add_inject, add_trace, add_ctest_commands, add_own_commands})
+        add_compare_commands, add_node, add_inject, add_trace, add_why, add_ctest_commands, add_own_commands})
     add(line);
   // Verbatim: CLI11 would take "[a,b]" apart.
   auto end = line.words.end();
   if (argc > 1 && (line.words[1] == "inject" || line.words[1] == "trace" || line.words[1] == "doctor" ||
-                   line.words[1] == "sweep")) {
+                   line.words[1] == "why" || line.words[1] == "sweep")) {
     end = std::find(line.words.begin(), line.words.end(), "--");
     if (end != line.words.end()) line.behind.assign(end + 1, line.words.end());
   }

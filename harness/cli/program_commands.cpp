@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What `cufault inject` and `cufault trace` are asked for.
+// What `cufault inject`, `cufault trace` and `cufault why` are asked for.
 #include "harness/cli/command_line.hpp"
+#include "harness/cli/doctor.hpp"
 
 #include <fmt/ranges.h>
 
@@ -98,6 +99,46 @@ void add_trace(command_line& line) {
       ->type_name("FILE")
       ->check(not_empty);
   add_intercepted_libraries(command, said->libraries, "calls of this library, too");
+  add_command_behind(command, example);
+}
+
+void add_why(command_line& line) {
+  const std::string example = "cufault why -- python3 train.py";
+  struct given {
+    why_arguments why;
+    std::string after;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* command = line.command(
+      "why", "Run a command once and, if it fails, say why: the call that failed, and causes",
+      "The command runs unchanged, with what it prints. On standard error follow, where it failed, at most "
+      "25 "
+      "lines: its own line of code, the library call that failed, the driver call that failed inside it with "
+      "the "
+      "driver's words (CUDA 12.9 or newer), up to three causes, what clears the first, and the folder of the "
+      "full log. Where it succeeded, one line. Several processes each have a file in the folder; the one "
+      "that "
+      "failed first is named.\n"
+      "SIGQUIT (Ctrl-\\) prints in which calls its threads wait. The command goes on, and ignores SIGQUIT "
+      "itself.\n"
+      "Exit codes: the command's; 128 and N where signal N ended it; 2 wrong use; 126 it cannot be executed; "
+      "127 it is not found.",
+      [said, example, &line] {
+        said->why.command = command_behind(line, example);
+        if (!said->after.empty()) said->why.after = seconds_of("--after", said->after);
+        return explain_command(said->why);
+      });
+  command
+      ->add_option("--after", said->after,
+                   "print in which calls threads wait when the command has run so long, as 60s; it goes on")
+      ->type_name("TIME")
+      ->check(not_empty);
+  command->add_flag(
+      "--no-preload", said->why.no_preload,
+      "preload nothing: the driver's own log (CUDA_LOG_FILE) alone, for containers with an older C "
+      "library");
+  command->add_flag("--verbose,-v", said->why.verbose,
+                    "driver calls, allocations and environment look-ups, too, as cufault trace");
   add_command_behind(command, example);
 }
 

@@ -19,18 +19,6 @@ std::pair<int, int> part_from(const std::string& text) {
   return part;
 }
 
-/// Seconds of "90", "90s", "10m" or "2h". Throws usage_error.
-double seconds_of(const char* option, const std::string& text) {
-  double number = 0;
-  char unit = 's', rest = 0;
-  const int read = std::sscanf(text.c_str(), "%lf%c%c", &number, &unit, &rest);
-  const double factor = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
-  const double seconds = number * factor;
-  if (read < 1 || read > 2 || !(seconds > 0 && seconds <= 1e6))
-    throw usage_error(fmt::format("{} {}: give a time, as in 90s, 10m or 2h", option, text));
-  return seconds;
-}
-
 constexpr const char* about_sweeping_a_program =
     "With a command after --: two clean runs list its driver calls by call site, or with --library those of "
     "libraries; then it is run again with one "
@@ -56,6 +44,17 @@ constexpr const char* about_sweeping_a_program =
     "could be provoked here; 130 interrupted.";
 
 }  // namespace
+
+double seconds_of(const char* option, const std::string& text) {
+  double number = 0;
+  char unit = 's', rest = 0;
+  const int read = std::sscanf(text.c_str(), "%lf%c%c", &number, &unit, &rest);
+  const double factor = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
+  const double seconds = number * factor;
+  if (read < 1 || read > 2 || !(seconds > 0 && seconds <= 1e6))
+    throw usage_error(fmt::format("{} {}: give a time, as in 90s, 10m or 2h", option, text));
+  return seconds;
+}
 
 void add_sweep(command_line& line) {
   struct given {

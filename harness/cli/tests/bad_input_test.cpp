@@ -53,7 +53,8 @@ TEST_F(end_to_end, says_of_each_command_what_its_exit_codes_mean) {
   for (const auto& [command, codes] : {std::pair{"run", "77 nothing could be provoked"},
                                        {"diff", "0 none differ; 1 some do; 2 bad input."},
                                        {"list", "Exit codes: 0; 2 bad input."},
-                                       {"trace", "128 and N"}}) {
+                                       {"trace", "128 and N"},
+                                       {"why", "128 and N"}}) {
     const auto seen = cufault({command, "--help"});
     EXPECT_EQ(seen.exit_code, 0);
     EXPECT_THAT(seen.stdout_text, HasSubstr(codes));

@@ -28,7 +28,7 @@ using testing::HasSubstr;
 class end_to_end_beside_another_program : public end_to_end {};
 
 TEST_F(end_to_end_beside_another_program, takes_its_words_as_they_are) {
-  for (const char* command : {"inject", "trace"}) {
+  for (const char* command : {"inject", "trace", "why"}) {
     const auto seen = cufault({command, "--", "printf", "<%s>", "[a,b]", "[]", "", "--", "{}", "--help"});
     EXPECT_EQ(seen.exit_code, 0);
     EXPECT_EQ(seen.stdout_text, "<[a,b]><[]><><--><{}><--help>") << command;
@@ -41,6 +41,8 @@ TEST_F(end_to_end_beside_another_program, wants_it_behind_dashes) {
                                              {"inject", "--"},
                                              {"inject", "echo", "ran"},
                                              {"inject", "echo", "--", "ran"},
+                                             {"why"},
+                                             {"why", "echo", "ran"},
                                              {"trace"},
                                              {"trace", "echo", "ran"},
                                              {"trace", "echo", "--x", "ran"}}) {
@@ -75,13 +77,16 @@ TEST_F(end_to_end_beside_another_program, leaves_rules_of_the_environment_where_
 }
 
 TEST_F(end_to_end_beside_another_program, passes_on_what_would_end_it_and_leaves_no_folder) {
+  const std::map<std::string, std::string> state{{"XDG_STATE_HOME", folder / "state"}};
   const auto seen =
       cufault({"trace", "--", "sh", "-c",
                "trap 'echo heard; exit 5' TERM; kill -TERM $PPID; while :; do sleep 0.05; done"});
   EXPECT_EQ(seen.exit_code, 5);
   EXPECT_EQ(seen.stdout_text, "heard\n");
   EXPECT_THAT(seen.stderr_text, HasSubstr("driver calls"));
-  EXPECT_EQ(cufault({"trace", "--", "sh", "-c", "kill -HUP $PPID; exec sleep 9"}).exit_code, 128 + SIGHUP);
+  for (const char* command : {"trace", "why"})
+    EXPECT_EQ(cufault({command, "--", "sh", "-c", "kill -HUP $PPID; exec sleep 9"}, state).exit_code,
+              128 + SIGHUP);
   EXPECT_TRUE(fs::is_empty(folder / "temporary"));
 }
 

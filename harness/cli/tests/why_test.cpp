@@ -1,0 +1,378 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// `cufault why`, of a program on the fake driver and the library that stands for cuBLAS, and of commands that are unusual.
+#include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
+#include "harness/system/tests/plain_environment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+const std::string tree = BUILD_TREE, probe = tree + "/bin/injector_why_probe",
+                  fakes = tree + "/lib/injector_tests:" + tree + "/lib/injector_tests/blas/new";
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class why_command : public testing::Test {
+ protected:
+  using variables = std::map<std::string, std::string>;
+  void SetUp() override {
+    forget_settings_of_cufault();
+    for (const char* name : {"RANK", "SLURM_PROCID", "SLURM_JOB_ID", "XDG_STATE_HOME", "CUDA_LOG_FILE"})
+      unsetenv(name);
+    fs::create_directory(temporary());
+    setenv("TMPDIR", temporary().c_str(), 1);
+    setenv("LD_LIBRARY_PATH", fakes.c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("LD_LIBRARY_PATH");
+    unsetenv("TMPDIR");
+  }
+
+  [[nodiscard]] fs::path temporary() const { return folder.path() / "temporary"; }
+  static std::vector<std::string> words_of(const std::vector<std::string>& options,
+                                           const std::vector<std::string>& command) {
+    std::vector<std::string> words{TEST_PROGRAM, "why"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.emplace_back("--");
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+  }
+  static process_result why(const std::vector<std::string>& command, variables environment = {},
+                            const std::vector<std::string>& options = {}) {
+    spawn_options started;
+    started.argv = words_of(options, command);
+    started.environment = std::move(environment);
+    started.keep_output = 4U << 20;
+    return run_process(started, {});
+  }
+  static process_result shell(const std::string& script, variables environment = {}) {
+    return why({"sh", "-c", script}, std::move(environment));
+  }
+  /// What is said of a command that fails, or that succeeded, in lines.
+  static std::vector<std::string> answer(const process_result& said) {
+    const auto at = said.stderr_text.find("cufault why: ");
+    return lines_of(at == std::string::npos ? "" : said.stderr_text.substr(at));
+  }
+  static fs::path log_of(const process_result& said) {
+    const auto lines = answer(said);
+    constexpr std::string_view head = "Full log: ";
+    return lines.empty() || !lines.back().starts_with(head) ? "" : lines.back().substr(head.size());
+  }
+  static std::string file_of_a_process(const process_result& said) {
+    std::string all;
+    for (const auto& entry : fs::directory_iterator(log_of(said)))
+      if (const std::string name = entry.path().filename();
+          name.starts_with("pid") || name.starts_with("rank"))
+        all += text_of(entry.path());
+    return all;
+  }
+
+  temporary_folder folder{"cufault-why-test-"};
+};
+
+TEST_F(why_command, shows_the_driver_call_that_failed_inside_the_library_call) {
+  const auto said = why({probe, "product"}, {{"FAKE_BLAS_FAILS", "1"}});
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_THAT(said.stderr_text,
+              StartsWith("product: cublasSgemm failed with CUBLAS_STATUS_EXECUTION_FAILED\n"));
+  EXPECT_THAT(said.stderr_text, HasSubstr("  it said      product: cublasSgemm failed with "));
+  EXPECT_THAT(said.stderr_text,
+              HasSubstr("  failed call  cublasSgemm_v2 returned CUBLAS_STATUS_EXECUTION_FAILED to "));
+  EXPECT_THAT(said.stderr_text, HasSubstr("  inside it    cuEventRecord: INVALID_HANDLE (event did not come "
+                                          "from expected device context)\n"));
+  EXPECT_THAT(said.stderr_text, HasSubstr("\n1. "));
+  EXPECT_LE(answer(said).size(), 25U);
+  for (const std::string& line : answer(said)) EXPECT_LE(line.size(), 100U) << line;
+  EXPECT_THAT(file_of_a_process(said),
+              HasSubstr("] returned CUBLAS_STATUS_EXECUTION_FAILED to injector_why_probe"));
+  EXPECT_THAT(said.stdout_text, IsEmpty());
+}
+
+TEST_F(why_command, says_so_in_one_line_where_the_command_succeeds_and_leaves_nothing) {
+  const auto said = why({probe, "product"});
+  EXPECT_EQ(said.exit_code, 0);
+  EXPECT_THAT(answer(said), ElementsAre(EndsWith(" s")));
+  EXPECT_THAT(said.stderr_text, HasSubstr(" succeeded after "));
+  EXPECT_TRUE(fs::is_empty(temporary()));
+}
+
+TEST_F(why_command, knows_the_call_by_its_result_where_the_driver_has_no_log) {
+  const auto said = why({probe, "product"}, {{"FAKE_BLAS_FAILS", "1"}, {"FAKE_NO_LOG", "1"}});
+  EXPECT_THAT(said.stderr_text, HasSubstr("  inside it    cuEventRecord: INVALID_HANDLE\n"));
+}
+
+TEST_F(why_command, works_with_the_driver_s_log_alone_and_says_so) {
+  const auto said = why({probe, "product"}, {{"FAKE_BLAS_FAILS", "1"}}, {"--no-preload"});
+  EXPECT_THAT(said.stderr_text,
+              HasSubstr("  driver call  cuEventRecord: INVALID_HANDLE (event did not come"));
+  EXPECT_THAT(said.stderr_text, HasSubstr("  not seen     nothing was preloaded"));
+  EXPECT_THAT(said.stderr_text, Not(HasSubstr("failed call")));
+}
+
+TEST_F(why_command, reads_a_log_of_the_driver_that_the_user_has_asked_for_from_where_it_began) {
+  const fs::path own = folder.path() / "own.log";
+  std::ofstream(own)
+      << "[22:21:32.099][1][CUDA][E] Returning 2 (CUDA_ERROR_OUT_OF_MEMORY) from cuMemAlloc_v2\n";
+  const auto said =
+      why({probe, "product"}, {{"FAKE_BLAS_FAILS", "1"}, {"CUDA_LOG_FILE", own}}, {"--no-preload"});
+  EXPECT_THAT(said.stderr_text, HasSubstr("cuEventRecord: INVALID_HANDLE"));
+  EXPECT_THAT(said.stderr_text, Not(HasSubstr("OUT_OF_MEMORY")));
+  EXPECT_THAT(text_of(own), HasSubstr("from cuEventRecord"));
+}
+
+TEST_F(why_command, names_the_rank_that_failed_first) {
+  const std::string one = "FAKE_BLAS_FAILS=1 RANK=1 " + probe + " product",
+                    other = "FAKE_BLAS_FAILS=1 RANK=0 " + probe + " product";
+  const auto said = shell(one + "; sleep 0.01; " + other);
+  EXPECT_THAT(said.stderr_text, HasSubstr("  who          rank 1, pid "));
+  EXPECT_THAT(said.stderr_text, HasSubstr(" failed first, of 2 process"));
+}
+
+TEST_F(why_command, has_the_exit_code_of_the_command) {
+  EXPECT_EQ(shell("exit 7").exit_code, 7);
+  EXPECT_EQ(shell("kill -9 $$").exit_code, 137);
+  EXPECT_EQ(shell("exec sh -c 'exit 5'").exit_code, 5);
+  const std::string text = folder.path() / "text";
+  std::ofstream{text} << "no program";
+  const auto absent = why({"no-such-command"}), refused = why({text});
+  EXPECT_EQ(absent.exit_code, 127);
+  EXPECT_EQ(absent.stderr_text, "cufault: no-such-command: No such file or directory\n");
+  EXPECT_EQ(refused.exit_code, 126);
+  EXPECT_THAT(lines_of(refused.stderr_text), SizeIs(1));
+}
+
+TEST_F(why_command, says_that_no_failure_of_a_gpu_library_was_seen) {
+  const auto said = shell("echo last words >&2; exit 3");
+  EXPECT_THAT(said.stderr_text, HasSubstr("  it said      last words\n"));
+  EXPECT_THAT(said.stderr_text, HasSubstr("No failure of a GPU library was seen"));
+  EXPECT_THAT(said.stderr_text, Not(HasSubstr("\n1. ")));
+}
+
+TEST_F(why_command, shows_the_frame_of_the_user_and_the_exception) {
+  const std::string script = folder.path() / "traceback.sh";
+  std::ofstream(script)
+      << "cat >&2 <<'E'\nTraceback (most recent call last):\n"
+         "  File \"train.py\", line 17, in step\n    loss = model(x)\n"
+         "  File \"/usr/lib/python3/dist-packages/torch/nn.py\", line 1, in call\n    return f()\n"
+         "RuntimeError: CUDA error: CUBLAS_STATUS_INTERNAL_ERROR when calling `cublasCreate(handle)`\n"
+         "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\nE\nexit 1\n";
+  const auto said = why({"sh", script});
+  EXPECT_THAT(said.stderr_text, HasSubstr("  your line    train.py:17 in step: loss = model(x)\n"));
+  EXPECT_THAT(said.stderr_text,
+              HasSubstr("  it said      RuntimeError: CUDA error: CUBLAS_STATUS_INTERNAL_ERROR"));
+}
+
+TEST_F(why_command, passes_input_and_output_on_as_they_are) {
+  // The same pipe for both: their order is kept.
+  const std::string script = folder.path() / "script";
+  std::ofstream(script)
+      << "while read -r line; do echo out $line; echo err $line >&2; done; printf '\\000\\377 end'";
+  spawn_options started;
+  started.argv = {"/bin/sh", "-c",
+                  "seq 300 | " + std::string(TEST_PROGRAM) + " why -- sh " + script + " 2>&1"};
+  started.keep_output = 1U << 20;
+  const auto said = run_process(started, {});
+  std::string expected;
+  for (int i = 1; i <= 300; ++i) expected += "out " + std::to_string(i) + "\nerr " + std::to_string(i) + "\n";
+  expected += std::string("\0\377 end", 6);
+  EXPECT_THAT(said.stdout_text, StartsWith(expected));
+}
+
+TEST_F(why_command, passes_on_a_flood_in_bounded_memory) {
+  constexpr long bytes = 300'000'000;
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    execl(TEST_PROGRAM, TEST_PROGRAM, "why", "--", probe.c_str(), "flood", std::to_string(bytes).c_str(),
+          nullptr);
+    _exit(125);
+  }
+  close(ends[1]);
+  std::vector<char> piece(1 << 20);
+  long arrived = 0;
+  for (ssize_t got = 0; (got = read(ends[0], piece.data(), piece.size())) > 0;)
+    arrived += std::count(piece.begin(), piece.begin() + got, 'x');
+  close(ends[0]);
+  int status = 0;
+  rusage used{};
+  wait4(child, &status, 0, &used);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(arrived, bytes / 100 * 99);
+#ifndef SANITIZED
+  EXPECT_LT(used.ru_maxrss, 100'000) << "kilobytes";
+#endif
+}
+
+TEST_F(why_command, loses_nothing_of_processes_that_the_command_leaves) {
+  // It writes once the answer is there.
+  const std::string done = folder.path() / "done";
+  const std::string late = "(while test ! -e " + done + "; do sleep 0.01; done; echo late >&2) & exit 3";
+  std::FILE* said = popen(
+      (std::string(TEST_PROGRAM) + " why -- sh -c '" + late + "' 2>&1; echo exit code $?; touch " + done)
+          .c_str(),
+      "r");
+  std::string all;
+  std::array<char, 4096> piece;
+  for (std::size_t got = 0; (got = fread(piece.data(), 1, piece.size(), said)) > 0;)
+    all.append(piece.data(), got);
+  pclose(said);
+  EXPECT_THAT(lines_of(all), testing::IsSupersetOf({"exit code 3", "late"}));
+}
+
+TEST_F(why_command, goes_on_where_the_command_closes_its_standard_error) {
+  const auto said = shell("exec 2>&-; echo still; exit 4");
+  EXPECT_EQ(said.exit_code, 4);
+  EXPECT_EQ(said.stdout_text, "still\n");
+}
+
+TEST_F(why_command, writes_each_message_of_the_driver_once) {
+  const auto said = why({probe, "many"}, {{"FAKE_BLAS_FAILS", "1"}, {"CUDA_LOG_FILE", "/dev/null"}});
+  EXPECT_THAT(said.stderr_text, HasSubstr("  inside it    cuEventRecord: INVALID_HANDLE"))
+      << "within the call it is another message";
+  EXPECT_LT(file_of_a_process(said).size(), 4000U);
+}
+
+TEST_F(why_command, tells_of_a_process_that_dies) {
+  const auto said = why({probe, "dies"});
+  EXPECT_EQ(said.exit_code, 128 + SIGSEGV);
+  EXPECT_THAT(said.stderr_text, HasSubstr("ended by signal 11 (Segmentation fault)"));
+  EXPECT_THAT(said.stderr_text, HasSubstr("  driver call  cuEventRecord: INVALID_HANDLE"));
+}
+
+TEST_F(why_command, prints_what_trace_prints_only_if_asked) {
+  EXPECT_THAT(why({probe, "product"}).stderr_text, Not(HasSubstr("driver calls")));
+  const auto said = why({probe, "product"}, {{"FAKE_BLAS_FAILS", "1"}}, {"-v"});
+  EXPECT_THAT(said.stderr_text, HasSubstr("driver calls, by the library that resolved the function"));
+  EXPECT_THAT(said.stderr_text, HasSubstr("  inside it    cuEventRecord"));
+}
+
+/// One that runs, of which standard error is read meanwhile.
+class running_why {
+ public:
+  explicit running_why(const std::vector<std::string>& words, bool terminal = false) {
+    std::array<int, 2> ends{};
+    if (terminal) {
+      winsize size{.ws_row = 20, .ws_col = 77, .ws_xpixel = 0, .ws_ypixel = 0};
+      pid_ = forkpty(&read_, nullptr, nullptr, &size);
+    } else {
+      if (pipe(ends.data()) != 0) return;
+      read_ = ends[0];
+      pid_ = fork();
+    }
+    if (pid_ != 0) {
+      if (!terminal) close(ends[1]);
+      return;
+    }
+    if (!terminal) dup2(ends[1], STDERR_FILENO);
+    std::vector<char*> argv;
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    _exit(125);
+  }
+  ~running_why() { close(read_); }
+  running_why(const running_why&) = delete;
+  running_why& operator=(const running_why&) = delete;
+  /// Until that was said, or nothing more comes.
+  const std::string& read_until(const std::string& words) {
+    pollfd ready{read_, POLLIN, 0};
+    std::array<char, 4096> piece;
+    while (said_.find(words) == std::string::npos && poll(&ready, 1, 60'000) == 1) {
+      const ssize_t got = read(read_, piece.data(), piece.size());
+      if (got <= 0) break;
+      said_.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    return said_;
+  }
+  void send(int signal) const { kill(pid_, signal); }
+  int exit_code() const {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int read_ = -1;
+  std::string said_;
+};
+
+TEST_F(why_command, says_where_threads_wait_and_does_not_end_them) {
+  running_why hangs(words_of({"--after", "2s"}, {probe, "hang_in_threads"}));
+  EXPECT_THAT(hangs.read_until("the command goes on\n"), HasSubstr("cufault why: after 2 s: "));
+  hangs.read_until(": in cuCtxSynchronize for ");
+  hangs.send(SIGQUIT);
+  const std::string said = hangs.read_until("SIGQUIT: where threads wait");
+  EXPECT_THAT(said, HasSubstr("SIGQUIT: where threads wait in CUDA; the command goes on"));
+  hangs.send(SIGTERM);
+  EXPECT_THAT(hangs.read_until("Full log: "), HasSubstr("ended by signal 15"));
+  EXPECT_EQ(hangs.exit_code(), 128 + SIGTERM);
+}
+
+TEST_F(why_command, leaves_a_terminal_a_terminal) {
+  running_why runs(words_of({}, {probe, "terminals"}), true);
+  EXPECT_THAT(runs.read_until("Full log: "), StartsWith("111 77\r\n"));
+  EXPECT_EQ(runs.exit_code(), 3);
+}
+
+TEST_F(why_command, lets_an_outer_one_tell) {
+  const auto said = why({TEST_PROGRAM, "why", "--", probe, "product"}, {{"FAKE_BLAS_FAILS", "1"}});
+  EXPECT_EQ(said.exit_code, 1);
+  const auto lines = answer(said);
+  EXPECT_EQ(
+      std::count_if(lines.begin(), lines.end(), [](const auto& l) { return l.starts_with("cufault why: "); }),
+      1);
+  EXPECT_THAT(said.stderr_text, HasSubstr("  inside it    cuEventRecord: INVALID_HANDLE"));
+}
+
+}  // namespace
+}  // namespace cufault
