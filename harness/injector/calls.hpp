@@ -210,6 +210,8 @@ void watch_rules_beside_libraries();
 bool watching();
 /// Once the driver is loaded: its error log comes here, too.
 void watch_driver();
+/// In a forked child, which writes its own lines.
+void begin_watch_of_child();
 /// What cufault_watched does in thunks.S, for calls that come to begin_call. Returns the depth.
 std::uint32_t begin_watched(std::uint32_t slot);
 void end_watched(std::uint32_t slot, std::uint32_t depth, std::int32_t result);

@@ -50,6 +50,7 @@ void after_fork_in_parent() {
 /// The child counts its own calls, and has this thread alone, which begins anew: its rules are to be watched too.
 void after_fork_in_child() {
   begin_counts_of_child();
+  begin_watch_of_child();
   readers = 0;
   keep_sticky_errors_of(*the_state, {});  // contexts are not inherited
   for (const auto& r : current_rules()->all) {

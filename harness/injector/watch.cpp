@@ -37,13 +37,19 @@ class short_text {
     for (auto width = end - text.data(); width < digits; ++width) add("0");
     add({text.data(), static_cast<std::size_t>(end - text.data())});
   }
-  [[nodiscard]] const char* c_str() const { return all_.data(); }  // the rest is zero
+  [[nodiscard]] const char* c_str() {
+    all_[used_] = '\0';
+    return all_.data();
+  }
   [[nodiscard]] std::string_view view() const { return {all_.data(), used_}; }
 
  private:
-  std::array<char, 4096> all_{};
+  std::array<char, 4096> all_;  // not filled: many calls may fail
   std::size_t used_ = 0;
 };
+
+/// Lines that were written.
+constinit std::array<std::atomic<std::uint64_t>, 256> seen_lines{};
 
 /// The call in flight that a message belongs to: the outermost of a library, else the outermost. Null: none.
 const slot* call_in_flight(const thread_calls* now, std::uint32_t& number) {
@@ -63,16 +69,15 @@ thread_calls* calls_of_this_thread() {
 /// Whether no such line was written yet. Of messages in which the driver says which call returned what, that counts: its reasons can name each
 /// kernel of a library. Of those 192 are written in a process, and 64 others.
 bool is_new(std::string_view text, const void* call) {
-  static constinit std::array<std::atomic<std::uint64_t>, 256> seen{};
   const auto returns = std::min(text.find("Returning "), text.find("returned "));
   const bool tells_result = returns != text.npos;
   if (tells_result) text.remove_prefix(returns);
   std::uint64_t hash = 14695981039346656037U ^ reinterpret_cast<std::uintptr_t>(call);
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  hash = (hash ^ static_cast<unsigned>(getpid())) | 1;  // a forked child begins anew
-  for (std::size_t i = tells_result ? 64 : 0; i < (tells_result ? seen.size() : 64); ++i) {
-    std::uint64_t before = 0;
-    if (seen[i].compare_exchange_strong(before, hash)) return true;
+  hash |= 1;
+  for (std::size_t i = tells_result ? 64 : 0; i < (tells_result ? seen_lines.size() : 64); ++i) {
+    std::uint64_t before = seen_lines[i];
+    if (before == 0 && seen_lines[i].compare_exchange_strong(before, hash)) return true;
     if (before == hash) return false;
   }
   return false;
@@ -162,6 +167,10 @@ void watch_driver() {
   auto* registers = reinterpret_cast<register_callback*>(driver_function_at("cuLogsRegisterCallback"));
   void* handle = nullptr;
   if (registers != nullptr) registers(take_message, nullptr, &handle);
+}
+
+void begin_watch_of_child() {
+  for (auto& each : seen_lines) each = 0;
 }
 
 std::uint32_t begin_watched(std::uint32_t index) {

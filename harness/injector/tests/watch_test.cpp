@@ -76,6 +76,12 @@ TEST_F(watch, writes_the_driver_call_that_failed_where_the_driver_has_no_log) {
   EXPECT_TRUE(fs::directory_iterator(folder / "watch")->path().filename().string().starts_with("rank3.pid"));
 }
 
+TEST_F(watch, writes_what_fails_in_a_forked_child_to_its_own_file) {
+  watched(why_probe + " forks", "FAKE_BLAS_FAILS=1");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "watch"), fs::directory_iterator()), 2);
+  EXPECT_EQ(written().size(), 6U);
+}
+
 TEST_F(watch, writes_nothing_where_no_call_fails) {
   watched(why_probe + " product");
   EXPECT_THAT(written(), IsEmpty());

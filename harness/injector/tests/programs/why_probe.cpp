@@ -4,6 +4,7 @@
 #include "harness/injector/tests/programs/blas_user.hpp"
 
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -49,6 +50,12 @@ int main(int count, char** words) {
   if (what == "many") {  // the same failure, often
     for (int i = 0; i < 100'000; ++i) cuEventRecord(nullptr, nullptr);
     return product();
+  }
+  if (what == "forks") {
+    product();
+    if (fork() == 0) return product();
+    while (wait(nullptr) > 0) {
+    }
   }
   if (what == "hang") return cuCtxSynchronize();
   if (what == "hang_in_threads") {
