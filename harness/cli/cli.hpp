@@ -99,6 +99,7 @@ struct explain_arguments {
   std::vector<std::string> words;  ///< a message, or files; none, or "-": standard input
   std::vector<std::filesystem::path> records;
   bool json = false;
+  bool more = false;        ///< all of the answer, not the first lines alone
   bool no_machine = false;  ///< do not look at this machine
 };
 

@@ -242,7 +242,10 @@ int explain_logs(const explain_arguments& arguments) {
                   << '\n';
       } else {
         if (inputs.size() > 1) std::cout << "== " << one_line(name) << '\n';
-        print_explanation(std::cout, e, name, measured_costs(arguments.records));
+        if (arguments.more)
+          print_explanation(std::cout, e, name, measured_costs(arguments.records));
+        else
+          print_first_answer(std::cout, e, name);
         if (inputs.size() > 1) std::cout << '\n';
       }
     } catch (const input_error& error) {

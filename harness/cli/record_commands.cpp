@@ -161,7 +161,9 @@ void add_explain(command_line& line) {
       "explain", "What can have caused the failure that a log tells of, from the records and known failures",
       "Exit codes: 0 with causes; 4 no failure of a GPU library is in it, or no cause of it is known; 2 bad "
       "input.\n"
-      "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault explain",
+      "A message as arguments, a log as a file, or a log on standard input: ./program 2>&1 | cufault "
+      "explain\n"
+      "The driver's error log (CUDA_LOG_FILE) is read, too, alone or mixed into another log.",
       [said] {
         if (said->records.empty()) said->records = {default_recorded()};
         return explain_logs(*said);
@@ -176,6 +178,9 @@ void add_explain(command_line& line) {
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);
   explain->add_flag("--json", said->json, "as JSON; of several logs one object a line");
+  explain->add_flag(
+      "--more", said->more,
+      "all of the answer: each cause with the words that speak for it, its records, and what was tried");
   explain->add_flag("--no-machine", said->no_machine,
                     "do not look at this machine, as doctor does where there is a driver; a log that names "
                     "another GPU or driver is explained without it anyway");

@@ -3,6 +3,7 @@
 #include "reports/explain/events.hpp"
 
 #include "reports/base/json_input.hpp"
+#include "reports/explain/line_context.hpp"
 #include "reports/model/api_functions.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +22,11 @@ namespace {
 constexpr std::size_t most_events = 400, most_values = 8, longest_words = 200;
 /// A call that stands up to so many lines before or behind a status is the one that returned it.
 constexpr std::uint64_t lines_apart = 3;
+constexpr std::size_t most_ranks = 64;
+/// So much of two lines is looked at where a failure may be wrapped over both.
+constexpr std::size_t wrapped = 160;
+/// A traceback that ends so many lines before the log does ended the process: launchers add some.
+constexpr std::uint64_t lines_behind_exception = 15;
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -125,6 +131,18 @@ bool tells_of_an_error(std::string_view lower) {
   return lower.find("error:") != std::string_view::npos || lower.find("exception:") != std::string_view::npos;
 }
 
+/// Codes of driver calls that frameworks and the runtime make to ask what there is: they fail in healthy programs.
+constexpr std::array<std::string_view, 10> codes_of_questions{"INVALID_VALUE",
+                                                              "NOT_FOUND",
+                                                              "NOT_SUPPORTED",
+                                                              "INVALID_CONTEXT",
+                                                              "NOT_READY",
+                                                              "PEER_ACCESS_ALREADY_ENABLED",
+                                                              "NOT_PERMITTED",
+                                                              "HOST_MEMORY_NOT_REGISTERED",
+                                                              "PEER_ACCESS_UNSUPPORTED",
+                                                              "HOST_MEMORY_ALREADY_REGISTERED"};
+
 /// "a == cudaErrorCudartUnloading" is a condition in a program's source, not what a call returned.
 bool is_compared(std::string_view text, std::size_t begin, std::size_t end) {
   std::size_t before = begin;
@@ -134,6 +152,11 @@ bool is_compared(std::string_view text, std::size_t begin, std::size_t end) {
   const auto after = text.find_first_not_of(' ', end);
   return after != std::string_view::npos && after + 1 < text.size() && text[after + 1] == '=' &&
          (text[after] == '=' || text[after] == '!');
+}
+
+/// Common words, which people also say of what did not happen. Formats of programs are no words of people.
+bool can_be_denied(const event_pattern& e) {
+  return e.id.starts_with("error.") || e.id.starts_with("process.") || e.id.starts_with("kernel.");
 }
 
 const toolkit* toolkit_of(const lexicon& known, std::string_view version) {
@@ -227,7 +250,8 @@ event_finder::event_finder(const lexicon& known)
       }
       of_word_[at->second].push_back(static_cast<std::uint32_t>(patterns_.size()));
       const bool once = e.role == event_role::condition && pattern.names().empty() && !e.last;
-      patterns_.push_back({.event = &e, .pattern = std::move(pattern), .once = once});
+      const bool plain = e.id.starts_with("error.") && text.find_first_of("*{") == std::string::npos;
+      patterns_.push_back({.event = &e, .pattern = std::move(pattern), .once = once, .plain = plain});
     }
   };
   for (const event_pattern& e : known.events) add(e);
@@ -242,11 +266,22 @@ void event_finder::add_fact(const std::string& name, const std::string& value) {
 }
 
 void event_finder::keep(log_event e) {
+  if (e.rank < 0) e.rank = rank_;
+  if (!e.seconds) e.seconds = seconds_;
+  if (auto& ranks = all_.ranks; e.role == event_role::failure && e.rank >= 0 && ranks.size() < most_ranks)
+    if (const auto at = std::lower_bound(ranks.begin(), ranks.end(), e.rank);
+        at == ranks.end() || *at != e.rank)
+      ranks.insert(at, e.rank);
   const auto same = std::find_if(all_.events.begin(), all_.events.end(), [&](const log_event& other) {
     return other.id == e.id && other.status == e.status && other.call == e.call && other.lacks == e.lacks;
   });
   if (same != all_.events.end()) {
-    ++same->times;
+    const std::uint64_t times = same->times + 1;
+    // Ranks write when they can: the one that failed first may stand behind others.
+    if (same->seconds && e.seconds && comparable_times(*same->seconds, *e.seconds) &&
+        *e.seconds < *same->seconds)
+      *same = std::move(e);
+    same->times = times;
   } else if (all_.events.size() < most_events) {
     all_.events.push_back(std::move(e));
   } else {
@@ -272,8 +307,8 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
     while (end < text.size() && is_word(text[end])) ++end;
     const std::string_view word = text.substr(at, end - at);
     if (is_status(word)) {
-      if (!is_success(word) && word != "cudaError" && word != "cudaError_t" && word != "cudaError_enum" &&
-          !is_compared(text, at, end))
+      if (!is_success(word) && !is_only_spoken_of(lower_, at, end) && word != "cudaError" &&
+          word != "cudaError_t" && word != "cudaError_enum" && !is_compared(text, at, end))
         statuses.push_back({at, known_.canonical(word)});
     } else if (const std::string name = in_capitals(known_, word); !name.empty()) {
       if (!is_compared(text, at, end)) statuses.push_back({at, known_.canonical(name)});
@@ -325,7 +360,96 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
     if (e->role == event_role::failure && e->call.empty() && e->times == 1) e->call = calls.front().name;
 }
 
+void event_finder::look_for_exceptions(const log_line& line) {
+  if (line.text.find("Traceback (most recent call last)") != std::string_view::npos) in_traceback_ = true;
+  if (!in_traceback_ || line.text.starts_with(' ')) return;
+  // Behind what a launcher or a logger puts in front, too.
+  for (std::size_t at = 0; at < line.text.size() && at < longest_words; ++at) {
+    const bool begins =
+        at == 0 || (at > 1 && line.text[at - 1] == ' ' &&
+                    std::string_view("]):|").find(line.text[at - 2]) != std::string_view::npos);
+    if (!begins || !is_exception(line.text.substr(at))) continue;
+    in_traceback_ = false;
+    exception_ = {.id = "end.exception",
+                  .role = event_role::condition,
+                  .words = one_line(line.text.substr(at, longest_words)),
+                  .line = line.number};
+    return;
+  }
+}
+
+/// A failure of which the first words end one line and the others begin the next, as boxes and narrow terminals break them.
+void event_finder::look_across(const log_line& line) {
+  const std::string_view text = without_box(line.text);
+  if (!tail_.empty() && !text.empty()) {
+    const std::string_view head = text.substr(0, wrapped);
+    for (const char* const between : {" ", ""}) {
+      if (*between == 0 && (!is_word(tail_.back()) || !is_word(head.front()))) break;
+      const std::string joined = tail_ + between + std::string(head);
+      look_beside_noise({line.number, joined}, tail_.size());
+    }
+  }
+  tail_.clear();
+  if (text.empty()) return;
+  lower_case(text.substr(text.size() > wrapped ? text.size() - wrapped : 0), lower_);
+  if (lower_.find("error") != std::string::npos || lower_.find("cuda") != std::string::npos)
+    tail_ = text.substr(text.size() > wrapped ? text.size() - wrapped : 0);
+}
+
+/// A reason in words, a code, or both. The codes of questions, and those of a driver that does not exist yet, fail nothing by themselves.
+void event_finder::look_at_driver(const log_line& line, const driver_log_line& said) {
+  const driver_message_parts& parts = said.message;
+  const bool goes_on = parts.text.empty() && said.thread == driver_thread_;
+  if (!parts.text.empty()) {
+    noise_.clear();
+    harmless_text_ = look_beside_noise({line.number, parts.text}) || said.severity != "E";
+  }
+  const bool harmless = (goes_on || !parts.text.empty()) && harmless_text_;
+  const driver_message message{.function = std::string(parts.function),
+                               .code = std::string(parts.code),
+                               .text = goes_on ? driver_text_ : std::string(parts.text)};
+  if (!parts.text.empty()) {
+    driver_thread_ = said.thread;
+    driver_text_ = parts.text;
+  } else {
+    driver_thread_.clear();
+  }
+  const std::string code = "CUDA_ERROR_" + message.code;
+  const bool is_known = known_.canonical(code) != code;
+  const bool fails = !message.code.empty() && is_known &&
+                     std::find(codes_of_questions.begin(), codes_of_questions.end(), message.code) ==
+                         codes_of_questions.end();
+  if (!fails && (harmless || (is_known && message.text.empty()))) return;
+  std::string function = message.function;
+  if (function.size() > 3 && function[function.size() - 3] == '_') function.resize(function.size() - 3);
+  keep({.id = fails ? fmt::format("driver.{}.{}", message.code, function) : "driver.said",
+        .role = fails ? event_role::failure : event_role::aside,
+        .source = "the driver",
+        .status = fails ? known_.canonical(code) : "",
+        .call = std::move(function),
+        .words = one_line(message.code.empty() ? message.text : describe(message)),
+        .line = line.number,
+        .anywhere = fails,
+        .driver = true});
+}
+
 void event_finder::look_at(const log_line& line) {
+  rank_ = -1;
+  seconds_.reset();
+  look_for_exceptions(line);
+  if (const auto said = driver_log_line_of(line.text)) {
+    const line_origin origin = origin_of(line.text);
+    rank_ = origin.rank;
+    seconds_ = origin.seconds;
+    all_.names_gpu = true;
+    look_at_driver(line, *said);
+    return;
+  }
+  look_at_text(line);
+  look_across(line);
+}
+
+void event_finder::look_at_text(const log_line& line) {
   if (!look_beside_noise(line)) return;
   // What is harmless is left out, and the rest is looked at where it tells of an error.
   std::string rest(line.text);
@@ -338,12 +462,19 @@ void event_finder::look_at(const log_line& line) {
 }
 
 /// Whether something in the line is known to be harmless: then it is in noise_, and nothing else was looked for.
-bool event_finder::look_beside_noise(const log_line& line) {
+/// `across`: only failures that begin before it and end behind it are looked for.
+bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   noise_.clear();
   hits_.clear();
   words_.find(line.text, hits_);
   if (hits_.empty()) return false;
   lower_case(line.text, lower_);
+  if (rank_ < 0 && !seconds_) {
+    const line_origin origin = origin_of(line.text);
+    rank_ = origin.rank;
+    seconds_ = origin.seconds;
+  }
+  const bool spoken = speaks_of_no_failure(lower_);
   std::vector<log_event> found;
   std::vector<std::pair<std::size_t, std::size_t>> order;  // where it begins, index in found
   std::vector<std::size_t> ends;                           // of the words of each in found
@@ -360,8 +491,11 @@ bool event_finder::look_beside_noise(const log_line& line) {
     for (const std::uint32_t index : of_word_[word]) {
       if (patterns_[index].done) continue;
       const event_pattern& e = *patterns_[index].event;
+      if (across > 0 && (!patterns_[index].plain || e.role != event_role::failure)) continue;
       const auto m = patterns_[index].pattern.find(line.text, lower_);
-      if (!m) continue;
+      if (!m || (across > 0 && (m->begin >= across || m->end <= across))) continue;
+      const bool tells = e.role != event_role::noise && e.role != event_role::condition;
+      if (tells && (spoken || (can_be_denied(e) && is_only_spoken_of(lower_, m->begin, m->end)))) continue;
       if (e.role == event_role::noise) {
         auto end = e.last ? line.text.size() : m->end;
         while (end < line.text.size() && is_word(line.text[end])) ++end;
@@ -423,6 +557,9 @@ bool event_finder::look_beside_noise(const log_line& line) {
     }
   }
   if (!noise_.empty()) return true;
+  // What a back end of another vendor says is none of CUDA, whatever the exception is called.
+  const bool of_other =
+      std::any_of(found.begin(), found.end(), [](const log_event& e) { return e.id == "process.other_gpu"; });
   for (const auto& [name, value] : facts) {
     if (name == "cutag" && value.size() >= 3)
       add_fact("built_for_cuda", value.substr(0, value.size() - 1) + "." + value.back());
@@ -447,13 +584,13 @@ bool event_finder::look_beside_noise(const log_line& line) {
   };
   for (const auto& [begin, index] : order) {
     if (begin >= echo && found[index].role == event_role::condition) continue;
-    if (is_part(begin, index)) continue;
+    if (is_part(begin, index) || (of_other && found[index].role == event_role::failure)) continue;
     in_order.push_back(std::move(found[index]));
   }
   for (const std::uint32_t index : matched) patterns_[index].done = patterns_[index].once;
   for (log_event& e : in_order)
     if (e.role == event_role::failure && e.call.empty()) e.call = call_of_line;
-  if (names) look_for_names(line, in_order);
+  if (names && across == 0 && !of_other && !spoken) look_for_names(line, in_order);
   for (log_event& e : in_order) keep(std::move(e));
   return false;
 }
@@ -509,6 +646,19 @@ void event_finder::conclude() {
   if (used && total && *total > 0 && static_cast<double>(*used) > 0.95 * static_cast<double>(*total))
     conclude_that("log.memory_nearly_full", fmt::format("{} of {} MiB in use", *used, *total));
 
+  // PyTorch counts what it holds itself apart from what the device has.
+  const auto gib = [&](const std::string& name) {
+    const std::string value = first(name.c_str()), unit = first((name + "_unit").c_str());
+    const auto number =
+        static_cast<double>(number_in(std::string_view(value).substr(0, value.find('.'))).value_or(0));
+    return unit == "GiB" ? number : unit == "MiB" ? number / 1024 : 0.0;
+  };
+  if (const double capacity = gib("capacity"); capacity > 0 && !first("allocated").empty())
+    if (gib("allocated") < 0.4 * capacity && gib("free") < 0.1 * capacity)
+      conclude_that("log.memory_of_others",
+                    fmt::format("{} {} of {} {} are held by this process", first("allocated"),
+                                first("allocated_unit"), first("capacity"), first("capacity_unit")));
+
   const auto m = number_in(first("m"));
   const auto n = number_in(first("n"));
   const auto k = number_in(first("k"));
@@ -538,6 +688,8 @@ log_findings event_finder::finish() {
   all_.lines = lines_.lines();
   all_.bytes = lines_.bytes();
   all_.cut_lines = lines_.cut();
+  if (exception_.line > 0 && all_.lines - exception_.line <= lines_behind_exception)
+    all_.events.push_back(std::move(exception_));
   std::stable_sort(all_.events.begin(), all_.events.end(),
                    [](const log_event& a, const log_event& b) { return a.line < b.line; });
   conclude();
@@ -547,6 +699,11 @@ log_findings event_finder::finish() {
   lines_ = line_cutter([this](const log_line& l) { look_at(l); });
   last_call_.clear();
   last_call_line_ = 0;
+  tail_.clear();
+  driver_thread_.clear();
+  driver_text_.clear();
+  harmless_text_ = in_traceback_ = false;
+  exception_ = {};
   return found;
 }
 

@@ -5,9 +5,11 @@
 #include "reports/explain/lexicon.hpp"
 #include "reports/explain/log_lines.hpp"
 #include "reports/explain/text_pattern.hpp"
+#include "reports/model/driver_message.hpp"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +28,9 @@ struct log_event {
   std::uint64_t line = 0;   ///< from 1; 0: follows from several
   std::uint64_t times = 1;  ///< lines; of a circumstance without a value always 1
   bool anywhere = false;
+  bool driver = false;              ///< a message of the driver's error log
+  int rank = -1;                    ///< of a distributed program, where its line begins with one
+  std::optional<double> seconds{};  ///< when, by its line: since the begin of the year, or of the day
   event_needs lacks = event_needs::nothing;  ///< what is not in its line
 };
 
@@ -36,6 +41,7 @@ struct log_findings {
   std::uint64_t lines = 0, bytes = 0, cut_lines = 0;
   std::uint64_t dropped = 0;  ///< different events beyond those kept
   bool names_gpu = false;     ///< a GPU, or a library or framework for it
+  std::vector<int> ranks{};   ///< of events that fail, in ascending order; at most 64
 };
 
 /// Finds events in a log of any length, in bounded memory. Not for several threads.
@@ -55,9 +61,14 @@ class event_finder {
     text_pattern pattern;
     bool once = false;  ///< a circumstance without a value: found again, it says nothing more
     bool done = false;
+    bool plain = false;  ///< the text of an error, without places that vary
   };
   void look_at(const log_line& line);
-  bool look_beside_noise(const log_line& line);
+  void look_at_text(const log_line& line);
+  void look_across(const log_line& line);
+  void look_for_exceptions(const log_line& line);
+  void look_at_driver(const log_line& line, const driver_log_line& said);
+  bool look_beside_noise(const log_line& line, std::size_t across = 0);
   void look_for_names(const log_line& line, std::vector<log_event>& found);
   void keep(log_event e);
   void add_fact(const std::string& name, const std::string& value);
@@ -75,6 +86,13 @@ class event_finder {
   std::string lower_;
   std::string last_call_{};  ///< named last, and where
   std::uint64_t last_call_line_ = 0;
+  std::string tail_{};                           ///< of the line before, where a failure may begin in it
+  std::string driver_thread_{}, driver_text_{};  ///< the driver's last reason, which its code follows
+  bool harmless_text_ = false;                   ///< that reason
+  bool in_traceback_ = false;
+  log_event exception_{};  ///< the last that a traceback ends with
+  int rank_ = -1;          ///< of the line
+  std::optional<double> seconds_{};
 };
 
 /// Of a call of which a log says only that it failed.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/explain/explanation.hpp"
 
+#include "reports/explain/line_context.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,6 +21,8 @@ namespace {
 
 /// Words so many lines behind a failure can still name its cause: programs print what they know of it below.
 constexpr std::uint64_t lines_behind = 12;
+/// Words of a finer cause are near in a traceback and what stands above it.
+constexpr std::uint64_t lines_before = 40;
 
 bool matches_any(const std::vector<std::string>& patterns, const std::string& text) {
   return std::any_of(patterns.begin(), patterns.end(),
@@ -34,12 +38,19 @@ struct candidate {
   std::size_t index = 0;
   std::uint64_t named_at = ~std::uint64_t{0};  ///< line
   int speaks = 0;                              ///< circumstances for it, less those against it
+  bool near = false;                           ///< words that name it stand beside the failure
   [[nodiscard]] auto key() const {
     const int seen = cause.natural_trials > 0 ? 2 : cause.injected_trials > 0 ? 1 : 0;
     // Smaller is better.
-    return std::tuple{
-        cause.sure != confidence::named,           named_at, -cause.points, -speaks, -cause.fits, -seen,
-        -static_cast<std::int64_t>(cause.reports), index};
+    return std::tuple{cause.sure != confidence::named,
+                      named_at,
+                      cause.sure == confidence::possible,
+                      -cause.points,
+                      -speaks,
+                      -cause.fits,
+                      -seen,
+                      -static_cast<std::int64_t>(cause.reports),
+                      index};
   }
 };
 
@@ -51,6 +62,7 @@ void weigh_words(candidate& c, const log_findings& log, const log_event& failure
     const bool in_time = e.anywhere || e.line <= failure.line + lines_behind;
     if (is_of(what.named_by, e) && in_time) {
       c.cause.sure = confidence::named;
+      c.near = c.near || e.anywhere || e.line + lines_before >= failure.line || e.line == 0;
       // A failure that may stand anywhere is of a GPU or another process, and the others follow from it.
       c.named_at = std::min(c.named_at, e.anywhere && e.role == event_role::failure ? 0 : e.line);
       c.cause.words.insert(c.cause.words.begin(), e);
@@ -65,6 +77,11 @@ void weigh_words(candidate& c, const log_findings& log, const log_event& failure
         c.speaks += list == &what.against ? -1 : 1;
         if (list != &what.against) c.cause.words.push_back(e);
       }
+  }
+  // Words of a finer cause are common ones, so that they name it only beside the failure and where nothing speaks against it.
+  if (!what.finer_than.empty() && (!c.near || c.speaks < 0)) {
+    c.cause.sure = confidence::possible;
+    c.named_at = ~std::uint64_t{0};
   }
   if (c.cause.sure != confidence::named && c.speaks > 0) c.cause.sure = confidence::supported;
 }
@@ -101,6 +118,7 @@ bool shows_all(const candidate& c, const std::vector<failure_seen>& failures, co
   return !arms.empty();
 }
 
+/// A look that only some logs can have supports the cause where it holds, and records where documents know this failure of it, too.
 void weigh_records(candidate& c, const failure_seen& failure, const log_findings& log,
                    const knowledge& known) {
   ranked_cause& cause = c.cause;
@@ -113,6 +131,8 @@ void weigh_records(candidate& c, const failure_seen& failure, const log_findings
     cause.fits = std::max(cause.fits, fits);
     // Where the log names no call, it may have been another one than the look is about.
     const bool surely = look.call.empty() || !failure.call.empty();
+    if (surely && !look.when.empty() && cause.sure == confidence::possible)
+      cause.sure = confidence::supported;
     cause.often = std::max(cause.often, std::max(1, static_cast<int>(look.how) - (surely ? 0 : 1)));
   }
   for (const recorded_failure& f : known.records.failures) {
@@ -128,6 +148,8 @@ void weigh_records(candidate& c, const failure_seen& failure, const log_findings
       cause.injected_trials += f.trials;
     }
   }
+  if (cause.sure == confidence::possible && cause.natural_trials > 0 && cause.often > 0)
+    cause.sure = confidence::supported;
 }
 
 struct check_outcome {
@@ -160,6 +182,29 @@ std::string filled_in(std::string text, const failure_seen& failure) {
   return text;
 }
 
+/// "CUDA_MODULE_LOADING" of "CUDA_MODULE_LOADING=EAGER: does it still fail?": variables of the environment in a text.
+std::set<std::string> variables_in(const std::string& text) {
+  std::set<std::string> all;
+  const std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (std::size_t at = text.find_first_of(letters); at != std::string::npos;
+       at = text.find_first_of(letters, at)) {
+    const auto end = std::min(text.find_first_not_of(letters, at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (word.size() > 8 && word.find('_') != std::string::npos) all.insert(word);
+    at = end;
+  }
+  return all;
+}
+
+/// Whether records show that what the text says to set does not clear the cause.
+bool is_contradicted(const std::string& text, const ranked_cause& cause) {
+  const std::set<std::string> said = variables_in(text);
+  return std::any_of(cause.does_not_clear.begin(), cause.does_not_clear.end(), [&](const tried_remedy& t) {
+    const std::set<std::string> tried = variables_in(t.words);
+    return std::any_of(tried.begin(), tried.end(), [&](const std::string& v) { return said.contains(v); });
+  });
+}
+
 /// The check that costs least for each other candidate that it tells this one from, if it can come out for this one; else any that tells.
 void choose_check(candidate& c, const std::vector<candidate>& all, const failure_seen& failure,
                   const knowledge& known) {
@@ -168,6 +213,7 @@ void choose_check(candidate& c, const std::vector<candidate>& all, const failure
   for (const known_check& check : known.words.checks) {
     const check_outcome here = outcome_of(check, c, failure, known);
     if (here.says.empty() || (all.size() == 1 && !here.own)) continue;
+    if (is_contradicted(check.text, c.cause)) continue;
     std::vector<std::string> others;
     for (const candidate& other : all) {
       if (other.index == c.index) continue;
@@ -220,6 +266,7 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
                     [&](const std::string& arm) { return arm.substr(0, arm.find('/')) == case_name; });
     if (!against && !(same_cause && same_failure && of_case)) continue;
     const bool cleared = !r.cleared_on.empty() && r.failed_on.empty();
+    if (matches_any(known.words.internal_remedies, r.arm)) continue;
     auto& list = cleared ? cause.clears : cause.does_not_clear;
     const auto same =
         std::find_if(list.begin(), list.end(), [&](const tried_remedy& t) { return t.words == r.words; });
@@ -235,6 +282,18 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
       };
       return key(a) < key(b);
     });
+}
+
+/// What people do against it: first what is meant for the framework of the log. Nothing that records contradict.
+void add_cures(ranked_cause& cause, const log_findings& log) {
+  const auto add = [&](const std::string& text) {
+    if (!is_contradicted(text, cause)) cause.cures.push_back(text);
+  };
+  if (const auto named = log.facts.find("framework"); named != log.facts.end())
+    for (const framework_cure& cure : cause.what->cures)
+      if (std::find(named->second.begin(), named->second.end(), cure.of) != named->second.end())
+        add(cure.text);
+  for (const std::string& text : cause.what->said_to_clear) add(text);
 }
 
 void add_arm(ranked_cause& cause, const failure_seen& failure, const log_findings& log,
@@ -287,21 +346,25 @@ bool is_refusal(const log_event& e) {
   return e.role == event_role::failure && e.status.ends_with("_REFUSED");
 }
 
-/// What ended the process or its context after the failure that is explained.
-std::optional<process_state> ended_later(const explanation& e) {
-  static const std::set<std::string> ends{"SIGSEGV", "SIGABRT", "SIGFPE"};
-  static const std::set<std::string> sticky{
+const std::set<std::string>& sticky_statuses() {
+  static const std::set<std::string> all{
       "cudaErrorAssert",           "cudaErrorIllegalAddress",    "cudaErrorIllegalInstruction",
       "cudaErrorInvalidPc",        "cudaErrorMisalignedAddress", "cudaErrorInvalidAddressSpace",
       "cudaErrorLaunchFailure",    "cudaErrorLaunchTimeout",     "cudaErrorHardwareStackError",
       "cudaErrorECCUncorrectable", "cudaErrorContextIsDestroyed"};
+  return all;
+}
+
+/// What ended the process or its context after the failure that is explained.
+std::optional<process_state> ended_later(const explanation& e) {
+  static const std::set<std::string> ends{"SIGSEGV", "SIGABRT", "SIGFPE"};
   for (const log_event& event : e.log.events) {
     const std::string where = fmt::format("line {}: {}", event.line, event.words);
     if (event.id.starts_with("end.")) return process_state{.state = "ended", .why = where};
     if (!e.failure || event.line <= e.failure->line || event.status == e.failure->status) continue;
     if (ends.contains(event.status) || event.id == "process.killed" || event.id == "kernel.oom_killer")
       return process_state{.state = "ended", .why = where};
-    if (sticky.contains(event.status) || event.status.starts_with("Xid "))
+    if (sticky_statuses().contains(event.status) || event.status.starts_with("Xid "))
       return process_state{.state = "lost", .why = where};
   }
   return std::nullopt;
@@ -335,6 +398,13 @@ void leave_out_what_is_not_sure(log_findings& log) {
     return e.call.empty() &&
            (e.lacks == event_needs::call || (e.lacks == event_needs::gpu && !log.names_gpu));
   });
+  // A program for another vendor's GPUs names exceptions as one for CUDA does.
+  if (std::any_of(log.events.begin(), log.events.end(),
+                  [](const log_event& e) { return e.id == "process.other_gpu"; }))
+    std::erase_if(log.events, [](const log_event& e) {
+      return e.role == event_role::failure && e.id.starts_with("error.") &&
+             e.words.find("CUDA") == std::string::npos && !e.words.starts_with("cu");
+    });
   const auto is_sure = [](const log_event& e) {
     return e.role == event_role::failure && !is_refusal(e) && !is_status_without_cause(e.status) &&
            (e.lacks == event_needs::nothing || !e.call.empty());
@@ -360,7 +430,8 @@ std::optional<log_event> named_failure(const log_findings& log, const lexicon& w
 /// Where something else failed, what has no causes only follows from it, or leads to it.
 void leave_out_what_has_no_causes(log_findings& log, const lexicon& words) {
   const auto has_none = [](const log_event& e) {
-    return e.role == event_role::failure && is_status_without_cause(e.status);
+    return e.role == event_role::failure &&
+           (is_status_without_cause(e.status) || e.status == "ncclUnhandledCudaError");
   };
   if (named_failure(log, words) || std::any_of(log.events.begin(), log.events.end(), [&](const log_event& e) {
         return e.role == event_role::failure && !has_none(e);
@@ -368,9 +439,65 @@ void leave_out_what_has_no_causes(log_findings& log, const lexicon& words) {
     std::erase_if(log.events, has_none);
 }
 
+/// The driver's failure that explains the others: the one that they report, else the first that no later call gets over, else the first.
+/// The others follow from it.
+std::optional<log_event> take_driver_failure(log_findings& log) {
+  std::vector<const log_event*> said;
+  std::set<std::string> others;
+  for (const log_event& e : log.events)
+    if (e.role == event_role::failure) {
+      if (e.driver)
+        said.push_back(&e);
+      else
+        others.insert(e.status);
+    }
+  if (said.empty()) return std::nullopt;
+  const auto first = [&](auto wanted) {
+    const auto at =
+        std::find_if(said.begin(), said.end(), [&](const log_event* e) { return wanted(e->status); });
+    return at == said.end() ? nullptr : *at;
+  };
+  const log_event* chosen = first([&](const std::string& status) { return others.contains(status); });
+  if (chosen == nullptr)
+    chosen = first([](const std::string& status) { return sticky_statuses().contains(status); });
+  if (chosen == nullptr) chosen = said.front();
+  const log_event result = *chosen;
+  std::erase_if(log.events, [&](const log_event& e) {
+    return e.role == event_role::failure && e.driver && (e.status != result.status || e.line != result.line);
+  });
+  return result;
+}
+
+/// Of several ranks the one that failed first, by time where all lines have one, else by order: what the others say follows from it.
+void leave_out_other_ranks(explanation& result) {
+  log_findings& log = result.log;
+  if (log.ranks.size() < 2) return;
+  std::vector<const log_event*> failures;
+  for (const log_event& e : log.events)
+    if (e.role == event_role::failure && e.rank >= 0) failures.push_back(&e);
+  if (failures.empty()) return;
+  const bool timed = std::all_of(failures.begin(), failures.end(), [&](const log_event* e) {
+    return e->seconds && comparable_times(*e->seconds, *failures.front()->seconds);
+  });
+  const auto first =
+      std::min_element(failures.begin(), failures.end(), [&](const log_event* a, const log_event* b) {
+        return timed ? *a->seconds < *b->seconds : a->line < b->line;
+      });
+  const int rank = (*first)->rank;
+  result.ranks = {.first = rank, .all = log.ranks.size(), .by_time = timed};
+  std::erase_if(log.events, [&](const log_event& e) {
+    return (e.role == event_role::failure || e.role == event_role::cause) && !e.anywhere && e.rank >= 0 &&
+           e.rank != rank;
+  });
+}
+
 void add_aside(explanation& e, const lexicon& words) {
-  const auto first = std::find_if(e.log.events.begin(), e.log.events.end(),
-                                  [](const log_event& event) { return event.role == event_role::aside; });
+  auto first = std::find_if(e.log.events.begin(), e.log.events.end(), [](const log_event& event) {
+    return event.role == event_role::aside && event.id != "driver.said";
+  });
+  if (first == e.log.events.end())
+    first = std::find_if(e.log.events.begin(), e.log.events.end(),
+                         [](const log_event& event) { return event.role == event_role::aside; });
   if (first == e.log.events.end()) return;
   e.aside = *first;
   const auto named = std::find_if(words.causes.begin(), words.causes.end(),
@@ -378,12 +505,30 @@ void add_aside(explanation& e, const lexicon& words) {
   if (named != words.causes.end()) e.aside_cause = &*named;
 }
 
+/// The call is not one that records have steps of where the driver names it.
+failure_seen seen_of(const log_event& failure) {
+  return {failure.status, failure.driver ? "" : failure.call};
+}
+
+/// Causes that say more of what the log names go before those that they are finer than.
+void put_finer_first(std::vector<candidate>& all) {
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const candidate& c = all[i];
+    if (c.cause.sure != confidence::named || c.cause.what->finer_than.empty()) continue;
+    const auto coarse = std::find_if(
+        all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i),
+        [&](const candidate& other) { return matches_any(c.cause.what->finer_than, other.cause.what->id); });
+    std::rotate(coarse, all.begin() + static_cast<std::ptrdiff_t>(i),
+                all.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
 std::vector<candidate> candidates_for(const log_findings& log, const log_event& failure,
                                       const knowledge& known) {
-  const failure_seen seen{failure.status, failure.call};
+  const failure_seen seen = seen_of(failure);
   std::vector<failure_seen> failures;
   for (const log_event& e : log.events)
-    if (e.role == event_role::failure && !e.call.empty() &&
+    if (e.role == event_role::failure && !e.call.empty() && !e.driver &&
         std::none_of(failures.begin(), failures.end(),
                      [&](const failure_seen& f) { return f.status == e.status && f.call == e.call; }))
       failures.push_back({e.status, e.call});
@@ -401,6 +546,7 @@ std::vector<candidate> candidates_for(const log_findings& log, const log_event& 
     if (c.cause.sure == confidence::named || c.cause.fits > 0) all.push_back(std::move(c));
   }
   std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.key() < b.key(); });
+  put_finer_first(all);
   return all;
 }
 
@@ -416,9 +562,19 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
   std::vector<candidate> all;
   leave_out_what_is_not_sure(result.log);
   leave_out_what_has_no_causes(result.log, known.words);
+  leave_out_other_ranks(result);
+  result.driver = take_driver_failure(result.log);
   // The first failure of which anything is known: what stands behind it follows from it.
+  if (result.driver) {
+    // The library's status stands for it in the log; its cause is that of the driver's.
+    all = candidates_for(result.log, *result.driver, known);
+    const auto of_library =
+        std::find_if(result.log.events.begin(), result.log.events.end(),
+                     [](const log_event& e) { return e.role == event_role::failure && !e.driver; });
+    result.failure = of_library == result.log.events.end() ? *result.driver : *of_library;
+  }
   for (const log_event& e : result.log.events) {
-    if (e.role != event_role::failure) continue;
+    if (result.driver || e.role != event_role::failure) continue;
     if (!result.failure) result.failure = e;
     all = candidates_for(result.log, e, known);
     if (std::any_of(all.begin(), all.end(), [](const candidate& c) { return c.cause.fits > 0; })) {
@@ -439,10 +595,11 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
     if (chosen.size() == at_most) break;
     if (classes.insert(c.cause.what->cause_class()).second) chosen.push_back(std::move(c));
   }
-  const failure_seen seen{result.failure->status, result.failure->call};
+  const failure_seen seen = seen_of(result.driver ? *result.driver : *result.failure);
   for (candidate& c : chosen) {
-    choose_check(c, chosen, seen, known);
     add_remedies(c.cause, seen, result.log, known);
+    add_cures(c.cause, result.log);
+    choose_check(c, chosen, seen, known);
     add_arm(c.cause, seen, result.log, known);
   }
   for (candidate& c : chosen) {

@@ -15,12 +15,12 @@
 namespace cufault {
 
 /// Version of the rules by which causes are found and ranked, so that answers can be compared.
-inline constexpr int explain_rules = 2;
+inline constexpr int explain_rules = 3;
 
 /// How much the log says for a cause, or the machine.
 enum class confidence {
-  possible,   ///< it can look like this
-  supported,  ///< it can, and the log has a circumstance that speaks for it, or the machine
+  possible,   ///< it can look like this, by documents and reports
+  supported,  ///< a circumstance in the log, the machine or records of this failure speak for it
   named,      ///< the log has words that leave hardly another cause
 };
 std::string to_string(confidence c);
@@ -59,7 +59,8 @@ struct ranked_cause {
   std::size_t reports = 0;  ///< sources that the catalogue of field failures names: reports, not measurements
   std::optional<next_check> next;
   std::vector<tried_remedy> clears, does_not_clear;
-  std::string reproduce;  ///< "cufault run CASE/ARM"; empty where no arm shows it
+  std::vector<std::string> cures{};  ///< by documents and reports, those for the framework of the log first
+  std::string reproduce;             ///< "cufault run CASE/ARM"; empty where no arm shows it
 };
 
 struct process_state {
@@ -67,6 +68,13 @@ struct process_state {
   std::uint64_t damaged = 0,
                 usable = 0;  ///< recorded trials of the first cause, by how its context was afterwards
   std::string why{};
+};
+
+/// Of a distributed program: which rank failed first. `all`: ranks that tell of failures; 0 where it is not known.
+struct failing_ranks {
+  int first = -1;
+  std::size_t all = 0;
+  bool by_time = false;  ///< else by the order of lines
 };
 
 struct explanation {
@@ -78,6 +86,9 @@ struct explanation {
   bool from_records = false;                 ///< whether records show any of them
   log_findings log;
   std::string machine{};  ///< what is said of the machine that explains; empty: it was not looked at
+  std::optional<log_event>
+      driver{};  ///< the call of the driver that failed behind the failure, by the driver's own log
+  failing_ranks ranks{};
 };
 
 /// What `explain` looks things up in.
@@ -89,8 +100,8 @@ struct knowledge {
 };
 
 /// Ranks what can have caused the first failure of a log. Without a failure of a GPU library there is none: a circumstance opens no
-/// cause. Causes that words of the log name come first, in their order. Of the others
-/// those come first that are often behind such a failure and for which circumstances in the log or findings on the machine speak: a point
+/// cause. Causes that words of the log name come first, in their order, then those
+/// that are supported. Among them those come first that are often behind such a failure and for which circumstances in the log or findings on the machine speak: a point
 /// for each circumstance and for each case that findings are about, one
 /// to three for the frequency, one where an arm shows all failures of the log; then what fits best, what was seen before what was
 /// injected, and what more sources report.

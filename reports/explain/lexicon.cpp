@@ -69,6 +69,11 @@ void describe_fields(failure_pattern& p, Fields& f) {
   f("when", p.when);
 }
 template <class Fields>
+void describe_fields(framework_cure& c, Fields& f) {
+  f.required("of", c.of);
+  f.required("text", c.text);
+}
+template <class Fields>
 void describe_fields(known_cause& c, Fields& f) {
   f.required("id", c.id);
   f.required("text", c.text);
@@ -78,9 +83,11 @@ void describe_fields(known_cause& c, Fields& f) {
   f("named_by", c.named_by);
   f("supported_by", c.supported_by);
   f("against", c.against);
+  f("finer_than", c.finer_than);
   f("driver_codes", c.driver_codes);
   f("process", c.process);
   f("said_to_clear", c.said_to_clear);
+  f("cures", c.cures);
 }
 template <class Fields>
 void describe_fields(check_answer& a, Fields& f) {
@@ -136,10 +143,17 @@ void check_names(const lexicon& known, const fs::path& folder) {
   const auto refuse = [&](const std::string& what) {
     throw input_error(fmt::format("{}: {}", folder.string(), what));
   };
-  std::set<std::string> events{
-      "log.gpu_newer_than_toolkit", "log.gpu_older_than_toolkit", "log.driver_older_than_toolkit",
-      "log.two_cuda_versions",      "log.memory_nearly_full",     "log.extents_over_32_bits",
-      "log.plain_program",          "log.type_newer_than_gpu"};
+  std::set<std::string> events{"log.gpu_newer_than_toolkit",
+                               "log.gpu_older_than_toolkit",
+                               "log.driver_older_than_toolkit",
+                               "log.two_cuda_versions",
+                               "log.memory_nearly_full",
+                               "log.extents_over_32_bits",
+                               "log.plain_program",
+                               "log.type_newer_than_gpu",
+                               "log.memory_of_others",
+                               "end.exception",
+                               "driver.said"};
   for (const error_name& e : known.errors) events.insert("error." + e.name);
   for (const gpu_model& g : known.gpus) events.insert("gpu." + g.family);
   for (const char* xid : {"13", "31", "48", "61", "62", "63", "64", "74", "79", "92", "94", "95", "119"})
@@ -156,8 +170,12 @@ void check_names(const lexicon& known, const fs::path& folder) {
     for (const failure_pattern& look : c.looks) lists.push_back(&look.when);
     for (const auto* list : lists)
       for (const std::string& pattern : *list)
-        if (!any_fits(pattern, events)) refuse(c.id + " names the event " + pattern + ", which is not there");
+        if (!pattern.starts_with("driver.") && !any_fits(pattern, events))
+          refuse(c.id + " names the event " + pattern + ", which is not there");
   }
+  for (const known_cause& c : known.causes)
+    for (const std::string& other : c.finer_than)
+      if (!causes.contains(other)) refuse(c.id + " is finer than " + other + ", which is not there");
   static const std::set<std::string> observed{"", "last_error", "context", "error_before", "free_memory"};
   for (const known_check& c : known.checks) {
     if (!observed.contains(c.observes)) refuse("the check " + c.id + " observes " + c.observes);
@@ -200,7 +218,9 @@ lexicon load_lexicon(const fs::path& folder) {
     }
   }
   known.errors = list_of<error_name>(top_of(folder / "errors.json", {"schema", "errors"}), "errors");
-  known.causes = list_of<known_cause>(top_of(folder / "causes.json", {"schema", "causes"}), "causes");
+  const json_cursor causes = top_of(folder / "causes.json", {"schema", "internal_remedies", "causes"});
+  known.internal_remedies = list_of<std::string>(causes, "internal_remedies");
+  known.causes = list_of<known_cause>(causes, "causes");
   known.checks = list_of<known_check>(top_of(folder / "checks.json", {"schema", "checks"}), "checks");
   const json_cursor hardware = top_of(folder / "hardware.json", {"schema", "gpus", "toolkits"});
   known.gpus = list_of<gpu_model>(hardware, "gpus");

@@ -75,6 +75,12 @@ struct failure_pattern {
   friend bool operator==(const failure_pattern&, const failure_pattern&) = default;
 };
 
+/// What users of a framework or program do against a cause.
+struct framework_cure {
+  std::string of;  ///< as the fact "framework" names it: "llama.cpp"
+  std::string text;
+};
+
 /// causes.json. Lists of events are patterns of their ids.
 struct known_cause {
   std::string id;    ///< "memory_exhausted.device_full": its class, and which of these
@@ -88,9 +94,12 @@ struct known_cause {
   std::vector<std::string> supported_by{};  ///< events that speak for it
   std::vector<std::string> against{};       ///< events that speak against it
   std::vector<std::string>
+      finer_than{};  ///< causes that this one goes before where the log names it near the failure
+  std::vector<std::string>
       driver_codes{};  ///< with which a driver call fails that this cause makes fail: evidence by injection
   std::string process{};                     ///< "usable" or "lost" afterwards, where no record says
   std::vector<std::string> said_to_clear{};  ///< by documents and reports, where no record says
+  std::vector<framework_cure> cures{};  ///< likewise, before all others where the log is of that framework
   [[nodiscard]] std::string cause_class() const { return id.substr(0, id.find('.')); }
 };
 
@@ -127,6 +136,8 @@ struct lexicon {
   std::vector<event_pattern> events;
   std::vector<error_name> errors;
   std::vector<known_cause> causes;
+  std::vector<std::string>
+      internal_remedies{};  ///< CASE/ARM, patterns: what only a case can do to itself, and no user
   std::vector<known_check> checks;
   std::vector<gpu_model> gpus;
   std::vector<toolkit> toolkits;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace cufault {
 namespace {
 
 constexpr std::size_t most_remedies = 4, most_words = 4;
+/// Of the first answer.
+constexpr std::size_t most_lines = 8, columns = 100;
 
 std::string state_line(const process_state& s) {
   const std::string why = s.why.empty() ? "" : " (" + s.why + ")";
@@ -34,6 +37,8 @@ std::string status_text(const std::string& status) {
   if (status == "DEVICES_REFUSED") return "the framework refused operands on different devices";
   if (status == "INDEX_REFUSED") return "the framework refused an index";
   if (status == "CUDNN_NO_ENGINE") return "cuDNN found no algorithm";
+  if (status == "COLLECTIVE_TIMEOUT") return "a collective timed out";
+  if (status == "LAUNCH_REFUSED") return "the driver refused a launch";
   return status;
 }
 
@@ -43,7 +48,12 @@ std::string event_text(const log_event& e) {
 
 std::string failure_text(const log_event& e) {
   if (e.role == event_role::cause) return event_text(e);
-  const std::string said = status_text(e.status), text = e.call.empty() ? said : e.call + ": " + said;
+  if (e.driver) return fmt::format("line {}: {}", e.line, e.words);
+  std::string said = status_text(e.status);
+  // In the words of the log, where those are not the name of the error.
+  if (said == e.status && e.words.find(e.status) == std::string::npos && !e.words.empty())
+    said = fmt::format("\"{}\" ({})", e.words, said);
+  const std::string text = e.call.empty() ? said : e.call + ": " + said;
   return e.line > 0 ? fmt::format("line {}: {}", e.line, text) : text;
 }
 
@@ -60,6 +70,12 @@ std::string seen_text(const ranked_cause& c) {
   if (c.natural_trials == 0) parts.emplace_back("no record shows this cause of it");
   if (c.reports > 0) parts.push_back(fmt::format("reported, not measured: {}", plural(c.reports, "source")));
   return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+/// "rank 3 is the first of 8, by time"; empty where the log is of one.
+std::string ranks_text(const failing_ranks& r) {
+  if (r.all < 2) return {};
+  return fmt::format("rank {} is the first of {}, by {}", r.first, r.all, r.by_time ? "time" : "order");
 }
 
 void line(std::ostream& out, std::string_view head, const std::string& text) {
@@ -110,11 +126,9 @@ void print_cause(std::ostream& out, std::size_t place, const explanation& e, con
              c.next->of_records > 0 ? fmt::format(" ({})", plural(c.next->of_records, "recorded trial")) : "",
              others.empty() ? "" : fmt::format("; otherwise under {}", fmt::join(others, " and "))));
   }
+  for (const std::string& said : c.cures) line(out, "said to clear", said + " (not measured)");
   print_remedies(out, "clears it", c.clears, costs);
   print_remedies(out, "does not", c.does_not_clear);
-  if (c.clears.empty())
-    for (const std::string& said : c.what->said_to_clear)
-      line(out, "said to clear", said + " (not measured)");
   if (!c.reproduce.empty()) line(out, "see it here", c.reproduce);
 }
 
@@ -127,6 +141,20 @@ std::string unmeasured_gpus(const explanation& e) {
       for (const std::string& gpu : gpus->second)
         if (stack.find(gpu) != std::string::npos) return {};
   return fmt::format("{}", fmt::join(gpus->second, ", "));
+}
+
+/// Of the records of the causes, each once.
+std::set<std::string> measured_gpus(const explanation& e) {
+  std::set<std::string> gpus;
+  for (const ranked_cause& c : e.causes)
+    for (const std::string& stack : c.stacks) {
+      const auto from = stack.find(", "), to = stack.find(", driver");
+      if (to == std::string::npos || from >= to) continue;
+      std::string gpu = stack.substr(from + 2, to - from - 2);
+      if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
+      gpus.insert(std::move(gpu));
+    }
+  return gpus;
 }
 
 nlohmann::ordered_json event_json(const log_event& e) {
@@ -167,31 +195,132 @@ nlohmann::ordered_json cause_json(const ranked_cause& c) {
                           {"recorded_trials", c.next->of_records}};
   json["clears"] = remedies_json(c.clears);
   json["does_not_clear"] = remedies_json(c.does_not_clear);
-  json["said_to_clear"] = c.what->said_to_clear;
+  json["said_to_clear"] = c.cures;
   if (!c.reproduce.empty()) json["reproduce"] = c.reproduce;
   return json;
 }
 
+/// Lines of at most so many columns, broken at spaces where there are some.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (text.size() > width) {
+    auto at = text.rfind(' ', width);
+    if (at == std::string_view::npos || at == 0) at = width;
+    lines.emplace_back(text.substr(0, at));
+    text.remove_prefix(text[at] == ' ' ? at + 1 : at);
+  }
+  if (!text.empty() || lines.empty()) lines.emplace_back(text);
+  return lines;
+}
+
+struct short_item {
+  std::string_view head;
+  std::string text;
+  int keeps;  ///< items with the greatest keep all of their lines longest
+};
+
+/// Each begins with its head. Where there are too many lines, items lose their last ones, those that keep least before others; an item
+/// that keeps -1 is left out then.
+void print_short(std::ostream& out, std::vector<short_item> items) {
+  constexpr std::size_t head = 8, width = columns - head;
+  std::erase_if(items, [](const short_item& i) { return i.text.empty(); });
+  std::vector<std::vector<std::string>> all;
+  std::size_t lines = 0;
+  for (const short_item& i : items) lines += all.emplace_back(wrapped(one_line(i.text), width)).size();
+  if (lines > most_lines && items.back().keeps < 0) {
+    items.pop_back();
+    all.pop_back();
+    --lines;
+  }
+  for (int keeps = 0; keeps < 10; ++keeps)
+    for (std::size_t i = 0; i < items.size(); ++i)
+      while (items[i].keeps == keeps && lines > most_lines && all[i].size() > 1) {
+        all[i].pop_back();
+        --lines;
+        std::string& last = all[i].back();
+        while (last.size() + 4 > width && last.find(' ') != std::string::npos) last.resize(last.rfind(' '));
+        if (!last.ends_with(" ...")) last = last.substr(0, width - 4) + " ...";
+      }
+  for (std::size_t i = 0; i < items.size(); ++i)
+    for (std::size_t j = 0; j < all[i].size(); ++j)
+      out << fmt::format("{:<8}{}\n", j == 0 ? items[i].head : "", all[i][j]);
+}
+
+void print_no_answer(std::ostream& out, const explanation& e, const std::string& log) {
+  std::vector<std::string> said;
+  const std::string where = fmt::format("{}: {}", one_line(log), plural(e.log.lines, "line"));
+  if (e.failure)
+    said.push_back(fmt::format("No cause is known of {} ({}).", failure_text(*e.failure), where));
+  else
+    said.push_back(fmt::format("No failure of a GPU library in this log ({}).", where));
+  if (e.aside && e.aside->driver)
+    said.push_back(fmt::format("The driver said: {}", event_text(*e.aside)));
+  else if (e.aside)
+    said.push_back(fmt::format("Something else: {}{}", event_text(*e.aside),
+                               e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text));
+  said.emplace_back(
+      "Next: cufault doctor -- COMMAND checks this machine and runs the command under the tracer.");
+  for (const std::string& text : said)
+    for (const std::string& part : wrapped(text, columns)) out << part << '\n';
+}
+
+std::string other_causes(const explanation& e) {
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < e.causes.size(); ++i)
+    others.push_back(fmt::format("{}. {} ({})", i + 1, e.causes[i].what->id, to_string(e.causes[i].sure)));
+  return fmt::format("{}", fmt::join(others, "; "));
+}
+
 }  // namespace
+
+void print_first_answer(std::ostream& out, const explanation& e, const std::string& log) {
+  if (e.causes.empty()) {
+    print_no_answer(out, e, log);
+    return;
+  }
+  const ranked_cause& c = e.causes.front();
+  std::string failed = failure_text(e.failure ? *e.failure : c.words.front());
+  if (const std::string ranks = ranks_text(e.ranks); !ranks.empty()) failed += "; " + ranks;
+  const bool behind = e.driver && !(e.failure && e.failure->driver);
+  std::string why = fmt::format("{} ({}", c.what->text, c.what->id);
+  why += c.sure == confidence::named ? ", named by the log" : ", " + to_string(c.sure);
+  if (c.natural_trials > 0) why += fmt::format("; {}", plural(c.natural_trials, "recorded trial"));
+  std::string fix = c.cures.empty() ? "" : c.cures.front();
+  const bool of_framework = std::any_of(c.what->cures.begin(), c.what->cures.end(),
+                                        [&](const framework_cure& cure) { return cure.text == fix; });
+  if (!c.clears.empty() && !of_framework)
+    fix += fmt::format("{}measured: {} ({})", fix.empty() ? "" : "; ", c.clears.front().words,
+                       plural(c.clears.front().cleared, "stack"));
+  std::vector<std::string> notes;
+  if (e.process.state == "lost" && c.what->cause_class() != "environment_other")
+    notes.emplace_back("this process is lost: start a new one");
+  if (!c.machine.empty()) notes.push_back("this machine: " + c.machine.front());
+  if (const std::string gpus = unmeasured_gpus(e); !gpus.empty())
+    notes.push_back(fmt::format("measured on {}, not on {}", fmt::join(measured_gpus(e), " and "), gpus));
+  else if (!e.from_records)
+    notes.emplace_back("by documents and reports: no record shows this failure");
+  print_short(out, {{"Failed", failed, 2},
+                    {"Driver", behind ? failure_text(*e.driver) : "", 2},
+                    {"Why", why + ")", 5},
+                    {"Check", c.next ? fmt::format("{} (so: {})", c.next->text, c.next->says) : "", 3},
+                    {"Fix", fix, 4},
+                    {"Try it", c.reproduce, 1},
+                    {"Or", other_causes(e), 0},
+                    {"Note", fmt::format("{}", fmt::join(notes, "; ")), 6},
+                    {"More", "cufault explain --more", -1}});
+}
 
 void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
                        const cost_notes& costs) {
   if (e.causes.empty()) {
-    const std::string where = fmt::format("{}: {}", one_line(log), plural(e.log.lines, "line"));
-    if (e.failure)
-      out << fmt::format("No cause is known of {} ({}).\n", failure_text(*e.failure), where);
-    else
-      out << fmt::format("No failure of a GPU library in this log ({}).\n", where);
-    if (e.aside)
-      out << fmt::format("Something else: {}{}\n", event_text(*e.aside),
-                         e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text);
-    out << "Next: cufault doctor -- COMMAND checks this machine and runs the command under the tracer; "
-           "cufault "
-           "trace -- COMMAND only traces it.\n";
+    print_no_answer(out, e, log);
     return;
   }
-  out << state_line(e.process) << '\n';
+  if (e.process.state != "ended") out << state_line(e.process) << '\n';
   if (e.failure) out << "First failure that can be causal: " << failure_text(*e.failure) << '\n';
+  if (e.driver) out << "The driver said: " << failure_text(*e.driver) << '\n';
+  if (const std::string ranks = ranks_text(e.ranks); !ranks.empty())
+    out << "Of the ranks, " << ranks << ".\n";
   std::vector<std::string> facts;
   for (const auto& [name, values] : e.log.facts)
     if (name == "gpu" || name == "driver" || name == "cuda" || name == "built_for_cuda" ||
@@ -227,7 +356,16 @@ nlohmann::ordered_json explanation_json(const explanation& e, const std::string&
     json["failure"] = event_json(*e.failure);
     json["failure"]["status"] = e.failure->status;
     if (!e.failure->call.empty()) json["failure"]["call"] = e.failure->call;
+    if (e.failure->rank >= 0) json["failure"]["rank"] = e.failure->rank;
   }
+  if (e.driver) {
+    json["driver"] = event_json(*e.driver);
+    json["driver"]["status"] = e.driver->status;
+    json["driver"]["function"] = e.driver->call;
+  }
+  if (e.ranks.all > 1)
+    json["ranks"] = {
+        {"first", e.ranks.first}, {"that_fail", e.ranks.all}, {"by", e.ranks.by_time ? "time" : "order"}};
   if (e.aside) {
     json["aside"] = event_json(*e.aside);
     if (e.aside_cause != nullptr) json["aside"]["text"] = e.aside_cause->text;
@@ -243,6 +381,7 @@ nlohmann::ordered_json explanation_json(const explanation& e, const std::string&
     one["role"] = name_of(found.role);
     if (!found.status.empty()) one["status"] = found.status;
     if (!found.call.empty()) one["call"] = found.call;
+    if (found.rank >= 0) one["rank"] = found.rank;
     if (found.times > 1) one["times"] = found.times;
     events.push_back(std::move(one));
   }

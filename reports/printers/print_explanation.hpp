@@ -15,7 +15,11 @@ namespace cufault {
 /// Of explanation_json(); reports/schemas/explanation.schema.json.
 inline constexpr int explanation_schema = 1;
 
-/// For people: whether the process can go on, the failure, then at most three causes. Text of the log is printable ASCII in it.
+/// For people, in at most 8 lines of at most 100 columns: what failed, the first cause, its check, what clears it, the command that shows
+/// it, the other causes, and whose measurements these are. Text of the log is printable ASCII in it.
+void print_first_answer(std::ostream& out, const explanation& e, const std::string& log);
+
+/// All of it: whether the process can go on, the failure, then at most three causes.
 void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
                        const cost_notes& costs = {});
 

@@ -179,7 +179,7 @@ class explain_with_a_driver : public doctor_command {
  protected:
   static process_result explain(std::vector<std::string> words,
                                 std::map<std::string, std::string> environment = {}) {
-    words.insert(words.begin(), {"explain", "--records", SMALL_RECORDS});
+    words.insert(words.begin(), {"explain", "--more", "--records", SMALL_RECORDS});
     environment.try_emplace("LD_LIBRARY_PATH", DOCTOR_FAKES);
     return run(std::move(words), std::move(environment));
   }

@@ -65,7 +65,10 @@ const char* const failure =
 TEST_F(explain_command, takes_a_message_a_file_and_standard_input) {
   const auto said = explain({failure});
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
-  EXPECT_THAT(said.stdout_text, AllOf(StartsWith("This process"), HasSubstr("1. memory_exhausted.device")));
+  EXPECT_THAT(said.stdout_text, AllOf(StartsWith("Failed  "), HasSubstr("(memory_exhausted.device, ")));
+  EXPECT_LE(lines(said.stdout_text), 8U);
+  EXPECT_THAT(explain({"--more", failure}).stdout_text,
+              AllOf(StartsWith("This process"), HasSubstr("1. memory_exhausted.device")));
   EXPECT_EQ(explain({"cublasCreate", "ALLOC_FAILED"}).exit_code, 0);
 
   const std::string log = file("job", std::string(failure) + "\n");
@@ -144,7 +147,7 @@ TEST_F(explain_command, ranks_by_the_records_that_it_is_given) {
   std::ofstream(folder / "none" / "run.jsonl") << record_text(without_arms);
   const auto said = explain_by_own_records({"--records", folder / "none", failure});
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
-  EXPECT_THAT(said.stdout_text, HasSubstr("No record shows this failure"));
+  EXPECT_THAT(said.stdout_text, HasSubstr("no record shows this failure"));
   const auto wrong = explain_by_own_records({"--records", file("record.jsonl", "{\n"), failure});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_EQ(lines(wrong.stderr_text), 1U);
@@ -164,7 +167,7 @@ TEST_F(explain_command, ranks_by_the_records_that_come_with_cufault) {
 #ifdef SANITIZED
   GTEST_SKIP() << "other tests read all records under sanitizers, in their own process";
 #endif
-  const auto said = explain_by_own_records({failure});
+  const auto said = explain_by_own_records({"--more", failure});
   EXPECT_EQ(said.exit_code, 0) << said.stderr_text;
   EXPECT_THAT(said.stdout_text,
               AllOf(HasSubstr("1. memory_exhausted.device"), HasSubstr(" stacks; made up: ")));

@@ -31,6 +31,7 @@ explanation explained(std::string_view text, std::size_t at_once) {
 
 std::string printed(const explanation& e) {
   std::ostringstream out;
+  print_first_answer(out, e, "input");
   print_explanation(out, e, "input");
   return out.str() + explanation_json(e, "input").dump();
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What is printed of a log, word for word: golden/NAME.log becomes golden/NAME.txt and golden/NAME.json. CUFAULT_WRITE_GOLDEN=1 writes them.
+// What is printed of a log, word for word: golden/NAME.log becomes golden/NAME.txt (the first answer, then all of it) and golden/NAME.json. CUFAULT_WRITE_GOLDEN=1 writes them.
 #include "reports/printers/print_explanation.hpp"
 
 #include "reports/base/json_input.hpp"
@@ -36,6 +36,8 @@ TEST_P(golden_log, is_explained_word_for_word) {
   const std::string stem = GetParam(), name = stem + ".log";
   const explanation e = explained(read_text(fs::path(CUFAULT_GOLDEN) / name));
   std::ostringstream out;
+  print_first_answer(out, e, name);
+  out << "\n--more\n\n";
   print_explanation(out, e, name);
   expect_golden(stem + ".txt", out.str());
   expect_golden(stem + ".json", explanation_json(e, name).dump(2) + "\n");
@@ -50,10 +52,39 @@ TEST(print_explanation, prints_text_of_a_log_as_printable_characters) {
   const explanation e = explained(
       "\x1b]0;x\x07 torch 2.0\n\xff`\xff block: [0], thread: [0] Assertion `\x01\xe2\x82\xac\x7f` failed\n");
   std::ostringstream out;
+  print_first_answer(out, e, "a\nname\x1b[0m");
   print_explanation(out, e, "a\nname\x1b[0m");
   for (const char c : out.str() + explanation_json(e, "a\nname").dump())
     EXPECT_TRUE(c == '\n' || (c >= 0x20 && c <= 0x7e)) << static_cast<int>(c);
   EXPECT_FALSE(e.causes.empty());
+}
+
+TEST(print_first_answer, has_at_most_8_lines_of_at_most_100_columns) {
+  const std::string word(150, 'x');
+  for (const std::string& log :
+       {std::string("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        std::string("[22:21:32.099][1][CUDA][E] " + word +
+                    "\n[22:21:32.099][1][CUDA][E] Returning 719 "
+                    "(CUDA_ERROR_LAUNCH_FAILED) from cuMemFree_v2\nGPU: RTX 4090, A100, T4\n"
+                    "[rank1]: cublasSgemm: CUBLAS_STATUS_INTERNAL_ERROR\n[rank0]: cublasSgemm: "
+                    "CUBLAS_STATUS_EXECUTION_FAILED"),
+        std::string("CUDA out of memory on RTX 4090, llama.cpp"), "CUDNN_STATUS_" + word,
+        std::string("hello"), std::string("Out of memory: Killed process 12345 (python)")}) {
+    std::ostringstream out;
+    print_first_answer(out, explained(log),
+                       "a/long/name/of/a/log/that/goes/on/for/some/time/before/it/ends/job.log");
+    std::istringstream in(out.str());
+    std::size_t lines = 0;
+    for (std::string line; std::getline(in, line); ++lines) EXPECT_LE(line.size(), 100U) << line;
+    EXPECT_LE(lines, 8U) << out.str();
+    EXPECT_GE(lines, 2U);
+  }
+}
+
+TEST(print_first_answer, says_whose_measurements_these_are) {
+  std::ostringstream out;
+  print_first_answer(out, explained("RTX 4090\ncublasCreate: CUBLAS_STATUS_ALLOC_FAILED"), "log");
+  EXPECT_NE(out.str().find("measured on H200, not on RTX 4090"), std::string::npos) << out.str();
 }
 
 }  // namespace

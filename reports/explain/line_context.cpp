@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/explain/line_context.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+
+namespace cufault {
+namespace {
+
+constexpr std::size_t longest_prefix = 72;
+constexpr double day = 86400;
+
+bool is_digit_at(std::string_view text, std::size_t at) {
+  return at < text.size() && text[at] >= '0' && text[at] <= '9';
+}
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/// Exactly so many digits.
+std::optional<int> digits_at(std::string_view text, std::size_t at, std::size_t count) {
+  int value = 0;
+  if (at + count > text.size()) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + count, value);
+  if (error != std::errc{} || end != text.data() + at + count || !is_digit_at(text, at)) return std::nullopt;
+  return value;
+}
+
+/// One to five digits; `at` is moved behind them.
+std::optional<int> number_at(std::string_view text, std::size_t& at) {
+  std::size_t end = at;
+  while (is_digit_at(text, end)) ++end;
+  if (end == at || end - at > 5) return std::nullopt;
+  const auto value = digits_at(text, at, end - at);
+  at = end;
+  return value;
+}
+
+std::optional<int> rank_in_field(std::string_view field) {
+  for (const std::string_view name : {"rank", "Rank", "default"}) {
+    const auto found = field.find(name);
+    if (found == std::string_view::npos || (found > 0 && is_letter(field[found - 1]))) continue;
+    std::size_t at = found + name.size();
+    while (at < field.size() && (field[at] == ' ' || field[at] == '=' || field[at] == ':')) ++at;
+    if (const auto rank = number_at(field, at)) return rank;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> rank_of(std::string_view line) {
+  std::size_t at = line.find_first_not_of(' ');
+  if (at == std::string_view::npos) return std::nullopt;
+  if (std::size_t end = at; const auto label = number_at(line, end))
+    return line.substr(end).starts_with(": ") ? label : std::nullopt;
+  for (int field = 0; field < 4 && at < line.size() && (line[at] == '[' || line[at] == '('); ++field) {
+    const char close = line[at] == '[' ? ']' : ')';
+    const auto end = line.find(close, at);
+    if (end == std::string_view::npos || end - at > longest_prefix) return std::nullopt;
+    const std::string_view inside = line.substr(at + 1, end - at - 1);
+    if (const auto rank = rank_in_field(inside)) return rank;
+    const std::string_view behind = line.substr(end + 1);
+    std::size_t number = 0;
+    if (const auto comma = inside.find(','); comma != std::string_view::npos && behind.starts_with("<std"))
+      number = comma + 1;  // mpirun --tag-output: job and rank
+    else if (!behind.starts_with(":"))
+      number = inside.size();
+    if (const auto rank = number_at(inside, number); rank && number == inside.size()) return rank;
+    at = end + 1;
+    while (at < line.size() && (line[at] == ':' || line[at] == ' ')) ++at;
+  }
+  return std::nullopt;
+}
+
+/// The day of the year, roughly, that ends directly before a time.
+double day_before(std::string_view line, std::size_t time) {
+  if (time < 5) return 0;
+  std::size_t end = time;
+  while (end > 0 && (line[end - 1] == ' ' || line[end - 1] == 'T')) --end;
+  if (end >= 5 && line[end - 3] == '-')
+    if (const auto month = digits_at(line, end - 5, 2), date = digits_at(line, end - 2, 2); month && date)
+      return (31.0 * *month + *date) * day;
+  if (end >= 5 && is_letter(line[end - 5]))
+    if (const auto month = digits_at(line, end - 4, 2), date = digits_at(line, end - 2, 2); month && date)
+      return (31.0 * *month + *date) * day;
+  return 0;
+}
+
+std::optional<double> time_of(std::string_view line) {
+  const std::string_view head = line.substr(0, longest_prefix);
+  for (std::size_t colon = head.find(':'); colon != std::string_view::npos;
+       colon = head.find(':', colon + 1)) {
+    if (colon < 2 || colon + 3 >= head.size() || head[colon + 3] != ':') continue;
+    const auto hours = digits_at(head, colon - 2, 2), minutes = digits_at(head, colon + 1, 2),
+               seconds = digits_at(head, colon + 4, 2);
+    if (!hours || !minutes || !seconds || *hours > 23 || *minutes > 59 || *seconds > 60) continue;
+    double fraction = 0, unit = 0.1;
+    std::size_t at = colon + 6;
+    if (at < head.size() && (head[at] == '.' || head[at] == ','))
+      for (++at; is_digit_at(head, at); ++at, unit /= 10) fraction += unit * (head[at] - '0');
+    return day_before(head, colon - 2) + 3600.0 * *hours + 60.0 * *minutes + *seconds + fraction;
+  }
+  return std::nullopt;
+}
+
+/// Behind a bullet or a commit: "fix", "docs(api)", "improved".
+constexpr std::array<std::string_view, 26> words_of_changes{
+    "fix",      "fixed", "fixes",  "fixing", "feat",     "feature", "perf",    "docs",     "doc",
+    "chore",    "test",  "tests",  "build",  "ci",       "add",     "added",   "adds",     "improve",
+    "improved", "avoid", "handle", "update", "refactor", "revert",  "support", "changelog"};
+
+/// In the clause before the words.
+constexpr std::array<std::string_view, 46> denials{
+    "no",        "not",      "never",    "without", "neither",  "nor",      "none",     "if",
+    "whether",   "unless",   "avoid",    "avoids",  "avoiding", "prevent",  "prevents", "handle",
+    "handles",   "handling", "catch",    "catches", "until",    "instead",  "like",     "checked",
+    "checking",  "looked",   "searched", "grep",    "expect",   "expects",  "expected", "simulate",
+    "simulated", "kein",     "keine",    "keinen",  "nicht",    "sans",     "pas",      "sin",
+    "fix",       "fixed",    "fixes",    "rule",    "excludes", "suspected"};
+
+/// In the sentence behind them.
+constexpr std::array<std::string_view, 17> denials_behind{"ruled out",
+                                                          "excluded",
+                                                          "unlikely",
+                                                          "found nothing",
+                                                          "found none",
+                                                          "no longer",
+                                                          "any more",
+                                                          "anymore",
+                                                          "is not the",
+                                                          "was not the",
+                                                          "is fixed",
+                                                          "was fixed",
+                                                          "is handled",
+                                                          "ausgeschlossen",
+                                                          "\xe6\x8e\x92\xe9\x99\xa4",
+                                                          "\xe6\xb2\xa1\xe6\x9c\x89",
+                                                          "already fixed"};
+
+constexpr std::array<std::string_view, 12> questions{"does ",  "do ",     "is ",    "are ", "was ", "could ",
+                                                     "might ", "should ", "would ", "can ", "did ", "has "};
+
+bool is_in(const auto& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string_view first_word(std::string_view text) {
+  std::size_t end = 0;
+  while (end < text.size() && text[end] >= 'a' && text[end] <= 'z') ++end;
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+line_origin origin_of(std::string_view line) {
+  return {.rank = rank_of(line).value_or(-1), .seconds = time_of(line)};
+}
+
+bool comparable_times(double a, double b) {
+  return (a < 32 * day) == (b < 32 * day);
+}
+
+bool speaks_of_no_failure(std::string_view lower) {
+  for (const std::string_view passed : {" passed", " xfail", " xpass", " skipped", "--- pass:",
+                                        "[       ok ]", "[  passed  ]", "error summary: 0 errors"})
+    if (lower.find(passed) != std::string_view::npos) return true;
+  const auto at = lower.find_first_not_of(' ');
+  if (at == std::string_view::npos) return false;
+  std::string_view text = lower.substr(at);
+  if (text.starts_with("$ ") || text.starts_with("ok ") || text.starts_with("xfail ")) return true;
+  if (text.size() > 2 && text.starts_with("--") && is_letter(text[2])) return true;
+  bool listed = false;
+  while (text.starts_with("- ") || text.starts_with("* ") || text.starts_with("+ ")) {
+    text.remove_prefix(2);
+    listed = true;
+  }
+  const std::string_view word = first_word(text);
+  if (!is_in(words_of_changes, word)) return false;
+  const std::string_view behind = text.substr(word.size());
+  return behind.starts_with(":") || behind.starts_with("(") || (listed && behind.starts_with(" "));
+}
+
+bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t end) {
+  std::size_t clause = begin, sentence = begin;
+  const auto ends = [&](std::size_t at, std::string_view marks) {
+    return marks.find(lower[at]) != std::string_view::npos &&
+           (at + 1 == lower.size() || lower[at + 1] == ' ');
+  };
+  while (clause > 0 && !ends(clause - 1, ".!?;:,|")) --clause;
+  while (sentence > 0 && !ends(sentence - 1, ".!?;:|")) --sentence;
+  for (std::string_view rest = lower.substr(clause, begin - clause); !rest.empty();) {
+    std::size_t length = 0;
+    while (length < rest.size() && (is_letter(rest[length]) || rest[length] == '\'' ||
+                                    static_cast<unsigned char>(rest[length]) >= 0x80))
+      ++length;
+    const std::string_view word = rest.substr(0, length);
+    if (is_in(denials, word) || word.ends_with("n't")) return true;
+    rest.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  std::size_t stop = end;
+  while (stop < lower.size() && !ends(stop, ".!?;")) ++stop;
+  const std::string_view behind = lower.substr(end, stop - end);
+  if (std::any_of(denials_behind.begin(), denials_behind.end(),
+                  [&](std::string_view d) { return behind.find(d) != std::string_view::npos; }))
+    return true;
+  if (stop == lower.size() || lower[stop] != '?') return false;
+  const auto first = lower.find_first_not_of(" \"'(", sentence);
+  return first != std::string_view::npos &&
+         std::any_of(questions.begin(), questions.end(),
+                     [&](std::string_view q) { return lower.substr(first).starts_with(q); });
+}
+
+bool is_exception(std::string_view line) {
+  const auto end = line.find_first_of(": ");
+  const std::string_view name = line.substr(0, end);
+  if (name.empty() || !is_letter(name.front()) || (end != std::string_view::npos && line[end] != ':'))
+    return false;
+  if (std::any_of(name.begin(), name.end(),
+                  [](char c) { return !is_letter(c) && c != '.' && (c < '0' || c > '9'); }))
+    return false;
+  for (const std::string_view kind : {"Error", "Exception", "Interrupt", "Exit", "OutOfResources"})
+    if (name.ends_with(kind)) return true;
+  return false;
+}
+
+std::string_view without_box(std::string_view line) {
+  const auto is_edge = [](char c) { return c == ' ' || c == '|' || static_cast<unsigned char>(c) >= 0x80; };
+  while (!line.empty() && is_edge(line.front())) line.remove_prefix(1);
+  while (!line.empty() && is_edge(line.back())) line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace cufault

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace cufault {
+
+/// What the beginning of a line says of where it comes from.
+struct line_origin {
+  int rank =
+      -1;  ///< "[rank3]:", "[Rank 3]", "[3]:", "[default3]:", "[1,3]<stderr>:" or "3: " of srun --label
+  std::optional<double>
+      seconds{};  ///< of a time in it: since the begin of the year, or of the day where there is no date
+};
+line_origin origin_of(std::string_view line);
+
+/// Whether two times can be compared: both with a date, or both without.
+bool comparable_times(double a, double b);
+
+/// Whether a line only speaks of failures: a changelog, a help text, a command, a test that passed. In lower case.
+bool speaks_of_no_failure(std::string_view lower);
+
+/// Whether the words at [begin, end) of a line are said not to be there, or only to be looked for: "no CUDA error", "if you see out of
+/// memory", "does this look like out of memory?". In lower case.
+bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t end);
+
+/// Whether a line is the last one of a Python traceback: "RuntimeError: ...", "torch.OutOfMemoryError: ...".
+bool is_exception(std::string_view line);
+
+/// Without spaces and the bars of a box at both ends.
+std::string_view without_box(std::string_view line);
+
+}  // namespace cufault
