@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// How often `explain` names the right class of cause: of public reports whose cause is confirmed, and of cufault's own records; and how
-// often it names one where nothing of a GPU library failed. Prints the score by class and the misses. Exit code 1: lower than the
-// floors, or a false answer; 2: bad input.
+// How often `explain` names the right class of cause: of public reports whose cause is confirmed, of programs that were run on a GPU with
+// a known mistake, and of cufault's own records; and how often it names one where nothing of a GPU library failed. Prints the score by
+// class and the misses. Exit code 1: lower than the floors, or a false answer; 2: bad input.
 #include "reports/base/json_fields.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/explain/explanation.hpp"
@@ -25,7 +25,8 @@ namespace cufault {
 namespace {
 
 struct text_with_cause {
-  std::string name, cause_class, text;
+  std::string name, cause, text;  ///< cause: its id, or its class alone
+  [[nodiscard]] std::string cause_class() const { return cause.substr(0, cause.find('.')); }
 };
 
 /// What the reporter pasted, or the status and call where nothing was pasted, and what is known of the machine. Not the cause, the fix or
@@ -41,6 +42,41 @@ std::vector<text_with_cause> public_reports(const fs::path& file) {
       one.text += key + ": " + environment.at(key).string() + "\n";
     all.push_back(std::move(one));
   }
+  return all;
+}
+
+/// What programs of cases/explain/programs printed on a GPU. Without a cause: nothing of a GPU library failed.
+struct program_logs {
+  std::vector<text_with_cause> plain, with_driver_log;
+};
+
+/// NAME.txt, and NAME.logged.txt with NAME.driver.txt below it.
+program_logs logs_of_programs(const fs::path& programs, const fs::path& folder, const lexicon& known) {
+  program_logs all;
+  for (const json_cursor& p : json_cursor{read_json(programs)}.at("programs").items()) {
+    const std::string name = p.at("name").string(), cause = p.has("cause") ? p.at("cause").string() : "";
+    const auto file = [&](const char* kind) { return folder / (name + kind + ".txt"); };
+    if (!fs::exists(file(""))) continue;
+    if (!cause.empty() && std::none_of(known.causes.begin(), known.causes.end(),
+                                       [&](const known_cause& c) { return c.id == cause; }))
+      throw std::runtime_error(fmt::format("{}: {}: no cause {}", programs.string(), name, cause));
+    all.plain.push_back({name, cause, read_text(file(""))});
+    if (!fs::exists(file(".logged"))) continue;
+    std::string text = read_text(file(".logged"));
+    if (fs::exists(file(".driver"))) text += read_text(file(".driver"));
+    all.with_driver_log.push_back({name, cause, std::move(text)});
+  }
+  return all;
+}
+
+/// Logs in which nothing of a GPU library failed. `made_by` says of each which program made it and when, or "typed".
+std::vector<text_with_cause> healthy_logs(const fs::path& folder, const fs::path& made_by) {
+  const json_cursor logs = json_cursor{read_json(made_by)}.at("logs");
+  std::vector<text_with_cause> all;
+  for (const std::string& name : logs.keys()) all.push_back({name, "", read_text(folder / name)});
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (const std::string name = entry.path().filename().string(); !logs.has(name))
+      throw std::runtime_error(fmt::format("{}: {} is missing", made_by.string(), name));
   return all;
 }
 
@@ -123,11 +159,12 @@ std::vector<text_with_cause> own_records(std::span<const record> records, const 
 }
 
 struct score {
-  int all = 0, first = 0, three = 0;
-  void add(int place) {
+  int all = 0, first = 0, three = 0, exact = 0;
+  void add(int place, bool this_cause) {
     ++all;
     first += place == 1 ? 1 : 0;
     three += place >= 1 ? 1 : 0;
+    exact += this_cause ? 1 : 0;
   }
   [[nodiscard]] std::string text() const {
     const auto part = [&](int count) { return all == 0 ? 0.0 : 100.0 * count / all; };
@@ -140,21 +177,25 @@ score measure(const std::string& title, const std::vector<text_with_cause>& text
               bool verbose) {
   score total;
   std::map<std::string, score> by_class;
-  std::vector<std::string> misses;
+  std::vector<std::string> misses, others;
   event_finder finder(known.words);
   for (const text_with_cause& t : texts) {
+    if (t.cause.empty()) continue;
     finder.add(t.text);
     const explanation e = explain(finder.finish(), known);
     std::vector<std::string> said;
     int place = 0;
     for (const ranked_cause& c : e.causes) {
       said.push_back(c.what->cause_class());
-      if (said.back() == t.cause_class) place = static_cast<int>(said.size());
+      if (said.back() == t.cause_class()) place = static_cast<int>(said.size());
     }
-    total.add(place);
-    by_class[t.cause_class].add(place);
+    const bool this_cause = place == 1 && e.causes.front().what->id == t.cause;
+    total.add(place, this_cause);
+    by_class[t.cause_class()].add(place, this_cause);
+    if (place == 1 && !this_cause && t.cause != t.cause_class())
+      others.push_back(fmt::format("{}: {}, and it said {}", t.name, t.cause, e.causes.front().what->id));
     if (place != 1)
-      misses.push_back(fmt::format("{}: {}, and it said {}", t.name, t.cause_class,
+      misses.push_back(fmt::format("{}: {}, and it said {}", t.name, t.cause,
                                    said.empty() ? "nothing" : fmt::format("{}", fmt::join(said, ", "))));
     if (verbose && place != 1) {
       misses.back() += fmt::format("\n--- {}", t.text);
@@ -171,34 +212,36 @@ score measure(const std::string& title, const std::vector<text_with_cause>& text
   }
   fmt::print("{}\n  {:<30} {}\n", title, "all", total.text());
   for (const auto& [name, s] : by_class) fmt::print("  {:<30} {}\n", name, s.text());
-  fmt::print("  not first:\n");
-  for (const std::string& miss : misses) fmt::print("    {}\n", miss);
+  if (!misses.empty()) fmt::print("  not first:\n    {}\n", fmt::join(misses, "\n    "));
+  if (!others.empty())
+    fmt::print("  another cause of the class first:\n    {}\n", fmt::join(others, "\n    "));
   return total;
 }
 
-/// How many logs of programs in which nothing of a GPU library failed get a failure.
-int false_answers(const fs::path& folder, const knowledge& known) {
+/// How many texts in which nothing of a GPU library failed get a failure.
+int false_answers(const std::string& title, const std::vector<text_with_cause>& texts,
+                  const knowledge& known) {
   int all = 0, wrong = 0;
   event_finder finder(known.words);
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    finder.add(read_text(entry.path()));
+  for (const text_with_cause& t : texts) {
+    if (!t.cause.empty()) continue;
+    finder.add(t.text);
     const explanation e = explain(finder.finish(), known);
     ++all;
     if (!e.failure) continue;
     ++wrong;
-    fmt::print("false answer: {}: line {}: {}\n", entry.path().filename().string(), e.failure->line,
-               e.failure->words);
+    fmt::print("false answer: {}: line {}: {}\n", t.name, e.failure->line, e.failure->words);
   }
-  if (all == 0) throw std::runtime_error(folder.string() + ": no logs");
-  fmt::print("healthy and foreign logs: {}, false answers: {}\n", all, wrong);
+  fmt::print("{}: {}, false answers: {}\n", title, all, wrong);
   return wrong;
 }
 
-int run(const std::vector<std::string>& words) {
-  const fs::path reports = words.at(0), lexicon_folder = words.at(1), recorded = words.at(2),
-                 failures = words.at(3), healthy = words.at(4);
+int run(std::vector<std::string> words) {
   const bool verbose = words.back() == "-v";
-  const lexicon known = load_lexicon(lexicon_folder);
+  if (verbose) words.pop_back();
+  const fs::path benchmark = words.at(0), explain_folder = words.at(1), recorded = words.at(2),
+                 failures = words.at(3);
+  const lexicon known = load_lexicon(explain_folder);
   std::vector<record> records;
   for (const fs::path& path : records_in({recorded})) {
     records.push_back(load_record(path));
@@ -207,21 +250,34 @@ int run(const std::vector<std::string>& words) {
   const evidence seen = evidence_in(records, known);
   const auto counts = reports_of_causes(load_failures(failures), known);
   const knowledge all{known, seen, counts};
-  const score of_reports = measure("public reports", public_reports(reports), all, verbose);
-  const score of_records = measure("own records", own_records(records, known, seen), all, verbose);
-  for (const std::string& arm : seen.unassigned) fmt::print("of no cause: {}\n", arm);
-  const int wrong = false_answers(healthy, all);
-  if (words.size() < 8) return wrong > 0 ? 1 : 0;
-  const auto low = [](const char* what, int is, const std::string& floor) {
-    if (is >= std::stoi(floor)) return false;
-    fmt::print("{}: {}, and it was {} before\n", what, is, floor);
-    return true;
+  const program_logs programs =
+      logs_of_programs(explain_folder / "programs/programs.json", benchmark / "programs", known);
+  if (programs.plain.empty())
+    fmt::print("no logs of programs are in {}\n", (benchmark / "programs").string());
+
+  std::vector<int> reached;
+  const auto measured = [&](const std::string& title, const std::vector<text_with_cause>& texts) {
+    const score of = measure(title, texts, all, verbose);
+    reached.insert(reached.end(), {of.first, of.three});
   };
-  const bool any = static_cast<int>(low("public reports, first", of_reports.first, words[5])) +
-                       static_cast<int>(low("public reports, among three", of_reports.three, words[6])) +
-                       static_cast<int>(low("own records, first", of_records.first, words[7])) >
-                   0;
-  return any || wrong > 0 ? 1 : 0;
+  measured("public reports", public_reports(benchmark / "reports.json"));
+  measured("own records", own_records(records, known, seen));
+  measured("programs", programs.plain);
+  measured("programs, with the driver's log", programs.with_driver_log);
+  for (const std::string& arm : seen.unassigned) fmt::print("of no cause: {}\n", arm);
+  const int wrong =
+      false_answers("healthy and foreign logs",
+                    healthy_logs(benchmark / "healthy", benchmark / "healthy.json"), all) +
+      false_answers("healthy and foreign programs", programs.plain, all) +
+      false_answers("healthy and foreign programs, with the driver's log", programs.with_driver_log, all);
+  bool lower = false;
+  for (std::size_t i = 0; i < reached.size() && i + 4 < words.size(); ++i)
+    if (const int before = std::stoi(words[i + 4]); reached[i] < before) {
+      fmt::print("{} of the texts of benchmark {} are right {}, and {} were before\n", reached[i], i / 2 + 1,
+                 i % 2 == 0 ? "first" : "among three", before);
+      lower = true;
+    }
+  return lower || wrong > 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -229,9 +285,10 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc < 6)
+    if (argc < 5)
       throw std::runtime_error(
-          "usage: explain_score REPORTS LEXICON RECORDED FAILURES HEALTHY [FIRST THREE OWN] [-v]");
+          "usage: explain_score BENCHMARK EXPLAIN RECORDED FAILURES [FIRST THREE]... [-v]\n"
+          "FIRST and THREE: of each benchmark, how many were right first and among three before");
     return cufault::run({argv + 1, argv + argc});
   } catch (const std::exception& e) {
     fmt::print(stderr, "explain_score: {}\n", e.what());
