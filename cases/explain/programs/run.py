@@ -30,7 +30,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 MARK = 'CUFAULT_PROGRAM_RUN'  # in the environment of a run: finds all of its processes
-HEAD, TAIL = 150, 60  # lines that are kept of a longer log
+HEAD, TAIL = 60, 60  # lines that are kept of a longer log
 
 
 def other_cublaslt():
@@ -77,7 +77,8 @@ class Runner:
                             'PATH': f'{pathlib.Path(sys.executable).parent}:{os.environ["PATH"]}', 'OMP_NUM_THREADS': '2', 'NO_COLOR': '1',
                             'NVCC_APPEND_FLAGS': f'-Xlinker -rpath={cuda}/lib64'}
         self.environment.pop('CUDA_LOG_FILE', None)
-        places = {sys.prefix: '/venv', sys.base_prefix: '/usr', str(cuda): '/usr/local/cuda', str(pathlib.Path.home()): '/home/user'}
+        compiler = pathlib.Path(shutil.which('gcc') or '/usr/bin/gcc').parent
+        places = {sys.prefix: '/venv', str(compiler): '/usr/bin', sys.base_prefix: '/usr', str(cuda): '/usr/local/cuda', str(pathlib.Path.home()): '/home/user'}
         self.replaced = sorted(((k, v) for k, v in places.items() if len(k) > 4 and k != v), key=lambda kv: -len(kv[0]))
 
     def clean(self, text, folder):
