@@ -4,8 +4,9 @@
 """Runs the programs of programs.json, each twice, and keeps what they print.
 
 Of a program NAME it leaves NAME.txt, its output; NAME.logged.txt, its output when the driver's log is on; and
-NAME.driver.txt, that log. results.json says how each run ended, and why a program was left out. Paths and names
-of the machine are replaced. A program runs as train.py or app, so that its name tells nothing.
+NAME.driver.txt, that log. results.json says how each run ended, and why a program was left out; machine.txt names
+the GPU, the driver and versions. Paths and names of the machine are replaced. A program runs as train.py or app,
+so that its name tells nothing.
 Those that need the whole GPU run alone, at the end. Run this with the Python that has the frameworks.
 
 programs.json says of each program: its file; the cause that is right, by causes.json, or none where nothing of a GPU library
@@ -15,6 +16,7 @@ Exit code: 0, also where programs fail as they should; 1 one did not end as prog
 import argparse
 import concurrent.futures
 import contextlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -56,6 +58,17 @@ def missing(needs, other):
         if not there:
             return f'{need} is missing'
     return ''
+
+
+def machine():
+    """GPU, driver, and versions of what programs are made of."""
+    tool = shutil.which('nvidia-smi')
+    lines = [subprocess.run([tool, '--query-gpu=name,driver_version', '--format=csv,noheader'], capture_output=True, text=True,
+                            check=False).stdout.strip()] if tool else []
+    for name in ('torch', 'nvidia-cublas', 'triton', 'transformers', 'pytorch-lightning', 'jax', 'cupy-cuda13x'):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            lines.append(f'{name} {importlib.metadata.version(name)}')
+    return '\n'.join(lines) + '\n'
 
 
 def end_all(mark):
@@ -205,6 +218,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         runner = Runner(pathlib.Path(work), options.output, options.seconds, time.monotonic() + options.budget)
         runner.all(programs, options.jobs)
+    (options.output / 'machine.txt').write_text(machine())
     (options.output / 'results.json').write_text(json.dumps(runner.results, indent=1) + '\n')
     runs = [r for result in runner.results.values() for r in (result, *(v for v in result.values() if isinstance(v, dict)))]
     unexpected = sum(1 for r in runs if r.get('unexpected'))
