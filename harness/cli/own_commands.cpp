@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What this program starts itself as; no help names it.
 #include "harness/cli/command_line.hpp"
+#include "harness/system/mps_keeper.hpp"
 
 namespace cufault {
 namespace {
@@ -50,6 +51,10 @@ void add_other_process(command_line& line) {
   other_process->add_option("--leave-free", said->leave_free)->required();
 }
 
+void add_mps_keeper(command_line& line) {
+  line.own_command("keep-mps", keep_mps_daemon, /*outlives_thread=*/true);
+}
+
 void add_driver_hold(command_line& line) {
   line.own_command("hold-driver", [] { return serve_driver_hold(); });
 }
@@ -66,7 +71,8 @@ void add_probe(command_line& line) {
 }  // namespace
 
 void add_own_commands(command_line& line) {
-  for (const auto add : {add_trial, add_trials_command, add_other_process, add_driver_hold, add_probe})
+  for (const auto add :
+       {add_trial, add_trials_command, add_other_process, add_mps_keeper, add_driver_hold, add_probe})
     add(line);
 }
 

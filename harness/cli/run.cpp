@@ -83,6 +83,7 @@ class run {
     if (!options_.no_gpu.empty() && gpu_required())
       throw usage_error("CUFAULT_REQUIRE_GPU is set and there is no GPU: " + options_.no_gpu, exit_gate);
     options_.own_paths = own_paths();
+    options_.mps_keeper = {own_path(), "keep-mps", "--parent", std::to_string(getpid())};
     options_.other_cublas = stack.value("other_cublas", std::string("none")) != "none";
     record_.stack = for_record(stack);
     if (python_) {

@@ -71,6 +71,7 @@ struct arm {
   bool binds_itself = false;  ///< no cuBLAS is bound before the body: it loads one, observed (load_cublas)
   std::chrono::seconds timeout{60};
   resource_limits limits{};
+  bool under_mps = false;  ///< its process is a client of an MPS server that nobody else uses
   /// Its trials may run one after another with those of others in one process, as long as that is found undamaged after each: it leaves
   /// the context usable, forks nothing, and neither measures what is first in a process nor how much memory is left. Trials of a
   /// framework are processes of their own all the same: forked from one interpreter, which has imported it.

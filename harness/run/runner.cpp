@@ -3,6 +3,7 @@
 #include "harness/run/runner.hpp"
 
 #include "harness/model/frame.hpp"
+#include "harness/run/mps_daemon.hpp"
 #include "harness/run/scratch_folder.hpp"
 #include "harness/run/shared_process.hpp"
 
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <system_error>
 
@@ -137,15 +139,18 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
   try {
     if (shares) {
       process = options.shared->run(a, options.shared_command(a), options.shared_request(c, a, repeat),
-                                    on_report, options.stop);
+                                    options.mps_keeper, on_report, options.stop);
     } else {
       const scratch_folder scratch;
+      std::optional<mps_daemon> mps;
       spawn_options spawned;
       spawned.argv = options.command(c, a, level, repeat);
       // Code that the driver compiles is neither kept from one trial to the next nor left in the home folder.
       spawned.environment = {{"CUFAULT_SCRATCH", scratch.path().string()},
                              {"CUDA_CACHE_PATH", scratch.path().string() + "/cache"}};
       for (const auto& [name, value] : a.environment) spawned.environment[name] = value;
+      if (a.under_mps)
+        spawned.environment.merge(mps.emplace(options.mps_keeper, a.environment, options.stop).variables());
       spawned.preload = a.preload;
       spawned.timeout = a.timeout;
       process = run_process(spawned, on_report, options.stop);
@@ -155,6 +160,12 @@ trial_seen run_once(const failure_case& c, const arm& a, std::optional<std::int6
     seen.level = level;
     fail(seen, error.what());
     return {std::move(seen)};
+  } catch (const not_provoked& reason) {
+    observation absent;
+    absent.level = level;
+    absent.ended = outcome::not_provoked;
+    absent.why = reason.what();
+    return {std::move(absent)};
   }
   if (process.how == ending::interrupted) throw interrupted{};
 

@@ -26,9 +26,10 @@ using memory_in_use = std::function<std::optional<std::uint64_t>()>;
 
 struct runner_options {
   trial_command command;
-  memory_in_use in_use;       ///< may be empty
-  std::string no_gpu;         ///< why no GPU can be used; empty if one can
-  bool other_cublas = false;  ///< whether a second pair was given
+  memory_in_use in_use;                   ///< may be empty
+  std::vector<std::string> mps_keeper{};  ///< a program that runs keep_mps_daemon(), for arms under MPS
+  std::string no_gpu;                     ///< why no GPU can be used; empty if one can
+  bool other_cublas = false;              ///< whether a second pair was given
   /// Why an arm of a framework cannot run; empty if it can. Where there is no such function, none can.
   std::function<std::string(const arm&)> no_framework{};
   /// Folders and files of this installation. In what trials print they are replaced by "<cufault>".

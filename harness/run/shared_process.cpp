@@ -12,6 +12,7 @@ namespace cufault {
 std::string shared_process_key(const arm& a) {
   if (!a.shares_process) return {};
   std::string key = a.needs == need::gpu ? "gpu" : "host";
+  if (a.under_mps) key += " mps";
   if (!a.framework.empty()) key += " " + a.framework;
   if (!a.batch.empty()) key += " " + a.batch;
   for (const auto& [name, value] : a.environment) key += fmt::format(" {}={}", name, value);
@@ -23,7 +24,7 @@ shared_process::shared_process() = default;
 shared_process::~shared_process() = default;
 
 process_result shared_process::run(const arm& a, const std::vector<std::string>& command,
-                                   const std::string& request,
+                                   const std::string& request, const std::vector<std::string>& mps_keeper,
                                    const std::function<void(std::string_view)>& on_report, int stop) {
   const std::string key = fmt::format("{}\n{}", shared_process_key(a), fmt::join(command, "\n"));
   if (key != key_) retire();
@@ -37,6 +38,10 @@ process_result shared_process::run(const arm& a, const std::vector<std::string>&
     options.environment = {{"CUFAULT_SCRATCH", ""},
                            {"CUDA_CACHE_PATH", scratch_->path().string() + "/cache"}};
     for (const auto& [name, value] : a.environment) options.environment[name] = value;
+    if (a.under_mps) {
+      mps_ = std::make_unique<mps_daemon>(mps_keeper, a.environment, stop);
+      options.environment.merge(mps_->variables());
+    }
     options.preload = a.preload;
     process_ = std::make_unique<resident_process>(options);
     key_ = key;
@@ -72,6 +77,7 @@ void shared_process::leave_gpu() {
 
 void shared_process::retire() {
   process_.reset();
+  mps_.reset();
   scratch_.reset();
   key_.clear();
   forks_ = false;

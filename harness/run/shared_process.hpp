@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/model/case.hpp"
+#include "harness/run/mps_daemon.hpp"
 #include "harness/run/scratch_folder.hpp"
 #include "harness/system/process.hpp"
 
@@ -28,8 +29,9 @@ class shared_process {
   shared_process& operator=(const shared_process&) = delete;
 
   /// Runs a trial of the arm, in the process that there is if that was started by the same command and has the same key, else in a new
-  /// one. A process that stays counts as ended with 0. Throws as run_process(), and std::system_error where no folder can be made.
+  /// one. A process that stays counts as ended with 0. Throws as run_process() and mps_daemon, and std::system_error where no folder can be made.
   process_result run(const arm& a, const std::vector<std::string>& command, const std::string& request,
+                     const std::vector<std::string>& mps_keeper,
                      const std::function<void(std::string_view)>& on_report, int stop);
   /// Before a trial with a process of its own: ends the one that there is, unless both use the GPU and may.
   void make_way_for(const arm& a);
@@ -46,6 +48,7 @@ class shared_process {
 
  private:
   std::unique_ptr<scratch_folder> scratch_;
+  std::unique_ptr<mps_daemon> mps_;
   std::unique_ptr<resident_process> process_;
   std::string key_;  // of the process, with its command
   bool forks_ = false;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // Programs that use the runner's own library, for what a test cannot do in its own process: runner_host MODE
+#include "harness/system/mps_keeper.hpp"
 #include "harness/system/process.hpp"
 
 #include <linux/filter.h>
@@ -48,6 +49,15 @@ int main(int argc, char** argv) {
     options.argv = {argv[0], "tied", std::to_string(getpid())};
     run_process(options, [](std::string_view bytes) { std::cout << bytes << std::flush; });
     return 0;
+  }
+  if (mode == "keep_mps") return cufault::keep_mps_daemon();
+  // A runner that is itself killed while it has an MPS daemon.
+  if (mode == "mps_host") {
+    cufault::spawn_options options;
+    options.argv = {argv[0], "keep_mps"};
+    cufault::resident_process keeper(options);
+    std::cout << keeper.ask("start", std::chrono::seconds(20), {}).text << std::endl;
+    while (true) pause();
   }
   if (mode == "no_pidfd") {
     if (!without_pidfd()) return 77;

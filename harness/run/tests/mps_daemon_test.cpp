@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// The life of an MPS daemon, with a script in the place of nvidia-cuda-mps-control: its daemon leaves the process that started it, and has a
+// server, as the real one.
+#include "harness/run/mps_daemon.hpp"
+
+#include "harness/model/errors.hpp"
+#include "harness/run/runner.hpp"
+#include "harness/run/shared_process.hpp"
+#include "harness/system/children.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::vector<std::string> keeper{RUNNER_HOST, "keep_mps"};
+
+// What it does is written to TOLD: a line each.
+constexpr const char* stand_in = R"sh(#!/bin/sh
+control="$CUDA_MPS_PIPE_DIRECTORY/control"
+if [ "$1" = -d ]; then
+  [ -n "$MPS_REFUSES" ] && { echo "Cannot start:"; echo "$MPS_REFUSES"; exit 3; }
+  setsid sh -c 'sleep 1000 & trap "kill $!; exit" TERM; echo $$ > "$0".new; mv "$0".new "$0"; wait' "$control" </dev/null >/dev/null 2>&1 &
+  while [ ! -e "$control" ]; do sleep 0.01; done
+  echo "started $(cat "$control") ${CUDA_VISIBLE_DEVICES:-all}" >> "$TOLD"
+  exit 0
+fi
+read -r words
+echo "$words" >> "$TOLD"
+[ -n "$MPS_IS_DEAF" ] && exit 0
+kill "$(cat "$control")"
+rm "$control"
+)sh";
+
+class mps : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(folder_.path() / "nvidia-cuda-mps-control") << stand_in;
+    fs::permissions(folder_.path() / "nvidia-cuda-mps-control", fs::perms::owner_all);
+    setenv("PATH", (folder_.path().string() + ":" + path_before_).c_str(), 1);
+    setenv("TOLD", told_.c_str(), 1);
+  }
+  void TearDown() override {
+    setenv("PATH", path_before_.c_str(), 1);
+    for (const char* name : {"TOLD", "MPS_IS_DEAF", "MPS_REFUSES"}) unsetenv(name);
+    EXPECT_EQ(children_of_this_process(), before_) << "something was left running";
+  }
+  [[nodiscard]] std::vector<std::string> told() const {
+    std::vector<std::string> lines;
+    std::ifstream in(told_);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+  /// Of the daemon that was started last.
+  [[nodiscard]] pid_t daemon() const {
+    pid_t last = 0;
+    for (const std::string& line : told())
+      if (line.starts_with("started ")) last = std::stoi(line.substr(8));
+    return last;
+  }
+  static bool ends(pid_t process) {
+    const int fd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    if (fd < 0) return true;
+    pollfd ended{fd, POLLIN, 0};
+    const bool in_time = poll(&ended, 1, 20'000) == 1;
+    close(fd);
+    return in_time;
+  }
+  [[nodiscard]] observation seen_by(const std::vector<std::string>& arguments) const {
+    arm a{.name = "fault", .needs = need::host, .timeout = std::chrono::seconds(2)};
+    a.under_mps = true;
+    runner_options options;
+    options.mps_keeper = keeper;
+    options.command = [&](const auto&...) {
+      std::vector<std::string> command = arguments;
+      command.insert(command.begin(), HOSTILE_CHILD);
+      return command;
+    };
+    return run_trial({.name = "memory.hostile"}, a, std::nullopt, 0, options);
+  }
+
+ private:
+  scratch_folder folder_;
+  std::string told_ = folder_.path() / "told";
+  std::string path_before_ = std::getenv("PATH");
+  std::set<pid_t> before_ = children_of_this_process();
+};
+
+TEST_F(mps, daemon_lives_as_long_as_its_object) {
+  {
+    const mps_daemon one(keeper, {{"CUDA_VISIBLE_DEVICES", "GPU-1"}}, -1);
+    EXPECT_THAT(told(), ElementsAre(AllOf(StartsWith("started "), HasSubstr(" GPU-1"))));
+    EXPECT_EQ(kill(daemon(), 0), 0);
+    for (const auto& [name, in] : one.variables()) EXPECT_TRUE(fs::is_directory(in)) << name;
+  }
+  EXPECT_THAT(told(), ElementsAre(StartsWith("started "), "quit -t 1"));
+}
+
+TEST_F(mps, daemon_that_does_not_quit_is_killed) {
+  setenv("MPS_IS_DEAF", "1", 1);
+  { const mps_daemon one(keeper, {}, -1); }
+  EXPECT_TRUE(ends(daemon()));
+}
+
+TEST_F(mps, daemon_that_is_refused_is_not_provoked_with_its_words) {
+  setenv("MPS_REFUSES", "an instance is running", 1);
+  try {
+    const mps_daemon one(keeper, {}, -1);
+    FAIL() << "it was refused";
+  } catch (const not_provoked& reason) {
+    EXPECT_STREQ(
+        reason.what(),
+        "no MPS daemon: nvidia-cuda-mps-control -d: exit code 3: Cannot start: an instance is running ");
+  }
+  const observation o = seen_by({"normal"});
+  EXPECT_EQ(o.ended, outcome::not_provoked);
+  EXPECT_THAT(o.why, HasSubstr("an instance is running"));
+}
+
+TEST_F(mps, daemon_without_a_program_is_not_provoked) {
+  setenv("PATH", "/usr/bin:/bin", 1);
+  const observation o = seen_by({"normal"});
+  EXPECT_EQ(o.ended, outcome::not_provoked);
+  EXPECT_THAT(o.why, HasSubstr("nvidia-cuda-mps-control"));
+  EXPECT_THROW(mps_daemon({"/nonexistent/cufault"}, {}, -1), not_provoked);
+}
+
+TEST_F(mps, daemon_gives_way_to_the_end_of_the_run) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  ASSERT_EQ(write(ends[1], "x", 1), 1);
+  EXPECT_THROW(mps_daemon({"/bin/sh", "-c", "sleep 600"}, {}, ends[0]), interrupted);
+  for (const int end : ends) close(end);
+}
+
+TEST_F(mps, daemon_that_somebody_ends_is_started_again) {
+  const mps_daemon one(keeper, {}, -1);
+  const pid_t first = daemon();
+  for (const auto& [name, value] : one.variables()) setenv(name.c_str(), value.c_str(), 1);
+  EXPECT_EQ(std::system("echo quit | nvidia-cuda-mps-control"), 0);
+  for (const auto& [name, value] : one.variables()) unsetenv(name.c_str());
+  EXPECT_TRUE(ends(first));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (daemon() == first && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_NE(daemon(), first);
+  EXPECT_EQ(kill(daemon(), 0), 0);
+}
+
+TEST_F(mps, variables_are_those_of_the_trial) {
+  const observation o = seen_by({"environment", "CUDA_MPS_PIPE_DIRECTORY"});
+  EXPECT_THAT(o.stdout_text, AllOf(StartsWith("CUDA_MPS_PIPE_DIRECTORY=/"), HasSubstr("/pipe")));
+  EXPECT_THAT(told(), ElementsAre(StartsWith("started "), "quit -t 1"));
+}
+
+TEST_F(mps, daemon_ends_behind_a_trial_that_crashes_or_hangs) {
+  const observation crashed = seen_by({"die", "segv", "in_call"});
+  EXPECT_EQ(crashed.ended, outcome::crashed) << crashed.why;
+  EXPECT_TRUE(ends(daemon()));
+  const observation hung = seen_by({"hang", "in_call"});
+  EXPECT_EQ(hung.ended, outcome::timed_out) << hung.why;
+  EXPECT_TRUE(ends(daemon()));
+  EXPECT_THAT(told(), ElementsAre(StartsWith("started "), "quit -t 1", StartsWith("started "), "quit -t 1"));
+}
+
+TEST_F(mps, daemon_ends_with_a_runner_that_is_killed) {
+  std::array<int, 2> out{};
+  ASSERT_EQ(pipe2(out.data(), O_CLOEXEC), 0);
+  scratch_folder in;
+  const pid_t host = fork();
+  if (host == 0) {
+    dup2(out[1], STDOUT_FILENO);
+    setenv("CUDA_MPS_PIPE_DIRECTORY", in.path().c_str(), 1);
+    setenv("CUDA_MPS_LOG_DIRECTORY", in.path().c_str(), 1);
+    execl(RUNNER_HOST, RUNNER_HOST, "mps_host", nullptr);
+    _exit(99);
+  }
+  close(out[1]);
+  std::string line;
+  for (char byte = 0; line.find('\n') == line.npos && read(out[0], &byte, 1) == 1;) line += byte;
+  close(out[0]);
+  ASSERT_EQ(line, "started\n");
+  const std::set<pid_t> others = children_of_this_process();
+  kill(host, SIGKILL);
+  waitpid(host, nullptr, 0);
+  EXPECT_TRUE(ends(daemon()));
+  // Where an earlier test has made this process a subreaper, the keeper is its child now.
+  for (const pid_t child : children_of_this_process())
+    if (!others.contains(child)) waitpid(child, nullptr, 0);
+  EXPECT_THAT(told(), ElementsAre(StartsWith("started "), "quit -t 1"));
+}
+
+TEST_F(mps, daemon_is_one_of_a_process_that_trials_share) {
+  arm a{.name = "fault", .needs = need::host, .shares_process = true};
+  const std::string without = shared_process_key(a);
+  a.under_mps = true;
+  EXPECT_NE(shared_process_key(a), without);
+  shared_process shared;
+  const std::vector<std::string> answers{"/bin/sh", "-c", "while read -r line; do echo >&0; done"};
+  for (int i = 0; i < 2; ++i) shared.run(a, answers, "x", keeper, {}, -1);
+  EXPECT_THAT(told(), ElementsAre(StartsWith("started ")));
+  shared.retire();
+  EXPECT_THAT(told(), ElementsAre(StartsWith("started "), "quit -t 1"));
+  a.under_mps = false;
+  shared.run(a, answers, "x", keeper, {}, -1);
+  EXPECT_EQ(told().size(), 2U);
+  shared.retire();
+}
+
+}  // namespace
+}  // namespace cufault
