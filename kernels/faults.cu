@@ -71,6 +71,15 @@ __global__ void wait(const volatile int* flag, unsigned at_most_ms) {
   for (const deadline end(at_most_ms); *flag == 0 && !end.passed();) __nanosleep(1000);
 }
 
+constexpr unsigned occupying_block = 1024;
+__global__ void occupy(volatile occupying_flags* flags, unsigned at_most_ms) {
+  if (threadIdx.x == 0) {
+    flags->runs = 1;
+    for (const deadline end(at_most_ms); flags->stop == 0 && !end.passed();) __nanosleep(1000);
+  }
+  __syncthreads();
+}
+
 __global__ void delay(unsigned ms) {
   for (const deadline end(ms); !end.passed();) __nanosleep(1000);
 }
@@ -99,7 +108,7 @@ cudaError_t load_faults() {
     (void)(((first = cudaFuncGetAttributes(&ignored, kernels)) == cudaSuccess) && ...);
     return first;
   };
-  return load(break_down, hungry, wait, delay, set, scribble);
+  return load(break_down, hungry, wait, occupy, delay, set, scribble);
 }
 
 cudaError_t launch_fault(device_fault which, cudaStream_t stream, unsigned after_ms) {
@@ -139,6 +148,20 @@ cudaError_t launch_with_too_much_shared_memory(cudaStream_t stream) {
 
 cudaError_t launch_wait(const volatile int* flag, cudaStream_t stream, unsigned at_most_ms) {
   return launch(threads(1, stream), wait, flag, at_most_ms);
+}
+
+cudaError_t launch_occupying(volatile occupying_flags* flags, cudaStream_t stream, unsigned at_most_ms) {
+  int device = 0, multiprocessors = 0, blocks = 0;
+  if (cudaError_t e = cudaGetDevice(&device)) return e;
+  if (cudaError_t e = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device))
+    return e;
+  if (cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, occupy, occupying_block, 0))
+    return e;
+  cudaLaunchConfig_t shape{};
+  shape.gridDim = static_cast<unsigned>(multiprocessors * blocks);
+  shape.blockDim = occupying_block;
+  shape.stream = stream;
+  return launch(shape, occupy, flags, at_most_ms);
 }
 
 cudaError_t launch_delay(cudaStream_t stream, unsigned ms) {

@@ -34,6 +34,12 @@ cudaError_t launch_with_too_much_shared_memory(cudaStream_t stream = nullptr);
 
 /// A kernel of one thread that waits until *flag, in pinned host memory, is not 0, at most `at_most_ms`.
 cudaError_t launch_wait(const volatile int* flag, cudaStream_t stream, unsigned at_most_ms);
+/// Where a kernel that occupies the device says that it runs, and is told to stop: pinned host memory.
+struct occupying_flags {
+  int stop, runs;
+};
+/// A kernel with as many threads as fit on the device at a time, until flags->stop is not 0, at most `at_most_ms`.
+cudaError_t launch_occupying(volatile occupying_flags* flags, cudaStream_t stream, unsigned at_most_ms);
 /// A kernel of one thread that does nothing for `ms` milliseconds.
 cudaError_t launch_delay(cudaStream_t stream, unsigned ms);
 /// Fills `count` floats with `value`. For work that must come before or after a product on some stream.

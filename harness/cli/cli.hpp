@@ -294,6 +294,7 @@ void check_libraries(const target& where);  ///< throws usage_error where what w
 int serve_trial(const trial_arguments& arguments);
 int serve_shared_trials(const target& where, bool gpu);
 int serve_other_process(int device, std::uint64_t leave_free);
+int serve_neighbour(int device, const std::string& fault);
 int serve_driver_hold();
 int serve_probe(const target& where);
 inline constexpr const char* build_it_with_cuda =

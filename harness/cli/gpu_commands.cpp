@@ -5,6 +5,7 @@
 #include "harness/cli/cli.hpp"
 #include "harness/cli/doctor.hpp"
 #include "harness/kit/memory_pressure.hpp"
+#include "harness/kit/neighbour.hpp"
 #include "harness/system/process.hpp"
 #include "harness/trial/stack_probe.hpp"
 #include "harness/trial/trial.hpp"
@@ -54,6 +55,10 @@ int serve_shared_trials(const target& where, bool gpu) {
 
 int serve_other_process(int device, std::uint64_t leave_free) {
   return other_process::serve(device, leave_free);
+}
+
+int serve_neighbour(int device, const std::string& fault) {
+  return neighbour::serve(device, fault_called(fault));
 }
 
 int serve_driver_hold() {

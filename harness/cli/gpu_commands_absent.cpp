@@ -25,6 +25,10 @@ int serve_other_process(int, std::uint64_t) {
   throw usage_error(build_it_with_cuda);
 }
 
+int serve_neighbour(int, const std::string&) {
+  throw usage_error(build_it_with_cuda);
+}
+
 int serve_driver_hold() {
   throw usage_error(build_it_with_cuda);
 }

@@ -51,6 +51,19 @@ void add_other_process(command_line& line) {
   other_process->add_option("--leave-free", said->leave_free)->required();
 }
 
+void add_neighbour(command_line& line) {
+  struct given {
+    int device = 0;
+    std::string fault;
+  };
+  const auto said = std::make_shared<given>();
+  CLI::App* neighbour = line.own_command(
+      "neighbour", [said] { return serve_neighbour(said->device, said->fault); },
+      /*outlives_thread=*/true);
+  neighbour->add_option("--device", said->device);
+  neighbour->add_option("--fault", said->fault)->required();
+}
+
 void add_mps_keeper(command_line& line) {
   line.own_command("keep-mps", keep_mps_daemon, /*outlives_thread=*/true);
 }
@@ -71,8 +84,8 @@ void add_probe(command_line& line) {
 }  // namespace
 
 void add_own_commands(command_line& line) {
-  for (const auto add :
-       {add_trial, add_trials_command, add_other_process, add_mps_keeper, add_driver_hold, add_probe})
+  for (const auto add : {add_trial, add_trials_command, add_other_process, add_neighbour, add_mps_keeper,
+                         add_driver_hold, add_probe})
     add(line);
 }
 

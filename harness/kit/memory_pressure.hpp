@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/kit/second_process.hpp"
 #include "harness/model/errors.hpp"
-
-#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -137,7 +136,7 @@ class renewable_pressure {
 class other_process {
  public:
   other_process(int device, std::uint64_t leave_free);
-  ~other_process();  ///< releases
+  ~other_process() { release(); }
   other_process(const other_process&) = delete;
   other_process& operator=(const other_process&) = delete;
   [[nodiscard]] std::uint64_t free_bytes() const { return free_; }  ///< as it saw it
@@ -157,8 +156,7 @@ class other_process {
   void hear();  ///< what it holds
   int device_;
   std::uint64_t leave_free_;
-  pid_t process_ = -1;
-  int talk_ = -1;  // closing it lets the other process go
+  std::unique_ptr<second_process> process_;
   std::uint64_t free_ = 0, held_ = 0;
 };
 

@@ -2,20 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part that needs a GPU: real device memory, and the other process process.
 #include "harness/kit/memory_pressure.hpp"
-#include "harness/system/child.hpp"
 #include "harness/trial/observe.hpp"
 
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <cstdio>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace cufault {
@@ -51,16 +44,6 @@ class cuda_device_memory final : public device_memory {
   bool limit_to(std::uint64_t bytes) override { return set_budget(bytes); }
   void lift_limit() override { lift_budget(); }
 };
-
-std::string read_line(int fd) {
-  std::string line;
-  for (char c = 0;;) {
-    const ssize_t n = read(fd, &c, 1);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0 || c == '\n') return line;
-    line += c;
-  }
-}
 
 }  // namespace
 
@@ -127,27 +110,13 @@ void other_process::start() {
     free_ = leave_free_;
     return;
   }
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    throw std::system_error(errno, std::generic_category(), "socketpair");
-  talk_ = ends[0];
-  const std::vector<std::string> words{"cufault",      "other-process",
-                                       "--device",     std::to_string(device_),
-                                       "--leave-free", std::to_string(leave_free_),
-                                       "--parent",     std::to_string(getpid())};
-  try {
-    process_ = start_self(words, {{STDIN_FILENO, ends[1]}, {STDOUT_FILENO, ends[1]}});
-  } catch (const std::system_error& error) {
-    close(ends[1]);
-    release();
-    throw not_provoked(fmt::format("the other process could not be started: {}", error.what()));
-  }
-  close(ends[1]);
+  process_ = std::make_unique<second_process>(std::vector<std::string>{
+      "other-process", "--device", std::to_string(device_), "--leave-free", std::to_string(leave_free_)});
   hear();
 }
 
 void other_process::hear() {
-  const std::string said = read_line(talk_);
+  const std::string said = process_->hear();
   unsigned long long held = 0, free = 0;
   if (std::sscanf(said.c_str(), "held %llu free %llu", &held, &free) != 2) {
     const std::string ended = release();
@@ -160,22 +129,15 @@ void other_process::hear() {
   free_ = free;
 }
 
-other_process::~other_process() {
-  release();
-}
-
 std::string other_process::release() {
   lift_budget();
-  if (const int end = std::exchange(talk_, -1); end >= 0) close(end);
-  const pid_t process = std::exchange(process_, -1);
-  return process > 0 ? ending_of(wait_for(process)) : std::string();
+  const auto process = std::exchange(process_, nullptr);
+  return process ? process->end() : std::string();
 }
 
 void other_process::renew() {
-  if (process_ < 0) return start();
-  const char again = '\n';
-  if (send(talk_, &again, 1, MSG_NOSIGNAL) != 1)
-    throw not_provoked("the other process that held device memory has ended");
+  if (!process_) return start();
+  if (!process_->ask()) throw not_provoked("the other process that held device memory has ended");
   hear();
 }
 
@@ -185,15 +147,9 @@ int other_process::serve(int device, std::uint64_t leave_free) {
       throw std::runtime_error(cudaGetErrorString(e));
     const auto memory = current_device_memory();
     renewable_pressure held(*memory, leave_free);
-    for (ssize_t asked = 1; asked > 0;) {
-      held.renew();
-      std::printf("held %llu free %llu\n", static_cast<unsigned long long>(held.now().held_bytes()),
-                  static_cast<unsigned long long>(held.now().free_bytes()));
-      std::fflush(stdout);
-      char ignored = 0;
-      do asked = read(STDIN_FILENO, &ignored, 1);
-      while (asked < 0 && errno == EINTR);
-    }
+    do held.renew();
+    while (second_process::say(
+        fmt::format("held {} free {}", held.now().held_bytes(), held.now().free_bytes())));
     return 0;
   } catch (const memory_moved& e) {
     std::printf("%s%s\n", moved, e.what());

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/kit/neighbour.hpp"
+
+#include "harness/model/errors.hpp"
+#include "harness/trial/observe.hpp"
+
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+constexpr const char* ready = "ready";
+constexpr std::array named{std::pair{"trap", device_fault::trap},
+                           std::pair{"illegal_address", device_fault::illegal_address}};
+
+std::string name_of(std::optional<device_fault> which) {
+  for (const auto& [name, fault] : named)
+    if (which == fault) return name;
+  return "hang";
+}
+
+/// A kernel that occupies the whole GPU until this object ends.
+class occupied_device {
+ public:
+  occupied_device() {
+    CUFAULT_REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    CUFAULT_REQUIRE(cudaHostAlloc(&flags_, sizeof *flags_, cudaHostAllocDefault));
+    flags_->stop = 0;
+    flags_->runs = 0;
+    CUFAULT_REQUIRE(launch_occupying(flags_, stream_, neighbour::longest_hang_ms));
+    while (!flags_->runs && is_busy()) std::this_thread::yield();
+  }
+  ~occupied_device() {
+    flags_->stop = 1;
+    cudaStreamSynchronize(stream_);
+  }
+  occupied_device(const occupied_device&) = delete;
+  occupied_device& operator=(const occupied_device&) = delete;
+  [[nodiscard]] bool is_busy() const { return cudaStreamQuery(stream_) == cudaErrorNotReady; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  volatile occupying_flags* flags_ = nullptr;
+};
+
+/// Whether the control program answers with a number, as the daemon does where it runs; where it does not, the program prints why.
+bool mps_control_tells_number(const std::string& command) {
+  FILE* const output =
+      popen(fmt::format("echo {} | timeout 10 nvidia-cuda-mps-control 2>&1", command).c_str(), "r");
+  if (output == nullptr) return false;
+  const int first = std::getc(output);
+  while (std::getc(output) != EOF) continue;
+  return pclose(output) == 0 && std::isdigit(first) != 0;
+}
+
+}  // namespace
+
+std::optional<device_fault> fault_called(const std::string& name) {
+  if (name == name_of({})) return {};
+  for (const auto& [known, fault] : named)
+    if (name == known) return fault;
+  throw std::invalid_argument("no neighbour has the fault " + name);
+}
+
+neighbour::neighbour(int device, std::optional<device_fault> which)
+    : process_({"neighbour", "--device", std::to_string(device), "--fault", name_of(which)}) {
+  const std::string said = process_.hear();
+  if (said != ready)
+    throw not_provoked("the neighbour could not begin: " +
+                       (said.empty() ? "it said nothing; " + process_.end() : said));
+}
+
+std::string neighbour::fail() {
+  process_.ask();
+  std::string said = process_.hear();
+  if (said.empty()) throw setup_failed("the neighbour ended: " + process_.end());
+  if (said == cudaGetErrorName(cudaSuccess)) throw setup_failed("the kernel of the neighbour did not fail");
+  return said;
+}
+
+bool neighbour::still_hangs() {
+  process_.ask();
+  return process_.hear() == hangs;
+}
+
+int neighbour::serve(int device, std::optional<device_fault> which) {
+  try {
+    CUFAULT_REQUIRE(cudaSetDevice(device));
+    CUFAULT_REQUIRE(load_faults());
+    CUFAULT_REQUIRE(cudaDeviceSynchronize());
+    if (!second_process::say(ready)) return 0;
+    if (which) {
+      static_cast<void>(launch_fault(*which));
+      second_process::say(cudaGetErrorName(cudaDeviceSynchronize()));
+      return 0;
+    }
+    const occupied_device occupied;
+    while (second_process::say(occupied.is_busy() ? hangs : "has ended")) continue;
+    return 0;
+  } catch (const std::exception& e) {
+    std::printf("%s\n", e.what());
+    return 1;
+  }
+}
+
+void require_mps(bool under_mps) {
+  constexpr int mps_enabled = 133;  // cudaDevAttrMpsEnabled, since CUDA 12.2
+  int device = 0, enabled = 0;
+  CUFAULT_REQUIRE(cudaGetDevice(&device));
+  const bool known =
+      cudaDeviceGetAttribute(&enabled, static_cast<cudaDeviceAttr>(mps_enabled), device) == cudaSuccess;
+  cudaGetLastError();
+  trial::current().note("MPS", !known         ? "the runtime does not say"
+                               : enabled != 0 ? "enabled"
+                                              : "not enabled");
+  if (!under_mps && enabled != 0)
+    throw not_provoked(
+        "this process is a client of an MPS server: set CUDA_MPS_PIPE_DIRECTORY to a folder "
+        "without one");
+  if (under_mps && !mps_control_tells_number("get_server_list"))
+    throw not_provoked("the MPS daemon has started no server for this process");
+}
+
+void restart_mps() {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  mps_control_tells_number("quit -t 1");
+  while (!mps_control_tells_number("get_default_active_thread_percentage")) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw not_provoked("the MPS daemon was not started again");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+}  // namespace cufault
