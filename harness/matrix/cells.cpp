@@ -75,6 +75,14 @@ bool takes_too_much(const cell& c) {
   return c.operation->takes_managed_memory && c.fault->fills_device && c.level.value_or(0) == 0;
 }
 
+test_tier tier_of_seconds(const cell& c) {
+  const bool of_quick = c.operation->name == c.fault->in_quick, plain = c.remedy == nullptr;
+  // With a timing that has the error before the operation, if there is one.
+  const bool is_last = c.when == timings_of(*c.fault).back() && c.level == levels_of(*c.fault).front();
+  if (of_quick && plain && c.state == handle_state::warm && is_last) return test_tier::quick;
+  return of_quick || (plain && shares_process(c)) ? test_tier::full : test_tier::nightly;
+}
+
 std::string words_of(const cell& c) {
   std::string text = fmt::format("{}; {}, {}", c.fault->summary, c.operation->summary, to_string(c.state));
   if (c.when != timing::none) text += ", " + to_string(c.when);
@@ -106,6 +114,7 @@ arm& add(failure_case& to, const cell& c, const vocabulary& v) {
     a.rate_depends_on_load = true;
   }
   a.timeout = cell_timeout;
+  a.under_mps = c.fault->under_mps;
   if (!c.fault->undefined.empty()) {
     a.repeats = undefined_trials;
     a.races = c.fault->undefined;
@@ -125,6 +134,7 @@ cell_name name_of(const cell& c) {
 
 std::string why_not(const fault_type& f, const operation_type& o) {
   if (f.before_context && o.needs_context) return "it needs a context before it";
+  if (!f.in_quick.empty() && !o.representative) return "a cell takes seconds, and it is not representative";
   if (!f.acts_on.empty() && std::ranges::find(f.acts_on, o.handle) == f.acts_on.end())
     return "it has no handle of its own of the kind";
   return f.no_sense_with ? f.no_sense_with(o) : std::string();
@@ -150,6 +160,7 @@ std::vector<cell> cells_of(const fault_type& f, const vocabulary& v) {
 
 test_tier tier_of(const cell& c, const std::vector<operation_type>& operations) {
   if (takes_too_much(c)) return test_tier::named;
+  if (!c.fault->in_quick.empty()) return tier_of_seconds(c);
   if (c.remedy != nullptr) return c.operation->representative ? test_tier::full : test_tier::nightly;
   if (c.when == timing::racing) return test_tier::nightly;
   // A process a cell would take minutes, since the driver makes few contexts a second.
@@ -173,6 +184,7 @@ failure_case case_of(const fault_type& f, const vocabulary& v) {
   if (f.provoke || f.around)  // else the variables are the fault
     for (const auto& [variable, value] : f.environment) control.environment[variable] = value;
   control.tier = test_tier::quick;
+  control.under_mps = f.under_mps;
   control.shares_process = !f.arrange;
   for (const cell& one : cells_of(f, v)) add(c, one, v);
   return c;

@@ -30,7 +30,8 @@ struct remedy_type {
   std::string operation_type::*instead = nullptr;
   bool fault_again =
       false;  ///< then the fault is brought about again: a capture that is begun anew. The remedy must undo it
-  bool new_process = false;                  ///< then the operation is made in a new process
+  bool new_process = false;                  ///< then, behind `after`, the operation is made in a new process
+  bool process_ends = false;                 ///< the new process begins when the one of the fault has ended
   std::function<void(trial&)> at_restart{};  ///< first in that process
   /// In place from the start. It shows which call fails, and clears nothing: the fault's own calls are steps (world::make), and the first step
   /// that fails is the last.

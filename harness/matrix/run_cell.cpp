@@ -212,12 +212,13 @@ void apply_remedy(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
                   const std::vector<operation_type>& all) {
   const remedy_type& r = *c.remedy;
   t.apply(r.words);
+  w.set_operation(o.get());
+  if (!applied(r.after, w)) return;
+  if (r.process_ends) t.continue_in_its_place();
   if (r.new_process) {
     t.continue_in_new_process();
     return;
   }
-  w.set_operation(o.get());
-  if (!applied(r.after, w)) return;
   if (!r.new_operation) {
     attempt_again(c, *c.operation, w, *o);
     return;

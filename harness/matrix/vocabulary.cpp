@@ -52,6 +52,8 @@ std::string defect_of(const fault_type& f) {
     return "fills_device needs level 0, or no levels";
   if (f.unit == "MiB free" && !f.fills_device && !f.levels.empty() && f.levels.front() == 0)
     return "at 0 MiB free it fills the device, and fills_device does not say so";
+  if (f.under_mps && f.memory != memory_class::exclusive)
+    return "it runs under MPS, and does not have the GPU to itself";
   if (f.levels.empty() != f.unit.empty()) return "its levels have no unit, or its unit no levels";
   return {};
 }
@@ -72,6 +74,7 @@ std::string defect_of(const remedy_type& r) {
   if (r.answers.empty()) return "it answers no kind of fault";
   if ((r.to_new || r.in_new_thread || r.instead != nullptr) && !r.new_operation)
     return "it says what a new operation is like, and makes none";
+  if (r.process_ends && !r.new_process) return "it ends the process of the fault, and starts no other";
   if (r.at_restart && !r.new_process) return "it says what a new process begins with, and starts none";
   const bool afterwards = r.after || r.new_operation || r.new_process;
   if (r.in_place() == afterwards)

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -244,7 +245,7 @@ void trial::require_own_process(const char* what) const {
     throw setup_failed(fmt::format("the arm says that it shares a process, but {}", what));
 }
 
-void trial::continue_in_new_process(const std::map<std::string, std::string>& environment) {
+std::vector<std::string> trial::words_of_next(pid_t parent) const {
   require_own_process("it goes on in a new one");
   std::vector<std::string> words;
   {
@@ -253,8 +254,24 @@ void trial::continue_in_new_process(const std::map<std::string, std::string>& en
   }
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == "--stage") words[i + 1] = std::to_string(options_.stage + 1);
-    if (words[i] == "--parent") words[i + 1] = std::to_string(getpid());
+    if (words[i] == "--parent") words[i + 1] = std::to_string(parent);
   }
+  return words;
+}
+
+void trial::continue_in_its_place() {
+  std::vector<std::string> words = words_of_next(getppid());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  fcntl(report_fd, F_SETFD, 0);
+  close_range(report_fd + 1, ~0U, 0);
+  execv("/proc/self/exe", argv.data());
+  _exit(125);
+}
+
+void trial::continue_in_new_process(const std::map<std::string, std::string>& environment) {
+  const std::vector<std::string> words = words_of_next(getpid());
   for (const auto& [name, value] : environment) {
     if (value.empty()) {
       unsetenv(name.c_str());

@@ -76,6 +76,9 @@ class trial {
   /// value unsets). Returns when it has ended; the body must return then.
   void continue_in_new_process(const std::map<std::string, std::string>& environment = {});
 
+  /// Likewise, but this process ends first: the new one takes its place, and has none of its memory or descriptors. Does not return.
+  [[noreturn]] void continue_in_its_place();
+
   /// Runs `child` in a process forked from this one, which may observe; returns when it has ended. Its crash
   /// is the trial's.
   void in_forked_child(const std::function<void()>& child);
@@ -142,6 +145,7 @@ class trial {
                                         const std::function<unobserved_row_function()>& set_up,
                                         std::chrono::milliseconds patience, bool observing);
   std::string wait_for_rows(pid_t child, std::chrono::milliseconds patience);
+  [[nodiscard]] std::vector<std::string> words_of_next(pid_t parent) const;
   void require_own_process(const char* what) const;
   void run_body();
   void tell_exceptions(const std::function<void()>& work);

@@ -190,6 +190,47 @@ TEST(cells, in_the_full_tier_have_remedies_with_representative_operations) {
   }
 }
 
+/// As faults with a second process are.
+fault_type costly() {
+  fault_type f = trap();
+  f.memory = memory_class::exclusive;
+  f.in_quick = "second";
+  return f;
+}
+
+TEST(cells, that_take_seconds_are_of_representative_operations_and_one_is_quick) {
+  words w;
+  w.operations[2].representative = true;
+  const fault_type f = costly();
+  const auto in = [&](test_tier tier) {
+    std::vector<std::string> names;
+    for (const cell& c : cells_of(f, w.all()))
+      if (tier_of(c, w.operations) == tier) names.push_back(to_string(name_of(c)));
+    return names;
+  };
+  EXPECT_THAT(in(test_tier::quick), ElementsAre("second.warm.synchronised"));
+  EXPECT_THAT(in(test_tier::full),
+              UnorderedElementsAre("first.cold.synchronised", "first.warm.synchronised",
+                                   "second.cold.synchronised", "second.cold.arrived", "second.warm.arrived",
+                                   "second.cold.arrived+again", "second.cold.arrived+blocking",
+                                   "second.cold.synchronised+again", "second.cold.synchronised+blocking",
+                                   "second.warm.arrived+again", "second.warm.arrived+blocking",
+                                   "second.warm.synchronised+again", "second.warm.synchronised+blocking"));
+  EXPECT_THAT(in(test_tier::nightly), IsSupersetOf({"first.cold.arrived", "first.warm.synchronised+again"}));
+  EXPECT_NE(why_not(f, w.operations[0]), "") << "it is not representative";
+}
+
+TEST(matrix_case, under_mps_has_its_control_there_too) {
+  const words w;
+  fault_type f = trap();
+  for (const arm& a : case_of(f, w.all()).arms) EXPECT_FALSE(a.under_mps) << a.name;
+  f.under_mps = true;
+  EXPECT_EQ(defect_of(f), "it runs under MPS, and does not have the GPU to itself");
+  f.memory = memory_class::exclusive;
+  EXPECT_EQ(defect_of(f), "");
+  for (const arm& a : case_of(f, w.all()).arms) EXPECT_TRUE(a.under_mps) << a.name;
+}
+
 TEST(cells, of_managed_memory_take_no_turn_in_the_quick_tier_where_the_device_is_full) {
   const fault_type f = full_device();
   for (const std::size_t which : {0U, 1U}) {
@@ -416,6 +457,9 @@ TEST(vocabulary, refuses_faults_and_remedies_that_are_malformed) {
   r.at_restart = [](trial&) {};
   EXPECT_EQ(defect_of(r), "it says what a new process begins with, and starts none");
   r.at_restart = {};
+  r.process_ends = true;
+  EXPECT_EQ(defect_of(r), "it ends the process of the fault, and starts no other");
+  r.process_ends = false;
   r.diagnosis = true;
   EXPECT_EQ(defect_of(r), "a diagnosis must be in place from the start");
   r.diagnosis = false;
