@@ -14,7 +14,7 @@ namespace {
 const register_remedy here{
     {.name = "device_reset",
      .words = "cudaDeviceReset(), then again by a new handle",
-     .answers = {"dead_context", "memory", "pool", "handles", "failed_create", "context"},
+     .answers = {"dead_context", "memory", "pool", "handles", "failed_create", "context", "mps"},
      .after = [](world&) { cudaDeviceReset(); },
      .new_operation = true,
      .own_process = true}};

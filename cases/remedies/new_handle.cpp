@@ -12,7 +12,7 @@ namespace {
 const register_remedy here{{.name = "new_handle",
                             .words = "again by a new handle",
                             .answers = {"dead_context", "last_error", "reset", "context", "handle", "stream",
-                                        "workspace", "memory", "failed_create", "driver_call"},
+                                        "workspace", "memory", "failed_create", "driver_call", "mps"},
                             .new_operation = true}};
 
 }  // namespace

@@ -9,11 +9,11 @@
 namespace cufault {
 namespace {
 
-const register_remedy here{
-    {.name = "new_process",
-     .words = "again in a new process",
-     .answers = {"dead_context", "fork", "reset", "failed_create", "context", "driver_call", "operand"},
-     .new_process = true}};
+const register_remedy here{{.name = "new_process",
+                            .words = "again in a new process",
+                            .answers = {"dead_context", "fork", "reset", "failed_create", "context",
+                                        "driver_call", "operand", "mps"},
+                            .new_process = true}};
 
 }  // namespace
 }  // namespace cufault

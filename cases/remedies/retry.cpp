@@ -12,7 +12,7 @@ namespace {
 const register_remedy here{{.name = "retry",
                             .words = "again at once",
                             .answers = {"memory", "pool", "dead_context", "last_error", "failed_create",
-                                        "host_limit", "driver_call", "driver"},
+                                        "host_limit", "driver_call", "driver", "mps"},
                             .after = [](world&) {}}};
 
 }  // namespace

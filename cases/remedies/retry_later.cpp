@@ -15,7 +15,7 @@ namespace {
 const register_remedy here{
     {.name = "retry_later",
      .words = "again after 200 ms",
-     .answers = {"memory", "dead_context", "last_error"},
+     .answers = {"memory", "dead_context", "last_error", "mps"},
      .after = [](world&) { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }}};
 
 }  // namespace

@@ -32,6 +32,7 @@ inline constexpr std::array own_works{
     own_work{"check.graph_memory", "device memory that graphs hold"},
     own_work{"check.graph_memory_nodes", "nodes of a graph that allocate or free device memory"},
     own_work{"check.memory_unchanged", "device memory that no call may have written"},
+    own_work{"check.neighbour", "whether a kernel of another process still runs"},
     own_work{"check.numbers", "what an operation computed"},
     own_work{"check.preparation", "what an operation needs before it can be made"},
     own_work{"check.program", "another program, which calls cuBLAS and reports"},

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   What needs device memory, while another client of the MPS server holds it. Not measured yet.
+// Why          There is none, and this process can do nothing about it.
+// Documented   Multi-Process Service, provisioning: CUDA_MPS_PINNED_DEVICE_MEM_LIMIT limits what a client can allocate.
+#include "cases/faults/other_process.hpp"
+#include "harness/kit/neighbour.hpp"
+
+namespace cufault {
+namespace {
+
+const register_fault here{{.name = "mps_neighbour_full",
+                           .summary = "device memory is held by another client of the MPS server",
+                           .kind = "memory",
+                           .levels = {0},
+                           .unit = "MiB free",
+                           .cells = isolation::lasting,
+                           .cold_apart = true,
+                           .fills_device = true,
+                           .memory = memory_class::exclusive,
+                           .under_mps = true,
+                           .in_quick = "kernel_launch",
+                           .provoke = [](world& w) {
+                             require_mps(true);
+                             hold_memory_in_another_process(w, true);
+                           }}};
+
+}  // namespace
+}  // namespace cufault

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/kit/neighbour.hpp"
+#include "harness/matrix/world.hpp"
+#include "harness/trial/observe.hpp"
+
+#include <string>
+#include <utility>
+
+namespace cufault {
+
+/// A kernel of another process on the same GPU fails, and the process stays. Time-sliced, or under MPS, both clients of one server. Arrived: the neighbour
+/// was told of its error, and this process has made no call since. Synchronised: this process has waited for the device, whatever that returned.
+inline fault_type beside_failing(device_fault which, bool under_mps, std::string name, std::string summary,
+                                 memory_class memory, std::string in_quick) {
+  fault_type f;
+  f.name = std::move(name);
+  f.summary = std::move(summary);
+  f.kind = under_mps ? "mps" : "neighbour";
+  if (under_mps) f.timings = {timing::arrived, timing::synchronised};
+  f.cells = isolation::lasting;
+  f.memory = memory;
+  f.under_mps = under_mps;
+  f.in_quick = std::move(in_quick);
+  f.provoke = [which, under_mps](world& w) {
+    require_mps(under_mps);
+    auto& other = w.keep<neighbour>(w.of_trial().device(), which);
+    w.undo_by([&other] { other.end(); });
+    w.of_trial().note("error of the neighbour", other.fail());
+    if (w.when() == timing::synchronised) cudaDeviceSynchronize();
+  };
+  return f;
+}
+
+/// A kernel of another process occupies the GPU for neighbour::longest_hang_ms, and the operation is made meanwhile. Whether the kernel still runs when
+/// the operation is complete is a step: a GPU that is shared lets the operation pass, or it has waited.
+inline fault_type beside_hanging(bool under_mps, std::string name, std::string summary, memory_class memory,
+                                 std::string in_quick) {
+  fault_type f;
+  f.name = std::move(name);
+  f.summary = std::move(summary);
+  f.kind = under_mps ? "mps" : "neighbour";
+  f.memory = memory;
+  f.under_mps = under_mps;
+  f.in_quick = std::move(in_quick);
+  f.around = [under_mps](world& w, const std::function<void()>& operate) {
+    require_mps(under_mps);
+    auto& other = w.keep<neighbour>(w.of_trial().device(), std::nullopt);
+    w.undo_by([&other] { other.end(); });
+    w.of_trial().note("kernel of the neighbour", other.fail());
+    operate();
+    observe_call({"check.neighbour"},
+                 [&] { return status_record{.status = other.still_hangs() ? "HANGS" : "ENDED"}; });
+  };
+  return f;
+}
+
+}  // namespace cufault
