@@ -4,6 +4,10 @@
 // documented in issue threads of PyTorch and in its notes on CUDA.
 #include "cases/frameworks/framework_case.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
 namespace cufault {
 namespace {
 
@@ -185,6 +189,38 @@ failure_case variables() {
   return c;
 }
 
+/// A library of the second cuBLAS; empty where there is none: arms that take it then do not run.
+std::string of_other_cublas(const std::string& stem) {
+  const char* folder = std::getenv("CUFAULT_OTHER_CUBLAS");
+  std::error_code none;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(folder != nullptr ? folder : "/nonexistent", none))
+    if (entry.path().filename().string().starts_with(stem) &&
+        entry.path().string().find_first_of(": ") ==
+            std::string::npos)  // LD_PRELOAD has no way to name those
+      return entry.path();
+  return {};
+}
+
+failure_case mixed_pair() {
+  failure_case c{.name = "pytorch.mixed_pair",
+                 .summary = "cuBLAS of PyTorch with the cuBLASLt of another version",
+                 .failures = {"F-ENV-01"}};
+  c.add_framework("control", arm_kind::control, "a product with the pair of PyTorch");
+  for (const char* name :
+       {"matmul", "matmul_half", "matmul_fp8", "bmm", "addmm", "linear", "training_step", "solve"})
+    fault_arms(c, name, "with the cuBLASLt of the second cuBLAS in LD_PRELOAD")
+        .from_the_start("whole_pair", "and its libcublas, too");
+  for (arm& a : c.arms) {
+    if (a.kind == arm_kind::control) continue;
+    a.other_cublas = true;
+    a.preload = {of_other_cublas("libcublasLt.so")};
+    if (!a.against.empty()) a.preload.insert(a.preload.begin(), of_other_cublas("libcublas.so"));
+    std::erase(a.preload, "");
+  }
+  return c;
+}
+
 /// Each operation in terms of the framework, in an interpreter that has done nothing else.
 failure_case operations() {
   failure_case c{.name = "pytorch.operations", .summary = "each operation alone: what it returns and takes"};
@@ -282,8 +318,8 @@ std::vector<failure_case> pytorch(std::string_view only) {
        // Of matmul+retry one trial on an H100 came to NOT_INITIALIZED, one on an H200 to INTERNAL_ERROR.
        kernel_fault("pytorch.illegal_address", "a kernel of the program writes to an illegal address",
                     "F-STK-02", {"matmul"}),
-       forked_child("pytorch"), capture(), variables(), operations(), documented_examples(), numbers(),
-       injected("pytorch", {"matmul", "later_matmul", "linear"}), injected_at_start("pytorch"),
+       forked_child("pytorch"), capture(), variables(), mixed_pair(), operations(), documented_examples(),
+       numbers(), injected("pytorch", {"matmul", "later_matmul", "linear"}), injected_at_start("pytorch"),
        injected_in_libraries("pytorch", {{"matmul", all_of({create_rules, product_rules, runtime_rules})},
                                          {"linear", lt_rules}})});
 }

@@ -3,6 +3,7 @@
 """PyTorch: its operations, faults and remedies, and the examples of documents about it."""
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import subprocess
@@ -407,6 +408,18 @@ def variables(world: World) -> None:
         torch.use_deterministic_algorithms(True)
 
 
+def mixed_pair(world: World) -> None:
+    """The loader has put the cuBLASLt of a second cuBLAS in front. It must be the one that PyTorch uses."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        loaded = {line.split()[5] for line in maps if "/libcublasLt.so" in line}
+    given = {os.path.realpath(path) for path in os.environ.get("LD_PRELOAD", "").split(":")}
+    if len(loaded) != 1 or not loaded <= given:
+        raise NotProvoked(f"PyTorch does not use the cuBLASLt in LD_PRELOAD alone: {len(loaded)} are loaded. It may be of another major version")
+    version = ctypes.CDLL(loaded.pop()).cublasLtGetVersion
+    version.restype = ctypes.c_size_t
+    world.trial.measure("version of cuBLASLt", version())
+
+
 # ---- remedies ----
 
 
@@ -459,6 +472,7 @@ REMEDIES = {
     "workspace_4096_8": Remedy("CUBLAS_WORKSPACE_CONFIG=:4096:8", in_place=True),
     "no_lt_workspace": Remedy("CUBLASLT_WORKSPACE_SIZE=0", in_place=True),
     "no_addmm_lt": Remedy("DISABLE_ADDMM_CUDA_LT=1", in_place=True),
+    "whole_pair": Remedy("libcublas of the same version in LD_PRELOAD, too", in_place=True),
     "first_product_first": Remedy("a product before the memory is filled", in_place=True, before=lambda w: attempt_quietly(w)),
 }
 
@@ -808,6 +822,7 @@ FRAMEWORK = Framework(
         "kernel_trap": launch("cufault_trap"),
         "illegal_address": launch("cufault_illegal_address"),
         "capture": lambda world: None,
+        "mixed_pair": mixed_pair,
         "variables": variables,
         "injected": injection.fault,
         "injected_at_start": injection.fault,
