@@ -298,6 +298,24 @@ TEST_F(road_matrix, makes_what_a_remedy_says_in_place_of_the_same_again) {
   EXPECT_EQ(described(r, "first.cold+prevent"), "cublasSgemm first" + right);
 }
 
+TEST_F(road_matrix, ends_the_process_of_the_fault_before_the_next_one_where_the_remedy_says_so) {
+  const record r = made_by({"matrix.held/first.cold*"});
+  const std::string failed = "cublasSgemm first: CUBLAS_STATUS_INTERNAL_ERROR";
+  const auto processes = [&](const std::string& arm) {
+    std::vector<double> found;
+    for (const measurement& m : arm_of(r, arm).trials.at(0).measurements)
+      if (m.name == "process") found.push_back(m.value);
+    return found;
+  };
+  for (const std::string arm : {"first.cold+restart", "first.cold+restart_in_its_place"}) {
+    EXPECT_EQ(described(r, arm), failed + "; then " + failed + "; context none") << arm;
+    ASSERT_EQ(processes(arm).size(), 2U) << arm;
+  }
+  EXPECT_NE(processes("first.cold+restart").at(0), processes("first.cold+restart").at(1));
+  EXPECT_EQ(processes("first.cold+restart_in_its_place").at(0),
+            processes("first.cold+restart_in_its_place").at(1));
+}
+
 TEST_F(road_matrix, does_what_prevents_a_fault_before_it_where_the_fault_comes_before_the_operation) {
   const record r = made_by({"matrix.held_early/first.cold", "matrix.held_early/first.cold+prevent"});
   EXPECT_THAT(described(r, "first.cold"), HasSubstr("INTERNAL_ERROR"));
