@@ -128,7 +128,7 @@ void require_mps(bool under_mps) {
     throw not_provoked(
         "this process is a client of an MPS server: set CUDA_MPS_PIPE_DIRECTORY to a folder "
         "without one");
-  if (under_mps && !mps_control_tells_number("get_server_list"))
+  if (under_mps && enabled == 0 && !mps_control_tells_number("get_server_list"))
     throw not_provoked("the MPS daemon has started no server for this process");
 }
 

@@ -391,7 +391,8 @@ void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
 
 void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
   if (t.stage() > 0) {  // of a remedy that goes on in a new process
-    if (!c.fault->before_context) open_context(t);
+    // An MPS server that had a fault may refuse a new client: that is what the remedy came to.
+    if (!c.fault->before_context && !prepared([&] { open_context(t); })) return;
     if (c.remedy->at_restart) c.remedy->at_restart(t);
     const auto o = c.operation->fresh();
     o->prepare();
