@@ -670,6 +670,8 @@ void event_finder::conclude() {
       conclude_that("log.extents_over_32_bits", fmt::format("m {}, n {}, k {}", *m, *n, *k));
   } else if (const auto elements = number_in(first("elements")); elements && *elements >= 2147483648) {
     conclude_that("log.extents_over_32_bits", fmt::format("{} elements", *elements));
+  } else if (const auto wrapped = number_in(first("wrapped")); wrapped && *wrapped > 1073741824) {
+    conclude_that("log.extents_over_32_bits", fmt::format("an extent of -{}", *wrapped));
   }
 
   // A GPU whose family cannot compute with a type of the log.

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
         told{"CUBLAS_STATUS_NOT_INITIALIZED when calling cublasCreate\nDuplicate GPU detected : rank 1 and "
              "rank 0 both on CUDA device "
              "1000",
-             "wrong_context_or_thread.device"},
+             "environment_other.device_numbering"},
         told{"cublasGemmEx failed: CUBLAS_STATUS_NOT_SUPPORTED\nbfloat16 operands on a Tesla T4",
              "unsupported_types_or_shapes.combination"},
         told{"cublasSgemmStridedBatched: CUBLAS_STATUS_INVALID_VALUE\nscores: 4900000000 elements",
