@@ -529,7 +529,8 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
           if (error != nullptr) event.status = error->name;
         } else if (name == "xid") {
           event.status = "Xid " + value;
-          is_known = is_known && number_in(value).value_or(1000) < 200;  // databases have higher ones
+          is_known = is_known && number_in(value).value_or(1000) < 200 &&
+                     value != "0";  // databases have higher ones
         } else {
           facts.emplace_back(name, value);
         }

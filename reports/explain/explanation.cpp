@@ -59,6 +59,10 @@ void weigh_words(candidate& c, const log_findings& log, const log_event& failure
   std::set<std::string> spoken;
   for (const log_event& e : log.events) {
     if (e.role == event_role::noise) continue;
+    // A number far above is a step, or a time.
+    if (e.role == event_role::condition && e.line > 0 && e.line + lines_before < failure.line &&
+        e.words.find_first_not_of("0123456789^*- ") == std::string::npos)
+      continue;
     const bool in_time = e.anywhere || e.line <= failure.line + lines_behind;
     if (is_of(what.named_by, e) && in_time) {
       c.cause.sure = confidence::named;

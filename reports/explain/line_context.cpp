@@ -122,7 +122,16 @@ constexpr std::array<std::string_view, 46> denials{
     "fix",       "fixed",    "fixes",    "rule",    "excludes", "suspected"};
 
 /// In the sentence behind them.
-constexpr std::array<std::string_view, 17> denials_behind{"ruled out",
+constexpr std::array<std::string_view, 26> denials_behind{"| expected",
+                                                          "is expected",
+                                                          "as expected",
+                                                          "handled",
+                                                          "fixed in",
+                                                          "usually means",
+                                                          "means that",
+                                                          "can mean",
+                                                          "is reported",
+                                                          "ruled out",
                                                           "excluded",
                                                           "unlikely",
                                                           "found nothing",
@@ -143,8 +152,29 @@ constexpr std::array<std::string_view, 17> denials_behind{"ruled out",
 constexpr std::array<std::string_view, 12> questions{"does ",  "do ",     "is ",    "are ", "was ", "could ",
                                                      "might ", "should ", "would ", "can ", "did ", "has "};
 
+/// Of languages that put no space in front.
+constexpr std::array<std::string_view, 3> denials_within{"\xe6\xb2\xa1\xe6\x9c\x89",
+                                                         "\xe4\xb8\x8d\xe6\x98\xaf", "\xe6\x97\xa0"};
+
+/// How lines of source and commands begin that name errors.
+constexpr std::array<std::string_view, 17> beginnings_of_source{
+    "except ", "} catch", "catch (", "if (",    "} else if", "elif ",         "while (", "return ", "throw ",
+    "raise ",  "//",      "printf(", "logger.", "logging.",  "static_assert", "assert(", "git "};
+
 bool is_in(const auto& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// "1a2b3c4 Handle" or "[main 1a2b3c4] Handle": a commit.
+bool begins_with_commit(std::string_view text) {
+  if (text.starts_with('[')) text.remove_prefix(std::min(text.find(' '), text.size() - 1) + 1);
+  std::size_t length = 0, digits = 0;
+  while (length < text.size() && (is_digit_at(text, length) || (text[length] >= 'a' && text[length] <= 'f')))
+    digits += is_digit_at(text, length++) ? 1 : 0;
+  if (digits == 0 || digits == length || (length != 40 && (length < 6 || length > 12))) return false;
+  text.remove_prefix(length);
+  if (text.starts_with(']')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == ' ' && is_letter(text[1]);
 }
 
 std::string_view first_word(std::string_view text) {
@@ -170,6 +200,10 @@ bool speaks_of_no_failure(std::string_view lower) {
   const auto at = lower.find_first_not_of(' ');
   if (at == std::string_view::npos) return false;
   std::string_view text = lower.substr(at);
+  if (begins_with_commit(text) ||
+      std::any_of(beginnings_of_source.begin(), beginnings_of_source.end(),
+                  [&](std::string_view beginning) { return text.starts_with(beginning); }))
+    return true;
   if (text.starts_with("$ ") || text.starts_with("ok ") || text.starts_with("xfail ")) return true;
   if (text.size() > 2 && text.starts_with("--") && is_letter(text[2])) return true;
   bool listed = false;
@@ -200,6 +234,10 @@ bool is_only_spoken_of(std::string_view lower, std::size_t begin, std::size_t en
     if (is_in(denials, word) || word.ends_with("n't")) return true;
     rest.remove_prefix(std::max<std::size_t>(1, length));
   }
+  if (std::any_of(denials_within.begin(), denials_within.end(), [&](std::string_view d) {
+        return lower.substr(clause, begin - clause).find(d) != std::string_view::npos;
+      }))
+    return true;
   std::size_t stop = end;
   while (stop < lower.size() && !ends(stop, ".!?;")) ++stop;
   const std::string_view behind = lower.substr(end, stop - end);

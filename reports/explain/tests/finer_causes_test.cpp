@@ -297,6 +297,13 @@ TEST(ranking, puts_no_cause_that_is_only_possible_above_one_that_is_supported) {
   }
 }
 
+TEST(long_logs, take_no_number_far_above_for_a_circumstance) {
+  std::string log;
+  for (int step = 65500; step < 65600; ++step) log += "step " + std::to_string(step) + " on a GPU\n";
+  EXPECT_EQ(first_of(log + "CUDA error: an illegal memory access was encountered"),
+            first_of("on a GPU\nCUDA error: an illegal memory access was encountered"));
+}
+
 TEST(long_logs, keep_bounded_memory_with_messages_of_the_driver_and_many_ranks) {
   event_finder finder(known());
   for (int i = 0; i < 30000; ++i)

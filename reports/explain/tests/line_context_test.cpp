@@ -43,8 +43,10 @@ TEST(is_only_spoken_of, tells_what_is_denied_or_asked_from_what_happened) {
   for (const char* const line :
        {"no out of memory", "there was no cuda out of memory", "does this look like out of memory?",
         "if you see out of memory, use less", "i do not get out of memory any more", "is it out of memory?",
-        "out of memory is ruled out", "out of memory was not the cause", "we grep for \"out of memory\"",
-        "kein out of memory", "out of memory \xe5\xb7\xb2\xe7\xbb\x8f\xe6\x8e\x92\xe9\x99\xa4"})
+        "out of memory is ruled out", "out of memory was not the cause", "out of memory (fixed in 2.4)",
+        "\"out of memory\" usually means that the gpu is full", "we grep for \"out of memory\"",
+        "kein out of memory", "\xe4\xb9\x9f\xe6\xb2\xa1\xe6\x9c\x89 out of memory",
+        "out of memory \xe5\xb7\xb2\xe7\xbb\x8f\xe6\x8e\x92\xe9\x99\xa4"})
     EXPECT_TRUE(spoken_of(line, oom)) << line;
   for (const char* const line :
        {"cuda error: out of memory", "could not load the model: out of memory", "why do i get out of memory?",
@@ -61,7 +63,8 @@ TEST(speaks_of_no_failure, knows_changelogs_help_commands_and_tests_that_passed)
         "--- pass: testoom (0.1s)"})
     EXPECT_TRUE(speaks_of_no_failure(line)) << line;
   for (const char* const line : {"runtimeerror: cuda error: out of memory", "- cuda error: out of memory",
-                                 "fix me: x is out", "tests failed: out of memory", ""})
+                                 "fix me: x is out", "tests failed: out of memory", "deadbeef: out of memory",
+                                 "1234567 out of memory", "iffy: out of memory", ""})
     EXPECT_FALSE(speaks_of_no_failure(line)) << line;
 }
 
