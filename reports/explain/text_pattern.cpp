@@ -43,6 +43,7 @@ text_pattern::text_pattern(std::string_view pattern) {
     const char c = pattern[i];
     if (c == '*') {
       end_of_run();
+      if (!pieces_.empty() && pieces_.back().what == kind::anything) refuse("has two * in a row");
       pieces_.push_back({kind::anything, ""});
     } else if (c == '{' && i + 1 < pattern.size() && is_word_character(pattern[i + 1])) {
       const auto close = pattern.find('}', i);

@@ -66,6 +66,7 @@ TEST(text_pattern, is_found_by_its_longest_piece_that_does_not_vary) {
   EXPECT_THROW(text_pattern("error {a"), input_error);
   EXPECT_THROW(text_pattern("error {a:q}"), input_error);
   EXPECT_THROW(text_pattern(""), input_error);
+  EXPECT_THROW(text_pattern("2**31"), input_error);
 }
 
 TEST(text_pattern, takes_bytes_that_are_no_characters) {
