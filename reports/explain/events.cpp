@@ -88,6 +88,9 @@ bool is_of_other_library(std::string_view name) {
 bool is_status(std::string_view word) {
   static constexpr std::array beginnings{"CUBLAS_STATUS_", "cudaError", "CUDA_ERROR_", "CUSOLVER_STATUS_",
                                          "CUDNN_STATUS_"};
+  if (word.ends_with("_ALLOC_FAILED") || word.ends_with("_ALLOCATION_FAILED") ||
+      word == "CURAND_STATUS_INITIALIZATION_FAILED")
+    return word.starts_with("CU");
   return std::any_of(beginnings.begin(), beginnings.end(),
                      [&](std::string_view beginning) { return word.starts_with(beginning); }) ||
          word == "ncclUnhandledCudaError" || is_status_without_cause(word);
@@ -143,6 +146,18 @@ constexpr std::array<std::string_view, 10> codes_of_questions{"INVALID_VALUE",
                                                               "PEER_ACCESS_UNSUPPORTED",
                                                               "HOST_MEMORY_ALREADY_REGISTERED"};
 
+/// Where the second message in a line of the driver's log begins, or the end.
+std::size_t next_driver_message(std::string_view line) {
+  constexpr std::string_view source = "][CUDA][";
+  const auto first = line.find(source);
+  if (first == std::string_view::npos) return line.size();
+  const auto second = line.find(source, first + 1);
+  if (second == std::string_view::npos) return line.size();
+  const auto thread = line.rfind('[', second);
+  const auto time = thread == 0 || thread == std::string_view::npos ? thread : line.rfind('[', thread - 1);
+  return time == std::string_view::npos || time <= first ? line.size() : time;
+}
+
 /// "a == cudaErrorCudartUnloading" is a condition in a program's source, not what a call returned.
 bool is_compared(std::string_view text, std::size_t begin, std::size_t end) {
   std::size_t before = begin;
@@ -194,6 +209,10 @@ bool is_status_without_cause(std::string_view status) {
                                                           "ncclInvalidArgument",
                                                           "ncclInvalidUsage",
                                                           "ncclRemoteError"};
+  // A failed initialisation or allocation is that of memory, and an error of the compiler that of the source.
+  if (status.ends_with("_ALLOC_FAILED") || status.ends_with("_ALLOCATION_FAILED") ||
+      status == "CURAND_STATUS_INITIALIZATION_FAILED" || status == "NVRTC_ERROR_COMPILATION")
+    return false;
   return std::any_of(beginnings.begin(), beginnings.end(),
                      [&](std::string_view beginning) { return status.starts_with(beginning); }) ||
          std::find(words.begin(), words.end(), status) != words.end();
@@ -419,6 +438,9 @@ void event_finder::look_at_driver(const log_line& line, const driver_log_line& s
   const bool fails = !message.code.empty() && is_known &&
                      std::find(codes_of_questions.begin(), codes_of_questions.end(), message.code) ==
                          codes_of_questions.end();
+  // NCCL and the runtime ask for kernels that not every GPU has.
+  if (harmless && goes_on && message.code == "NO_BINARY_FOR_GPU" && message.function == "cuLibraryGetKernel")
+    return;
   if (!fails && (harmless || (is_known && message.text.empty()))) return;
   std::string function = message.function;
   if (function.size() > 3 && function[function.size() - 3] == '_') function.resize(function.size() - 3);
@@ -437,14 +459,20 @@ void event_finder::look_at(const log_line& line) {
   rank_ = -1;
   seconds_.reset();
   look_for_exceptions(line);
-  if (const auto said = driver_log_line_of(line.text)) {
-    const line_origin origin = origin_of(line.text);
+  // The driver cuts a long message and goes on in the same line with the next one.
+  bool of_driver = false;
+  for (std::string_view rest = line.text; !rest.empty();) {
+    const std::string_view message = rest.substr(0, next_driver_message(rest));
+    const auto said = driver_log_line_of(message);
+    if (!said) break;
+    const line_origin origin = origin_of(message);
     rank_ = origin.rank;
     seconds_ = origin.seconds;
-    all_.names_gpu = true;
+    of_driver = all_.names_gpu = true;
     look_at_driver(line, *said);
-    return;
+    rest.remove_prefix(message.size());
   }
+  if (of_driver) return;
   look_at_text(line);
   look_across(line);
 }
@@ -655,7 +683,7 @@ void event_finder::conclude() {
     return unit == "GiB" ? number : unit == "MiB" ? number / 1024 : 0.0;
   };
   if (const double capacity = gib("capacity"); capacity > 0 && !first("allocated").empty())
-    if (gib("allocated") < 0.4 * capacity && gib("free") < 0.1 * capacity)
+    if (std::max(gib("allocated"), gib("held")) < 0.4 * capacity && gib("free") < 0.1 * capacity)
       conclude_that("log.memory_of_others",
                     fmt::format("{} {} of {} {} are held by this process", first("allocated"),
                                 first("allocated_unit"), first("capacity"), first("capacity_unit")));

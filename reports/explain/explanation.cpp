@@ -409,6 +409,10 @@ void leave_out_what_is_not_sure(log_findings& log) {
       return e.role == event_role::failure && e.id.starts_with("error.") &&
              e.words.find("CUDA") == std::string::npos && !e.words.starts_with("cu");
     });
+  // A wrong address of the host is none of a library for the GPU unless a call or a word of it stands there.
+  std::erase_if(log.events, [](const log_event& e) {
+    return e.lacks == event_needs::gpu && e.call.empty() && e.id == "process.segfault";
+  });
   const auto is_sure = [](const log_event& e) {
     return e.role == event_role::failure && !is_refusal(e) && !is_status_without_cause(e.status) &&
            (e.lacks == event_needs::nothing || !e.call.empty());

@@ -194,9 +194,17 @@ bool comparable_times(double a, double b) {
 }
 
 bool speaks_of_no_failure(std::string_view lower) {
-  for (const std::string_view passed : {" passed", " xfail", " xpass", " skipped", "--- pass:",
-                                        "[       ok ]", "[  passed  ]", "error summary: 0 errors"})
-    if (lower.find(passed) != std::string_view::npos) return true;
+  for (const std::string_view result : {" passed", " xfail", " xpass", " xfailed", " skipped"})
+    for (auto at = lower.find(result); at != std::string_view::npos; at = lower.find(result, at + 1)) {
+      const std::string_view behind = lower.substr(at + result.size());
+      if (behind.empty() || behind.starts_with(" [") || behind.starts_with(" (") ||
+          behind.starts_with(" in ") || behind.starts_with(", ") ||
+          behind.find("::") != std::string_view::npos)
+        return true;
+    }
+  for (const std::string_view result :
+       {"--- pass:", "[       ok ]", "[  passed  ]", "error summary: 0 errors"})
+    if (lower.find(result) != std::string_view::npos) return true;
   const auto at = lower.find_first_not_of(' ');
   if (at == std::string_view::npos) return false;
   std::string_view text = lower.substr(at);

@@ -158,12 +158,13 @@ TEST(event_finder, finds_statuses_of_other_libraries) {
       failures("CUDA error: CUSPARSE_STATUS_INSUFFICIENT_RESOURCES when calling cusparseCreate(handle)"),
       ElementsAre("cusparseCreate CUSPARSE_STATUS_INSUFFICIENT_RESOURCES"));
   for (const char* status :
-       {"CUFFT_INTERNAL_ERROR", "CURAND_STATUS_INITIALIZATION_FAILED", "NVRTC_ERROR_COMPILATION",
+       {"CUFFT_INTERNAL_ERROR", "CURAND_STATUS_INITIALIZATION_FAILED", "NVRTC_ERROR_INVALID_OPTION",
         "ncclSystemError", "CUSOLVER_STATUS_ZERO_PIVOT", "CUDNN_STATUS_LICENSE_ERROR"})
     EXPECT_THAT(failures(std::string("error: ") + status + ": it failed"),
                 ElementsAre(" " + std::string(status)));
   EXPECT_THAT(failures("CUFFT_SUCCESS, CURAND_STATUS_SUCCESS, CUFFT_R2C, NVRTC_SUCCESS, ncclSuccess"),
               IsEmpty());
+  EXPECT_THAT(failures("NVRTC_ERROR_COMPILATION: a.cu(4): error: expected a \";\""), IsEmpty());
   EXPECT_THAT(failures("case NVRTC_ERROR_COMPILATION: return \"NVRTC_ERROR_COMPILATION\";"), IsEmpty());
 }
 

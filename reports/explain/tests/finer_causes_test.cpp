@@ -179,6 +179,15 @@ TEST(driver_log, is_read_in_both_formats_and_alone) {
   EXPECT_EQ(first_of(driver_line("No device code available for GPU ISA 90") +
                      driver_line("Returning 209 (CUDA_ERROR_NO_BINARY_FOR_GPU) from cuModuleLoad")),
             "no_code_for_gpu.not_compiled");
+  EXPECT_EQ(
+      first_of(driver_line("Kernel (_Z6squarePf) cannot be found in library due to compilation error, to get "
+                           "more information use the CU_JIT_ERR[22:21:32.100][25642][CUDA][E] Returning 209 "
+                           "(CUDA_ERROR_NO_BINARY_FOR_GPU) from cuLibraryGetKernel")),
+      "no_code_for_gpu.not_compiled");
+  EXPECT_EQ(first_of(driver_line("Invalid device number 2 provided, must be in the range of 0 to 0")),
+            "environment_other.device_numbering");
+  EXPECT_EQ(first_of(driver_line("Returning 2 (CUDA_ERROR_OUT_OF_MEMORY) from cuInit")),
+            "memory_exhausted.address_space");
 }
 
 TEST(driver_log, opens_no_cause_by_what_healthy_programs_meet_or_a_driver_of_the_future_says) {
@@ -187,6 +196,10 @@ TEST(driver_log, opens_no_cause_by_what_healthy_programs_meet_or_a_driver_of_the
             driver_line("Returning 201 (CUDA_ERROR_INVALID_CONTEXT) from cuCtxGetDevice_v2"),
         driver_line("Kernel ($__internal_0_$__cuda_sm20_div_rn_f64_full) cannot be found in library"),
         driver_line("Error handling fatbinary") + driver_line("No available relocatable PTX entries for GPU"),
+        driver_line(
+            "Kernel (_Z54ncclSymkDevKernel_AllReduce_f8e4m3) cannot be found in library due to compilation "
+            "error, to get more information use the CU_JIT_ERR[22:21:32.100][25642][CUDA][E] Returning 209 "
+            "(CUDA_ERROR_NO_BINARY_FOR_GPU) from cuLibraryGetKernel"),
         driver_line("Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuPointerGetAttribute")}) {
     EXPECT_FALSE(explained(log).failure) << log;
     EXPECT_FALSE(explained(log).aside) << log;

@@ -62,9 +62,10 @@ TEST(speaks_of_no_failure, knows_changelogs_help_commands_and_tests_that_passed)
         "test_oom xfail (cuda)", "ok 3 - out of memory is raised", "[       ok ] oom.test (3 ms)",
         "--- pass: testoom (0.1s)"})
     EXPECT_TRUE(speaks_of_no_failure(line)) << line;
-  for (const char* const line : {"runtimeerror: cuda error: out of memory", "- cuda error: out of memory",
-                                 "fix me: x is out", "tests failed: out of memory", "deadbeef: out of memory",
-                                 "1234567 out of memory", "iffy: out of memory", ""})
+  for (const char* const line :
+       {"runtimeerror: cuda error: out of memory", "- cuda error: out of memory", "fix me: x is out",
+        "tests failed: out of memory", "deadbeef: out of memory", "1234567 out of memory",
+        "iffy: out of memory", "an unsupported value or parameter was passed to the function", ""})
     EXPECT_FALSE(speaks_of_no_failure(line)) << line;
 }
 
