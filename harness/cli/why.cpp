@@ -92,11 +92,13 @@ class log_folder {
 
  private:
   static fs::path make() {
-    const std::string state = variable("XDG_STATE_HOME");
-    fs::path folder = state.starts_with('/') ? fs::path(state) / "cufault" : fs::temp_directory_path();
-    folder /=
-        fmt::format("cufault-why-{}-{}", getuid(), job_of_launcher().empty() ? "runs" : job_of_launcher());
-    fs::create_directories(folder.parent_path());
+    const std::string state = variable("XDG_STATE_HOME"), temporary = variable("TMPDIR");
+    const std::string job = job_of_launcher();
+    fs::path folder = temporary.empty() ? "/tmp" : temporary;
+    if (state.starts_with('/')) folder = fs::path(state) / "cufault";
+    folder /= fmt::format("cufault-why-{}-{}", getuid(), job.empty() ? "runs" : job);
+    std::error_code none;
+    if (state.starts_with('/')) fs::create_directories(folder.parent_path(), none);
     struct stat made {};
     if ((mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) || lstat(folder.c_str(), &made) != 0 ||
         !S_ISDIR(made.st_mode) || made.st_uid != getuid())
@@ -414,6 +416,7 @@ struct run_facts {
   passed_end end;
   int programs = 0;  ///< that loaded the preloaded library
   bool preloaded = true;
+  std::string ended_in;  ///< calls that were in flight when a signal ended the command
   std::uintmax_t driver_log_began = 0;
   fs::path driver_log;
 };
@@ -468,6 +471,7 @@ std::string answer_of(const run_facts& run, const log_folder& folder, const diag
     log =
         fmt::format("[00:00:00.000][{}][CUDA][E] {}\n", first.of_driver->thread, first.of_driver->text) + log;
   }
+  out.row("ended in", run.ended_in);
   out.row("not seen", why_not_seen(run));
 
   const log_findings found = find(log + run.end.last_output);
@@ -624,6 +628,10 @@ int explain_command(const why_arguments& arguments, const diagnosis* checks,
       run.end.last_output.erase(at, words.size());
   const injector::counted counted = injector::counted_in(folder.counts());
   run.programs = counted.programs;
+  if (run.end.signal != 0)
+    for (const auto& one : injector::threads_in(folder.counts(), true))
+      if (!one.waits_in.empty() && run.ended_in.empty())
+        run.ended_in = fmt::format("{} (thread {})", fmt::join(one.waits_in, " > "), one.thread);
   if (libraries != nullptr)
     for (const auto& [library, functions] : counted.calls) libraries->insert(library);
   if (arguments.verbose && run.preloaded)

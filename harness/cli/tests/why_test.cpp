@@ -186,6 +186,14 @@ TEST_F(why_command, has_the_exit_code_of_the_command) {
   EXPECT_THAT(lines_of(refused.stderr_text), SizeIs(1));
 }
 
+TEST_F(why_command, runs_nothing_where_no_folder_can_be_made) {
+  const auto said = why({"echo", "ran"}, {{"TMPDIR", "/nonexistent"}});
+  EXPECT_EQ(said.exit_code, 2);
+  EXPECT_THAT(said.stdout_text, IsEmpty());
+  EXPECT_THAT(said.stderr_text, HasSubstr("set XDG_STATE_HOME or TMPDIR"));
+  EXPECT_THAT(lines_of(said.stderr_text), SizeIs(1));
+}
+
 TEST_F(why_command, says_that_no_failure_of_a_gpu_library_was_seen) {
   const auto said = shell("echo last words >&2; exit 3");
   EXPECT_THAT(said.stderr_text, HasSubstr("  it said      last words\n"));
@@ -355,6 +363,7 @@ TEST_F(why_command, says_where_threads_wait_and_does_not_end_them) {
   EXPECT_THAT(said, HasSubstr("SIGQUIT: where threads wait in CUDA; the command goes on"));
   hangs.send(SIGTERM);
   EXPECT_THAT(hangs.read_until("Full log: "), HasSubstr("ended by signal 15"));
+  EXPECT_THAT(hangs.read_until("Full log: "), HasSubstr("  ended in     cuCtxSynchronize (thread "));
   EXPECT_EQ(hangs.exit_code(), 128 + SIGTERM);
 }
 
