@@ -204,6 +204,7 @@ std::vector<said_line> lines_below(const fs::path& folder, const std::string& be
 struct first_failure {
   const said_line* call = nullptr;         ///< of a library; null: none failed
   std::optional<driver_message> driver{};  ///< inside that call, or before it; without a call, the first
+  std::vector<std::string> messages{};     ///< that are that one
   bool inside = false;
   const said_line* of_driver = nullptr;
 };
@@ -250,14 +251,16 @@ class chooser {
       const driver_message_parts parts = driver_message_parts_of(one.text);
       if (is_harmless(one.text)) {
         reason.clear();
+        first.messages.clear();
         continue;
       }
       if (first.of_driver == nullptr) first.of_driver = &one;
       if (parts.function.empty()) {
-        if (reason.empty()) reason = one.text;
+        if (reason.empty()) first.messages = {reason = one.text};
         continue;
       }
       first.of_driver = &one;
+      first.messages.push_back(one.text);
       first.driver = driver_message{.function = std::string(parts.function),
                                     .code = std::string(parts.code),
                                     .text = parts.text.empty() ? reason : std::string(parts.text)};
@@ -338,7 +341,7 @@ class answer {
       if (each.size() <= width) continue;
       const auto space = shown.back().rfind(' ');
       const auto at = space != std::string::npos && space > width / 2 ? space + 1 : width;
-      shown.back().resize(at);
+      shown.back().resize(at == width ? width : space);
       shown.push_back(std::string(15, ' ') + cut(each.substr(at), width - 15));
     }
     if (shown.size() > most_lines) {
@@ -374,9 +377,9 @@ void add_causes(answer& out, const explanation& e) {
   const auto add = [&](const std::string& text) {
     if (told < 4) out.row(told++ == 0 ? "clears 1" : "", text);
   };
+  for (const std::string& said : c.cures) add(said + " (not measured)");
   for (const tried_remedy& t : c.clears)
     add(fmt::format("{} (measured on {})", t.words, plural(t.cleared, "stack")));
-  for (const std::string& said : c.what->said_to_clear) add(said + " (not measured)");
 }
 
 /// Probes that are quick, each for a few seconds at most.
@@ -468,15 +471,17 @@ std::string answer_of(const run_facts& run, const log_folder& folder, const diag
             : first.call != nullptr ? "before it"
                                     : "driver call",
             describe(*first.driver));
-    log =
-        fmt::format("[00:00:00.000][{}][CUDA][E] {}\n", first.of_driver->thread, first.of_driver->text) + log;
+    std::string messages;
+    for (const std::string& text : first.messages)
+      messages += fmt::format("[00:00:00.000][{}][CUDA][E] {}\n", first.of_driver->thread, text);
+    log.insert(0, messages);
   }
   out.row("ended in", run.ended_in);
   out.row("not seen", why_not_seen(run));
 
   const log_findings found = find(log + run.end.last_output);
   const auto says_something = [](const log_event& event) {
-    return event.role == event_role::failure || event.role == event_role::cause;
+    return event.role != event_role::condition && event.role != event_role::noise;
   };
   const bool seen_in_calls = first.call != nullptr || first.driver;
   if (!seen_in_calls && std::none_of(found.events.begin(), found.events.end(), says_something)) {
@@ -488,7 +493,11 @@ std::string answer_of(const run_facts& run, const log_folder& folder, const diag
     const auto reports = reports_of_causes(load_failures(failures_file()), known);
     const evidence seen = evidence_in(records, known);
     const explanation e = explain(found, {known, seen, reports, findings_of(checks)});
-    if (e.causes.empty()) out.line("No cause of this failure is known.");
+    if (e.causes.empty())
+      out.line(e.failure || seen_in_calls ? "No cause of this failure is known."
+                                          : "No failure of a GPU library was seen.");
+    if (e.aside)
+      out.row("other", e.aside->words + (e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text));
     add_causes(out, e);
   }
   out.line(fmt::format("Full log: {}", folder.path().string()));

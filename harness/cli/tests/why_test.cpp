@@ -125,7 +125,8 @@ TEST_F(why_command, shows_the_driver_call_that_failed_inside_the_library_call) {
               HasSubstr("  failed call  cublasSgemm_v2 returned CUBLAS_STATUS_EXECUTION_FAILED to "));
   EXPECT_THAT(said.stderr_text, HasSubstr("  inside it    cuEventRecord: INVALID_HANDLE (event did not come "
                                           "from expected device context)\n"));
-  EXPECT_THAT(said.stderr_text, HasSubstr("\n1. "));
+  EXPECT_THAT(said.stderr_text, HasSubstr("\n1. wrong_context_or_thread.device (named): "))
+      << "by the driver's words";
   EXPECT_LE(answer(said).size(), 25U);
   for (const std::string& line : answer(said)) EXPECT_LE(line.size(), 100U) << line;
   EXPECT_THAT(file_of_a_process(said),
