@@ -77,8 +77,8 @@ std::string record_of(int run, int arms) {
                           1 + run / 60 / 24 % 28, run / 60 % 24, run % 60);
   r.seed = static_cast<std::uint64_t>(run);
   const int stack = run % 4;
-  r.stack = {{"keys", {{"cublas", fmt::format("13.{}.0", stack)}, {"driver", "580.159.04"}}},
-             {"gpu", {{"name", "NVIDIA H200"}}}};
+  *r.stack = {{"keys", {{"cublas", fmt::format("13.{}.0", stack)}, {"driver", "580.159.04"}}},
+              {"gpu", {{"name", "NVIDIA H200"}}}};
   r.complete = true;
   r.ended = r.started;
   r.exit_code = 0;

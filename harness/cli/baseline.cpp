@@ -97,7 +97,7 @@ std::map<std::string, std::vector<record>> records_to_add(const baseline_argumen
     if (const auto [known, is_new] = runs.emplace(run, file); !is_new)
       throw usage_error(fmt::format("{} is of the same run as {}; its trials count once", file.string(),
                                     known->second.string()));
-    by_stack[stack_folder_name(r.stack)].push_back(std::move(r));
+    by_stack[stack_folder_name(*r.stack)].push_back(std::move(r));
   }
   if (!arguments.with.empty() && by_stack.size() > 1)
     throw usage_error(
@@ -215,7 +215,7 @@ class addition {
         records_(records),
         shipped_(shipped),
         keys_(keys_of(r)),
-        folder_(arguments.into / stack_folder_name(r.stack)),
+        folder_(arguments.into / stack_folder_name(*r.stack)),
         there_(arms_in(folder_, [this](const std::string& bad) { unread_.push_back(bad); })),
         to_file_(r) {
     to_file_.cases.clear();

@@ -5,6 +5,7 @@
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/system/process.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/explain/driver_sayings.hpp"
 #include "reports/history/history.hpp"
 #include "reports/judge/comparison.hpp"
@@ -98,7 +99,7 @@ std::set<std::string> arms_asked_of(const record& r) {
     as.tier = tier_of(asked.tier);
     if (asked.part.size() == 2) as.part = {asked.part[0], asked.part[1]};
     try {
-      for (const selected_case& s : select_cases(as, r.stack.is_object() && r.stack.contains("python")))
+      for (const selected_case& s : select_cases(as, r.stack->is_object() && r.stack->contains("python")))
         for (const arm* const a : s.arms) arms.insert(join_key(s.what->name, a->name));
     } catch (const usage_error&) {
       arms.insert(everything);

@@ -6,6 +6,7 @@
 #include "harness/doctor/isolated.hpp"
 #include "harness/doctor/loader.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/failures.hpp"

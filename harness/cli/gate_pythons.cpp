@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -44,8 +45,8 @@ void require_candidate(const python_environment& python, const python_environmen
 
 void print_packages(const python_environment& baseline, const python_environment& candidate) {
   std::array<record, 2> both;
-  both[0].stack["python"] = baseline.for_stack();
-  both[1].stack["python"] = candidate.for_stack();
+  (*both[0].stack)["python"] = baseline.for_stack();
+  (*both[1].stack)["python"] = candidate.for_stack();
   bool any = false;
   for (const stack_difference& d : stack_differences(both)) {
     if (d.name.find('/') != std::string::npos && d.name != "python/python") continue;

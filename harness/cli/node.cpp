@@ -13,6 +13,7 @@
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/evidence/baselines.hpp"
 #include "reports/judge/judge.hpp"
 
@@ -191,7 +192,7 @@ judged_run read_run(const fs::path& folder, const baselines& recorded) {
   for (const fs::path& file : records_in({folder})) {
     record r = load_record(file);
     complete = r.complete;
-    if (!r.stack["gpu"].is_object()) seen.refused = r.stack.value("no_gpu", std::string());
+    if (!(*r.stack)["gpu"].is_object()) seen.refused = r.stack->value("no_gpu", std::string());
     for (case_result& c : r.cases) {
       judge(c, recorded, keys_of(r));
       for (const arm_result& a : c.arms)

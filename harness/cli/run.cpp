@@ -19,6 +19,7 @@
 #include "harness/run/shared_process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/arm_line.hpp"
 #include "reports/model/record.hpp"
@@ -87,8 +88,8 @@ class run {
     options_.other_cublas = stack.value("other_cublas", std::string("none")) != "none";
     record_.stack = for_record(stack);
     if (python_) {
-      record_.stack["python"] = python_->for_stack();
-      for (const auto& [name, version] : python_->keys()) record_.stack["keys"][name] = version;
+      (*record_.stack)["python"] = python_->for_stack();
+      for (const auto& [name, version] : python_->keys()) (*record_.stack)["keys"][name] = version;
       options_.no_framework = [this](const arm& a) { return python_->why_not(a); };
       if (arguments_.where.cublas.empty()) tell_that_cublas_is_not_of_python();
     }
@@ -145,10 +146,10 @@ class run {
   /// Who gives a Python expects that its cuBLAS is judged, too.
   void tell_that_cublas_is_not_of_python() const {
     using pointer = nlohmann::json::json_pointer;
-    const auto path = record_.stack.value(pointer("/cublas/path"), std::string());
+    const auto path = record_.stack->value(pointer("/cublas/path"), std::string());
     fmt::print(
         std::cerr, "cufault: {} has no cuBLAS of its own (no package nvidia-cublas, none in {}/lib): {}\n",
-        python_->path().string(), record_.stack.value(pointer("/python/prefix"), std::string()),
+        python_->path().string(), record_.stack->value(pointer("/python/prefix"), std::string()),
         path.empty() ? "the loader finds none either; --cublas gives one" : "taken is the loader's, " + path);
   }
 

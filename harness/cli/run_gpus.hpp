@@ -3,8 +3,9 @@
 #pragma once
 
 #include "harness/cli/cli.hpp"
+#include "reports/base/json_value.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
 #include <string>
@@ -24,14 +25,14 @@ class run_gpus {
     int number = 0;  ///< as a CUDA device
     std::string uuid;
   };
-  [[nodiscard]] const nlohmann::json& stack() const { return stack_; }  ///< with the first of them
+  [[nodiscard]] const nlohmann::json& stack() const { return *stack_; }  ///< with the first of them
   [[nodiscard]] const std::vector<gpu>& all() const { return all_; }
   /// A line for each GPU that processes use which are no cufault, as far as NVML tells.
   [[nodiscard]] const std::vector<std::string>& used_by_others() const { return used_by_others_; }
   [[nodiscard]] std::size_t in_the_machine() const;  ///< used or not; 1 where that is not known
 
  private:
-  nlohmann::json stack_;
+  json_value stack_;
   std::vector<gpu> all_;
   std::vector<std::string> used_by_others_;
 };

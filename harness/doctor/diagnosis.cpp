@@ -4,6 +4,7 @@
 
 #include "harness/doctor/isolated.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_fields.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include "harness/doctor/node_verdict.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/base/json_fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/doctor/diagnosis.hpp"
+#include "reports/base/json_fields.hpp"
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "harness/doctor/machine.hpp"
-#include "reports/base/json_fields.hpp"
+#include "reports/base/enum_names.hpp"
 
 #include <chrono>
 #include <functional>

@@ -8,6 +8,7 @@
 #include "reports/base/json_input.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
@@ -99,13 +100,13 @@ python_environment::python_environment(const std::filesystem::path& python,
   }
   if (wrong.empty()) wrong = ask({"probe"}, said, stop);
   if (wrong.empty()) {
-    found_ = nlohmann::json::parse(said, nullptr, false);
-    if (!found_.is_object()) wrong = "the process that looks at its packages said nothing";
+    *found_ = nlohmann::json::parse(said, nullptr, false);
+    if (!found_->is_object()) wrong = "the process that looks at its packages said nothing";
   }
   if (!wrong.empty())
     throw input_error(fmt::format("{} is no usable Python 3: {}; give the path of an environment's Python",
                                   python.string(), wrong));
-  const nlohmann::json absent = found_.value("absent", nlohmann::json::array());
+  const nlohmann::json absent = found_->value("absent", nlohmann::json::array());
   std::vector<std::string> there;
   for (const std::string& family : families)
     if (std::find(absent.begin(), absent.end(), family) == absent.end())
@@ -177,11 +178,11 @@ std::string python_environment::why_not(const arm& a) const {
 }
 
 std::string python_environment::cublas() const {
-  return found_.value("cublas", std::string());
+  return found_->value("cublas", std::string());
 }
 
 nlohmann::json python_environment::for_stack() const {
-  nlohmann::json kept = found_;
+  nlohmann::json kept = *found_;
   kept.erase("absent");
   kept.erase("cublas");
   return kept;
@@ -189,7 +190,7 @@ nlohmann::json python_environment::for_stack() const {
 
 std::map<std::string, std::string> python_environment::keys() const {
   std::map<std::string, std::string> keys;
-  const nlohmann::json packages = found_.value("packages", nlohmann::json::object());
+  const nlohmann::json packages = found_->value("packages", nlohmann::json::object());
   for (const framework_name& f : frameworks)
     for (const auto& [name, version] : packages.items()) {
       // CuPy's package is named by the toolkit: cupy-cuda13x.

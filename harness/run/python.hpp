@@ -3,8 +3,9 @@
 #pragma once
 
 #include "harness/model/case.hpp"
+#include "reports/base/json_value.hpp"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -44,7 +45,7 @@ class python_environment {
   std::string ask(const std::vector<std::string>& words, std::string& said, int stop) const;
   std::filesystem::path python_, script_;
   std::chrono::milliseconds patience_;
-  nlohmann::json found_;
+  json_value found_;
   std::map<std::string, std::string> imports_, absent_, no_gpu_;  // by family: why not
 };
 

@@ -6,6 +6,7 @@
 #include "reports/model/stack_folder.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -214,7 +215,7 @@ baselines::baselines(const std::vector<fs::path>& folders) : baselines() {
   for (std::size_t rank = 0; rank < folders.size(); ++rank)
     for (const fs::path& folder : stacks_in(folders[rank])) try {
         const record r = load_family(folder, {}, {});
-        std::string gpu = gpu_name(r.stack);
+        std::string gpu = gpu_name(*r.stack);
         if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
         state_->stacks.push_back({folder, rank, keys_of(r), std::move(gpu), {}});
       } catch (const input_error& bad) {

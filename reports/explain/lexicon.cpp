@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/explain/lexicon.hpp"
 
+#include "reports/base/json_fields.hpp"
 #include "reports/explain/text_pattern.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/base/json_fields.hpp"
+#include "reports/base/enum_names.hpp"
 
 #include <cstdint>
 #include <filesystem>

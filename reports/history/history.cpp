@@ -7,6 +7,7 @@
 #include "reports/history/database.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <fnmatch.h>
 
@@ -66,7 +67,8 @@ std::string stack_text(const record& r) {
   nlohmann::json j{{"keys", nlohmann::json::object()}, {"gpu", ""}};
   for (const auto& [key, value] : keys_of(r)) j["keys"][key] = value;
   const nlohmann::json::json_pointer at{"/gpu/name"};
-  if (r.stack.is_object() && r.stack.contains(at) && r.stack.at(at).is_string()) j["gpu"] = r.stack.at(at);
+  if (r.stack->is_object() && r.stack->contains(at) && r.stack->at(at).is_string())
+    j["gpu"] = r.stack->at(at);
   return dump_json(j);
 }
 
@@ -80,7 +82,7 @@ history_stack stack_from(const std::string& text, const database& in) {
     in.fail(fmt::format("is corrupted ({}); restore it from a backup", e.what()));
   }
   record labelled;
-  labelled.stack = {{"keys", s.keys}, {"gpu", {{"name", s.gpu}}}};
+  *labelled.stack = {{"keys", s.keys}, {"gpu", {{"name", s.gpu}}}};
   s.label = stack_label(labelled);
   for (const auto& [key, value] : s.keys) {
     const bool told = key == "cublas" || key == "driver" || key == "compute_capability" ||

@@ -137,7 +137,7 @@ std::vector<stack_difference> stack_differences(std::span<const record> records)
   std::vector<std::map<std::string, std::string>> each;
   std::set<std::string> paths;
   for (const record& r : records)
-    for (const auto& [path, value] : each.emplace_back(values_of(r.stack))) paths.insert(path);
+    for (const auto& [path, value] : each.emplace_back(values_of(*r.stack))) paths.insert(path);
   for (const std::string& path : paths) {
     std::vector<std::string> values;
     for (auto& of : each) values.push_back(of[path]);
@@ -149,7 +149,7 @@ std::vector<stack_difference> stack_differences(std::span<const record> records)
   }
   std::vector<stack_difference> all;
   for (std::size_t i = 1; i < records.size(); ++i)
-    for (stack_difference& d : file_differences(records[0].stack, records[i].stack)) {
+    for (stack_difference& d : file_differences(*records[0].stack, *records[i].stack)) {
       auto known =
           std::find_if(all.begin(), all.end(), [&](const stack_difference& a) { return a.name == d.name; });
       if (known == all.end()) {
@@ -215,8 +215,8 @@ comparison compare(std::span<const record> records, const comparison_terms& term
       if (control_failed(c)) cases.insert(c.name);
   }
   const record& last = records.back();
-  all.executed = executed_cases(last.cases, last.stack.is_object() && last.stack.contains("gpu") &&
-                                                last.stack["gpu"].is_object())
+  all.executed = executed_cases(last.cases, last.stack->is_object() && last.stack->contains("gpu") &&
+                                                (*last.stack)["gpu"].is_object())
                      .size();
   const auto joined = join(records);
   std::vector<bool> used(terms.allowances.size(), false);
@@ -240,7 +240,7 @@ comparison compare(std::span<const record> records, const comparison_terms& term
         found.why = "a control of the first record failed, so that it proves nothing";
       }
       if (!is_same(found.v))
-        if (const std::string told = explained_by_files(key, records[0].stack, records[i].stack);
+        if (const std::string told = explained_by_files(key, *records[0].stack, *records[i].stack);
             !told.empty())
           found.why += (found.why.empty() ? "" : "; ") + told;
       if (!found.why.empty()) {

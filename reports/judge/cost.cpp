@@ -6,6 +6,7 @@
 #include "reports/model/record.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <fnmatch.h>
 
@@ -166,8 +167,8 @@ const gpu_peaks* peaks_of(std::string_view gpu) {
 
 std::string gpu_of(const cost_record& r) {
   const nlohmann::json::json_pointer at{"/gpu/name"};
-  return r.stack.is_object() && r.stack.contains(at) && r.stack.at(at).is_string()
-             ? r.stack.at(at).get<std::string>()
+  return r.stack->is_object() && r.stack->contains(at) && r.stack->at(at).is_string()
+             ? r.stack->at(at).get<std::string>()
              : std::string();
 }
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <fnmatch.h>
 
@@ -189,20 +190,21 @@ merging::~merging() = default;
 bool merging::add(const std::string& name, const record& r) {
   const state::run here{name, std::hash<std::string>{}(record_text(r))};
   const auto [there, is_new] =
-      state_->runs.emplace(std::tuple(dump_json(r.stack), r.started, r.seed, r.commit), here);
+      state_->runs.emplace(std::tuple(dump_json(*r.stack), r.started, r.seed, r.commit), here);
   if (!is_new && there->second.text != here.text)
     throw input_error(fmt::format("{}: is of the same run as {}, and they differ; give the one that is whole",
                                   name, there->second.name));
   if (!is_new) return false;
   const std::size_t member = state_->members.size();
-  const bool without_gpu = r.stack.is_object() && r.stack.contains("gpu") && !r.stack["gpu"].is_object();
+  const bool without_gpu = r.stack->is_object() && r.stack->contains("gpu") && !(*r.stack)["gpu"].is_object();
   state_->members.push_back({.name = name,
                              .stack = stack_label(r),
                              .started = r.started,
                              .complete = r.complete,
-                             .no_gpu = without_gpu ? r.stack.value("no_gpu", std::string("unknown")) : ""});
+                             .no_gpu = without_gpu ? r.stack->value("no_gpu", std::string("unknown")) : ""});
   stack_keys& keys = state_->keys.emplace_back(keys_of(r));
-  for (const file_fact& f : file_facts_of(r.stack)) keys[f.name] = fmt::format("{}", fmt::join(f.words, " "));
+  for (const file_fact& f : file_facts_of(*r.stack))
+    keys[f.name] = fmt::format("{}", fmt::join(f.words, " "));
   for (const case_result& c : r.cases) {
     // Without a working control nothing is proved.
     const bool broken = control_failed(c);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <fnmatch.h>
 
@@ -447,8 +448,8 @@ std::vector<stack_matrix> matrix_of(std::span<const record> records) {
     const record& first = *of_stack.front();
     stack_matrix m{.stack = label, .keys = keys_of(first)};
     const nlohmann::json::json_pointer gpu{"/gpu/name"};
-    if (first.stack.is_object() && first.stack.contains(gpu) && first.stack.at(gpu).is_string())
-      m.keys["gpu"] = first.stack.at(gpu).get<std::string>();
+    if (first.stack->is_object() && first.stack->contains(gpu) && first.stack->at(gpu).is_string())
+      m.keys["gpu"] = first.stack->at(gpu).get<std::string>();
     // Mostly one record has a case. Only those that several have, or whose control is unresolved, are copied.
     std::map<std::string, std::vector<const case_result*>> by_name;
     for (const record* r : of_stack)

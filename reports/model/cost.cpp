@@ -3,6 +3,7 @@
 #include "reports/model/cost.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/base/json_fields.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/lines.hpp"
 #include "reports/base/words.hpp"
@@ -43,11 +44,11 @@ cost_record cost_header_from(const json_cursor& top) {
   field_reader f{top};
   f.other("cost_schema");
   describe_cost_header(r, f);
-  f.required("stack", r.stack);
+  f.required("stack", *r.stack);
   f.finish();
   check_utc(top.at("started"));
   if (r.size != "usual" && r.size != "tiny") top.at("size").fail("expected usual or tiny");
-  if (!r.stack.is_object()) top.at("stack").fail("expected an object");
+  if (!r.stack->is_object()) top.at("stack").fail("expected an object");
   return r;
 }
 
@@ -130,7 +131,7 @@ std::string cost_header_line(const cost_record& r) {
   f.required("cost_schema", cost_schema);
   describe_cost_header(const_cast<cost_record&>(r),
                        f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
-  f.json["stack"] = r.stack.is_null() ? nlohmann::json::object() : r.stack;
+  f.json["stack"] = r.stack->is_null() ? nlohmann::json::object() : *r.stack;
   return dump_json(f.json);
 }
 

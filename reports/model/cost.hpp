@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reports/base/json_fields.hpp"
+#include "reports/base/json_value.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -52,7 +52,7 @@ struct cost_record {
   std::string started{}, ended{};
   std::string size{};  ///< "usual" or "tiny": that of a test, whose figures mean nothing
   std::uint64_t seed = 0;
-  nlohmann::json stack{};  ///< as in record
+  json_value stack{};  ///< as in record
   std::vector<cost_comparison> comparisons{};
   bool complete = false;  ///< it came to its end
 };

@@ -3,6 +3,7 @@
 #include "reports/model/record.hpp"
 
 #include "reports/base/files.hpp"
+#include "reports/base/json_fields.hpp"
 #include "reports/base/lines.hpp"
 #include "reports/model/arm_line.hpp"
 #include "reports/model/cost.hpp"
@@ -44,7 +45,7 @@ nlohmann::ordered_json header_json(const record& r) {
   field_writer f;
   f.required("schema", record_schema);
   describe_header(const_cast<record&>(r), f);  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
-  f.json["stack"] = r.stack.is_null() ? nlohmann::json::object() : r.stack;
+  f.json["stack"] = r.stack->is_null() ? nlohmann::json::object() : *r.stack;
   return std::move(f.json);
 }
 
@@ -89,8 +90,8 @@ void take_end(record& r, const json_cursor& top) {
 
 stack_keys keys_of(const record& r) {
   stack_keys keys;
-  if (!r.stack.is_object() || !r.stack.contains("keys")) return keys;
-  for (const auto& [key, value] : r.stack["keys"].items())
+  if (!r.stack->is_object() || !r.stack->contains("keys")) return keys;
+  for (const auto& [key, value] : (*r.stack)["keys"].items())
     if (value.is_string()) keys[key] = value.get<std::string>();
   return keys;
 }
@@ -100,9 +101,9 @@ std::string stack_label(const record& r) {
   const auto add = [&](std::string_view what, const std::string& value) {
     if (!value.empty()) label += fmt::format("{}{}{}", label.empty() ? "" : ", ", what, value);
   };
-  add("cuBLAS ", key_of(r.stack, "cublas"));
-  add("", gpu_name(r.stack));
-  add("driver ", key_of(r.stack, "driver"));
+  add("cuBLAS ", key_of(*r.stack, "cublas"));
+  add("", gpu_name(*r.stack));
+  add("driver ", key_of(*r.stack, "driver"));
   return label.empty() ? "unknown stack" : label;
 }
 
@@ -167,15 +168,15 @@ namespace {
 run_of_trials run_of(const record& r) {
   run_of_trials run{
       .commit = r.commit, .dirty = r.dirty, .started = r.started, .seed = r.seed, .version = r.version};
-  run.driver = key_of(r.stack, "driver");
+  run.driver = key_of(*r.stack, "driver");
   using pointer = nlohmann::json::json_pointer;
-  if (const pointer log("/driver/log"); r.stack.contains(log) && r.stack[log].is_string())
-    run.driver_log = r.stack[log];
-  if (const pointer hashes("/gpu/uuid_hashes"); r.stack.contains(hashes) && r.stack[hashes].is_array())
-    for (const auto& hash : r.stack[hashes])
+  if (const pointer log("/driver/log"); r.stack->contains(log) && (*r.stack)[log].is_string())
+    run.driver_log = (*r.stack)[log];
+  if (const pointer hashes("/gpu/uuid_hashes"); r.stack->contains(hashes) && (*r.stack)[hashes].is_array())
+    for (const auto& hash : (*r.stack)[hashes])
       if (hash.is_string()) run.gpus.push_back(hash);
-  if (const pointer files("/files"); r.stack.contains(files) && r.stack[files].is_object())
-    for (const auto& [library, file] : r.stack[files].items())
+  if (const pointer files("/files"); r.stack->contains(files) && (*r.stack)[files].is_object())
+    for (const auto& [library, file] : (*r.stack)[files].items())
       if (file.is_object() && file.contains("build_id") && file["build_id"].is_string())
         run.build_ids[library] = file["build_id"];
   return run;

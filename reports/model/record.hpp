@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "reports/base/json_value.hpp"
 #include "reports/model/results.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -50,7 +49,7 @@ struct record {
   std::string started{}, ended{};  ///< UTC, "2026-11-21T07:27:40Z"; ended is empty in an unfinished run
   run_mode mode = run_mode::observe;
   std::uint64_t seed = 0;
-  nlohmann::json stack{};  ///< as printed by `cufault stack --json`; member "keys" holds the stack_keys
+  json_value stack{};  ///< as printed by `cufault stack --json`; member "keys" holds the stack_keys
   std::vector<case_result> cases{};
   bool complete = false;  ///< of a run: it came to its end
   /// Of a run: arms with a remedy that it left out, since by its expectation the arm without it does not fail.

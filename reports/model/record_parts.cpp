@@ -3,6 +3,7 @@
 #include "reports/model/record_parts.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>

@@ -175,16 +175,16 @@ record load_stack(const fs::path& folder, const bad_line& bad) {
 }
 
 fs::path file_in_stack(const fs::path& recorded, const record& r) {
-  fs::path folder = recorded / stack_folder_name(r.stack);
+  fs::path folder = recorded / stack_folder_name(*r.stack);
   make_directories(folder);
   const folder_lock lock(folder, "this stack");
-  stack_and_runs of = is_stack_folder(folder) ? read_stack(folder) : stack_and_runs{r.stack, {}};
+  stack_and_runs of = is_stack_folder(folder) ? read_stack(folder) : stack_and_runs{*r.stack, {}};
   for (const char* key : {"compute_capability", "cublaslt", "module_loading"})
-    if (const std::string there = key_of(of.stack, key), here = key_of(r.stack, key); there != here)
+    if (const std::string there = key_of(of.stack, key), here = key_of(*r.stack, key); there != here)
       throw input_error(fmt::format("{}: is of {} {}, and the record of {}: another stack", folder.string(),
                                     key, there.empty() ? "none" : there, here.empty() ? "none" : here));
   // Stacks that were filed before cufault read the libraries' files get what it says now.
-  if (r.stack.contains("files")) of.stack["files"] = r.stack["files"];
+  if (r.stack->contains("files")) of.stack["files"] = (*r.stack)["files"];
   if (of.stack.contains("gpu") && of.stack["gpu"].is_object())
     of.stack["gpu"].erase("uuid_hashes");  // runs name them
   std::map<std::string, std::map<arm_key, std::string>> by_family;

@@ -9,6 +9,7 @@
 #include "reports/model/stack_folder.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -129,7 +130,7 @@ void add_leaks(report& r, const std::string& name, const std::string& letter, co
 std::string file_name(const record& r, std::set<std::string>& taken) {
   std::string stem = "unknown-stack";
   try {
-    stem = stack_folder_name(r.stack);
+    stem = stack_folder_name(*r.stack);
   } catch (const input_error&) {
     // A machine without a GPU does not say which cuBLAS it has.
   }
@@ -211,7 +212,7 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
                         .runs = stack.runs,
                         .first = stack.first,
                         .latest = stack.merged.started};
-    for (const auto& [library, words] : words_of_files(stack.merged.stack))
+    for (const auto& [library, words] : words_of_files(*stack.merged.stack))
       shown.keys[library + " file"] = words;
     shown.run.stack = label;
     for (report_arm& a : shown.run.arms) {

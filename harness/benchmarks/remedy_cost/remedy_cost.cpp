@@ -231,7 +231,7 @@ void measure_in_one_process(const arguments& given, seconds at_most, results& in
 
 /// Each side of each comparison as a benchmark: a repetition for each round.
 void hand_to_benchmark(const cost_record& r) {
-  for (const auto& [key, value] : r.stack.items())
+  for (const auto& [key, value] : r.stack->items())
     benchmark::AddCustomContext(key, value.is_string() ? value.get<std::string>() : value.dump());
   benchmark::AddCustomContext("seed", std::to_string(r.seed));
   const auto add = [](const std::string& name, const std::vector<double>& milliseconds) {

@@ -356,7 +356,7 @@ TEST_F(baseline, of_several_stacks_is_corroborated_by_those_that_show_the_same) 
   const fs::path seen = made("seen"), again = made("again"),
                  differing = made("other", {{"ROAD_FAULT", "14"}});
   const auto of_cublas = [](const char* version) {
-    return [=](record& r) { r.stack["keys"]["cublas"] = version; };
+    return [=](record& r) { (*r.stack)["keys"]["cublas"] = version; };
   };
   ASSERT_EQ(add(seen).exit_code, 0);
   ASSERT_EQ(add(changed(again, "second", of_cublas("13.2.0"))).exit_code, 0);

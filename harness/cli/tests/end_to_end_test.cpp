@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 
@@ -180,7 +181,7 @@ TEST_F(end_to_end, takes_a_second_pair_where_one_is_given) {
   const record r = load_record(files(".jsonl").at(0));
   EXPECT_EQ(keys_of(r).at("other_cublas"), "12.4.0");
   for (const char* library : {"cublas", "cublaslt", "other_cublas", "other_cublaslt"}) {
-    const auto& file = r.stack.at("files").at(library);
+    const auto& file = r.stack->at("files").at(library);
     EXPECT_GT(file.at("bytes"), 0) << library;
     EXPECT_THAT(
         file.at("soname").get<std::string>(),

@@ -223,7 +223,7 @@ TEST_F(frameworks, without_a_cublas_of_their_own_get_the_loaders_and_that_is_sai
   };
   const auto seen = run_it(given);
   EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
-  const std::string taken = load_record(files(".jsonl").at(0)).stack["cublas"]["path"];
+  const std::string taken = (*load_record(files(".jsonl").at(0)).stack)["cublas"]["path"];
   EXPECT_EQ(fs::path(taken).parent_path(), given);
   EXPECT_THAT(seen.stderr_text,
               HasSubstr("python has no cuBLAS of its own (no package nvidia-cublas, none in "));
@@ -245,7 +245,7 @@ TEST_F(frameworks, with_a_cublas_of_their_own_or_one_that_is_named_get_that) {
   EXPECT_EQ(own.exit_code, 0) << own.stderr_text;
   EXPECT_THAT(own.stderr_text, Not(HasSubstr("no cuBLAS of its own")));
   const auto folder_of = [&] {
-    return fs::path(load_record(files(".jsonl").back()).stack["cublas"]["path"].get<std::string>())
+    return fs::path((*load_record(files(".jsonl").back()).stack)["cublas"]["path"].get<std::string>())
         .parent_path();
   };
   EXPECT_EQ(folder_of(), fs::path(fake_cublas_folder) / "b");
@@ -302,7 +302,7 @@ TEST_F(frameworks, of_two_pythons_have_a_record_each) {
   const auto made = files(".jsonl");
   ASSERT_EQ(made.size(), 2U);
   std::set<std::string> versions;
-  for (const auto& file : made) versions.insert(load_record(file).stack["keys"]["pytorch"]);
+  for (const auto& file : made) versions.insert((*load_record(file).stack)["keys"]["pytorch"]);
   EXPECT_THAT(versions, testing::ElementsAre("2.11.0", "2.12.0"));
 }
 

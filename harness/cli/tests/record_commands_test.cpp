@@ -113,7 +113,7 @@ TEST_F(end_to_end, states_a_rate_over_records_of_one_stack) {
   ASSERT_EQ(made.size(), 2U);
   const auto add_with = [&](const fs::path& other) { return add(made[0], {"--with", other}); };
   record elsewhere = load_record(made[1]);
-  elsewhere.stack["keys"]["cublas"] = "9.9.9";
+  (*elsewhere.stack)["keys"]["cublas"] = "9.9.9";
   write(folder / "elsewhere.jsonl", elsewhere);
   EXPECT_THAT(add_with(folder / "elsewhere.jsonl").stderr_text,
               HasSubstr("--with: the records are of 2 stacks"));

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <map>
@@ -50,7 +51,7 @@ TEST_F(end_to_end, stacks_do_not_differ_by_variables_that_choose_no_library) {
                     {{"CUFAULT_CUBLAS", old}, {"CUFAULT_TIER", "full"}, {"CUFAULT_JOBS", "1"}})
                 .exit_code,
             0);
-  const auto variables = load_record(files(".jsonl").at(0)).stack.at("environment");
+  const auto variables = load_record(files(".jsonl").at(0)).stack->at("environment");
   EXPECT_EQ(variables.at("CUFAULT_CUBLAS"), old);
   EXPECT_FALSE(variables.contains("CUFAULT_TIER")) << variables;
   EXPECT_FALSE(variables.contains("CUFAULT_JOBS")) << variables;
@@ -140,7 +141,7 @@ TEST_F(leaving_out, cells_with_a_remedy_where_nothing_fails_by_a_record_of_this_
 TEST_F(leaving_out, nothing_by_a_record_of_another_stack) {
   const fs::path made = of({"matrix.harmless"}, "all").file;
   record elsewhere = load_record(made);
-  elsewhere.stack["keys"]["cublas"] = "13.2.0";
+  (*elsewhere.stack)["keys"]["cublas"] = "13.2.0";
   write(made, elsewhere);
   ASSERT_EQ(add(made).exit_code, 0);
   EXPECT_EQ(of({"matrix.harmless"}).left_out, 0U);

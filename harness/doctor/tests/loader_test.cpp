@@ -5,6 +5,7 @@
 #include "harness/doctor/tests/made_machine.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/tests/made_elf.hpp"
+#include "reports/base/json_input.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

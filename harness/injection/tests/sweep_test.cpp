@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -298,7 +299,7 @@ TEST_F(swept, parts_are_added_together_as_the_whole_sweep) {
   EXPECT_THAT(added({parts[0], "--with", of_another_build, "--with", parts[2]}),
               HasSubstr("only part of its sweep: parts are of commit "));
   const std::string of_another_gpu = changed(parts[1], [](record& r) {
-    r.stack["gpu"] = {{"name", "another GPU"}};
+    (*r.stack)["gpu"] = {{"name", "another GPU"}};
   });
   EXPECT_THAT(added({parts[0], "--with", of_another_gpu, "--with", parts[2]}),
               HasSubstr("--with: the records are of 2 stacks; give records of one stack"));

@@ -31,7 +31,7 @@ class recorded_stacks : public in_directory {
                                     const std::string& gpu = "H200", const std::string& baseline = "recorded",
                                     const std::string& case_name = "memory.leak") const {
     record r;
-    r.stack = {{"keys", keys}, {"gpu", {{"name", "NVIDIA " + gpu}}}};
+    *r.stack = {{"keys", keys}, {"gpu", {{"name", "NVIDIA " + gpu}}}};
     r.cases = {{.name = case_name, .arms = std::move(arms)}};
     return file_in_stack(directory / baseline, r);
   }

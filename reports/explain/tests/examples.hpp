@@ -5,6 +5,8 @@
 #include "reports/explain/lexicon.hpp"
 #include "reports/model/record.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,10 +74,10 @@ inline record example_stack(const std::string& cublas) {
       {example_call("cudaDeviceSynchronize", "cudaErrorAssert"), example_call("cublasCreate", none)},
       "damaged"));
   record r;
-  r.stack = {{"keys", {{"cublas", cublas}, {"driver", "580.159.04"}}},
-             {"cublas", {{"version", cublas}}},
-             {"driver", {{"version", "580.159.04"}}},
-             {"gpu", {{"name", "NVIDIA H200"}}}};
+  *r.stack = {{"keys", {{"cublas", cublas}, {"driver", "580.159.04"}}},
+              {"cublas", {{"version", cublas}}},
+              {"driver", {{"version", "580.159.04"}}},
+              {"gpu", {{"name", "NVIDIA H200"}}}};
   r.cases = {std::move(memory), std::move(fault)};
   r.complete = true;
   return r;

@@ -5,6 +5,8 @@
 #include "reports/history/history.hpp"
 #include "reports/model/tests/examples.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <unistd.h>
 
 #include <cstddef>
@@ -23,7 +25,7 @@ namespace fs = std::filesystem;
 
 record example(const std::string& cublas) {
   record r;
-  r.stack = {{"keys", {{"cublas", cublas}}}, {"gpu", {{"name", "H200"}}}};
+  *r.stack = {{"keys", {{"cublas", cublas}}}, {"gpu", {{"name", "H200"}}}};
   r.started = "2026-11-21T07:27:40Z";
   r.cases = {{.name = "memory.leak",
               .arms = {examples::arm(arm_kind::fault, {examples::trial({examples::no_memory})}, "fault")}}};

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -32,8 +33,8 @@ using testing::HasSubstr;
 record run_on(const std::string& cublas, const std::string& started, std::vector<observation> trials,
               const std::string& races = {}) {
   record r;
-  r.stack = {{"keys", {{"cublas", cublas}, {"cublaslt", cublas}, {"driver", "580"}}},
-             {"gpu", {{"name", "H200"}}}};
+  *r.stack = {{"keys", {{"cublas", cublas}, {"cublaslt", cublas}, {"driver", "580"}}},
+              {"gpu", {{"name", "H200"}}}};
   r.started = started;
   r.commit = "c";
   r.cases = {{.name = "memory.leak", .arms = {arm(arm_kind::fault, std::move(trials), "fault")}}};

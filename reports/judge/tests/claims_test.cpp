@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -52,7 +53,7 @@ arm_result testing(arm_kind kind, std::vector<observation> trials, std::string n
 
 record with(std::vector<arm_result> arms, const std::string& cublas = "13.1.0") {
   record r;
-  r.stack = {{"keys", {{"cublas", cublas}}}};
+  *r.stack = {{"keys", {{"cublas", cublas}}}};
   r.cases = {{.name = "memory.leak", .arms = std::move(arms)}};
   return r;
 }

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <filesystem>
@@ -178,7 +179,7 @@ TEST(comparison, is_sorted_by_name_whatever_the_order_of_records) {
 TEST(comparison, of_several_records_has_the_worst_and_says_of_which) {
   std::array<record, 3> three;
   for (std::size_t i = 0; i < three.size(); ++i) {
-    three[i].stack = {{"keys", {{"cublas", "13." + std::to_string(i)}}}};
+    *three[i].stack = {{"keys", {{"cublas", "13." + std::to_string(i)}}}};
     three[i].cases = {
         {.name = "x.a", .arms = {fault_arm({trial({no_memory})}), fault_arm({trial({no_memory})})}}};
     three[i].cases[0].arms[1].name = "other";
@@ -199,8 +200,8 @@ TEST(comparison, of_several_records_has_the_worst_and_says_of_which) {
 
 TEST(stack_differences, name_keys_first_and_only_what_differs) {
   record a, b;
-  a.stack = {{"keys", {{"cublas", "12.0.1"}, {"driver", "580"}}}, {"gpu", {{"name", "H200"}}}, {"a", 1}};
-  b.stack = {
+  *a.stack = {{"keys", {{"cublas", "12.0.1"}, {"driver", "580"}}}, {"gpu", {{"name", "H200"}}}, {"a", 1}};
+  *b.stack = {
       {"keys", {{"cublas", "13.1.0"}, {"driver", "580"}, {"runtime", "13.0"}}}, {"gpu", nullptr}, {"a", 1}};
   const auto found = stack_differences(std::array{a, b});
   ASSERT_EQ(found.size(), 4U);
@@ -217,9 +218,9 @@ TEST(stack_differences, name_keys_first_and_only_what_differs) {
 TEST(stack_differences, do_not_say_a_key_again_by_another_name) {
   const auto of = [](const std::string& cublas, const std::string& loading) {
     record r;
-    r.stack = {{"keys", {{"cublas", cublas}, {"module_loading", loading}}},
-               {"cublas", {{"version", cublas}, {"path", "/" + cublas}}},
-               {"environment", {{"CUDA_MODULE_LOADING", loading}, {"LD_LIBRARY_PATH", "/" + cublas}}}};
+    *r.stack = {{"keys", {{"cublas", cublas}, {"module_loading", loading}}},
+                {"cublas", {{"version", cublas}, {"path", "/" + cublas}}},
+                {"environment", {{"CUDA_MODULE_LOADING", loading}, {"LD_LIBRARY_PATH", "/" + cublas}}}};
     return r;
   };
   std::vector<std::string> names;

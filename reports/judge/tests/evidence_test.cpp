@@ -200,7 +200,7 @@ TEST(every_recorded_arm, was_made_by_a_committed_cufault) {
 
 TEST(every_stack, lies_in_the_folder_that_it_is_filed_in) {
   ASSERT_FALSE(stacks().empty());
-  for (const auto& [folder, r] : stacks()) EXPECT_EQ(stack_folder_name(r.stack), folder);
+  for (const auto& [folder, r] : stacks()) EXPECT_EQ(stack_folder_name(*r.stack), folder);
 }
 
 TEST(every_recorded_case, has_a_control_that_would_fail_if_wrong_numbers_were_taken_for_right_ones) {

@@ -5,6 +5,7 @@
 #include "reports/model/tests/examples.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <string>
 #include <utility>
@@ -26,7 +27,7 @@ class fleet : public testing::Test {
     r.started = "2026-11-21T07:27:40Z";
     r.seed = std::hash<std::string>()(seed_by);
     r.complete = true;
-    r.stack = {{"gpu", {{"name", "a GPU"}}}, {"keys", {{"driver", "580.1"}}}};
+    *r.stack = {{"gpu", {{"name", "a GPU"}}}, {"keys", {{"driver", "580.1"}}}};
     r.cases = {{.name = "memory.leak", .arms = {arm(arm_kind::fault, {trial({no_memory})}, "fault")}}};
     return r;
   }
@@ -77,8 +78,8 @@ TEST_F(fleet, names_a_host_that_died_in_the_middle) {
 }
 
 TEST_F(fleet, names_a_host_without_a_gpu) {
-  of_second().stack["gpu"] = nullptr;
-  of_second().stack["no_gpu"] = "the driver shows none";
+  (*of_second().stack)["gpu"] = nullptr;
+  (*of_second().stack)["no_gpu"] = "the driver shows none";
   of_second().cases.clear();
   expect_only("n2", "no_gpu");
 }
@@ -89,7 +90,7 @@ TEST_F(fleet, names_a_host_on_which_nothing_ran) {
 }
 
 TEST_F(fleet, names_a_host_with_another_driver) {
-  of_second().stack["keys"]["driver"] = "535.104.05";
+  (*of_second().stack)["keys"]["driver"] = "535.104.05";
   expect_only("n2", "other_stack");
   EXPECT_EQ(found()[0].text, "driver 535.104.05; most have 580.1");
 }
@@ -97,7 +98,7 @@ TEST_F(fleet, names_a_host_with_another_driver) {
 TEST_F(fleet, names_both_where_two_have_different_drivers) {
   records.pop_back();
   hosts.pop_back();
-  of_second().stack["keys"]["driver"] = "535.104.05";
+  (*of_second().stack)["keys"]["driver"] = "535.104.05";
   ASSERT_EQ(found().size(), 2U);
   EXPECT_EQ(found()[0].text, "driver 580.1; no value has a majority");
 }

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -34,7 +35,7 @@ comparison compare(const record& before, const record& now, const comparison_ter
 
 record record_of(std::vector<arm_result> arms) {
   record r;
-  r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
+  *r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
   r.cases = {{.name = "memory.leak", .arms = std::move(arms)}};
   return r;
 }

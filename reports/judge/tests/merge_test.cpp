@@ -7,6 +7,7 @@
 #include "reports/model/tests/examples.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,7 @@ using namespace examples;
 record record_of_run(std::string started, std::vector<observation> trials, const std::string& races = {}) {
   record r;
   r.started = std::move(started);
-  r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
+  *r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
   r.cases = {{.name = "memory.leak", .arms = {arm(arm_kind::fault, std::move(trials), "fault")}}};
   r.cases[0].arms[0].races = races;
   return r;
@@ -143,7 +144,7 @@ TEST(merged_records, leave_out_cases_whose_control_failed) {
 
 TEST(merged_records, tell_how_the_stacks_differ) {
   auto other = record_of_run("2", {trial({no_memory})});
-  other.stack["keys"]["driver"] = "590";
+  (*other.stack)["keys"]["driver"] = "590";
   const auto m = merged({{"a", record_of_run("1", {trial({no_memory})})}, {"b", other}});
   ASSERT_EQ(m.stacks.size(), 1U);
   EXPECT_EQ(m.stacks.at("driver").at("590"), std::vector<std::size_t>{1});

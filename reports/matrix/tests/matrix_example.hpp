@@ -6,6 +6,8 @@
 #include "reports/model/record.hpp"
 #include "reports/model/tests/examples.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,7 +68,7 @@ inline record matrix_record(std::vector<case_result> cases, const char* cublas =
                             const char* gpu = "NVIDIA H200") {
   record r;
   r.started = "2026-11-22T00:00:00Z";
-  r.stack = {{"gpu", {{"name", gpu}}}, {"keys", {{"cublas", cublas}, {"driver", "580.1"}}}};
+  *r.stack = {{"gpu", {{"name", gpu}}}, {"keys", {{"cublas", cublas}, {"driver", "580.1"}}}};
   r.cases = std::move(cases);
   return r;
 }

@@ -4,6 +4,8 @@
 
 #include "reports/model/cost.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +56,7 @@ inline cost_record costs() {
   r.size = "usual";
   r.seed = 7;
   r.complete = true;
-  r.stack = {{"gpu", {{"name", "NVIDIA H200"}}}, {"keys", {{"cublas", "13.1.0"}, {"driver", "580.1"}}}};
+  *r.stack = {{"gpu", {{"name", "NVIDIA H200"}}}, {"keys", {{"cublas", "13.1.0"}, {"driver", "580.1"}}}};
   auto product =
       compared_cost("workspace.fp16.4096x4096x4096", {{"own_workspace", 1.03}, {"workspace_0_0", 1.0}});
   product.type = "fp16";

@@ -27,7 +27,7 @@ inline record example() {
   r.ended = "2026-11-21T07:28:40Z";
   r.mode = run_mode::gate;
   r.seed = std::numeric_limits<std::uint64_t>::max();
-  r.stack = {{"keys", {{"cublas", "13.1.0"}, {"driver", "580.159.04"}}}, {"gpu", {{"name", "NVIDIA H200"}}}};
+  *r.stack = {{"keys", {{"cublas", "13.1.0"}, {"driver", "580.159.04"}}}, {"gpu", {{"name", "NVIDIA H200"}}}};
   auto first =
       arm(arm_kind::fault, {at_level(64, trial({no_memory})), at_level(128, trial({success}))}, "fault");
   first.claims = {"S0-5"};

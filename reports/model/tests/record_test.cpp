@@ -39,7 +39,7 @@ TEST(record, comes_back_from_its_text_with_every_field) {
   EXPECT_EQ(again.ended, r.ended);
   EXPECT_EQ(again.mode, run_mode::gate);
   EXPECT_EQ(again.seed, r.seed);
-  EXPECT_EQ(again.stack, r.stack);
+  EXPECT_EQ(*again.stack, *r.stack);
   EXPECT_TRUE(again.complete);
   EXPECT_EQ(again.exit_code, 1);
   ASSERT_EQ(again.cases.size(), 2U);
@@ -130,14 +130,14 @@ TEST(record, knows_the_keys_and_the_name_of_its_stack) {
   EXPECT_EQ(keys_of(example()), (stack_keys{{"cublas", "13.1.0"}, {"driver", "580.159.04"}}));
   EXPECT_EQ(stack_label(example()), "cuBLAS 13.1.0, NVIDIA H200, driver 580.159.04");
   auto bare = example();
-  bare.stack = {{"gpu", nullptr}, {"keys", {{"driver", "580"}}}};
+  *bare.stack = {{"gpu", nullptr}, {"keys", {{"driver", "580"}}}};
   EXPECT_EQ(stack_label(bare), "driver 580");
   EXPECT_EQ(stack_label(record{}), "unknown stack");
   EXPECT_TRUE(keys_of(record{}).empty());
 }
 
 TEST(record, has_a_folder_for_its_stack) {
-  auto stack = example().stack;
+  auto stack = *example().stack;
   EXPECT_EQ(stack_folder_name(stack), "h200-580.159.04-cublas-13.1.0");
   stack["keys"]["other_cublas"] = "none";
   EXPECT_EQ(stack_folder_name(stack), "h200-580.159.04-cublas-13.1.0");
@@ -381,7 +381,7 @@ TEST_F(killed_run, leaves_all_that_it_recorded) {
   EXPECT_EQ(r.exit_code, 2);
   EXPECT_EQ(r.ended, "");
   EXPECT_EQ(r.seed, example().seed);
-  EXPECT_EQ(r.stack, example().stack);
+  EXPECT_EQ(*r.stack, *example().stack);
   EXPECT_EQ(r.mode, run_mode::gate);
   ASSERT_EQ(r.cases.size(), 2U);
   ASSERT_EQ(r.cases[0].arms.size(), 2U);
@@ -433,7 +433,7 @@ TEST(records, of_a_stack_are_merged_arm_by_arm) {
   later.cases[0].arms[0].trials = {trial({internal})};
   later.cases[0].arms.pop_back();
   auto other = example();
-  other.stack["keys"]["cublas"] = "12.0.1";
+  (*other.stack)["keys"]["cublas"] = "12.0.1";
   const auto merged =
       merged_by_stack({of_run(later, "2026-11-22T00:00:00Z"), of_run(earlier), of_run(other)});
   ASSERT_EQ(merged.size(), 2U);

@@ -39,7 +39,7 @@ TEST_F(stack_files, hold_the_stack_with_its_runs_and_a_line_an_arm) {
   ASSERT_EQ(files.size(), 3U);
   const std::string& stack = files.at("stack.json");
   EXPECT_EQ(nlohmann::json::parse(stack)["schema"], record_schema);
-  EXPECT_EQ(nlohmann::json::parse(stack)["stack"], example().stack);
+  EXPECT_EQ(nlohmann::json::parse(stack)["stack"], *example().stack);
   EXPECT_TRUE(stack.ends_with(
       " \"runs\": [\n"
       R"(  {"commit":"abc","dirty":true,"started":"2026-11-21T07:27:40Z","seed":18446744073709551615,"version":"0.1.0","driver":"580.159.04"})"
@@ -56,7 +56,7 @@ TEST_F(stack_files, hold_the_stack_with_its_runs_and_a_line_an_arm) {
 TEST_F(stack_files, are_read_as_a_record) {
   const auto folder = file(of_run(example()));
   const auto r = load_record(folder);
-  EXPECT_EQ(r.stack, example().stack);
+  EXPECT_EQ(*r.stack, *example().stack);
   EXPECT_TRUE(r.complete);
   EXPECT_EQ(r.started, "2026-11-21T07:27:40Z");
   ASSERT_EQ(r.cases.size(), 2U);
@@ -267,7 +267,7 @@ TEST_F(stack_files, that_are_bad_are_named_by_line_and_not_written_over) {
 
 TEST_F(stack_files, need_a_stack_that_has_a_name) {
   record nameless = example();
-  nameless.stack = {{"keys", {{"driver", "580"}}}};
+  *nameless.stack = {{"keys", {{"driver", "580"}}}};
   EXPECT_EQ(refusal([&] { return file(of_run(nameless)); }),
             "the record does not say which cuBLAS it was made on");
   EXPECT_FALSE(fs::exists(directory / "recorded"));

@@ -47,7 +47,7 @@ record sweep_record(const std::string& arm, std::vector<call_record> rows, const
   a.name = arm;
   a.trials = {o};
   record r;
-  r.stack = {{"gpu", {{"name", gpu}}}, {"keys", {{"cublas", "13.1.0"}, {"driver", "580.1"}}}};
+  *r.stack = {{"gpu", {{"name", gpu}}}, {"keys", {{"cublas", "13.1.0"}, {"driver", "580.1"}}}};
   r.cases = {{.name = "sweep.sgemm", .arms = {a}}};
   return r;
 }

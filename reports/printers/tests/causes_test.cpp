@@ -27,7 +27,7 @@ std::string causes(const std::string& status, const record& r) {
 
 TEST(cause_table, names_each_arm_whose_call_returned_the_status) {
   std::array two{example_record(), example_record()};
-  two[1].stack = {{"keys", {{"cublas", "12.0.1"}}}};
+  *two[1].stack = {{"keys", {{"cublas", "12.0.1"}}}};
   std::ostringstream out, none;
   print_causes(out, no_memory, two, table_style::markdown);
   EXPECT_TRUE(contains(out.str(), "| cublasCreate | memory.leak/fault |")) << out.str();

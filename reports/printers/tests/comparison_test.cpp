@@ -33,7 +33,7 @@ std::string text_of(const comparison& all, const std::string& command, table_sty
 
 TEST(difference_table, of_equal_records_is_a_line) {
   auto after = example_record();
-  after.stack = {{"keys", {{"cublas", "12.9.1"}}}};
+  *after.stack = {{"keys", {{"cublas", "12.9.1"}}}};
   after.cases[0].arms[1].trials[0].milliseconds = 7;
   const auto all = between(example_record(), after);
   EXPECT_EQ(differing_in(all), 0U);
@@ -42,7 +42,7 @@ TEST(difference_table, of_equal_records_is_a_line) {
 
 TEST(difference_table, tells_the_step_that_differs_and_on_request_the_rest) {
   auto after = example_record();
-  after.stack = {{"keys", {{"cublas", "13.2.0"}}}};
+  *after.stack = {{"keys", {{"cublas", "13.2.0"}}}};
   after.cases[0].arms[1].trials = {trial({internal})};
   const auto all = between(example_record(), after);
   const auto text = text_of(all, "diff");
@@ -71,7 +71,7 @@ TEST(difference_table, by_stack_has_the_last_observed_arm_of_each) {
   spoilt.cases[0].arms[1].trials = {not_provoked("no GPU")};
   spoilt.cases[0].arms.pop_back();
   rest.cases[0].name = "memory.rest";
-  other.stack = {{"keys", {{"cublas", "12.0.1"}}}};
+  *other.stack = {{"keys", {{"cublas", "12.0.1"}}}};
   other.cases[0].arms[1].trials = {trial({internal})};
   const auto stacks = merged_by_stack({example_record(), earlier, spoilt, other, rest});
   ASSERT_EQ(stacks.size(), 2U);
@@ -105,7 +105,7 @@ TEST(difference_table, notes_what_is_no_failure) {
 
 comparison example_gate() {
   auto before = example_record(), after = example_record();
-  after.stack = {{"keys", {{"cublas", "13.10.0"}}}};
+  *after.stack = {{"keys", {{"cublas", "13.10.0"}}}};
   after.cases[0].arms[1].trials = {trial({internal})};
   after.cases[0].arms.push_back(arm(arm_kind::fault, {trial({no_memory})}, "another"));
   before.cases[0].arms.push_back(arm(arm_kind::fault, {trial({no_memory})}, "lost"));

@@ -7,6 +7,7 @@
 #include "reports/printers/render.hpp"
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include <sstream>
 
@@ -21,7 +22,7 @@ using testing::IsEmpty;
 record with_arms(std::vector<arm_result> arms, std::string cublas = "13.1.0") {
   record r;
   r.started = "2026-11-21T07:27:40Z";
-  r.stack = {{"keys", {{"cublas", std::move(cublas)}}}};
+  *r.stack = {{"keys", {{"cublas", std::move(cublas)}}}};
   r.complete = true;
   r.cases = {{.name = "memory.create", .arms = std::move(arms)}};
   return r;

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <sstream>
@@ -39,7 +40,7 @@ observation made_of(std::vector<call_record> calls, const std::string& context =
 /// A product behind a kernel that trapped; a new process clears that, and trying again does not.
 record lost_process() {
   record r;
-  r.stack = {{"keys", {{"cublas", "13.1.0"}, {"pytorch", "2.11.0"}}}};
+  *r.stack = {{"keys", {{"cublas", "13.1.0"}, {"pytorch", "2.11.0"}}}};
   call_record failed = raised(internal, "RuntimeError");
   failed.what.facts["named_call"] = "cublasCreate";
   auto fault = judged(arm_kind::fault, "matmul", verdict::reproduced,

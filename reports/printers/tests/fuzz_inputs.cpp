@@ -104,7 +104,7 @@ void use(record r) {
       matrix_json(cells, axis::operation).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   print_comparison(out, compare_stacks(cells, {"cublas", "gpu"}), {});
   print_counterparts(out, compare_counterparts({r, r}), table_style::text);
-  tolerate([&] { static_cast<void>(stack_folder_name(r.stack)); });
+  tolerate([&] { static_cast<void>(stack_folder_name(*r.stack)); });
   const auto text = record_text(r);
   if (record_text(record_from("again", text)) != text) std::abort();
 }

@@ -12,6 +12,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -132,8 +133,8 @@ TEST(html, shows_nothing_of_a_hostile_record_as_markup) {
       "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\xe2\x80\xae\x01";
   record r;
   r.version = r.started = attack;
-  r.stack = {{"gpu", {{"name", attack}}},
-             {"keys", {{"cublas", attack}, {"driver", attack}, {attack, attack}}}};
+  *r.stack = {{"gpu", {{"name", attack}}},
+              {"keys", {{"cublas", attack}, {"driver", attack}, {attack, attack}}}};
   arm_result a = cell_arm("arm", {made({step_call("cublasSgemm", "", attack)})});
   a.trials[0].applied = a.trials[0].context = attack;
   a.trials[0].measurements = {{"largest failing", 1, attack},

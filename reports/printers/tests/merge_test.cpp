@@ -25,7 +25,7 @@ merged_records example_of_three() {
     r.cases[0].arms.back().races = "chance";
     if (r.started == "hostB") {
       r.cases[0].arms[1].trials = {trial({internal})};
-      r.stack["keys"]["driver"] = "590";
+      (*r.stack)["keys"]["driver"] = "590";
     }
     all.add(name, r);
   }

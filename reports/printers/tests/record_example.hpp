@@ -5,6 +5,8 @@
 #include "reports/model/record.hpp"
 #include "reports/model/tests/examples.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +24,7 @@ inline arm_result judged(arm_kind kind, std::string name, verdict v, std::vector
 inline record example_record() {
   record r;
   r.started = "2026-11-21T07:27:40Z";
-  r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
+  *r.stack = {{"keys", {{"cublas", "13.1.0"}}}};
   r.complete = true;
   r.cases = {
       {.name = "memory.leak",
