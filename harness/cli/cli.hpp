@@ -276,8 +276,9 @@ std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build
 
 /// Records, judged by what they show: a control that failed silences its case, whatever the file says of itself. Throws usage_error where
-/// there is none.
-std::vector<record> load_judged(const std::vector<std::filesystem::path>& named);
+/// there is none. `families`: as load_families().
+std::vector<record> load_judged(const std::vector<std::filesystem::path>& named,
+                                const std::set<std::string>& families = {});
 
 /// True if CUFAULT_REQUIRE_GPU is set to 1: no GPU is then a failure.
 bool gpu_required();

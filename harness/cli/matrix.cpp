@@ -56,7 +56,7 @@ stack_comparison compared_by(const std::vector<stack_matrix>& cells, const std::
 }  // namespace
 
 int show_matrix(const matrix_arguments& arguments) {
-  const std::vector<stack_matrix> all = matrix_of(load_judged(arguments.records));
+  const std::vector<stack_matrix> all = matrix_of(load_judged(arguments.records, {"matrix", "sweep"}));
   if (all.empty())
     throw usage_error("no record has a cell of the matrix: `cufault run matrix` makes them", exit_skipped);
   std::vector<stack_matrix> cells =

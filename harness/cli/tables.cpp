@@ -9,6 +9,7 @@
 #include "reports/explain/evidence.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/arm_line.hpp"
+#include "reports/model/stack_folder.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
 #include "reports/printers/frameworks.hpp"
@@ -65,8 +66,9 @@ std::string status_called(const std::string& asked, const std::vector<record>& r
 
 }  // namespace
 
-std::vector<record> load_judged(const std::vector<fs::path>& named) {
-  std::vector<record> loaded = load_records(named);
+std::vector<record> load_judged(const std::vector<fs::path>& named, const std::set<std::string>& families) {
+  std::vector<record> loaded;
+  for (const fs::path& file : records_in(named)) loaded.push_back(load_families(file, families));
   for (record& r : loaded)
     for (case_result& c : r.cases) judge(c, {}, keys_of(r));
   if (loaded.empty()) throw usage_error(no_record);
@@ -89,7 +91,9 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
   const auto is_of = [](const std::string& name, const std::string& case_name, const std::string& arm) {
     return name == case_name || name == join_key(case_name, arm);
   };
-  record r = load_record(file);
+  std::set<std::string> families;
+  for (const std::string& name : names) families.insert(family_of_case(name));
+  record r = load_families(file, families);
   if (!names.empty())
     for (case_result& c : r.cases)
       std::erase_if(c.arms, [&](const arm_result& a) {

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -60,6 +61,13 @@ std::vector<fs::path> families_in(const fs::path& folder) {
       families.push_back(entry.path());
   std::sort(families.begin(), families.end());
   return families;
+}
+
+std::vector<fs::path> files_of(const fs::path& folder, const std::set<std::string>& families) {
+  std::vector<fs::path> files;
+  for (const std::string& family : families)
+    if (fs::path file = folder / (family + ".jsonl"); fs::exists(file)) files.push_back(std::move(file));
+  return files;
 }
 
 record load(const fs::path& folder, const std::vector<fs::path>& files, const bad_line& bad) {
@@ -165,9 +173,12 @@ std::vector<fs::path> stacks_in(const fs::path& folder) {
 }
 
 record load_family(const fs::path& folder, const std::string& family, const bad_line& bad) {
-  std::vector<fs::path> files;
-  if (fs::path file = folder / (family + ".jsonl"); fs::exists(file)) files.push_back(std::move(file));
-  return load(folder, files, bad);
+  return load(folder, files_of(folder, {family}), bad);
+}
+
+record load_families(const fs::path& file, const std::set<std::string>& families) {
+  if (families.empty() || !is_stack_folder(file)) return load_record(file);
+  return load(file, files_of(file, families), {});
 }
 
 record load_stack(const fs::path& folder, const bad_line& bad) {

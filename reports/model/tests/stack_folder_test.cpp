@@ -69,6 +69,18 @@ TEST_F(stack_files, are_read_as_a_record) {
   EXPECT_TRUE(load_family(folder, "none").cases.empty());
 }
 
+TEST_F(stack_files, of_families_that_are_not_asked_for_are_not_read) {
+  const auto folder = file(of_run(example()));
+  EXPECT_EQ(load_families(folder, {}).cases.size(), 2U);
+  write("recorded/h200-580.159.04-cublas-13.1.0/memory.jsonl", "damaged");
+  const record sticky = load_families(folder, {"sticky", "none"});
+  ASSERT_EQ(sticky.cases.size(), 1U);
+  EXPECT_EQ(sticky.cases[0].name, "sticky.trap");
+  EXPECT_THROW(load_families(folder, {"memory"}), input_error);
+  write("run.jsonl", record_text(example()));
+  EXPECT_EQ(load_families(directory / "run.jsonl", {"sticky"}).cases.size(), 2U) << "a run is one file";
+}
+
 TEST_F(stack_files, that_cannot_be_looked_for_are_no_other_folder) {
   fs::create_symlink("loop", directory / "loop");
   EXPECT_TRUE(is_stack_folder(directory / "loop")) << "who reads it says why it cannot be read";
