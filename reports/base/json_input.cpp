@@ -317,13 +317,17 @@ class builder final : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line) {
+std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line,
+                                                std::shared_ptr<const json_document> spare) {
   if (text.size() > longest_text)
     refuse(name, first_line, fmt::format("longer than {} MiB", longest_text >> 20));
   if (const auto at = text.find('\0'); at != text.npos)  // the library takes it for the end
     refuse(name, first_line + static_cast<int>(std::count(text.begin(), text.begin() + at, '\n')),
            fmt::format("a NUL byte (byte {} of the text)", at + 1));
-  auto document = std::make_shared<json_document>();
+  auto document = spare.use_count() == 1 ? std::const_pointer_cast<json_document>(std::move(spare))
+                                         : std::make_shared<json_document>();
+  document->text.clear();
+  document->nodes.clear();
   document->name = std::move(name);
   document->first_line = first_line;
   document->text.reserve(text.size());

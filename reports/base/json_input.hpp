@@ -36,8 +36,10 @@ std::string one_line(std::string_view text);
 class json_document;
 
 /// Nesting deeper than 64 levels, duplicate keys, texts over 256 MiB and more than 4 million values are
-/// refused. `first_line` is the number of the text's first line in the file. Throws input_error.
-std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line = 1);
+/// refused. `first_line` is the number of the text's first line in the file. `spare`: a document whose memory is used again if nothing
+/// else holds it, as of the line before. Throws input_error.
+std::shared_ptr<const json_document> parse_json(std::string name, std::string_view text, int first_line = 1,
+                                                std::shared_ptr<const json_document> spare = nullptr);
 /// The file's bytes; throws input_error where it cannot be read or is over 256 MiB.
 std::string read_text(const std::filesystem::path& file);
 std::shared_ptr<const json_document> read_json(const std::filesystem::path& file);

@@ -188,10 +188,10 @@ record record_from(const std::string& name, std::string_view text) {
   record r;
   if (text.empty()) throw input_error(fmt::format("{}:1: an empty record", name));
   bool ended = false;
+  std::shared_ptr<const json_document> parsed;
   each_line(text, [&](std::string_view line, int number, bool whole) {
-    std::shared_ptr<const json_document> parsed;
     try {
-      parsed = parse_json(name, line, number);
+      parsed = parse_json(name, line, number, std::move(parsed));
     } catch (const input_error&) {
       // Version 1 was one object over many lines.
       if (number == 1 && text.substr(0, 2) == "{\n")

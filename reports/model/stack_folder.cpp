@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -86,11 +87,13 @@ record load(const fs::path& folder, const std::vector<fs::path>& files, const ba
   r.stack = std::move(of.stack);
   r.complete = true;
   r.exit_code = 0;
+  std::shared_ptr<const json_document> parsed;
   for (const auto& text_of_file : texts) {
     const std::string& name = text_of_file.first;
     each_line(text_of_file.second, [&](std::string_view line, int number, bool /*whole*/) {
       try {
-        const json_cursor at{parse_json(name, line, number)};
+        parsed = parse_json(name, line, number, std::move(parsed));
+        const json_cursor at{parsed};
         case_result c = filed_arm_from(at, of.runs);
         check_case_name(at.at("case"));
         take_arm(r, c.name, std::move(c.arms[0]), at.at("arm"));

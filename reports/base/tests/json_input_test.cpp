@@ -57,6 +57,19 @@ TEST(json_input, lines_count_from_the_given_first_line) {
   EXPECT_EQ(refusal([] { return parse_json("x.journal", "{", 7); }).substr(0, 13), "x.journal:7: ");
 }
 
+TEST(json_input, takes_the_memory_of_a_document_that_nothing_else_holds) {
+  auto document = parse_json("x.json", R"({"a": "first", "b": [1, 2, 3]})");
+  const auto* const place = document.get();
+  document = parse_json("y.json", R"({"a": "second"})", 7, std::move(document));
+  EXPECT_EQ(document.get(), place);
+  const json_cursor held{document};
+  EXPECT_EQ(held.place(), "y.json:7");
+  EXPECT_EQ(held.keys(), std::vector<std::string>{"a"});
+  document = parse_json("z.json", R"({"a": "third"})", 8, std::move(document));
+  EXPECT_EQ(held.at("a").string(), "second");
+  EXPECT_EQ(json_cursor{document}.at("a").string(), "third");
+}
+
 TEST(json_input, a_wrong_type_is_reported_by_file_line_and_field) {
   const auto at = cursor(
       "{\n\"expectations\": [\n{\"arm\": 3, \"when\": \"x\", \"rate\": true, \"list\": {}, \"no\": null}]}");
