@@ -24,23 +24,19 @@ descriptor::~descriptor() {
 }
 
 folder_lock::folder_lock(const std::filesystem::path& folder, std::string_view what)
-    : file_(folder / ".lock"), fd_(::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    : fd_(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
   if (fd_.get() < 0) throw_errno(folder, "write in");
   const bool locked = ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0;
   if (!locked && errno != EWOULDBLOCK) throw_errno(folder, "lock");
-  // Who held it may have removed the file since it was opened here.
+  // Who held it may have removed the folder since the file was opened here.
   struct stat opened {
   }, there{};
-  if (locked && ::fstat(fd_.get(), &opened) == 0 && ::stat(file_.c_str(), &there) == 0 &&
+  if (locked && ::fstat(fd_.get(), &opened) == 0 && ::stat((folder / ".lock").c_str(), &there) == 0 &&
       opened.st_ino == there.st_ino && opened.st_dev == there.st_dev)
     return;
   throw std::system_error(
       EWOULDBLOCK, std::generic_category(),
       fmt::format("{}: another cufault writes {}; try again when it has ended", folder.string(), what));
-}
-
-folder_lock::~folder_lock() {
-  ::unlink(file_.c_str());  // before the lock is given back
 }
 
 bool write_all(int fd, std::string_view text) {

@@ -29,18 +29,14 @@ class descriptor {
   int fd_;
 };
 
-/// An exclusive flock(2) for a folder: a second one throws, also in another process. It is on a file in the folder, .lock, which is there
-/// while it is held: on a folder itself NFS locks for one host only.
+/// An exclusive flock(2) for a folder: a second one throws, also in another process. It is on a file in the folder, .lock, which stays: if
+/// it were removed, two processes could each lock a file of that name. On a folder itself NFS locks for one host only.
 class folder_lock {
  public:
   /// Throws std::system_error where another has it: "FOLDER: another cufault writes WHAT; try again when it has ended". Waits for nobody.
   folder_lock(const std::filesystem::path& folder, std::string_view what);
-  ~folder_lock();
-  folder_lock(const folder_lock&) = delete;
-  folder_lock& operator=(const folder_lock&) = delete;
 
  private:
-  std::filesystem::path file_;
   descriptor fd_;
 };
 

@@ -20,7 +20,7 @@ class stack_files : public in_directory {
   [[nodiscard]] static std::map<std::string, std::string> files_of(const fs::path& folder) {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::directory_iterator(folder))
-      files[entry.path().filename()] = text_in(entry.path());
+      if (entry.path().filename() != ".lock") files[entry.path().filename()] = text_in(entry.path());
     return files;
   }
 };

@@ -10,10 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -168,20 +166,31 @@ TEST_F(stack_files, hold_of_long_output_the_beginning_and_the_end) {
 TEST_F(stack_files, are_not_written_while_another_process_writes_them) {
   const auto folder = file(of_run(example()));
   const auto before = files_of(folder);
-  const auto lock = folder / ".lock";
-  const descriptor other{::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)};
-  ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
+  auto other = std::make_unique<folder_lock>(folder, "this stack");
   auto later = example();
   later.cases[0].arms[0].trials = {trial({internal})};
   EXPECT_EQ(failure([&] { file(of_run(later)); }),
             folder.string() +
                 ": another cufault writes this stack; try again when it has ended: Resource "
                 "temporarily unavailable");
-  EXPECT_TRUE(fs::remove(lock)) << "who holds it removes it";
+  other.reset();
   EXPECT_EQ(files_of(folder), before);
   file(of_run(later));
   EXPECT_NE(files_of(folder), before);
-  EXPECT_FALSE(fs::exists(lock));
+}
+
+TEST_F(stack_files, that_are_removed_while_they_are_locked_take_no_lock_of_others_with_them) {
+  const auto folder = directory / "locked";
+  fs::create_directory(folder);
+  auto first = std::make_unique<folder_lock>(folder, "this stack");
+  fs::rename(folder, directory / "removed");
+  fs::create_directory(folder);
+  auto second = std::make_unique<folder_lock>(folder, "this stack");
+  first.reset();
+  const auto third = [&] { const folder_lock lock(folder, "this stack"); };
+  EXPECT_TRUE(contains(failure(third), "another cufault writes this stack"));
+  second.reset();
+  EXPECT_EQ(failure(third), "(written)");
 }
 
 TEST_F(stack_files, that_cannot_be_written_are_refused_by_name_with_nothing_half_written) {
