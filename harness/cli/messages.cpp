@@ -4,8 +4,8 @@
 #include "reports/printers/messages.hpp"
 
 #include "harness/cli/cli.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/explain/evidence.hpp"
-#include "reports/printers/render.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

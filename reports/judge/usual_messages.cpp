@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <regex>
 
 namespace cufault {
 
@@ -16,22 +16,8 @@ std::string key_of(const driver_message& m) {
 }
 
 std::string without_numbers(const std::string& text) {
-  std::string kept;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto digit = [&](std::size_t at) {
-      return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
-    };
-    if (!digit(i)) {
-      kept += text[i++];
-      continue;
-    }
-    const bool hex = text[i] == '0' && i + 1 < text.size() && text[i + 1] == 'x';
-    if (hex) i += 2;
-    while (digit(i) || (hex && i < text.size() && std::isxdigit(static_cast<unsigned char>(text[i])) != 0))
-      ++i;
-    kept += 'N';
-  }
-  return kept;
+  static const std::regex number("0x[0-9a-fA-F]+|[0-9]+");
+  return std::regex_replace(text, number, "N");
 }
 
 usual_messages::usual_messages(const record& r) {

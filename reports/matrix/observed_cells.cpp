@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char *succeeded = "SUCCESS", *unchecked = "SUCCESS, numbers unchecked",
                      *wrong_numbers = "WRONG_NUMBERS", *then = ", then ";
-constexpr const char *driver_returned = "driver_call", *driver_code = "driver_code";
+constexpr const char* driver_returned = "driver_call";
 constexpr const char *preparation = "check.preparation", *unprepared = "could not be prepared";
 
 // ---- what a trial of a cell came to ----
@@ -205,6 +205,8 @@ observed_cell cell_from(const std::string& fault, const cell_name& name, const a
                          [](const auto& one, const auto& other) { return one.started < other.started; });
     c.run = fmt::format("{} {}{}", latest->started, latest->commit, latest->dirty ? ", modified" : "");
   }
+  c.heard =
+      std::ranges::any_of(a.runs, [](const run_of_trials& r) { return r.driver_log == driver_log_heard; });
   bool applied = false;
   std::set<std::string> contexts;
   for (const observation& o : a.trials) {
@@ -317,10 +319,8 @@ example example_of(const observed_cell& c, axis along) {
   if (!c.at.timing.empty()) e.properties["timing"] = c.at.timing;
   // Levels of two faults have two units.
   if (c.at.level) e.properties[along == axis::operation ? "level" : "level of " + c.fault] = *c.at.level;
-  if (!c.driver.function.empty() && !c.driver.code.empty()) {
+  if (!c.driver.function.empty() && !c.driver.code.empty())
     e.properties[driver_returned] = fmt::format("{} returned {}", c.driver.function, c.driver.code);
-    e.properties[driver_code] = c.driver.code;
-  }
   if (along == axis::fault) {
     e.properties["fault"] = c.fault;
     return e;
@@ -351,6 +351,9 @@ std::vector<rule> rules_of(const std::vector<observed_cell>& cells, axis along,
   for (const auto& [name, times] : counts)
     if (times < examples.size())
       for (example& e : examples) e.properties.erase(name);
+  // Likewise what the driver said.
+  if (std::ranges::any_of(cells, [](const observed_cell& c) { return was_observed(c) && !c.heard; }))
+    for (example& e : examples) e.properties.erase(driver_returned);
   const auto named = [](std::vector<std::string_view>& all, const auto& names) {
     for (const auto& [name, times] : names) all.push_back(name);
   };
@@ -360,7 +363,7 @@ std::vector<rule> rules_of(const std::vector<observed_cell>& cells, axis along,
   const auto driver_calls = counts.extract("driver_calls");
   named(preferred, counts);
   preferred.insert(preferred.end(),
-                   {driver_code, driver_returned, "api", "variant", "operation", "fault", "driver_calls"});
+                   {driver_returned, "api", "variant", "operation", "fault", "driver_calls"});
   return rules_for(std::move(examples), {.preferred = preferred});
 }
 

@@ -56,6 +56,7 @@ struct observed_cell {
   remedy_result result = remedy_result::none;
   driver_message
       driver{};  ///< why the operation failed, by the driver; empty where it did not fail, or the driver did not say
+  bool heard = false;    ///< whether its trials heard the driver's error log
   fact_map facts{};      ///< of the operation where there is no fault, in this handle state: from a control
   std::string run{};     ///< the latest that observed it: when it started, and its commit
   std::string source{};  ///< "FILE:LINE" of the record

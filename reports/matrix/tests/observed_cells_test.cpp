@@ -42,6 +42,33 @@ TEST(outcome_of_a_cell, is_the_status_of_its_operation) {
       << "what follows from it is not what it came to";
 }
 
+/// Cells of one operation each, whose driver calls failed: INTERNAL_ERROR where cuMemAlloc_v2 did, else another status.
+std::vector<arm_result> cells_with_words(bool all_heard) {
+  std::vector<arm_result> arms;
+  for (int i = 0; i < 8; ++i) {
+    const bool memory = i % 2 == 0;
+    auto failed = call("cublasSgemm", memory ? internal : lost);
+    failed.driver = {{.function = memory ? "cuMemAlloc_v2" : "cuLaunchKernel", .code = "OUT_OF_MEMORY"}};
+    arms.push_back(cell_arm("op" + std::to_string(i) + ".cold", {made({failed})}));
+    run_of_trials run;
+    run.driver_log = all_heard || i > 0 ? driver_log_heard : "";
+    run.trials = 1;
+    arms.back().runs = {run};
+  }
+  return arms;
+}
+
+TEST(conditions_of_cells, name_the_driver_call_that_failed) {
+  const auto lines = describe(conditions_of(cells_of_arms(cells_with_words(true)), axis::operation), "cell");
+  EXPECT_THAT(lines, testing::Contains(testing::HasSubstr(" returned OUT_OF_MEMORY: 4 cells")));
+}
+
+TEST(conditions_of_cells, do_not_where_the_log_of_some_was_not_heard) {
+  for (const auto& line :
+       describe(conditions_of(cells_of_arms(cells_with_words(false)), axis::operation), "cell"))
+    EXPECT_THAT(line, testing::Not(testing::HasSubstr("returned")));
+}
+
 TEST(outcome_of_a_cell, is_success_only_with_right_numbers) {
   EXPECT_EQ(word(made({call("cublasSgemm", right)})), "SUCCESS");
   EXPECT_EQ(word(made({call("cublasSgemm", success), call("check.numbers", right)})), "SUCCESS");
