@@ -131,7 +131,7 @@ std::string csv_field(std::string_view text) {
 }
 
 std::string plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : noun.ends_with('s') ? "es" : "s");
 }
 
 }  // namespace cufault

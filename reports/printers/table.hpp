@@ -48,6 +48,6 @@ class limited_output {
 };
 
 std::string csv_field(std::string_view text);                  ///< quoted where RFC 4180 asks for it
-std::string plural(std::size_t count, std::string_view noun);  ///< "1 arm", "2 arms"
+std::string plural(std::size_t count, std::string_view noun);  ///< "1 arm", "2 arms", "2 processes"
 
 }  // namespace cufault
