@@ -47,6 +47,15 @@ TEST_F(watch, passes_arguments_and_results_on) {
   EXPECT_THAT(written(), IsEmpty());
 }
 
+TEST_F(watch, needs_no_part_of_the_c_library_that_only_unused_code_calls) {
+  for (const char* library : {"why", "host"}) {
+    std::ifstream in(tree + "/lib/cufault/libcufault_" + library + ".so", std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_THAT(bytes, HasSubstr("GLIBC_2.")) << library;
+    EXPECT_EQ(bytes.find("GLIBC_2.36"), std::string::npos) << library;
+  }
+}
+
 TEST_F(watch, leaves_unusual_stacks_threads_and_ends_alone) {
   for (const std::string what :
        {"fiber", "cancelled_in_driver", "cancelled_before_call", "looks_up_twice", "ends _exit"}) {
