@@ -146,6 +146,7 @@ void write_failure(const slot* call, std::uint32_t number, std::string_view who,
 
 /// In the thread whose call fails, while it is made.
 void take_message(void*, unsigned, char* message, std::size_t length) {
+  if (left_alone::now()) return;  // a call of this library, not of the program
   const int before = errno;
   std::uint32_t number = 0;
   thread_calls* now = calls_of_this_thread();
