@@ -310,6 +310,22 @@ TEST(ranking, puts_no_cause_that_is_only_possible_above_one_that_is_supported) {
   }
 }
 
+TEST(next_check, of_a_destroyed_stream_is_about_calls_that_destroy) {
+  const explanation e = explained(
+      "[23:20:51.775][7][CUDA][E] Returning 709 (CUDA_ERROR_CONTEXT_IS_DESTROYED) from cuLaunchKernelEx\n"
+      "cublasSgemm_v2 returned CUBLAS_STATUS_EXECUTION_FAILED\n");
+  ASSERT_FALSE(e.causes.empty());
+  EXPECT_EQ(e.causes.front().what->id, "lifetime_or_exit_order.handle");
+  EXPECT_THAT(e.causes.front().what->text, HasSubstr("stream or context"));
+  ASSERT_TRUE(e.causes.front().next);
+  EXPECT_THAT(e.causes.front().next->text, HasSubstr("leave out calls that destroy"));
+  const explanation exits =
+      explained("terminate called after cudaFree returned cudaErrorCudartUnloading: driver shutting down");
+  ASSERT_FALSE(exits.causes.empty());
+  ASSERT_TRUE(exits.causes.front().next);
+  EXPECT_THAT(exits.causes.front().next->text, HasSubstr("before main returns"));
+}
+
 TEST(long_logs, take_no_number_far_above_for_a_circumstance) {
   std::string log;
   for (int step = 65500; step < 65600; ++step) log += "step " + std::to_string(step) + " on a GPU\n";
