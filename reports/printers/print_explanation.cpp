@@ -258,8 +258,7 @@ void print_no_answer(std::ostream& out, const explanation& e, const std::string&
   else if (e.aside)
     said.push_back(fmt::format("Something else: {}{}", event_text(*e.aside),
                                e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text));
-  said.emplace_back(
-      "Next: cufault doctor -- COMMAND checks this machine and runs the command under the tracer.");
+  said.emplace_back("Next: cufault why -- COMMAND runs it once and says which call failed.");
   for (const std::string& text : said)
     for (const std::string& part : wrapped(text, columns)) out << part << '\n';
 }
