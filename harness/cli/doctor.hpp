@@ -5,8 +5,10 @@
 #include "harness/cli/command_line.hpp"
 #include "harness/doctor/diagnosis.hpp"
 #include "harness/doctor/measured.hpp"
+#include "reports/explain/explanation.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +37,18 @@ int run_doctor(const doctor_arguments& arguments);
 /// `libraries`: those that called the driver or asked for variables are added.
 int explain_command(const why_arguments& arguments, const diagnosis* seen = nullptr,
                     std::set<std::string>* libraries = nullptr);
+
+/// What `explain` and `why` use of the checks.
+struct looked_at_machine {
+  std::string driver{};             ///< "580.159.04"; empty where NVML does not say
+  std::vector<std::string> gpus{};  ///< likewise
+  std::string counts{};             ///< of findings
+  std::vector<machine_finding> findings{};
+};
+/// Runs the checks, each for 5 s at most. Nothing where there is no driver.
+std::optional<looked_at_machine> look_at_machine(const std::vector<record>& judged);
+/// Warnings and failures that name a case.
+std::vector<machine_finding> findings_of_cases(const diagnosis& d);
 int show_library(const library_arguments& arguments);
 
 // What only a build with CUDA can do.

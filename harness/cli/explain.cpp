@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `cufault explain`: reads a log, and ranks what can have caused its failure. Where there is a driver, it looks at this machine as doctor does.
 #include "harness/cli/cli.hpp"
-#include "harness/doctor/diagnosis.hpp"
+#include "harness/cli/doctor.hpp"
 #include "harness/doctor/isolated.hpp"
 #include "harness/doctor/loader.hpp"
 #include "reports/base/files.hpp"
@@ -119,14 +119,16 @@ std::vector<input> inputs_of(const std::vector<std::string>& words) {
 /// Each probe: an answer is worth less than waiting for it.
 constexpr std::chrono::seconds longest_look{5};
 
-struct looked_at_machine {
-  std::string driver{};             ///< "580.159.04"; empty where NVML does not say
-  std::vector<std::string> gpus{};  ///< likewise
-  std::string counts{};             ///< of findings
-  std::vector<machine_finding> findings{};
-};
+}  // namespace
 
-/// Nothing where there is no driver.
+std::vector<machine_finding> findings_of_cases(const diagnosis& d) {
+  std::vector<machine_finding> found;
+  for (const probe_result& p : d.probes)
+    for (const finding& f : p.report.findings)
+      if (f.level != finding_level::note && !f.case_name.empty()) found.push_back({f.case_name, f.text});
+  return found;
+}
+
 std::optional<looked_at_machine> look_at_machine(const std::vector<record>& judged) {
   machine m = this_machine();
   if (!find_library(m, "libcuda.so.1")) return std::nullopt;
@@ -149,14 +151,13 @@ std::optional<looked_at_machine> look_at_machine(const std::vector<record>& judg
   std::erase_if(probes, [](const probe& p) { return p.name == "unread_variables"; });
   for (probe& p : probes) p.limit = std::min<std::chrono::milliseconds>(p.limit, longest_look);
   const diagnosis d = examine(probes, m);
-  for (const probe_result& p : d.probes)
-    for (const finding& f : p.report.findings)
-      if (f.level != finding_level::note && !f.case_name.empty())
-        seen.findings.push_back({f.case_name, f.text});
+  seen.findings = findings_of_cases(d);
   seen.counts = fmt::format("{}, {} in {}", plural(d.count(finding_level::failure), "failure"),
                             plural(d.count(finding_level::warning), "warning"), plural(d.asked(), "check"));
   return seen;
 }
+
+namespace {
 
 /// Without copies of a record, whose trials count once. `all` is not judged yet.
 std::vector<record> without_copies(std::vector<record> all) {

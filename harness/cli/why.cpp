@@ -11,8 +11,10 @@
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/unique_fd.hpp"
 #include "reports/base/files.hpp"
+#include "reports/explain/events.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/explain/text_pattern.hpp"
+#include "reports/judge/cost.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/driver_message.hpp"
 #include "reports/model/failures.hpp"
@@ -47,7 +49,7 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-constexpr std::size_t width = 100, most_lines = 25, most_threads = 16;
+constexpr std::size_t width = 100, most_lines = 25, most_threads = 16, most_measured = 3, most_cures = 4;
 constexpr std::uintmax_t most_of_a_log = 1 << 20;
 constexpr off_t longest_driver_log = 16 << 20;
 
@@ -235,10 +237,15 @@ class chooser {
       });
       first.inside = first.driver.has_value();
     }
-    // Work that failed before is told by the next call of any thread.
+    // Work that failed before is told by the next call of any thread. Calls that only ask fail in healthy programs, too.
+    const auto of_process = [&](const said_line& one) {
+      return !first.call || one.process == first.call->process;
+    };
     if (!first.driver)
-      take_driver(first, all,
-                  [&](const said_line& one) { return !first.call || one.process == first.call->process; });
+      take_driver(first, all, [&](const said_line& one) {
+        return of_process(one) && !is_code_of_question(driver_message_parts_of(one.text).code);
+      });
+    if (!first.driver && !first.call) take_driver(first, all, of_process);
     return first;
   }
 
@@ -246,10 +253,17 @@ class chooser {
   template <class Belongs>
   void take_driver(first_failure& first, const std::vector<said_line>& all, const Belongs& belongs) const {
     std::string reason;
+    const said_line* harmless = nullptr;  // a reason, whose code follows
+    first.messages.clear();
     for (const said_line& one : all) {
-      if (one.who != "CUDA" || !belongs(one)) continue;
+      if (one.who != "CUDA") continue;
       const driver_message_parts parts = driver_message_parts_of(one.text);
+      const bool goes_on = harmless != nullptr && harmless->process == one.process &&
+                           harmless->thread == one.thread && !parts.function.empty();
+      harmless = nullptr;
+      if (goes_on || !belongs(one)) continue;
       if (is_harmless(one.text)) {
+        if (parts.function.empty()) harmless = &one;
         reason.clear();
         first.messages.clear();
         continue;
@@ -278,51 +292,93 @@ class chooser {
 
 // ---- what the command printed ----
 
-struct last_words {
-  std::string frame;  ///< "train.py:17 in step: loss = model(x)"; empty: no Python frame
-  std::string line;   ///< what it failed with, or its last line
-};
-
 std::string_view trimmed_line(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
   return text;
 }
 
-/// The innermost frame that is not in a package, of the last traceback that has one, and the exception behind it.
-last_words last_words_of(const std::string& output) {
-  std::vector<std::string> lines;
+/// Of Python. Lines of ranks can be mixed: "[rank1]: Traceback (most recent call last):".
+struct traceback {
+  std::string rank;       ///< "rank1"; empty where its lines name none
+  std::string frame;      ///< "train.py:17 in step: loss = model(x)", the innermost of the user; empty: none
+  std::string exception;  ///< its first line
+};
+
+/// A package's, the standard library's, or that of a program of the environment (bin/torchrun).
+bool is_frame_of_user(std::string_view file) {
+  if (file.starts_with('<') || file.find("-packages/") != file.npos) return false;
+  if (file.find("/lib/python3") != file.npos || file.find("/lib64/python3") != file.npos) return false;
+  return file.ends_with(".py") || !fs::path(file).parent_path().string().ends_with("/bin");
+}
+
+struct printed_output {
+  std::vector<traceback> tracebacks;
+  std::string last_line;
+};
+
+printed_output printed_output_of(const std::string& output) {
+  std::vector<std::pair<std::string, std::string>> lines;  // rank and text
   line_cutter cutter([&](const log_line& line) {
-    std::string_view text = line.text;
-    if (text.starts_with("[rank"))
-      if (const auto end = text.find("]: "); end != text.npos) text.remove_prefix(end + 3);
-    lines.emplace_back(text);
+    std::string_view text = line.text, rank;
+    if (const auto end = text.find("]: "); text.starts_with("[rank") && end != text.npos) {
+      rank = text.substr(1, end - 1);
+      text.remove_prefix(end + 3);
+    }
+    lines.emplace_back(rank, text);
   });
   cutter.add(output);
   cutter.end();
-  last_words found;
+  printed_output found;
+  std::map<std::string, std::size_t> open;  // by rank
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string_view text = trimmed_line(lines[i]);
-    if (!text.empty() && found.frame.empty()) found.line = text;
-    if (!text.starts_with("File \"")) continue;
+    const auto& [rank, line] = lines[i];
+    const std::string_view text = trimmed_line(line);
+    if (text.empty()) continue;
+    found.last_line = text;
+    const bool begins = text == "Traceback (most recent call last):", is_frame = text.starts_with("File \"");
+    if (begins || (is_frame && !open.contains(rank))) {  // the beginning of the output may be lost
+      open[rank] = found.tracebacks.size();
+      found.tracebacks.push_back({rank, {}, {}});
+    }
+    if (begins || !open.contains(rank)) continue;
+    traceback& of = found.tracebacks[open[rank]];
+    if (line[0] != ' ' && line[0] != '\t') {
+      of.exception = text;
+      open.erase(rank);
+    }
     const auto name_end = text.find('"', 6), line_at = text.find(", line ");
-    if (name_end == text.npos || line_at == text.npos) continue;
+    if (!is_frame || name_end == text.npos || line_at == text.npos) continue;
     const std::string_view file = text.substr(6, name_end - 6);
-    if (file.find("-packages/") != file.npos || file.find("/lib/python3") != file.npos ||
-        file.starts_with('<'))
-      continue;
+    if (!is_frame_of_user(file)) continue;
     const auto in = text.find(", in ");
     const auto number = text.substr(line_at + 7, in == text.npos ? in : in - line_at - 7);
-    const std::string_view code = i + 1 < lines.size() ? trimmed_line(lines[i + 1]) : "";
-    found.frame = fmt::format("{}:{}{}: {}", file, number,
-                              in == text.npos ? "" : fmt::format(" in {}", text.substr(in + 5)), code);
-    for (std::size_t next = i + 1; next < lines.size(); ++next)
-      if (!lines[next].empty() && lines[next][0] != ' ' && lines[next][0] != '\t') {
-        found.line = lines[next];
-        break;
-      }
+    const auto code = std::find_if(lines.begin() + static_cast<std::ptrdiff_t>(i) + 1, lines.end(),
+                                   [&of](const auto& next) { return next.first == of.rank; });
+    of.frame = fmt::format("{}:{}{}: {}", file, number,
+                           in == text.npos ? "" : fmt::format(" in {}", text.substr(in + 5)),
+                           code == lines.end() ? "" : trimmed_line(code->second));
   }
   return found;
+}
+
+/// Of the rank that failed, if one of its lines names it, the first whose exception is a failure of a GPU library; else the last with a frame
+/// of the user. Null: none.
+template <class Find>
+const traceback* traceback_of(const std::vector<traceback>& all, const std::string& rank, const Find& find) {
+  std::vector<const traceback*> those;
+  for (const traceback& each : all)
+    if (!rank.empty() && each.rank == rank) those.push_back(&each);
+  if (those.empty())
+    for (const traceback& each : all) those.push_back(&each);
+  std::string exceptions;
+  for (const traceback* each : those) exceptions += each->exception + '\n';
+  for (const log_event& event : find(exceptions).events)
+    if (event.role == event_role::failure && event.line > 0 && event.line <= those.size())
+      return those[event.line - 1];
+  const auto last =
+      std::find_if(those.rbegin(), those.rend(), [](const auto* t) { return !t->frame.empty(); });
+  return last != those.rend() ? *last : those.empty() ? nullptr : those.back();
 }
 
 // ---- the answer ----
@@ -364,7 +420,7 @@ std::string ended_text(const passed_end& end) {
   return fmt::format("failed with exit code {}", end.exit_code);
 }
 
-void add_causes(answer& out, const explanation& e) {
+void add_causes(answer& out, const explanation& e, const cost_notes& costs) {
   std::size_t place = 0;
   for (const ranked_cause& c : e.causes) {
     out.line(fmt::format("{}. {} ({}): {}", ++place, c.what->id, to_string(c.sure), c.what->text));
@@ -373,33 +429,23 @@ void add_causes(answer& out, const explanation& e) {
   }
   if (e.causes.empty()) return;
   const ranked_cause& c = e.causes.front();
-  std::size_t told = 0;
-  const auto add = [&](const std::string& text) {
-    if (told < 4) out.row(told++ == 0 ? "clears 1" : "", text);
-  };
-  for (const std::string& said : c.cures) add(said + " (not measured)");
-  for (const tried_remedy& t : c.clears)
-    add(fmt::format("{} (measured on {})", t.words, plural(t.cleared, "stack")));
+  std::vector<std::string> cures;
+  for (const tried_remedy& t : c.clears) {
+    if (cures.size() == most_measured) break;
+    const std::string cost = note_of(costs, "", remedy_of_arm(t.arm));
+    cures.push_back(fmt::format("{} (measured on {}{}{})", t.words, plural(t.cleared, "stack"),
+                                cost.empty() ? "" : "; ", cost));
+  }
+  for (const std::string& said : c.cures)
+    if (cures.size() < most_cures) cures.push_back(said + " (not measured)");
+  for (const std::string& each : cures) out.row(&each == cures.data() ? "clears 1" : "", each);
 }
 
-/// Probes that are quick, each for a few seconds at most.
-std::vector<machine_finding> findings_of(const diagnosis* seen) {
-  diagnosis made;
-  if (seen == nullptr) {
-    machine m = this_machine();
-    if (!find_library(m, "libcuda.so.1")) return {};
-    m.measured = measured_here();
-    std::vector<probe> probes = all_probes();
-    std::erase_if(probes, [](const probe& p) { return p.name == "unread_variables" || p.name == "loaded"; });
-    for (probe& p : probes) p.limit = std::min<std::chrono::milliseconds>(p.limit, std::chrono::seconds{5});
-    made = examine(probes, m);
-    seen = &made;
-  }
-  std::vector<machine_finding> found;
-  for (const probe_result& p : seen->probes)
-    for (const finding& f : p.report.findings)
-      if (f.level != finding_level::note && !f.case_name.empty()) found.push_back({f.case_name, f.text});
-  return found;
+/// Of the process that failed first, as lines of its traceback begin: "rank1"; "" where it has none.
+std::string rank_of(const first_failure& first) {
+  const said_line* one = first.call != nullptr ? first.call : first.of_driver;
+  if (one == nullptr || !one->process.starts_with("rank ")) return {};
+  return "rank" + one->process.substr(5, one->process.find(',') - 5);
 }
 
 /// A pid of a process that failed, or "" where one process alone has a file.
@@ -441,10 +487,9 @@ std::string answer_of(const run_facts& run, const log_folder& folder, const diag
   answer out;
   out.line(
       fmt::format("cufault why: {} {} after {:.1f} s", run.command, ended_text(run.end), run.end.seconds));
-  const last_words words = last_words_of(run.end.last_output);
   const lexicon known = load_lexicon(explain_folder());
+  event_finder finder(known);
   const auto find = [&](const std::string& text) {
-    event_finder finder(known);
     finder.add(text);
     return finder.finish();
   };
@@ -458,8 +503,10 @@ std::string answer_of(const run_facts& run, const log_folder& folder, const diag
       chooser(known).choose(all, known, told == printed.events.end() ? std::string() : told->status);
 
   out.row("who", who_failed(first, all));
-  out.row("your line", words.frame);
-  out.row("it said", words.line);
+  const printed_output words = printed_output_of(run.end.last_output);
+  const traceback* trace = traceback_of(words.tracebacks, rank_of(first), find);
+  if (trace != nullptr) out.row("your line", trace->frame);
+  out.row("it said", trace != nullptr && !trace->exception.empty() ? trace->exception : words.last_line);
   std::string log;
   if (first.call != nullptr) {
     const std::string name = first.call->call.substr(0, first.call->call.find('#'));
@@ -487,18 +534,22 @@ std::string answer_of(const run_facts& run, const log_folder& folder, const diag
   if (!seen_in_calls && std::none_of(found.events.begin(), found.events.end(), says_something)) {
     out.line("No failure of a GPU library was seen: neither a call that failed nor words of one.");
   } else {
-    std::vector<record> records = load_records({});
+    const std::vector<fs::path> recorded{default_recorded()};
+    std::vector<record> records = load_records(recorded);
     for (record& r : records)
       for (case_result& c : r.cases) judge(c, {}, keys_of(r));
     const auto reports = reports_of_causes(load_failures(failures_file()), known);
     const evidence seen = evidence_in(records, known);
-    const explanation e = explain(found, {known, seen, reports, findings_of(checks)});
+    const auto here = checks == nullptr ? look_at_machine(records)
+                                        : looked_at_machine{.findings = findings_of_cases(*checks)};
+    const explanation e =
+        explain(found, {known, seen, reports, here ? here->findings : std::vector<machine_finding>()});
     if (e.causes.empty())
       out.line(e.failure || seen_in_calls ? "No cause of this failure is known."
                                           : "No failure of a GPU library was seen.");
     if (e.aside)
       out.row("other", e.aside->words + (e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text));
-    add_causes(out, e);
+    add_causes(out, e, measured_costs(recorded));
   }
   out.line(fmt::format("Full log: {}", folder.path().string()));
   return out.text();
@@ -538,7 +589,10 @@ class waits {
              '\n';
     }
     if (told > most_threads) all += fmt::format("  and {} more\n", told - most_threads);
-    if (told == 0) all += "  none: no thread is inside a call that was watched\n";
+    if (threads_.empty())
+      all += "  none: no process has made a call that is watched so far (SIGQUIT asks again)\n";
+    else if (told == 0)
+      all += "  none: no thread is inside a call that was watched\n";
     if (others > 0) {
       all += fmt::format("  {} not inside a call", plural(others, "thread"));
       for (const auto& one : threads_)

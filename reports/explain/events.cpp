@@ -184,6 +184,10 @@ const toolkit* toolkit_of(const lexicon& known, std::string_view version) {
 
 }  // namespace
 
+bool is_code_of_question(std::string_view code) {
+  return std::find(codes_of_questions.begin(), codes_of_questions.end(), code) != codes_of_questions.end();
+}
+
 bool is_status_without_cause(std::string_view status) {
   static constexpr std::array beginnings{"CUSPARSE_STATUS_", "CURAND_STATUS_", "CUTENSOR_STATUS_",
                                          "NVRTC_ERROR_"};
@@ -435,9 +439,7 @@ void event_finder::look_at_driver(const log_line& line, const driver_log_line& s
   }
   const std::string code = "CUDA_ERROR_" + message.code;
   const bool is_known = known_.canonical(code) != code;
-  const bool fails = !message.code.empty() && is_known &&
-                     std::find(codes_of_questions.begin(), codes_of_questions.end(), message.code) ==
-                         codes_of_questions.end();
+  const bool fails = !message.code.empty() && is_known && !is_code_of_question(message.code);
   // NCCL and the runtime ask for kernels that not every GPU has.
   if (harmless && goes_on && message.code == "NO_BINARY_FOR_GPU" && message.function == "cuLibraryGetKernel")
     return;

@@ -171,7 +171,7 @@ TEST_F(why_command, names_the_rank_that_failed_first) {
                     other = "FAKE_BLAS_FAILS=1 RANK=0 " + probe + " product";
   const auto said = shell(one + "; sleep 0.01; " + other);
   EXPECT_THAT(said.stderr_text, HasSubstr("  who          rank 1, pid "));
-  EXPECT_THAT(said.stderr_text, HasSubstr(" failed first, of 2 process"));
+  EXPECT_THAT(said.stderr_text, HasSubstr(" failed first, of 2 processes\n"));
 }
 
 TEST_F(why_command, has_the_exit_code_of_the_command) {
@@ -214,6 +214,76 @@ TEST_F(why_command, shows_the_frame_of_the_user_and_the_exception) {
   EXPECT_THAT(said.stderr_text, HasSubstr("  your line    train.py:17 in step: loss = model(x)\n"));
   EXPECT_THAT(said.stderr_text,
               HasSubstr("  it said      RuntimeError: CUDA error: CUBLAS_STATUS_INTERNAL_ERROR"));
+}
+
+/// What torchrun prints where a rank fails: the other ranks' tracebacks and its own come behind.
+const std::string output_of_ranks = R"([rank1]: Traceback (most recent call last):
+[rank0]: Traceback (most recent call last):
+[rank1]:   File "/home/one/ranks.py", line 10, in step
+[rank0]:   File "/home/one/ranks.py", line 12, in <module>
+[rank1]:     loss = table(index) @ weight
+[rank0]:     dist.barrier()
+[rank0]:   File "/env/lib/python3.12/site-packages/torch/distributed/c10d.py", line 5, in barrier
+[rank0]:     work.wait()
+[rank0]: RuntimeError: [/pytorch/third_party/gloo/pair.cc:547] Connection closed by peer [127.0.0.1]:2
+[rank1]: RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle)`
+Traceback (most recent call last):
+  File "/env/bin/torchrun", line 10, in <module>
+    sys.exit(main())
+  File "/env/lib/python3.12/site-packages/torch/distributed/launcher/api.py", line 317, in launch_agent
+    raise ChildFailedError(
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
+ranks.py FAILED
+)";
+
+TEST_F(why_command, shows_the_traceback_of_the_failure_of_a_gpu_library_among_several) {
+  std::ofstream(folder.path() / "output") << output_of_ranks;
+  const auto said = shell("cat >&2 " + (folder.path() / "output").string() + "; exit 1");
+  EXPECT_THAT(said.stderr_text,
+              HasSubstr("  your line    /home/one/ranks.py:10 in step: loss = table(index) @ weight\n"
+                        "  it said      RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED"));
+}
+
+TEST_F(why_command, shows_the_traceback_of_the_rank_that_failed_first) {
+  std::ofstream(folder.path() / "output") << output_of_ranks;
+  const auto said = shell("cat >&2 " + (folder.path() / "output").string() +
+                          "; FAKE_BLAS_FAILS=1 RANK=0 exec " + probe + " product");
+  EXPECT_THAT(said.stderr_text, HasSubstr("  your line    /home/one/ranks.py:12 in <module>: dist.barrier()\n"
+                                          "  it said      RuntimeError: [/pytorch/third_party/gloo"));
+}
+
+TEST_F(why_command, shows_no_frame_of_a_launcher) {
+  std::ofstream(folder.path() / "output") << output_of_ranks.substr(output_of_ranks.find("\nTraceback") + 1);
+  const auto said = shell("cat >&2 " + (folder.path() / "output").string() + "; exit 1");
+  EXPECT_THAT(said.stderr_text, Not(HasSubstr("your line")));
+  EXPECT_THAT(said.stderr_text, HasSubstr("  it said      torch.distributed.elastic"));
+}
+
+TEST_F(why_command, shows_what_cleared_the_cause_in_records_before_what_documents_say) {
+  const auto said = shell(
+      "echo 'torch.AcceleratorError: CUDA error: an illegal memory access was encountered' >&2; exit 1");
+  const auto measured = said.stderr_text.find("(measured on "), other = said.stderr_text.find("(not");
+  EXPECT_LT(measured, other) << said.stderr_text;
+  EXPECT_NE(other, std::string::npos) << said.stderr_text;
+}
+
+TEST_F(why_command, takes_no_harmless_message_of_the_driver_for_the_failure) {
+  const std::string context =
+      "[22:21:32.099][7][CUDA][E] No CUDA context is current to the calling thread\n"
+      "[22:21:32.099][7][CUDA][E] Returning 201 (CUDA_ERROR_INVALID_CONTEXT) from cuCtxGetDevice_v2\n";
+  const std::string assertion =
+      "[22:21:33.099][7][CUDA][E] Sticky error detected\n"
+      "[22:21:33.099][7][CUDA][E] Returning 710 (CUDA_ERROR_ASSERT) from cuKernelGetFunction\n";
+  const auto shown = [&](const std::string& log) {
+    return shell("printf '" + log + "' > $CUDA_LOG_FILE; exit 1").stderr_text;
+  };
+  EXPECT_THAT(shown(context + assertion),
+              HasSubstr("  driver call  cuKernelGetFunction: ASSERT (Sticky error detected)\n"));
+  EXPECT_THAT(shown(context), HasSubstr("No failure of a GPU library was seen"));
+  const auto exits = shell(
+      "echo \"$(date -u +%Y-%m-%d) cuDevicePrimaryCtxRelease#310 [23:59:59.999][7][CUDA][E] Returning 4 "
+      "(CUDA_ERROR_DEINITIALIZED) from cuDevicePrimaryCtxRelease\" > $CUFAULT_WATCH/pid7.log; exit 1");
+  EXPECT_THAT(exits.stderr_text, HasSubstr("No failure of a GPU library was seen")) << "it is ending";
 }
 
 TEST_F(why_command, passes_input_and_output_on_as_they_are) {
@@ -366,6 +436,13 @@ TEST_F(why_command, says_where_threads_wait_and_does_not_end_them) {
   EXPECT_THAT(hangs.read_until("Full log: "), HasSubstr("ended by signal 15"));
   EXPECT_THAT(hangs.read_until("Full log: "), HasSubstr("  ended in     cuCtxSynchronize (thread "));
   EXPECT_EQ(hangs.exit_code(), 128 + SIGTERM);
+}
+
+TEST_F(why_command, says_so_where_no_call_was_made_yet) {
+  running_why imports(words_of({"--after", "1s"}, {"sleep", "600"}));
+  EXPECT_THAT(imports.read_until("so far"), HasSubstr("  none: no process has made a call"));
+  imports.send(SIGTERM);
+  EXPECT_EQ(imports.exit_code(), 128 + SIGTERM);
 }
 
 TEST_F(why_command, names_the_rank_that_failed_first_where_each_rank_is_started_by_it) {
