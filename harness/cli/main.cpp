@@ -41,8 +41,9 @@ constexpr const char* all_codes =
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
     "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. CUFAULT_BASELINE=FOLDER has the\n"
     "recorded stacks that runs are judged by first (default: cufault/baseline in XDG_DATA_HOME, or in\n"
-    "~/.local/share). Under ctest, CUFAULT_TIER,\n"
-    "CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS, CUFAULT_CUBLASLT and CUFAULT_PYTHON stand for the options of those "
+    "~/.local/share). CUFAULT_DRIVER_LOG=off: trials do not listen to the driver's error log.\n"
+    "Under ctest, CUFAULT_TIER, CUFAULT_SHUFFLE=1, CUFAULT_CUBLAS, CUFAULT_CUBLASLT and CUFAULT_PYTHON stand "
+    "for the options of those "
     "names.";
 
 void add_list(command_line& line) {
