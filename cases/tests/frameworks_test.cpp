@@ -6,6 +6,7 @@
 #include "harness/system/temporary_folder.hpp"
 #include "reports/model/api_functions.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -285,7 +286,7 @@ def __getattr__(name):
     spawn_options options;
     options.environment["LD_LIBRARY_PATH"] = FAKE_DRIVER ":" FAKE_BLAS "/..";
     for (const std::string& library : libraries)
-      options.preload.push_back(std::string(INJECTOR_FOLDER) + "/libcufault_" + library + ".so");
+      options.preload.push_back(fmt::format("{}/libcufault_{}.so", INJECTOR_FOLDER, library));
     options.preload.push_back(std::string(INJECTOR_FOLDER) + "/libcufault.so");
     return trial("pytorch.injected_in_libraries", arm, std::move(options));
   }
@@ -355,6 +356,48 @@ TEST_F(cupy_with_an_error, is_asked_for_it) {
 
 TEST_F(cupy_with_an_error, says_nothing_of_it_where_it_has_no_function) {
   EXPECT_THAT(trial("cupy.variables", "matmul.eager"), HasSubstr(R"("last_error": "")"));
+}
+
+TEST(driver_log_of_python, keeps_what_the_trial_in_c_keeps) {
+  constexpr const char* script = R"(
+import json, sys, threading
+sys.path.insert(0, sys.argv[1])
+from framework_trials.protocol import DriverLog
+
+class Said(DriverLog):
+    def __init__(self, lines):
+        super().__init__(False)
+        self._lines = lines
+
+    def text(self):
+        return "\n".join(self._lines)
+
+own, other = threading.get_ident(), 1
+def line(text, thread=own, function=""):
+    return f"[22:12:03.576][{thread}][CUDA][E]{function} {text}"
+
+print(json.dumps(Said([
+    "not a line of the log",
+    line("Sticky error detected"),
+    line("Returning 719 (CUDA_ERROR_LAUNCH_FAILED) from cuMemFree_v2"),
+    line("Sticky error detected"),
+    line("Returning 719 (CUDA_ERROR_LAUNCH_FAILED) from cuMemFree_v2"),
+    line("Kernel (a) cannot be found"),
+    line("Kernel (b) cannot be found"),
+    line("why \"\u00e9\", Returning 400 from cuEventRecord", other),
+    line("buffer cannot be NULL", function="[cuLogsDumpToMemory]"),
+]).messages()))
+)";
+  spawn_options options;
+  options.argv = {PYTHON3, "-S", "-B", "-c", script, FRAMEWORKS};
+  std::string said;
+  const process_result ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
+  ASSERT_EQ(ended.exit_code, 0) << ended.stderr_text;
+  EXPECT_EQ(nlohmann::json::parse(said), nlohmann::json::parse(R"([
+    {"function": "cuMemFree_v2", "code": "LAUNCH_FAILED", "text": "Sticky error detected", "times": 2},
+    {"function": "cuEventRecord", "code": "400", "text": "why '?'", "other_thread": true},
+    {"function": "cuLogsDumpToMemory", "text": "Kernel (a) cannot be found; buffer cannot be NULL"}
+  ])"));
 }
 
 }  // namespace

@@ -200,11 +200,6 @@ std::map<std::string, arm_result> arms_in(const fs::path& folder, const bad_line
   return arms;
 }
 
-/// Whether the driver's log was heard while its trials were made.
-bool has_words(const arm_result& a) {
-  return std::ranges::any_of(a.runs, [](const run_of_trials& r) { return r.driver_log == driver_log_heard; });
-}
-
 /// What one `add` takes from a record, arm by arm.
 class addition {
  public:
@@ -255,7 +250,7 @@ class addition {
       both.arms[0].expected = a.expected;
       a = std::move(both.arms[0]);
     }
-    const bool more_words = known != there_.end() && has_words(a) && !has_words(known->second);
+    const bool more_words = known != there_.end() && heard_driver_log(a) && !heard_driver_log(known->second);
     const bool more_trials = known != there_.end() && !a.races.empty() && a.trials.size() > trials_there;
     if (known != there_.end() && !differs && !more_trials && !more_words &&
         known->second.expected == a.expected && is_same(compare_arms(&known->second, &a).v)) {

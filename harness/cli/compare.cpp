@@ -181,9 +181,16 @@ int show_differences(const diff_arguments& arguments) {
       all.records[i].label += fmt::format(" ({})", compared[i].started);
   }
   std::vector<std::string> driver;
-  for (const record& now : std::span(compared).subspan(1))
-    if (arguments.driver)
-      std::ranges::move(driver_differences(compared.front(), now), std::back_inserter(driver));
+  if (arguments.driver)
+    for (const record& now : std::span(compared).subspan(1)) {
+      driver_differences found = driver_differences_of(compared.front(), now);
+      if (found.arms == 0)
+        throw usage_error(
+            "diff --driver: no arm has trials in both records that heard the driver's error log; run it "
+            "again with "
+            "this cufault");
+      std::ranges::move(found.lines, std::back_inserter(driver));
+    }
   return say(all, "diff", arguments, driver);
 }
 

@@ -8,6 +8,7 @@
 #include "reports/explain/evidence.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -18,16 +19,20 @@ int show_messages(const std::string& asked, const std::vector<std::filesystem::p
                   bool markdown) {
   const lexicon known = load_lexicon(explain_folder());
   const driver_sayings said = driver_sayings_in(load_records(records), known);
+  bool found = asked.empty();
   if (json) {
-    std::cout
-        << messages_json(said, known, asked).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-        << '\n';
-    return 0;
+    const auto all = messages_json(said, known, asked);
+    found = found || !all["messages"].empty();
+    std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else {
+    const table_style style = markdown ? table_style::markdown : table_style::text;
+    found = print_messages(std::cout, said, known, asked, style) > 0 || found;
   }
-  const table_style style = markdown ? table_style::markdown : table_style::text;
-  if (print_messages(std::cout, said, known, asked, style) > 0 || asked.empty()) return 0;
-  throw usage_error(fmt::format(
-      "no recorded message of the driver holds \"{}\"; `cufault messages` lists them", one_line(asked)));
+  if (found) return 0;
+  fmt::print(std::cerr,
+             "cufault: no recorded message of the driver holds \"{}\"; `cufault messages` lists them\n",
+             one_line(asked));
+  return exit_no_answer;
 }
 
 }  // namespace cufault

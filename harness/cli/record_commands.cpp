@@ -223,10 +223,14 @@ void add_messages(command_line& line) {
   CLI::App* messages = line.command(
       "messages",
       "What the driver's error log says, what had happened, and which statuses stood in front of it",
-      codes_of_reading,
+      "Exit codes: 0; 4 no recorded message holds TEXT; 2 bad input.",
       [said] { return show_messages(said->text, said->records_or_own(), said->json, said->markdown); });
-  messages->add_option("TEXT", said->text,
-                       "only messages that hold this text, or a line of CUDA_LOG_FILE (default: all)");
+  messages
+      ->add_option(
+          "TEXT", said->text,
+          "only messages that hold this text: words, a function, CUDA_ERROR_LAUNCH_FAILED, 719, or a line of "
+          "CUDA_LOG_FILE (default: all)")
+      ->type_name("");
   messages
       ->add_option("--records", said->records,
                    "records or folders of records (default: those that come with cufault)")

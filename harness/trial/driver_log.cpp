@@ -146,8 +146,7 @@ void callback(void* /*data*/, int /*level*/, char* message, std::size_t length) 
 void heard(std::string_view message) noexcept {
   if (!in_call) return;
   const auto parts = driver_message_parts_of(message);
-  if (parts.function.empty()) {
-    if (parts.text.empty()) return;
+  if (!parts.text.empty()) {
     if (last_reason.call != calls) last_reason.text.assign({});
     // Reasons that begin alike name one kernel after the other.
     constexpr std::size_t beginning = 8;
@@ -156,11 +155,10 @@ void heard(std::string_view message) noexcept {
       last_reason.text.append(parts.text);
     }
     last_reason.call = calls;
-    return;
   }
-  const bool has_reason = last_reason.call == calls && parts.text.empty();
+  if (parts.function.empty()) return;
+  keep(parts, last_reason.call == calls ? last_reason.text.view() : std::string_view());
   last_reason.call = 0;
-  keep(parts, has_reason ? last_reason.text.view() : parts.text);
 }
 
 bool hear(frame_sender send) noexcept {
@@ -186,8 +184,11 @@ const char* state() noexcept {
 }
 
 void begin_call() noexcept {
-  kept_count = 0;
-  ++calls;
+  {
+    const short_lock lock;
+    kept_count = 0;
+    ++calls;
+  }
   makes_the_call = true;
   in_call = true;
 }

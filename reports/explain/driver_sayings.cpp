@@ -15,20 +15,18 @@
 namespace cufault {
 namespace {
 
-/// Whether the runs of an arm heard the driver's log.
-bool heard(const arm_result& a) {
-  return std::ranges::any_of(a.runs, [](const run_of_trials& r) { return r.driver_log == driver_log_heard; });
-}
-
-using visit_call =
-    std::function<void(const case_result&, const arm_result&, const observation&, const call_record&)>;
+/// A call of a trial, and whether the trial heard the driver's log.
+using visit_call = std::function<void(const case_result&, const arm_result&, const call_record&, bool heard)>;
+/// Without sweeps and what is made up: what they make fail, the driver does not know of.
 void each_call(const record& r, const visit_call& visit) {
   for (const case_result& c : r.cases) {
     if (c.name.starts_with(sweep_family)) continue;
-    for (const arm_result& a : c.arms)
-      for (const observation& o : a.trials)
-        if (comparable(o))
-          for (const call_record& call : o.calls) visit(c, a, o, call);
+    for (const arm_result& a : c.arms) {
+      if (is_made_up(a) || !a.counterpart_of.empty()) continue;
+      for (std::size_t i = 0; i < a.trials.size(); ++i)
+        if (comparable(a.trials[i]))
+          for (const call_record& call : a.trials[i].calls) visit(c, a, call, heard_driver_log(a, i));
+    }
   }
 }
 
@@ -53,10 +51,10 @@ driver_sayings driver_sayings_in(std::span<const record> records, const lexicon&
   for (const record& r : records) {
     const std::string stack = stack_label(r);
     const usual_messages usual(r);
-    each_call(r, [&](const case_result& c, const arm_result& a, const observation&, const call_record& call) {
+    each_call(r, [&](const case_result& c, const arm_result& a, const call_record& call, bool heard) {
       if (call.what.ok)
         for (const driver_message& m : call.driver) ++saying_of(m, stack).succeeded;
-      if (!call_failed(call) || !heard(a)) return;
+      if (!call_failed(call) || !heard) return;
       const driver_message* const why = usual.reason(call);
       ++(why != nullptr ? result.heard : result.silent);
       if (why == nullptr) return;
@@ -74,14 +72,14 @@ driver_sayings driver_sayings_in(std::span<const record> records, const lexicon&
   return result;
 }
 
-std::vector<std::string> driver_differences(const record& before, const record& now) {
+driver_differences driver_differences_of(const record& before, const record& now) {
   using reasons =
       std::map<std::string, std::map<std::string, std::string>>;  // call -> without numbers -> an example
   const auto reasons_in = [](const record& r) {
     std::map<std::pair<std::string, std::string>, reasons> arms;
     const usual_messages usual(r);
-    each_call(r, [&](const case_result& c, const arm_result& a, const observation&, const call_record& call) {
-      if (!heard(a)) return;
+    each_call(r, [&](const case_result& c, const arm_result& a, const call_record& call, bool heard) {
+      if (!heard) return;
       auto& said = arms[{c.name, a.name}][describe(call.what.name)];
       if (const driver_message* why = usual.reason(call); why != nullptr && call_failed(call))
         said.emplace(key_of(*why), describe(*why));
@@ -97,16 +95,17 @@ std::vector<std::string> driver_differences(const record& before, const record& 
     return std::ranges::equal(
         a, b, {}, [](const auto& each) { return each.first; }, [](const auto& each) { return each.first; });
   };
-  std::vector<std::string> lines;
+  driver_differences found;
   auto later = reasons_in(now);
   for (auto& [arm, calls] : reasons_in(before)) {
     if (!later.contains(arm)) continue;
+    ++found.arms;
     for (auto& [call, said] : calls)
       if (const auto other = later[arm].find(call); other != later[arm].end() && !same(said, other->second))
-        lines.push_back(fmt::format("{} / {}: {}: {} → {}", arm.first, arm.second, call, shown(said),
-                                    shown(other->second)));
+        found.lines.push_back(fmt::format("{} / {}: {}: {} → {}", arm.first, arm.second, call, shown(said),
+                                          shown(other->second)));
   }
-  return lines;
+  return found;
 }
 
 bool agrees(const std::map<std::string, std::uint64_t>& natural,
@@ -119,7 +118,7 @@ std::vector<nature_and_injection> nature_and_injection_in(std::span<const record
   for (const record& r : records) {
     const std::string stack = stack_label(r);
     const usual_messages usual(r);
-    each_call(r, [&](const case_result&, const arm_result&, const observation&, const call_record& call) {
+    each_call(r, [&](const case_result&, const arm_result&, const call_record& call, bool) {
       if (!call_failed(call)) return;
       const driver_message* const why = usual.reason(call);
       if (why == nullptr || why->function.empty() || why->code.empty()) return;

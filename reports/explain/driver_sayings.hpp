@@ -34,11 +34,16 @@ struct driver_sayings {
   std::uint64_t heard = 0,
                 silent = 0;  ///< failed calls, in runs that heard the log, with a reason and without one
 };
-/// Trials of remedies count as those of their faults do. Sweeps are left out: what they make fail, the driver does not know of.
+/// Trials of remedies count as those of their faults do. Sweeps and what is made up are left out: what they make fail, the driver does not know
+/// of.
 driver_sayings driver_sayings_in(std::span<const record> records, const lexicon& known);
 
-/// Calls of which the driver gave another reason, where the runs of both records heard its log: "CASE / ARM: cublasCreate: A → B".
-std::vector<std::string> driver_differences(const record& before, const record& now);
+/// Calls of which the driver gave another reason, where the trials of both records heard its log.
+struct driver_differences {
+  std::vector<std::string> lines{};  ///< "CASE / ARM: cublasCreate: A → B"
+  std::size_t arms = 0;              ///< that could be compared
+};
+driver_differences driver_differences_of(const record& before, const record& now);
 
 /// The same driver call with the same code, where the driver itself failed it and where a sweep made it fail.
 struct nature_and_injection {

@@ -255,7 +255,7 @@ std::string cost_text(const remedy_cost_summary& s) {
       text = alone ? "costs " + percent(most - 1)
                    : fmt::format("costs {} to {}", percent(least - 1), percent(most - 1));
   }
-  if (s.most_bytes) {
+  if (s.most_bytes && (*s.least_bytes != 0 || *s.most_bytes != 0)) {
     const std::string low = bytes_text(*s.least_bytes), high = bytes_text(*s.most_bytes);
     text += low == high ? "; " + high : fmt::format("; {} to {}", low, high);
   }

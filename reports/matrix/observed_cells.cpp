@@ -205,8 +205,7 @@ observed_cell cell_from(const std::string& fault, const cell_name& name, const a
                          [](const auto& one, const auto& other) { return one.started < other.started; });
     c.run = fmt::format("{} {}{}", latest->started, latest->commit, latest->dirty ? ", modified" : "");
   }
-  c.heard =
-      std::ranges::any_of(a.runs, [](const run_of_trials& r) { return r.driver_log == driver_log_heard; });
+  c.heard = heard_driver_log(a);
   bool applied = false;
   std::set<std::string> contexts;
   for (const observation& o : a.trials) {

@@ -39,6 +39,19 @@ bool as_expected(verdict v) {
          v == verdict::undefined;
 }
 
+bool heard_driver_log(const arm_result& arm, std::size_t trial) {
+  std::size_t end = 0;
+  for (const run_of_trials& run : arm.runs)
+    if (end += run.trials; trial < end) return run.driver_log == driver_log_heard;
+  return false;
+}
+
+bool heard_driver_log(const arm_result& arm) {
+  return !arm.runs.empty() && std::ranges::all_of(arm.runs, [](const run_of_trials& run) {
+    return run.driver_log == driver_log_heard;
+  });
+}
+
 bool is_prediction(verdict v) {
   return v == verdict::as_predicted || v == verdict::differs || v == verdict::unrecorded;
 }

@@ -92,6 +92,9 @@ std::string join_key(std::string_view case_name, std::string_view arm);
 
 /// Its fault is injected or a stand-in, with or without a natural arm that it stands for.
 bool is_made_up(const arm_result& arm);
+/// Whether the run that made a trial heard the driver's error log; without an index: whether those of all trials did.
+bool heard_driver_log(const arm_result& arm, std::size_t trial);
+bool heard_driver_log(const arm_result& arm);
 /// Whether it has trials and all of them can be compared.
 bool observed(const arm_result& arm);
 /// When the latest of its trials were made; empty if that is unknown.

@@ -26,17 +26,24 @@ std::string lower(const std::string& text) {
   return low;
 }
 
-/// A line of the log is looked up by what it says, and not by its time.
-bool is_asked(const driver_saying& s, const std::string& asked) {
-  if (const auto line = driver_log_line_of(asked)) {
-    const driver_message_parts& m = line->message;
+/// A line of the log is looked up by what it says, and not by its time or its numbers; 719 and CUDA_ERROR_LAUNCH_FAILED are codes.
+bool is_asked(const driver_saying& s, const std::string& asked, const lexicon& known) {
+  const auto line = driver_log_line_of(asked);
+  const driver_message_parts m = line ? line->message : driver_message_parts_of(asked);
+  if (line || !m.function.empty())
     return (m.function.empty() || s.said.function == m.function) &&
            (m.code.empty() || s.said.code == m.code) &&
            without_numbers(s.said.text).find(without_numbers(std::string(m.text))) != std::string::npos;
+  constexpr std::string_view of_driver = "CUDA_ERROR_";
+  if (asked.starts_with(of_driver)) return s.said.code == asked.substr(of_driver.size());
+  if (std::ranges::all_of(asked, [](char c) { return c >= '0' && c <= '9'; }) && asked.size() < 10) {
+    const error_name* const error = known.by_code("cuda", std::stoi(asked));
+    return s.said.code == asked ||
+           (error != nullptr && std::ranges::any_of(error->also, [&](const std::string& name) {
+              return name == std::string(of_driver) + s.said.code;
+            }));
   }
-  const driver_message_parts parts = driver_message_parts_of(asked);
-  if (!parts.function.empty()) return s.said.function == parts.function && s.said.code == parts.code;
-  return lower(without_numbers(describe(s.said))).find(lower(without_numbers(asked))) != std::string::npos;
+  return lower(describe(s.said)).find(lower(asked)) != std::string::npos;
 }
 
 using counted = std::pair<std::string, std::uint64_t>;
@@ -73,7 +80,7 @@ std::size_t print_messages(std::ostream& out, const driver_sayings& said, const 
   const bool text = style == table_style::text;
   std::vector<table_row> failed, harmless;
   for (const driver_saying& s : said.all) {
-    if (!asked.empty() && !is_asked(s, asked)) continue;
+    if (!asked.empty() && !is_asked(s, asked, known)) continue;
     if (s.failed > 0)
       failed.push_back({describe(s.said), some_of(causes_of(s, known), most_causes),
                         some_of(behind_of(s), most_statuses), std::to_string(s.failed),
@@ -114,7 +121,7 @@ nlohmann::ordered_json messages_json(const driver_sayings& said, const lexicon& 
     return object;
   };
   for (const driver_saying& s : said.all) {
-    if (!asked.empty() && !is_asked(s, asked)) continue;
+    if (!asked.empty() && !is_asked(s, asked, known)) continue;
     all.push_back({{"function", s.said.function},
                    {"code", s.said.code},
                    {"text", s.said.text},

@@ -219,15 +219,15 @@ struct short_item {
   int keeps;  ///< items with the greatest keep all of their lines longest
 };
 
-/// Each begins with its head. Where there are too many lines, items lose their last ones, those that keep least before others; an item
-/// that keeps -1 is left out then.
+/// Each begins with its head. Where there are too many lines, items lose their last ones, those that keep least before others. The last
+/// item says how to see the rest: it is left out where all others fit and it does not.
 void print_short(std::ostream& out, std::vector<short_item> items) {
   constexpr std::size_t head = 8, width = columns - head;
   std::erase_if(items, [](const short_item& i) { return i.text.empty(); });
   std::vector<std::vector<std::string>> all;
   std::size_t lines = 0;
   for (const short_item& i : items) lines += all.emplace_back(wrapped(one_line(i.text), width)).size();
-  if (lines > most_lines && items.back().keeps < 0) {
+  if (lines == most_lines + 1) {
     items.pop_back();
     all.pop_back();
     --lines;
@@ -306,7 +306,7 @@ void print_first_answer(std::ostream& out, const explanation& e, const std::stri
                     {"Try it", c.reproduce, 1},
                     {"Or", other_causes(e), 0},
                     {"Note", fmt::format("{}", fmt::join(notes, "; ")), 6},
-                    {"More", "cufault explain --more", -1}});
+                    {"More", "cufault explain --more", 7}});
 }
 
 void print_explanation(std::ostream& out, const explanation& e, const std::string& log,

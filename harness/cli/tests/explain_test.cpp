@@ -84,7 +84,7 @@ TEST_F(explain_command, has_an_exit_code_for_no_answer) {
   EXPECT_EQ(said.exit_code, 4);
   EXPECT_THAT(said.stdout_text,
               AllOf(StartsWith("No failure of a GPU library in this log (command line: 1 line).\n"),
-                    HasSubstr("cufault doctor -- COMMAND")));
+                    HasSubstr("cufault why -- COMMAND")));
   EXPECT_EQ(lines(said.stdout_text), 2U);
   EXPECT_EQ(explain({"CUDNN_STATUS_NO_SUCH"}).exit_code, 4);
   EXPECT_EQ(explain({file("empty", "")}).exit_code, 4);

@@ -65,6 +65,22 @@ TEST(driver_sayings, say_nothing_of_runs_that_did_not_listen) {
   EXPECT_EQ(said.heard + said.silent, 0U);
 }
 
+TEST(driver_sayings, are_not_of_what_is_made_up) {
+  std::vector records{with({call(false, {out_of_memory})})};
+  records[0].cases[0].arms[1].made_up = true;
+  EXPECT_EQ(driver_sayings_in(records, {}).heard, 0U);
+}
+
+TEST(driver_sayings, count_the_trials_alone_that_heard_the_log) {
+  std::vector records{with({call(false, {})})};
+  arm_result& arm = records[0].cases[0].arms[1];
+  run_of_trials before;
+  before.trials = 1;
+  arm.runs.insert(arm.runs.begin(), before);
+  arm.trials.push_back(arm.trials[0]);
+  EXPECT_EQ(driver_sayings_in(records, {}).silent, 1U);
+}
+
 TEST(driver_sayings, are_one_where_only_numbers_differ) {
   driver_message one{.text = "size 4096 at 0x7fa0, exceeds 10"}, other{.text = "size 1 at 0xbeef, exceeds 7"};
   EXPECT_EQ(without_numbers(one.text), "size N at N, exceeds N");
@@ -75,12 +91,13 @@ TEST(driver_sayings, are_one_where_only_numbers_differ) {
 TEST(driver_sayings, differ_between_records) {
   const record before = with({call(false, {out_of_memory})}), same = with({call(false, {out_of_memory})}),
                now = with({call(false, {no_handle})});
-  EXPECT_TRUE(driver_differences(before, same).empty());
-  ASSERT_EQ(driver_differences(before, now).size(), 1U);
-  EXPECT_EQ(driver_differences(before, now)[0],
+  EXPECT_TRUE(driver_differences_of(before, same).lines.empty());
+  EXPECT_EQ(driver_differences_of(before, same).arms, 1U);
+  ASSERT_EQ(driver_differences_of(before, now).lines.size(), 1U);
+  EXPECT_EQ(driver_differences_of(before, now).lines[0],
             "memory.create_under_pressure / full: cublasCreate: cuMemAlloc_v2: OUT_OF_MEMORY → "
             "cuEventRecord: INVALID_HANDLE");
-  EXPECT_TRUE(driver_differences(before, with({call(false, {no_handle})}, "off")).empty());
+  EXPECT_EQ(driver_differences_of(before, with({call(false, {no_handle})}, "off")).arms, 0U);
 }
 
 TEST(nature_and_injection, agree_where_a_sweep_came_to_the_natural_status) {

@@ -43,7 +43,7 @@ def error_of_shared_runtime() -> str:
 
 
 class DriverLog:
-    """The driver's error log (CUDA 12.9 and newer), from where this was made. Empty where there is no driver, or none with a log."""
+    """The driver's error log (CUDA 12.9 and newer), from where this was made; told when the step ends, as harness/trial/driver_log.cpp keeps it. Empty where there is no driver, or none with a log."""
 
     LINE = re.compile(r"\[[\d:.]+\]\[(\d+)\]\[CUDA\]\[\w+\](?:\[(cu\w+)\])? ?(.*)")
     RETURN = re.compile(r"(?:(.*?)[,:]? )?Returning (\d+)(?: \((?:CUDA_ERROR_)?(\w+)\))? from (\w+)\.?\s*$")
@@ -79,6 +79,11 @@ class DriverLog:
         reasons: Dict[str, List[str]] = {}
         own = str(ctypes.c_ulong(threading.get_ident()).value)
 
+        def add(known: List[str], text: str) -> None:
+            plain = "".join(c if " " <= c <= "~" and c != "\\" else "?" for c in text.strip()).replace('"', "'")
+            if plain and plain[:8] not in "; ".join(known):
+                known.append(plain)
+
         def keep(thread: str, **what: str) -> None:
             said: Dict[str, Any] = {name: value for name, value in what.items() if value}
             if thread != own:
@@ -97,13 +102,12 @@ class DriverLog:
             returned = self.RETURN.match(message)
             if returned is None and function is None:
                 # Reasons that begin alike name one kernel after the other.
-                known = reasons.setdefault(thread, [])
-                if message.strip() and not any(each[:8] == message.strip()[:8] for each in known):
-                    known.append(message.strip())
+                add(reasons.setdefault(thread, []), message)
                 continue
-            text, number, code, name = returned.groups() if returned else (message.strip(), "", "", function)
-            why = "; ".join(reasons.pop(thread, []) + ([text] if text else []))[:256]
-            keep(thread, function=name, code=code or number or "", text=why)
+            text, number, code, name = returned.groups() if returned else (message, "", "", function)
+            known = reasons.pop(thread, [])
+            add(known, text or "")
+            keep(thread, function=name, code=code or number or "", text="; ".join(known)[:256])
         for thread, left in reasons.items():
             if left:
                 keep(thread, text="; ".join(left)[:256])
