@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   What needs device memory, while another client of the MPS server holds it: cublasCreate ALLOC_FAILED, cudaMalloc; the others work.
+// What fails   Warm, while another client of the MPS server holds the device memory: cublasCreate (ALLOC_FAILED) and cudaMalloc; the other 9 operations that
+//              were tried work.
 // Why          There is none, and this process can do nothing about it.
 // Documented   Multi-Process Service, provisioning: CUDA_MPS_PINNED_DEVICE_MEM_LIMIT limits what a client can allocate.
 #include "cases/faults/other_process.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Nothing.
+// What fails   None of the 11 operations that were tried, warm.
 // Why          Another process has a context of its own, and the error belongs to that.
 // Documented   Multi-Process Service, introduction: without it, processes take turns on the GPU, each in its own context.
 #include "cases/faults/neighbour.hpp"
