@@ -390,10 +390,9 @@ print(json.dumps(Said([
 )";
   spawn_options options;
   options.argv = {PYTHON3, "-S", "-B", "-c", script, FRAMEWORKS};
-  std::string said;
-  const process_result ended = run_process(options, [&](std::string_view bytes) { said += bytes; });
+  const process_result ended = run_process(options, {});
   ASSERT_EQ(ended.exit_code, 0) << ended.stderr_text;
-  EXPECT_EQ(nlohmann::json::parse(said), nlohmann::json::parse(R"([
+  EXPECT_EQ(nlohmann::json::parse(ended.stdout_text), nlohmann::json::parse(R"([
     {"function": "cuMemFree_v2", "code": "LAUNCH_FAILED", "text": "Sticky error detected", "times": 2},
     {"function": "cuEventRecord", "code": "400", "text": "why '?'", "other_thread": true},
     {"function": "cuLogsDumpToMemory", "text": "Kernel (a) cannot be found; buffer cannot be NULL"}
