@@ -21,7 +21,8 @@ const register_fault here{{.name = "mps_neighbour_full",
                            .fills_device = true,
                            .memory = memory_class::exclusive,
                            .under_mps = true,
-                           .in_quick = "kernel_launch",
+                           .takes_seconds = true,
+                           .quick_operation = "kernel_launch",
                            .provoke = [](world& w) {
                              require_mps(true);
                              hold_memory_in_another_process(w, true);

@@ -14,7 +14,7 @@ namespace cufault {
 /// A kernel of another process on the same GPU fails, and the process stays. Time-sliced, or under MPS, both clients of one server. Arrived: the neighbour
 /// was told of its error, and this process has made no call since. Synchronised: this process has waited for the device, whatever that returned.
 inline fault_type beside_failing(device_fault which, bool under_mps, std::string name, std::string summary,
-                                 memory_class memory, std::string in_quick) {
+                                 memory_class memory, std::string quick_operation) {
   fault_type f;
   f.name = std::move(name);
   f.summary = std::move(summary);
@@ -23,7 +23,8 @@ inline fault_type beside_failing(device_fault which, bool under_mps, std::string
   f.cells = isolation::lasting;
   f.memory = memory;
   f.under_mps = under_mps;
-  f.in_quick = std::move(in_quick);
+  f.takes_seconds = true;
+  f.quick_operation = std::move(quick_operation);
   f.provoke = [which, under_mps](world& w) {
     require_mps(under_mps);
     auto& other = w.keep<neighbour>(w.of_trial().device(), which);
@@ -37,14 +38,15 @@ inline fault_type beside_failing(device_fault which, bool under_mps, std::string
 /// A kernel of another process occupies the GPU for neighbour::longest_hang_ms, and the operation is made meanwhile. Whether the kernel still runs when
 /// the operation is complete is a step: a GPU that is shared lets the operation pass, or it has waited.
 inline fault_type beside_hanging(bool under_mps, std::string name, std::string summary, memory_class memory,
-                                 std::string in_quick) {
+                                 std::string quick_operation) {
   fault_type f;
   f.name = std::move(name);
   f.summary = std::move(summary);
   f.kind = under_mps ? "mps" : "neighbour";
   f.memory = memory;
   f.under_mps = under_mps;
-  f.in_quick = std::move(in_quick);
+  f.takes_seconds = true;
+  f.quick_operation = std::move(quick_operation);
   f.around = [under_mps](world& w, const std::function<void()>& operate) {
     require_mps(under_mps);
     auto& other = w.keep<neighbour>(w.of_trial().device(), std::nullopt);

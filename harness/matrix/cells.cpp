@@ -76,7 +76,7 @@ bool takes_too_much(const cell& c) {
 }
 
 test_tier tier_of_seconds(const cell& c) {
-  const bool of_quick = c.operation->name == c.fault->in_quick, plain = c.remedy == nullptr;
+  const bool of_quick = c.operation->name == c.fault->quick_operation, plain = c.remedy == nullptr;
   // With a timing that has the error before the operation, if there is one.
   const bool is_last = c.when == timings_of(*c.fault).back() && c.level == levels_of(*c.fault).front();
   if (of_quick && plain && c.state == handle_state::warm && is_last) return test_tier::quick;
@@ -134,7 +134,7 @@ cell_name name_of(const cell& c) {
 
 std::string why_not(const fault_type& f, const operation_type& o) {
   if (f.before_context && o.needs_context) return "it needs a context before it";
-  if (!f.in_quick.empty() && !o.representative) return "a cell takes seconds, and it is not representative";
+  if (f.takes_seconds && !o.representative) return "a cell takes seconds, and it is not representative";
   if (!f.acts_on.empty() && std::ranges::find(f.acts_on, o.handle) == f.acts_on.end())
     return "it has no handle of its own of the kind";
   return f.no_sense_with ? f.no_sense_with(o) : std::string();
@@ -160,7 +160,7 @@ std::vector<cell> cells_of(const fault_type& f, const vocabulary& v) {
 
 test_tier tier_of(const cell& c, const std::vector<operation_type>& operations) {
   if (takes_too_much(c)) return test_tier::named;
-  if (!c.fault->in_quick.empty()) return tier_of_seconds(c);
+  if (c.fault->takes_seconds) return tier_of_seconds(c);
   if (c.remedy != nullptr) return c.operation->representative ? test_tier::full : test_tier::nightly;
   if (c.when == timing::racing) return test_tier::nightly;
   // A process a cell would take minutes, since the driver makes few contexts a second.

@@ -52,9 +52,11 @@ struct fault_type {
   memory_class memory = memory_class::shared;
   /// Trials of its cells and of its control are clients of an MPS server that nobody else uses.
   bool under_mps = false;
-  /// Where a cell takes seconds: only representative operations are tried, and the quick tier has one cell, of this operation, warm. The full tier has
-  /// all cells of this operation, and of others those that share a process and have no remedy. Empty: as for every fault.
-  std::string in_quick{};
+  /// A cell takes seconds: only representative operations are tried, and the tiers have fewer cells (quick_operation).
+  bool takes_seconds = false;
+  /// With takes_seconds: the operation whose cells come first. The quick tier has one of them, warm, and the full tier all; of other operations the full
+  /// tier has cells that share a process and have no remedy.
+  std::string quick_operation{};
   bool before_context =
       false;  ///< brought about before there is a context: only operations that need none are tried
   bool before_operation = false;  ///< brought about before the operation's handle and operands are there

@@ -52,6 +52,7 @@ std::string defect_of(const fault_type& f) {
     return "fills_device needs level 0, or no levels";
   if (f.unit == "MiB free" && !f.fills_device && !f.levels.empty() && f.levels.front() == 0)
     return "at 0 MiB free it fills the device, and fills_device does not say so";
+  if (f.takes_seconds == f.quick_operation.empty()) return "takes_seconds and quick_operation go together";
   if (f.under_mps && f.memory != memory_class::exclusive)
     return "it runs under MPS, and does not have the GPU to itself";
   if (f.levels.empty() != f.unit.empty()) return "its levels have no unit, or its unit no levels";

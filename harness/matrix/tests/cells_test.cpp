@@ -194,7 +194,8 @@ TEST(cells, in_the_full_tier_have_remedies_with_representative_operations) {
 fault_type costly() {
   fault_type f = trap();
   f.memory = memory_class::exclusive;
-  f.in_quick = "second";
+  f.takes_seconds = true;
+  f.quick_operation = "second";
   return f;
 }
 
@@ -218,6 +219,16 @@ TEST(cells, that_take_seconds_are_of_representative_operations_and_one_is_quick)
                                    "second.warm.synchronised+again", "second.warm.synchronised+blocking"));
   EXPECT_THAT(in(test_tier::nightly), IsSupersetOf({"first.cold.arrived", "first.warm.synchronised+again"}));
   EXPECT_NE(why_not(f, w.operations[0]), "") << "it is not representative";
+}
+
+TEST(cells, that_take_seconds_name_the_operation_that_comes_first) {
+  fault_type f = costly();
+  EXPECT_EQ(defect_of(f), "");
+  f.quick_operation.clear();
+  EXPECT_EQ(defect_of(f), "takes_seconds and quick_operation go together");
+  f = costly();
+  f.takes_seconds = false;
+  EXPECT_EQ(defect_of(f), "takes_seconds and quick_operation go together");
 }
 
 TEST(matrix_case, under_mps_has_its_control_there_too) {
