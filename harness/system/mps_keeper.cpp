@@ -9,12 +9,14 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -28,12 +30,11 @@ constexpr int look_for_end_ms = 50;
 
 /// What it printed goes to a file: the daemon may keep a pipe open. Empty where it started, else why not.
 std::string start_daemon() {
-  const std::string said = std::string(std::getenv("CUDA_MPS_LOG_DIRECTORY")) + "/said";
-  const std::string command = fmt::format("nvidia-cuda-mps-control -d >'{}' 2>&1 </dev/null", said);
-  const int status = std::system(command.c_str());
+  const int status =
+      std::system("nvidia-cuda-mps-control -d >\"$CUDA_MPS_LOG_DIRECTORY/said\" 2>&1 </dev/null");
   if (status == 0) return {};
   std::ostringstream text;
-  text << std::ifstream(said).rdbuf();
+  text << std::ifstream(std::getenv("CUDA_MPS_LOG_DIRECTORY") + std::string("/said")).rdbuf();
   std::string words = text.str();
   for (char& c : words)
     if (c == '\n') c = ' ';
@@ -76,6 +77,15 @@ void answer(std::string_view line) {
 }  // namespace
 
 int keep_mps_daemon() {
+  struct stat input {};
+  if (std::getenv("CUDA_MPS_PIPE_DIRECTORY") == nullptr || std::getenv("CUDA_MPS_LOG_DIRECTORY") == nullptr ||
+      fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode)) {
+    std::fputs(
+        "keep-mps is started by cufault run, with CUDA_MPS_PIPE_DIRECTORY, CUDA_MPS_LOG_DIRECTORY and a "
+        "socket as standard input: run cufault run\n",
+        stderr);
+    return 2;
+  }
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // the daemon leaves its parent, and is then a child of this process
   if (!heard()) return 0;
   if (const std::string wrong = start_daemon(); !wrong.empty()) {

@@ -150,6 +150,30 @@ TEST_F(mps, daemon_without_a_program_is_not_provoked) {
   EXPECT_THROW(mps_daemon({"/nonexistent/cufault"}, {}, -1), not_provoked);
 }
 
+TEST_F(mps, daemon_may_have_a_quote_in_its_folder) {
+  const scratch_folder in;
+  const fs::path quoted = in.path() / "it's \"here\"";
+  fs::create_directory(quoted);
+  const char* const set = std::getenv("TMPDIR");
+  const std::string before = set != nullptr ? set : "";
+  setenv("TMPDIR", quoted.c_str(), 1);
+  const std::string folder = mps_daemon(keeper, {}, -1).variables()["CUDA_MPS_LOG_DIRECTORY"];
+  set != nullptr ? setenv("TMPDIR", before.c_str(), 1) : unsetenv("TMPDIR");
+  EXPECT_THAT(folder, StartsWith(quoted.string()));
+  EXPECT_THAT(told(), ElementsAre(StartsWith("started "), "quit -t 1"));
+}
+
+TEST_F(mps, keeper_that_is_started_by_hand_says_so) {
+  spawn_options by_hand;
+  by_hand.argv = keeper;
+  const auto without_variables = run_process(by_hand, {});
+  EXPECT_EQ(without_variables.exit_code, 2);
+  EXPECT_THAT(without_variables.stderr_text, StartsWith("keep-mps is started by cufault run"));
+  by_hand.environment = {{"CUDA_MPS_PIPE_DIRECTORY", "/nonexistent"},
+                         {"CUDA_MPS_LOG_DIRECTORY", "/nonexistent"}};
+  EXPECT_EQ(run_process(by_hand, {}).stderr_text, without_variables.stderr_text) << "without a channel";
+}
+
 TEST_F(mps, daemon_gives_way_to_the_end_of_the_run) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
