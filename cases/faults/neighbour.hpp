@@ -6,6 +6,9 @@
 #include "harness/matrix/world.hpp"
 #include "harness/trial/observe.hpp"
 
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,7 +39,8 @@ inline fault_type beside_failing(device_fault which, bool under_mps, std::string
 }
 
 /// A kernel of another process occupies the GPU for neighbour::longest_hang_ms, and the operation is made meanwhile. Whether the kernel still runs when
-/// the operation is complete is a step: a GPU that is shared lets the operation pass, or it has waited.
+/// the operation is complete is a step: a GPU that is shared lets the operation pass. Where the kernel has ended, the operation waited for it if it took
+/// about as long as the kernel ran, and took longer on its own account otherwise: both are measured.
 inline fault_type beside_hanging(bool under_mps, std::string name, std::string summary, memory_class memory,
                                  std::string quick_operation) {
   fault_type f;
@@ -52,9 +56,16 @@ inline fault_type beside_hanging(bool under_mps, std::string name, std::string s
     auto& other = w.keep<neighbour>(w.of_trial().device(), std::nullopt);
     w.undo_by([&other] { other.end(); });
     w.of_trial().note("kernel of the neighbour", other.fail());
+    const auto start = std::chrono::steady_clock::now();
     operate();
-    observe_call({"check.neighbour"},
-                 [&] { return status_record{.status = other.still_hangs() ? "HANGS" : "ENDED"}; });
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+    std::optional<double> ended;
+    observe_call({"check.neighbour"}, [&] {
+      ended = other.ended_after_ms();
+      return status_record{.status = ended ? "ENDED" : "HANGS"};
+    });
+    w.of_trial().measure("the operation took", taken.count(), "ms");
+    if (ended) w.of_trial().measure("the kernel of the neighbour ran", *ended, "ms");
   };
   return f;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <cctype>
 #include <chrono>
 #include <cstdio>
@@ -40,18 +41,35 @@ class occupied_device {
     flags_->runs = 0;
     CUFAULT_REQUIRE(launch_occupying(flags_, stream_, neighbour::longest_hang_ms));
     while (!flags_->runs && is_busy()) std::this_thread::yield();
+    begun_ = std::chrono::steady_clock::now();
+    watch_ = std::thread([this] {
+      while (is_busy()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const std::chrono::duration<double, std::milli> ran = std::chrono::steady_clock::now() - begun_;
+      ran_ms_ = ran.count();
+    });
   }
   ~occupied_device() {
     flags_->stop = 1;
-    cudaStreamSynchronize(stream_);
+    watch_.join();
   }
   occupied_device(const occupied_device&) = delete;
   occupied_device& operator=(const occupied_device&) = delete;
-  [[nodiscard]] bool is_busy() const { return cudaStreamQuery(stream_) == cudaErrorNotReady; }
+  /// neighbour::hangs, or how long the kernel ran: "1999.8 ms".
+  [[nodiscard]] std::string now() const {
+    if (is_busy()) return neighbour::hangs;
+    if (!flags_->runs) return "it never ran";
+    while (ran_ms_ < 0) std::this_thread::yield();
+    return fmt::format("{:.1f} ms", ran_ms_.load());
+  }
 
  private:
+  [[nodiscard]] bool is_busy() const { return cudaStreamQuery(stream_) == cudaErrorNotReady; }
+
   cudaStream_t stream_ = nullptr;
   volatile occupying_flags* flags_ = nullptr;
+  std::chrono::steady_clock::time_point begun_;
+  std::atomic<double> ran_ms_ = -1;
+  std::thread watch_;
 };
 
 /// Whether the control program answers with a number, as the daemon does where it runs; where it does not, the program prints why.
@@ -74,7 +92,7 @@ std::optional<device_fault> fault_called(const std::string& name) {
 }
 
 neighbour::neighbour(int device, std::optional<device_fault> which)
-    : process_({"neighbour", "--device", std::to_string(device), "--fault", name_of(which)}) {
+    : hangs_(!which), process_({"neighbour", "--device", std::to_string(device), "--fault", name_of(which)}) {
   const std::string said = process_.hear();
   if (said != ready)
     throw not_provoked("the neighbour could not begin: " +
@@ -86,12 +104,17 @@ std::string neighbour::fail() {
   std::string said = process_.hear();
   if (said.empty()) throw setup_failed("the neighbour ended: " + process_.end());
   if (said == cudaGetErrorName(cudaSuccess)) throw setup_failed("the kernel of the neighbour did not fail");
+  if (hangs_ && said != hangs)
+    throw setup_failed("the kernel of the neighbour does not occupy the GPU: " + said);
   return said;
 }
 
-bool neighbour::still_hangs() {
+std::optional<double> neighbour::ended_after_ms() {
   process_.ask();
-  return process_.hear() == hangs;
+  const std::string said = process_.hear();
+  if (said == hangs) return {};
+  if (said.empty()) throw setup_failed("the neighbour ended: " + process_.end());
+  return std::stod(said);
 }
 
 int neighbour::serve(int device, std::optional<device_fault> which) {
@@ -106,7 +129,7 @@ int neighbour::serve(int device, std::optional<device_fault> which) {
       return 0;
     }
     const occupied_device occupied;
-    while (second_process::say(occupied.is_busy() ? hangs : "has ended")) continue;
+    while (second_process::say(occupied.now())) continue;
     return 0;
   } catch (const std::exception& e) {
     std::printf("%s\n", e.what());

@@ -17,9 +17,12 @@ class neighbour {
   /// What its kernel does; nothing: it occupies the whole GPU for longest_hang_ms, or until this object ends. Returns when it has a context.
   /// Throws not_provoked, with what it says, where it has none.
   neighbour(int device, std::optional<device_fault> which);
-  /// Tells it to fail, and returns when it has: the name of the error that its own wait returned, or hangs. Throws setup_failed where its kernel did not fail.
+  /// Tells it to fail, and returns when it has: the name of the error that its own wait returned, or hangs. Throws setup_failed where its kernel did not fail, or
+  /// does not occupy the GPU.
   std::string fail();
-  bool still_hangs();                           ///< after fail()
+  /// After fail() that returned hangs: nothing while the kernel runs, then how long it ran from its start, which is at most a moment before
+  /// fail() returned. Throws setup_failed where the neighbour has ended.
+  std::optional<double> ended_after_ms();
   std::string end() { return process_.end(); }  ///< as of second_process
 
   static constexpr unsigned longest_hang_ms = 2000;
@@ -29,6 +32,7 @@ class neighbour {
   static int serve(int device, std::optional<device_fault> which);
 
  private:
+  bool hangs_;
   second_process process_;
 };
 
