@@ -21,6 +21,8 @@
 
 namespace cufault {
 
+struct diagnosis;
+
 /// What was asked for cannot be done. what() is the one line that the user reads; the exit code goes with it.
 class usage_error : public std::runtime_error {
  public:
@@ -179,6 +181,10 @@ struct why_arguments {
   bool no_preload = false;           ///< the driver's log alone
   std::vector<std::string> command;  ///< never empty
 };
+/// Returns the command's exit code. `seen`: what doctor has found; null: the checks run where the command fails. `libraries`: those that
+/// called the driver or asked for variables are added.
+int why_command(const why_arguments& arguments, const diagnosis* seen = nullptr,
+                std::set<std::string>* libraries = nullptr);
 
 int run_cases(const run_arguments& arguments);
 struct run_outcome {

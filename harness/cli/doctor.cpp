@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -78,9 +79,9 @@ int run_doctor(const doctor_arguments& arguments) {
     d.command = fmt::format("{}", fmt::join(arguments.command, " "));
     std::set<std::string> libraries;
     std::cout << std::flush;
-    const unique_fd own_output(arguments.json ? dup(STDOUT_FILENO) : -1);
+    const unique_fd own_output(arguments.json ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1);
     if (own_output) dup2(STDERR_FILENO, STDOUT_FILENO);  // what is parsed is JSON alone
-    d.command_exit_code = explain_command(
+    d.command_exit_code = why_command(
         {.after = {}, .verbose = arguments.verbose, .command = arguments.command}, &d, &libraries);
     if (own_output) dup2(own_output.get(), STDOUT_FILENO);
     add_loaded(d, {libraries.begin(), libraries.end()});

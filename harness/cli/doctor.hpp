@@ -9,14 +9,13 @@
 
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace cufault {
 
 struct doctor_arguments {
-  std::vector<std::string> command{};  ///< to run under the tracer; may be empty
+  std::vector<std::string> command{};  ///< to run once, as `cufault why` does; may be empty
   bool json = false, strict = false;
   bool verbose = false;  ///< of the command: what `trace` tells, too
 };
@@ -33,10 +32,6 @@ void add_doctor_commands(command_line& line);
 /// What the records that come with cufault say; nothing where they cannot be read.
 measured_facts measured_here();
 int run_doctor(const doctor_arguments& arguments);
-/// `cufault why`. Returns the command's exit code. `seen`: what doctor has found; without it, checks are made where the command fails.
-/// `libraries`: those that called the driver or asked for variables are added.
-int explain_command(const why_arguments& arguments, const diagnosis* seen = nullptr,
-                    std::set<std::string>* libraries = nullptr);
 
 /// What `explain` and `why` use of the checks.
 struct looked_at_machine {

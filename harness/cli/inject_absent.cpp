@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for inject.cpp where there was no cuda.h to build the injector from.
 #include "harness/cli/cli.hpp"
-#include "harness/cli/doctor.hpp"
 
 namespace cufault {
 namespace {
@@ -37,7 +36,7 @@ int trace_command(const trace_arguments&) {
   throw usage_error(build_it_with_headers);
 }
 
-int explain_command(const why_arguments&, const diagnosis*, std::set<std::string>*) {
+int why_command(const why_arguments&, const diagnosis*, std::set<std::string>*) {
   throw usage_error(build_it_with_headers);
 }
 

@@ -17,7 +17,7 @@ inline constexpr int exit_not_executable = 126, exit_not_found = 127;  ///< as a
 struct passed_command {
   std::vector<std::string> words;                  ///< never empty
   std::map<std::string, std::string> environment;  ///< set in it
-  std::optional<std::chrono::seconds> after;       ///< then on_question is called once
+  std::optional<std::chrono::milliseconds> after;  ///< then on_question is called once
   std::function<void()> on_second;                 ///< about each second
   std::function<void(bool asked)> on_question;     ///< asked: by SIGQUIT; else `after` is over
 };

@@ -126,7 +126,7 @@ void add_why(command_line& line) {
       [said, example, &line] {
         said->why.command = command_behind(line, example);
         if (!said->after.empty()) said->why.after = seconds_of("--after", said->after);
-        return explain_command(said->why);
+        return why_command(said->why);
       });
   command
       ->add_option("--after", said->after,

@@ -448,7 +448,7 @@ std::string rank_of(const first_failure& first) {
   return "rank" + one->process.substr(5, one->process.find(',') - 5);
 }
 
-/// A pid of a process that failed, or "" where one process alone has a file.
+/// "rank 1, pid 123 failed first, of 2 processes"; "" where one process without a rank has a file.
 std::string who_failed(const first_failure& first, const std::vector<said_line>& all) {
   const said_line* one = first.call != nullptr ? first.call : first.of_driver;
   if (one == nullptr) return {};
@@ -624,8 +624,8 @@ void limit(const fs::path& log) {
   if (file) fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kept, now.st_size - 2 * kept);
 }
 
-/// A library for another C library cannot be preloaded, and would end the program.
-bool has_own_c_library(const std::string& program) {
+/// A program with musl would end: what is preloaded needs glibc.
+bool can_be_preloaded(const std::string& program) {
   const auto found = program_of(this_machine(), program);
   return !found || std::none_of(found->elf.needed.begin(), found->elf.needed.end(),
                                 [](const std::string& name) { return name.find("musl") != name.npos; });
@@ -642,8 +642,7 @@ void say(const std::string& text) {
 
 }  // namespace
 
-int explain_command(const why_arguments& arguments, const diagnosis* checks,
-                    std::set<std::string>* libraries) {
+int why_command(const why_arguments& arguments, const diagnosis* checks, std::set<std::string>* libraries) {
   passed_command command;
   command.words = arguments.command;
   // A `why` inside of another one: the outer one sees all.
@@ -654,7 +653,7 @@ int explain_command(const why_arguments& arguments, const diagnosis* checks,
   run.began = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(std::time(nullptr)));
   run.command = one_line(fmt::format("{}", fmt::join(arguments.command, " ")));
   if (run.command.size() > 48) run.command = run.command.substr(0, 45) + "...";
-  run.preloaded = !arguments.no_preload && has_own_c_library(arguments.command.front());
+  run.preloaded = !arguments.no_preload && can_be_preloaded(arguments.command.front());
   command.environment = {{"CUFAULT_WATCH", folder.path().string()},
                          {"CUFAULT_COUNTS", folder.counts().string()}};
   const fs::path trace_log = folder.path() / "trace";
@@ -677,12 +676,12 @@ int explain_command(const why_arguments& arguments, const diagnosis* checks,
     waiting.look(folder.counts(), false);
     if (own_log.empty()) limit(folder.driver_log());
   };
-  if (arguments.after) command.after = std::chrono::seconds(std::max<long>(std::lround(*arguments.after), 1));
+  if (arguments.after) command.after = std::chrono::milliseconds(std::lround(*arguments.after * 1000));
   std::vector<std::string> own_words;
   command.on_question = [&](bool asked) {
     waiting.look(folder.counts(), true);
     own_words.push_back(
-        waiting.text(asked ? "SIGQUIT" : fmt::format("after {:.0f} s", arguments.after.value_or(0))));
+        waiting.text(asked ? "SIGQUIT" : fmt::format("after {:g} s", arguments.after.value_or(0))));
     say(own_words.back());
   };
   run.end = run_passed_through(command);

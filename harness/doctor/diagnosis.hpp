@@ -21,7 +21,7 @@ struct probe_result {
 
 struct diagnosis {
   std::vector<probe_result> probes{};
-  std::string command{};      ///< that ran under the tracer; empty for none
+  std::string command{};      ///< that ran once; empty for none
   int command_exit_code = 0;  ///< as of a shell
   [[nodiscard]] std::size_t count(finding_level level) const;
   [[nodiscard]] std::size_t asked() const;

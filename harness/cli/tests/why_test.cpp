@@ -62,7 +62,10 @@ class why_command : public testing::Test {
   using variables = std::map<std::string, std::string>;
   void SetUp() override {
     forget_settings_of_cufault();
-    for (const char* name : {"RANK", "SLURM_PROCID", "SLURM_JOB_ID", "XDG_STATE_HOME", "CUDA_LOG_FILE"})
+    for (const char* name :
+         {"RANK", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "SLURM_PROCID", "SLURM_JOB_ID", "SLURM_STEP_ID",
+          "SLURM_STEP_NUM_TASKS", "PMIX_NAMESPACE", "PMI_RANK", "OMPI_MCA_ess_base_jobid",
+          "OMPI_COMM_WORLD_RANK", "XDG_STATE_HOME", "CUDA_LOG_FILE"})
       unsetenv(name);
     fs::create_directory(temporary());
     setenv("TMPDIR", temporary().c_str(), 1);
@@ -439,8 +442,9 @@ TEST_F(why_command, says_where_threads_wait_and_does_not_end_them) {
 }
 
 TEST_F(why_command, says_so_where_no_call_was_made_yet) {
-  running_why imports(words_of({"--after", "1s"}, {"sleep", "600"}));
-  EXPECT_THAT(imports.read_until("so far"), HasSubstr("  none: no process has made a call"));
+  running_why imports(words_of({"--after", "0.2s"}, {"sleep", "600"}));
+  EXPECT_THAT(imports.read_until("so far"),
+              testing::AllOf(HasSubstr(": after 0.2 s: "), HasSubstr("  none: no process has made a call")));
   imports.send(SIGTERM);
   EXPECT_EQ(imports.exit_code(), 128 + SIGTERM);
 }
