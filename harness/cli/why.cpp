@@ -41,6 +41,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -123,7 +124,8 @@ struct said_line {
   std::string call;  ///< "cublasCreate_v2#12" in which it came; "-" where there was none
   std::string who;   ///< "CUDA": a message of the driver; "cublas": that call returned `text`
   std::string thread, text;
-  std::string process;  ///< "rank 1, pid 123"
+  std::string process;        ///< "rank 1, pid 123"
+  bool of_other_run = false;  ///< of a rank that another `why` started
 };
 
 /// "2026-11-27 cublasCreate_v2#12 [22:21:32.099][25642][cublas][E] TEXT"
@@ -169,8 +171,8 @@ void each_line(const fs::path& file, std::uintmax_t from, const Take& take) {
   }
 }
 
-/// Of all processes below the folder since `began`, the earliest first; else the driver's own log.
-std::vector<said_line> lines_below(const fs::path& folder, const std::string& began,
+/// Of all processes below the folder since `began`, the earliest first; else the driver's own log. `own`: the folder of this run.
+std::vector<said_line> lines_below(const fs::path& folder, const fs::path& own, const std::string& began,
                                    const fs::path& driver_log, std::uintmax_t from) {
   std::vector<said_line> all;
   std::error_code none;
@@ -182,6 +184,7 @@ std::vector<said_line> lines_below(const fs::path& folder, const std::string& be
     each_line(file, 0, [&](const std::string& line) {
       if (auto one = said_line_of(line); one && one->when >= began) {
         one->process = process_of(file);
+        one->of_other_run = file.parent_path() != own;
         all.push_back(std::move(*one));
       }
     });
@@ -219,33 +222,50 @@ class chooser {
         for (const std::string& text : e.match) harmless_.emplace_back(text);
   }
 
-  /// `status`: of the failure that the command told; "" where it told none.
+  /// `status`: of the failure that the command told; "" where it told none. `told_else`: it told something that is no failure of a GPU library.
   [[nodiscard]] first_failure choose(const std::vector<said_line>& all, const lexicon& words,
-                                     const std::string& status) const {
+                                     const std::string& status, bool told_else) const {
     first_failure first;
     const auto is_call = [](const said_line& one) { return one.who != "CUDA"; };
-    const auto tells_status = [&](const said_line& one) {
-      if (!is_call(one) || status.empty() || !one.text.starts_with("returned ")) return false;
-      return words.canonical(one.text.substr(9, one.text.find(' ', 9) - 9)) == status;
+    const auto status_of = [](const said_line& one) {
+      constexpr std::string_view head = "returned ";
+      if (!one.text.starts_with(head)) return std::string();
+      return one.text.substr(head.size(), one.text.find(' ', head.size()) - head.size());
     };
+    const auto tells_status = [&](const said_line& one) {
+      return is_call(one) && !status.empty() && words.canonical(status_of(one)) == status;
+    };
+    // Calls that only ask fail in healthy programs, too.
+    const auto is_question = [&](const said_line& one) {
+      return is_call(one) && words.is_question(status_of(one), one.call.substr(0, one.call.find('#')));
+    };
+    const auto is_failure = [&](const said_line& one) { return is_call(one) && !is_question(one); };
     auto found = std::find_if(all.begin(), all.end(), tells_status);
-    if (found == all.end()) found = std::find_if(all.begin(), all.end(), is_call);
+    if (found == all.end()) found = std::find_if(all.begin(), all.end(), is_failure);
+    if (found == all.end() && !told_else)
+      if (const auto last = std::find_if(all.rbegin(), all.rend(), is_call); last != all.rend())
+        found = last.base() - 1;
+    std::set<std::tuple<std::string, std::string, std::string>> questions;
+    const auto call_of = [](const said_line& one) { return std::tuple{one.process, one.thread, one.call}; };
+    for (const said_line& one : all)
+      if (is_question(one)) questions.insert(call_of(one));
     if (found != all.end()) {
       first.call = &*found;
-      take_driver(first, all, [&](const said_line& one) {
-        return one.process == found->process && one.thread == found->thread && one.call == found->call;
-      });
+      take_driver(first, all, [&](const said_line& one) { return call_of(one) == call_of(*found); });
       first.inside = first.driver.has_value();
     }
-    // Work that failed before is told by the next call of any thread. Calls that only ask fail in healthy programs, too.
-    const auto of_process = [&](const said_line& one) {
-      return !first.call || one.process == first.call->process;
+    // Work that failed before is told by the next call of any thread.
+    const auto is_before = [&](const said_line& one) {
+      return !questions.contains(call_of(one)) &&
+             (!first.call || (one.process == first.call->process && &one < first.call));
     };
     if (!first.driver)
       take_driver(first, all, [&](const said_line& one) {
-        return of_process(one) && !is_code_of_question(driver_message_parts_of(one.text).code);
+        const driver_message_parts parts = driver_message_parts_of(one.text);
+        return is_before(one) &&
+               !words.is_question("CUDA_ERROR_" + std::string(parts.code), std::string(parts.function));
       });
-    if (!first.driver && !first.call) take_driver(first, all, of_process);
+    if (!first.driver && !first.call && !told_else) take_driver(first, all, is_before);
     return first;
   }
 
@@ -454,7 +474,7 @@ std::string who_failed(const first_failure& first, const std::vector<said_line>&
   if (one == nullptr) return {};
   std::set<std::string> processes;
   for (const said_line& each : all) processes.insert(each.process);
-  if (processes.size() < 2 && !one->process.starts_with("rank")) return {};
+  if (processes.size() < 2 && !one->of_other_run && !one->process.starts_with("rank")) return {};
   return fmt::format("{} failed first{}", one->process,
                      processes.size() > 1 ? fmt::format(", of {}", plural(processes.size(), "process")) : "");
 }
@@ -495,15 +515,17 @@ std::string answer_of(const run_facts& run, const log_folder& folder, const diag
   };
   // Ranks that are each started by `why` have their folders beside this one.
   const fs::path below = job_of_launcher().empty() ? folder.path() : folder.path().parent_path();
-  const std::vector<said_line> all = lines_below(below, run.began, run.driver_log, run.driver_log_began);
+  const std::vector<said_line> all =
+      lines_below(below, folder.path(), run.began, run.driver_log, run.driver_log_began);
   const log_findings printed = find(run.end.last_output);
   const auto told = std::find_if(printed.events.begin(), printed.events.end(),
                                  [](const log_event& e) { return e.role == event_role::failure; });
-  const first_failure first =
-      chooser(known).choose(all, known, told == printed.events.end() ? std::string() : told->status);
+  const bool tells = told != printed.events.end();
+  const printed_output words = printed_output_of(run.end.last_output);
+  const first_failure first = chooser(known).choose(all, known, tells ? told->status : std::string(),
+                                                    !tells && !words.tracebacks.empty());
 
   out.row("who", who_failed(first, all));
-  const printed_output words = printed_output_of(run.end.last_output);
   const traceback* trace = traceback_of(words.tracebacks, rank_of(first), find);
   if (trace != nullptr) out.row("your line", trace->frame);
   out.row("it said", trace != nullptr && !trace->exception.empty() ? trace->exception : words.last_line);

@@ -134,18 +134,6 @@ bool tells_of_an_error(std::string_view lower) {
   return lower.find("error:") != std::string_view::npos || lower.find("exception:") != std::string_view::npos;
 }
 
-/// Codes of driver calls that frameworks and the runtime make to ask what there is: they fail in healthy programs.
-constexpr std::array<std::string_view, 10> codes_of_questions{"INVALID_VALUE",
-                                                              "NOT_FOUND",
-                                                              "NOT_SUPPORTED",
-                                                              "INVALID_CONTEXT",
-                                                              "NOT_READY",
-                                                              "PEER_ACCESS_ALREADY_ENABLED",
-                                                              "NOT_PERMITTED",
-                                                              "HOST_MEMORY_NOT_REGISTERED",
-                                                              "PEER_ACCESS_UNSUPPORTED",
-                                                              "HOST_MEMORY_ALREADY_REGISTERED"};
-
 /// Where the second message in a line of the driver's log begins, or the end.
 std::size_t next_driver_message(std::string_view line) {
   constexpr std::string_view source = "][CUDA][";
@@ -183,10 +171,6 @@ const toolkit* toolkit_of(const lexicon& known, std::string_view version) {
 }
 
 }  // namespace
-
-bool is_code_of_question(std::string_view code) {
-  return std::find(codes_of_questions.begin(), codes_of_questions.end(), code) != codes_of_questions.end();
-}
 
 bool is_status_without_cause(std::string_view status) {
   static constexpr std::array beginnings{"CUSPARSE_STATUS_", "CURAND_STATUS_", "CUTENSOR_STATUS_",
@@ -439,7 +423,7 @@ void event_finder::look_at_driver(const log_line& line, const driver_log_line& s
   }
   const std::string code = "CUDA_ERROR_" + message.code;
   const bool is_known = known_.canonical(code) != code;
-  const bool fails = !message.code.empty() && is_known && !is_code_of_question(message.code);
+  const bool fails = !message.code.empty() && is_known && !known_.is_question(code, message.function);
   // NCCL and the runtime ask for kernels that not every GPU has.
   if (harmless && goes_on && message.code == "NO_BINARY_FOR_GPU" && message.function == "cuLibraryGetKernel")
     return;

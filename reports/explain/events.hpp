@@ -95,9 +95,6 @@ class event_finder {
   std::optional<double> seconds_{};
 };
 
-/// "INVALID_CONTEXT": of driver calls that frameworks and the runtime make to ask what there is.
-bool is_code_of_question(std::string_view code);
-
 /// Of a call of which a log says only that it failed.
 inline constexpr std::string_view status_failed = "FAILED";
 /// Statuses of libraries of which no table and no record knows a cause, and FAILED.

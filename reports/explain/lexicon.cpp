@@ -188,6 +188,16 @@ void check_names(const lexicon& known, const fs::path& folder) {
 
 }  // namespace
 
+bool lexicon::is_question(const std::string& status, const std::string& call) const {
+  const auto fits = [](const std::vector<std::string>& patterns, const std::string& text) {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&](const auto& pattern) { return fnmatch(pattern.c_str(), text.c_str(), 0) == 0; });
+  };
+  return std::any_of(questions.begin(), questions.end(), [&](const failure_pattern& p) {
+    return fits(p.status, status) && (p.call.empty() || fits(p.call, call));
+  });
+}
+
 std::string lexicon::canonical(std::string_view status) const {
   for (const error_name& e : errors) {
     if (e.name == status || std::find(e.also.begin(), e.also.end(), status) != e.also.end()) return e.name;
@@ -218,7 +228,9 @@ lexicon load_lexicon(const fs::path& folder) {
       known.events.push_back(std::move(e));
     }
   }
-  known.errors = list_of<error_name>(top_of(folder / "errors.json", {"schema", "errors"}), "errors");
+  const json_cursor errors = top_of(folder / "errors.json", {"schema", "questions", "errors"});
+  known.questions = list_of<failure_pattern>(errors, "questions");
+  known.errors = list_of<error_name>(errors, "errors");
   const json_cursor causes = top_of(folder / "causes.json", {"schema", "internal_remedies", "causes"});
   known.internal_remedies = list_of<std::string>(causes, "internal_remedies");
   known.causes = list_of<known_cause>(causes, "causes");

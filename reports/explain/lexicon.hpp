@@ -135,6 +135,7 @@ struct toolkit {
 struct lexicon {
   std::vector<event_pattern> events;
   std::vector<error_name> errors;
+  std::vector<failure_pattern> questions;  ///< of errors.json
   std::vector<known_cause> causes;
   std::vector<std::string>
       internal_remedies{};  ///< CASE/ARM, patterns: what only a case can do to itself, and no user
@@ -142,6 +143,8 @@ struct lexicon {
   std::vector<gpu_model> gpus;
   std::vector<toolkit> toolkits;
 
+  /// Whether healthy programs get this status from this call, which asks what there is: "CUDNN_STATUS_NOT_SUPPORTED".
+  [[nodiscard]] bool is_question(const std::string& status, const std::string& call) const;
   /// The name that records use for an error, or the text itself: CUDA_ERROR_OUT_OF_MEMORY, OUT_OF_MEMORY.
   [[nodiscard]] std::string canonical(std::string_view status) const;
   /// nullptr where there is none; `library`: how its name begins.

@@ -289,6 +289,50 @@ TEST_F(why_command, takes_no_harmless_message_of_the_driver_for_the_failure) {
   EXPECT_THAT(exits.stderr_text, HasSubstr("No failure of a GPU library was seen")) << "it is ending";
 }
 
+/// As a process writes it, today and late.
+std::string line_of_process(const std::string& call, const std::string& who, const std::string& text) {
+  return "echo \"$(date -u +%Y-%m-%d) " + call + " [23:59:59.999][7][" + who + "][E] " + text +
+         "\" >> $CUFAULT_WATCH/pid7.log; ";
+}
+const std::string refused_question =
+    line_of_process("cudnnBackendFinalize#3", "CUDA",
+                    "Returning 719 (CUDA_ERROR_LAUNCH_FAILED) from cuInit") +
+    line_of_process("cudnnBackendFinalize#3", "cudnn", "returned CUDNN_STATUS_NOT_SUPPORTED to libtorch.so");
+
+TEST_F(why_command, takes_no_refused_question_for_the_failure_behind_which_the_program_tells_another) {
+  const std::string exception =
+      "printf 'Traceback (most recent call last):\n  File \"a.py\", line 1, in b\n    c()\nValueError: d\n' "
+      ">&2; exit 1";
+  const auto said = shell(refused_question + exception);
+  EXPECT_THAT(said.stderr_text, HasSubstr("No failure of a GPU library was seen"));
+  EXPECT_THAT(said.stderr_text, Not(HasSubstr("failed call")));
+  EXPECT_THAT(said.stderr_text, Not(HasSubstr("driver call")));
+  const std::string failure =
+      line_of_process("cublasCreate_v2#4", "cublas", "returned CUBLAS_STATUS_ALLOC_FAILED to libtorch.so");
+  EXPECT_THAT(shell(refused_question + failure + exception).stderr_text,
+              HasSubstr("  failed call  cublasCreate_v2 returned CUBLAS_STATUS_ALLOC_FAILED"));
+}
+
+TEST_F(why_command, takes_a_refused_question_where_the_program_tells_its_status_or_nothing) {
+  const std::string call = "  failed call  cudnnBackendFinalize returned CUDNN_STATUS_NOT_SUPPORTED to ";
+  EXPECT_THAT(shell(refused_question + "exit 1").stderr_text, HasSubstr(call));
+  EXPECT_THAT(
+      shell(refused_question + "printf 'Traceback (most recent call last):\n  File \"a.py\", line 1, in b\n"
+                               "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED\n' >&2; exit 1")
+          .stderr_text,
+      HasSubstr(call));
+}
+
+TEST_F(why_command, shows_no_driver_call_before_the_failed_call_that_came_after_it) {
+  const std::string failed =
+      line_of_process("cublasCreate_v2#4", "cublas", "returned CUBLAS_STATUS_ALLOC_FAILED to a");
+  const std::string driver =
+      line_of_process("-", "CUDA", "Returning 719 (CUDA_ERROR_LAUNCH_FAILED) from cuMemFree_v2");
+  EXPECT_THAT(shell(failed + driver + "exit 1").stderr_text, Not(HasSubstr("before it")));
+  EXPECT_THAT(shell(driver + failed + "exit 1").stderr_text,
+              HasSubstr("  before it    cuMemFree_v2: LAUNCH_FAILED\n"));
+}
+
 TEST_F(why_command, passes_input_and_output_on_as_they_are) {
   // The same pipe for both: their order is kept.
   const std::string script = folder.path() / "script";
