@@ -111,7 +111,14 @@ class copied_output {
   void leave_to_a_child() {
     if (!ours_ || fork() != 0) return;
     for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
-    close(STDIN_FILENO);
+    // A reader of standard output waits for its last writer.
+    if (const int nothing = open("/dev/null", O_RDWR); nothing >= 0) {
+      dup2(nothing, STDIN_FILENO);
+      if (to_ != STDOUT_FILENO) dup2(nothing, STDOUT_FILENO);
+    }
+    const auto ours = static_cast<unsigned>(ours_.get());
+    if (ours > 3) close_range(3, ours - 1, 0);
+    close_range(ours + 1, ~0U, 0);
     while (ours_) {
       pollfd ready{ours_.get(), POLLIN, 0};
       poll(&ready, 1, -1);

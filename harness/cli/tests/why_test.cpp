@@ -394,6 +394,25 @@ TEST_F(why_command, loses_nothing_of_processes_that_the_command_leaves) {
   EXPECT_THAT(lines_of(all), testing::IsSupersetOf({"exit code 3", "late"}));
 }
 
+TEST_F(why_command, holds_no_standard_output_for_processes_that_the_command_leaves) {
+  // That of the substitution is read to its end; the process that is left holds standard error alone, for 20 s at most.
+  const std::string done = folder.path() / "done", script = folder.path() / "script";
+  std::ofstream(script) << "(n=0; while test ! -e " << done
+                        << " && test $n -lt 2000; do sleep 0.01; n=$((n+1)); done; test -e " << done
+                        << " || echo held >&2) > /dev/null < /dev/null &\n";
+  std::FILE* said = popen(("{ x=$(" + std::string(TEST_PROGRAM) + " why -- sh " + script +
+                           "); echo read; touch " + done + "; } 2>&1 | cat")
+                              .c_str(),
+                          "r");
+  std::string all;
+  std::array<char, 4096> piece;
+  for (std::size_t got = 0; (got = fread(piece.data(), 1, piece.size(), said)) > 0;)
+    all.append(piece.data(), got);
+  pclose(said);
+  EXPECT_THAT(all, HasSubstr("read\n"));
+  EXPECT_THAT(all, Not(HasSubstr("held")));
+}
+
 TEST_F(why_command, goes_on_where_the_command_closes_its_standard_error) {
   const auto said = shell("exec 2>&-; echo still; exit 4");
   EXPECT_EQ(said.exit_code, 4);
