@@ -59,61 +59,81 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// That a launcher gave all ranks; "" without one.
+/// That a launcher gave all ranks; "" without one, where no other process can be a rank of the same run.
 std::string job_of_launcher() {
-  for (const auto& [one, other] : {std::pair{"TORCHELASTIC_RUN_ID", "MASTER_PORT"},
-                                   {"SLURM_JOB_ID", "SLURM_STEP_ID"},
-                                   {"PMIX_NAMESPACE", ""},
-                                   {"OMPI_MCA_ess_base_jobid", ""}})
-    if (std::string job = variable(one); !job.empty()) {
-      job += "-" + variable(other);
-      std::replace_if(
-          job.begin(), job.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-'; }, '_');
-      return job.substr(0, 64);
-    }
+  struct launcher {
+    const char *job, *part, *rank;
+  };
+  for (const launcher& of : {launcher{"TORCHELASTIC_RUN_ID", "MASTER_PORT", "RANK"},
+                             {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID"},
+                             {"PMIX_NAMESPACE", "", "PMIX_RANK"},
+                             {"OMPI_MCA_ess_base_jobid", "", "OMPI_COMM_WORLD_RANK"}}) {
+    std::string job = variable(of.job);
+    const std::string part = variable(of.part);
+    if (job.empty() || variable(of.rank).empty()) continue;
+    const bool slurm = std::string_view(of.rank) == "SLURM_PROCID";
+    if (slurm && (part.empty() || variable("SLURM_STEP_NUM_TASKS") == "1"))
+      continue;                                               // a shell in an allocation
+    if (job == "none") job += fmt::format("-{}", getppid());  // torchrun's default
+    job += "-" + part;
+    std::replace_if(
+        job.begin(), job.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-'; }, '_');
+    return job.substr(0, 64);
+  }
   return {};
 }
 
 /// Of one run. Ranks that are each started by `why` have theirs beside one another. Kept, or removed with all that is in it.
 class log_folder {
  public:
-  log_folder() : made_(make) {
+  /// Throws usage_error.
+  log_folder() {
+    made_.emplace(make);
+    path_ = made_->path();
     std::error_code why;
     fs::create_directory(counts(), why);
   }
   ~log_folder() {
     std::error_code none;
-    remove_folder(keep_ ? counts() : path());
-    if (!keep_) fs::remove(path().parent_path(), none);  // of the job, where it is empty
+    remove_folder(made_ ? path() : counts());
+    if (made_) fs::remove(path().parent_path(), none);  // of the job, where it is empty
   }
   log_folder(const log_folder&) = delete;
   log_folder& operator=(const log_folder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return made_.path(); }
+  [[nodiscard]] const fs::path& path() const { return path_; }
   [[nodiscard]] fs::path counts() const { return path() / "counts"; }
   [[nodiscard]] fs::path driver_log() const { return path() / "driver.log"; }
-  void keep() { keep_ = true; }
+  void keep() { made_.reset(); }  // a signal removes it no more
 
  private:
   static fs::path make() {
     const std::string state = variable("XDG_STATE_HOME"), temporary = variable("TMPDIR");
     const std::string job = job_of_launcher();
-    fs::path folder = temporary.empty() ? "/tmp" : temporary;
-    if (state.starts_with('/')) folder = fs::path(state) / "cufault";
-    folder /= fmt::format("cufault-why-{}-{}", getuid(), job.empty() ? "runs" : job);
+    fs::path beside = temporary.empty() ? "/tmp" : temporary;
+    if (state.starts_with('/')) beside = fs::path(state) / "cufault";
     std::error_code none;
-    if (state.starts_with('/')) fs::create_directories(folder.parent_path(), none);
-    struct stat made {};
-    if ((mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) || lstat(folder.c_str(), &made) != 0 ||
-        !S_ISDIR(made.st_mode) || made.st_uid != getuid())
-      throw usage_error(fmt::format(
-          "{}: no folder for the log can be made there; set XDG_STATE_HOME or TMPDIR", folder.string()));
-    std::string name = (folder / fmt::format("{}.XXXXXX", getpid())).string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw usage_error(fmt::format("{}: {}", folder.string(), std::strerror(errno)));
+    if (state.starts_with('/')) fs::create_directories(beside, none);
+    const fs::path shared = beside / fmt::format("cufault-why-{}-{}", getuid(), job.empty() ? "runs" : job);
+    constexpr int most_tries = 100;  // another `why` may remove it meanwhile
+    for (int tries = 0; tries < most_tries; ++tries) {
+      struct stat made {};
+      if (mkdir(shared.c_str(), 0700) != 0 && errno != EEXIST) break;
+      if (lstat(shared.c_str(), &made) == 0) {
+        if (!S_ISDIR(made.st_mode) || made.st_uid != getuid()) break;
+        if (const auto folder = new_folder(shared / fmt::format("{}.XXXXXX", getpid()))) return *folder;
+      }
+      if (errno != ENOENT) break;
+    }
+    if (const auto own = new_folder(beside / fmt::format("cufault-why-{}.XXXXXX", getuid())))
+      if (const auto folder = new_folder(*own / fmt::format("{}.XXXXXX", getpid()))) return *folder;
+    throw usage_error(fmt::format("{}: {}", beside.string(), std::strerror(errno)));
+  }
+  static std::optional<fs::path> new_folder(std::string name) {
+    if (mkdtemp(name.data()) == nullptr) return std::nullopt;
     return name;
   }
-  const signal_cleanup made_;
-  bool keep_ = false;
+  std::optional<const signal_cleanup> made_{};
+  fs::path path_{};
 };
 
 // ---- what processes said ----
@@ -670,7 +690,14 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
   // A `why` inside of another one: the outer one sees all.
   if (!variable("CUFAULT_WATCH").empty()) return run_passed_through(command).as_of_a_shell();
 
-  log_folder folder;
+  std::optional<log_folder> made;
+  try {
+    made.emplace();
+  } catch (const usage_error& error) {
+    say(fmt::format("cufault why: no log and no answer: {}; set XDG_STATE_HOME or TMPDIR\n", error.what()));
+    return run_passed_through(command).as_of_a_shell();
+  }
+  log_folder& folder = *made;
   run_facts run;
   run.began = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(std::time(nullptr)));
   run.command = one_line(fmt::format("{}", fmt::join(arguments.command, " ")));

@@ -190,12 +190,32 @@ TEST_F(why_command, has_the_exit_code_of_the_command) {
   EXPECT_THAT(lines_of(refused.stderr_text), SizeIs(1));
 }
 
-TEST_F(why_command, runs_nothing_where_no_folder_can_be_made) {
-  const auto said = why({"echo", "ran"}, {{"TMPDIR", "/nonexistent"}});
-  EXPECT_EQ(said.exit_code, 2);
-  EXPECT_THAT(said.stdout_text, IsEmpty());
-  EXPECT_THAT(said.stderr_text, HasSubstr("set XDG_STATE_HOME or TMPDIR"));
+TEST_F(why_command, runs_the_command_where_no_folder_can_be_made_and_says_so) {
+  const auto said = why({"sh", "-c", "echo ran; exit 3"}, {{"TMPDIR", "/nonexistent"}});
+  EXPECT_EQ(said.exit_code, 3);
+  EXPECT_EQ(said.stdout_text, "ran\n");
+  EXPECT_THAT(said.stderr_text,
+              HasSubstr("no log and no answer: /nonexistent: No such file or directory; set "));
   EXPECT_THAT(lines_of(said.stderr_text), SizeIs(1));
+}
+
+TEST_F(why_command, makes_a_folder_of_its_own_where_the_common_one_is_no_folder) {
+  const std::string common = temporary() / ("cufault-why-" + std::to_string(getuid()) + "-runs");
+  std::ofstream{common} << "a file";
+  const auto failed = shell("exit 3"), well = shell("exit 0");
+  EXPECT_THAT(log_of(failed).string(), HasSubstr("/cufault-why-" + std::to_string(getuid()) + "."));
+  EXPECT_TRUE(fs::exists(log_of(failed) / "answer.txt"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(temporary()), {}), 2) << "that of the other run is removed";
+}
+
+TEST_F(why_command, makes_folders_while_others_remove_the_common_one) {
+  const std::string many =
+      "for i in $(seq 20); do " + std::string(TEST_PROGRAM) + " why -- true || exit 1; done";
+  spawn_options started;
+  started.argv = {"/bin/sh", "-c", "(" + many + ") & (" + many + ") & " + many + "; s=$?; wait; exit $s"};
+  const auto said = run_process(started, {});
+  EXPECT_EQ(said.exit_code, 0);
+  EXPECT_THAT(said.stderr_text, Not(HasSubstr("no log")));
 }
 
 TEST_F(why_command, says_that_no_failure_of_a_gpu_library_was_seen) {
@@ -527,6 +547,40 @@ TEST_F(why_command, names_the_rank_that_failed_first_where_each_rank_is_started_
   EXPECT_THAT(later.read_until("Full log: "), HasSubstr("  who          rank 1, pid "));
   EXPECT_EQ(later.exit_code(), 1);
   for (const char* name : {"TORCHELASTIC_RUN_ID", "FAKE_BLAS_FAILS", "RANK"}) unsetenv(name);
+}
+
+TEST_F(why_command, mixes_no_commands_of_a_shell_in_an_allocation_or_of_jobs_without_a_name) {
+  // The log of another command, which failed while this one runs.
+  const std::string other =
+      "mkdir -p $CUFAULT_WATCH/../other; cd $CUFAULT_WATCH/../other; CUFAULT_WATCH=$PWD; " +
+      line_of_process("cublasCreate_v2#4", "cublas", "returned CUBLAS_STATUS_ALLOC_FAILED to a") + "exit 1";
+  using all = variables;
+  for (const all& alone : {all{{"SLURM_JOB_ID", "7"}}, all{{"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "0"}},
+                           all{{"SLURM_JOB_ID", "7"},
+                               {"SLURM_PROCID", "0"},
+                               {"SLURM_STEP_ID", "4294967290"},
+                               {"SLURM_STEP_NUM_TASKS", "1"}},
+                           all{{"TORCHELASTIC_RUN_ID", "none"}}})
+    EXPECT_THAT(shell(other, alone).stderr_text, Not(HasSubstr("failed call")));
+  const auto beside = shell(other, {{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}});
+  EXPECT_THAT(beside.stderr_text, HasSubstr("  failed call  cublasCreate_v2 "));
+  EXPECT_THAT(beside.stderr_text, HasSubstr("  who          pid 7 failed first"));
+  const auto folder_of = [](const variables& job) { return log_of(shell("exit 1", job)).parent_path(); };
+  const variables none{{"TORCHELASTIC_RUN_ID", "none"}, {"RANK", "0"}};
+  EXPECT_EQ(folder_of(none), folder_of(none)) << "by the process that started them";
+  EXPECT_THAT(folder_of(none).string(), HasSubstr("none-" + std::to_string(getpid())));
+}
+
+TEST_F(why_command, keeps_the_log_where_a_signal_ends_it_during_the_answer) {
+  // It waits for a reader of the answer.
+  running_why fails(
+      words_of({}, {"sh", "-c", "mkfifo $CUFAULT_WATCH/answer.txt; echo $CUFAULT_WATCH >&2; exit 3"}));
+  const std::string said = fails.read_until("\n");
+  const fs::path log = said.substr(0, said.find('\n'));
+  while (!fs::exists(log / "output.log")) usleep(10'000);
+  fails.send(SIGINT);
+  EXPECT_EQ(fails.exit_code(), -1);
+  EXPECT_TRUE(fs::exists(log / "output.log"));
 }
 
 TEST_F(why_command, leaves_a_terminal_a_terminal) {
