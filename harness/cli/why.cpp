@@ -503,7 +503,7 @@ struct run_facts {
   std::string command;
   std::string began;  ///< "2026-11-27 22:21:32", in UTC
   passed_end end;
-  int programs = 0;  ///< that loaded the preloaded library
+  bool loaded = true;  ///< the preloaded library, by any program
   bool preloaded = true;
   std::string ended_in;  ///< calls that were in flight when a signal ended the command
   std::uintmax_t driver_log_began = 0;
@@ -516,7 +516,7 @@ std::string why_not_seen(const run_facts& run) {
     return "the C library there is older than cufault's: run it again with --no-preload";
   if (!run.preloaded)
     return "nothing was preloaded: calls are not known, only the driver's own log (CUDA 12.9)";
-  if (run.programs == 0)
+  if (!run.loaded)
     return "no program loaded cufault's library (static, setuid, another C library, or no such file there): "
            "only "
            "the driver's own log (CUDA 12.9) is known";
@@ -737,8 +737,9 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
   for (const std::string& words : own_words)  // of a file that was read back
     if (const auto at = run.end.last_output.find(words); at != std::string::npos)
       run.end.last_output.erase(at, words.size());
+  run.loaded = fs::remove(folder.counts() / "loaded", none);
   const injector::counted counted = injector::counted_in(folder.counts());
-  run.programs = counted.programs;
+  run.loaded |= counted.programs != 0;
   if (run.end.signal != 0)
     for (const auto& one : injector::threads_in(folder.counts(), true))
       if (!one.waits_in.empty() && run.ended_in.empty())

@@ -109,6 +109,7 @@ void open_file() {
   void* header = pages(path.c_str(), 0, counts_blocks_at);
   if (header == MAP_FAILED) {
     without_file = true;
+    if (watching()) return;  // a process that was left behind: the command is over, and its folder removed
     return say(fmt::format("{}: {}; counts of this process are lost", path, strerrordesc_np(errno)));
   }
   auto* begun = new counts_file{path, static_cast<counts_header*>(header)};
@@ -137,6 +138,13 @@ void begin_counts() {
 }
 
 void begin_counts_of_process() {
+  const settings& asked = asked_for();
+  // Of most processes that a command starts, no call is watched. That they loaded this library is told by one file.
+  if (watching() && asked.log.empty()) {
+    const int loaded = open((asked.counts + "/loaded").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (loaded >= 0) close(loaded);
+    return;
+  }
   const locked w;
   open_file();
 }

@@ -27,7 +27,7 @@ constexpr int result_not_ready = 600;  // of an event or stream that is asked; n
 class short_text {
  public:
   void add(std::string_view text) {
-    text = text.substr(0, all_.size() - 1 - used_);
+    text = text.substr(0, all_.size() - 2 - used_);
     memcpy(all_.data() + used_, text.data(), text.size());
     used_ += text.size();
   }
@@ -37,6 +37,7 @@ class short_text {
     for (auto width = end - text.data(); width < digits; ++width) add("0");
     add({text.data(), static_cast<std::size_t>(end - text.data())});
   }
+  void end_line() { all_[used_++] = '\n'; }  // for which there is room
   [[nodiscard]] const char* c_str() {
     all_[used_] = '\0';
     return all_.data();
@@ -83,6 +84,27 @@ bool is_new(std::string_view text, const void* call) {
   return false;
 }
 
+/// What the driver said in a call, and had said before in another call of the same function: the first two, a reason and its code. Written
+/// only where this call fails, too.
+struct repeated_messages {
+  const slot* call;
+  std::uint32_t number, count;
+  std::array<std::array<char, 256>, 2> text;
+};
+constinit thread_local repeated_messages repeated __attribute__((tls_model("initial-exec"))){};
+
+void remember_repeated(const slot* call, std::uint32_t number, std::string_view text) {
+  repeated_messages& of = repeated;
+  if (of.call != call || of.number != number) of.count = 0;
+  of.call = call;
+  of.number = number;
+  if (of.count == of.text.size()) return;
+  std::array<char, 256>& kept = of.text[of.count++];
+  text = text.substr(0, kept.size() - 1);
+  memcpy(kept.data(), text.data(), text.size());
+  kept[text.size()] = '\0';
+}
+
 /// That a launcher gave this process; "" where none did.
 const char* rank_of_process() {
   for (const char* variable : {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"})
@@ -90,8 +112,7 @@ const char* rank_of_process() {
   return "";
 }
 
-void write_failure(const slot* call, std::uint32_t number, std::string_view who, std::string_view text) {
-  if (!is_new(text, call)) return;
+void write_line_of_call(const slot* call, std::uint32_t number, std::string_view who, std::string_view text) {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
   const std::chrono::sys_seconds now{std::chrono::seconds{time.tv_sec}};
@@ -123,7 +144,7 @@ void write_failure(const slot* call, std::uint32_t number, std::string_view who,
   line.add(who);
   line.add("][E] ");
   for (const char c : text) line.add(std::string_view(static_cast<unsigned char>(c) < ' ' ? " " : &c, 1));
-  line.add("\n");
+  line.end_line();
   file.add(asked_for().watch);
   file.add("/");
   if (const std::string_view rank = rank_of_process(); rank.find('/') == rank.npos && !rank.empty()) {
@@ -142,6 +163,21 @@ void write_failure(const slot* call, std::uint32_t number, std::string_view who,
     close(opened);
   }
   pthread_setcancelstate(cancelled, nullptr);
+}
+
+/// Each line once for each function.
+void write_failure(const slot* call, std::uint32_t number, std::string_view who, std::string_view text) {
+  const bool of_driver = who == "CUDA";
+  if (!is_new(text, call)) {
+    if (of_driver && call != nullptr) remember_repeated(call, number, text);
+    return;
+  }
+  if (repeated.call == call && repeated.number == number) {
+    for (std::uint32_t i = 0; i < repeated.count; ++i)
+      write_line_of_call(call, number, "CUDA", repeated.text[i].data());
+    repeated.count = 0;
+  }
+  write_line_of_call(call, number, who, text);
 }
 
 /// In the thread whose call fails, while it is made.

@@ -414,6 +414,20 @@ TEST_F(why_command, loses_nothing_of_processes_that_the_command_leaves) {
   EXPECT_THAT(lines_of(all), testing::IsSupersetOf({"exit code 3", "late"}));
 }
 
+TEST_F(why_command, says_nothing_of_a_process_whose_first_call_comes_when_the_folder_is_removed) {
+  const std::string done = folder.path() / "done";
+  const std::string late =
+      "(while test ! -e " + done + "; do sleep 0.01; done; " + probe + " product; echo late >&2) & exit 0";
+  std::FILE* said =
+      popen((std::string(TEST_PROGRAM) + " why -- sh -c '" + late + "' 2>&1; touch " + done).c_str(), "r");
+  std::string all;
+  std::array<char, 4096> piece;
+  for (std::size_t got = 0; (got = fread(piece.data(), 1, piece.size(), said)) > 0;)
+    all.append(piece.data(), got);
+  pclose(said);
+  EXPECT_THAT(lines_of(all), testing::UnorderedElementsAre(HasSubstr(" succeeded after "), "late"));
+}
+
 TEST_F(why_command, holds_no_standard_output_for_processes_that_the_command_leaves) {
   // That of the substitution is read to its end; the process that is left holds standard error alone, for 20 s at most.
   const std::string done = folder.path() / "done", script = folder.path() / "script";

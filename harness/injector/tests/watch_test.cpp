@@ -91,6 +91,38 @@ TEST_F(watch, writes_what_fails_in_a_forked_child_to_its_own_file) {
   EXPECT_EQ(written().size(), 6U);
 }
 
+TEST_F(watch, writes_what_the_driver_said_again_where_it_had_said_it_in_a_call_that_succeeded) {
+  watched(why_probe + " twice", "FAKE_BLAS_FAILS=later");
+  const auto lines = written();
+  ASSERT_EQ(lines.size(), 5U);
+  const auto call_of = [](const std::string& line) {
+    const auto begin = line.find(' ') + 1;
+    return line.substr(begin, line.find(' ', begin) - begin);
+  };
+  EXPECT_THAT(lines[2], HasSubstr("[CUDA][E] event did not come from expected device context"));
+  EXPECT_THAT(lines[3], HasSubstr("[CUDA][E] Returning 400 (CUDA_ERROR_INVALID_HANDLE) from cuEventRecord"));
+  EXPECT_THAT(lines[4], HasSubstr("[cublas][E] returned CUBLAS_STATUS_EXECUTION_FAILED"));
+  EXPECT_NE(call_of(lines[1]), call_of(lines[2]));
+  EXPECT_EQ(call_of(lines[2]), call_of(lines[4]));
+  EXPECT_EQ(call_of(lines[3]), call_of(lines[4]));
+}
+
+TEST_F(watch, ends_the_line_of_a_message_that_is_too_long) {
+  watched(why_probe + " product", "FAKE_BLAS_FAILS=1 FAKE_LONG_REASON=1");
+  const auto lines = written();
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines[0].size(), 4094U);
+  EXPECT_THAT(lines[1], HasSubstr("event did not come from expected device context"));
+}
+
+TEST_F(watch, makes_no_file_of_counts_for_a_program_that_makes_no_call) {
+  watched("true");
+  EXPECT_TRUE(fs::exists(folder / "counts" / "loaded"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "counts"), fs::directory_iterator()), 1);
+  watched(why_probe + " product");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "counts"), fs::directory_iterator()), 2);
+}
+
 TEST_F(watch, writes_nothing_where_no_call_fails) {
   watched(why_probe + " product");
   EXPECT_THAT(written(), IsEmpty());

@@ -40,7 +40,7 @@ log_callback* to_log = nullptr;
 void* log_data = nullptr;
 
 void log(const char* text) {
-  char message[256];
+  char message[8192];
   std::snprintf(message, sizeof message, "%s", text);
   if (to_log != nullptr) to_log(log_data, 0, message, std::strlen(message));
   // As the driver's log in a file, with one time and thread for all.
@@ -59,10 +59,15 @@ DRIVER int cuLogsRegisterCallback(log_callback* callback, void* data, void** han
   *handle = &to_log;
   return 0;
 }
-/// Fails without an event, and says why.
+/// Fails without an event, and says why; with FAKE_LONG_REASON at length.
 DRIVER int cuEventRecord(void* event, void*) {
   if (event != nullptr) return 0;
   if (std::getenv("FAKE_NO_LOG") == nullptr) {
+    if (std::getenv("FAKE_LONG_REASON") != nullptr) {
+      char reason[5001]{};
+      std::memset(reason, 'x', sizeof reason - 1);
+      log(reason);
+    }
     log("event did not come from expected device context");
     log("Returning 400 (CUDA_ERROR_INVALID_HANDLE) from cuEventRecord");
   }
