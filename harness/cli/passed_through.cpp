@@ -247,6 +247,7 @@ passed_end run_passed_through(const passed_command& command) {
   }
 
   passed_end end;
+  end.pid = child;
   bool asked_after = !command.after;
   auto next_second = began;
   for (bool running = true; running;) {

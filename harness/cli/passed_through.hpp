@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <map>
@@ -25,6 +27,7 @@ struct passed_command {
 struct passed_end {
   int exit_code = 0;
   int signal = 0;  ///< that ended it; 0: none
+  pid_t pid = 0;   ///< that it had
   double seconds = 0;
   std::string
       last_output;  ///< of what could be seen, the last 64 KiB: standard error, and standard output where said

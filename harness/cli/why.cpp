@@ -612,6 +612,7 @@ class waits {
       next[key] = same ? before->second : seen{one.begun, one.waits_in.size(), now};
     }
     since_ = std::move(next);
+    if (names) std::erase_if(threads_, [](const auto& one) { return !one.is_there; });
   }
   [[nodiscard]] std::string text(const std::string& when) const {
     std::string all = fmt::format("cufault why: {}: where threads wait in CUDA; the command goes on\n", when);
@@ -632,7 +633,7 @@ class waits {
     }
     if (told > most_threads) all += fmt::format("  and {} more\n", told - most_threads);
     if (threads_.empty())
-      all += "  none: no process has made a call that is watched so far (SIGQUIT asks again)\n";
+      all += "  none: no process has made a call that is watched, or those have ended (SIGQUIT asks again)\n";
     else if (told == 0)
       all += "  none: no thread is inside a call that was watched\n";
     if (others > 0) {
@@ -742,7 +743,7 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
   run.loaded |= counted.programs != 0;
   if (run.end.signal != 0)
     for (const auto& one : injector::threads_in(folder.counts(), true))
-      if (!one.waits_in.empty() && run.ended_in.empty())
+      if (one.pid == static_cast<std::uint32_t>(run.end.pid) && !one.waits_in.empty() && run.ended_in.empty())
         run.ended_in = fmt::format("{} (thread {})", fmt::join(one.waits_in, " > "), one.thread);
   if (libraries != nullptr)
     for (const auto& [library, functions] : counted.calls) libraries->insert(library);

@@ -4,9 +4,13 @@
 
 #include "harness/injector/counts.hpp"
 
+#include <signal.h>
+#include <sys/types.h>
+
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -53,6 +57,17 @@ bool add(counted& all, const std::filesystem::path& file) {
   return true;
 }
 
+/// Whether a process still has its file: by maps, since another program or process may have the same pid now.
+bool has_mapped(std::uint32_t pid, const std::filesystem::path& file) {
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+  if (!maps) return kill(static_cast<pid_t>(pid), 0) == 0;
+  // The end of its path: a container may have another one.
+  const std::string name = "/" + (file.parent_path().filename() / file.filename()).string();
+  for (std::string line; std::getline(maps, line);)
+    if (line.ends_with(name)) return true;
+  return false;
+}
+
 }  // namespace
 
 counted counted_in(const std::filesystem::path& folder) {
@@ -76,6 +91,7 @@ std::vector<watched_thread> threads_in(const std::filesystem::path& folder, bool
     const auto name_of = [&](std::uint32_t slot) {
       return std::string(slot < names.size() ? names[slot].function.data() : "");
     };
+    const bool is_there = with_names && has_mapped(header.pid, entry.path());
     for (std::uint32_t i = 0; i < header.blocks; ++i) {
       thread_calls now{};
       in.seekg(static_cast<std::streamoff>(counts_blocks_at + i * sizeof(counts_block) +
@@ -85,6 +101,7 @@ std::vector<watched_thread> threads_in(const std::filesystem::path& folder, bool
       watched_thread& one = all.emplace_back();
       one.pid = header.pid;
       one.thread = now.thread;
+      one.is_there = is_there;
       one.begun = now.begun;
       for (std::uint32_t d = 0; d < std::min<std::size_t>(now.depth, now.slot.size()); ++d)
         one.waits_in.push_back(name_of(now.slot[d]));

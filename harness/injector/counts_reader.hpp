@@ -22,11 +22,12 @@ counted counted_in(const std::filesystem::path& folder);
 /// A thread of a process whose calls are watched (CUFAULT_WATCH).
 struct watched_thread {
   std::uint32_t pid = 0, thread = 0;
+  bool is_there = false;              ///< its process, as the same program
   std::uint32_t begun = 0;            ///< calls so far
   std::vector<std::string> waits_in;  ///< calls in flight, the outermost first: "cuStreamSynchronize"
   std::vector<std::string> last;      ///< calls that began last, the latest last; 8 at most
 };
-/// Without `names`, which takes longer, they are empty.
+/// Without `names`, which takes longer, they are empty, and `is_there` is false.
 std::vector<watched_thread> threads_in(const std::filesystem::path& folder, bool names);
 
 }  // namespace cufault::injector

@@ -538,9 +538,30 @@ TEST_F(why_command, says_where_threads_wait_and_does_not_end_them) {
   EXPECT_EQ(hangs.exit_code(), 128 + SIGTERM);
 }
 
+TEST_F(why_command, tells_of_no_thread_of_a_process_that_has_ended) {
+  running_why outlives(
+      words_of({}, {"sh", "-c",
+                    "FAKE_TELLS=1 " + probe +
+                        " hang & echo pid $! began >&2; wait $!; echo it ended >&2; exec sleep 600"}));
+  const std::string began = outlives.read_until(" began");
+  const pid_t hangs = std::stoi(began.substr(began.find("pid ") + 4));
+  outlives.read_until("fake: waits");
+  outlives.send(SIGQUIT);
+  EXPECT_THAT(outlives.read_until("in cuCtxSynchronize for"),
+              HasSubstr("  pid " + std::to_string(hangs) + " thread "));
+  kill(hangs, SIGKILL);
+  outlives.read_until("it ended\n");
+  outlives.send(SIGQUIT);
+  EXPECT_THAT(outlives.read_until("  none: "), HasSubstr("the command goes on\n  none: "));
+  outlives.send(SIGTERM);
+  EXPECT_THAT(outlives.read_until("Full log: "), HasSubstr("ended by signal 15"));
+  EXPECT_THAT(outlives.read_until("Full log: "), Not(HasSubstr("ended in")));
+  EXPECT_EQ(outlives.exit_code(), 128 + SIGTERM);
+}
+
 TEST_F(why_command, says_so_where_no_call_was_made_yet) {
   running_why imports(words_of({"--after", "0.2s"}, {"sleep", "600"}));
-  EXPECT_THAT(imports.read_until("so far"),
+  EXPECT_THAT(imports.read_until("asks again"),
               testing::AllOf(HasSubstr(": after 0.2 s: "), HasSubstr("  none: no process has made a call")));
   imports.send(SIGTERM);
   EXPECT_EQ(imports.exit_code(), 128 + SIGTERM);
