@@ -658,13 +658,16 @@ class waits {
   std::map<std::pair<std::uint32_t, std::uint32_t>, seen> since_;
 };
 
-/// The first and the last megabyte stay; what is between takes no room.
+/// The first and the last megabyte stay; what is between takes no room. Where the file system cannot do that, the first one stays.
 void limit(const fs::path& log) {
   struct stat now {};
   if (stat(log.c_str(), &now) != 0 || now.st_blocks * 512 < longest_driver_log) return;
   const unique_fd file(open(log.c_str(), O_WRONLY | O_CLOEXEC));
   constexpr off_t kept = 1 << 20;
-  if (file) fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kept, now.st_size - 2 * kept);
+  if (!file ||
+      fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kept, now.st_size - 2 * kept) == 0)
+    return;
+  [[maybe_unused]] const int cut = ftruncate(file.get(), kept);
 }
 
 /// A program with musl would end: what is preloaded needs glibc.
