@@ -43,6 +43,16 @@ TEST(tables, give_each_fault_arm_of_the_records_a_cause) {
   EXPECT_GT(all.remedies.size(), 50U);
 }
 
+TEST(tables, know_statuses_of_calls_that_only_ask) {
+  const lexicon known = load_lexicon(CUFAULT_EXPLAIN_FOLDER);
+  EXPECT_TRUE(known.is_question("CUDA_ERROR_INVALID_CONTEXT", "cuCtxGetDevice_v2"));
+  EXPECT_TRUE(known.is_question("CUDNN_STATUS_NOT_SUPPORTED_SHAPE", "cudnnBackendFinalize"));
+  EXPECT_TRUE(known.is_question("CUBLAS_STATUS_NOT_SUPPORTED", "cublasLtMatmulAlgoGetHeuristic"));
+  EXPECT_FALSE(known.is_question("CUBLAS_STATUS_NOT_SUPPORTED", "cublasGemmEx"));
+  EXPECT_FALSE(known.is_question("CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER", "cudnnCreate"));
+  EXPECT_FALSE(known.is_question("CUDA_ERROR_LAUNCH_FAILED", "cuMemFree_v2"));
+}
+
 TEST(tables, name_failures_that_are_in_the_catalogue) {
   std::set<std::string> catalogue;
   for (const field_failure& f : load_failures(CUFAULT_FAILURES_FILE)) catalogue.insert(f.id);
