@@ -84,7 +84,7 @@ def test_a_missing_program_is_told_in_a_line(tmp_path: Path) -> None:
 
 def test_explain_reads_the_records_of_the_package(tmp_path: Path) -> None:
     done = subprocess.run(
-        [COMMAND, "explain", "--no-machine"], input=REFUSED, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True
+        [COMMAND, "explain", "--no-machine", "--more"], input=REFUSED, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True
     )
     assert "CUBLAS_STATUS_NOT_INITIALIZED" in done.stdout
     assert "memory.create_under_pressure" in done.stdout  # of the records
@@ -174,7 +174,7 @@ def test_sweep_fails_each_call_of_a_program() -> None:
 
 
 def test_doctor_examines_this_machine_and_then_traces_a_program() -> None:
-    done = said_of_calls("doctor")
+    done = said_of_calls("doctor", "-v")
     told = done.stdout + done.stderr
     assert "verdict: " in told
     assert re.search(r"^\[[\w ]+\] +libraries ", told, re.MULTILINE), told
