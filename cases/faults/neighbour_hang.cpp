@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   None of the 7 operations that were tried, warm: the GPU is shared by time.
+// What fails   None of the 7 operations that were tried, warm; each was complete while the kernel of the other process still ran.
 // Why          Both processes take turns on the GPU.
 // Documented   Multi-Process Service, introduction: without it, processes take turns on the GPU, each in its own context.
 #include "cases/faults/neighbour.hpp"
