@@ -208,16 +208,6 @@ TEST_F(why_command, makes_a_folder_of_its_own_where_the_common_one_is_no_folder)
   EXPECT_EQ(std::distance(fs::directory_iterator(temporary()), {}), 2) << "that of the other run is removed";
 }
 
-TEST_F(why_command, makes_folders_while_others_remove_the_common_one) {
-  const std::string many =
-      "for i in $(seq 20); do " + std::string(TEST_PROGRAM) + " why -- true || exit 1; done";
-  spawn_options started;
-  started.argv = {"/bin/sh", "-c", "(" + many + ") & (" + many + ") & " + many + "; s=$?; wait; exit $s"};
-  const auto said = run_process(started, {});
-  EXPECT_EQ(said.exit_code, 0);
-  EXPECT_THAT(said.stderr_text, Not(HasSubstr("no log")));
-}
-
 TEST_F(why_command, says_that_no_failure_of_a_gpu_library_was_seen) {
   const auto said = shell("echo last words >&2; exit 3");
   EXPECT_THAT(said.stderr_text, HasSubstr("  it said      last words\n"));
