@@ -116,7 +116,7 @@ TEST_F(watch, ends_the_line_of_a_message_that_is_too_long) {
 }
 
 TEST_F(watch, makes_no_file_of_counts_for_a_program_that_makes_no_call) {
-  watched("true");
+  watched(why_probe);
   EXPECT_TRUE(fs::exists(folder / "counts" / "loaded"));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder / "counts"), fs::directory_iterator()), 1);
   watched(why_probe + " product");
