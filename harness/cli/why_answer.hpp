@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// What `cufault why` says of a command that failed.
+#pragma once
+
+#include "harness/cli/passed_through.hpp"
+#include "harness/doctor/diagnosis.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace cufault {
+
+/// A run of the command.
+struct why_run {
+  std::string command;
+  std::string began;  ///< "2026-11-27 22:21:32", in UTC
+  passed_end end;
+  bool loaded = true;  ///< the preloaded library, by any program
+  bool preloaded = true;
+  std::string ended_in;        ///< calls that were in flight when a signal ended the command
+  std::filesystem::path logs;  ///< a file of each process
+  bool one_of_several =
+      false;  ///< a launcher started ranks, each under a `why` of its own: their logs are beside these
+  std::filesystem::path driver_log;
+  std::uintmax_t driver_log_began = 0;
+};
+
+/// At most 25 lines of at most 100 columns. `checks`: of the machine; nullptr: they are made here. Throws input_error where records or data
+/// of cases cannot be read.
+std::string why_answer(const why_run& run, const diagnosis* checks);
+
+/// "failed with exit code 1"
+std::string ended_text(const passed_end& end);
+
+}  // namespace cufault
