@@ -10,6 +10,7 @@
 #include "harness/injector/counts_reader.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/unique_fd.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/base/files.hpp"
 #include "reports/printers/table.hpp"
 

@@ -16,7 +16,6 @@
 using cufault::number_of;
 using cufault::stand_in;
 
-// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 extern "C" {
 
 int cuDriverGetVersion(int* version) {
@@ -63,4 +62,3 @@ int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
 }
 
 }  // extern "C"
-// NOLINTEND(readability-identifier-naming)

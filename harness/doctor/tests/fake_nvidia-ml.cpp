@@ -45,7 +45,6 @@ bool is_of_stand_in(const char* uuid) {
 
 }  // namespace
 
-// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 extern "C" {
 
 int nvmlInit_v2() {
@@ -131,4 +130,3 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(void*, unsigned* count, process* fo
 }
 
 }  // extern "C"
-// NOLINTEND(readability-identifier-naming)

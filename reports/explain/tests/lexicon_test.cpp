@@ -100,24 +100,24 @@ TEST(tables, name_errors_by_every_name_and_number) {
 class changed_tables : public testing::Test {
  protected:
   void SetUp() override {
-    fs::create_directories(folder_);
-    fs::copy(CUFAULT_EXPLAIN_FOLDER, folder_,
+    fs::create_directories(folder);
+    fs::copy(CUFAULT_EXPLAIN_FOLDER, folder,
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   }
-  void TearDown() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder); }
   std::string lexicon_refusal(const std::string& file, const std::string& from, const std::string& to) {
-    std::string text = read_text(folder_ / file);
+    std::string text = read_text(folder / file);
     const auto at = text.find(from);
     if (at == std::string::npos) return from + " is not in it";
-    write_whole(folder_ / file, text.replace(at, from.size(), to));
+    write_whole(folder / file, text.replace(at, from.size(), to));
     try {
-      static_cast<void>(load_lexicon(folder_));
+      static_cast<void>(load_lexicon(folder));
     } catch (const input_error& e) {
       return e.what();
     }
     return "nothing";
   }
-  fs::path folder_ = fs::path(testing::TempDir()) / ("tables." + std::to_string(getpid()));
+  fs::path folder = fs::path(testing::TempDir()) / ("tables." + std::to_string(getpid()));
 };
 
 TEST_F(changed_tables, are_refused_where_a_word_is_wrong) {
