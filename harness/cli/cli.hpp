@@ -198,6 +198,8 @@ int sweep_program(const program_sweep_arguments& arguments);
 int show_stack(const target& where, bool json);
 /// CASE, or FAMILY.
 bool names_case(const std::string& name, const failure_case& c);
+/// Families, cases and arms that can be named: "handles", CASE, CASE/ARM.
+std::vector<std::string> names_of_cases();
 /// Throws usage_error for a name of nothing. `names`: empty for all.
 int list_cases(const std::vector<std::string>& names, bool json);
 /// 1 where an arm was left out or, of a dry one, anything would change.
@@ -233,7 +235,8 @@ int merge_records(const merge_arguments& arguments);
 int add_to_history(const history_arguments& arguments);
 int show_history(const history_arguments& arguments);
 int show_counterparts(const std::vector<std::filesystem::path>& records, bool markdown);
-int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool markdown);
+int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool all,
+                bool markdown);
 int show_matrix(const matrix_arguments& arguments);
 int show_costs(const cost_arguments& arguments);
 /// What stands beside a verdict, from the costs that were measured beside these records. Throws input_error.

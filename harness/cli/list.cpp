@@ -3,6 +3,7 @@
 #include "harness/cli/cli.hpp"
 #include "harness/model/case.hpp"
 #include "harness/model/properties.hpp"
+#include "reports/base/words.hpp"
 #include "reports/model/cell_name.hpp"
 #include "reports/model/failures.hpp"
 
@@ -12,7 +13,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace fs = std::filesystem;
 
@@ -22,10 +25,21 @@ bool names_case(const std::string& name, const failure_case& c) {
   return name == c.name || c.name.starts_with(name + ".");
 }
 
+std::vector<std::string> names_of_cases() {
+  std::set<std::string> names;
+  for (const failure_case& c : all_cases()) {
+    names.insert(c.name.substr(0, c.name.find('.')));
+    names.insert(c.name);
+    for (const arm& a : c.arms) names.insert(c.name + "/" + a.name);
+  }
+  return {names.begin(), names.end()};
+}
+
 int list_cases(const std::vector<std::string>& names, bool json) {
   for (const std::string& name : names)
     if (std::ranges::none_of(all_cases(), [&](const failure_case& c) { return names_case(name, c); }))
-      throw usage_error(fmt::format("no case or family is called {}; `cufault list` names them", name));
+      throw usage_error(fmt::format("no case or family is called {}; `cufault list` names them{}", name,
+                                    did_you_mean(name, names_of_cases())));
   const auto legend = load_failures(failures_file());
   nlohmann::json all = nlohmann::json::array();
   for (const failure_case& c : all_cases()) {

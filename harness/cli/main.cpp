@@ -3,11 +3,13 @@
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/commit.hpp"
 #include "harness/cli/doctor.hpp"
+#include "reports/base/words.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/printers/run_report.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
@@ -75,10 +77,10 @@ void add_stack(command_line& line) {
 }
 
 /// Those for people.
-std::string names_of_commands(const CLI::App& app) {
-  std::string names;
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
   for (const CLI::App* c : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
-    names += (names.empty() ? "" : ", ") + c->get_name();
+    names.push_back(c->get_name());
   return names;
 }
 
@@ -86,11 +88,12 @@ std::string names_of_commands(const CLI::App& app) {
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
   if (const auto asked = app.get_subcommands(); !asked.empty())
     return fmt::format("{}; see cufault {} --help", error.what(), asked.front()->get_name());
-  const auto unknown = app.remaining();
-  return fmt::format(
-      "{}; the commands are: {}",
-      unknown.empty() ? "no command was given" : fmt::format("there is no command {}", unknown.front()),
-      names_of_commands(app));
+  const auto unknown = app.remaining(), names = names_of_commands(app);
+  return fmt::format("{}; the commands are: {}",
+                     unknown.empty() ? "no command was given"
+                                     : fmt::format("there is no command {}{}", unknown.front(),
+                                                   did_you_mean(unknown.front(), names)),
+                     fmt::join(names, ", "));
 }
 
 int dispatch(int argc, char** argv) {

@@ -140,19 +140,22 @@ void add_show(command_line& line) {
 void add_causes(command_line& line) {
   struct given : to_read {
     std::string status;
+    bool all = false;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* causes =
-      line.command("causes", "Every recorded way to make a call return a status", codes_of_reading,
-                   [said] { return show_causes(said->status, said->records_or_own(), said->markdown); });
+  CLI::App* causes = line.command(
+      "causes", "What had happened where a call returned a status, how to check it, and what clears it",
+      codes_of_reading,
+      [said] { return show_causes(said->status, said->records_or_own(), said->all, said->markdown); });
+  causes->add_flag("--all", said->all, "also every recorded way to make a call return it, and every remedy");
   causes
-      ->add_option(
-          "STATUS", said->status,
-          "as in CUBLAS_STATUS_INTERNAL_ERROR, or INTERNAL_ERROR; WRONG_NUMBERS: success with wrong numbers")
+      ->add_option("STATUS", said->status,
+                   "as in CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; WRONG_NUMBERS: success with "
+                   "wrong numbers")
       ->required()
       ->check(not_empty);
   add_to_read(causes, *said);
-  add_markdown(causes, said->markdown);
+  add_markdown(causes, said->markdown);  // with all tables
 }
 
 void add_explain(command_line& line) {

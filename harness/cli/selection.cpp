@@ -3,6 +3,7 @@
 #include "harness/cli/selection.hpp"
 
 #include "harness/model/properties.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 
@@ -94,8 +95,8 @@ std::vector<selected_case> select(const std::vector<std::string>& names, test_ti
   }
   for (const std::string& name : names) {
     if (!understood.contains(name))
-      throw usage_error(
-          fmt::format("no case, family or CASE/ARM is called {}; `cufault list` names them", name));
+      throw usage_error(fmt::format("no case, family or CASE/ARM is called {}; `cufault list` names them{}",
+                                    name, did_you_mean(name, names_of_cases())));
   }
   return selected;
 }

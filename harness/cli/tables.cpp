@@ -7,13 +7,16 @@
 #include "reports/base/words.hpp"
 #include "reports/evidence/baselines.hpp"
 #include "reports/explain/evidence.hpp"
+#include "reports/explain/explanation.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/arm_line.hpp"
+#include "reports/model/failures.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
 #include "reports/printers/frameworks.hpp"
 #include "reports/printers/messages.hpp"
+#include "reports/printers/print_explanation.hpp"
 #include "reports/printers/render.hpp"
 #include "reports/printers/table.hpp"
 
@@ -22,6 +25,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <iostream>
 #include <set>
@@ -38,8 +42,9 @@ table_style style(bool markdown) {
 }
 
 /// A status that a call in these records returned, by its name or by that without its library: INTERNAL_ERROR, LaunchFailure.
-/// Wrong numbers behind SUCCESS: WRONG_NUMBERS.
-std::string status_called(const std::string& asked, const std::vector<record>& records) {
+/// Also by its number, of cuBLAS before CUDA: 14, 700. Wrong numbers behind SUCCESS: WRONG_NUMBERS.
+std::string status_called(const std::string& asked, const std::vector<record>& records,
+                          const lexicon& words) {
   std::set<std::string> statuses;
   for (const record& r : records)
     for (const case_result& c : r.cases)
@@ -48,19 +53,27 @@ std::string status_called(const std::string& asked, const std::vector<record>& r
           for (const call_record& call : o.calls) statuses.insert(call.what.status);
   if (in_lower_case(asked) == in_lower_case(status_wrong_numbers)) return status_wrong_numbers;
   if (statuses.contains(asked)) return asked;
-  std::vector<std::string> meant;
+  std::int64_t code = 0;
+  if (const auto [end, bad] = std::from_chars(asked.data(), asked.data() + asked.size(), code);
+      bad == std::errc() && end == asked.data() + asked.size())
+    for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError"})
+      if (const error_name* named = words.by_code(library, code);
+          named != nullptr && statuses.contains(named->name))
+        return named->name;
+  std::vector<std::string> meant, spelt{statuses.begin(), statuses.end()};
   for (const std::string& status : statuses)
     for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError", "cuda"})
-      if (status.starts_with(library) &&
-          in_lower_case(status.substr(std::strlen(library))) == in_lower_case(asked) &&
-          (meant.empty() || meant.back() != status))
-        meant.push_back(status);
+      if (status.starts_with(library)) {
+        spelt.push_back(status.substr(std::strlen(library)));
+        if (in_lower_case(spelt.back()) == in_lower_case(asked) && (meant.empty() || meant.back() != status))
+          meant.push_back(status);
+      }
   if (meant.size() == 1) return meant.front();
   if (meant.empty())
     throw usage_error(
-        fmt::format("no call returned {} in {}; statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR, or "
-                    "INTERNAL_ERROR",
-                    asked, plural(records.size(), "record")));
+        fmt::format("no call returned {} in {}; statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR, "
+                    "INTERNAL_ERROR or 14{}",
+                    asked, plural(records.size(), "record"), did_you_mean(asked, spelt)));
   throw usage_error(fmt::format("{} may be any of {}; say which", asked, fmt::join(meant, ", ")));
 }
 
@@ -120,9 +133,26 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
   return 0;
 }
 
-int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool markdown) {
+int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool all, bool markdown) {
   const std::vector<record> loaded = load_judged(records);
-  print_causes(std::cout, status_called(asked, loaded), loaded, style(markdown), measured_costs(records));
+  const lexicon words = load_lexicon(explain_folder());
+  const std::string status = status_called(asked, loaded, words);
+  event_finder finder(words);
+  finder.add(status);
+  constexpr std::size_t ways = 5;
+  const explanation e = explain(
+      finder.finish(),
+      {words, evidence_in(loaded, words), reports_of_causes(load_failures(failures_file()), words)}, ways);
+  if (!e.causes.empty()) {
+    print_heading(std::cout, "What had happened where a call returned " + status, 2, style(markdown));
+    print_ways(std::cout, e, style(markdown), width_of_output());
+  }
+  if (all || markdown || e.causes.empty())
+    print_causes(std::cout, status, loaded, style(markdown), measured_costs(records), width_of_output());
+  else
+    fmt::print(
+        "`cufault explain` ranks these by your program's output. --all: each recorded way, and each remedy "
+        "that was tried.\n");
   return 0;
 }
 

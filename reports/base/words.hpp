@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cufault {
 
@@ -21,6 +24,35 @@ inline std::string in_lower_case(std::string_view text) {
   std::transform(all.begin(), all.end(), all.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return all;
+}
+
+/// Characters to insert, remove or replace, to make one of the other.
+inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// "; did you mean NAME?", of the names that one is which differs least from what was asked; empty where none is near.
+template <class Names>
+std::string did_you_mean(std::string_view asked, const Names& names) {
+  std::string nearest;
+  std::size_t least = 1 + std::max<std::size_t>(2, asked.size() / 4);
+  for (const auto& name : names)
+    if (const std::size_t d = edit_distance(in_lower_case(asked), in_lower_case(name));
+        d < least && d < asked.size()) {
+      least = d;
+      nearest = name;
+    }
+  return nearest.empty() ? nearest : "; did you mean " + nearest + "?";
 }
 
 /// FNV-1a of 32 bits, as eight digits.

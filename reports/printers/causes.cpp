@@ -8,6 +8,7 @@
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/printers/advice.hpp"
 #include "reports/printers/atlas.hpp"
+#include "reports/printers/wrapped_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -161,7 +162,8 @@ std::vector<row> remedies_tried(const std::string& status, std::span<const recor
 }
 
 /// A table whose last column is the stack; where that is the same in every row, it is said once.
-void print_by_stack(std::ostream& out, row columns, std::vector<row> rows, table_style style) {
+void print_by_stack(std::ostream& out, row columns, std::vector<row> rows, table_style style,
+                    std::size_t width) {
   const std::string stack = rows.front().back();
   const bool one = stack.find('\n') == std::string::npos;
   if (one && std::all_of(rows.begin(), rows.end(), [&](const row& r) { return r.back() == stack; })) {
@@ -169,39 +171,43 @@ void print_by_stack(std::ostream& out, row columns, std::vector<row> rows, table
     for (row& r : rows) r.pop_back();
     out << fmt::format("On {}:\n\n", cell(stack, style));
   }
-  print_table(out, columns, rows, style);
+  if (style == table_style::text)
+    print_wrapped_table(out, columns, rows, width);
+  else
+    print_table(out, columns, rows, style);
 }
 
 }  // namespace
 
 void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
-                  table_style style, const cost_notes& costs) {
+                  table_style style, const cost_notes& costs, std::size_t width) {
   const auto cells = cells_that_cause(status, records);
   const auto arms = arms_that_cause(status, records);
   const auto driver_calls = driver_failures_that_cause(status, records);
   if (!cells.empty()) {
     out << "Cells of the matrix, by fault, and what it depends on:\n\n";
-    print_by_stack(out, {"fault", "cells", "where", "stack"}, cells, style);
+    print_by_stack(out, {"fault", "cells", "where", "stack"}, cells, style, width);
   }
   if (arms.rows.empty()) {
     out << fmt::format("no call of a fault arm with a working control returned {} in {}\n", status,
                        plural(records.size(), "record"));
   } else {
-    print_by_stack(out, {"call", "arm", "what it does", "stack"}, arms.rows, style);
+    print_by_stack(out, {"call", "arm", "what it does", "stack"}, arms.rows, style, width);
     out << fmt::format("{} by {}\n", plural(arms.rows.size(), "way"), plural(arms.calls, "call"));
   }
   std::string gap = "\n";  // after the count; a table ends with a blank line itself
   if (const auto remedies = remedies_tried(status, records, costs); !remedies.empty()) {
     out << gap
-        << "What was done against it. Cleared: the failure was there, and then the same work succeeded with "
-           "right numbers.\n\n";
-    print_by_stack(out, {"what was done", "arm", "after a failed", "came to", "stack"}, remedies, style);
+        << "What was done against it. Cleared: it failed before, and then the same work gave right "
+           "numbers.\n\n";
+    print_by_stack(out, {"what was done", "arm", "after a failed", "came to", "stack"}, remedies, style,
+                   width);
     gap.clear();
   }
   if (driver_calls.empty()) return;
   out << gap << "Made up, by failing a driver call inside of an operation:\n\n";
   print_by_stack(out, {"operation", "driver calls", "what the operation returns", "stack"}, driver_calls,
-                 style);
+                 style, width);
 }
 
 }  // namespace cufault

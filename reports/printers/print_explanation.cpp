@@ -3,13 +3,14 @@
 #include "reports/printers/print_explanation.hpp"
 
 #include "reports/base/json_input.hpp"
-#include "reports/printers/table.hpp"
+#include "reports/printers/wrapped_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 #include <set>
 #include <string_view>
@@ -200,19 +201,6 @@ nlohmann::ordered_json cause_json(const ranked_cause& c) {
   return json;
 }
 
-/// Lines of at most so many columns, broken at spaces where there are some.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines;
-  while (text.size() > width) {
-    auto at = text.rfind(' ', width);
-    if (at == std::string_view::npos || at == 0) at = width;
-    lines.emplace_back(text.substr(0, at));
-    text.remove_prefix(text[at] == ' ' ? at + 1 : at);
-  }
-  if (!text.empty() || lines.empty()) lines.emplace_back(text);
-  return lines;
-}
-
 struct short_item {
   std::string_view head;
   std::string text;
@@ -270,6 +258,17 @@ std::string other_causes(const explanation& e) {
   return fmt::format("{}", fmt::join(others, "; "));
 }
 
+/// What clears it, by documents and by records; empty where neither says.
+std::string fix_text(const ranked_cause& c) {
+  std::string fix = c.cures.empty() ? "" : c.cures.front();
+  const bool of_framework = std::any_of(c.what->cures.begin(), c.what->cures.end(),
+                                        [&](const framework_cure& cure) { return cure.text == fix; });
+  if (!c.clears.empty() && !of_framework)
+    fix += fmt::format("{}measured: {} ({})", fix.empty() ? "" : "; ", c.clears.front().words,
+                       plural(c.clears.front().cleared, "stack"));
+  return fix;
+}
+
 }  // namespace
 
 void print_first_answer(std::ostream& out, const explanation& e, const std::string& log) {
@@ -284,12 +283,7 @@ void print_first_answer(std::ostream& out, const explanation& e, const std::stri
   std::string why = fmt::format("{} ({}", c.what->text, c.what->id);
   why += c.sure == confidence::named ? ", named by the log" : ", " + to_string(c.sure);
   if (c.natural_trials > 0) why += fmt::format("; {}", plural(c.natural_trials, "recorded trial"));
-  std::string fix = c.cures.empty() ? "" : c.cures.front();
-  const bool of_framework = std::any_of(c.what->cures.begin(), c.what->cures.end(),
-                                        [&](const framework_cure& cure) { return cure.text == fix; });
-  if (!c.clears.empty() && !of_framework)
-    fix += fmt::format("{}measured: {} ({})", fix.empty() ? "" : "; ", c.clears.front().words,
-                       plural(c.clears.front().cleared, "stack"));
+  const std::string fix = fix_text(c);
   std::vector<std::string> notes;
   if (e.process.state == "lost" && c.what->cause_class() != "environment_other")
     notes.emplace_back("this process is lost: start a new one");
@@ -335,6 +329,29 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
     out << '\n';
     print_cause(out, i, e, costs);
   }
+}
+
+void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width) {
+  std::vector<table_row> rows;
+  for (const ranked_cause& c : e.causes)
+    rows.push_back({c.what->text, c.next ? fmt::format("{} (so: {})", c.next->text, c.next->says) : "-",
+                    fix_text(c), fmt::format("{}: {}", c.what->id, seen_text(c)), c.reproduce});
+  if (style == table_style::markdown) {
+    for (table_row& r : rows) r.pop_back();
+    print_table(out, {"what had happened", "how to check", "what clears it", "seen"}, rows, style);
+    return;
+  }
+  constexpr std::array<std::string_view, 5> heads{"", "check", "fix", "seen", "see it"};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < heads.size(); ++j) {
+      if (rows[i][j].empty()) continue;
+      std::string head = j == 0 ? fmt::format("{}. ", i + 1) : fmt::format("   {:<7}", heads[j]);
+      for (const std::string& part : wrapped(one_line(rows[i][j]), width - head.size())) {
+        out << head << part << '\n';
+        head.assign(head.size(), ' ');
+      }
+    }
+  out << '\n';
 }
 
 nlohmann::ordered_json explanation_json(const explanation& e, const std::string& log) {

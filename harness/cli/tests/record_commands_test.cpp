@@ -74,13 +74,21 @@ TEST_F(end_to_end, names_the_causes_of_a_status_and_a_status_that_nothing_return
   const std::string recorded = files(".jsonl").at(0);
   const auto found = cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", recorded});
   EXPECT_EQ(found.exit_code, 0);
-  EXPECT_THAT(found.stdout_text, HasSubstr("road.create/fault"));
-  EXPECT_EQ(cufault({"causes", "ALLOC_FAILED", recorded}).stdout_text, found.stdout_text);
+  EXPECT_THAT(found.stdout_text,
+              StartsWith("What had happened where a call returned CUBLAS_STATUS_ALLOC_FAILED\n\n1. "));
+  EXPECT_THAT(found.stdout_text, HasSubstr("\n   check  "));
+  EXPECT_THAT(found.stdout_text, Not(HasSubstr("road.create/fault"))) << "tables are for who asks";
+  for (const char* spelt : {"ALLOC_FAILED", "alloc_failed", "3"})
+    EXPECT_EQ(cufault({"causes", spelt, recorded}).stdout_text, found.stdout_text) << spelt;
+  const auto all = cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", recorded, "--all"});
+  EXPECT_THAT(all.stdout_text, HasSubstr("road.create/fault"));
+  std::istringstream lines(all.stdout_text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
   const auto typo = cufault({"causes", "CUBLAS_STATUS_ALOC_FAILED", recorded});
   EXPECT_EQ(typo.exit_code, 2);
   EXPECT_EQ(typo.stderr_text,
-            "cufault: no call returned CUBLAS_STATUS_ALOC_FAILED in 1 record; "
-            "statuses are spelt as in CUBLAS_STATUS_INTERNAL_ERROR, or INTERNAL_ERROR\n");
+            "cufault: no call returned CUBLAS_STATUS_ALOC_FAILED in 1 record; statuses are spelt as in "
+            "CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; did you mean CUBLAS_STATUS_ALLOC_FAILED?\n");
   for (const char* nothing : {"", " "}) {
     const auto refused = cufault({"causes", nothing, recorded});
     EXPECT_EQ(refused.exit_code, 2);
@@ -89,7 +97,8 @@ TEST_F(end_to_end, names_the_causes_of_a_status_and_a_status_that_nothing_return
   }
   fs::remove_all(folder / "records");
   run({"road.create"}, {{"ROAD_CONTROL", "14"}});
-  const auto silenced = cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", files(".jsonl").at(0).string()});
+  const auto silenced =
+      cufault({"causes", "CUBLAS_STATUS_ALLOC_FAILED", files(".jsonl").at(0).string(), "--all"});
   EXPECT_EQ(silenced.exit_code, 0);
   EXPECT_THAT(silenced.stdout_text, HasSubstr("with a working control returned"));
 }

@@ -181,6 +181,8 @@ TEST_F(end_to_end, names_an_unknown_case) {
   EXPECT_EQ(seen.exit_code, 2);
   EXPECT_EQ(seen.stderr_text,
             "cufault: no case, family or CASE/ARM is called road.nowhere; `cufault list` names them\n");
+  EXPECT_THAT(run({"road.craete"}).stderr_text, HasSubstr("; did you mean road.create?\n"));
+  EXPECT_THAT(run({"road.create/fualt"}).stderr_text, HasSubstr("; did you mean road.create/fault?\n"));
 }
 
 TEST_F(end_to_end, says_which_tier_has_what_was_named) {

@@ -87,5 +87,20 @@ TEST(print_first_answer, says_whose_measurements_these_are) {
   EXPECT_NE(out.str().find("measured on H200, not on RTX 4090"), std::string::npos) << out.str();
 }
 
+TEST(print_ways, has_each_cause_with_check_and_cure_within_the_width) {
+  const explanation e = explained("CUBLAS_STATUS_ALLOC_FAILED");
+  ASSERT_FALSE(e.causes.empty());
+  std::ostringstream out;
+  print_ways(out, e, table_style::text, 60);
+  EXPECT_EQ(out.str().find("1. "), 0U);
+  EXPECT_NE(out.str().find("\n   check  "), std::string::npos);
+  EXPECT_NE(out.str().find("\n   fix    "), std::string::npos);
+  std::istringstream in(out.str());
+  for (std::string line; std::getline(in, line);) EXPECT_LE(line.size(), 60U) << line;
+  std::ostringstream page;
+  print_ways(page, e, table_style::markdown, 60);
+  EXPECT_EQ(page.str().find("| what had happened | how to check | what clears it | seen |\n"), 0U);
+}
+
 }  // namespace
 }  // namespace cufault
