@@ -10,8 +10,8 @@
 #include "harness/injector/counts_reader.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/unique_fd.hpp"
-#include "reports/base/json_input.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/chrono.h>
