@@ -90,6 +90,17 @@ std::string kernel_driver_version() {
 
 }  // namespace
 
+void name_driver(nlohmann::json& driver, const std::string& kernel) {
+  if (!driver.is_object()) driver = nlohmann::json::object();  // the process that looks died
+  constexpr std::string_view begins = "libcuda.so.";
+  const std::string name = std::filesystem::path(driver.value("library", std::string())).filename().string();
+  const std::string own = name.starts_with(begins) ? name.substr(begins.size()) : std::string();
+  const bool is_version = own.find('.') != own.npos && own.find('.') >= 3;  // libcuda.so.1.1 is none
+  if (const std::string& version = is_version && !kernel.empty() ? own : kernel; !version.empty())
+    driver["version"] = version;
+  if (is_version && !kernel.empty() && own != kernel) driver["kernel"] = kernel;
+}
+
 nlohmann::json read_stack(const std::filesystem::path& self, const target& where, const nvml& management,
                           int stop) {
   spawn_options options;
@@ -113,11 +124,8 @@ nlohmann::json read_stack(const std::filesystem::path& self, const target& where
   stack["memory_watch"] = management.driver_version() ? "nvml" : "none";
   stack["host"] = host();
   stack["environment"] = relevant_environment();
-  if (const auto version = management.driver_version()) {
-    stack["driver"]["version"] = *version;
-  } else if (const std::string version = kernel_driver_version(); !version.empty()) {
-    stack["driver"]["version"] = version;
-  }
+  name_driver(stack["driver"],
+              management.driver_version() ? *management.driver_version() : kernel_driver_version());
   nlohmann::json keys = nlohmann::json::object();
   const auto key = [&](const char* name, const std::string& value) {
     if (!value.empty()) keys[name] = value;
@@ -151,6 +159,7 @@ void print_stack(std::ostream& out, const nlohmann::json& stack) {
     line("GPU", "none: " + stack.value("no_gpu", std::string("unknown")));
   }
   line("driver", text_at(stack, "driver", "version"));
+  line("kernel driver", text_at(stack, "driver", "kernel"));
   line("driver's CUDA", text_at(stack, "driver", "cuda"));
   line("driver library", text_at(stack, "driver", "library"));
   line("CUDA runtime", text_at(stack, "runtime", "version"));

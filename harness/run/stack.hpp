@@ -16,7 +16,7 @@ namespace cufault {
 /// The fingerprint of all that can matter, as `cufault stack --json` prints it:
 /// {"gpu": {"name", "compute_capability", "memory_bytes", "multiprocessors", "uuid", "uuid_hashes": [of each GPU that is used]} or null,
 ///  "no_gpu": why there is none, or "",
-///  "driver": {"version", "cuda", "library"}, "runtime": {"version"}, "cublas": {"version", "path"},
+///  "driver": {"version", "cuda", "library", "kernel": version of the kernel driver, where it is another}, "runtime": {"version"}, "cublas": {"version", "path"},
 ///  "cublaslt": {"version", "path", "called_by_cublas"}, "other_cublas": version of the second pair, or "none",
 ///  "files": {"cublas", "cublaslt", of the second pair "other_cublas", "other_cublaslt": as library_file() says},
 ///  "devices": UUIDs of those that the driver shows, by number, "error": why nothing may be run here (no cuBLAS could be bound, or the process that looked died), or "",
@@ -25,6 +25,10 @@ namespace cufault {
 /// Read in a child process, since it takes a CUDA context to know; a child that dies is told in "no_gpu".
 nlohmann::json read_stack(const std::filesystem::path& self, const target& where, const nvml& management,
                           int stop = -1);
+
+/// Of a stack's "driver": its version is that of the library, libcuda.so.580.95.05, which can be of a compat folder. What it does and says is the
+/// library's. kernel: the version of the kernel driver, empty where there is none; it counts where the library's name has no version.
+void name_driver(nlohmann::json& driver, const std::string& kernel);
 
 void print_stack(std::ostream& out, const nlohmann::json& stack);
 

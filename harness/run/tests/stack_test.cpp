@@ -43,6 +43,24 @@ TEST(stack_of_a_record, needs_no_gpu) {
   EXPECT_EQ(for_record({{"gpu", nullptr}, {"no_gpu", "none"}}), (json{{"gpu", nullptr}, {"no_gpu", "none"}}));
 }
 
+TEST(driver_of_a_stack, has_the_version_of_its_library) {
+  const auto named = [](const std::string& library, const std::string& kernel) {
+    json driver{{"library", library}};
+    name_driver(driver, kernel);
+    return driver.value("version", "") + "/" + driver.value("kernel", "");
+  };
+  EXPECT_EQ(named("/lib64/libcuda.so.580.159.04", "580.159.04"), "580.159.04/");
+  EXPECT_EQ(named("/usr/local/cuda/compat/libcuda.so.580.95.05", "580.159.04"), "580.95.05/580.159.04");
+  EXPECT_EQ(named("/lib64/libcuda.so.565.77", "580.159.04"), "565.77/580.159.04");
+  EXPECT_EQ(named("/usr/lib/wsl/lib/libcuda.so.1.1", "580.159.04"), "580.159.04/") << "of WSL";
+  EXPECT_EQ(named("/tmp/libcuda.so.1", "580.159.04"), "580.159.04/");
+  EXPECT_EQ(named("", "580.159.04"), "580.159.04/");
+  EXPECT_EQ(named("/lib64/libcuda.so.580.159.04", ""), "/") << "there is no driver";
+  json unknown;
+  name_driver(unknown, "580.159.04");
+  EXPECT_EQ(unknown, (json{{"version", "580.159.04"}}));
+}
+
 TEST(printed_stack, has_a_line_for_each_file) {
   std::ostringstream out;
   print_stack(out, stack_here());
