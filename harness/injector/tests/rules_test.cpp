@@ -142,6 +142,23 @@ TEST(rules, hold_once_for_each_stack_where_there_is_one) {
               HasSubstr("a budget holds for every call"));
 }
 
+// With ci/schemas, which finds each member of a rule in one of these files: what reports/pages/promises.md promises.
+TEST(rules, of_the_corpus_are_taken_in_each_version) {
+  const auto corpus = std::filesystem::path(INJECTOR_README).parent_path() / "tests" / "corpus";
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(corpus)) {
+    if (file.path().extension() != ".json" || file.path().stem() == "wrong") continue;
+    ++files;
+    EXPECT_NO_THROW(static_cast<void>(rules_from(json_cursor{parse_json("corpus", read_text(file))})))
+        << file.path();
+  }
+  EXPECT_GE(files, 5);
+  EXPECT_EQ(rules_of("", read_text(corpus / "texts.txt")).rules.size(), 4U);
+  EXPECT_THROW(
+      static_cast<void>(rules_from(json_cursor{parse_json("corpus", read_text(corpus / "wrong.json"))})),
+      input_error);
+}
+
 TEST(rules, hold_for_one_call_stack) {
   const rule r = rule_from_text("cuMemAlloc_v2@00f3a0c4d5e6f708:3=OUT_OF_MEMORY");
   EXPECT_EQ(r.function, "cuMemAlloc_v2");

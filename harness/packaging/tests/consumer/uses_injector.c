@@ -5,8 +5,16 @@
 #include <stddef.h>
 #include <string.h>
 
-_Static_assert(_Generic(cufault_set_rules, int (*)(const char*) : 1, default : 0),
-               "the types are those of C");
+/* What reports/pages/promises.md promises. */
+#define HAS(function, ...) \
+  _Static_assert(_Generic(function, __VA_ARGS__ : 1, default : 0), #function " has another type")
+HAS(cufault_set_rules, int (*)(const char*));
+HAS(cufault_set_log, void (*)(const char*));
+HAS(cufault_rules_error, const char* (*)(void));
+HAS(cufault_calls, unsigned long long (*)(const char*));
+HAS(cufault_injections, unsigned long long (*)(void));
+HAS(cufault_bytes_held, unsigned long long (*)(void));
+HAS(cufault_end_stacks_at_program, void (*)(void));
 
 /* As uses_injector.cpp. */
 int main(void) {
