@@ -8,11 +8,11 @@ namespace cufault {
 
 /// What this program was built from. In a source of its own, which each build makes, so that a commit compiles nothing else again.
 struct build_identity {
-  const char* version;  ///< "0.1.0"
-  const char* commit;   ///< twelve digits; "unknown" outside a checkout
+  const char* version;  ///< as in project() of CMakeLists.txt
+  const char* commit;   ///< twelve digits; "unknown" in sources that are neither a checkout nor a git archive
   bool dirty;           ///< files differed from the commit
 
-  /// "0.1.0 (0123456789ab, modified)"
+  /// "VERSION (0123456789ab, modified)"
   [[nodiscard]] std::string text() const {
     return std::string(version) + " (" + commit + (dirty ? ", modified)" : ")");
   }

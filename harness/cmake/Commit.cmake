@@ -1,10 +1,13 @@
 # SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 # SPDX-License-Identifier: Apache-2.0
 # Run at every build: writes commit.cpp, and touches it only if something changed.
+set(ARCHIVED "$Format:%H$")  # git archive writes the commit
 execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short=12 HEAD OUTPUT_VARIABLE COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE
                 RESULT_VARIABLE FAILED ERROR_QUIET)
 set(DIRTY false)
-if(FAILED)
+if(NOT ARCHIVED MATCHES Format)
+  string(SUBSTRING ${ARCHIVED} 0 12 COMMIT)
+elseif(FAILED)
   set(COMMIT unknown)
 else()
   execute_process(COMMAND git -C ${SOURCE_DIR} status --porcelain OUTPUT_VARIABLE CHANGES ERROR_QUIET)

@@ -26,7 +26,11 @@ set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 # Programs and drivers that the cases try name cuBLAS, and call themselves a driver: that is no need and no offer of the package.
 set(CPACK_RPM_PACKAGE_AUTOREQ ON)
 set(CPACK_RPM_PACKAGE_AUTOPROV OFF)
+# With SOURCE_DATE_EPOCH in the environment, two builds of a commit give the same files (ci/release).
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none
+%define use_source_date_epoch_as_buildtime 1
+%define clamp_mtime_to_source_date_epoch 1
+%define _buildhost localhost
 %define __requires_exclude ^lib(cuda|cublas|cublasLt)[.]so.*$")
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
   /usr/${CMAKE_INSTALL_LIBDIR}/cmake /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/doc /usr/share/man /usr/share/man/man1)
