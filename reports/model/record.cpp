@@ -270,7 +270,8 @@ std::vector<fs::path> records_in(const std::vector<fs::path>& named) {
         continue;
       }
       for (const auto& entry : fs::directory_iterator(name))
-        if ((entry.path().extension() == ".jsonl" && entry.path().filename() != cost_file) ||
+        if ((entry.path().extension() == ".jsonl" && entry.path().filename() != cost_file &&
+             entry.path().filename() != release_files) ||
             is_stack_folder(entry.path()))
           found.push_back(entry.path());
     } catch (const std::system_error& error) {

@@ -13,6 +13,8 @@ namespace cufault {
 
 /// Of the folder of a stack.
 inline constexpr const char* stack_file = "stack.json";
+/// In a folder of stacks: no record, but facts of the files of all releases of cuBLAS (reports/history/changes.hpp).
+inline constexpr const char* release_files = "cublas-releases.jsonl";
 
 void check_schema(const json_cursor& top);  ///< throws input_error
 nlohmann::json stack_from(const json_cursor& at);

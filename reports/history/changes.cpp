@@ -1,0 +1,649 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/history/changes.hpp"
+
+#include "reports/evidence/distance.hpp"
+#include "reports/judge/comparison.hpp"
+#include "reports/judge/judge.hpp"
+#include "reports/matrix/conditions.hpp"
+#include "reports/matrix/observed_cells.hpp"
+#include "reports/model/record_parts.hpp"
+#include "reports/model/sweep_names.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <unordered_map>
+
+namespace cufault {
+namespace {
+
+struct harm_row {
+  harm how;
+  const char *name, *title;
+};
+constexpr std::array harm_rows{
+    harm_row{harm::wrong_numbers, "wrong_numbers", "Wrong numbers behind SUCCESS"},
+    harm_row{harm::crash, "crash", "A crash, or a damaged context"},
+    harm_row{harm::hang, "hang", "A hang"},
+    harm_row{harm::worse_status, "worse_status", "An error where the call succeeded"},
+    harm_row{harm::other, "other", "Another error, or another value"},
+    harm_row{harm::better, "better", "Better: less harm than before"}};
+static_assert(harm_rows.size() == harms);
+
+// ---- what both releases made ----
+
+/// Behind the remedy or before it, function, variant, and which of several in the trial.
+using call_name = std::tuple<bool, std::string, std::string, int>;
+
+/// Names the calls of a trial.
+class call_counter {
+ public:
+  call_name operator()(bool after, const step_name& name) {
+    return {after, name.api, name.variant, times_[{after, name.api, name.variant}]++};
+  }
+
+ private:
+  std::map<std::tuple<bool, std::string, std::string>, int> times_;
+};
+
+/// The calls of all trials of an arm: by status, whether numbers were looked at.
+using made_calls = std::map<call_name, std::map<std::string, bool>>;
+made_calls calls_made_by(const arm_result& arm) {
+  made_calls made;
+  for (const observation& o : arm.trials) {
+    call_counter name;
+    for (const call_record& c : o.calls) {
+      bool& looked_at = made[name(c.after_remedy, c.what.name)][c.what.status];
+      looked_at = looked_at || c.what.numbers != numbers_found::unchecked;
+    }
+  }
+  return made;
+}
+
+std::set<std::string> facts_recorded_by(const case_result& c) {
+  std::set<std::string> names;
+  for (const arm_result& a : c.arms)
+    for (const observation& o : a.trials)
+      for (const call_record& call : o.calls)
+        for (const auto& [name, value] : call.what.facts) names.insert(name);
+  return names;
+}
+
+std::set<std::string> measured_by(const arm_result& arm) {
+  std::set<std::string> names;
+  for (const observation& o : arm.trials)
+    for (const measurement& m : o.measurements) names.insert(m.name);
+  return names;
+}
+
+/// The arm with what the other could have shown, too. `facts`: that the other's case recorded anywhere. `cut`: a process ended in a call that
+/// the other did not make.
+arm_result in_common(arm_result arm, const arm_result& with, const std::set<std::string>& facts, bool& cut) {
+  const made_calls other = calls_made_by(with);
+  const std::set<std::string> measured = measured_by(with);
+  for (observation& o : arm.trials) {
+    std::erase_if(o.measurements, [&](const measurement& m) { return !measured.contains(m.name); });
+    call_counter name;
+    std::vector<call_record> kept;
+    for (call_record& c : o.calls) {
+      const auto there = other.find(name(c.after_remedy, c.what.name));
+      if (there == other.end()) {
+        if (!c.what.status.empty()) continue;
+        cut = true;
+        o.ended = outcome::completed;
+        continue;
+      }
+      if (const auto same = there->second.find(c.what.status); same != there->second.end()) {
+        if (!same->second && c.what.numbers != numbers_found::unchecked) {
+          c.what.ok =
+              c.what.ok || (c.what.numbers == numbers_found::wrong && is_success_status(c.what.status));
+          c.what.numbers = numbers_found::unchecked;
+        }
+        std::erase_if(c.what.facts, [&](const auto& fact) { return !facts.contains(fact.first); });
+      }
+      kept.push_back(std::move(c));
+    }
+    o.calls = std::move(kept);
+  }
+  return arm;
+}
+
+// ---- how an arm changed ----
+
+enum class condition_of_call { fine, failed, hung, crashed, wrong };
+
+bool writes_outside(const fact_map& facts) {
+  if (facts.contains("written_beyond")) return true;
+  const auto written = facts.find("written");
+  const auto* operands =
+      written == facts.end() ? nullptr : std::get_if<std::vector<std::string>>(&written->second);
+  return operands != nullptr && std::find(operands->begin(), operands->end(), "outside") != operands->end();
+}
+
+bool never_returned(const step& s) {
+  return s.status.empty() || s.status == "never returned";
+}
+
+condition_of_call condition_of(const std::string& outcome) {
+  return outcome == "completed"             ? condition_of_call::fine
+         : outcome.starts_with("timed out") ? condition_of_call::hung
+                                            : condition_of_call::crashed;
+}
+condition_of_call condition_of(const step& s, const signature& in) {
+  if (s.numbers == numbers_found::wrong || writes_outside(s.facts)) return condition_of_call::wrong;
+  if (s.status == status_timed_out) return condition_of_call::hung;
+  if (never_returned(s)) return condition_of(in.outcome);
+  if (s.status == status_crashed || s.status == status_exited || s.facts.contains("then"))
+    return condition_of_call::crashed;
+  return s.ok ? condition_of_call::fine : condition_of_call::failed;
+}
+
+harm harm_of(condition_of_call was, condition_of_call is) {
+  using enum condition_of_call;
+  if (was == is) return harm::other;
+  if (is == wrong) return harm::wrong_numbers;
+  if (was == wrong) return harm::better;
+  if (is == crashed) return harm::crash;
+  if (was == crashed) return harm::better;
+  if (is == hung) return harm::hang;
+  return was == fine ? harm::worse_status : harm::better;
+}
+
+/// Of a process that ended: how, and in which function.
+std::pair<std::string, std::string> end_and_call(const std::string& outcome) {
+  const auto in = outcome.find(" in ");
+  std::string end = outcome.substr(0, in);
+  if (const auto colon = end.find(": "); colon != end.npos) end.erase(0, colon + 2);
+  return {end == "completed" ? "ends" : end, in == outcome.npos ? std::string() : outcome.substr(in + 4)};
+}
+
+/// What a step came to. Of its facts what the other does not share, where nothing else tells them apart.
+std::string word_for(const step& s, const step& other, const signature& in) {
+  if (never_returned(s)) return end_and_call(in.outcome).first;
+  std::string word(short_status(s.status));
+  if (const auto signal = s.facts.find("signal"); signal != s.facts.end())
+    if (const auto* name = std::get_if<std::string>(&signal->second)) word = *name;
+  if (s.numbers == numbers_found::wrong)
+    word += ", wrong numbers";
+  else if (s.numbers == numbers_found::right && other.numbers == numbers_found::wrong)
+    word += ", right numbers";
+  else if (writes_outside(s.facts))
+    word += ", writes outside";
+  if (s.facts.contains("then")) word += ", then an error of the device";
+  return word;
+}
+
+/// In which facts two steps differ.
+std::string differing_facts(const step& was, const step& is) {
+  std::set<std::string> names;
+  for (const auto& [one, other] : {std::pair{&was, &is}, std::pair{&is, &was}})
+    for (const auto& [name, value] : one->facts)
+      if (const auto there = other->facts.find(name); there == other->facts.end() || there->second != value)
+        names.insert(name);
+  std::string text;
+  for (const std::string& name : names) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    text += (text.empty() ? "" : ", ") + words;
+  }
+  return text;
+}
+
+/// Calls of an arm that changed alike.
+struct transition {
+  harm how = harm::other;
+  bool severe = false;  ///< wrong numbers, a crash or a hang, before or now
+  std::string from{}, to{};
+  std::string what{},
+      detail{};  ///< of what is no status: "values", "device memory per handle: 268575266 → 67242016"
+  std::map<std::string, std::size_t> calls{};  ///< by function
+  std::set<call_name> names{};
+  step_name first{};
+};
+
+void set_harm(transition& t, condition_of_call was, condition_of_call is) {
+  t.how = harm_of(was, is);
+  t.severe = std::max(was, is) > condition_of_call::failed;
+}
+
+std::map<call_name, const step*> named_steps(const signature& s) {
+  std::map<call_name, const step*> all;
+  call_counter name;
+  for (const step& one : s.fault) all[name(false, one.name)] = &one;
+  for (const step& one : s.after) all[name(true, one.name)] = &one;
+  return all;
+}
+
+void join(std::vector<transition>& all, transition t) {
+  const auto same = std::find_if(all.begin(), all.end(), [&](const transition& o) {
+    return std::tie(o.how, o.from, o.to, o.what) == std::tie(t.how, t.from, t.to, t.what);
+  });
+  if (same == all.end())
+    all.push_back(std::move(t));
+  else
+    for (const call_name& name : t.names)
+      if (same->names.insert(name).second) ++same->calls[std::get<1>(name)];
+}
+
+std::vector<transition> transitions_between(const signature& was, const signature& is) {
+  std::vector<transition> all;
+  const auto before = named_steps(was), now = named_steps(is);
+  for (const auto& [name, step_now] : now) {
+    const auto there = before.find(name);
+    if (there == before.end() || *there->second == *step_now) continue;
+    const step& then = *there->second;
+    transition t{.from = word_for(then, *step_now, was),
+                 .to = word_for(*step_now, then, is),
+                 .calls = {{then.name.api, 1}},
+                 .names = {name},
+                 .first = then.name};
+    set_harm(t, condition_of(then, was), condition_of(*step_now, is));
+    if (t.from == t.to) {
+      t.what = "facts of calls";
+      t.detail = differing_facts(then, *step_now);
+      t.from = t.to = "";
+    }
+    join(all, std::move(t));
+  }
+  const bool damaged = is.context == "damaged" && was.context != "damaged";
+  if (damaged && was.context != "unchecked") {
+    if (all.empty()) all.push_back({.from = "context " + was.context});
+    transition& first = all.front();
+    first.how = std::min(first.how, harm::crash);
+    first.severe = true;
+    first.to += first.to.empty() ? "context damaged" : ", context damaged";
+  }
+  if (all.empty() && was.outcome != is.outcome) {
+    const auto [end_before, call_before] = end_and_call(was.outcome);
+    const auto [end_now, call_now] = end_and_call(is.outcome);
+    transition t{.from = end_before, .to = end_now};
+    if (const std::string& call = call_now.empty() ? call_before : call_now; !call.empty()) {
+      t.calls = {{call, 1}};
+      t.names = {{false, call, "", 0}};
+    }
+    set_harm(t, condition_of(was.outcome), condition_of(is.outcome));
+    all.push_back(std::move(t));
+  }
+  if (all.empty() && was.context != is.context)
+    all.push_back({.how = was.context == "damaged" ? harm::better : harm::other,
+                   .from = "context " + was.context,
+                   .to = "context " + is.context});
+  return all;
+}
+
+/// A cell has this step in place of its operation where that cannot be prepared, and there alone.
+bool is_unprepared(const arm_result& arm) {
+  return std::ranges::any_of(arm.trials, [](const observation& o) {
+    return !o.calls.empty() && o.calls.front().what.name.api == "check.preparation";
+  });
+}
+/// Of an arm whose operation was made in one of two releases, and could not be prepared in the other.
+std::vector<transition> transition_of_preparation(const arm_result& made, bool before) {
+  if (made.trials.front().calls.empty()) return {};
+  const step& call = made.trials.front().calls.front().what;
+  const auto came_to = condition_of(call, signature_of(made.trials.front()));
+  transition t{.from = std::string(short_status(call.status)),
+               .to = "could not be prepared",
+               .calls = {{call.name.api, 1}},
+               .names = {{false, call.name.api, call.name.variant, 0}},
+               .first = call.name};
+  set_harm(t, before ? came_to : condition_of_call::failed, before ? condition_of_call::failed : came_to);
+  if (!before) std::swap(t.from, t.to);
+  return {t};
+}
+
+const plateau* plateau_with(const std::vector<plateau>& all, const signature& s) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const plateau& p) { return p.seen == s; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// The plateau of the level, or the nearest; of an arm without levels the one in its place.
+const plateau& opposite(const std::vector<plateau>& all, const plateau& of, std::size_t place) {
+  if (!of.first_level) return all[std::min(place, all.size() - 1)];
+  const auto away = [&](const plateau& p) {
+    const auto level = *of.first_level, first = p.first_level.value_or(level),
+               last = p.last_level.value_or(level);
+    return std::max({first - level, level - last, std::int64_t{0}});
+  };
+  return *std::min_element(all.begin(), all.end(),
+                           [&](const plateau& a, const plateau& b) { return away(a) < away(b); });
+}
+
+/// Of an arm that compare_arms() finds to differ, for the reason `why`.
+std::vector<transition> transitions_of(const arm_result& before, const arm_result& now,
+                                       const std::string& why) {
+  const auto was = arm_plateaus(before), is = arm_plateaus(now);
+  std::vector<transition> all;
+  if (!before.races.empty() || !now.races.empty()) {
+    const auto severe = [](const plateau& p) { return severity(p.seen) == 2; };
+    const auto shared = [&](const plateau& p) { return plateau_with(was, p.seen) != nullptr; };
+    const auto fresh = std::ranges::find_if(is, [&](const plateau& p) { return severe(p) && !shared(p); });
+    if (fresh != is.end() && std::ranges::none_of(was, severe))
+      all = transitions_between(was[0].seen, fresh->seen);
+    else if (std::ranges::none_of(is, shared))
+      all = transitions_between(was[0].seen, is[0].seen);
+  } else {
+    for (std::size_t i = 0; i < is.size(); ++i)
+      if (plateau_with(was, is[i].seen) == nullptr)
+        for (transition& t : transitions_between(opposite(was, is[i], i).seen, is[i].seen))
+          join(all, std::move(t));
+    for (std::size_t i = 0; i < was.size() && all.empty(); ++i)
+      if (plateau_with(is, was[i].seen) == nullptr)
+        all = transitions_between(was[i].seen, opposite(is, was[i], i).seen);
+  }
+  if (!all.empty()) return all;
+  transition moved{.detail = why.substr(0, why.find(" (band"))};
+  if (why.starts_with("rate moved"))
+    moved.what = "rates of outcomes";
+  else
+    moved.what = disagreement(was, is).empty() ? "values" : "levels of outcomes";
+  return {moved};
+}
+
+// ---- what is kept while releases are read ----
+
+struct kept_arm {
+  arm_result arm{};
+  std::shared_ptr<const std::set<std::string>> facts{};  ///< that its case recorded anywhere
+  std::size_t release = 0, first = 0;                    ///< the last that observed it, and the first
+  std::map<call_name, std::size_t> changed{};            ///< when a call became what it is
+  std::vector<std::size_t> open{};                       ///< events whose calls are still what they became
+};
+
+struct event {
+  std::string case_name{}, arm{};
+  std::size_t since = 0, after = 0, at_latest = 0, until = 0;
+  transition how{};
+  std::string why{}, driver_before{}, driver_since{};
+  bool made_up = false;
+};
+
+/// A cell without a remedy, as an example of which the outcome is not known yet.
+std::optional<example> example_of_cell(const std::string& case_name, const std::string& arm) {
+  const auto at = case_name.starts_with(matrix_family) ? cell_named(arm) : std::nullopt;
+  if (!at || !at->remedy.empty()) return {};
+  example e{.name = join_key(case_name, arm)};
+  e.properties = {
+      {"state", at->state}, {"operation", at->operation}, {"fault", case_name.substr(matrix_family.size())}};
+  if (!at->timing.empty()) e.properties["timing"] = at->timing;
+  return e;
+}
+
+/// Empty where its log was not heard, or the driver said nothing.
+std::string words_of_driver(const arm_result& arm, const step_name& call, const usual_messages& usual) {
+  if (!heard_driver_log(arm)) return {};
+  for (const observation& o : arm.trials)
+    for (const call_record& c : o.calls)
+      if (c.what.name == call && !c.what.ok)
+        if (const driver_message* why = usual.reason(c); why != nullptr)
+          return why->code.empty() ? without_numbers(why->text) : describe(*why);
+  return {};
+}
+
+/// What arms are of: the family of the case; of the matrix faults that share their first word.
+std::string group_of(const std::string& case_name) {
+  if (!case_name.starts_with(matrix_family)) return case_name.substr(0, case_name.find('.'));
+  const auto word = case_name.find('_', matrix_family.size());
+  return word == case_name.npos ? case_name : case_name.substr(0, word) + "_*";
+}
+
+}  // namespace
+
+struct change_finder::state {
+  std::vector<release_changes::release> releases;
+  std::vector<usual_messages> usual;
+  std::unordered_map<std::string, kept_arm> arms;
+  std::vector<event> events;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<example>> cells;  // that two releases observed
+  std::set<std::string> by_cufault, compared;
+};
+
+change_finder::change_finder() : state_(std::make_unique<state>()) {}
+change_finder::~change_finder() = default;
+
+void change_finder::add(const std::string& version, record r) {
+  state& s = *state_;
+  const std::size_t here = s.releases.size();
+  s.releases.push_back({.version = version});
+  s.usual.emplace_back(r);
+  for (case_result& c : r.cases) {
+    if (c.name.starts_with(sweep_family) || control_failed(c)) continue;
+    const auto facts = std::make_shared<const std::set<std::string>>(facts_recorded_by(c));
+    for (arm_result& arm : c.arms) {
+      if (!observed(arm) || arm.second_cublas) continue;
+      ++s.releases.back().observed;
+      const std::string name = join_key(c.name, arm.name);
+      const auto [known, fresh] = s.arms.try_emplace(name);
+      kept_arm& kept = known->second;
+      if (fresh) {
+        kept.arm = std::move(arm);
+        kept.facts = facts;
+        kept.release = kept.first = here;
+        continue;
+      }
+      ++s.releases.back().compared;
+      s.compared.insert(name);
+      if (auto cell = example_of_cell(c.name, arm.name))
+        s.cells[{kept.release, here}].push_back(*std::move(cell));
+      judgement found = compare_arms(&kept.arm, &arm);
+      std::vector<transition> transitions;
+      if (!is_same(found.v)) {
+        if (const bool made_before = !is_unprepared(kept.arm); made_before == is_unprepared(arm)) {
+          transitions = transition_of_preparation(made_before ? kept.arm : arm, made_before);
+        } else {
+          bool cut = false;
+          arm_result before = in_common(kept.arm, arm, *facts, cut),
+                     now = in_common(arm, kept.arm, *kept.facts, cut);
+          for (arm_result* one : {&before, &now})
+            for (observation& o : one->trials)
+              if (cut) o.context = "unchecked";
+          found = compare_arms(&before, &now);
+          if (!is_same(found.v)) transitions = transitions_of(before, now, found.why);
+        }
+        if (transitions.empty()) s.by_cufault.insert(name);
+      }
+      std::set<call_name> changed;
+      for (transition& t : transitions) {
+        if (t.names.empty()) t.names = {{false, "", t.what, 0}};
+        changed.insert(t.names.begin(), t.names.end());
+      }
+      std::erase_if(kept.open, [&](std::size_t e) {
+        const bool over = std::ranges::any_of(s.events[e].how.names,
+                                              [&](const call_name& call) { return changed.contains(call); });
+        if (!over) s.events[e].until = here;
+        return over;
+      });
+      for (transition& t : transitions) {
+        std::size_t since = kept.first;
+        for (const call_name& call : t.names)
+          if (const auto known = kept.changed.find(call); known != kept.changed.end())
+            since = std::max(since, known->second);
+        kept.open.push_back(s.events.size());
+        const step_name call = t.first;
+        s.events.push_back({.case_name = c.name,
+                            .arm = arm.name,
+                            .since = since,
+                            .after = kept.release,
+                            .at_latest = here,
+                            .until = here,
+                            .how = std::move(t),
+                            .why = found.why,
+                            .driver_before = words_of_driver(kept.arm, call, s.usual[kept.release]),
+                            .driver_since = words_of_driver(arm, call, s.usual[here]),
+                            .made_up = is_made_up(arm)});
+      }
+      for (const call_name& call : changed) kept.changed[call] = here;
+      s.releases.back().changed += transitions.empty() ? 0 : 1;
+      kept.arm = std::move(arm);
+      kept.facts = facts;
+      kept.release = here;
+    }
+  }
+}
+
+namespace {
+
+/// The text that most have; empty where most have none.
+std::string most_frequent(const std::map<std::string, std::size_t>& texts) {
+  const auto most = std::max_element(texts.begin(), texts.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == texts.end() ? std::string() : most->first;
+}
+
+/// Which of the cells that both releases observed changed.
+std::string where_cells_changed(std::vector<example> cells, const std::string& group,
+                                const std::vector<std::string>& changed) {
+  constexpr std::size_t readable = 160;
+  std::erase_if(cells,
+                [&](const example& e) { return group_of(e.name.substr(0, e.name.find('/'))) != group; });
+  for (example& e : cells)
+    e.outcome = std::binary_search(changed.begin(), changed.end(), e.name) ? "changed" : "same";
+  constexpr std::array<std::string_view, 4> preferred{"state", "timing", "fault", "operation"};
+  if (cells.size() < 2) return {};
+  const auto lines = describe_where(rules_for(std::move(cells), {.preferred = preferred}), "changed", "cell");
+  const bool says = lines.size() == 1 && lines[0].size() <= readable && !lines[0].starts_with("without");
+  return says ? lines[0] : std::string();
+}
+
+}  // namespace
+
+release_changes change_finder::found(std::size_t most) const {
+  const state& s = *state_;
+  release_changes all{.releases = s.releases};
+  for (const auto& [name, kept] : s.arms)
+    if (s.compared.contains(name) && kept.changed.empty()) ++all.steady;
+  for (const std::string& name : s.by_cufault)
+    if (s.arms.at(name).changed.empty()) all.by_cufault.push_back(name);
+  struct key {
+    std::size_t at_latest, after;
+    harm how;
+    std::string from, to, what, of;
+    std::size_t until;  // of those that several families share
+    auto operator<=>(const key&) const = default;
+  };
+  std::map<key, std::vector<const event*>> groups;
+  for (const event& e : s.events)
+    groups[{e.at_latest, e.after, e.how.how, e.how.from, e.how.to, e.how.what, group_of(e.case_name), 0}]
+        .push_back(&e);
+  // Small ones that differ in what they are of alone, and last as long, become one.
+  constexpr std::size_t small = 4;
+  for (auto group = groups.begin(); group != groups.end();) {
+    if (group->first.of.empty() || group->second.size() >= small) {
+      ++group;
+      continue;
+    }
+    key together = group->first;
+    together.of.clear();
+    together.until = std::ranges::min(group->second, {}, &event::until)->until;
+    auto& into = groups[together];
+    into.insert(into.end(), group->second.begin(), group->second.end());
+    group = groups.erase(group);
+  }
+  for (const auto& [k, events] : groups) {
+    const event& first = *events.front();
+    release_change c{.how = first.how.how,
+                     .after = s.releases[first.after].version,
+                     .at_latest = s.releases[first.at_latest].version,
+                     .from = first.how.from,
+                     .to = first.how.to,
+                     .what = first.how.what,
+                     .of = k.of,
+                     .example = first.why,
+                     .made_up = true};
+    std::set<std::string> details, of;
+    std::size_t since = first.since, until = first.until;
+    std::map<std::string, std::size_t> before, now;
+    for (const event* e : events) {
+      since = std::max(since, e->since);
+      until = std::min(until, e->until);
+      for (const auto& [api, times] : e->how.calls) c.calls[api] += times;
+      c.arms.push_back(join_key(e->case_name, e->arm));
+      if (!e->driver_before.empty()) ++before[e->driver_before];
+      if (!e->driver_since.empty()) ++now[e->driver_since];
+      if (!e->how.detail.empty()) details.insert(e->how.detail);
+      of.insert(group_of(e->case_name));
+      c.severe = c.severe || e->how.severe;
+      c.made_up = c.made_up && e->made_up;
+    }
+    c.details.assign(details.begin(), details.end());
+    c.of = fmt::format("{}", fmt::join(of, ", "));
+    c.since = s.releases[since].version;
+    c.until = s.releases[until].version;
+    c.driver_before = most_frequent(before);
+    c.driver_since = most_frequent(now);
+    std::sort(c.arms.begin(), c.arms.end());
+    c.arms.erase(std::unique(c.arms.begin(), c.arms.end()), c.arms.end());
+    const auto cells = s.cells.find({first.after, first.at_latest});
+    if (cells != s.cells.end() && of.size() == 1 && c.of.starts_with(matrix_family) && c.arms.size() >= small)
+      c.where = where_cells_changed(cells->second, c.of, c.arms);
+    all.changes.push_back(std::move(c));
+  }
+  if (all.changes.size() > most) {
+    // Kept is what does harm or did, or what many arms show, and then what is not made up.
+    const auto rank = [](const release_change& c) {
+      const bool harmful = c.severe || c.how == harm::worse_status;
+      return std::tuple(!harmful && c.arms.size() < small, c.made_up, c.how > harm::hang,
+                        -std::ssize(c.arms));
+    };
+    std::ranges::stable_sort(all.changes, {}, rank);
+    all.left_out = all.changes.size() - most;
+    all.changes.resize(most);
+  }
+  std::ranges::stable_sort(all.changes, [](const release_change& a, const release_change& b) {
+    return std::tuple(a.how, version_from(b.at_latest), b.arms.size(), version_from(b.after), a.of, a.from,
+                      a.to) < std::tuple(b.how, version_from(a.at_latest), a.arms.size(),
+                                         version_from(a.after), b.of, b.from, b.to);
+  });
+  return all;
+}
+
+std::string to_string(harm h) {
+  return harm_rows[static_cast<std::size_t>(h)].name;
+}
+std::string title_of(harm h) {
+  return harm_rows[static_cast<std::size_t>(h)].title;
+}
+
+std::string releases_of(const release_change& c) {
+  const auto range = [](const std::string& first, const std::string& last) {
+    return first == last ? first : fmt::format("{}–{}", first, last);
+  };
+  return fmt::format("{} → {}", range(c.since, c.after), range(c.at_latest, c.until));
+}
+
+std::optional<release_of_stack> release_of(const record& r) {
+  const nlohmann::json& stack = *r.stack;
+  const auto key = [&](const char* name) { return key_of(stack, name); };
+  release_of_stack of{key("cublas"), gpu_name(stack), key("driver")};
+  if (version_from(of.version).empty() || of.gpu.empty() || of.driver.empty()) return {};
+  if (const auto lt = key("cublaslt"); !lt.empty() && lt != of.version) return {};
+  for (const char* framework : {"pytorch", "jax", "cupy"})
+    if (!key(framework).empty()) return {};
+  return of;
+}
+
+release_columns columns_of(const std::vector<std::optional<release_of_stack>>& stacks, std::string_view gpu) {
+  std::map<std::pair<std::string, std::string>,
+           std::map<version, std::pair<std::string, std::vector<std::size_t>>>>
+      machines;
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    if (!stacks[i] || stacks[i]->gpu.find(gpu) == std::string::npos) continue;
+    auto& [name, indexes] = machines[{stacks[i]->gpu, stacks[i]->driver}][version_from(stacks[i]->version)];
+    name = stacks[i]->version;
+    indexes.push_back(i);
+  }
+  const auto most = std::max_element(machines.begin(), machines.end(), [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
+  release_columns columns;
+  if (most == machines.end()) return columns;
+  std::tie(columns.gpu, columns.driver) = most->first;
+  for (const auto& [sorted, release] : most->second) columns.releases.push_back(release);
+  return columns;
+}
+
+}  // namespace cufault

@@ -1,0 +1,448 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/history/changes.hpp"
+
+#include "reports/judge/judge.hpp"
+#include "reports/matrix/tests/matrix_example.hpp"
+#include "reports/model/stack_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using namespace examples;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+constexpr const char *lost = "CUBLAS_STATUS_EXECUTION_FAILED", *refused = "CUBLAS_STATUS_INVALID_VALUE";
+
+/// What a release shows: CASE/ARM, and its trials.
+struct shown_arm {
+  std::string name;
+  std::vector<observation> trials;
+};
+using shown_arms = std::vector<shown_arm>;
+
+record showing(const shown_arms& arms) {
+  record r = matrix_record({});
+  for (const auto& [name, trials] : arms) {
+    const auto slash = name.find('/');
+    case_in(r.cases, name.substr(0, slash)).arms.push_back(cell_arm(name.substr(slash + 1), trials));
+  }
+  return r;
+}
+
+release_changes changes_between(const std::vector<std::pair<std::string, shown_arms>>& releases,
+                                std::size_t most = most_changes) {
+  change_finder finder;
+  for (const auto& [version, arms] : releases) finder.add(version, showing(arms));
+  return finder.found(most);
+}
+/// Of one arm, by two releases.
+release_changes changes_of(std::vector<observation> before, std::vector<observation> now,
+                           const std::string& arm = "memory.leak/fault") {
+  return changes_between({{"13.1.0", {{arm, std::move(before)}}}, {"13.5.1", {{arm, std::move(now)}}}});
+}
+harm harm_between(observation before, observation now) {
+  const auto all = changes_of({std::move(before)}, {std::move(now)});
+  EXPECT_THAT(all.changes, SizeIs(1));
+  return all.changes.at(0).how;
+}
+observation one_call(std::string_view status) {
+  return made({call("cublasSgemm", status)});
+}
+
+TEST(changes_of_releases, lie_between_the_releases_that_were_measured) {
+  const shown_arm before{"memory.leak/fault", {one_call(lost)}},
+      now{"memory.leak/fault", {one_call(internal)}}, other{"memory.leak/other", {one_call(right)}};
+  const auto all =
+      changes_between({{"12.0.1", {before}},
+                       {"13.1.0", {before, other}},
+                       {"13.2.0", {other}},  // it did not observe the arm: that is not "the same"
+                       {"13.5.1", {now, other}},
+                       {"13.10.0", {now, other}}});
+  ASSERT_THAT(all.changes, SizeIs(1));
+  const release_change& c = all.changes[0];
+  EXPECT_EQ(c.after, "13.1.0");
+  EXPECT_EQ(c.at_latest, "13.5.1");
+  EXPECT_EQ(releases_of(c), "12.0.1–13.1.0 → 13.5.1–13.10.0");
+  EXPECT_EQ(c.from, "EXECUTION_FAILED");
+  EXPECT_EQ(c.to, "INTERNAL_ERROR");
+  EXPECT_EQ(c.how, harm::other);
+  EXPECT_THAT(c.calls, ElementsAre(std::pair("cublasSgemm", 1)));
+  EXPECT_THAT(c.arms, ElementsAre("memory.leak/fault"));
+  EXPECT_EQ(all.steady, 1);
+  EXPECT_EQ(all.releases[2].observed, 1);
+  EXPECT_EQ(all.releases[3].compared, 2);
+  EXPECT_EQ(all.releases[3].changed, 1);
+}
+
+TEST(changes_of_releases, are_none_where_nothing_differs_or_nothing_was_observed) {
+  const auto same = changes_of({one_call(lost)}, {one_call(lost)});
+  EXPECT_THAT(same.changes, IsEmpty());
+  EXPECT_EQ(same.steady, 1);
+  const auto unobserved = changes_of({one_call(lost)}, {not_provoked("the device was in use")});
+  EXPECT_THAT(unobserved.changes, IsEmpty());
+  EXPECT_EQ(unobserved.steady, 0);
+}
+
+TEST(changes_of_releases, end_where_the_same_calls_change_again) {
+  const auto trial_of = [](std::string_view first, std::string_view second) {
+    return shown_arms{
+        {"arguments.lt/all",
+         {made({step_call("cublasLtMatmul", "a", first), step_call("cublasLtMatmul", "b", second)})}}};
+  };
+  const auto all = changes_between({{"12.4.5", trial_of(success, success)},
+                                    {"12.8.4", trial_of(refused, success)},
+                                    {"13.1.0", trial_of(refused, lost)},
+                                    {"13.5.1", trial_of(internal, lost)}});
+  std::vector<std::string> ranges;
+  for (const release_change& c : all.changes) ranges.push_back(c.to + ": " + releases_of(c));
+  EXPECT_THAT(ranges, UnorderedElementsAre("INVALID_VALUE: 12.4.5 → 12.8.4–13.1.0",
+                                           "EXECUTION_FAILED: 12.4.5–12.8.4 → 13.1.0–13.5.1",
+                                           "INTERNAL_ERROR: 12.8.4–13.1.0 → 13.5.1"));
+}
+
+// ---- what cufault does differently ----
+
+TEST(differences_of_cufault, are_a_step_that_one_alone_made) {
+  const auto all = changes_of(
+      {one_call(right)}, {made({call("cublasSgemm", right), step_call("cublasSgemm", "after_all", lost)})});
+  EXPECT_THAT(all.changes, IsEmpty());
+  EXPECT_THAT(all.by_cufault, ElementsAre("memory.leak/fault"));
+}
+
+TEST(differences_of_cufault, are_an_end_in_a_call_that_one_alone_made) {
+  EXPECT_THAT(
+      changes_of({one_call(right)}, {died({call("cublasSgemm", right), call("cublasDestroy", "")})}).changes,
+      IsEmpty());
+  EXPECT_THAT(changes_of({one_call(right)}, {died({call("cublasSgemm", "")})}).changes, SizeIs(1))
+      << "both made this one";
+}
+
+TEST(differences_of_cufault, are_numbers_and_facts_that_one_alone_recorded) {
+  EXPECT_THAT(changes_of({one_call(success)}, {one_call(wrong)}).changes, IsEmpty());
+  auto with_fact = call("cublasSgemm", right);
+  with_fact.what.facts = {{"logged", true}};
+  EXPECT_THAT(changes_of({one_call(right)}, {made({with_fact})}).changes, IsEmpty());
+  auto other_fact = with_fact;
+  other_fact.what.facts = {{"logged", false}};
+  const auto all = changes_of({made({other_fact})}, {made({with_fact})});
+  ASSERT_THAT(all.changes, SizeIs(1));
+  EXPECT_EQ(all.changes[0].what, "facts of calls");
+  EXPECT_THAT(all.changes[0].details, ElementsAre("logged"));
+}
+
+TEST(differences_of_cufault, are_measurements_that_one_alone_made) {
+  constexpr const char* name = "device memory per handle";
+  observation before = one_call(right), now = one_call(right);
+  now.measurements = {{name, 64 << 20, "bytes"}};
+  EXPECT_THAT(changes_of({before}, {now}).changes, IsEmpty());
+  before.measurements = {{name, 256 << 20, "bytes"}};
+  const auto all = changes_of({before}, {now});
+  ASSERT_THAT(all.changes, SizeIs(1));
+  EXPECT_EQ(all.changes[0].what, "values");
+  EXPECT_THAT(all.changes[0].details, ElementsAre("device memory per handle: 268435456 → 67108864"));
+}
+
+TEST(differences_of_cufault, are_not_a_preparation_that_fails) {
+  auto failed = call("check.preparation", "FAILED");
+  failed.what.ok = false;
+  const auto all = changes_of({one_call(right)}, {made({failed})}, "matrix.ptx_forced/sgemm.cold");
+  ASSERT_THAT(all.changes, SizeIs(1));
+  EXPECT_EQ(all.changes[0].from, "SUCCESS");
+  EXPECT_EQ(all.changes[0].to, "could not be prepared");
+  EXPECT_EQ(all.changes[0].how, harm::worse_status);
+}
+
+// ---- arms that race, and levels ----
+
+TEST(changes_of_rates, are_those_that_chance_does_not_explain) {
+  const auto rates = [](int failing, int all) {
+    record r = matrix_record({});
+    std::vector<observation> trials;
+    for (int i = 0; i < all; ++i) trials.push_back(one_call(i < failing ? lost : right));
+    case_in(r.cases, "sticky.race").arms = {cell_arm("fault", std::move(trials))};
+    r.cases[0].arms[0].races = "with the kernel";
+    return r;
+  };
+  const auto found = [&](int now) {
+    change_finder finder;
+    finder.add("13.1.0", rates(10, 20));
+    finder.add("13.5.1", rates(now, 20));
+    return finder.found().changes;
+  };
+  EXPECT_THAT(found(13), IsEmpty());
+  ASSERT_THAT(found(20), SizeIs(1));
+  EXPECT_EQ(found(20)[0].what, "rates of outcomes");
+}
+
+TEST(changes_of_levels, are_edges_that_moved_beyond_the_band) {
+  const auto with_edge = [](std::int64_t edge) {
+    std::vector<observation> trials;
+    for (const std::int64_t level : {100, 200, 300, 400})
+      trials.push_back(at_level(level, one_call(level < edge ? no_memory : success)));
+    return trials;
+  };
+  EXPECT_THAT(changes_of(with_edge(250), with_edge(250)).changes, IsEmpty());
+  const auto all = changes_of(with_edge(150), with_edge(350));
+  ASSERT_THAT(all.changes, SizeIs(1));
+  EXPECT_EQ(all.changes[0].what, "levels of outcomes");
+}
+
+// ---- harm ----
+
+TEST(harm_of_a_change, is_by_what_the_call_came_to) {
+  auto hung = hang({}, "cublasSgemm");
+  EXPECT_EQ(harm_between(one_call(right), one_call(wrong)), harm::wrong_numbers);
+  EXPECT_EQ(harm_between(one_call(lost), one_call(wrong)), harm::wrong_numbers);
+  EXPECT_EQ(harm_between(one_call(right), died({call("cublasSgemm", "")})), harm::crash);
+  EXPECT_EQ(harm_between(one_call(right), made({call("cublasSgemm", lost)}, "damaged")), harm::crash);
+  EXPECT_EQ(harm_between(one_call(right), hung), harm::hang);
+  EXPECT_EQ(harm_between(one_call(right), one_call(lost)), harm::worse_status);
+  EXPECT_EQ(harm_between(one_call(lost), one_call(internal)), harm::other);
+  EXPECT_EQ(harm_between(one_call(lost), one_call(right)), harm::better);
+  EXPECT_EQ(harm_between(one_call(wrong), one_call(lost)), harm::better);
+  EXPECT_EQ(harm_between(died({call("cublasSgemm", "")}), one_call(lost)), harm::better);
+  EXPECT_EQ(harm_between(died({call("cublasSgemm", "")}, "SIGABRT"), died({call("cublasSgemm", "")})),
+            harm::other);
+}
+
+// ---- groups ----
+
+shown_arms cells(const std::vector<std::string>& faults, std::string_view cold, std::string_view warm) {
+  shown_arms all;
+  for (const std::string& fault : faults)
+    for (const char* operation : {"sgemm_64", "gemv", "dot"}) {
+      all.push_back({"matrix." + fault + "/" + operation + ".cold", {one_call(cold)}});
+      all.push_back({"matrix." + fault + "/" + operation + ".warm", {one_call(warm)}});
+    }
+  return all;
+}
+
+TEST(groups_of_changes, join_faults_of_one_kind_and_say_which_cells) {
+  const std::vector<std::string> faults{"kernel_trap", "kernel_assertion"};
+  const auto all =
+      changes_between({{"13.1.0", cells(faults, lost, lost)}, {"13.5.1", cells(faults, internal, lost)}});
+  ASSERT_THAT(all.changes, SizeIs(1));
+  EXPECT_EQ(all.changes[0].of, "matrix.kernel_*");
+  EXPECT_THAT(all.changes[0].arms, SizeIs(6));
+  EXPECT_EQ(all.changes[0].where, "where cold: 6 cells");
+}
+
+TEST(groups_of_changes, that_are_small_are_joined_across_families) {
+  const auto with = [](std::string_view status) {
+    return shown_arms{{"sticky.device_fault/a", {one_call(status)}},
+                      {"handles.after_fork/b", {one_call(status)}}};
+  };
+  const auto all = changes_between({{"13.1.0", with(lost)}, {"13.5.1", with(internal)}});
+  ASSERT_THAT(all.changes, SizeIs(1));
+  EXPECT_EQ(all.changes[0].of, "handles, sticky");
+  EXPECT_THAT(all.changes[0].arms, ElementsAre("handles.after_fork/b", "sticky.device_fault/a"));
+}
+
+TEST(groups_of_changes, that_are_small_stay_apart_where_one_changes_again) {
+  const auto with = [](std::string_view a, std::string_view b) {
+    return shown_arms{{"sticky.device_fault/a", {one_call(a)}}, {"handles.after_fork/b", {one_call(b)}}};
+  };
+  const auto all = changes_between({{"13.1.0", with(lost, lost)},
+                                    {"13.5.1", with(internal, internal)},
+                                    {"13.10.0", with(internal, lost)}});
+  std::vector<std::string> found;
+  for (const release_change& c : all.changes) found.push_back(c.of + " " + releases_of(c));
+  EXPECT_THAT(found, UnorderedElementsAre("sticky 13.1.0 → 13.5.1–13.10.0", "handles 13.1.0 → 13.5.1",
+                                          "handles 13.5.1 → 13.10.0"));
+}
+
+TEST(groups_of_changes, beyond_the_limit_are_counted_and_those_with_harm_are_kept) {
+  const auto with = [](std::string_view a, std::string_view b, std::string_view c) {
+    return shown_arms{
+        {"sticky.x/a", {one_call(a)}}, {"sticky.x/b", {one_call(b)}}, {"sticky.x/c", {one_call(c)}}};
+  };
+  const auto all =
+      changes_between({{"13.1.0", with(lost, right, wrong)}, {"13.5.1", with(internal, wrong, lost)}}, 2);
+  EXPECT_EQ(all.left_out, 1);
+  std::vector<harm> kept;
+  for (const release_change& c : all.changes) kept.push_back(c.how);
+  EXPECT_THAT(kept, ElementsAre(harm::wrong_numbers, harm::better));
+}
+
+TEST(arms_that_prove_nothing, are_left_out) {
+  const auto all_with = [](auto change) {
+    change_finder finder;
+    for (const char* version : {"13.1.0", "13.5.1"}) {
+      record r =
+          showing({{"memory.leak/fault", {one_call(*version == '1' && version[3] == '1' ? lost : right)}}});
+      change(r.cases[0]);
+      finder.add(version, std::move(r));
+    }
+    return finder.found().changes;
+  };
+  EXPECT_THAT(all_with([](case_result&) {}), SizeIs(1));
+  EXPECT_THAT(all_with([](case_result& c) { c.arms[0].second_cublas = true; }), IsEmpty());
+  EXPECT_THAT(all_with([](case_result& c) { c.name = "sweep.cublas_create"; }), IsEmpty());
+  EXPECT_THAT(
+      all_with([](case_result& c) { c.arms.push_back(arm(arm_kind::control, {one_call(lost)}, "control")); }),
+      IsEmpty());
+}
+
+TEST(words_of_the_driver, are_those_of_trials_that_heard_it) {
+  const auto found = [](const char* log) {
+    change_finder finder;
+    for (const auto& [version, status] : {std::pair{"13.1.0", lost}, std::pair{"13.5.1", internal}}) {
+      auto failed = call("cublasSgemm", status);
+      failed.driver = {{.function = "cuLaunchKernel", .code = "LAUNCH_FAILED"}};
+      record r = showing({{"memory.leak/fault", {made({failed})}}});
+      if (status == std::string_view(internal)) r.cases[0].arms[0].runs[0].driver_log = log;
+      finder.add(version, std::move(r));
+    }
+    return finder.found().changes.at(0);
+  };
+  EXPECT_EQ(found(driver_log_heard).driver_since, "cuLaunchKernel: LAUNCH_FAILED");
+  EXPECT_EQ(found(driver_log_heard).driver_before, "");
+  EXPECT_EQ(found("off").driver_since, "");
+}
+
+// ---- releases ----
+
+record stack_of(const std::string& cublas, const char* gpu = "NVIDIA H200") {
+  record r = matrix_record({}, cublas.c_str(), gpu);
+  (*r.stack)["keys"]["cublaslt"] = cublas;
+  return r;
+}
+
+TEST(releases, are_stacks_whose_pair_is_of_one_version_and_that_have_no_framework) {
+  EXPECT_EQ(release_of(stack_of("13.1.0"))->version, "13.1.0");
+  record mixed = stack_of("13.1.0"), framework = stack_of("13.1.0"), unknown = stack_of("");
+  (*mixed.stack)["keys"]["cublaslt"] = "13.5.1";
+  (*framework.stack)["keys"]["pytorch"] = "2.11.0";
+  EXPECT_FALSE(release_of(mixed));
+  EXPECT_FALSE(release_of(framework));
+  EXPECT_FALSE(release_of(unknown));
+}
+
+TEST(releases, are_columns_in_the_order_of_versions_on_the_gpu_of_most) {
+  std::vector<std::optional<release_of_stack>> stacks;
+  for (const auto& [version, gpu] : {std::pair{"13.10.0", "NVIDIA H200"}, std::pair{"13.5.1", "NVIDIA H200"},
+                                     std::pair{"13.1.0", "NVIDIA H100"}, std::pair{"13.5.1", "NVIDIA H200"}})
+    stacks.push_back(release_of(stack_of(version, gpu)));
+  stacks.emplace_back();
+  const auto columns = columns_of(stacks);
+  EXPECT_EQ(columns.gpu, "NVIDIA H200");
+  ASSERT_THAT(columns.releases, SizeIs(2));
+  EXPECT_EQ(columns.releases[0].first, "13.5.1");
+  EXPECT_THAT(columns.releases[0].second, ElementsAre(1, 3));
+  EXPECT_EQ(columns.releases[1].first, "13.10.0");
+  EXPECT_THAT(columns_of(stacks, "H100").releases, SizeIs(1));
+  EXPECT_THAT(columns_of(stacks, "B200").releases, IsEmpty());
+}
+
+// ---- facts of files, and release notes ----
+
+class files_of_releases_file : public in_directory {};
+
+TEST_F(files_of_releases_file, is_read_as_ranges_of_releases) {
+  const auto file = directory / "cublas-releases.jsonl";
+  std::ofstream(file) << R"({"release":"13.10.0.20","library":"cublas","rpath":"$ORIGIN"})" << '\n'
+                      << R"({"release":"13.1.0.3","library":"cublas","runpath":"$ORIGIN","build_id":"a"})"
+                      << '\n'
+                      << R"({"release":"13.5.1.27","library":"cublas","runpath":"$ORIGIN","build_id":"b"})"
+                      << '\n';
+  const auto histories = file_histories(files_of_releases(file));
+  const auto path = std::find_if(histories.begin(), histories.end(),
+                                 [](const file_history& h) { return h.name == "cublas: search path"; });
+  ASSERT_NE(path, histories.end());
+  ASSERT_THAT(path->ranges, SizeIs(2));
+  EXPECT_EQ(path->ranges[0].first, "13.1.0.3");
+  EXPECT_EQ(path->ranges[0].last, "13.5.1.27");
+  EXPECT_EQ(path->ranges[0].words, "DT_RUNPATH $ORIGIN");
+  EXPECT_EQ(path->ranges[1].words, "DT_RPATH $ORIGIN");
+  for (const file_history& h : histories) EXPECT_FALSE(h.name.ends_with("build id"));
+  std::ofstream(file) << "{\"library\":\"cublas\"}\n";
+  EXPECT_THAT(refusal([&] { return files_of_releases(file); }), HasSubstr("cublas-releases.jsonl:1"));
+}
+
+std::string notes_with(const std::string& ours) {
+  return R"({"schema": 1, "notes": [{"id": "a", "release": "13.5.1.27", "toolkit": "13.3", "section": "known",
+    "says": "It fails.", "calls": ["cublasSgemm"], "harm": "status", "gpus": [], "address": "https://x.invalid",
+    "ours": )" +
+         ours + "}]}";
+}
+
+TEST(release_notes, name_arms_and_find_their_changes) {
+  auto all = changes_of({one_call(lost)}, {one_call(internal)});
+  const auto found = [&](const std::string& ours) {
+    return changes_of_note(release_notes_from(cursor(notes_with(ours))).at(0), all.changes);
+  };
+  EXPECT_THAT(found(R"({"verdict": "confirmed", "arms": ["memory.leak/fault"]})"), ElementsAre(0));
+  EXPECT_THAT(found(R"({"verdict": "confirmed", "arms": ["memory.leak/other"]})"), IsEmpty());
+  EXPECT_THAT(found(R"({"verdict": "not_seen", "arms": ["memory.leak/fault"]})"), IsEmpty());
+  all.changes[0].calls = {{"cublasDgemm", 1}};
+  EXPECT_THAT(found(R"({"verdict": "confirmed", "arms": ["memory.leak/fault"]})"), IsEmpty());
+}
+
+TEST(release_notes, are_refused_where_the_verdict_and_the_arms_do_not_agree) {
+  for (const char* ours :
+       {R"({"verdict": "confirmed", "arms": []})", R"({"verdict": "not_tried", "arms": ["a/b"]})",
+        R"({"verdict": "perhaps", "arms": ["a/b"]})"})
+    EXPECT_THAT(refusal([&] { return release_notes_from(cursor(notes_with(ours))); }), HasSubstr("x.json:3"));
+}
+
+/// Arms that a release on the recorded GPUs observed, and of these those that fail there or changed.
+struct recorded_arms {
+  std::set<std::string> observed, telling;
+};
+recorded_arms recorded_in(const std::filesystem::path& folder) {
+  recorded_arms all;
+  std::vector<std::pair<std::optional<release_of_stack>, record>> stacks;
+  std::vector<std::optional<release_of_stack>> keys;
+  for (const auto& stack : stacks_in(folder)) {
+    stacks.emplace_back(std::nullopt, load_stack(stack));
+    keys.push_back(release_of(stacks.back().second));
+    for (const case_result& c : stacks.back().second.cases)
+      for (const arm_result& a : c.arms) {
+        if (!observed(a)) continue;
+        all.observed.insert(join_key(c.name, a.name));
+        for (const observation& o : a.trials)
+          if (failed(signature_of(o))) all.telling.insert(join_key(c.name, a.name));
+      }
+  }
+  change_finder finder;
+  for (const auto& [version, indexes] : columns_of(keys).releases) {
+    std::vector<record> joined;
+    for (const std::size_t i : indexes) joined.push_back(std::move(stacks[i].second));
+    finder.add(version, std::move(merged_by_stack(std::move(joined)).front()));
+  }
+  for (const release_change& c : finder.found(SIZE_MAX).changes)
+    all.telling.insert(c.arms.begin(), c.arms.end());
+  return all;
+}
+
+TEST(release_notes, say_of_our_records_what_these_show) {
+  if (!std::filesystem::exists(CUFAULT_RELEASE_NOTES)) GTEST_SKIP() << "there are no release notes yet";
+  const recorded_arms recorded = recorded_in(CUFAULT_RECORDED);
+  for (const release_note& n : load_release_notes(CUFAULT_RELEASE_NOTES)) {
+    bool any = false;
+    for (const std::string& arm : n.arms) {
+      EXPECT_TRUE(recorded.observed.contains(arm)) << n.id << " names " << arm << ", which no record has";
+      any = any || recorded.telling.contains(arm);
+    }
+    EXPECT_TRUE(any || n.verdict != "confirmed")
+        << n.id << ": none of its arms fails anywhere, or ever changed";
+  }
+}
+
+}  // namespace
+}  // namespace cufault
