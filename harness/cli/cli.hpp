@@ -140,6 +140,12 @@ struct history_arguments {
   bool json = false, markdown = false;
 };
 
+struct changes_arguments {
+  std::vector<std::filesystem::path> records;
+  std::string gpu, release;  ///< empty: that of most releases; all
+  bool json = false, markdown = false;
+};
+
 struct matrix_arguments {
   std::vector<std::filesystem::path> records;
   std::string fault, operation, remedy, stack;  ///< as matrix_filter; empty: all
@@ -234,6 +240,7 @@ std::string json_of_failure(int exit_code, const std::string& why);
 int merge_records(const merge_arguments& arguments);
 int add_to_history(const history_arguments& arguments);
 int show_history(const history_arguments& arguments);
+int show_changes(const changes_arguments& arguments);
 int show_counterparts(const std::vector<std::filesystem::path>& records, bool markdown);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool all,
                 bool markdown);
@@ -280,6 +287,7 @@ std::filesystem::path own_baseline();
 std::vector<std::filesystem::path> baseline_folders(const std::filesystem::path& own = {});
 std::filesystem::path claims_file();
 std::filesystem::path failures_file();
+std::filesystem::path release_notes_file();
 std::filesystem::path explain_folder();
 std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build

@@ -138,10 +138,14 @@ void add_merge(command_line& line) {
 
 void add_history(command_line& line) {
   const auto said = std::make_shared<history_arguments>();
+  struct asked : to_read {
+    std::string gpu, release;
+  };
+  const auto asked_for = std::make_shared<asked>();
   CLI::App* history = line.command(
       "history",
       "Keeps the result of each arm in an SQLite file; shows since which stack it holds and how often it "
-      "flakes",
+      "flakes, and what changed from release to release of cuBLAS",
       "What is kept: what each arm came to in each run. Flakes are runs that differ from most runs of their "
       "stack.\n"
       "An arm is compared with the nearest stack in front of its own. Last come arms that race and were "
@@ -149,7 +153,12 @@ void add_history(command_line& line) {
       "another rate,\nin their last 20 runs or more.\n"
       "Exit codes: 0; 2 bad input, or a file that is no history, has no run, is damaged, or was made by a "
       "newer cufault.",
-      [said] { return said->adds ? add_to_history(*said) : show_history(*said); });
+      [said, asked_for, &line] {
+        if (line.app.get_subcommand("history")->got_subcommand("matrix"))
+          return show_changes({asked_for->records_or_own(), asked_for->gpu, asked_for->release,
+                               asked_for->json, asked_for->markdown});
+        return said->adds ? add_to_history(*said) : show_history(*said);
+      });
   history->require_subcommand(1);
   CLI::App* add = history->add_subcommand("add", "Add records; records already present are skipped");
   add->add_option("DB", said->file, "the history; made where there is none")->required()->type_name("FILE");
@@ -163,6 +172,24 @@ void add_history(command_line& line) {
   show->add_option("ARM", said->arms, "CASE/ARM, where * is anything");
   add_json(show, said->json);
   add_markdown(show, said->markdown);
+  CLI::App* changes = history->add_subcommand(
+      "matrix",
+      "Show what changed from release to release of cuBLAS, by recorded stacks of one GPU and driver");
+  add_to_read(changes, *asked_for);
+  changes->add_option("--gpu", asked_for->gpu,
+                      "text in the name of the GPU (default: the one on which most releases were recorded)");
+  changes->add_option("--release", asked_for->release, "only changes that this release shows first: 13.1.0");
+  CLI::Option* as_json =
+      changes->add_flag("--json", asked_for->json,
+                        "as JSON, with all arms of all changes (reports/schemas/changes.schema.json)");
+  add_markdown(changes, asked_for->markdown);
+  changes->get_option("--markdown")->excludes(as_json);
+  changes->footer(
+      "An arm that a release did not observe is not measured there: a change lies after the last release "
+      "that "
+      "showed\nwhat was before, and at the latest in the first that shows what is now. Not counted: what the "
+      "case itself does\ndifferently (calls, facts and numbers that one of two records alone has), and rates "
+      "within chance.");
 }
 
 }  // namespace

@@ -66,6 +66,9 @@ fs::path claims_file() {
 fs::path failures_file() {
   return data_folder("failures.json", "cases/failures.json");
 }
+fs::path release_notes_file() {
+  return data_folder("release_notes.json", "cases/release_notes.json");
+}
 fs::path frameworks_folder() {
   return data_folder("frameworks", "cases/frameworks/python");
 }

@@ -109,5 +109,54 @@ TEST_F(matrix_command, says_so_where_no_record_has_a_cell) {
             "cufault: no record has a cell of the matrix: `cufault run matrix` makes them\n");
 }
 
+// ---- history matrix ----
+
+class changes_command : public matrix_command {
+ protected:
+  void SetUp() override {
+    matrix_command::SetUp();
+    auto newer = examples::example_cases();
+    for (case_result& c : newer)
+      for (arm_result& a : c.arms)
+        if (a.name == "sgemm_64.warm.arrived") a.trials[0].calls[0].what.status = examples::internal;
+    write("b.jsonl", examples::matrix_record(newer, "13.10.0"));
+  }
+
+  [[nodiscard]] process_result changes(std::vector<std::string> words) const {
+    spawn_options options;
+    options.argv = {CUFAULT_PROGRAM, "history", "matrix", folder};
+    options.argv.insert(options.argv.end(), words.begin(), words.end());
+    options.keep_output = 4u << 20;
+    return run_process(options, {});
+  }
+};
+
+TEST_F(changes_command, prints_what_changed_between_two_releases) {
+  // No record, although it lies among records.
+  write_whole(folder / "cublas-releases.jsonl", "{\"release\":\"13.1.0.3\",\"library\":\"cublas\"}\n");
+  const auto seen = changes({"--markdown"});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text,
+              HasSubstr("| 1 | 13.1.0 → 13.10.0 | EXECUTION_FAILED → INTERNAL_ERROR | cublasSgemm |"));
+  const auto json = nlohmann::json::parse(changes({"--json", "--release", "13.10.0"}).stdout_text);
+  EXPECT_EQ(json["changes"].size(), 1);
+  EXPECT_EQ(json["changes"][0]["arms"][0], "matrix.kernel_trap/sgemm_64.warm.arrived");
+}
+
+TEST_F(changes_command, refuses_in_one_line_what_it_cannot_compare) {
+  const auto refused = [&](const std::vector<std::string>& words) {
+    const auto seen = changes(words);
+    EXPECT_EQ(seen.exit_code, 2);
+    EXPECT_EQ(seen.stdout_text, "");
+    return seen.stderr_text;
+  };
+  EXPECT_EQ(refused({"--release", "13.5.1"}),
+            "cufault: --release 13.5.1: it is not in these records, which have 13.1.0, 13.10.0\n");
+  EXPECT_THAT(refused({"--gpu", "B200"}),
+              StartsWith("cufault: no release of cuBLAS in these records on a GPU of that name, and two"));
+  fs::remove(folder / "b.jsonl");
+  EXPECT_THAT(refused({}), StartsWith("cufault: one release of cuBLAS in these records, and two"));
+}
+
 }  // namespace
 }  // namespace cufault
