@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known to be wrong in a version of cuBLAS or cuBLASLt, for programs that choose or check one. C++17, and nothing but the standard
+// library:
+//
+//   int version = 0;
+//   cublasGetVersion(handle, &version);
+//   for (const cufault::known_match& m : cufault::known_issues(cufault::version_text(version), "9.0"))
+//     if (m.level == cufault::known_level::measured && m.issue->harm == "wrong_numbers") log(m.issue->what);
+//
+// The table is made of cases/known_issues.json, which says where each entry comes from; `cufault known` prints it.
+#pragma once
+
+#include <cufault/known_issue.hpp>
+#include <cufault/known_issues_table.hpp>
+#include <string_view>
+#include <vector>
+
+namespace cufault {
+
+/// All that is known of a version ("13.1.0", or more exactly "13.1.0.3"), in the order of the table. Empty for a text that is no version.
+inline std::vector<known_match> known_issues(std::string_view version, std::string_view architecture = {}) {
+  std::vector<known_match> found;
+  for (const known_issue& issue : known_issues_table) {
+    known_level level = known_level::not_measured;
+    if (concerns(issue, version, architecture, level)) found.push_back({&issue, level});
+  }
+  return found;
+}
+
+}  // namespace cufault
