@@ -288,6 +288,7 @@ std::vector<std::filesystem::path> baseline_folders(const std::filesystem::path&
 std::filesystem::path claims_file();
 std::filesystem::path failures_file();
 std::filesystem::path release_notes_file();
+std::filesystem::path known_issues_file();
 std::filesystem::path explain_folder();
 std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build
@@ -296,6 +297,11 @@ std::vector<std::filesystem::path> own_paths();  ///< folders and files of this 
 /// there is none. `families`: as load_families().
 std::vector<record> load_judged(const std::vector<std::filesystem::path>& named,
                                 const std::set<std::string>& families = {});
+
+/// Known issues that a failed call can come from, a line each: "cublasLtMatmul", "CUBLAS_STATUS_NOT_SUPPORTED". `cublas`: version, `gpu`: name
+/// or compute capability; each empty where it is not known.
+std::vector<std::string> known_of_failure(const std::string& call, const std::string& status,
+                                          const std::string& cublas, const std::string& gpu);
 
 /// True if CUFAULT_REQUIRE_GPU is set to 1: no GPU is then a failure.
 bool gpu_required();

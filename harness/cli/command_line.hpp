@@ -213,6 +213,7 @@ void add_record_commands(
 void add_compare_commands(command_line& line);  ///< diff, gate, merge, history, report
 void add_report(command_line& line);            ///< the last of these
 void add_node(command_line& line);
+void add_known(command_line& line);
 void add_inject(command_line& line);  ///< harness/cli/program_commands.cpp
 void add_trace(command_line& line);
 void add_why(command_line& line);

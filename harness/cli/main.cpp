@@ -101,7 +101,7 @@ int dispatch(int argc, char** argv) {
   line.app.footer(all_codes);
   line.app.set_version_flag("--version", "cufault " + this_build.text());
   for (const auto add :
-       {add_run, add_sweep, add_list, add_stack, add_doctor_commands, add_record_commands,
+       {add_run, add_sweep, add_list, add_stack, add_doctor_commands, add_known, add_record_commands,
         add_compare_commands, add_node, add_inject, add_trace, add_why, add_ctest_commands, add_own_commands})
     add(line);
   // Verbatim: CLI11 would take "[a,b]" apart.

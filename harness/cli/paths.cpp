@@ -69,6 +69,9 @@ fs::path failures_file() {
 fs::path release_notes_file() {
   return data_folder("release_notes.json", "cases/release_notes.json");
 }
+fs::path known_issues_file() {
+  return data_folder("known_issues.json", "cases/known_issues.json");
+}
 fs::path frameworks_folder() {
   return data_folder("frameworks", "cases/frameworks/python");
 }

@@ -1,0 +1,336 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// known: what is known to be wrong in a version of cuBLAS on a GPU.
+#include "harness/cli/cli.hpp"
+#include "harness/cli/command_line.hpp"
+#include "harness/doctor/known_issues.hpp"
+#include "harness/run/nvml.hpp"
+#include "harness/run/stack.hpp"
+#include "reports/base/json_input.hpp"
+#include "reports/printers/table.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+struct known_arguments {
+  std::string cublas{}, gpu{}, fail_on{};
+  std::vector<fs::path> locks{};
+  std::vector<std::string> except{};
+  fs::path measure{};  ///< folder of stacks
+  bool here = false, json = false, markdown = false;
+};
+
+std::string library_name(const known_entry& e) {
+  return e.library == "cublas" ? "cuBLAS" : "cuBLASLt";
+}
+std::string spaced(std::string text) {
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string workarounds_of(const known_entry& e) {
+  std::string text;
+  for (const known_workaround& w : e.workarounds)
+    text += fmt::format("{}{}{}", text.empty() ? "" : " ", w.text,
+                        w.arm.empty() ? "" : fmt::format(" ({})", w.arm));
+  return text;
+}
+
+/// Which versions, on which GPUs.
+std::string versions_of(const known_entry& e) {
+  std::vector<std::string> parts;
+  for (const auto& [from, before] : e.ranges) parts.push_back(fmt::format("{} to before {}", from, before));
+  std::string text = fmt::format("{}", fmt::join(parts, ", "));
+  if (!e.ranges.empty() && !e.architectures.empty())
+    text += fmt::format(" on {}", fmt::join(e.architectures, ", "));
+  for (const auto& [architecture, m] : e.measured) {
+    if (!text.empty()) text += ". ";
+    if (m.affected.empty()) {
+      text += fmt::format("Tried on {} with {}: not seen", architecture, fmt::join(m.not_affected, ", "));
+    } else {
+      text += fmt::format("On {}: {}", architecture, fmt::join(m.affected, ", "));
+      if (!m.not_affected.empty()) text += fmt::format("; not {}", fmt::join(m.not_affected, ", "));
+      text += ". " + span_text(e, architecture);
+    }
+  }
+  return text;
+}
+
+std::string evidence_of(const known_entry& e) {
+  std::set<std::string> met;
+  std::vector<std::string> all;
+  for (const known_evidence& one : e.evidence)
+    if (met.insert(one.arm).second) all.push_back(one.arm);
+  all.insert(all.end(), e.addresses.begin(), e.addresses.end());
+  return fmt::format("{}", fmt::join(all, " "));
+}
+
+void print_block(const known_entry& e, std::string_view how, const std::string& because) {
+  fmt::print("{}  [{}, {}, {}]\n  {}\n  {}\n", e.id, how, spaced(e.harm), library_name(e), e.what, because);
+  if (!e.workarounds.empty()) fmt::print("  what helps: {}\n", workarounds_of(e));
+  fmt::print("  see: {}\n\n", evidence_of(e));
+}
+
+void print_all(const known_issues_list& known, bool markdown) {
+  const table_style style = markdown ? table_style::markdown : table_style::text;
+  for (const std::string_view harm : harms) {
+    std::vector<table_row> rows;
+    for (const char* sort : {"measured", "documented", "reported"})
+      for (const known_entry& e : known.issues) {
+        if (e.harm != harm || e.sort != sort) continue;
+        if (!markdown) print_block(e, e.sort, versions_of(e));
+        rows.push_back({e.id, e.sort, e.what, versions_of(e), workarounds_of(e), evidence_of(e)});
+      }
+    if (!markdown || rows.empty()) continue;
+    print_heading(std::cout, spaced(std::string(harm)), 2, style);
+    print_table(std::cout, {"issue", "known how", "what", "versions", "what helps", "evidence"}, rows, style);
+  }
+}
+
+/// What is asked for: versions, each on one architecture or on any.
+struct question {
+  std::string cublas{}, architecture{}, where{};  ///< where: the file that pins it
+};
+
+std::string title_of(const question& q) {
+  return fmt::format("cuBLAS {}{}{}", q.cublas, q.architecture.empty() ? "" : " on " + q.architecture,
+                     q.where.empty() ? "" : ", pinned in " + q.where);
+}
+
+/// Versions of cuBLAS that a lock file names behind the package's name. Throws usage_error where there is none.
+std::vector<question> pinned_in(const fs::path& file, const std::string& architecture) {
+  // requirements.txt, pip freeze, names of wheels, uv.lock, poetry.lock, conda-lock, conda list
+  static const std::regex name("(?:nvidia[-_.]cublas(?:[-_.]cu[0-9]+)?|libcublas)(?![-_.]dev)");
+  static const std::regex version(
+      R"re(^["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]+\.[0-9]+\.[0-9]+(?:\.[0-9]+)?))re");
+  const std::string text = read_text(file);
+  constexpr std::ptrdiff_t far = 80;
+  std::set<std::string> met;
+  std::vector<question> found;
+  for (std::sregex_iterator at(text.begin(), text.end(), name), none; at != none; ++at) {
+    const std::string behind(
+        at->suffix().first,
+        at->suffix().first + std::min(far, std::distance(at->suffix().first, at->suffix().second)));
+    std::smatch match;
+    if (std::regex_search(behind, match, version) && met.insert(match[1]).second)
+      found.push_back({match[1], architecture, file.string()});
+  }
+  if (found.empty())
+    throw usage_error(fmt::format("{}: it pins no version of nvidia-cublas, nvidia-cublas-cu12 or libcublas",
+                                  one_line(file.string())));
+  return found;
+}
+
+question this_stack() {
+  const interrupt_guard guard;
+  const nvml management;
+  const nlohmann::json stack = read_stack(own_path(), {}, management, guard.descriptor());
+  const auto keys = stack.value("keys", nlohmann::json::object());
+  question q{.cublas = keys.value("cublas", ""), .architecture = keys.value("compute_capability", "")};
+  if (q.cublas.empty())
+    throw usage_error("no cuBLAS is found here: name a version, as in cufault known --cublas 13.1.0");
+  return q;
+}
+
+std::vector<question> questions_of(const known_arguments& asked, const known_issues_list& known) {
+  std::string architecture;
+  if (!asked.gpu.empty()) {
+    architecture = architecture_of(known, asked.gpu);
+    if (architecture.empty())
+      throw usage_error(fmt::format(
+          "--gpu {}: not known by name; give its compute capability, as in --gpu 9.0", one_line(asked.gpu)));
+  }
+  std::vector<question> all;
+  if (asked.here) all.push_back(this_stack());
+  if (asked.here && !architecture.empty()) all.back().architecture = architecture;
+  for (const fs::path& lock : asked.locks)
+    for (question& q : pinned_in(lock, architecture)) all.push_back(std::move(q));
+  if (!asked.cublas.empty()) {
+    if (!is_version(asked.cublas))
+      throw usage_error(
+          fmt::format("--cublas {}: no version of cuBLAS; one is 13.1.0", one_line(asked.cublas)));
+    all.push_back({asked.cublas, architecture, {}});
+  }
+  if (all.empty() && !asked.gpu.empty()) throw usage_error("--gpu needs --cublas, --lock or --here");
+  return all;
+}
+
+nlohmann::ordered_json json_of(const fs::path& file, const std::vector<found_issue>& found) {
+  std::map<std::string, nlohmann::ordered_json> by_id;
+  const auto json = nlohmann::ordered_json::parse(read_text(file));
+  for (const auto& issue : json["issues"]) by_id.emplace(issue["id"].get<std::string>(), issue);
+  auto all = nlohmann::ordered_json::array();
+  for (const found_issue& f : found) {
+    nlohmann::ordered_json issue = by_id.at(f.entry->id);
+    issue["level"] = to_string(f.level);
+    issue["because"] = f.because;
+    all.push_back(std::move(issue));
+  }
+  return all;
+}
+
+void print_answer(const question& q, const std::vector<found_issue>& found, const known_issues_list& known,
+                  bool markdown) {
+  const bool tried = any_measured(known, q.cublas, q.architecture);
+  const std::string untried = tried ? "" : "; nothing was measured with it";
+  if (found.empty()) {
+    fmt::print("{}: nothing is known{}\n", title_of(q), untried);
+    return;
+  }
+  std::map<known_level, std::size_t> counts;
+  for (const found_issue& f : found) ++counts[f.level];
+  std::vector<std::string> parts;
+  for (const auto& [level, count] : counts)
+    parts.push_back(fmt::format("{} {}", count, spaced(to_string(level))));
+  const std::string title = fmt::format("{}: {}: {}{}", title_of(q), plural(found.size(), "issue"),
+                                        fmt::join(parts, ", "), untried);
+  if (!markdown) {
+    fmt::print("{}\n\n", title);
+    // No warning: a line each, behind what is known of this version.
+    for (const found_issue& f : found)
+      if (f.level == known_level::not_measured)
+        fmt::print("{}  [{}] {}\n", f.entry->id, spaced(f.entry->harm), f.because);
+      else
+        print_block(*f.entry, spaced(to_string(f.level)), f.because);
+    return;
+  }
+  print_heading(std::cout, title, 2, table_style::markdown);
+  std::vector<table_row> rows;
+  for (const found_issue& f : found)
+    rows.push_back({f.entry->id, spaced(f.entry->harm), f.entry->what, f.because, workarounds_of(*f.entry),
+                    evidence_of(*f.entry)});
+  print_table(std::cout, {"issue", "harm", "what", "known how", "what helps", "evidence"}, rows,
+              table_style::markdown);
+}
+
+int show_known(const known_arguments& asked) {
+  const fs::path file = known_issues_file();
+  if (!asked.measure.empty()) {
+    std::cout << measured_again(file, asked.measure);
+    return 0;
+  }
+  const known_issues_list known = load_known_issues(file);
+  for (const std::string& id : asked.except)
+    if (std::none_of(known.issues.begin(), known.issues.end(),
+                     [&](const known_entry& e) { return e.id == id; }))
+      throw usage_error(
+          fmt::format("--except {}: no issue has this name; cufault known lists them", one_line(id)));
+  const std::vector<question> questions = questions_of(asked, known);
+  if (questions.empty()) {
+    if (!asked.fail_on.empty()) throw usage_error("--fail-on needs --cublas, --lock or --here");
+    if (asked.json)
+      std::cout << read_text(file);
+    else
+      print_all(known, asked.markdown);
+    return 0;
+  }
+  auto answers = nlohmann::ordered_json::array();
+  std::vector<std::string> failing;
+  for (const question& q : questions) {
+    std::vector<found_issue> found = issues_of(known, q.cublas, q.architecture);
+    std::erase_if(found, [&](const found_issue& f) {
+      return std::find(asked.except.begin(), asked.except.end(), f.entry->id) != asked.except.end();
+    });
+    for (const found_issue& f : found)
+      if (f.entry->harm == asked.fail_on && f.level <= known_level::documented)
+        failing.push_back(f.entry->id);
+    if (asked.json) {
+      nlohmann::ordered_json one{{"cublas", q.cublas}, {"architecture", q.architecture}};
+      if (!q.where.empty()) one["pinned_in"] = q.where;
+      one["any_measured"] = any_measured(known, q.cublas, q.architecture);
+      one["issues"] = json_of(file, found);
+      answers.push_back(std::move(one));
+    } else {
+      print_answer(q, found, known, asked.markdown);
+    }
+  }
+  if (asked.json)
+    std::cout << nlohmann::ordered_json{{"schema", 1}, {"answers", answers}}.dump(
+                     2, ' ', false, nlohmann::json::error_handler_t::replace)
+              << '\n';
+  if (failing.empty()) return 0;
+  std::cout << std::flush;
+  fmt::print(stderr, "cufault: {} with {}: {}\n", plural(failing.size(), "known issue"),
+             spaced(asked.fail_on), fmt::join(failing, ", "));
+  return exit_gate;
+}
+
+}  // namespace
+
+std::vector<std::string> known_of_failure(const std::string& call, const std::string& status,
+                                          const std::string& cublas, const std::string& gpu) {
+  try {
+    const known_issues_list known = load_known_issues(known_issues_file());
+    return issues_of_failure(known, call, status, cublas, architecture_of(known, gpu));
+  } catch (const input_error& error) {
+    return {fmt::format("the list of known issues cannot be read: {}", error.what())};
+  }
+}
+
+void add_known(command_line& line) {
+  const auto asked = std::make_shared<known_arguments>();
+  CLI::App* known =
+      line.command("known", "What is known to be wrong in a version of cuBLAS on a GPU, and what helps",
+                   "Measured: cufault saw it with that version on that architecture. Documented: NVIDIA's "
+                   "release notes say it.\n"
+                   "Reported: users say it. Not measured: the nearest version or another architecture has "
+                   "it; that is no warning.\n"
+                   "Without --here, --cublas and --lock it lists all. It needs no GPU.\n"
+                   "Exit codes: 0 also where issues are listed; 1 with --fail-on, where one of that harm is "
+                   "measured or documented;\n"
+                   "2 bad input, a lock file that pins no cuBLAS, or --here without a cuBLAS.",
+                   [asked] { return show_known(*asked); });
+  known->add_flag("--here", asked->here,
+                  "of the cuBLAS and the GPU of this machine, as cufault stack finds them");
+  known->add_option("--cublas", asked->cublas, "of this version of cuBLAS: 13.1.0")
+      ->type_name("VERSION")
+      ->check(not_empty);
+  known
+      ->add_option("--gpu", asked->gpu,
+                   "on this GPU: its name, or its compute capability: H200, 9.0 (default: any)")
+      ->type_name("GPU")
+      ->check(not_empty);
+  known
+      ->add_option(
+          "--lock", asked->locks,
+          "of the versions that a file pins: requirements.txt, uv.lock, poetry.lock, conda-lock.yml, or the "
+          "output of pip freeze or conda list")
+      ->allow_extra_args(false)
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  known
+      ->add_option("--fail-on", asked->fail_on,
+                   "exit with 1 where an issue of this harm is measured or documented")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(harms), std::end(harms))));
+  known->add_option("--except", asked->except, "leave this issue out, by its name")
+      ->allow_extra_args(false)
+      ->type_name("ISSUE");
+  CLI::Option* json =
+      known->add_flag("--json", asked->json, "as JSON (reports/schemas/known-issues.schema.json)");
+  add_markdown(known, asked->markdown);
+  known->get_option("--markdown")->excludes(json);
+  known
+      ->add_option("--measure", asked->measure,
+                   "print cases/known_issues.json with the versions that the stacks in this folder show")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
+}
+
+}  // namespace cufault

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// `cufault known` as a program: what it prints, refuses and returns. Needs no CUDA. Versions here are of entries that no new record changes.
+#include "harness/system/process.hpp"
+#include "harness/system/temporary_folder.hpp"
+#include "reports/base/files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cufault {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class known_command : public testing::Test {
+ protected:
+  [[nodiscard]] static process_result known(std::vector<std::string> words) {
+    spawn_options options;
+    options.argv = {CUFAULT_PROGRAM, "known"};
+    options.argv.insert(options.argv.end(), words.begin(), words.end());
+    options.keep_output = 4u << 20;
+    return run_process(options, {});
+  }
+  static void expect_refusal(const std::vector<std::string>& words, const std::string& part) {
+    const auto seen = known(words);
+    EXPECT_EQ(seen.exit_code, 2) << part;
+    EXPECT_THAT(seen.stderr_text, StartsWith("cufault: "));
+    EXPECT_THAT(seen.stderr_text, HasSubstr(part));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+    EXPECT_EQ(seen.stdout_text, "");
+  }
+  /// Versions that a file with this text pins.
+  std::vector<std::string> pinned(const std::string& text) {
+    const auto file = folder.path() / "lock";
+    write_whole(file, text);
+    const auto seen = known({"--lock", file, "--json"});
+    std::vector<std::string> versions;
+    if (seen.exit_code != 0) return versions;
+    const auto json = nlohmann::json::parse(seen.stdout_text);
+    for (const auto& answer : json["answers"]) versions.push_back(answer["cublas"]);
+    return versions;
+  }
+  const temporary_folder folder{"cufault-known-"};
+};
+
+TEST_F(known_command, lists_all_without_a_version) {
+  const auto seen = known({});
+  EXPECT_EQ(seen.exit_code, 0);
+  for (const char* part : {"lt-66-uneven-split-k  [measured, wrong numbers, cuBLASLt]", "[documented, ",
+                           "[reported, ", "what helps: ", "numbers.split_k/told"})
+    EXPECT_THAT(seen.stdout_text, HasSubstr(part));
+  const auto page = known({"--markdown"}).stdout_text;
+  EXPECT_THAT(page, StartsWith("## wrong numbers\n"));
+  EXPECT_THAT(page, HasSubstr("| lt-66-uneven-split-k | measured |"));
+  EXPECT_EQ(nlohmann::json::parse(known({"--json"}).stdout_text)["schema"], 1);
+}
+
+TEST_F(known_command, says_of_a_version_on_a_gpu_what_is_measured_and_what_is_said) {
+  const auto seen = known({"--cublas", "13.1.0.3", "--gpu", "H200"});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text, StartsWith("cuBLAS 13.1.0.3 on 9.0: "));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("xt-spmm-46340-rows  [measured, wrong numbers, cuBLAS]"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("measured with 13.1.0.3 on 9.0"));
+  EXPECT_THAT(seen.stdout_text, HasSubstr("documented by NVIDIA; tried with 13.1.0 on 9.0 and not seen"));
+  const auto other = known({"--cublas", "13.1.0", "--gpu", "12.0"});
+  EXPECT_THAT(other.stdout_text, Not(HasSubstr("[measured,")));
+  EXPECT_THAT(other.stdout_text, HasSubstr("not measured on 12.0: 13.1.0 (affected) on 9.0"));
+}
+
+TEST_F(known_command, says_in_one_line_that_nothing_is_known) {
+  const auto seen = known({"--cublas", "99.0.0", "--gpu", "1.0", "--fail-on", "wrong_numbers"});
+  EXPECT_EQ(seen.exit_code, 0);
+  EXPECT_THAT(seen.stdout_text, HasSubstr("; nothing was measured with it\n"));
+}
+
+TEST_F(known_command, prints_json_of_the_keys_that_the_schema_has) {
+  const auto json =
+      nlohmann::json::parse(known({"--cublas", "13.1.0", "--gpu", "9.0", "--json"}).stdout_text);
+  EXPECT_EQ(json["schema"], 1);
+  const auto& answer = json["answers"][0];
+  EXPECT_EQ(answer["cublas"], "13.1.0");
+  EXPECT_EQ(answer["architecture"], "9.0");
+  EXPECT_EQ(answer["any_measured"], true);
+  EXPECT_EQ(answer.size(), 4U);
+  std::set<std::string> levels;
+  for (const auto& issue : answer["issues"]) {
+    levels.insert(issue["level"]);
+    EXPECT_NE(issue["because"], "");
+    EXPECT_TRUE(issue.contains("what"));
+  }
+  EXPECT_THAT(levels, testing::IsSupersetOf({"measured", "documented"}));
+}
+
+TEST_F(known_command, fails_a_job_for_the_harm_that_is_asked_for) {
+  const auto seen = known({"--cublas", "13.1.0", "--gpu", "9.0", "--fail-on", "wrong_numbers"});
+  EXPECT_EQ(seen.exit_code, 1);
+  EXPECT_THAT(seen.stderr_text, HasSubstr("xt-spmm-46340-rows"));
+  EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1);
+  EXPECT_EQ(known({"--cublas", "13.4.0", "--gpu", "B200", "--fail-on", "wrong_numbers"}).exit_code, 1)
+      << "documented";
+  EXPECT_EQ(known({"--cublas", "13.10.0", "--gpu", "9.0", "--fail-on", "wrong_numbers", "--except",
+                   "zgemv-wide-lda"})
+                .exit_code,
+            0);
+  EXPECT_EQ(known({"--cublas", "13.10.0", "--gpu", "9.0", "--fail-on", "hang"}).exit_code, 0);
+}
+
+TEST_F(known_command, reads_versions_out_of_lock_files) {
+  EXPECT_THAT(
+      pinned(
+          "numpy==2.0.0\nnvidia-cublas-cu12==12.8.4.1 ; platform_system == 'Linux' \\\n  --hash=sha256:1\n"),
+      ElementsAre("12.8.4.1"));
+  EXPECT_THAT(pinned("nvidia-cublas == 13.1.0.3\n"), ElementsAre("13.1.0.3"));
+  EXPECT_THAT(
+      pinned(
+          "[[package]]\nname = \"nvidia-cublas\"\nversion = \"13.1.0.3\"\nsource = { registry = \"x\" }\n"),
+      ElementsAre("13.1.0.3"));
+  EXPECT_THAT(pinned("- name: libcublas\n  version: 12.4.5.8\n  manager: conda\n"), ElementsAre("12.4.5.8"));
+  EXPECT_THAT(pinned("libcublas                 13.5.1.27            h676940d_0    conda-forge\n"),
+              ElementsAre("13.5.1.27"));
+  EXPECT_THAT(pinned("nvidia_cublas_cu12-12.8.4.1-py3-none-manylinux_2_27_x86_64.whl\n"),
+              ElementsAre("12.8.4.1"));
+  EXPECT_THAT(pinned("nvidia-cublas-cu12==12.4.5.8\nnvidia-cublas==13.1.0.3\nnvidia-cublas==13.1.0.3\n"),
+              ElementsAre("12.4.5.8", "13.1.0.3"));
+  EXPECT_THAT(pinned("nvidia-cublas-cu12>=12.8.4.1\n"), IsEmpty()) << "no pin";
+  EXPECT_THAT(pinned("nvidia-cublas\nnumpy==13.1.0\n"), IsEmpty()) << "the version of another package";
+  EXPECT_THAT(pinned("libcublas-dev=12.4.5.8\n"), IsEmpty());
+}
+
+TEST_F(known_command, refuses_in_one_line) {
+  const auto file = folder.path() / "requirements.txt";
+  write_whole(file, "numpy==2.0.0\n");
+  expect_refusal({"--lock", file}, "it pins no version of nvidia-cublas");
+  expect_refusal({"--lock", folder.path() / "missing"}, "does not exist");
+  expect_refusal({"--cublas", "13"}, "no version of cuBLAS; one is 13.1.0");
+  expect_refusal({"--cublas", "/usr/lib"}, "no version of cuBLAS");
+  expect_refusal({"--cublas", "13.1.0", "--gpu", "Voodoo 2"}, "give its compute capability");
+  expect_refusal({"--gpu", "9.0"}, "--gpu needs --cublas, --lock or --here");
+  expect_refusal({"--fail-on", "hang"}, "--fail-on needs");
+  expect_refusal({"--cublas", "13.1.0", "--fail-on", "slowness"}, "wrong_numbers");
+  expect_refusal({"--cublas", "13.1.0", "--except", "lt-67"}, "no issue has this name");
+  expect_refusal({"--cublas", "13.1.0", "--json", "--markdown"}, "--json");
+}
+
+}  // namespace
+}  // namespace cufault
