@@ -67,10 +67,21 @@ measured_facts measured_here() {
   }
 }
 
+/// Likewise.
+known_issues_list known_issues_here() {
+  try {
+    return load_known_issues(known_issues_file());
+  } catch (const input_error& error) {
+    fmt::print(stderr, "cufault: no known issues: {}\n", error.what());
+    return {};
+  }
+}
+
 int run_doctor(const doctor_arguments& arguments) {
   if (!arguments.command.empty()) program_path(arguments.command.front());  // refused before the checks
   machine m = this_machine();
   m.measured = measured_here();
+  m.known = known_issues_here();
   m.loaded = loaded_after_product;
   if (!arguments.command.empty()) m.program = program_of(m, arguments.command.front());
   diagnosis d = examine(all_probes(), m);

@@ -31,6 +31,7 @@ void add_doctor_commands(command_line& line);
 
 /// What the records that come with cufault say; nothing where they cannot be read.
 measured_facts measured_here();
+known_issues_list known_issues_here();  ///< likewise
 int run_doctor(const doctor_arguments& arguments);
 
 /// What `explain` and `why` use of the checks.

@@ -54,6 +54,7 @@ struct node_arguments {
   std::size_t gpus = 0;  ///< that the node must have
   fs::path pci_root = "/";
   bool drill = false, under_drill = false, json = false;
+  bool refuse_wrong_numbers = false;  ///< a known issue of wrong numbers makes it bad
   std::vector<std::string> trials{};
   target where{};
 };
@@ -256,6 +257,7 @@ void check(node_facts& facts, const time_left& time) {
   const std::set<std::string> slow{"unread_variables", "kernel_log", "loaded"};
   machine m = this_machine();
   m.measured = measured_here();
+  m.known = known_issues_here();
   for (probe p : all_probes()) {
     if (slow.contains(p.name)) continue;
     time.go_on();
@@ -317,6 +319,8 @@ int examine_node(const node_arguments& asked) {
                      "--timeout",
                      std::to_string(asked.timeout_seconds)};
     if (asked.json) drill.command.emplace_back("--json");
+    if (asked.refuse_wrong_numbers)
+      drill.command.insert(drill.command.end(), {"--fail-on", std::string(harms[0])});
     return inject(drill);
   }
   const interrupt_guard guard;
@@ -327,6 +331,7 @@ int examine_node(const node_arguments& asked) {
   facts.boot = first_line_of("/proc/sys/kernel/random/boot_id");
   facts.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   facts.drill = asked.under_drill;
+  facts.refuse_wrong_numbers = asked.refuse_wrong_numbers;
   facts.gpus_required = std::max<std::size_t>(asked.gpus, gpu_required() ? 1 : 0);
   facts.pci_gpus = gpus_on_pci_bus(asked.pci_root);
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"))
@@ -372,7 +377,7 @@ void add_node_trials(command_line& line) {
 void add_node(command_line& line) {
   struct given {
     node_arguments asked;
-    std::string policy = "none";
+    std::string policy = "none", fail_on{};
   };
   const auto said = std::make_shared<given>();
   CLI::App* node = line.command(
@@ -392,6 +397,7 @@ void add_node(command_line& line) {
       [said] {
         for (const auto& [policy, name] : names_of(node_policy::none))
           if (name == said->policy) said->asked.policy = policy;
+        said->asked.refuse_wrong_numbers = !said->fail_on.empty();
         refuse_wrong_use(said->asked);
         if (said->asked.trials.empty()) said->asked.trials = usual_trials;
         return examine_node(said->asked);
@@ -407,6 +413,10 @@ void add_node(command_line& line) {
       ->check(CLI::Range(1, 256));
   node->add_flag("--drill", asked.drill,
                  "fail on purpose: the injector fails cuInit, so that what reads the verdict is tested");
+  node->add_option("--fail-on", said->fail_on,
+                   "a node is bad, too, where its cuBLAS has a measured known issue of this harm on its GPUs "
+                   "(cufault known)")
+      ->check(CLI::IsMember({std::string(harms[0])}));
   node->add_flag("--json", asked.json,
                  "the verdict as JSON (reports/schemas/node.schema.json); the line goes to standard error");
   node->add_option("--trials", asked.trials, "cases of the quick tier to run on each GPU")

@@ -73,6 +73,8 @@ std::vector<probe> all_probes() {
       {"driver", "the driver's library, and its CUDA version against the runtime's", 60s, false,
        look_at_driver},
       {"gpu_code", "code for this GPU in the libraries", 60s, true, look_at_gpu_code},
+      {known_issues_probe, "known issues of the cuBLAS that is found, on these GPUs", 60s, true,
+       look_at_known_issues},
       {"memory", "free memory against what a handle takes", 20s, true, look_at_memory},
       {"gpus", "other users, MIG, persistence, ECC, remapped rows", 20s, true, look_at_gpus},
       {"kernel_log", "Xid messages in the kernel's log", 5s, false, look_at_kernel_log},

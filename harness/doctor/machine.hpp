@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/doctor/gpu_answers.hpp"
+#include "harness/doctor/known_issues.hpp"
 #include "harness/doctor/library_facts.hpp"
 #include "harness/doctor/measured.hpp"
 
@@ -34,6 +35,7 @@ struct machine {
   /// Libraries in the maps of a process after a product; throws std::runtime_error, with why there are none.
   std::function<std::vector<std::filesystem::path>()> loaded{};
   measured_facts measured{};
+  known_issues_list known{};
 
   [[nodiscard]] std::filesystem::path at(const std::filesystem::path& path) const {
     return root / path.relative_path();
@@ -45,7 +47,7 @@ struct machine {
   [[nodiscard]] bool has(const std::string& name) const { return environment.contains(name); }
 };
 
-/// The environment of this process, and the libraries that it would find. Without `loaded`, `measured` and `program`.
+/// The environment of this process, and the libraries that it would find. Without `loaded`, `measured`, `known` and `program`.
 machine this_machine();
 
 }  // namespace cufault

@@ -198,6 +198,17 @@ void look_at_trials(const node_facts& facts, const node_gpu& gpu, std::vector<no
                        .device = gpu.device});
 }
 
+/// Of checks, but for known issues: those are the same on every node with this cuBLAS.
+std::size_t findings_of(const node_facts& facts) {
+  std::size_t found = 0;
+  for (const probe_result& p : facts.checks.probes)
+    if (p.name != known_issues_probe)
+      found += static_cast<std::size_t>(
+          std::count_if(p.report.findings.begin(), p.report.findings.end(),
+                        [](const finding& f) { return f.level != finding_level::note; }));
+  return found;
+}
+
 std::string subject_of(const node_facts& facts) {
   return (facts.drill ? "DRILL: " : "") + facts.host;
 }
@@ -213,8 +224,7 @@ std::string line_of(const node_verdict& v, const node_facts& facts) {
       }
     text += fmt::format("{}, {} of {} as expected", plural_of(facts.gpus.size(), "GPU"), charted,
                         plural_of(arms, "arm"));
-    const std::size_t found =
-        facts.checks.count(finding_level::failure) + facts.checks.count(finding_level::warning);
+    const std::size_t found = findings_of(facts);
     if (found > 0) text += fmt::format(", {} of checks", plural_of(found, "finding"));
     return text;
   }
@@ -252,6 +262,14 @@ bool needs_repeating(const node_arm& a) {
 
 node_verdict decide(const node_facts& facts) {
   node_verdict v;
+  for (const probe_result& p : facts.checks.probes)
+    if (p.name == known_issues_probe)
+      for (const finding& f : p.report.findings)
+        v.reasons.push_back(
+            {.state = facts.refuse_wrong_numbers && f.harm == harms[0] ? node_state::bad : node_state::usable,
+             .code = "known_issue",
+             .text = "known issue: " + f.text,
+             .command = f.command});
   if (look_at_driver(facts, v.reasons)) {
     for (const node_gpu& gpu : facts.gpus) look_at_trials(facts, gpu, v.reasons);
     if (!facts.no_trials.empty() || facts.gpus.empty())
@@ -265,9 +283,8 @@ node_verdict decide(const node_facts& facts) {
       v.state = state;
   std::stable_sort(v.reasons.begin(), v.reasons.end(),
                    [](const node_reason& a, const node_reason& b) { return a.state > b.state; });
-  v.warned = facts.checks.count(finding_level::failure) + facts.checks.count(finding_level::warning) > 0 ||
-             std::any_of(v.reasons.begin(), v.reasons.end(),
-                         [](const node_reason& r) { return r.code == "differs"; });
+  v.warned = findings_of(facts) > 0 || std::any_of(v.reasons.begin(), v.reasons.end(),
+                                                   [](const node_reason& r) { return r.code == "differs"; });
   v.line = line_of(v, facts);
   return v;
 }

@@ -60,6 +60,7 @@ struct node_facts {
   bool drill = false;                                ///< the failure was injected
   std::string driver_silent{};                       ///< why the driver gave no answer; empty where it did
   driver_answers driver{};              ///< `library` also where a file of that name cannot be loaded
+  bool refuse_wrong_numbers = false;    ///< a known issue of wrong numbers makes it bad
   std::size_t gpus_required = 0;        ///< that the node must have; 0: nobody said
   std::vector<std::string> pci_gpus{};  ///< as gpus_on_pci_bus()
   std::string visible_devices{};        ///< "CUDA_VISIBLE_DEVICES=0"; empty where it is not set
@@ -81,7 +82,7 @@ struct node_verdict {
 /// True for a verdict that a second run has to confirm before it counts against the node.
 bool needs_repeating(const node_arm& a);
 
-/// A node is bad where GPUs are missing that it must have, where a GPU on the PCI bus has no driver, where cuInit refuses; or, twice, where
+/// Known issues are told and decide nothing, unless wrong numbers are refused. A node is bad where GPUs are missing that it must have, where a GPU on the PCI bus has no driver, where cuInit refuses; or, twice, where
 /// NVML showed no other process on a GPU, where the runtime or a trial fails. What checks found explains it.
 node_verdict decide(const node_facts& facts);
 

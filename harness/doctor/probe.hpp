@@ -29,6 +29,7 @@ struct finding {
   std::string remedy{};
   std::string command{};   ///< to copy
   std::string measured{};  ///< of the remedy: on how many stacks it cleared, or "no measured remedy"
+  std::string harm{};      ///< of a known issue: one of `harms`
   friend bool operator==(const finding&, const finding&) = default;
 };
 
@@ -59,6 +60,7 @@ void describe_fields(finding& f, Fields& fields) {
   fields("remedy", f.remedy);
   fields("command", f.command);
   fields("measured", f.measured);
+  fields("harm", f.harm);
 }
 template <class Fields>
 void describe_fields(library_row& r, Fields& fields) {
@@ -88,6 +90,7 @@ struct probe {
 
 /// All of them, the driver's before those that need it.
 std::vector<probe> all_probes();
+inline constexpr const char* known_issues_probe = "known_issues";
 
 probe_report look_at_variables(const machine& m);
 probe_report look_at_unread_variables(const machine& m);
@@ -95,6 +98,7 @@ probe_report look_at_search_path(const machine& m);
 probe_report look_at_libraries(const machine& m);
 probe_report look_at_driver(const machine& m);
 probe_report look_at_gpu_code(const machine& m);
+probe_report look_at_known_issues(const machine& m);
 probe_report look_at_memory(const machine& m);
 probe_report look_at_gpus(const machine& m);
 probe_report look_at_kernel_log(const machine& m);

@@ -183,6 +183,46 @@ probe_report look_at_gpu_code(const machine& m) {
   return report;
 }
 
+probe_report look_at_known_issues(const machine& m) {
+  probe_report report;
+  if (m.known.issues.empty()) {
+    report.not_asked = "there is no list of known issues";
+    return report;
+  }
+  std::set<std::string> architectures, versions;
+  for (const driver_answers::device& device : m.driver().devices)
+    architectures.insert(fmt::format("{}.{}", device.capability / 10, device.capability % 10));
+  for (const fs::path& file : chosen(m, "libcublas")) {
+    const auto found = find_library(m, name_asked_for(m, file));
+    if (!found) continue;
+    if (const library_answers said = m.ask(m.at(found->file)); said.version != 0)
+      versions.insert(cublas_version_text(said.version));
+  }
+  if (versions.empty()) report.not_asked = "the loader finds no cuBLAS";
+  for (const std::string& version : versions)
+    for (const std::string& architecture : architectures) {
+      std::size_t more = 0;
+      for (const found_issue& f : issues_of(m.known, version, architecture)) {
+        if (f.level != known_level::measured || rank_of_harm(f.entry->harm) > rank_of_harm("hang")) {
+          ++more;
+          continue;
+        }
+        report.findings.push_back(
+            {.level = finding_level::warning,
+             .text =
+                 fmt::format("cuBLAS {} on {}, {}: {}", version, architecture, f.entry->id, f.entry->what),
+             .advice = f.entry->workarounds.empty() ? "" : f.entry->workarounds.front().text,
+             .command = fmt::format("cufault known --cublas {} --gpu {}", version, architecture),
+             .harm = f.entry->harm});
+      }
+      if (more > 0)
+        report.seen.push_back(
+            fmt::format("cuBLAS {} on {}: {} more known: cufault known --cublas {} --gpu {}", version,
+                        architecture, more, version, architecture));
+    }
+  return report;
+}
+
 probe_report look_at_loaded_libraries(const machine& m) {
   constexpr const char* one_folder = "Take all folders but one out of LD_LIBRARY_PATH and of search paths.";
   probe_report report;

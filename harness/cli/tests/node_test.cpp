@@ -114,7 +114,7 @@ TEST_F(node_command, is_bad_where_the_driver_refuses) {
   EXPECT_EQ(json["exit_code"], 1);
   EXPECT_EQ(json["drill"], false);
   EXPECT_EQ(json["reasons"][0]["code"], "driver_refuses");
-  EXPECT_EQ(json["checks"].size(), 7U);
+  EXPECT_EQ(json["checks"].size(), 8U);
   EXPECT_EQ(said.stderr_text, json["line"].get<std::string>() + "\n");
   EXPECT_EQ(node({"--policy", "nagios"}, {{"DOCTOR_FAKE_CUINIT", "803"}}).exit_code, 2);
 }

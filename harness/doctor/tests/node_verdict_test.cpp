@@ -60,6 +60,21 @@ TEST_F(node_verdicts, are_usable_where_all_is_as_expected) {
   EXPECT_EQ(v.line, "usable: n1: 1 GPU, 2 of 2 arms as expected");
 }
 
+TEST_F(node_verdicts, tell_known_issues_and_are_bad_for_them_only_where_they_are_refused) {
+  facts.checks.probes.push_back({.name = known_issues_probe});
+  facts.checks.probes.back().report.findings = {
+      {.level = finding_level::warning, .text = "cuBLAS 13.1.0 on 9.0, one: It hangs.", .harm = "hang"}};
+  facts.refuse_wrong_numbers = true;
+  expect(node_state::usable, "known_issue");
+  EXPECT_FALSE(decide(facts).warned) << "a nagios check would warn on every node for ever";
+  EXPECT_EQ(decide(facts).line, "usable: n1: 1 GPU, 2 of 2 arms as expected");
+  facts.checks.probes.back().report.findings[0].harm = "wrong_numbers";
+  expect(node_state::bad, "known_issue");
+  EXPECT_THAT(decide(facts).line, HasSubstr("bad: n1: known issue: cuBLAS 13.1.0 on 9.0, one"));
+  facts.refuse_wrong_numbers = false;
+  expect(node_state::usable, "known_issue");
+}
+
 TEST_F(node_verdicts, are_bad_where_a_control_fails_twice_and_only_then) {
   fail_control(verdict::unresolved);
   expect(node_state::bad, "trial_failed");

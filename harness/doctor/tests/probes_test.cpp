@@ -316,6 +316,47 @@ TEST_F(probes, gpu_code_is_not_asked_for_without_cublas) {
   EXPECT_EQ(look_at_gpu_code(m).not_asked, "no cuBLAS with code for GPUs was found");
 }
 
+// ---- known issues ----
+
+known_entry made_issue(const std::string& harm, const std::string& affected) {
+  known_entry e{
+      .id = "made-" + harm, .sort = "measured", .library = "cublas", .harm = harm, .what = "It is bad."};
+  e.workarounds = {{"Do not.", ""}};
+  e.measured["9.0"].affected = {affected};
+  e.words[3] = "9.0/" + affected;
+  return e;
+}
+
+TEST_F(probes, known_issues_are_warned_of_where_they_were_measured) {
+  library("/lib64/libcublas.so.13");
+  versions["/lib64/libcublas.so.13"] = {.version = 130100};
+  m.known.issues = {made_issue("wrong_numbers", "13.1.0"), made_issue("worse_status", "13.1.0"),
+                    made_issue("hang", "13.0.0")};
+  const auto report = look_at_known_issues(m);
+  ASSERT_EQ(report.findings.size(), 1U)
+      << "one of a status alone, and one that was measured with another version, are counted";
+  EXPECT_EQ(report.findings[0].level, finding_level::warning);
+  EXPECT_EQ(report.findings[0].text, "cuBLAS 13.1.0 on 9.0, made-wrong_numbers: It is bad.");
+  EXPECT_EQ(report.findings[0].advice, "Do not.");
+  EXPECT_EQ(report.findings[0].harm, "wrong_numbers");
+  EXPECT_THAT(report.seen, ElementsAre(HasSubstr("2 more known: cufault known --cublas 13.1.0 --gpu 9.0")));
+}
+
+TEST_F(probes, known_issues_of_other_versions_and_gpus_are_no_findings) {
+  library("/lib64/libcublas.so.13");
+  versions["/lib64/libcublas.so.13"] = {.version = 130100};
+  m.known.issues = {made_issue("wrong_numbers", "13.1.0")};
+  driver.devices = {{"made GPU", 120}};
+  EXPECT_THAT(look_at_known_issues(m).findings, IsEmpty());
+  m.known.issues.clear();
+  EXPECT_EQ(look_at_known_issues(m).not_asked, "there is no list of known issues");
+}
+
+TEST_F(probes, known_issues_are_not_asked_for_without_cublas) {
+  m.known.issues = {made_issue("wrong_numbers", "13.1.0")};
+  EXPECT_EQ(look_at_known_issues(m).not_asked, "the loader finds no cuBLAS");
+}
+
 // ---- NVML ----
 
 TEST_F(probes, memory_that_is_free_is_told_with_its_record) {
