@@ -201,6 +201,18 @@ std::string other_than_here(const log_findings& log, const looked_at_machine& he
   return here.driver.empty() ? std::string() : other("driver", "driver", {here.driver});
 }
 
+/// What the log says of a fact; empty where it says nothing, or several things.
+std::string only_one(const log_findings& log, const char* fact) {
+  const auto at = log.facts.find(fact);
+  return at == log.facts.end() || at->second.size() != 1 ? std::string() : at->second.front();
+}
+
+std::vector<std::string> known_of_log(const explanation& e) {
+  if (!e.failure) return {};
+  return known_of_failure(e.failure->call, e.failure->status, only_one(e.log, "cublas"),
+                          only_one(e.log, "gpu"));
+}
+
 }  // namespace
 
 int explain_logs(const explain_arguments& arguments) {
@@ -237,8 +249,10 @@ int explain_logs(const explain_arguments& arguments) {
       else if (here)
         e.machine = "not used, since the log is of another one: " + one_line(other);
       all_answered = all_answered && !e.causes.empty();
+      const std::vector<std::string> known = known_of_log(e);
       if (arguments.json) {
-        const auto json = explanation_json(e, name);
+        auto json = explanation_json(e, name);
+        if (!known.empty()) json["known_issues"] = known;
         std::cout << (inputs.size() == 1 ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
                                          : dump_json(json))
                   << '\n';
@@ -248,6 +262,7 @@ int explain_logs(const explain_arguments& arguments) {
           print_explanation(std::cout, e, name, measured_costs(arguments.records));
         else
           print_first_answer(std::cout, e, name);
+        for (const std::string& issue : known) std::cout << "Known issue: " << issue << '\n';
         if (inputs.size() > 1) std::cout << '\n';
       }
     } catch (const input_error& error) {
