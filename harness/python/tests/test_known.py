@@ -1,0 +1,129 @@
+# SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Known issues: the rule, against the program's; the version of the cuBLAS that is loaded; warnings."""
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import cufault
+import cufault.known as known
+from conftest import environment
+
+MADE_UP = {
+    "schema": 1,
+    "gpus": {"H200": "9.0", "B200": "10.0"},
+    "issues": [
+        {
+            "id": "one", "sort": "measured", "library": "cublas", "harm": "wrong_numbers", "what": "It is wrong.", "calls": ["cublasSgemm"],
+            "workarounds": [{"text": "Do not."}], "evidence": [], "measured": {"9.0": {"affected": ["12.8.4", "13.1.0"], "not_affected": ["13.10.0"]}},
+        },
+        {
+            "id": "two", "sort": "documented", "library": "cublaslt", "harm": "wrong_numbers", "what": "It is said to be wrong.", "calls": ["cublasLtMatmul"],
+            "addresses": ["https://example.invalid/notes"], "architectures": ["10.x"], "ranges": [{"from": "13.0.0", "before": "13.1.1"}],
+        },
+        {
+            "id": "three", "sort": "reported", "library": "cublas", "harm": "crash", "what": "It is told to crash.", "calls": ["cublasSgemm"],
+            "addresses": ["https://example.invalid/thread"], "ranges": [{"from": "13.1.0", "before": "13.1.1"}],
+        },
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "known.json"
+    file.write_text(json.dumps(MADE_UP))
+    monkeypatch.setenv("CUFAULT_KNOWN_ISSUES", str(file))
+
+
+def levels(version: str, architecture: str = "") -> dict[str, str]:
+    return {i.id: i.level for i in known.issues(version, architecture)}
+
+
+@pytest.mark.usefixtures("made_up")
+def test_levels_are_not_mixed() -> None:
+    assert levels("13.1.0.3", "9.0") == {"one": "measured", "three": "reported"}
+    assert levels("13.1.0", "10.0") == {"one": "not_measured", "two": "documented", "three": "reported"}
+    assert levels("13.1.0") == {"one": "measured", "two": "documented", "three": "reported"}
+    assert levels("13.5.1", "9.0") == {"one": "not_measured"}
+    assert levels("13.10.0", "9.0") == {}
+    with pytest.raises(ValueError, match="is no version of cuBLAS"):
+        known.issues("13.1")
+
+
+def test_the_rule_is_that_of_the_program() -> None:
+    for version in ("12.0.1", "12.4.5", "12.6.0", "12.8.4", "12.9.1", "13.1.0", "13.1.1", "13.4.0", "13.5.1", "13.7.0", "13.10.0", "14.0.0"):
+        for gpu in ("9.0", "10.0", "12.0", ""):
+            command = [cufault.program(), "known", "--cublas", version, "--json", *(["--gpu", gpu] if gpu else [])]
+            said = json.loads(subprocess.run(command, env=environment(), capture_output=True, text=True, check=True).stdout)
+            assert {i["id"]: i["level"] for i in said["answers"][0]["issues"]} == levels(version, gpu), (version, gpu)
+
+
+@pytest.mark.usefixtures("made_up")
+def test_check_warns_of_wrong_numbers_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "cublas_version", lambda: "13.1.0")
+    monkeypatch.setattr(known, "architectures", lambda: {"9.0", "10.0"})
+    with pytest.warns(known.KnownIssueWarning) as said:
+        found = known.check()
+    assert [(i.id, i.level) for i in found] == [("two", "documented"), ("one", "measured")]
+    texts = [str(w.message) for w in said]
+    assert any("https://example.invalid/notes" in text for text in texts)
+    assert any("cufault known --cublas 13.1.0" in text and "Do not." in text for text in texts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert known.check(ignore=["one", "two"]) == []
+        assert known.check(harms=["hang"]) == []
+
+
+@pytest.mark.parametrize("version", ["", "13", "no version"])
+@pytest.mark.usefixtures("made_up")
+def test_check_does_nothing_without_a_version(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "cublas_version", lambda: version)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert known.check() == []
+
+
+def test_check_does_nothing_without_its_list(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CUFAULT_KNOWN_ISSUES", str(tmp_path / "missing.json"))
+    monkeypatch.setattr(known, "cublas_version", lambda: "13.1.0")
+    assert known.check() == []
+
+
+@pytest.mark.usefixtures("made_up")
+def test_gpus_are_those_that_the_driver_lists(tmp_path: Path) -> None:
+    assert known.architectures(str(tmp_path)) == set()
+    for bus, model in (("0000:01:00.0", "NVIDIA H200"), ("0000:02:00.0", "NVIDIA B200"), ("0000:03:00.0", "Quadro 9000")):
+        folder = tmp_path / "proc/driver/nvidia/gpus" / bus
+        folder.mkdir(parents=True)
+        (folder / "information").write_text(f"Model: \t\t {model}\nIRQ:   \t\t 24\n")
+    assert known.architectures(str(tmp_path)) == {"9.0", "10.0"}
+
+
+FAKE = """
+#include <stddef.h>
+int cublasGetProperty(int which, int* value) { *value = which == 0 ? 12 : which == 1 ? 8 : 4; return 0; }
+"""
+
+
+def test_the_loaded_library_says_its_version_and_none_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "fake.c").write_text(FAKE)
+    library = tmp_path / "libcublas.so.12"
+    if subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "fake.c"], check=False).returncode != 0:
+        pytest.skip("no C compiler")
+    script = f"""
+import ctypes, cufault.known as known
+assert "libcublas" not in open("/proc/self/maps").read()
+print(known.cublas_version())
+assert "libcublas" not in open("/proc/self/maps").read()
+ctypes.CDLL({str(library)!r})
+print(known.cublas_version())
+"""
+    done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1] == "12.8.4"
