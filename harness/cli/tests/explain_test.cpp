@@ -79,6 +79,18 @@ TEST_F(explain_command, takes_a_message_a_file_and_standard_input) {
   EXPECT_EQ(run({"/bin/sh", "-c", command + "- <'" + log + "'"}).stdout_text, said.stdout_text);
 }
 
+TEST_F(explain_command, names_known_issues_of_this_call_and_status_alone) {
+  const std::string refused =
+      "RuntimeError: CUDA error: CUBLAS_STATUS_INTERNAL_ERROR when calling "
+      "`cublasLtMatmulAlgoGetHeuristic(lt, d)`";
+  EXPECT_THAT(explain({refused}).stdout_text, HasSubstr("\nKnown issue: lt-heuristic-in-capture: "));
+  const auto json = nlohmann::json::parse(explain({"--json", refused}).stdout_text, nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_THAT(json["known_issues"][0], StartsWith("lt-heuristic-in-capture: "));
+  EXPECT_EQ(explain({failure}).stdout_text.find("Known issue"), std::string::npos);
+  EXPECT_FALSE(nlohmann::json::parse(explain({"--json", failure}).stdout_text).contains("known_issues"));
+}
+
 TEST_F(explain_command, has_an_exit_code_for_no_answer) {
   const auto said = explain({"hello", "world"});
   EXPECT_EQ(said.exit_code, 4);
