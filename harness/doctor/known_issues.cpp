@@ -346,8 +346,8 @@ std::string between(const known_entry& e, const std::string& version, const std:
   return fmt::format("{} {} on {}", version, where, architecture);
 }
 
-std::string reason_of(const known_entry& e, known_level level, const std::string& version,
-                      const std::string& architecture) {
+std::string because_of(const known_entry& e, known_level level, const std::string& version,
+                       const std::string& architecture) {
   if (level == known_level::measured) {
     std::vector<std::string> on;
     for (const auto& [there, versions] : e.measured)
@@ -384,7 +384,7 @@ std::vector<found_issue> issues_of(const known_issues_list& known, std::string_v
   for (const known_entry& e : known.issues) {
     known_level level = known_level::not_measured;
     if (concerns(e.row(), version, architecture, level))
-      found.push_back({&e, level, reason_of(e, level, std::string(version), std::string(architecture))});
+      found.push_back({&e, level, because_of(e, level, std::string(version), std::string(architecture))});
   }
   const auto order = [](const found_issue& f) {
     return std::tuple(f.level == known_level::not_measured, rank_of_harm(f.entry->harm), f.level);
