@@ -290,6 +290,7 @@ std::filesystem::path failures_file();
 std::filesystem::path release_notes_file();
 std::filesystem::path known_issues_file();
 std::filesystem::path explain_folder();
+std::filesystem::path fetch_cublas_script();     ///< ci/fetch-cublas, with the hashes of wheels beside it
 std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for inject.cpp where there was no cuda.h to build the injector from.
+#include "harness/cli/bisect.hpp"
 #include "harness/cli/cli.hpp"
 
 namespace cufault {
@@ -25,6 +26,10 @@ std::set<std::string> libraries_asked_for(const std::vector<std::string>&) {
 }
 
 int inject(const inject_arguments&) {
+  throw usage_error(build_it_with_headers);
+}
+
+int bisect_releases(const bisect_arguments&) {
   throw usage_error(build_it_with_headers);
 }
 

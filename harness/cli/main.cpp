@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/bisect.hpp"
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/commit.hpp"
 #include "harness/cli/doctor.hpp"
@@ -37,7 +38,8 @@ constexpr const char* all_codes =
     "Exit codes: 0 as expected; 1 gate failed, or differences found; 2 unresolved or bad input;\n"
     "77 nothing could be provoked here; 130 interrupted; 3 of run: a gate without a record of this stack, "
     "of\n"
-    "inject: rules acted too rarely, of sweep: some calls were left out; 4 of explain: no failure, or no "
+    "inject: rules acted too rarely, of sweep: some calls were left out, of bisect: several releases remain; "
+    "4 of explain: no failure, or no "
     "cause of it known. Each command's own: cufault COMMAND "
     "--help.\n"
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
@@ -100,14 +102,14 @@ int dispatch(int argc, char** argv) {
   command_line line(about, {argv, argv + argc});
   line.app.footer(all_codes);
   line.app.set_version_flag("--version", "cufault " + this_build.text());
-  for (const auto add :
-       {add_run, add_sweep, add_list, add_stack, add_doctor_commands, add_known, add_record_commands,
-        add_compare_commands, add_node, add_inject, add_trace, add_why, add_ctest_commands, add_own_commands})
+  for (const auto add : {add_run, add_sweep, add_list, add_stack, add_doctor_commands, add_known,
+                         add_record_commands, add_compare_commands, add_bisect, add_node, add_inject,
+                         add_trace, add_why, add_ctest_commands, add_own_commands})
     add(line);
   // Verbatim: CLI11 would take "[a,b]" apart.
   auto end = line.words.end();
   if (argc > 1 && (line.words[1] == "inject" || line.words[1] == "trace" || line.words[1] == "doctor" ||
-                   line.words[1] == "why" || line.words[1] == "sweep")) {
+                   line.words[1] == "why" || line.words[1] == "sweep" || line.words[1] == "bisect")) {
     end = std::find(line.words.begin(), line.words.end(), "--");
     if (end != line.words.end()) line.behind.assign(end + 1, line.words.end());
   }

@@ -78,6 +78,9 @@ fs::path frameworks_folder() {
 fs::path explain_folder() {
   return data_folder("explain", "cases/explain");
 }
+fs::path fetch_cublas_script() {
+  return data_folder("fetch-cublas", "ci/fetch-cublas");
+}
 
 std::string program_path(const std::string& name) {
   const auto refused = [&](const std::string& why) {

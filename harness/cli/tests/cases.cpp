@@ -329,7 +329,7 @@ void fail_now_and_then(trial& t) {
   int count = 0;
   std::ifstream(file) >> count;
   std::ofstream(file) << count + 1;
-  setenv("FAKE_CUBLAS_CREATE", count % 4 == 3 ? "3" : "0", 1);
+  setenv("FAKE_CUBLAS_CREATE", count % 4 == 3 ? order("ROAD_FAULT", "3").begin()->second.c_str() : "0", 1);
   create(t);
 }
 

@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 // A libcublas that needs no GPU and does what it is told, for tests of the road:
-//   FAKE_CUBLAS_CREATE   what cublasCreate does: a status number (default 0), or "crash", "hang", "exit"
+//   FAKE_CUBLAS_CREATE   what cublasCreate does: a status number (default 0), or "crash", "hang", "exit"; "file:NAME": what
+//                        the file of this name beside this library says, 0 where there is none
 // Its version is what it was built with; cublasGetVersion returns what the cuBLASLt says that it really
 // calls.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 extern "C" int fake_cublaslt_build();
 
@@ -17,6 +21,14 @@ extern "C" int fake_cublaslt_build();
 EXPORTED int cublasCreate_v2(void** handle) {
   static int handle_itself;
   const char* order = std::getenv("FAKE_CUBLAS_CREATE");
+  std::string read;
+  if (order != nullptr && std::strncmp(order, "file:", 5) == 0) {
+    Dl_info self{};
+    dladdr(&handle_itself, &self);
+    const std::string library = self.dli_fname;
+    std::ifstream(library.substr(0, library.rfind('/') + 1) + (order + 5)) >> read;
+    order = read.c_str();
+  }
   if (order != nullptr && std::strcmp(order, "crash") == 0) std::abort();
   if (order != nullptr && std::strcmp(order, "exit") == 0) _exit(7);
   while (order != nullptr && std::strcmp(order, "hang") == 0) pause();

@@ -3,6 +3,9 @@
 // The cuBLASLt beside fake_cublas.cpp.
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
+// A test that wants code for a GPU in a copy of this library writes it here, and calls the section .nv_fatbin.
+__attribute__((section(".nv_fatbi_"), used)) static const char room_for_gpu_code[128] = "room for GPU code";
+
 // NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's
 EXPORTED int fake_cublaslt_build() {
   return FAKE_MAJOR * 100 + FAKE_MINOR;

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+// Where `cufault bisect` gets releases of cuBLAS from.
+#include "harness/cli/bisect.hpp"
+#include "harness/cli/cli.hpp"
+#include "harness/cli/swept_command.hpp"
+#include "harness/doctor/library_facts.hpp"
+#include "harness/model/errors.hpp"
+#include "harness/system/process.hpp"
+#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
+
+#include <climits>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <system_error>
+
+namespace fs = std::filesystem;
+
+namespace cufault {
+namespace {
+
+constexpr std::string_view stem = "libcublas.so", lt_stem = "libcublasLt.so";
+
+/// "13.4.1.3": {13, 4, 1, 3}. Nothing where it is no version.
+std::optional<std::vector<int>> numbers_of(const std::string& version) {
+  std::vector<int> numbers;
+  std::istringstream in(version);
+  for (std::string part; std::getline(in, part, '.');) {
+    if (part.empty() || part.size() > 9 || part.find_first_not_of("0123456789") != part.npos) return {};
+    numbers.push_back(std::stoi(part));
+  }
+  if (numbers.empty() || version.back() == '.') return {};
+  return numbers;
+}
+
+bool is_older(const release& a, const release& b) {
+  return numbers_of(a.name) < numbers_of(b.name);
+}
+
+/// A release whose libcublas is this file. Throws usage_error where no libcublasLt lies beside it.
+release release_of_file(const std::string& name, const fs::path& cublas) {
+  const fs::path cublaslt =
+      cublas.parent_path() / (std::string(lt_stem) + cublas.filename().string().substr(stem.size()));
+  std::error_code absent;
+  if (!fs::exists(cublaslt, absent))
+    throw usage_error(
+        fmt::format("{}: there is no {} beside it", cublas.string(), cublaslt.filename().string()));
+  return {name, fs::canonical(cublas), fs::canonical(cublaslt)};
+}
+
+/// Of the libcublas in a folder. Nothing where it has none. Throws usage_error where it has several.
+std::optional<release> release_in(const std::string& name, const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string().starts_with(std::string(stem) + ".")) files.push_back(entry.path());
+  if (files.empty()) return {};
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files)
+    if (!fs::equivalent(file, files.front()))
+      throw usage_error(fmt::format("{} holds more than one libcublas: {} and {}", folder.string(),
+                                    files.front().filename().string(), file.filename().string()));
+  return release_of_file(name, files.front());
+}
+
+/// What the library says, where its folder's name does not.
+std::string version_said_by(const fs::path& library) {
+  constexpr std::chrono::seconds limit{20};
+  const library_answers said = ask_library(library, limit);
+  if (said.version == 0)
+    throw usage_error(fmt::format("{}: its version is not known: {}", library.string(), said.why));
+  return cublas_version_text(said.version);
+}
+
+fs::path usual_keep() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return fs::path(value == nullptr ? "" : value);
+  };
+  if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "cufault/cublas";
+  if (const fs::path home = variable("HOME"); !home.empty()) return home / ".cache/cufault/cublas";
+  throw usage_error("neither XDG_CACHE_HOME nor HOME is set: --keep FOLDER says where fetched releases go");
+}
+
+/// All versions of a package that have a wheel for this platform.
+std::vector<std::string> versions_in_index(const std::string& package, int stop) {
+  spawn_options options;
+  options.argv = {program_path("python3"),       "-m",   "pip", "index", "versions",
+                  "--disable-pip-version-check", package};
+  const process_result said = run_process(options, {}, stop);
+  if (said.how == ending::interrupted) throw interrupted{};
+  constexpr std::string_view begin = "Available versions: ";
+  const auto at = said.stdout_text.find(begin);
+  if (at == std::string::npos)
+    throw usage_error(fmt::format(
+        "the package index does not tell the versions of {}: {}; --releases FOLDER takes libraries that are "
+        "here",
+        package, program_sweep::last_words(said.stderr_text)));
+  std::istringstream in(said.stdout_text.substr(at + begin.size()));
+  std::vector<std::string> versions;
+  std::string line;
+  std::getline(in, line);
+  std::istringstream words(line);
+  for (std::string word; std::getline(words >> std::ws, word, ',');)
+    if (numbers_of(word)) versions.push_back(word);
+  return versions;
+}
+
+/// As ci/fetch-cublas leaves it: the licence comes last.
+bool is_fetched(const fs::path& folder) {
+  std::error_code absent;
+  for (const auto& entry : fs::directory_iterator(folder, absent))
+    if (entry.path().filename().string().ends_with(".licence.txt")) return true;
+  return false;
+}
+
+/// Nothing of it is left where it fails or is interrupted.
+void fetch(const std::string& version, const fs::path& folder, int stop) {
+  constexpr std::chrono::hours limit{1};
+  const folder_lock lock(folder.parent_path(), "fetched releases");
+  if (is_fetched(folder)) return;
+  fs::remove_all(folder);  // of a run that was killed
+  fmt::print(stderr, "bisect: fetching {} into {}\n", version, folder.string());
+  spawn_options options;
+  options.argv = {fetch_cublas_script(), version, folder};
+  options.timeout = limit;
+  const process_result ended = run_process(options, {}, stop);
+  if (ended.how == ending::exited && ended.exit_code == 0) return;
+  fs::remove_all(folder);
+  if (ended.how == ending::interrupted) throw interrupted{};
+  throw usage_error(fmt::format("cuBLAS {} could not be fetched: {}", version,
+                                program_sweep::last_words(ended.stderr_text)));
+}
+
+}  // namespace
+
+bool is_of_version(const std::string& name, const std::string& version) {
+  return name == version || name.starts_with(version + ".");
+}
+
+release_source::release_source(const bisect_arguments& arguments, int stop) : stop_(stop) {
+  if (!arguments.images.empty()) {
+    from_ = "--images";
+    for (const std::string& image : arguments.images)
+      all_.push_back({.name = image, .cublas = {}, .cublaslt = {}});
+  } else if (!arguments.releases.empty()) {
+    from_ = fmt::format("--releases {}", arguments.releases.string());
+    list_folder(arguments.releases);
+  } else {
+    from_ = "the package index for this platform";
+    list_index(arguments);
+  }
+}
+
+void release_source::list_index(const bisect_arguments& arguments) {
+  keep_ = arguments.keep.empty() ? usual_keep() : fs::absolute(arguments.keep);
+  std::vector<std::string> ends = arguments.good;
+  ends.push_back(arguments.bad);
+  int least = INT_MAX, most = 0;
+  for (const std::string& end : ends) {
+    const auto numbers = numbers_of(end);
+    if (!numbers || numbers->front() < 12)
+      throw usage_error(
+          fmt::format("'{}' is no release in the package index; give a version from 12.0 on, as 13.1.0.3",
+                      one_line(end)));
+    least = std::min(least, numbers->front());
+    most = std::max(most, numbers->front());
+  }
+  for (const auto& [package, asked] :
+       {std::pair{"nvidia-cublas-cu12", least == 12}, std::pair{"nvidia-cublas", most > 12}})
+    if (asked)
+      for (std::string& version : versions_in_index(package, stop_))
+        all_.push_back({.name = std::move(version), .cublas = {}, .cublaslt = {}});
+  std::stable_sort(all_.begin(), all_.end(), is_older);
+  fs::create_directories(keep_);
+}
+
+void release_source::list_folder(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    std::optional<release> found;
+    if (entry.is_directory())
+      found = release_in(name, entry.path());
+    else if (name.starts_with(std::string(stem) + "."))
+      found = release_of_file(name, entry.path());
+    else
+      continue;
+    if (!found) {
+      fmt::print(stderr, "bisect: {} holds no {}.*; it is left out\n", entry.path().string(), stem);
+      continue;
+    }
+    if (!numbers_of(name)) found->name = version_said_by(found->cublas);
+    all_.push_back(std::move(*found));
+  }
+  std::stable_sort(all_.begin(), all_.end(), is_older);
+  // libcublas.so, libcublas.so.13 and libcublas.so.13.1.0 are one.
+  all_.erase(std::unique(all_.begin(), all_.end(),
+                         [](const release& a, const release& b) { return a.cublas == b.cublas; }),
+             all_.end());
+  const auto twice = std::adjacent_find(all_.begin(), all_.end(),
+                                        [](const release& a, const release& b) { return a.name == b.name; });
+  if (twice != all_.end())
+    throw usage_error(fmt::format("{} and {} are both {}", twice->cublas.string(),
+                                  (twice + 1)->cublas.string(), twice->name));
+  if (all_.empty())
+    throw usage_error(
+        fmt::format("{} holds no release: no folder and no file in it is a {}.*", folder.string(), stem));
+}
+
+std::size_t release_source::index_of(const std::string& option, const std::string& name) const {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    if (all_[i].name == name) return i;
+    if (is_of_version(all_[i].name, name)) found.push_back(i);
+  }
+  if (found.size() == 1) return found.front();
+  std::vector<std::string> near;
+  const release asked{.name = name, .cublas = {}, .cublaslt = {}};
+  const auto after = numbers_of(name) && from_ != "--images"
+                         ? std::lower_bound(all_.begin(), all_.end(), asked, is_older)
+                         : all_.end();
+  if (after != all_.begin()) near.push_back((after - 1)->name);
+  for (auto at = after; at != all_.end() && near.size() < 1 + std::max<std::size_t>(1, found.size()); ++at)
+    near.push_back(at->name);
+  throw usage_error(fmt::format("{} {}: {} of {}; near it: {}", option, one_line(name),
+                                found.empty() ? "there is no such release" : "this is not one release", from_,
+                                fmt::join(near, ", ")));
+}
+
+const release& release_source::ready(std::size_t which) {
+  release& r = all_.at(which);
+  if (keep_.empty() || !r.cublas.empty()) return r;
+  const fs::path folder = keep_ / r.name;
+  if (!is_fetched(folder)) fetch(r.name, folder, stop_);
+  const auto found = release_in(r.name, folder);
+  if (!found)
+    throw usage_error(
+        fmt::format("{} holds no {}.*; remove it, so that it is fetched again", folder.string(), stem));
+  r = *found;
+  return r;
+}
+
+}  // namespace cufault
