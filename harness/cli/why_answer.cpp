@@ -182,6 +182,9 @@ std::string why_answer(const why_run& run, const diagnosis* checks) {
     if (e.aside)
       out.row("other", e.aside->words + (e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text));
     add_causes(out, e, measured_costs(recorded));
+    const std::string call = e.failure ? e.failure->call : std::string(),
+                      status = e.failure ? e.failure->status : std::string();
+    for (const std::string& issue : known_of_failure(call, status, {}, {})) out.row("known issue", issue);
   }
   out.line(fmt::format("Full log: {}", run.logs.string()));
   return out.text();
