@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t most_remedies = 4, most_words = 4;
 /// Of the first answer.
-constexpr std::size_t most_lines = 8, columns = 100;
+constexpr std::size_t answer_lines = 8, columns = 100;
 
 std::string state_line(const process_state& s) {
   const std::string why = s.why.empty() ? "" : " (" + s.why + ")";
@@ -215,14 +215,14 @@ void print_short(std::ostream& out, std::vector<short_item> items) {
   std::vector<std::vector<std::string>> all;
   std::size_t lines = 0;
   for (const short_item& i : items) lines += all.emplace_back(wrapped(one_line(i.text), width)).size();
-  if (lines == most_lines + 1) {
+  if (lines == answer_lines + 1) {
     items.pop_back();
     all.pop_back();
     --lines;
   }
   for (int keeps = 0; keeps < 10; ++keeps)
     for (std::size_t i = 0; i < items.size(); ++i)
-      while (items[i].keeps == keeps && lines > most_lines && all[i].size() > 1) {
+      while (items[i].keeps == keeps && lines > answer_lines && all[i].size() > 1) {
         all[i].pop_back();
         --lines;
         std::string& last = all[i].back();
