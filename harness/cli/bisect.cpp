@@ -178,7 +178,7 @@ class bisecting {
                             why.exit_code);
         }
       }
-      const release_test test(good_end, bad_end, asked_.error);
+      release_test test(good_end, bad_end, asked_.error);
       const bool differ =
           report_.once ? good_end != bad_end : test.chance() < error_of_comparison(number, asked_.error);
       if (differ) {
@@ -310,7 +310,7 @@ class bisecting {
                                {"CUFAULT_PYTHON", ""}};  // what a killed run leaves goes with scratch
       }
     }
-    const process_result ended = run_process(options, {}, stop_);
+    process_result ended = run_process(options, {}, stop_);
     if (ended.how != ending::exited && !container.empty())  // it is no child of ours
       static_cast<void>(run_process(
           {.argv = {engine_.front(), "rm", "-f", container}, .environment = {}, .preload = {}}, {}));
