@@ -249,10 +249,9 @@ int explain_logs(const explain_arguments& arguments) {
       else if (here)
         e.machine = "not used, since the log is of another one: " + one_line(other);
       all_answered = all_answered && !e.causes.empty();
-      const std::vector<std::string> known = known_of_log(e);
+      e.known_issues = known_of_log(e);
       if (arguments.json) {
-        auto json = explanation_json(e, name);
-        if (!known.empty()) json["known_issues"] = known;
+        const auto json = explanation_json(e, name);
         std::cout << (inputs.size() == 1 ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
                                          : dump_json(json))
                   << '\n';
@@ -262,7 +261,6 @@ int explain_logs(const explain_arguments& arguments) {
           print_explanation(std::cout, e, name, measured_costs(arguments.records));
         else
           print_first_answer(std::cout, e, name);
-        for (const std::string& issue : known) std::cout << "Known issue: " << issue << '\n';
         if (inputs.size() > 1) std::cout << '\n';
       }
     } catch (const input_error& error) {

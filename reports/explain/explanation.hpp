@@ -89,6 +89,7 @@ struct explanation {
   std::optional<log_event>
       driver{};  ///< the call of the driver that failed behind the failure, by the driver's own log
   failing_ranks ranks{};
+  std::vector<std::string> known_issues{};  ///< a line each; set by who knows the list
 };
 
 /// What `explain` looks things up in.

@@ -298,6 +298,7 @@ void print_first_answer(std::ostream& out, const explanation& e, const std::stri
                     {"Check", c.next ? fmt::format("{} (so: {})", c.next->text, c.next->says) : "", 3},
                     {"Fix", fix, 4},
                     {"Try it", c.reproduce, 1},
+                    {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 4},
                     {"Or", other_causes(e), 0},
                     {"Note", fmt::format("{}", fmt::join(notes, "; ")), 6},
                     {"More", "cufault explain --more", 7}});
@@ -329,6 +330,7 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
     out << '\n';
     print_cause(out, i, e, costs);
   }
+  for (const std::string& issue : e.known_issues) out << "\nKnown issue: " << one_line(issue) << '\n';
 }
 
 void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width) {
@@ -391,6 +393,7 @@ nlohmann::ordered_json explanation_json(const explanation& e, const std::string&
   auto causes = nlohmann::ordered_json::array();
   for (const ranked_cause& c : e.causes) causes.push_back(cause_json(c));
   json["causes"] = std::move(causes);
+  if (!e.known_issues.empty()) json["known_issues"] = e.known_issues;
   auto events = nlohmann::ordered_json::array();
   for (const log_event& found : e.log.events) {
     auto one = event_json(found);
