@@ -128,7 +128,7 @@ void fetch(const std::string& version, const fs::path& folder, int stop) {
   fs::remove_all(folder);  // of a run that was killed
   fmt::print(stderr, "bisect: fetching {} into {}\n", version, folder.string());
   spawn_options options;
-  options.argv = {fetch_cublas_script(), version, folder};
+  options.argv = {"bash", fetch_cublas_script(), version, folder};
   options.timeout = limit;
   const process_result ended = run_process(options, {}, stop);
   if (ended.how == ending::exited && ended.exit_code == 0) return;

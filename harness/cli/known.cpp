@@ -7,6 +7,7 @@
 #include "harness/run/nvml.hpp"
 #include "harness/run/stack.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/lines.hpp"
 #include "reports/printers/table.hpp"
 
 #include <CLI/CLI.hpp>
@@ -117,10 +118,18 @@ std::string title_of(const question& q) {
 /// Versions of cuBLAS that a lock file names behind the package's name. Throws usage_error where there is none.
 std::vector<question> pinned_in(const fs::path& file, const std::string& architecture) {
   // requirements.txt, pip freeze, names of wheels, uv.lock, poetry.lock, conda-lock, conda list
-  static const std::regex name("(?:nvidia[-_.]cublas(?:[-_.]cu[0-9]+)?|libcublas)(?![-_.]dev)");
+  static const std::regex name("(?:nvidia[-_.]cublas(?:[-_.]cu[0-9]{1,3})?|libcublas)(?![-_.]dev)");
   static const std::regex version(
-      R"re(^["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]+\.[0-9]+\.[0-9]+(?:\.[0-9]+)?))re");
-  const std::string text = read_text(file);
+      R"re(^["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?(?![0-9])))re");
+  std::string text;  // without comments, which begin a line or stand behind a space
+  each_line(read_text(file), [&](std::string_view line, int, bool) {
+    for (auto at = line.find('#'); at != line.npos; at = line.find('#', at + 1))
+      if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t') {
+        line = line.substr(0, at);
+        break;
+      }
+    text.append(line).append("\n");
+  });
   constexpr std::ptrdiff_t far = 80;
   std::set<std::string> met;
   std::vector<question> found;

@@ -160,11 +160,11 @@ recorded_stack read_stack(const fs::path& folder, const std::set<std::string>& w
     heads[family_of_case(case_name)].emplace_back(
         fmt::format(R"({{"case":"{}","arm":"{}",)", case_name, name), arm);
   }
-  for (const auto& [family, of_family] : heads) {
-    const fs::path file = folder / (family + ".jsonl");
+  for (const auto& of_family : heads) {
+    const fs::path file = folder / (of_family.first + ".jsonl");
     if (!fs::exists(file)) continue;
     each_line(read_text(file), [&](std::string_view line, int number, bool /*whole*/) {
-      for (const auto& [head, arm] : of_family)
+      for (const auto& [head, arm] : of_family.second)
         if (line.starts_with(head))
           s.arms[arm] = filed_arm_from(json_cursor{parse_json(file.string(), line, number)}, runs).arms.at(0);
     });

@@ -32,7 +32,7 @@ constexpr std::array harm_rows{
     harm_row{harm::worse_status, "worse_status", "An error where the call succeeded"},
     harm_row{harm::other, "other", "Another error, or another value"},
     harm_row{harm::better, "better", "Better: less harm than before"}};
-static_assert(harm_rows.size() == harms);
+static_assert(harm_rows.size() == kinds_of_harm);
 
 // ---- what both releases made ----
 

@@ -39,7 +39,7 @@ release_columns columns_of(const std::vector<std::optional<release_of_stack>>& s
 
 /// What a change is for a program that relied on how it was, worst first.
 enum class harm { wrong_numbers, crash, hang, worse_status, other, better };
-inline constexpr std::size_t harms = 6;
+inline constexpr std::size_t kinds_of_harm = 6;
 std::string to_string(harm h);  ///< "wrong_numbers", ...
 std::string title_of(harm h);   ///< "Wrong numbers behind SUCCESS", ...
 

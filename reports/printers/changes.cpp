@@ -216,7 +216,7 @@ void print_changes(std::ostream& out, const change_report& all, const std::strin
   page.line(fmt::format("{}, driver {}: {} of cuBLAS from {} to {}. {} never changed.", all.gpu, all.driver,
                         plural(releases.size(), "release"), releases.front().version, releases.back().version,
                         plural(all.found.steady, "arm")));
-  for (std::size_t h = 0; h < harms; ++h) {
+  for (std::size_t h = 0; h < kinds_of_harm; ++h) {
     std::vector<table_row> rows;
     for (std::size_t i = 0; i < all.found.changes.size(); ++i) {
       const release_change& c = all.found.changes[i];

@@ -134,14 +134,14 @@ def architectures(root: str = "/") -> set[str]:
 def check(
     harms: Collection[str] = ("wrong_numbers",), levels: Collection[str] = ("measured", "documented"), ignore: Iterable[str] = ()
 ) -> list[Issue]:
-    """Warns (KnownIssueWarning) of each known issue of the cuBLAS of this process on its GPUs, and returns them. Never raises: without a version it does nothing."""
-    version = cublas_version()
-    if not _numbers(version):
-        return []
+    """Warns (KnownIssueWarning) of each known issue of the cuBLAS of this process on its GPUs, and returns them. Without a version it does nothing. Raises nothing but its warnings, where Python makes these errors."""
     try:
+        version = cublas_version()
+        if not _numbers(version):
+            return []
         here = sorted(architectures()) or [""]
         found = {i.id: i for a in here for i in issues(version, a) if i.harm in harms and i.level in levels and i.id not in set(ignore)}
-    except (OSError, ValueError, KeyError):
+    except (AttributeError, KeyError, OSError, TypeError, ValueError):
         return []
     for i in found.values():
         where = i.addresses[0] if i.addresses else f"cufault known --cublas {version}"

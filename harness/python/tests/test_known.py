@@ -3,6 +3,7 @@
 """Known issues: the rule, against the program's; the version of the cuBLAS that is loaded; warnings."""
 
 import json
+import shutil
 import subprocess
 import sys
 import warnings
@@ -114,7 +115,8 @@ int cublasGetProperty(int which, int* value) { *value = which == 0 ? 12 : which 
 def test_the_loaded_library_says_its_version_and_none_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "fake.c").write_text(FAKE)
     library = tmp_path / "libcublas.so.12"
-    if subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "fake.c"], check=False).returncode != 0:
+    cc = shutil.which("cc")
+    if cc is None or subprocess.run([cc, "-shared", "-fPIC", "-o", library, tmp_path / "fake.c"], check=False).returncode != 0:
         pytest.skip("no C compiler")
     script = f"""
 import ctypes, cufault.known as known
