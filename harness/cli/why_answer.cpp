@@ -184,7 +184,9 @@ std::string why_answer(const why_run& run, const diagnosis* checks) {
     add_causes(out, e, measured_costs(recorded));
     const std::string call = e.failure ? e.failure->call : std::string(),
                       status = e.failure ? e.failure->status : std::string();
-    for (const std::string& issue : known_of_failure(call, status, {}, {})) out.row("known issue", issue);
+    // Which cuBLAS the command loaded is not known: each line says with which versions it was measured.
+    const std::string gpu = here && here->gpus.size() == 1 ? here->gpus.front() : std::string();
+    for (const std::string& issue : known_of_failure(call, status, {}, gpu)) out.row("known issue", issue);
   }
   out.line(fmt::format("Full log: {}", run.logs.string()));
   return out.text();
