@@ -110,7 +110,9 @@ class bisecting {
       const char* const engine = std::getenv("CUFAULT_ENGINE");
       std::istringstream words(engine != nullptr ? engine : "docker run --rm --gpus all");
       for (std::string word; words >> word;) engine_.push_back(word);
-      if (engine_.empty()) throw usage_error("CUFAULT_ENGINE is empty");
+      if (std::find(engine_.begin(), engine_.end(), "run") == engine_.end())
+        throw usage_error(fmt::format(
+            "CUFAULT_ENGINE='{}' has no word run, as in: docker run --rm --gpus all", one_line(words.str())));
       engine_.front() = program_path(engine_.front());
     }
   }
@@ -252,7 +254,7 @@ class bisecting {
       require_code(r, at(stack, "/gpu/compute_capability"));
     } else {
       const auto said =
-          in_release(r, {own_path(), "stack", "--json"}, scratch, std::chrono::minutes(10), false);
+          in_release(r, {own_path(), "stack", "--json"}, scratch, std::chrono::minutes(10), true);
       stack = nlohmann::json::parse(said.stdout_text, nullptr, false);
       if (!stack.is_object()) throw unusable{"cufault stack does not run in this image: " + how_ended(said)};
     }
@@ -282,26 +284,31 @@ class bisecting {
         throw usage_error(fmt::format("{} was loaded in place of {}", loaded, asked->string()));
   }
 
-  /// Runs a program on a release: in its image, or with its pair preloaded. Throws interrupted.
+  /// Runs a program on a release, in its image if it is one. `own`: cufault itself, which an image gets from here. Any other gets the pair
+  /// preloaded. Throws interrupted.
   process_result in_release(const release& r, std::vector<std::string> argv, const fs::path& scratch,
-                            std::chrono::milliseconds timeout, bool preload) {
+                            std::chrono::milliseconds timeout, bool own) {
     spawn_options options;
     options.timeout = timeout;
     options.keep_output = 4U << 20;
     std::string container;
     if (r.cublas.empty()) {
-      const std::string tree = own_path().parent_path().parent_path(), own = scratch;
       container = fmt::format("cufault-bisect-{}-{}", getpid(), ++containers_);
       options.argv = engine_;
-      const std::vector<std::string> more{
-          "--name",       container,    "-v",  tree + ":" + tree + ":ro", "-v", own + ":" + own,
-          "--entrypoint", argv.front(), r.name};
-      options.argv.insert(options.argv.end(), more.begin(), more.end());
+      options.argv.insert(options.argv.end(), {"--name", container});
+      if (own) {
+        // At a path that no image has: of a package the tree is /usr.
+        const fs::path tree = own_path().parent_path().parent_path(), there = "/cufault";
+        options.argv.insert(options.argv.end(), {"-v", fmt::format("{}:{}:ro", tree.string(), there.string()),
+                                                 "-v", fmt::format("{0}:{0}", scratch.string())});
+        argv.front() = there / own_path().lexically_relative(tree);
+      }
+      options.argv.insert(options.argv.end(), {"--entrypoint", argv.front(), r.name});
       options.argv.insert(options.argv.end(), argv.begin() + 1, argv.end());
     } else {
       argv.front() = program_path(argv.front());
       options.argv = std::move(argv);
-      if (preload) {
+      if (!own) {
         // cuBLASLt first: DT_RPATH of a libcublas would find another one before LD_LIBRARY_PATH.
         options.preload = {r.cublaslt, r.cublas};
         options.environment = {{"LD_DEBUG", "libs"}, {"LD_DEBUG_OUTPUT", scratch / "loaded"}};
@@ -311,11 +318,14 @@ class bisecting {
       }
     }
     process_result ended = run_process(options, {}, stop_);
-    if (ended.how != ending::exited && !container.empty())  // it is no child of ours
-      static_cast<void>(run_process(
-          {.argv = {engine_.front(), "rm", "-f", container}, .environment = {}, .preload = {}}, {}));
+    if (ended.how != ending::exited && !container.empty()) {  // it is no child of ours
+      spawn_options removal;
+      removal.argv.assign(engine_.begin(), std::find(engine_.begin(), engine_.end(), "run"));
+      removal.argv.insert(removal.argv.end(), {"rm", "-f", container});
+      static_cast<void>(run_process(removal, {}));
+    }
     if (ended.how == ending::interrupted) throw interrupted{};
-    if (preload && !r.cublas.empty()) require_loaded(r, scratch);
+    if (!own && !r.cublas.empty()) require_loaded(r, scratch);
     return ended;
   }
 
@@ -353,11 +363,11 @@ class bisecting {
   std::string outcome_of_command(const release& r, const fs::path& scratch) {
     const std::chrono::milliseconds timeout(std::llround(asked_.timeout * 1000));
     if (!asked_.control.empty()) {
-      const auto control = in_release(r, {"/bin/sh", "-c", asked_.control}, scratch, timeout, true);
+      const auto control = in_release(r, {"/bin/sh", "-c", asked_.control}, scratch, timeout, false);
       if (control.how != ending::exited || control.exit_code != 0)
         throw unusable{"the control failed: " + how_ended(control)};
     }
-    const process_result ran = in_release(r, asked_.command, scratch, timeout, true);
+    const process_result ran = in_release(r, asked_.command, scratch, timeout, false);
     std::string outcome = program_sweep::ended(ran);
     if (!asked_.ok.empty()) {
       const program_sweep::command_runs oracle{.argv = asked_.command, .preload = {}, .ok = asked_.ok};
@@ -385,7 +395,7 @@ class bisecting {
                                   records,
                                   asked_.arm};
     if (!r.cublas.empty()) argv.insert(argv.end(), {"--cublas", r.cublas, "--cublaslt", r.cublaslt});
-    const process_result ran = in_release(r, argv, scratch, std::chrono::hours(2), false);
+    const process_result ran = in_release(r, argv, scratch, std::chrono::hours(2), true);
     const auto files = records_in({records});
     const record seen = files.empty() ? record{} : load_record(files.front());
     if (!seen.complete) throw usage_error(fmt::format("{}: cufault run: {}", r.name, how_ended(ran)));

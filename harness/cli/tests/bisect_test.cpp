@@ -342,25 +342,38 @@ TEST_F(bisect_command, leaves_nothing_where_it_is_interrupted) {
   EXPECT_FALSE(fs::exists("/proc/" + pid.substr(0, pid.find('\n'))));
 }
 
-/// Stands in for docker: runs the entry point here, with the libraries of the "image".
-TEST_F(bisect_command, takes_releases_from_images) {
-  for (int i = 0; i < 5; ++i)
-    make(version(i), {{"order", i < 3 ? "exit 0" : "exit 3"}, {"fault", i < 3 ? "0" : "3"}});
-  const fs::path engine = folder / "engine";
-  std::ofstream(engine) << R"(#!/bin/sh
+class bisect_of_images : public bisect_command {
+ protected:
+  /// Stands in for docker: runs the entry point here, with the libraries of the "image". Only what is mounted at /cufault is there.
+  void SetUp() override {
+    bisect_command::SetUp();
+    const fs::path engine = folder / "engine";
+    std::ofstream(engine) << R"(#!/bin/sh
 echo "$*" >> )" << (folder / "started").string()
-                        << R"(
-while [ "$1" != --entrypoint ]; do shift; done
+                          << R"(
+[ "$1" = run ] || exit 0
+tree=/nowhere
+while [ "$1" != --entrypoint ]; do
+  case $1 in *:/cufault:ro) tree=${1%:/cufault:ro} ;; esac
+  shift
+done
 program=$2 image=$3
 shift 3
+case $program in /cufault/*) program=$tree${program#/cufault} ;; esac
 export CUFAULT_CUBLAS=)" << releases.string()
-                        << R"(/$image
+                          << R"(/$image
 export LD_PRELOAD=$CUFAULT_CUBLAS/libcublasLt.so.13:$CUFAULT_CUBLAS/libcublas.so.13
 exec "$program" "$@"
 )";
-  fs::permissions(engine, fs::perms::owner_all);
-  const std::map<std::string, std::string> by_engine{{"CUFAULT_ENGINE", engine.string() + " run --rm"},
-                                                     {"ROAD_FAULT", "file:fault"}};
+    fs::permissions(engine, fs::perms::owner_all);
+    by_engine = {{"CUFAULT_ENGINE", "env " + engine.string() + " run --rm"}, {"ROAD_FAULT", "file:fault"}};
+  }
+  std::map<std::string, std::string> by_engine;
+};
+
+TEST_F(bisect_of_images, finds_the_first_bad_image) {
+  for (int i = 0; i < 5; ++i)
+    make(version(i), {{"order", i < 3 ? "exit 0" : "exit 3"}, {"fault", i < 3 ? "0" : "3"}});
   const std::string images = "13.1.0.0,13.1.0.1,13.1.0.2,13.1.0.3,13.1.0.4";
   for (auto words : {with_command({"bisect", "--json", "--once", "--images", images, "--good", "13.1.0.0",
                                    "--bad", "13.1.0.4"}),
@@ -373,7 +386,57 @@ exec "$program" "$@"
     EXPECT_EQ(seen["changes"][0]["first_bad"], "13.1.0.3");
     EXPECT_EQ(seen["releases"][0]["version"], "13.1.0");
   }
-  EXPECT_THAT(read_text(folder / "started"), HasSubstr("run --rm --name cufault-bisect-"));
+  const fs::path tree = fs::path(test_program).parent_path().parent_path();
+  std::istringstream started(read_text(folder / "started"));
+  int own = 0, others = 0;
+  for (std::string words; std::getline(started, words);) {
+    EXPECT_THAT(words, HasSubstr("run --rm --name cufault-bisect-"));
+    const bool is_own = words.find("--entrypoint /cufault/bin/test_program ") != words.npos;
+    EXPECT_EQ(words.find("-v " + tree.string() + ":/cufault:ro ") != words.npos, is_own) << words;
+    EXPECT_EQ(words.find(" -v ") != words.npos, is_own) << "a command sees its image alone: " << words;
+    ++(is_own ? own : others);
+  }
+  EXPECT_GT(own, 0);
+  EXPECT_GT(others, 0);
+}
+
+/// Of a package the tree is /usr: mounted there, it would hide the image's own.
+TEST_F(bisect_of_images, mounts_an_installed_tree_elsewhere) {
+  const fs::path installed = folder / "usr/bin/cufault";
+  fs::create_directories(installed.parent_path());
+  fs::copy_file(test_program, installed);
+  for (int i = 0; i < 2; ++i) make(version(i), {{"fault", i == 0 ? "0" : "3"}});
+  spawn_options options;
+  options.argv = {installed, "bisect",   "--json", "--images", version(0) + ',' + version(1),
+                  "--good",  version(0), "--bad",  version(1), "road.create/fault"};
+  options.environment = by_engine;
+  options.environment["TMPDIR"] = folder / "temporary";
+  options.environment["CUDA_VISIBLE_DEVICES"] = "-1";
+  const auto ran = run_process(options, {});
+  EXPECT_EQ(ran.exit_code, 0) << ran.stderr_text;
+  EXPECT_THAT(read_text(folder / "started"),
+              AllOf(HasSubstr("-v " + (folder / "usr").string() + ":/cufault:ro "),
+                    HasSubstr("--entrypoint /cufault/bin/cufault " + version(0) + " stack"),
+                    Not(HasSubstr(":" + (folder / "usr").string()))));
+}
+
+TEST_F(bisect_of_images, removes_a_container_that_its_engine_left) {
+  make(version(0), {{"order", "exit 0"}});
+  make(version(1), {{"order", "exec sleep 600"}});
+  const auto ran =
+      cufault(with_command({"bisect", "--json", "--once", "--timeout", "5", "--images",
+                            version(0) + ',' + version(1), "--good", version(0), "--bad", version(1)}),
+              by_engine);
+  EXPECT_EQ(ran.exit_code, 0) << ran.stderr_text;
+  EXPECT_THAT(read_text(folder / "started"), HasSubstr("\nrm -f cufault-bisect-"));
+}
+
+TEST_F(bisect_of_images, refuses_an_engine_that_does_not_say_run) {
+  by_engine["CUFAULT_ENGINE"] = "docker --rm";
+  const auto ran =
+      cufault({"bisect", "--images", "a,b", "--good", "a", "--bad", "b", "road.create/fault"}, by_engine);
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(line(ran), HasSubstr("CUFAULT_ENGINE='docker --rm' has no word run, as in: docker run"));
 }
 
 /// An index of wheels that the test makes: pip takes no other.
