@@ -43,6 +43,7 @@ namespace cufault {
 namespace {
 
 constexpr int exit_range = 3;
+constexpr std::size_t longest_line = 4096;  // that is searched: std::regex takes stack for each character
 
 /// A release says nothing of the change: it is skipped or, of an end, there is no search.
 struct unusable {
@@ -377,7 +378,10 @@ class bisecting {
     if (asked_.text.empty()) return outcome;
     std::istringstream lines(ran.stdout_text + '\n' + ran.stderr_text);
     bool printed = false;
-    for (std::string line; !printed && std::getline(lines, line);) printed = std::regex_search(line, text_);
+    for (std::string line; !printed && std::getline(lines, line);) {
+      line.resize(std::min(line.size(), longest_line));
+      printed = std::regex_search(line, text_);
+    }
     return outcome + (printed ? ", with the text" : ", without the text");
   }
 

@@ -227,10 +227,12 @@ void add_bisect(command_line& line) {
                  ->add_option("--ok", asked.ok,
                               "a shell command that says by its exit code whether a run was acceptable")
                  ->type_name("COMMAND"));
-  of_command(command
-                 ->add_option("--text", asked.text,
-                              "a regular expression; whether the command prints it belongs to the outcome")
-                 ->type_name("PATTERN"));
+  of_command(
+      command
+          ->add_option("--text", asked.text,
+                       "a regular expression; whether the command prints it (in the first 4 KB of a line) "
+                       "belongs to the outcome")
+          ->type_name("PATTERN"));
   of_command(
       command->add_option("--control", asked.control, "a shell command that must exit with 0 on each release")
           ->type_name("COMMAND"));

@@ -211,6 +211,17 @@ TEST_F(bisect_command, tells_failures_of_one_exit_code_apart_by_what_is_printed)
   EXPECT_EQ(seen["releases"].back()["outcomes"], nlohmann::json({{"exit 1, with the text", 1}}));
 }
 
+/// A megabyte, in which std::regex would use up the stack.
+TEST_F(bisect_command, looks_for_text_at_the_beginning_of_long_lines) {
+  const std::string zeros = "head -c 1000000 /dev/zero | tr '\\0' x; echo";
+  for (int i = 0; i < 3; ++i)
+    make(version(i), {{"order", (i < 1 ? "" : "printf 'status 13 '; ") + zeros + " status 14"}});
+  const auto seen = answer(
+      with_command({"--once", "--text", "status 1[0-9] (x|y)*", "--good", version(0), "--bad", version(2)}));
+  EXPECT_EQ(seen["changes"][0]["first_bad"], version(1));
+  EXPECT_EQ(seen["releases"].back()["outcomes"], nlohmann::json({{"exit 0, with the text", 1}}));
+}
+
 TEST_F(bisect_command, asks_the_oracle) {
   for (int i = 0; i < 5; ++i) make(version(i), {{"order", "echo " + std::to_string(i)}});
   const auto seen = answer(with_command({"--once", "--ok", "test \"$(cat \"$CUFAULT_RUN_STDOUT\")\" -lt 2",
