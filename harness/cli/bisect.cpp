@@ -130,15 +130,28 @@ class bisecting {
     if (goods.size() == 2 && (goods[0] > bad || goods[1] < bad))
       throw usage_error("both --good are on one side of --bad: give one that is older and one that is newer");
     for (const std::size_t good : goods) search_between(good, bad);
-    for (auto& [index, r] : tried_) report_.releases.push_back(std::move(r));
     print();
     const bool exact = std::all_of(report_.changes.begin(), report_.changes.end(),
                                    [](const found_change& c) { return c.between.empty(); });
     return exact ? 0 : exit_range;
   }
 
-  /// For people, where it was interrupted.
-  [[nodiscard]] const std::string& progress() const { return progress_; }
+  /// Of a search that an error ended: prints what was decided. Returns it for people; empty where nothing was.
+  std::string end_early() {
+    if (!decided_) return {};
+    std::string so_far = "nothing more is known";
+    if (seeking_) {
+      so_far =
+          fmt::format("{} is good and {} is bad so far", name_of(seeking_->good()), name_of(seeking_->bad()));
+      add_change();
+    }
+    for (auto& [index, r] : tried_) {
+      r.name = name_of(index);
+      if (r.came_to.empty()) r.came_to = "undecided", r.why = "the search ended here";
+    }
+    print();
+    return so_far;
+  }
 
  private:
   [[nodiscard]] const std::string& name_of(std::size_t which) const { return source_.all()[which].name; }
@@ -147,23 +160,27 @@ class bisecting {
 
   void search_between(std::size_t good, std::size_t bad) {
     const release_test test = compare_ends(good, bad);
-    bisection seeking(good, bad);
-    while (const auto next = seeking.next()) {
-      progress_ =
-          fmt::format("{} is good and {} is bad so far", name_of(seeking.good()), name_of(seeking.bad()));
+    decided_ = true;
+    seeking_.emplace(good, bad);
+    while (const auto next = seeking_->next()) {
       const auto like = decide(*next, test);
-      seeking.add(*next, like);
+      seeking_->add(*next, like);
       fmt::print(stderr, "bisect: {}: {} in {:.1f} s; {} left\n", name_of(*next), tried_[*next].came_to,
-                 tried_[*next].seconds, plural(seeking.between().size(), "release"));
+                 tried_[*next].seconds, plural(seeking_->between().size(), "release"));
     }
     if (!report_.is_arm && asked_.control.empty()) require_good_still(good, test);
-    found_change found{.mended = seeking.mended(),
-                       .good = name_of(seeking.good()),
-                       .bad = name_of(seeking.bad()),
+    add_change();
+  }
+
+  void add_change() {
+    found_change found{.mended = seeking_->mended(),
+                       .good = name_of(seeking_->good()),
+                       .bad = name_of(seeking_->bad()),
                        .between = {},
-                       .decisions = seeking.decisions() + 1};
-    for (const std::size_t i : seeking.between()) found.between.push_back(name_of(i));
+                       .decisions = seeking_->decisions() + 1};
+    for (const std::size_t i : seeking_->between()) found.between.push_back(name_of(i));
     report_.changes.push_back(std::move(found));
+    seeking_.reset();
   }
 
   /// Trials of both ends, until they differ by more than chance.
@@ -221,22 +238,32 @@ class bisecting {
   void require_good_still(std::size_t good, const release_test& test) {
     const outcome_counts before = std::exchange(tried_[good].outcomes, {});
     const auto like = decide(good, test);
-    const outcome_counts now = std::exchange(tried_[good].outcomes, before);
-    if (like != likeness::good)
-      throw usage_error(
-          fmt::format("{} was good ({}) and at the end is not ({}): something else changed meanwhile, and "
-                      "the search says nothing",
-                      name_of(good), words_of(before), now.empty() ? tried_[good].why : words_of(now)));
-    for (const auto& [outcome, trials] : now) tried_[good].outcomes[outcome] += trials;
+    const outcome_counts now = tried_[good].outcomes;
+    for (const auto& [outcome, trials] : before) tried_[good].outcomes[outcome] += trials;
+    if (like == likeness::good) return;
+    seeking_.reset();
+    throw usage_error(
+        fmt::format("{} was good ({}) and at the end is not ({}): something else changed meanwhile, and "
+                    "the search says nothing",
+                    name_of(good), words_of(before), now.empty() ? tried_[good].why : words_of(now)));
   }
 
   // ---- one run ----
+
+  /// A release that cannot be had says nothing. Throws unusable.
+  const release& ready(std::size_t which) {
+    try {
+      return source_.ready(which);
+    } catch (const std::exception& e) {
+      throw unusable{e.what()};
+    }
+  }
 
   /// Adds the outcomes of one run. Throws unusable.
   void try_once(std::size_t which) {
     tried_release& one = tried_[which];
     const auto begun = std::chrono::steady_clock::now();
-    const release& r = source_.ready(which);
+    const release& r = ready(which);
     const temporary_folder scratch("cufault-bisect-");
     if (one.name.empty()) describe_release(r, one, scratch.path());
     for (const std::string& outcome : report_.is_arm ? outcomes_of(run_of_arm(r, scratch.path()))
@@ -268,7 +295,7 @@ class bisecting {
     if (const std::string error = stack.value("error", std::string()); !error.empty()) throw unusable{error};
     if (r.cublas.empty()) return;
     if (!is_of_version(r.name, shown.version))
-      throw usage_error(fmt::format("{}: the library says that it is {}", r.cublas.string(), shown.version));
+      throw unusable{fmt::format("{}: the library says that it is {}", r.cublas.string(), shown.version)};
     require_pair(r, stack);
   }
 
@@ -437,6 +464,7 @@ class bisecting {
   }
 
   void print() {
+    for (auto& [index, r] : tried_) report_.releases.push_back(std::move(r));
     for (const found_change& change : report_.changes)
       if (report_.is_arm && asked_.images.empty())
         report_.repeat +=
@@ -452,10 +480,12 @@ class bisecting {
   const bisect_arguments& asked_;
   int stop_, containers_ = 0;
   release_source source_;
-  std::string case_name_, arm_name_, progress_;
+  std::string case_name_, arm_name_;
   std::vector<std::string> engine_;
   std::regex text_;
   bisection_report report_;
+  bool decided_ = false;                                   // the ends differ
+  std::optional<bisection> seeking_;                       // the search that goes on
   std::map<std::size_t, tried_release> tried_;             // by index of the release
   std::vector<std::pair<std::string, arm_result>> known_;  // what an arm that does not race came to, by name
 };
@@ -469,10 +499,15 @@ int bisect_releases(const bisect_arguments& arguments) {
     all.emplace(arguments, guard.descriptor());
     return all->search();
   } catch (const interrupted&) {
-    throw usage_error(
-        fmt::format("interrupted; {}",
-                    all && !all->progress().empty() ? all->progress() : "no release is decided"),
-        exit_interrupted);
+    const std::string so_far = all ? all->end_early() : "";
+    throw usage_error("interrupted; " + (so_far.empty() ? "no release is decided" : so_far),
+                      exit_interrupted);
+  } catch (const std::exception& e) {
+    const std::string so_far = all ? all->end_early() : "";
+    if (so_far.empty()) throw;
+    const auto* const refused = dynamic_cast<const usage_error*>(&e);
+    throw usage_error(fmt::format("{}; {}", e.what(), so_far),
+                      refused != nullptr ? refused->exit_code : exit_unresolved);
   }
 }
 

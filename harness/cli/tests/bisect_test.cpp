@@ -247,6 +247,7 @@ TEST_F(bisect_command, notices_that_something_else_changed_meanwhile) {
   const auto ran = bisect(with_command({"--once", "--good", "13.1.0.0", "--bad", "13.1.0.2"}));
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(line(ran), HasSubstr("13.1.0.0 was good (exit 0) and at the end is not (exit 3)"));
+  EXPECT_THAT(ran.stdout_text, AllOf(HasSubstr("13.1.0.1"), Not(HasSubstr("BROKE"))));
 }
 
 TEST_F(bisect_command, ends_where_the_command_loads_another_library) {
@@ -265,6 +266,36 @@ TEST_F(bisect_command, names_a_library_that_is_not_the_release_of_its_folder) {
   const auto ran = bisect({"--good", "13.1.0.0", "--bad", "13.1.0.1", "road.create/fault"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(line(ran), HasSubstr("13.1.0.1/libcublas.so.13: the library says that it is 13.2.0"));
+}
+
+TEST_F(bisect_command, passes_over_a_release_whose_library_is_another) {
+  make(version(0));
+  make(version(1), {}, "b");
+  make(version(2), {{"fault", "3"}});
+  const auto seen = answer({"--good", version(0), "--bad", version(2), "road.create/fault"}, {}, 3);
+  EXPECT_EQ(came_to(seen, version(1)), "skipped");
+  EXPECT_THAT(seen["releases"][1]["why"].get<std::string>(), HasSubstr("says that it is 13.2.0"));
+}
+
+/// The second release that is tried removes the program.
+TEST_F(bisect_command, prints_what_is_decided_where_an_error_ends_it) {
+  const fs::path program = folder / "program";
+  fs::create_symlink("/bin/sh", program);
+  for (int i = 0; i < 8; ++i) make(version(i), {{"order", i < 2 ? "exit 0" : "exit 3"}});
+  std::ofstream(releases / version(3) / "order") << "rm " << program.string() << "; exit 3";
+  std::vector<std::string> words{"--json", "--once", "--good", version(0), "--bad", version(7), "--"};
+  words.insert(words.end(), by_order.begin(), by_order.end());
+  words[7] = program;
+  const auto ran = bisect(words);
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(line(ran), AllOf(HasSubstr(program.string() + ": cannot be run: "),
+                               HasSubstr("; 13.1.0.0 is good and 13.1.0.3 is bad so far")));
+  const auto seen = nlohmann::json::parse(ran.stdout_text, nullptr, false);
+  ASSERT_TRUE(seen.is_object()) << ran.stdout_text << ran.stderr_text;
+  EXPECT_EQ(seen["changes"][0]["first_bad"], version(3));
+  EXPECT_EQ(seen["changes"][0]["between"], nlohmann::json({version(1), version(2)}));
+  EXPECT_EQ(came_to(seen, version(3)), "bad");
+  EXPECT_EQ(came_to(seen, version(1)), "undecided");
 }
 
 TEST_F(bisect_command, takes_the_version_that_a_library_says_where_its_folder_does_not) {
