@@ -14,9 +14,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <poll.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <system_error>
@@ -120,22 +124,48 @@ bool is_fetched(const fs::path& folder) {
   return false;
 }
 
-/// Nothing of it is left where it fails or is interrupted.
+constexpr std::chrono::hours fetch_limit{1};
+
+/// Waits while another process fetches into this folder, which is made and which that process removes at its end. Throws interrupted.
+void lock_when_free(std::optional<folder_lock>& lock, const fs::path& folder, int stop) {
+  const auto limit = std::chrono::steady_clock::now() + fetch_limit;
+  for (bool said = false;; said = true) try {
+      fs::create_directories(folder);
+      lock.emplace(folder, "a release");
+      return;
+    } catch (const std::system_error& e) {
+      const bool removed = e.code().value() == ENOENT, held = e.code().value() == EWOULDBLOCK;
+      if ((!removed && !held) || std::chrono::steady_clock::now() > limit) throw;
+      if (held && !said)
+        fmt::print(stderr, "bisect: another process fetches into {}: waiting for its end\n", folder.string());
+      pollfd stopped{stop, POLLIN, 0};
+      if (poll(&stopped, 1, 500) > 0) throw interrupted{};
+    }
+}
+
+/// Beside its folder, which is there when all of it is. Nothing is left where it fails or is interrupted.
 void fetch(const std::string& version, const fs::path& folder, int stop) {
-  constexpr std::chrono::hours limit{1};
-  const folder_lock lock(folder.parent_path(), "fetched releases");
+  const fs::path beside = folder.parent_path() / (".fetching-" + version), pair = beside / "pair";
+  std::optional<folder_lock> lock;
+  lock_when_free(lock, beside, stop);
+  const auto remove = [](const fs::path* of) {
+    std::error_code unseen;
+    fs::remove_all(*of, unseen);
+  };
+  const std::unique_ptr<const fs::path, decltype(remove)> at_end(&beside, remove);
   if (is_fetched(folder)) return;
   fs::remove_all(folder);  // of a run that was killed
+  fs::remove_all(pair);
   fmt::print(stderr, "bisect: fetching {} into {}\n", version, folder.string());
   spawn_options options;
-  options.argv = {"bash", fetch_cublas_script(), version, folder};
-  options.timeout = limit;
+  options.argv = {"bash", fetch_cublas_script(), version, pair};
+  options.timeout = fetch_limit;
   const process_result ended = run_process(options, {}, stop);
-  if (ended.how == ending::exited && ended.exit_code == 0) return;
-  fs::remove_all(folder);
   if (ended.how == ending::interrupted) throw interrupted{};
-  throw usage_error(fmt::format("cuBLAS {} could not be fetched: {}", version,
-                                program_sweep::last_words(ended.stderr_text)));
+  if (ended.how != ending::exited || ended.exit_code != 0)
+    throw usage_error(fmt::format("cuBLAS {} could not be fetched: {}; {}", version,
+                                  program_sweep::ended(ended), program_sweep::last_words(ended.stderr_text)));
+  fs::rename(pair, folder);
 }
 
 }  // namespace

@@ -487,10 +487,11 @@ class bisect_of_an_index : public bisect_command {
   void SetUp() override {
     bisect_command::SetUp();
     spawn_options pip;
-    pip.argv = {PYTHON3, "-m", "pip", "--version"};
+    pip.argv = {"/bin/sh", "-c", "python3 -m pip --version"};  // that of PATH, as ci/fetch-cublas takes it
+    pip.timeout = long_enough;
     if (const auto said = run_process(pip, {}); said.exit_code != 0) GTEST_SKIP() << "no pip";
     fs::create_directories(folder / "index");
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 3; ++i) {
       make(version(i), {{"order", ""}, {"License.txt", "made by a test"}});
       wheel(version(i), "any");
     }
@@ -517,15 +518,19 @@ with zipfile.ZipFile(file, 'w') as z:
                 folder / "index" / ("nvidia_cublas-" + of + "-py3-none-" + platform + ".whl"),
                 releases / of,
                 of};
+    zip.timeout = long_enough;
     const auto made = run_process(zip, {});
     ASSERT_EQ(made.exit_code, 0) << made.stderr_text;
   }
   /// Whether the release is bad: the folder that it was fetched to tells it.
-  process_result run_on_index(std::vector<std::string> more = {}) {
-    std::vector<std::string> words{"bisect", "--once", "--json", "--good", version(0), "--bad", version(4)};
+  static std::vector<std::string> on_index(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"bisect", "--once", "--json", "--good", version(0), "--bad", version(2)};
     words.insert(words.end(), more.begin(), more.end());
-    words.insert(words.end(), {"--", "sh", "-c", "case $LD_PRELOAD in *13.1.0.90[34]/*) exit 3 ;; esac"});
-    return cufault(words, environment);
+    words.insert(words.end(), {"--", "sh", "-c", "case $LD_PRELOAD in *13.1.0.90[12]/*) exit 3 ;; esac"});
+    return words;
+  }
+  process_result run_on_index(const std::vector<std::string>& more = {}) {
+    return cufault(on_index(more), environment);
   }
   std::map<std::string, std::string> environment;
 };
@@ -535,14 +540,38 @@ TEST_F(bisect_of_an_index, fetches_what_it_tries_and_keeps_it) {
   fs::create_directories(kept / version(0) / ".partial.abc");  // of a run that was killed
   const auto ran = run_on_index();
   ASSERT_EQ(ran.exit_code, 0) << ran.stderr_text;
-  EXPECT_EQ(nlohmann::json::parse(ran.stdout_text)["changes"][0]["first_bad"], version(3));
+  EXPECT_EQ(nlohmann::json::parse(ran.stdout_text)["changes"][0]["first_bad"], version(1));
   EXPECT_THAT(ran.stderr_text, HasSubstr("fetching " + version(0)));
   EXPECT_FALSE(fs::exists(kept / version(0) / ".partial.abc"));
-  EXPECT_TRUE(fs::exists(kept / version(3) / "libcublas.so.13"));
-  EXPECT_FALSE(fs::exists(kept / version(1))) << "it was not tried";
+  EXPECT_TRUE(fs::exists(kept / version(1) / "libcublas.so.13"));
   const auto again = run_on_index();
   EXPECT_EQ(again.exit_code, 0);
   EXPECT_THAT(again.stderr_text, Not(HasSubstr("fetching")));
+}
+
+/// sh holds the lock until bisect says that it waits.
+TEST_F(bisect_of_an_index, waits_for_another_that_fetches_the_same_release) {
+  const fs::path other = folder / "cache/cufault/cublas" / (".fetching-" + version(0));
+  fs::create_directories(other);
+  spawn_options options;
+  options.argv = {"/bin/sh", "-c", R"(exec 9> "$LOCK" && flock 9 || exit 99
+"$0" "$@" 2> "$SAID" 9>&- & child=$!
+until grep -q 'waiting for its end' "$SAID" || ! kill -0 $child; do sleep 0.05; done
+exec 9>&-
+wait $child)",
+                  test_program};
+  for (const std::string& word : on_index()) options.argv.push_back(word);
+  options.environment = environment;
+  options.environment.insert({{"LOCK", other / ".lock"},
+                              {"SAID", folder / "said"},
+                              {"TMPDIR", folder / "temporary"},
+                              {"CUDA_VISIBLE_DEVICES", "-1"}});
+  options.timeout = long_enough;
+  const auto ran = run_process(options, {});
+  const std::string said = read_text(folder / "said");
+  EXPECT_EQ(ran.exit_code, 0) << ran.stderr_text << said;
+  EXPECT_THAT(said, HasSubstr("bisect: another process fetches into " + other.string()));
+  EXPECT_FALSE(fs::exists(other));
 }
 
 TEST_F(bisect_of_an_index, says_in_one_line_what_cannot_be_fetched) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +27,9 @@ namespace fs = std::filesystem;
 
 // What the build knows, in end_to_end_test.cpp.
 extern const char *const test_program, *const fake_cublas_folder, *const driver_stand_ins_folder;
+
+/// Ends what hangs. What does not hang may be slow on a busy machine.
+constexpr std::chrono::minutes long_enough{10};
 
 /// The command line on cases that need no GPU, in a folder of its own.
 class end_to_end : public testing::Test {
@@ -50,6 +54,7 @@ class end_to_end : public testing::Test {
     environment.try_emplace("CUDA_VISIBLE_DEVICES", "-1");      // also where these tests meet a GPU
     options.environment = std::move(environment);
     options.keep_output = 4u << 20;
+    options.timeout = long_enough;
     return run_process(options, {});
   }
 
