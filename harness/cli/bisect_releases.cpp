@@ -9,8 +9,8 @@
 #include "harness/system/process.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/evidence/distance.hpp"
 
-#include <climits>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,20 +32,8 @@ namespace {
 
 constexpr std::string_view stem = "libcublas.so", lt_stem = "libcublasLt.so";
 
-/// "13.4.1.3": {13, 4, 1, 3}. Nothing where it is no version.
-std::optional<std::vector<int>> numbers_of(const std::string& version) {
-  std::vector<int> numbers;
-  std::istringstream in(version);
-  for (std::string part; std::getline(in, part, '.');) {
-    if (part.empty() || part.size() > 9 || part.find_first_not_of("0123456789") != part.npos) return {};
-    numbers.push_back(std::stoi(part));
-  }
-  if (numbers.empty() || version.back() == '.') return {};
-  return numbers;
-}
-
 bool is_older(const release& a, const release& b) {
-  return numbers_of(a.name) < numbers_of(b.name);
+  return version_from(a.name) < version_from(b.name);
 }
 
 /// A release whose libcublas is this file. Throws usage_error where no libcublasLt lies beside it.
@@ -92,27 +80,22 @@ fs::path usual_keep() {
   throw usage_error("neither XDG_CACHE_HOME nor HOME is set: --keep FOLDER says where fetched releases go");
 }
 
-/// All versions of a package that have a wheel for this platform.
-std::vector<std::string> versions_in_index(const std::string& package, int stop) {
+/// All that the package index has for this platform.
+std::vector<std::string> versions_in_index(int stop) {
   spawn_options options;
-  options.argv = {program_path("python3"),       "-m",   "pip", "index", "versions",
-                  "--disable-pip-version-check", package};
+  options.argv = {fetch_cublas_script(), "--list"};
+  options.timeout = std::chrono::minutes(5);
   const process_result said = run_process(options, {}, stop);
   if (said.how == ending::interrupted) throw interrupted{};
-  constexpr std::string_view begin = "Available versions: ";
-  const auto at = said.stdout_text.find(begin);
-  if (at == std::string::npos)
-    throw usage_error(fmt::format(
-        "the package index does not tell the versions of {}: {}; --releases FOLDER takes libraries that are "
-        "here",
-        package, program_sweep::last_words(said.stderr_text)));
-  std::istringstream in(said.stdout_text.substr(at + begin.size()));
+  if (said.how != ending::exited || said.exit_code != 0)
+    throw usage_error(
+        fmt::format("the package index does not tell the versions of cuBLAS: {}; --releases FOLDER takes "
+                    "libraries that are here",
+                    said.how == ending::timed_out ? "it did not answer within 5 minutes"
+                                                  : program_sweep::last_words(said.stderr_text)));
+  std::istringstream in(said.stdout_text);
   std::vector<std::string> versions;
-  std::string line;
-  std::getline(in, line);
-  std::istringstream words(line);
-  for (std::string word; std::getline(words >> std::ws, word, ',');)
-    if (numbers_of(word)) versions.push_back(word);
+  for (std::string word; in >> word;) versions.push_back(word);
   return versions;
 }
 
@@ -192,21 +175,13 @@ void release_source::list_index(const bisect_arguments& arguments) {
   keep_ = arguments.keep.empty() ? usual_keep() : fs::absolute(arguments.keep);
   std::vector<std::string> ends = arguments.good;
   ends.push_back(arguments.bad);
-  int least = INT_MAX, most = 0;
-  for (const std::string& end : ends) {
-    const auto numbers = numbers_of(end);
-    if (!numbers || numbers->front() < 12)
+  for (const std::string& end : ends)
+    if (version_from(end) < version{12})
       throw usage_error(
           fmt::format("'{}' is no release in the package index; give a version from 12.0 on, as 13.1.0.3",
                       one_line(end)));
-    least = std::min(least, numbers->front());
-    most = std::max(most, numbers->front());
-  }
-  for (const auto& [package, asked] :
-       {std::pair{"nvidia-cublas-cu12", least == 12}, std::pair{"nvidia-cublas", most > 12}})
-    if (asked)
-      for (std::string& version : versions_in_index(package, stop_))
-        all_.push_back({.name = std::move(version), .cublas = {}, .cublaslt = {}});
+  for (std::string& name : versions_in_index(stop_))
+    all_.push_back({.name = std::move(name), .cublas = {}, .cublaslt = {}});
   std::stable_sort(all_.begin(), all_.end(), is_older);
   fs::create_directories(keep_);
 }
@@ -225,7 +200,7 @@ void release_source::list_folder(const fs::path& folder) {
       fmt::print(stderr, "bisect: {} holds no {}.*; it is left out\n", entry.path().string(), stem);
       continue;
     }
-    if (!numbers_of(name)) found->name = version_said_by(found->cublas);
+    if (version_from(name).empty()) found->name = version_said_by(found->cublas);
     all_.push_back(std::move(*found));
   }
   std::stable_sort(all_.begin(), all_.end(), is_older);
@@ -252,7 +227,7 @@ std::size_t release_source::index_of(const std::string& option, const std::strin
   if (found.size() == 1) return found.front();
   std::vector<std::string> near;
   const release asked{.name = name, .cublas = {}, .cublaslt = {}};
-  const auto after = numbers_of(name) && from_ != "--images"
+  const auto after = !version_from(name).empty() && from_ != "--images"
                          ? std::lower_bound(all_.begin(), all_.end(), asked, is_older)
                          : all_.end();
   if (after != all_.begin()) near.push_back((after - 1)->name);
