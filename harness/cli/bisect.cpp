@@ -357,7 +357,7 @@ class bisecting {
     return ended;
   }
 
-  /// By what the loader told of each process: LD_PRELOAD keeps nothing from opening another library by its path.
+  /// By what the loader told of each process that kept our environment: LD_PRELOAD keeps nothing from opening another library by its path.
   static void require_loaded(const release& r, const fs::path& scratch) {
     bool loaded = false;
     constexpr std::string_view begin = "calling init: ";
@@ -384,7 +384,8 @@ class bisecting {
     }
     if (!loaded)
       throw usage_error(
-          fmt::format("the command did not load {}: it is linked statically, or not a program of glibc",
+          fmt::format("no process of the command loaded {}: the command is linked statically, or not with "
+                      "glibc; give it --images",
                       r.cublas.string()));
   }
 

@@ -7,6 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <elf.h>
+
+#include <algorithm>
+
 namespace cufault {
 namespace {
 
@@ -258,6 +262,51 @@ TEST_F(bisect_command, ends_where_the_command_loads_another_library) {
                            "import ctypes; ctypes.CDLL('" + other + "')"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(line(ran), AllOf(HasSubstr("the command loaded " + other), HasSubstr("--images")));
+}
+
+/// A program of a few instructions that exits with 0.
+TEST_F(bisect_command, ends_where_no_process_can_load_the_library) {
+#if defined(__x86_64__)
+  const std::string code("\xb8\x3c\0\0\0\x31\xff\x0f\x05", 9);
+  constexpr Elf64_Half machine = EM_X86_64;
+#else
+  const std::string code("\xa8\x0b\x80\xd2\0\0\x80\xd2\x01\0\0\xd4", 12);
+  constexpr Elf64_Half machine = EM_AARCH64;
+#endif
+  constexpr Elf64_Addr base = 0x400000;
+  Elf64_Ehdr header{};
+  Elf64_Phdr segment{};
+  const std::size_t size = sizeof header + sizeof segment + code.size();
+  std::copy_n(ELFMAG, SELFMAG, header.e_ident);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_EXEC;
+  header.e_machine = machine;
+  header.e_version = EV_CURRENT;
+  header.e_entry = base + sizeof header + sizeof segment;
+  header.e_phoff = sizeof header;
+  header.e_ehsize = sizeof header;
+  header.e_phentsize = sizeof segment;
+  header.e_phnum = 1;
+  segment.p_type = PT_LOAD;
+  segment.p_flags = PF_R | PF_X;
+  segment.p_vaddr = segment.p_paddr = base;
+  segment.p_filesz = segment.p_memsz = size;
+  segment.p_align = 0x10000;
+  const fs::path program = folder / "static";
+  {
+    std::ofstream out(program, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(&header), sizeof header);
+    out.write(reinterpret_cast<const char*>(&segment), sizeof segment);
+    out << code;
+  }
+  fs::permissions(program, fs::perms::owner_all);
+  for (int i = 0; i < 2; ++i) make(version(i));
+  const auto ran = bisect({"--once", "--good", version(0), "--bad", version(1), "--", program});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(line(ran), AllOf(HasSubstr("no process of the command loaded " + releases.string()),
+                               HasSubstr("linked statically"), Not(HasSubstr("so far"))));
 }
 
 TEST_F(bisect_command, names_a_library_that_is_not_the_release_of_its_folder) {
