@@ -83,7 +83,7 @@ fs::path usual_keep() {
 /// All that the package index has for this platform.
 std::vector<std::string> versions_in_index(int stop) {
   spawn_options options;
-  options.argv = {fetch_cublas_script(), "--list"};
+  options.argv = {"bash", fetch_cublas_script(), "--list"};
   options.timeout = std::chrono::minutes(5);
   const process_result said = run_process(options, {}, stop);
   if (said.how == ending::interrupted) throw interrupted{};

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -118,7 +119,9 @@ std::string title_of(const question& q) {
 /// Versions of cuBLAS that a lock file names behind the package's name. Throws usage_error where there is none.
 std::vector<question> pinned_in(const fs::path& file, const std::string& architecture) {
   // requirements.txt, pip freeze, names of wheels, uv.lock, poetry.lock, conda-lock, conda list
-  static const std::regex name("(?:nvidia[-_.]cublas(?:[-_.]cu[0-9]{1,3})?|libcublas)(?![-_.]dev)");
+  static const std::regex name(
+      R"((?:nvidia[-_.]+cublas(?:[-_.]+cu[0-9]{1,3})?|libcublas)(?:\[[^\]\n]{0,60}\])?(?![-_.]dev))",
+      std::regex::icase);
   static const std::regex version(
       R"re(^["']?(?:[ \t]*={1,3}[ \t]*|[-_]|[ \t]+|["',\s]+"?version"?[ \t]*[:=][ \t]*["']?)["']?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})?(?![0-9])))re");
   std::string text;  // without comments, which begin a line or stand behind a space
@@ -134,11 +137,17 @@ std::vector<question> pinned_in(const fs::path& file, const std::string& archite
   std::set<std::string> met;
   std::vector<question> found;
   for (std::sregex_iterator at(text.begin(), text.end(), name), none; at != none; ++at) {
+    const auto in_front = at->position() > 0
+                              ? static_cast<unsigned char>(text[static_cast<std::size_t>(at->position()) - 1])
+                              : ' ';
+    if (std::isalnum(in_front) != 0 || in_front == '-' || in_front == '_' || in_front == '.')
+      continue;  // of another package
     const std::string behind(
         at->suffix().first,
         at->suffix().first + std::min(far, std::distance(at->suffix().first, at->suffix().second)));
     std::smatch match;
-    if (std::regex_search(behind, match, version) && met.insert(match[1]).second)
+    if (std::regex_search(behind, match, version, std::regex_constants::match_continuous) &&
+        met.insert(match[1]).second)
       found.push_back({match[1], architecture, file.string()});
   }
   if (found.empty())

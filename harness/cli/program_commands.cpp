@@ -244,6 +244,9 @@ void add_bisect(command_line& line) {
       "--once", asked.once, "the command's outcome does not vary: one run decides a release"));
   command->add_option("--error", asked.error, "probability of a wrong decision, of each release")
       ->check(CLI::Range(1e-9, 0.25))
+      ->check([](const std::string& text) {
+        return text.find_first_not_of("0123456789.eE+-") == text.npos ? "" : "expected a number";
+      })
       ->capture_default_str();
   command
       ->add_option("--most", asked.most,

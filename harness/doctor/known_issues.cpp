@@ -295,7 +295,8 @@ std::string measured_again(const fs::path& file, const fs::path& recorded) {
 std::string architecture_of(const known_issues_list& known, std::string_view gpu) {
   const auto lower = [](std::string_view text) {
     std::string small = " ";
-    for (const char c : text) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const char c : text)
+      small += c == '-' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return small + " ";
   };
   if (gpu.size() >= 3 && gpu.find_first_not_of("0123456789.") == gpu.npos && gpu.find('.') != gpu.npos)

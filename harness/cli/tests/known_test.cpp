@@ -138,6 +138,9 @@ TEST_F(known_command, reads_versions_out_of_lock_files) {
               ElementsAre("13.10.0.1"));
   EXPECT_THAT(pinned("nvidia-cublas-cu" + std::string(2'000'000, '1') + "\n"), IsEmpty());
   EXPECT_THAT(pinned("nvidia-cublas==13." + std::string(2'000'000, '1') + ".1\n"), IsEmpty());
+  EXPECT_THAT(pinned("my-nvidia-cublas==13.1.0.3\nnvidia-cublas-extra==13.1.0.3\n"), IsEmpty());
+  EXPECT_THAT(pinned("NVIDIA.CUBLAS==13.1.0.3\n"), ElementsAre("13.1.0.3"));
+  EXPECT_THAT(pinned("nvidia-cublas[more]==13.1.0.3\n"), ElementsAre("13.1.0.3"));
   EXPECT_THAT(pinned("nvidia-cublas-cu12>=12.8.4.1\n"), IsEmpty()) << "no pin";
   EXPECT_THAT(pinned("nvidia-cublas\nnumpy==13.1.0\n"), IsEmpty()) << "the version of another package";
   EXPECT_THAT(pinned("libcublas-dev=12.4.5.8\n"), IsEmpty());

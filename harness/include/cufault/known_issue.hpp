@@ -48,18 +48,20 @@ inline std::string version_text(int version) {
 
 namespace known_details {
 
-/// "12.8.4.1" is 12, 8, 4; false where the text does not begin with three numbers.
+/// "12.8.4.1" is 12, 8, 4; false where the text is not three or four numbers.
 inline bool parse(std::string_view text, std::array<unsigned long, 3>& to) {
   for (std::size_t part = 0; part < to.size(); ++part) {
     std::size_t digits = 0;
     to[part] = 0;
     for (; digits < text.size() && digits < 9 && text[digits] >= '0' && text[digits] <= '9'; ++digits)
       to[part] = to[part] * 10 + static_cast<unsigned long>(text[digits] - '0');
-    if (digits == 0 || (digits < text.size() && text[digits] != '.')) return false;
-    if (part < 2 && digits == text.size()) return false;
-    text.remove_prefix(digits == text.size() ? digits : digits + 1);
+    if (digits == 0) return false;
+    text.remove_prefix(digits);
+    if (text.empty()) return part == 2;
+    if (text[0] != '.') return false;
+    text.remove_prefix(1);
   }
-  return true;
+  return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 template <class Take>

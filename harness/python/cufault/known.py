@@ -45,7 +45,7 @@ def _file() -> Path:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    found = re.match(r"(\d+)\.(\d+)\.(\d+)(?:\.|$)", version)
+    found = re.fullmatch(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})(?:\.[0-9]{1,9})?", version)
     return tuple(map(int, found.groups())) if found else ()
 
 
@@ -126,7 +126,7 @@ def architectures(root: str = "/") -> set[str]:
     found = set()
     for information in Path(root, "proc/driver/nvidia/gpus").glob("*/information"):
         model = re.search(r"^Model:\s*(.*?)\s*$", information.read_text(errors="replace"), re.MULTILINE)
-        name = f" {model[1].lower()} " if model else ""
+        name = f" {model[1].lower().replace('-', ' ')} " if model else ""
         found.update([a for gpu, a in known.items() if f" {gpu.lower()} " in name][:1])
     return found
 
@@ -134,12 +134,12 @@ def architectures(root: str = "/") -> set[str]:
 def check(
     harms: Collection[str] = ("wrong_numbers",), levels: Collection[str] = ("measured", "documented"), ignore: Iterable[str] = ()
 ) -> list[Issue]:
-    """Warns (KnownIssueWarning) of each known issue of the cuBLAS of this process on its GPUs, and returns them. Without a version it does nothing. Raises nothing but its warnings, where Python makes these errors."""
+    """Warns (KnownIssueWarning) of each known issue of the cuBLAS of this process on its GPUs, and returns them. Without a version or a known GPU it does nothing. Raises nothing but its warnings, where Python makes these errors."""
     try:
         version = cublas_version()
         if not _numbers(version):
             return []
-        here = sorted(architectures()) or [""]
+        here = sorted(architectures())
         found = {i.id: i for a in here for i in issues(version, a) if i.harm in harms and i.level in levels and i.id not in set(ignore)}
     except (AttributeError, KeyError, OSError, TypeError, ValueError):
         return []

@@ -81,7 +81,16 @@ def test_check_warns_of_wrong_numbers_with_an_address(monkeypatch: pytest.Monkey
         assert known.check(harms=["hang"]) == []
 
 
-@pytest.mark.parametrize("version", ["", "13", "no version"])
+@pytest.mark.usefixtures("made_up")
+def test_check_does_nothing_on_a_gpu_that_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "cublas_version", lambda: "13.1.0")
+    monkeypatch.setattr(known, "architectures", lambda: set())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert known.check() == []
+
+
+@pytest.mark.parametrize("version", ["", "13", "no version", "13.1.0.junk", "13.1.0\n"])
 @pytest.mark.usefixtures("made_up")
 def test_check_does_nothing_without_a_version(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known, "cublas_version", lambda: version)
@@ -99,11 +108,11 @@ def test_check_does_nothing_without_its_list(monkeypatch: pytest.MonkeyPatch, tm
 @pytest.mark.usefixtures("made_up")
 def test_gpus_are_those_that_the_driver_lists(tmp_path: Path) -> None:
     assert known.architectures(str(tmp_path)) == set()
-    for bus, model in (("0000:01:00.0", "NVIDIA H200"), ("0000:02:00.0", "NVIDIA B200"), ("0000:03:00.0", "Quadro 9000")):
+    for bus, model in (("0000:01:00.0", "NVIDIA H200"), ("0000:02:00.0", "NVIDIA B200"), ("0000:03:00.0", "Quadro 9000"), ("0000:04:00.0", "NVIDIA A100-SXM4-80GB")):
         folder = tmp_path / "proc/driver/nvidia/gpus" / bus
         folder.mkdir(parents=True)
         (folder / "information").write_text(f"Model: \t\t {model}\nIRQ:   \t\t 24\n")
-    assert known.architectures(str(tmp_path)) == {"9.0", "10.0"}
+    assert known.architectures(str(tmp_path)) == {"8.0", "9.0", "10.0"}
 
 
 FAKE = """
