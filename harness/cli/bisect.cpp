@@ -43,7 +43,7 @@ namespace cufault {
 namespace {
 
 constexpr int exit_range = 3;
-constexpr std::size_t longest_line = 4096;  // that is searched: std::regex takes stack for each character
+constexpr std::size_t longest_line = 1024;  // that is searched: std::regex takes stack for each character
 
 /// A release says nothing of the change: it is skipped or, of an end, there is no search.
 struct unusable {

@@ -83,7 +83,7 @@ fs::path usual_keep() {
 /// All that the package index has for this platform.
 std::vector<std::string> versions_in_index(int stop) {
   spawn_options options;
-  options.argv = {"bash", fetch_cublas_script(), "--list"};
+  options.argv = {"/usr/bin/env", "bash", fetch_cublas_script(), "--list"};
   options.timeout = std::chrono::minutes(5);
   const process_result said = run_process(options, {}, stop);
   if (said.how == ending::interrupted) throw interrupted{};
@@ -141,7 +141,7 @@ void fetch(const std::string& version, const fs::path& folder, int stop) {
   fs::remove_all(pair);
   fmt::print(stderr, "bisect: fetching {} into {}\n", version, folder.string());
   spawn_options options;
-  options.argv = {"bash", fetch_cublas_script(), version, pair};
+  options.argv = {"/usr/bin/env", "bash", fetch_cublas_script(), version, pair};
   options.timeout = fetch_limit;
   const process_result ended = run_process(options, {}, stop);
   if (ended.how == ending::interrupted) throw interrupted{};

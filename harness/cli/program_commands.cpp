@@ -232,7 +232,7 @@ void add_bisect(command_line& line) {
   of_command(
       command
           ->add_option("--text", asked.text,
-                       "a regular expression; whether the command prints it (in the first 4 KB of a line) "
+                       "a regular expression; whether the command prints it (in the first 1 KB of a line) "
                        "belongs to the outcome")
           ->type_name("PATTERN"));
   of_command(

@@ -466,10 +466,10 @@ TEST_F(bisect_of_images, finds_the_first_bad_image) {
   for (int i = 0; i < 5; ++i)
     make(version(i), {{"order", i < 3 ? "exit 0" : "exit 3"}, {"fault", i < 3 ? "0" : "3"}});
   const std::string images = "13.1.0.0,13.1.0.1,13.1.0.2,13.1.0.3,13.1.0.4";
-  for (auto words : {with_command({"bisect", "--json", "--once", "--images", images, "--good", "13.1.0.0",
-                                   "--bad", "13.1.0.4"}),
-                     {"bisect", "--json", "--images", images, "--good", "13.1.0.0", "--bad", "13.1.0.4",
-                      "road.create/fault"}}) {
+  for (const auto& words : {with_command({"bisect", "--json", "--once", "--images", images, "--good",
+                                          "13.1.0.0", "--bad", "13.1.0.4"}),
+                            {"bisect", "--json", "--images", images, "--good", "13.1.0.0", "--bad",
+                             "13.1.0.4", "road.create/fault"}}) {
     const auto ran = cufault(words, by_engine);
     EXPECT_EQ(ran.exit_code, 0) << ran.stderr_text;
     const auto seen = nlohmann::json::parse(ran.stdout_text, nullptr, false);

@@ -17,7 +17,7 @@ from conftest import environment
 
 MADE_UP = {
     "schema": 1,
-    "gpus": {"H200": "9.0", "B200": "10.0"},
+    "gpus": {"A100": "8.0", "H200": "9.0", "B200": "10.0"},
     "issues": [
         {
             "id": "one", "sort": "measured", "library": "cublas", "harm": "wrong_numbers", "what": "It is wrong.", "calls": ["cublasSgemm"],

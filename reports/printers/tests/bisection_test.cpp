@@ -19,7 +19,7 @@ using testing::Not;
 /// Made up.
 bisection_report made_up_bisection() {
   bisection_report r;
-  r.cufault = "0.1.0 (0123456789ab)";
+  r.cufault = "1.0.0 (0123456789ab)";
   r.what = "./program --size 64";
   r.from = "the package index";
   r.gpu = "NVIDIA H200";
