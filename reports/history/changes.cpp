@@ -112,6 +112,17 @@ arm_result in_common(arm_result arm, const arm_result& with, const std::set<std:
   return arm;
 }
 
+/// Takes out what came before a remedy, which the fault arm shows too. Of an arm that applies none that is nothing. False: nothing is left.
+bool keep_what_came_after(arm_result& arm) {
+  if (arm.kind == arm_kind::control || arm.kind == arm_kind::fault) return true;
+  for (observation& o : arm.trials) {
+    o.measurements.clear();
+    std::erase_if(o.calls, [](const call_record& c) { return !c.after_remedy; });
+  }
+  std::erase_if(arm.trials, [](const observation& o) { return o.calls.empty(); });
+  return !arm.trials.empty();
+}
+
 // ---- how an arm changed ----
 
 enum class condition_of_call { fine, failed, hung, crashed, wrong };
@@ -416,6 +427,7 @@ void change_finder::add(const std::string& version, record r) {
     for (arm_result& arm : c.arms) {
       if (!observed(arm) || arm.second_cublas) continue;
       ++s.releases.back().observed;
+      if (!keep_what_came_after(arm)) continue;
       const std::string name = join_key(c.name, arm.name);
       const auto [known, fresh] = s.arms.try_emplace(name);
       kept_arm& kept = known->second;

@@ -167,6 +167,45 @@ TEST(differences_of_cufault, are_not_a_preparation_that_fails) {
   EXPECT_EQ(all.changes[0].how, harm::worse_status);
 }
 
+// ---- remedies ----
+
+release_changes changes_of_remedy(observation before, observation now) {
+  return changes_of({std::move(before)}, {std::move(now)}, "memory.leak/fault+trim");
+}
+observation failing_then(std::string_view first, std::string_view after) {
+  return made({call("cublasSgemm", first), call("cublasSgemm", after, true)});
+}
+
+TEST(changes_of_remedies, are_none_where_only_the_fault_differs) {
+  observation before = failing_then(lost, right), now = failing_then(wrong, right);
+  before.measurements = {{"device memory per handle", 256 << 20, "bytes"}};
+  now.measurements = {{"device memory per handle", 64 << 20, "bytes"}};
+  const auto all = changes_of_remedy(before, now);
+  EXPECT_THAT(all.changes, IsEmpty());
+  EXPECT_THAT(all.by_cufault, IsEmpty());
+  EXPECT_EQ(all.steady, 1);
+}
+
+TEST(changes_of_remedies, are_what_came_after_them) {
+  const auto all = changes_of_remedy(failing_then(lost, right), failing_then(lost, internal));
+  ASSERT_THAT(all.changes, SizeIs(1));
+  EXPECT_EQ(all.changes[0].how, harm::worse_status);
+  EXPECT_THAT(all.changes[0].calls, ElementsAre(std::pair("cublasSgemm", 1)));
+  observation damaged = failing_then(lost, right);
+  damaged.context = "damaged";
+  EXPECT_THAT(changes_of_remedy(failing_then(lost, right), damaged).changes, SizeIs(1));
+  const auto died_after = died({call("cublasSgemm", lost), call("cublasSgemm", "", true)});
+  EXPECT_THAT(changes_of_remedy(failing_then(lost, right), died_after).changes, SizeIs(1));
+}
+
+TEST(changes_of_remedies, are_unknown_where_one_record_has_nothing_after) {
+  const auto all = changes_of_remedy(failing_then(lost, right), one_call(internal));
+  EXPECT_THAT(all.changes, IsEmpty());
+  EXPECT_EQ(all.steady, 0);
+  EXPECT_EQ(all.releases[1].observed, 1);
+  EXPECT_EQ(all.releases[1].compared, 0);
+}
+
 // ---- arms that race, and levels ----
 
 TEST(changes_of_rates, are_those_that_chance_does_not_explain) {
