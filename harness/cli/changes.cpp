@@ -4,6 +4,7 @@
 #include "reports/printers/changes.hpp"
 
 #include "harness/cli/cli.hpp"
+#include "harness/doctor/known_issues.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
 
@@ -12,11 +13,26 @@
 #include <nlohmann/json.hpp>
 
 #include <iostream>
-#include <limits>
 
 namespace fs = std::filesystem;
 
 namespace cufault {
+namespace {
+
+/// Notes with what known issues cite, by which a page leaves out none of it.
+std::vector<release_note> named_in(std::vector<release_note> notes) {
+  const fs::path known = known_issues_file();
+  if (!fs::exists(known)) return notes;
+  for (const known_entry& issue : load_known_issues(known).issues) {
+    release_note& one = notes.emplace_back();
+    one.calls = issue.calls;
+    one.verdict = "confirmed";
+    for (const known_evidence& e : issue.evidence) one.arms.push_back(e.arm);
+  }
+  return notes;
+}
+
+}  // namespace
 
 int show_changes(const changes_arguments& arguments) {
   const std::vector<fs::path> files = records_in(arguments.records);
@@ -48,12 +64,14 @@ int show_changes(const changes_arguments& arguments) {
     }
     finder.add(version, std::move(merged_by_stack(std::move(of_release)).front()));
   }
-  report.found = finder.found(arguments.json ? std::numeric_limits<std::size_t>::max() : most_changes);
+  report.found = finder.found();
   // Where the files of all releases were read, these are no news.
   const fs::path all_files = default_recorded() / release_files;
   report.files = file_histories(fs::exists(all_files) ? files_of_releases(all_files) : library_files);
   if (const fs::path notes = release_notes_file(); fs::exists(notes))
     report.notes = load_release_notes(notes);
+  if (!arguments.json && arguments.release.empty())
+    leave_out(report.found.changes, most_changes, named_in(report.notes));
   if (arguments.json)
     std::cout
         << to_json(report, arguments.release).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
@@ -499,6 +500,9 @@ void change_finder::add(const std::string& version, record r) {
 
 namespace {
 
+/// Changes of fewer arms are joined across families, and left out first.
+constexpr std::size_t small = 4;
+
 /// The text that most have; empty where most have none.
 std::string most_frequent(const std::map<std::string, std::size_t>& texts) {
   const auto most = std::max_element(texts.begin(), texts.end(),
@@ -523,7 +527,7 @@ std::string where_cells_changed(std::vector<example> cells, const std::string& g
 
 }  // namespace
 
-release_changes change_finder::found(std::size_t most) const {
+release_changes change_finder::found() const {
   const state& s = *state_;
   release_changes all{.releases = s.releases};
   for (const auto& [name, kept] : s.arms)
@@ -542,7 +546,6 @@ release_changes change_finder::found(std::size_t most) const {
     groups[{e.at_latest, e.after, e.how.how, e.how.from, e.how.to, e.how.what, group_of(e.case_name), 0}]
         .push_back(&e);
   // Small ones that differ in what they are of alone, and last as long, become one.
-  constexpr std::size_t small = 4;
   for (auto group = groups.begin(); group != groups.end();) {
     if (group->first.of.empty() || group->second.size() >= small) {
       ++group;
@@ -594,23 +597,30 @@ release_changes change_finder::found(std::size_t most) const {
       c.where = where_cells_changed(cells->second, c.of, c.arms);
     all.changes.push_back(std::move(c));
   }
-  if (all.changes.size() > most) {
-    // Kept is what does harm or did, or what many arms show, and then what is not made up.
-    const auto rank = [](const release_change& c) {
-      const bool harmful = c.severe || c.how == harm::worse_status;
-      return std::tuple(!harmful && c.arms.size() < small, c.made_up, c.how > harm::hang,
-                        -std::ssize(c.arms));
-    };
-    std::ranges::stable_sort(all.changes, {}, rank);
-    all.left_out = all.changes.size() - most;
-    all.changes.resize(most);
-  }
   std::ranges::stable_sort(all.changes, [](const release_change& a, const release_change& b) {
     return std::tuple(a.how, version_from(b.at_latest), b.arms.size(), version_from(b.after), a.of, a.from,
                       a.to) < std::tuple(b.how, version_from(a.at_latest), a.arms.size(),
                                          version_from(a.after), b.of, b.from, b.to);
   });
   return all;
+}
+
+void leave_out(std::vector<release_change>& all, std::size_t most, const std::vector<release_note>& notes) {
+  std::set<std::size_t> named;
+  for (const release_note& n : notes)
+    for (const std::size_t i : changes_of_note(n, all)) named.insert(i);
+  // Kept is what a note names, what does harm or did, or what many arms show, and then what is not made up.
+  const auto rank = [&](std::size_t i) {
+    const release_change& c = all[i];
+    const bool harmful = c.severe || c.how == harm::worse_status;
+    return std::tuple(!named.contains(i), !harmful && c.arms.size() < small, c.made_up, c.how > harm::hang,
+                      -std::ssize(c.arms));
+  };
+  std::vector<std::size_t> order(all.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, rank);
+  for (std::size_t place = most; place < order.size(); ++place)
+    all[order[place]].left_out = !named.contains(order[place]);
 }
 
 std::string to_string(harm h) {

@@ -43,7 +43,7 @@ inline constexpr std::size_t kinds_of_harm = 6;
 std::string to_string(harm h);  ///< "wrong_numbers", ...
 std::string title_of(harm h);   ///< "Wrong numbers behind SUCCESS", ...
 
-/// What a person reads; the others are counted.
+/// What a page shows; the others are counted.
 inline constexpr std::size_t most_changes = 60;
 
 /// Arms that changed alike, between the same releases.
@@ -64,9 +64,10 @@ struct release_change {
   std::string where{};    ///< of cells: which of those that both releases observed changed
   std::string example{};  ///< how the first arm differs, in one line
   std::string driver_before{},
-      driver_since{};    ///< why a call failed, by the driver; empty where no arm has it
-  bool made_up = false;  ///< all faults are injected or stand-ins
-  bool severe = false;   ///< wrong numbers, a crash or a hang, before or now
+      driver_since{};     ///< why a call failed, by the driver; empty where no arm has it
+  bool made_up = false;   ///< all faults are injected or stand-ins
+  bool severe = false;    ///< wrong numbers, a crash or a hang, before or now
+  bool left_out = false;  ///< by leave_out()
 };
 /// "12.0.1–13.1.0 → 13.5.1–13.10.0"
 std::string releases_of(const release_change& c);
@@ -79,7 +80,6 @@ struct release_changes {
   };
   std::vector<release> releases{};
   std::vector<release_change> changes{};  ///< by harm, then by release, then by the number of arms
-  std::size_t left_out = 0;               ///< changes beyond the limit
   std::size_t steady = 0;                 ///< arms that several releases observed, and that never changed
   std::vector<std::string> by_cufault{};  ///< CASE/ARM whose only differences are those of the case
 };
@@ -98,7 +98,7 @@ class change_finder {
   change_finder(const change_finder&) = delete;
   change_finder& operator=(const change_finder&) = delete;
   void add(const std::string& version, record r);
-  [[nodiscard]] release_changes found(std::size_t most = most_changes) const;
+  [[nodiscard]] release_changes found() const;
 
  private:
   struct state;
@@ -132,5 +132,7 @@ std::vector<release_note> load_release_notes(const std::filesystem::path& file);
 std::vector<release_note> release_notes_from(const json_cursor& top);
 /// Indexes of the changes that have an arm and a function of a note that is confirmed.
 std::vector<std::size_t> changes_of_note(const release_note& note, const std::vector<release_change>& all);
+/// Marks those beyond `most` that have the fewest arms or made-up faults, and none that a note names.
+void leave_out(std::vector<release_change>& all, std::size_t most, const std::vector<release_note>& notes);
 
 }  // namespace cufault

@@ -88,7 +88,7 @@ std::string number_of(std::size_t change) {
   return std::to_string(change + 1);
 }
 
-/// "3, 7 and 9"
+/// "3, 7, 9"
 std::string numbers_of(const std::vector<std::size_t>& changes) {
   std::vector<std::string> all;
   for (const std::size_t c : changes) all.push_back(number_of(c));
@@ -96,7 +96,11 @@ std::string numbers_of(const std::vector<std::size_t>& changes) {
 }
 
 bool is_shown(const release_change& c, const std::string& release) {
-  return release.empty() || c.at_latest == release;
+  return !c.left_out && (release.empty() || c.at_latest == release);
+}
+
+std::size_t left_out_of(const change_report& all) {
+  return static_cast<std::size_t>(std::ranges::count_if(all.found.changes, &release_change::left_out));
 }
 
 std::vector<std::size_t> unmentioned_in(const change_report& all) {
@@ -105,7 +109,7 @@ std::vector<std::size_t> unmentioned_in(const change_report& all) {
     for (const std::size_t c : changes_of_note(n, all.found.changes)) mentioned.insert(c);
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < all.found.changes.size(); ++i)
-    if (!mentioned.contains(i)) others.push_back(i);
+    if (!mentioned.contains(i) && !all.found.changes[i].left_out) others.push_back(i);
   return others;
 }
 
@@ -149,11 +153,17 @@ void print_releases(page_of_changes& page, const change_report& all, const std::
   std::vector<table_row> rows;
   for (const auto& r : all.found.releases) {
     if (!release.empty() && r.version != release) continue;
-    std::vector<std::size_t> changes;
-    for (std::size_t i = 0; i < all.found.changes.size(); ++i)
-      if (all.found.changes[i].at_latest == r.version) changes.push_back(i);
+    std::size_t changes = 0;
+    std::vector<std::size_t> shown;
+    for (std::size_t i = 0; i < all.found.changes.size(); ++i) {
+      if (all.found.changes[i].at_latest != r.version) continue;
+      ++changes;
+      if (!all.found.changes[i].left_out) shown.push_back(i);
+    }
+    std::string count = plural(changes, "change");
+    if (shown.size() < changes) count += fmt::format(", {} shown", shown.size());
     rows.push_back({r.version, std::to_string(r.observed), std::to_string(r.compared),
-                    std::to_string(r.changed), plural(changes.size(), "change"), numbers_of(changes)});
+                    std::to_string(r.changed), std::move(count), numbers_of(shown)});
   }
   page.table({"release", "arms observed", "compared", "changed", "first seen in it", "numbers"}, rows);
 }
@@ -231,9 +241,11 @@ void print_changes(std::ostream& out, const change_report& all, const std::strin
     else
       page.entries(rows);
   }
-  if (all.found.left_out > 0)
-    page.line(fmt::format("{} left out, which have the fewest arms or made-up faults: --json has all.",
-                          plural(all.found.left_out, "change")));
+  if (const std::size_t absent = left_out_of(all); absent > 0)
+    page.line(
+        fmt::format("{} of {} left out, which have the fewest arms or made-up faults: --release shows those "
+                    "of one release, and --json all.",
+                    absent, plural(all.found.changes.size(), "change")));
   print_releases(page, all, release);
   if (!all.found.by_cufault.empty())
     page.line(fmt::format("Of {} only what the case does is different, which is no change of cuBLAS: {}.",
@@ -293,7 +305,7 @@ nlohmann::ordered_json to_json(const change_report& all, const std::string& rele
           {"driver", all.driver},
           {"releases", std::move(releases)},
           {"changes", std::move(changes)},
-          {"left_out", all.found.left_out},
+          {"left_out", left_out_of(all)},
           {"steady", all.found.steady},
           {"by_cufault", all.found.by_cufault},
           {"files", std::move(files)},

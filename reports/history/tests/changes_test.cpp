@@ -44,11 +44,10 @@ record showing(const shown_arms& arms) {
   return r;
 }
 
-release_changes changes_between(const std::vector<std::pair<std::string, shown_arms>>& releases,
-                                std::size_t most = most_changes) {
+release_changes changes_between(const std::vector<std::pair<std::string, shown_arms>>& releases) {
   change_finder finder;
   for (const auto& [version, arms] : releases) finder.add(version, showing(arms));
-  return finder.found(most);
+  return finder.found();
 }
 /// Of one arm, by two releases.
 release_changes changes_of(std::vector<observation> before, std::vector<observation> now,
@@ -305,17 +304,26 @@ TEST(groups_of_changes, that_are_small_stay_apart_where_one_changes_again) {
                                           "handles 13.5.1 → 13.10.0"));
 }
 
-TEST(groups_of_changes, beyond_the_limit_are_counted_and_those_with_harm_are_kept) {
+TEST(changes_beyond_the_limit, are_those_without_harm_that_no_note_names) {
   const auto with = [](std::string_view a, std::string_view b, std::string_view c) {
     return shown_arms{
         {"sticky.x/a", {one_call(a)}}, {"sticky.x/b", {one_call(b)}}, {"sticky.x/c", {one_call(c)}}};
   };
-  const auto all =
-      changes_between({{"13.1.0", with(lost, right, wrong)}, {"13.5.1", with(internal, wrong, lost)}}, 2);
-  EXPECT_EQ(all.left_out, 1);
-  std::vector<harm> kept;
-  for (const release_change& c : all.changes) kept.push_back(c.how);
-  EXPECT_THAT(kept, ElementsAre(harm::wrong_numbers, harm::better));
+  auto all = changes_between({{"13.1.0", with(lost, right, wrong)}, {"13.5.1", with(internal, wrong, lost)}})
+                 .changes;
+  const auto kept = [&](std::size_t most, const std::vector<release_note>& notes) {
+    auto some = all;
+    leave_out(some, most, notes);
+    std::vector<harm> shown;
+    for (const release_change& c : some)
+      if (!c.left_out) shown.push_back(c.how);
+    return shown;
+  };
+  const release_note of_a{.calls = {"cublasSgemm"}, .verdict = "confirmed", .arms = {"sticky.x/a"}};
+  EXPECT_THAT(kept(3, {}), ElementsAre(harm::wrong_numbers, harm::other, harm::better));
+  EXPECT_THAT(kept(2, {}), ElementsAre(harm::wrong_numbers, harm::better));
+  EXPECT_THAT(kept(2, {of_a}), ElementsAre(harm::wrong_numbers, harm::other));
+  EXPECT_THAT(kept(0, {of_a}), ElementsAre(harm::other));
 }
 
 TEST(arms_that_prove_nothing, are_left_out) {
@@ -464,8 +472,7 @@ recorded_arms recorded_in(const std::filesystem::path& folder) {
     for (const std::size_t i : indexes) joined.push_back(std::move(stacks[i].second));
     finder.add(version, std::move(merged_by_stack(std::move(joined)).front()));
   }
-  for (const release_change& c : finder.found(SIZE_MAX).changes)
-    all.telling.insert(c.arms.begin(), c.arms.end());
+  for (const release_change& c : finder.found().changes) all.telling.insert(c.arms.begin(), c.arms.end());
   return all;
 }
 

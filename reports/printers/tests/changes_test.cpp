@@ -22,7 +22,6 @@ change_report example_of_changes() {
   change_report all{.gpu = "NVIDIA H200", .driver = "580.1"};
   all.found.releases = {{"12.4.5", 300, 0, 0}, {"13.1.0", 310, 298, 2}, {"13.5.1", 310, 310, 64}};
   all.found.steady = 234;
-  all.found.left_out = 3;
   all.found.by_cufault = {"arguments.lt/control"};
   all.found.changes = {
       {.how = harm::wrong_numbers,
@@ -58,7 +57,18 @@ change_report example_of_changes() {
        .details = {"device memory per handle: 268575266 → 67242016"},
        .of = "memory",
        .arms = {"memory.handle_leak/leak"},
-       .made_up = true}};
+       .made_up = true},
+      {.how = harm::better,
+       .after = "13.1.0",
+       .at_latest = "13.5.1",
+       .since = "13.1.0",
+       .until = "13.5.1",
+       .from = "EXECUTION_FAILED",
+       .to = "SUCCESS",
+       .of = "sticky",
+       .calls = {{"cublasSgemm", 1}},
+       .arms = {"sticky.device_fault/trap"},
+       .left_out = true}};
   all.files = {
       {"cublas: search path",
        {{"12.4.5.8", "13.5.1.27", "DT_RUNPATH $ORIGIN"}, {"13.10.0.20", "13.10.0.20", "DT_RPATH $ORIGIN"}}},
@@ -106,6 +116,18 @@ TEST(page_of_changes, of_one_release_has_its_changes_by_their_numbers) {
   const auto json = to_json(example_of_changes(), "13.5.1");
   ASSERT_EQ(json["changes"].size(), 1);
   EXPECT_EQ(json["changes"][0]["number"], 2);
+}
+
+TEST(page_of_changes, counts_what_it_leaves_out_by_release) {
+  const std::string row = "| 13.5.1 | 310 | 310 | 64 | 2 changes";
+  EXPECT_THAT(printed_changes(table_style::markdown), HasSubstr(row + ", 1 shown | 2 |"));
+  change_report all = example_of_changes();
+  all.found.changes[3].left_out = false;
+  std::ostringstream out;
+  print_changes(out, all, "13.5.1", table_style::markdown, 100);
+  EXPECT_THAT(out.str(), HasSubstr(row + " | 2, 4 |"));
+  EXPECT_THAT(out.str(), HasSubstr("| 4 | 13.1.0 → 13.5.1 | EXECUTION_FAILED → SUCCESS |"));
+  EXPECT_THAT(out.str(), Not(HasSubstr("left out")));
 }
 
 TEST(page_of_changes, without_notes_and_files_does_not_speak_of_them) {
