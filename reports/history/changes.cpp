@@ -525,6 +525,16 @@ std::string where_cells_changed(std::vector<example> cells, const std::string& g
   return says ? lines[0] : std::string();
 }
 
+/// What the events of a change have in common.
+struct group_key {
+  std::size_t at_latest, after;
+  harm how;
+  std::string from, to, what, of;
+  std::size_t until;  // of those that several families share
+  friend auto operator<=>(const group_key&,
+                          const group_key&) = default;  // NOLINT(modernize-use-nullptr): there is none
+};
+
 }  // namespace
 
 release_changes change_finder::found() const {
@@ -534,14 +544,7 @@ release_changes change_finder::found() const {
     if (s.compared.contains(name) && kept.changed.empty()) ++all.steady;
   for (const std::string& name : s.by_cufault)
     if (s.arms.at(name).changed.empty()) all.by_cufault.push_back(name);
-  struct key {
-    std::size_t at_latest, after;
-    harm how;
-    std::string from, to, what, of;
-    std::size_t until;  // of those that several families share
-    auto operator<=>(const key&) const = default;
-  };
-  std::map<key, std::vector<const event*>> groups;
+  std::map<group_key, std::vector<const event*>> groups;
   for (const event& e : s.events)
     groups[{e.at_latest, e.after, e.how.how, e.how.from, e.how.to, e.how.what, group_of(e.case_name), 0}]
         .push_back(&e);
@@ -551,7 +554,7 @@ release_changes change_finder::found() const {
       ++group;
       continue;
     }
-    key together = group->first;
+    group_key together = group->first;
     together.of.clear();
     together.until = std::ranges::min(group->second, {}, &event::until)->until;
     auto& into = groups[together];
