@@ -147,7 +147,7 @@ class bisecting {
     }
     for (auto& [index, r] : tried_) {
       r.name = name_of(index);
-      if (r.came_to.empty()) r.came_to = "undecided", r.why = "the search ended here";
+      if (r.result.empty()) r.result = "undecided", r.why = "the search ended here";
     }
     print();
     return so_far;
@@ -165,7 +165,7 @@ class bisecting {
     while (const auto next = seeking_->next()) {
       const auto like = decide(*next, test);
       seeking_->add(*next, like);
-      fmt::print(stderr, "bisect: {}: {} in {:.1f} s; {} left\n", name_of(*next), tried_[*next].came_to,
+      fmt::print(stderr, "bisect: {}: {} in {:.1f} s; {} left\n", name_of(*next), tried_[*next].result,
                  tried_[*next].seconds, plural(seeking_->between().size(), "release"));
     }
     if (!report_.is_arm && asked_.control.empty()) require_good_still(good, test);
@@ -202,8 +202,8 @@ class bisecting {
       const bool differ =
           report_.once ? good_end != bad_end : test.chance() < error_of_comparison(number, asked_.error);
       if (differ) {
-        tried_[good].came_to = "good";
-        tried_[bad].came_to = "bad";
+        tried_[good].result = "good";
+        tried_[bad].result = "bad";
         return test;
       }
       if (report_.once || trials >= 2 * asked_.most)
@@ -222,13 +222,13 @@ class bisecting {
         const auto like =
             report_.once ? test.likeness_of(shown.outcomes.begin()->first) : test.decide(shown.outcomes);
         if (!like) continue;
-        shown.came_to = words.at(static_cast<std::size_t>(*like));
+        shown.result = words.at(static_cast<std::size_t>(*like));
         return like;
       }
-      shown.came_to = "undecided";
+      shown.result = "undecided";
       shown.why = "not decided: " + words_of(shown.outcomes);
     } catch (const unusable& why) {
-      shown.came_to = "skipped";
+      shown.result = "skipped";
       shown.why = why.why;
     }
     return {};

@@ -47,12 +47,12 @@ release release_of_file(const std::string& name, const fs::path& cublas) {
   return {name, fs::canonical(cublas), fs::canonical(cublaslt)};
 }
 
-/// Of the libcublas in a folder. Nothing where it has none. Throws usage_error where it has several.
-std::optional<release> release_in(const std::string& name, const fs::path& folder) {
+/// Of the libcublas in a folder. Throws usage_error where it has none or several.
+release release_in(const std::string& name, const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().filename().string().starts_with(std::string(stem) + ".")) files.push_back(entry.path());
-  if (files.empty()) return {};
+  if (files.empty()) throw usage_error(fmt::format("{} holds no {}.*", folder.string(), stem));
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files)
     if (!fs::equivalent(file, files.front()))
@@ -65,8 +65,7 @@ std::optional<release> release_in(const std::string& name, const fs::path& folde
 std::string version_said_by(const fs::path& library) {
   constexpr std::chrono::seconds limit{20};
   const library_answers said = ask_library(library, limit);
-  if (said.version == 0)
-    throw usage_error(fmt::format("{}: its version is not known: {}", library.string(), said.why));
+  if (said.version == 0) throw usage_error(fmt::format("its version is not known: {}", said.why));
   return cublas_version_text(said.version);
 }
 
@@ -183,25 +182,24 @@ void release_source::list_index(const bisect_arguments& arguments) {
   for (std::string& name : versions_in_index(stop_))
     all_.push_back({.name = std::move(name), .cublas = {}, .cublaslt = {}});
   std::stable_sort(all_.begin(), all_.end(), is_older);
-  fs::create_directories(keep_);
+  std::error_code why;
+  if (fs::create_directories(keep_, why); !fs::is_directory(keep_))
+    throw usage_error(
+        fmt::format("--keep {}: it is no folder, and none can be made", one_line(keep_.string())));
 }
 
 void release_source::list_folder(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
-    std::optional<release> found;
-    if (entry.is_directory())
-      found = release_in(name, entry.path());
-    else if (name.starts_with(std::string(stem) + "."))
-      found = release_of_file(name, entry.path());
-    else
-      continue;
-    if (!found) {
-      fmt::print(stderr, "bisect: {} holds no {}.*; it is left out\n", entry.path().string(), stem);
-      continue;
+    if (!entry.is_directory() && !name.starts_with(std::string(stem) + ".")) continue;
+    try {
+      release found =
+          entry.is_directory() ? release_in(name, entry.path()) : release_of_file(name, entry.path());
+      if (version_from(name).empty()) found.name = version_said_by(found.cublas);
+      all_.push_back(std::move(found));
+    } catch (const usage_error& why) {
+      fmt::print(stderr, "bisect: {}; it is left out\n", why.what());
     }
-    if (version_from(name).empty()) found->name = version_said_by(found->cublas);
-    all_.push_back(std::move(*found));
   }
   std::stable_sort(all_.begin(), all_.end(), is_older);
   // libcublas.so, libcublas.so.13 and libcublas.so.13.1.0 are one.
@@ -243,11 +241,11 @@ const release& release_source::ready(std::size_t which) {
   if (keep_.empty() || !r.cublas.empty()) return r;
   const fs::path folder = keep_ / r.name;
   if (!is_fetched(folder)) fetch(r.name, folder, stop_);
-  const auto found = release_in(r.name, folder);
-  if (!found)
-    throw usage_error(
-        fmt::format("{} holds no {}.*; remove it, so that it is fetched again", folder.string(), stem));
-  r = *found;
+  try {
+    r = release_in(r.name, folder);
+  } catch (const usage_error& why) {
+    throw usage_error(fmt::format("{}; remove it, so that it is fetched again", why.what()));
+  }
   return r;
 }
 

@@ -8,6 +8,7 @@
 #include "harness/run/stack.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/lines.hpp"
+#include "reports/evidence/distance.hpp"
 #include "reports/printers/table.hpp"
 
 #include <CLI/CLI.hpp>
@@ -65,7 +66,13 @@ std::string versions_of(const known_entry& e) {
   for (const auto& [architecture, m] : e.measured) {
     if (!text.empty()) text += ". ";
     if (m.affected.empty()) {
-      text += fmt::format("Tried on {} with {}: not seen", architecture, fmt::join(m.not_affected, ", "));
+      const bool in_range = std::ranges::any_of(m.not_affected, [&](const std::string& v) {
+        return std::ranges::any_of(e.ranges, [&](const auto& range) {
+          return version_from(range.first) <= version_from(v) && version_from(v) < version_from(range.second);
+        });
+      });
+      text += fmt::format("{} on {} with {}{}", in_range ? "Tried" : "Not tried in this range;", architecture,
+                          fmt::join(m.not_affected, ", "), in_range ? ": not seen" : " it was not seen");
     } else {
       text += fmt::format("On {}: {}", architecture, fmt::join(m.affected, ", "));
       if (!m.not_affected.empty()) text += fmt::format("; not {}", fmt::join(m.not_affected, ", "));

@@ -179,7 +179,7 @@ void add_bisect(command_line& line) {
         asked.words = line.recorded_words();
         if (asked.command.empty() == asked.arm.empty())
           throw usage_error(
-              "give an arm (CASE/ARM) or a command after --, as in: cufault bisect --good 13.1.0.3 "
+              "give either an arm (CASE/ARM) or a command after --, as in: cufault bisect --good 13.1.0.3 "
               "--bad 13.7.0.27 -- ./program");
         if (asked.good.size() > 2)
           throw usage_error("--good is given at most twice: older and newer than --bad");

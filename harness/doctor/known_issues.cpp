@@ -415,7 +415,7 @@ std::string span_text(const known_entry& e, const std::string& architecture) {
     text += text.empty() ? "" : "; then ";
     text += i == 0 ? fmt::format("first in {} or earlier", all[i].version)
                    : fmt::format("first after {}, at the latest in {}", all[i - 1].version, all[i].version);
-    text += last + 1 == all.size() ? fmt::format("; still in {}", all[last].version)
+    text += last + 1 == all.size() ? fmt::format("; {} is the newest measured", all[last].version)
                                    : fmt::format("; mended after {}, at the latest in {}", all[last].version,
                                                  all[last + 1].version);
     i = last;

@@ -98,13 +98,13 @@ std::optional<std::size_t> bisection::next() const {
   return nearest;
 }
 
-void bisection::add(std::size_t release, std::optional<likeness> came_to) {
-  if (!came_to || *came_to == likeness::other) {
+void bisection::add(std::size_t release, std::optional<likeness> result) {
+  if (!result || *result == likeness::other) {
     skipped_.insert(release);
     return;
   }
   ++decisions_;
-  (*came_to == likeness::good ? good_ : bad_) = release;
+  (*result == likeness::good ? good_ : bad_) = release;
 }
 
 }  // namespace cufault

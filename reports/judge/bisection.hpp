@@ -53,7 +53,7 @@ class bisection {
   /// The release to try: the one nearest to the middle that was not tried. Nothing: the search is over.
   [[nodiscard]] std::optional<std::size_t> next() const;
   /// What a release came to. Nothing, and likeness::other: it says nothing of the change, and is skipped.
-  void add(std::size_t release, std::optional<likeness> came_to);
+  void add(std::size_t release, std::optional<likeness> result);
   [[nodiscard]] std::size_t good() const { return good_; }  ///< the good release nearest to the change
   [[nodiscard]] std::size_t bad() const { return bad_; }    ///< the bad one
   [[nodiscard]] bool mended() const { return bad_ < good_; }

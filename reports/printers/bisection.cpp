@@ -69,9 +69,9 @@ void print_bisection(std::ostream& out, const bisection_report& report, table_st
   if (style == table_style::text) out << '\n';
   std::vector<table_row> rows;
   for (const tried_release& r : report.releases)
-    rows.push_back({r.name, or_none(r.version), or_none(r.build_id), r.came_to,
+    rows.push_back({r.name, or_none(r.version), or_none(r.build_id), r.result,
                     std::to_string(trials_in(r.outcomes)), r.why.empty() ? words_of(r.outcomes) : r.why});
-  print_table(out, {"release", "library says", "build id", "came to", "trials", "outcome"}, rows, style);
+  print_table(out, {"release", "library says", "build id", "result", "trials", "outcome"}, rows, style);
   paragraph("Repeat: " + report.repeat);
 }
 
@@ -81,7 +81,7 @@ nlohmann::json to_json(const bisection_report& report) {
     releases.push_back({{"release", r.name},
                         {"version", r.version},
                         {"build_id", r.build_id},
-                        {"came_to", r.came_to},
+                        {"result", r.result},
                         {"trials", trials_in(r.outcomes)},
                         {"outcomes", r.outcomes},
                         {"why", r.why},

@@ -16,7 +16,7 @@ namespace cufault {
 /// What one release came to.
 struct tried_release {
   std::string name{}, version{}, build_id{};  ///< build id of libcublas; empty where it is not known
-  std::string came_to{};                      ///< "good", "bad", "other", "undecided", "skipped"
+  std::string result{};                       ///< "good", "bad", "other", "undecided", "skipped"
   outcome_counts outcomes{};
   std::string why{};  ///< of one that is skipped or undecided
   double seconds = 0;

@@ -16,13 +16,13 @@ using testing::IsEmpty;
 
 constexpr double one_percent = 0.01;
 
-/// Releases that are tried, in order, when `came_to` says what each comes to.
+/// Releases that are tried, in order, when `result` says what each comes to.
 template <class CameTo>
-std::vector<std::size_t> tried(bisection& search, const CameTo& came_to) {
+std::vector<std::size_t> tried(bisection& search, const CameTo& result) {
   std::vector<std::size_t> order;
   while (const auto next = search.next()) {
     order.push_back(*next);
-    search.add(*next, came_to(*next));
+    search.add(*next, result(*next));
     if (order.size() > 100) ADD_FAILURE() << "the search does not end";
     if (order.size() > 100) break;
   }
@@ -137,12 +137,12 @@ std::pair<int, int> decided_as(likeness as, const release_test& test, double rat
   int wrong = 0, trials = 0;
   for (int release = 0; release < 2000; ++release) {
     outcome_counts seen;
-    std::optional<likeness> came_to;
-    for (; !came_to; came_to = test.decide(seen)) {
+    std::optional<likeness> result;
+    for (; !result; result = test.decide(seen)) {
       ++seen[fails(random) ? "exit 3" : "exit 0"];
       ++trials;
     }
-    wrong += *came_to == as ? 1 : 0;
+    wrong += *result == as ? 1 : 0;
   }
   return {wrong, trials};
 }
