@@ -46,8 +46,8 @@ struct known_issues_list {
 /// Throws input_error.
 known_issues_list load_known_issues(const std::filesystem::path& file);
 
-/// The text of the file with `measured` as the stacks in a folder show it. Throws input_error, also where evidence or a workaround names an
-/// arm that no stack has, where evidence races, or where a measured workaround failed on an affected stack.
+/// The text of the file, with `measured` as the stacks in a folder show it. Throws input_error if an arm that an entry names has no record, if
+/// an arm of evidence races, or if a measured workaround failed on an affected stack.
 std::string measured_again(const std::filesystem::path& file, const std::filesystem::path& recorded);
 
 /// "9.0" for "9.0", and for a name that has a known one in it: "NVIDIA H200". Empty where it is unknown.
@@ -56,7 +56,7 @@ std::string architecture_of(const known_issues_list& known, std::string_view gpu
 struct found_issue {
   const known_entry* entry = nullptr;  ///< of the list
   known_level level = known_level::not_measured;
-  std::string because{};  ///< "measured on 9.0 with 13.1.0"
+  std::string because{};  ///< "measured with 13.1.0 on 9.0"
 };
 std::string to_string(known_level level);
 /// Worst harm first; of one harm what is measured first. `architecture`: empty for any. Precondition: is_version(version).

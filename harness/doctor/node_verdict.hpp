@@ -82,8 +82,9 @@ struct node_verdict {
 /// True for a verdict that a second run has to confirm before it counts against the node.
 bool needs_repeating(const node_arm& a);
 
-/// Known issues are told and decide nothing, unless wrong numbers are refused. A node is bad where GPUs are missing that it must have, where a GPU on the PCI bus has no driver, where cuInit refuses; or, twice, where
-/// NVML showed no other process on a GPU, where the runtime or a trial fails. What checks found explains it.
+/// A node is bad if GPUs are missing that it must have, if a GPU on the PCI bus has no driver, or if cuInit refuses. It is also bad if the
+/// runtime or a trial fails twice while NVML shows no other process on the GPU. What checks found explains it.
+/// Known issues are told and decide nothing, unless wrong numbers are refused.
 node_verdict decide(const node_facts& facts);
 
 /// A check that could not be made, for the reason given.

@@ -24,8 +24,8 @@ struct printed_output {
 };
 printed_output printed_output_of(const std::string& output);
 
-/// Of the rank that failed, if one of its lines names it, the first whose exception is a failure of a GPU library; else the last with a frame
-/// of the user. nullptr: none. `find`: the events in a text.
+/// The traceback that tells of the failure; nullptr: none. Only those of `rank` are looked at, if one of them names it.
+/// The first whose exception is a failure of a GPU library, else the last with a frame of the user. `find`: the events in a text.
 const traceback* traceback_of(const std::vector<traceback>& all, const std::string& rank,
                               const std::function<log_findings(const std::string&)>& find);
 

@@ -86,11 +86,11 @@ struct release_changes {
 
 /// Takes the records of releases in the order of versions, and keeps of each arm the last one that was observed.
 ///
-/// Arms are compared by compare_arms(). An arm that a release did not observe is not measured there, which is not "the same". Left out: arms
-/// that depend on the second cuBLAS, sweeps, and cases whose control failed. Of remedies, dead ends and diagnoses only the calls after the remedy,
-/// the context and the ending are compared; those without such a call are not. A difference counts only where both releases made the call: a call
-/// that one alone made (as a step that was added to the case later), numbers that one alone looked at, and facts that one alone recorded
-/// anywhere in the case, are differences of cufault.
+/// Arms are compared by compare_arms(). An arm that a release did not observe is not measured there, which is not "the same".
+/// Arms that depend on the second cuBLAS, sweeps, and cases whose control failed are left out.
+/// Of remedies, dead ends and diagnoses only what came after the remedy is compared: calls, context and ending.
+/// A difference is one of cuBLAS if both releases made the call. These are differences of cufault: a call that one release alone made, numbers
+/// that one alone checked, and facts that one alone recorded in the case.
 class change_finder {
  public:
   change_finder();

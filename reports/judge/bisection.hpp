@@ -29,8 +29,8 @@ class release_test {
   /// The probability that ends which behave alike differ so much: Fisher's exact test, times the number of ways to divide the outcomes in two.
   [[nodiscard]] double chance() const { return chance_; }
   [[nodiscard]] likeness likeness_of(const std::string& outcome) const;
-  /// Two sequential probability ratio tests (Wald): other outcomes in half of the trials against none, and the rate of bad outcomes at the bad
-  /// end against that at the good end. The rates are as measured, or (hits + 1) / (trials + 2) where that is nearer to the other end's.
+  /// Two sequential probability ratio tests (Wald). One decides whether half of the outcomes are other ones, or none. The other decides between
+  /// the rates of bad outcomes at the two ends. A rate is as measured, or (hits + 1) / (trials + 2) if that is nearer to the other end's.
   /// Nothing: more trials are needed. Precondition: chance() < 1.
   [[nodiscard]] std::optional<likeness> decide(const outcome_counts& seen) const;
 

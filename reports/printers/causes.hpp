@@ -13,9 +13,13 @@
 
 namespace cufault {
 
-/// `width`: of lines of text. What a status can mean: cells of the matrix that came to it, and on what that depends; every call of a fault arm that returned it; what was
-/// done against it, where that cleared it and what it costs there; and driver calls whose failure leads to it (the atlas). What is made up comes last. Cases whose
-/// control is unresolved are left out, and injected counterparts. `status` is a status in full, or status_wrong_numbers.
+/// Tables of what a status can mean:
+/// - cells of the matrix that came to it, and on what that depends;
+/// - calls of fault arms that returned it;
+/// - what was done against it, whether that cleared it, and what that costs;
+/// - driver calls whose failure leads to it (the atlas).
+/// What is made up comes last. Cases whose control is unresolved and injected counterparts are left out.
+/// `status`: in full, or status_wrong_numbers. `width`: of lines of text.
 void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
                   table_style style, const cost_notes& costs = {}, std::size_t width = 100);
 
