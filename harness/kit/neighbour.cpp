@@ -3,6 +3,7 @@
 #include "harness/kit/neighbour.hpp"
 
 #include "harness/model/errors.hpp"
+#include "harness/system/mps_keeper.hpp"
 #include "harness/trial/observe.hpp"
 
 #include <cuda_runtime.h>
@@ -155,14 +156,15 @@ void require_mps(bool under_mps) {
     throw not_provoked("the MPS daemon has started no server for this process");
 }
 
+void note_end_of_mps_daemon() {
+  if (kept_mps_daemon_has_ended()) trial::current().note("MPS daemon", "ended by itself");
+}
+
 void restart_mps() {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  mps_control_tells_number("quit -t 1");
-  while (!mps_control_tells_number("get_default_active_thread_percentage")) {
-    if (std::chrono::steady_clock::now() > deadline)
-      throw not_provoked("the MPS daemon was not started again");
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
+  note_end_of_mps_daemon();
+  if (const std::string said = restart_kept_mps_daemon(); said != "started")
+    throw not_provoked("the MPS daemon was not started again: " +
+                       (said.empty() ? "its keeper did not answer" : said));
 }
 
 }  // namespace cufault

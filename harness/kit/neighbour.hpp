@@ -41,8 +41,10 @@ std::optional<device_fault> fault_called(const std::string& name);
 
 /// Throws not_provoked unless this process is (or, without `under_mps`, is no) client of an MPS server.
 void require_mps(bool under_mps);
-/// Ends the MPS daemon of this process's variables, which forces its servers to end, and returns when its keeper has started it again
-/// (harness/system/mps_keeper.hpp). Throws not_provoked where that takes longer than 10 s.
+/// Notes in the trial where the MPS daemon has ended, and nobody was told to end it: what follows then says nothing of MPS.
+void note_end_of_mps_daemon();
+/// Has the keeper of the MPS daemon end it and its servers, and start it again (harness/system/mps_keeper.hpp); returns when the new one runs. Throws
+/// not_provoked where it does not, with what is wrong.
 void restart_mps();
 
 }  // namespace cufault

@@ -3,6 +3,7 @@
 //
 // The trial of a cell: make the operation, warm it, bring the fault about, make the operation; with a remedy, apply it and make the
 // operation again.
+#include "harness/kit/neighbour.hpp"
 #include "harness/matrix/cells.hpp"
 #include "harness/matrix/world.hpp"
 #include "harness/trial/observe.hpp"
@@ -250,6 +251,7 @@ void observe_cell(trial& t, const cell& c, world& w, std::unique_ptr<operation>&
   } else {
     operate();
   }
+  if (c.fault->under_mps) note_end_of_mps_daemon();
   if (c.remedy != nullptr && !c.remedy->in_place()) apply_remedy(t, c, w, o, all);
 }
 
@@ -391,6 +393,7 @@ void run_one(trial& t, const cell& c, const std::vector<operation_type>& all) {
 
 void run_cell(trial& t, const cell& c, const std::vector<operation_type>& all) {
   if (t.stage() > 0) {  // of a remedy that goes on in a new process
+    if (c.fault->under_mps) note_end_of_mps_daemon();
     // An MPS server that had a fault may refuse a new client: that is what the remedy came to.
     if (!c.fault->before_context && !prepared([&] { open_context(t); })) return;
     if (c.remedy->at_restart) c.remedy->at_restart(t);

@@ -3,6 +3,7 @@
 #include "harness/system/mps_keeper.hpp"
 
 #include "harness/system/children.hpp"
+#include "harness/system/unique_fd.hpp"
 
 #include <fmt/format.h>
 
@@ -10,23 +11,32 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace cufault {
 namespace {
 
-constexpr int look_for_end_ms = 50;
+constexpr std::chrono::seconds end_of_its_own{3};
+constexpr timeval patience_of_client{15, 0};
+constexpr std::string_view restart_line = "restart", state_line = "state";
 
 /// What it printed goes to a file: the daemon may keep a pipe open. Empty where it started, else why not.
 std::string start_daemon() {
@@ -42,9 +52,20 @@ std::string start_daemon() {
                      WIFEXITED(status) ? WEXITSTATUS(status) : -1, words);
 }
 
+/// Reaps what has ended. False where nothing is left.
+bool any_child_lives() {
+  pid_t ended = 0;
+  do ended = waitpid(-1, nullptr, WNOHANG);
+  while (ended > 0);
+  return ended == 0;
+}
+
 /// Without waiting for clients for longer than a second; and whatever is left.
 void end_daemon() {
   static_cast<void>(std::system("echo quit -t 1 | timeout -k 1 10 nvidia-cuda-mps-control >/dev/null 2>&1"));
+  const auto deadline = std::chrono::steady_clock::now() + end_of_its_own;
+  while (any_child_lives() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   for (auto left = children_of_this_process(); !left.empty(); left = children_of_this_process())
     for (const pid_t each : left) {
       kill(each, SIGKILL);
@@ -52,26 +73,68 @@ void end_daemon() {
     }
 }
 
-/// Reaps what has ended. False where nothing is left.
-bool daemon_lives() {
-  pid_t ended = 0;
-  do ended = waitpid(-1, nullptr, WNOHANG);
-  while (ended > 0);
-  return ended == 0;
-}
-
-/// A line on standard input, or its end: then false.
-bool heard() {
+/// A line, without its end; empty at the end of the channel.
+std::string heard(int from) {
   std::array<char, 64> line{};
   ssize_t n = 0;
-  do n = read(STDIN_FILENO, line.data(), line.size());
+  do n = read(from, line.data(), line.size());
   while (n < 0 && errno == EINTR);
-  return n > 0;
+  const std::string_view text(line.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  return std::string(text.substr(0, text.find('\n')));
 }
 
-void answer(std::string_view line) {
+bool say(int to, std::string_view line) {
   const std::string text = std::string(line) + "\n";
-  static_cast<void>(send(STDIN_FILENO, text.data(), text.size(), MSG_NOSIGNAL));
+  return send(to, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+}
+
+/// Calls bind() or connect() with the address at which the keeper hears clients. False, with errno, where it fails.
+bool at_address_of_keeper(int fd, int (*call)(int, const sockaddr*, socklen_t)) {
+  const char* const folder = std::getenv("CUDA_MPS_LOG_DIRECTORY");
+  const std::string path = fmt::format("{}/keeper", folder != nullptr ? folder : "");
+  sockaddr_un address{AF_UNIX, {}};
+  if (path.size() >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  path.copy(address.sun_path, path.size());
+  return call(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+class kept_daemon {
+ public:
+  std::string start() {
+    const std::string wrong = start_daemon();
+    if (wrong.empty()) started_ = children_of_this_process();
+    return wrong.empty() ? "started" : wrong;
+  }
+  std::string restart() {
+    end_daemon();
+    return start();
+  }
+  /// Servers may outlive it.
+  [[nodiscard]] bool has_ended() const {
+    return std::ranges::none_of(started_, [](pid_t each) { return waitpid(each, nullptr, WNOHANG) == 0; });
+  }
+
+ private:
+  std::set<pid_t> started_;
+};
+
+void serve_client(int client, kept_daemon& daemon) {
+  const std::string asked = heard(client);
+  if (asked == restart_line) say(client, daemon.restart());
+  if (asked == state_line) say(client, daemon.has_ended() ? "ended" : "runs");
+}
+
+/// A client of the daemon, to its keeper. The answer; empty where none comes.
+std::string ask_keeper(std::string_view line) {
+  const unique_fd keeper(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  setsockopt(keeper.get(), SOL_SOCKET, SO_RCVTIMEO, &patience_of_client, sizeof patience_of_client);
+  if (!at_address_of_keeper(keeper.get(), connect) || !say(keeper.get(), line)) return {};
+  std::string answer;
+  for (char c = 0; read(keeper.get(), &c, 1) == 1 && c != '\n';) answer += c;
+  return answer;
 }
 
 }  // namespace
@@ -87,24 +150,41 @@ int keep_mps_daemon() {
     return 2;
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // the daemon leaves its parent, and is then a child of this process
-  if (!heard()) return 0;
-  if (const std::string wrong = start_daemon(); !wrong.empty()) {
-    answer(wrong);
-    heard();  // whoever asked takes an end for no answer
+  if (heard(STDIN_FILENO).empty()) return 0;
+  const unique_fd clients(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  kept_daemon daemon;
+  std::string said;
+  if (!at_address_of_keeper(clients.get(), bind) || listen(clients.get(), 1) != 0)
+    said = fmt::format("its keeper cannot be asked in {}: {}", std::getenv("CUDA_MPS_LOG_DIRECTORY"),
+                       std::strerror(errno));
+  else
+    said = daemon.start();
+  say(STDIN_FILENO, said);
+  if (said != "started") {
+    heard(STDIN_FILENO);  // whoever asked takes an end for no answer
     return 1;
   }
-  answer("started");
   while (true) {
-    pollfd asked{STDIN_FILENO, POLLIN, 0};
-    if (poll(&asked, 1, look_for_end_ms) <= 0) {
-      if (!daemon_lives() && !start_daemon().empty()) return 1;
+    std::array<pollfd, 2> asked{{{STDIN_FILENO, POLLIN, 0}, {clients.get(), POLLIN, 0}}};
+    if (poll(asked.data(), asked.size(), -1) <= 0) continue;
+    if (asked[0].revents == 0) {
+      const unique_fd client(accept4(clients.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      serve_client(client.get(), daemon);
       continue;
     }
-    const bool by_word = heard();
+    const bool by_word = !heard(STDIN_FILENO).empty();
     end_daemon();
-    if (by_word) answer("ended");
+    if (by_word) say(STDIN_FILENO, "ended");
     return 0;
   }
+}
+
+std::string restart_kept_mps_daemon() {
+  return ask_keeper(restart_line);
+}
+
+bool kept_mps_daemon_has_ended() {
+  return ask_keeper(state_line) == "ended";
 }
 
 }  // namespace cufault

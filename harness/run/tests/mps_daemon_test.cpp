@@ -8,6 +8,7 @@
 #include "harness/run/runner.hpp"
 #include "harness/run/shared_process.hpp"
 #include "harness/system/children.hpp"
+#include "harness/system/mps_keeper.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,9 +25,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace cufault {
@@ -111,6 +112,22 @@ class mps : public testing::Test {
   std::set<pid_t> before_ = children_of_this_process();
 };
 
+/// This process has the variables of the daemon's clients.
+class as_client_of {
+ public:
+  explicit as_client_of(const mps_daemon& of) : variables_(of.variables()) {
+    for (const auto& [name, value] : variables_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~as_client_of() {
+    for (const auto& [name, value] : variables_) unsetenv(name.c_str());
+  }
+  as_client_of(const as_client_of&) = delete;
+  as_client_of& operator=(const as_client_of&) = delete;
+
+ private:
+  std::map<std::string, std::string> variables_;
+};
+
 TEST_F(mps, daemon_lives_as_long_as_its_object) {
   {
     const mps_daemon one(keeper, {{"CUDA_VISIBLE_DEVICES", "GPU-1"}}, -1);
@@ -182,17 +199,45 @@ TEST_F(mps, daemon_gives_way_to_the_end_of_the_run) {
   for (const int end : ends) close(end);
 }
 
-TEST_F(mps, daemon_that_somebody_ends_is_started_again) {
+TEST_F(mps, daemon_is_started_again_when_a_client_asks_for_it) {
   const mps_daemon one(keeper, {}, -1);
+  const as_client_of in(one);
   const pid_t first = daemon();
-  for (const auto& [name, value] : one.variables()) setenv(name.c_str(), value.c_str(), 1);
-  EXPECT_EQ(std::system("echo quit | nvidia-cuda-mps-control"), 0);
-  for (const auto& [name, value] : one.variables()) unsetenv(name.c_str());
-  EXPECT_TRUE(ends(first));
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (daemon() == first && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_FALSE(kept_mps_daemon_has_ended());
+  EXPECT_EQ(restart_kept_mps_daemon(), "started");
+  EXPECT_NE(kill(first, 0), 0) << "it has ended, and is reaped";
   EXPECT_NE(daemon(), first);
   EXPECT_EQ(kill(daemon(), 0), 0);
+  EXPECT_FALSE(kept_mps_daemon_has_ended());
+  EXPECT_THAT(told(), ElementsAre(StartsWith("started "), "quit -t 1", StartsWith("started ")));
+}
+
+TEST_F(mps, daemon_that_ends_by_itself_stays_so_until_a_client_asks) {
+  const mps_daemon one(keeper, {}, -1);
+  const as_client_of in(one);
+  const pid_t first = daemon();
+  EXPECT_EQ(kill(first, SIGKILL), 0);  // its server stays
+  EXPECT_TRUE(ends(first));
+  EXPECT_TRUE(kept_mps_daemon_has_ended());
+  EXPECT_TRUE(kept_mps_daemon_has_ended()) << "also when it is asked again";
+  EXPECT_EQ(daemon(), first);
+  fs::remove(one.variables()["CUDA_MPS_PIPE_DIRECTORY"] + "/control");
+  EXPECT_EQ(restart_kept_mps_daemon(), "started");
+  EXPECT_NE(daemon(), first);
+  EXPECT_FALSE(kept_mps_daemon_has_ended());
+}
+
+TEST_F(mps, daemon_that_cannot_be_started_again_is_told_to_the_client) {
+  const mps_daemon one(keeper, {}, -1);
+  const as_client_of in(one);
+  fs::remove(fs::path(std::getenv("TOLD")).parent_path() / "nvidia-cuda-mps-control");
+  EXPECT_THAT(restart_kept_mps_daemon(), StartsWith("nvidia-cuda-mps-control -d: exit code 127: "));
+  EXPECT_TRUE(kept_mps_daemon_has_ended());
+}
+
+TEST_F(mps, client_of_nobody_gets_no_answer) {
+  EXPECT_EQ(restart_kept_mps_daemon(), "");
+  EXPECT_FALSE(kept_mps_daemon_has_ended());
 }
 
 TEST_F(mps, variables_are_those_of_the_trial) {
