@@ -9,6 +9,8 @@
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
+#include <sys/wait.h>
+
 #include <array>
 #include <atomic>
 #include <cctype>
@@ -73,14 +75,19 @@ class occupied_device {
   std::thread watch_;
 };
 
-/// Whether the control program answers with a number, as the daemon does where it runs; where it does not, the program prints why.
-bool mps_control_tells_number(const std::string& command) {
-  FILE* const output =
-      popen(fmt::format("echo {} | timeout 10 nvidia-cuda-mps-control 2>&1", command).c_str(), "r");
-  if (output == nullptr) return false;
+/// Whether this process is a client of an MPS server.
+enum class mps_client { yes, no, unknown };
+
+/// Asks the daemon of this process's variables for its servers: it starts one for the first client.
+mps_client client_by_control_program() {
+  FILE* const output = popen("echo get_server_list | timeout 10 nvidia-cuda-mps-control 2>&1", "r");
+  if (output == nullptr) return mps_client::unknown;
   const int first = std::getc(output);
   while (std::getc(output) != EOF) continue;
-  return pclose(output) == 0 && std::isdigit(first) != 0;
+  const int status = pclose(output);
+  constexpr int timed_out = 124;  // 125 to 127: it could not be run
+  if (!WIFEXITED(status) || WEXITSTATUS(status) >= timed_out) return mps_client::unknown;
+  return status == 0 && std::isdigit(first) != 0 ? mps_client::yes : mps_client::no;
 }
 
 }  // namespace
@@ -148,11 +155,18 @@ void require_mps(bool under_mps) {
   trial::current().note("MPS", !known         ? "the runtime does not say"
                                : enabled != 0 ? "enabled"
                                               : "not enabled");
-  if (!under_mps && enabled != 0)
+  const mps_client is = !known         ? client_by_control_program()
+                        : enabled != 0 ? mps_client::yes
+                                       : mps_client::no;
+  if (is == mps_client::unknown)
+    throw not_provoked(
+        "neither the CUDA runtime nor nvidia-cuda-mps-control says whether this process is a client of an "
+        "MPS server: put nvidia-cuda-mps-control in PATH");
+  if (!under_mps && is == mps_client::yes)
     throw not_provoked(
         "this process is a client of an MPS server: set CUDA_MPS_PIPE_DIRECTORY to a folder "
         "without one");
-  if (under_mps && enabled == 0 && !mps_control_tells_number("get_server_list"))
+  if (under_mps && is == mps_client::no)
     throw not_provoked("the MPS daemon has started no server for this process");
 }
 

@@ -39,7 +39,8 @@ class neighbour {
 /// The device_fault of a name, as `cufault neighbour --fault` takes it: "trap", "illegal_address"; nothing for "hang". Throws std::invalid_argument for others.
 std::optional<device_fault> fault_called(const std::string& name);
 
-/// Throws not_provoked unless this process is (or, without `under_mps`, is no) client of an MPS server.
+/// Throws not_provoked unless this process is (or, without `under_mps`, is no) client of an MPS server, and where neither the runtime nor
+/// nvidia-cuda-mps-control says so.
 void require_mps(bool under_mps);
 /// Notes in the trial where the MPS daemon has ended, and nobody was told to end it: what follows then says nothing of MPS.
 void note_end_of_mps_daemon();
