@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import subprocess
 import sys
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -409,15 +410,19 @@ def variables(world: World) -> None:
 
 
 def mixed_pair(world: World) -> None:
-    """The loader has put the cuBLASLt of a second cuBLAS in front. It must be the one that PyTorch uses."""
+    """The loader has put the cuBLASLt of a second cuBLAS in front: calls of PyTorch's cuBLAS go there, though PyTorch loads its own, too."""
+    function = ctypes.CDLL(None).cublasLtGetVersion
+    function.restype = ctypes.c_size_t
+    address = ctypes.cast(function, ctypes.c_void_p).value or 0
     with open("/proc/self/maps", encoding="utf-8") as maps:
-        loaded = {line.split()[5] for line in maps if "/libcublasLt.so" in line}
+        mapped = [line.split() for line in maps if "/libcublasLt.so" in line]
+    called = {m[5] for m in mapped if int(m[0].split("-")[0], 16) <= address < int(m[0].split("-")[1], 16)}
     given = {os.path.realpath(path) for path in os.environ.get("LD_PRELOAD", "").split(":")}
-    if len(loaded) != 1 or not loaded <= given:
-        raise NotProvoked(f"PyTorch does not use the cuBLASLt in LD_PRELOAD alone: {len(loaded)} are loaded. It may be of another major version")
-    version = ctypes.CDLL(loaded.pop()).cublasLtGetVersion
-    version.restype = ctypes.c_size_t
-    world.trial.measure("version of cuBLASLt", version())
+    major = {re.findall(r"libcublasLt\.so\.(\d+)", m[5])[0] for m in mapped}
+    if not called or not called <= given or len(major) != 1:
+        raise NotProvoked("PyTorch does not call the cuBLASLt in LD_PRELOAD: it may be of another major version")
+    world.trial.measure("version of cuBLASLt", function())
+    world.trial.measure("cuBLASLt libraries in the process", len({m[5] for m in mapped}))
 
 
 # ---- remedies ----
