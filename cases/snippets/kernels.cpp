@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What fails   Kernels with mistakes that programs make, and a product behind one: the code of the pages of the errors that end a context.
+// Why          An index that nobody checks, vectors at an odd address, an assertion, a trap.
+// Documented   CUDA Runtime API, cudaError_t 700, 710, 716 and 719; F-STK-01 to F-STK-04.
+// Measured     By sticky.device_fault.
+// What helps   The corrected code beside each.
+#include "cases/snippets/kernels.hpp"
+
+#include "cases/snippets/snippet.hpp"
+
+namespace cufault {
+namespace {
+
+std::vector<snippet> snippets_of_kernels() {
+  const auto run = [](auto code) {
+    return [=](snippet_operands& o) -> snippet_status { return code(o.m * o.n, o.a, o.c); };
+  };
+  const auto multiply = [](auto code) {
+    return [=](snippet_operands& o) -> snippet_status {
+      return code(new_handle(), o.m, o.n, o.k, o.a, o.b, o.c);
+    };
+  };
+  constexpr int count = (1 << 22) + 1;  // with a header
+  const auto right = &snippet_operands::is_double;
+  return {{"illegal_address", "a block for each element, and no look at the index",
+           "a thread for each element, and a look at the index", "cudaDeviceSynchronize", count, 1, 1,
+           run(snippets::illegal_address_fails::run), run(snippets::illegal_address_corrected::run), right},
+          {"misaligned_address", "vectors behind a header of one float", "floats in place of vectors",
+           "cudaDeviceSynchronize", count, 1, 1, run(snippets::misaligned_address_fails::run),
+           run(snippets::misaligned_address_corrected::run), right},
+          {"assertion", "a label outside of the classes", "as many classes as there are labels",
+           "cudaDeviceSynchronize", count, 1, 1, run(snippets::assertion_fails::run),
+           run(snippets::assertion_corrected::run), right},
+          {"launch_failure", "a kernel that traps at a value", "the kernel tells the host",
+           "cudaDeviceSynchronize", count, 1, 1, run(snippets::launch_failure_fails::run),
+           run(snippets::launch_failure_corrected::run), right},
+          {"execution_failed", "a product behind a kernel that writes behind its array",
+           "a kernel that stays in its array, and a look at what it came to", "cublasSgemm", 512, 512, 512,
+           multiply(snippets::execution_failed_fails::multiply),
+           multiply(snippets::execution_failed_corrected::multiply)}};
+}
+
+const register_case here{case_of_snippets("snippets.kernels", "code of pages: kernels that end their context",
+                                          snippets_of_kernels())};
+
+}  // namespace
+}  // namespace cufault
