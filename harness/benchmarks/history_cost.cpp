@@ -9,12 +9,8 @@
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
 #include "reports/history/history.hpp"
-#include "reports/printers/ctrf.hpp"
 #include "reports/printers/history.hpp"
-#include "reports/printers/html.hpp"
-#include "reports/printers/junit.hpp"
-#include "reports/printers/report.hpp"
-#include "reports/printers/summary.hpp"
+#include "reports/printers/printers.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -155,11 +151,9 @@ void measure_report(times& into, const fs::path& folder, int runs, int arms) {
   const auto begun = clock_type::now();
   const double cpu = cpu_seconds();
   const report whole = all.result({}, {});
-  std::vector<run_report> by_stack;
-  for (const report::stack& s : whole.stacks) by_stack.push_back(s.run);
-  const std::size_t page = html_page(whole).size();
-  const std::size_t others =
-      summary_markdown(whole).size() + junit_xml(by_stack).size() + ctrf_json(by_stack).size();
+  std::size_t page = 0, others = 0;
+  for (const report_printer* format : report_printers())
+    (format == report_printers()[0] ? page : others) += format->print(whole).size();
   took += seconds_since(begun);
   const double page_cpu = cpu_seconds() - cpu;
   fmt::print(

@@ -50,12 +50,12 @@ struct run_arguments {
   std::vector<int>
       devices;  ///< to run on side by side; empty: the first, all of them, or what CTest allocates
   bool all_devices = false;
-  int jobs = default_jobs();                    ///< arms side by side
-  bool verbose = false;                         ///< tell of every arm
-  bool separate = false;                        ///< every trial in a process of its own
-  bool json = false;                            ///< the summary as JSON
-  bool quiet = false;                           ///< nothing on standard output
-  std::filesystem::path junit, ctrf, markdown;  ///< where to write the run, too; empty: nowhere
+  int jobs = default_jobs();                             ///< arms side by side
+  bool verbose = false;                                  ///< tell of every arm
+  bool separate = false;                                 ///< every trial in a process of its own
+  bool json = false;                                     ///< the summary as JSON
+  bool quiet = false;                                    ///< nothing on standard output
+  std::map<std::string, std::filesystem::path> reports;  ///< where to write the run, too, by format
   std::optional<std::uint64_t> seed;
   test_tier tier = test_tier::full;  ///< only what it has, and what is named itself
   /// Most trials of an arm that races; 0: as many as it has; empty: as the tier says.
@@ -164,6 +164,8 @@ struct report_arguments {
   std::vector<std::filesystem::path> records;
   std::filesystem::path folder;
   std::vector<std::filesystem::path> baselines;  ///< folders of stacks that judge
+  std::vector<std::filesystem::path> since;      ///< records, of which the last green one is compared with
+  std::filesystem::path history;                 ///< of `cufault history`; empty: none
 };
 
 struct inject_arguments {

@@ -7,9 +7,8 @@
 #include "harness/cli/command_line.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
-#include "reports/printers/ctrf.hpp"
-#include "reports/printers/html.hpp"
-#include "reports/printers/junit.hpp"
+#include "reports/history/history.hpp"
+#include "reports/printers/printers.hpp"
 #include "reports/printers/summary.hpp"
 #include "reports/printers/table.hpp"
 
@@ -39,7 +38,9 @@ void refuse_files_of_others(const fs::path& folder, const std::vector<report_fil
   const fs::path page = folder / "index.html";
   const bool ours =
       fs::is_regular_file(page, none) && read_text(page).find("<title>cufault report: ") != std::string::npos;
-  for (const char* name : {"index.html", "summary.md", "junit.xml", "ctrf.json", "records"})
+  std::vector<std::string> names{"records"};
+  for (const report_printer* format : report_printers()) names.emplace_back(format->file);
+  for (const std::string& name : names)
     if (!ours && fs::exists(folder / name, none))
       throw usage_error(
           fmt::format("{}: was not written by cufault report, which would replace it; give an empty folder",
@@ -61,35 +62,40 @@ int write_report(const report_arguments& arguments) {
   report_builder builder;
   const std::vector<fs::path> records =
       arguments.records.empty() ? std::vector{default_recorded()} : arguments.records;
+  const auto bad = [&](const std::string& why) {
+    all_read = false;
+    builder.add_unread(cell(why, table_style::text));
+    fmt::print(std::cerr, "cufault: {}\n", cell(why, table_style::text));
+  };
   each_record(
-      records, [&](const fs::path& file, record r) { builder.add(file.string(), std::move(r)); },
-      [&](const std::string& why) {
-        all_read = false;
-        builder.add_unread(cell(why, table_style::text));
-        fmt::print(std::cerr, "cufault: {}\n", cell(why, table_style::text));
-      });
+      records, [&](const fs::path& file, record r) { builder.add(file.string(), std::move(r)); }, bad);
   if (builder.empty()) {
     if (!all_read) return exit_unresolved;
     throw usage_error(no_record);
   }
   const baselines recorded(arguments.baselines);
-  const report all = builder.result(recorded, load_claims(claims_file()), measured_costs(records));
+  each_record(
+      arguments.since, [&](const fs::path& file, const record& r) { builder.add_green(file.string(), r); },
+      bad);
+  report all = builder.result(recorded, load_claims(claims_file()), measured_costs(records));
   tell_unread(recorded);
+  if (const auto green = builder.last_green(all))
+    all.change = builder.change_since(*green, load_record(*green), all);
+  else if (!arguments.since.empty())
+    throw usage_error("--since: no record there came to its end with exit code 0");
+  if (!arguments.history.empty()) all.history = history(arguments.history, history::access::read).view();
 
   const std::vector<report_file> observations = builder.files();
   refuse_files_of_others(arguments.folder, observations);
   make_folder(arguments.folder / "records");
-  std::vector<run_report> runs;
-  for (const report::stack& s : all.stacks) runs.push_back(s.run);
-  const std::pair<const char*, std::string> files[] = {
-      {"index.html", html_page(all)},  // first: by it the folder is known as one of reports
-      {"summary.md", summary_markdown(all)},
-      {"junit.xml", junit_xml(runs)},
-      {"ctrf.json", ctrf_json(runs)}};
-  for (const auto& [name, text] : files) write_whole(arguments.folder / name, text);
+  for (const report_printer* format :
+       report_printers())  // the page first: by it the folder is known as one of reports
+    write_whole(arguments.folder / format->file, format->print(all));
   for (const report_file& f : observations)
     write_whole(arguments.folder / f.name, record_text(*f.observations));
-  fmt::print(std::cout, "{}: {}\n", (arguments.folder / "index.html").string(), plural(runs.size(), "stack"));
+  if (all.change) fmt::print(std::cout, "{}\n", cell(change_line(*all.change), table_style::text));
+  fmt::print(std::cout, "{}: {}\n", (arguments.folder / "index.html").string(),
+             plural(all.stacks.size(), "stack"));
   return all_read ? 0 : exit_unresolved;
 }
 
@@ -99,10 +105,15 @@ void add_report(command_line& line) {
   };
   const auto said = std::make_shared<given>();
   CLI::App* command = line.command(
-      "report", "Write a page, a summary, JUnit and CTRF about records into a folder",
-      "Written are index.html, which needs no other file and no network, summary.md, junit.xml, ctrf.json, "
-      "and the\n"
-      "observations in records/. Of each arm of a stack the latest run that observed it counts.\n"
+      "report",
+      "Write what changed since the last green run, and all else about records, as a page and for programs",
+      "Written are index.html, which needs no other file and no network, summary.md, summary.txt, arms.csv, "
+      "report.json,\n"
+      "junit.xml, ctrf.json, and the observations in records/. Of each arm of a stack the latest run that "
+      "observed it\n"
+      "counts. It is compared with the last green run before it: a gate that passed, of the same stack, or "
+      "else of the\n"
+      "same GPU.\n"
       "Exit codes: 0 written; 2 bad input: records that can be read are in the report all the same.",
       [said] {
         said->baselines = baseline_folders(said->baseline);
@@ -120,6 +131,16 @@ void add_report(command_line& line) {
       ->required()
       ->type_name("DIR")
       ->check(not_empty);
+  command
+      ->add_option("--since", said->since,
+                   "compare with the last of these that ended with 0: records, folders of records, or of "
+                   "stacks (default: "
+                   "earlier runs among RECORD)")
+      ->check(CLI::ExistingPath)
+      ->type_name("RECORD");
+  command->add_option("--history", said->history, "show the trends of a history (cufault history)")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
   add_baseline(command, said->baseline);
 }
 

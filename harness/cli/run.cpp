@@ -23,8 +23,7 @@
 #include "reports/judge/judge.hpp"
 #include "reports/model/arm_line.hpp"
 #include "reports/model/record.hpp"
-#include "reports/printers/ctrf.hpp"
-#include "reports/printers/junit.hpp"
+#include "reports/printers/printers.hpp"
 #include "reports/printers/render.hpp"
 #include "reports/printers/summary.hpp"
 
@@ -118,27 +117,26 @@ class run {
                   fmt::format("{}; {}", cut_short_, lost_)}};
     record_.exit_code = exit_code(reasons);
     const auto file = writer.finish(record_);
-    run_report report = report_of(record_);
-    report.reasons = std::move(reasons);
-    if (!arguments_.junit.empty()) write_whole(arguments_.junit, junit_xml(report));
-    if (!arguments_.ctrf.empty()) write_whole(arguments_.ctrf, ctrf_json(report));
-    if (!arguments_.markdown.empty())
-      write_whole(arguments_.markdown, summary_markdown(report, file.string()));
+    run_report judged = report_of(record_);
+    judged.reasons = std::move(reasons);
+    const report all = report_of_run(std::move(judged), file.string());
+    const run_report& this_run = all.stacks[0].run;
+    for (const auto& [format, path] : arguments_.reports) write_whole(path, print_as(format, all));
     std::cerr << std::flush;
     if (arguments_.json) {
-      std::cout << summary_json(report, file.string()).dump(2) << std::endl;
+      std::cout << summary_json(this_run, file.string()).dump(2) << std::endl;
     } else if (!arguments_.quiet) {
       if (arguments_.verbose) {
         print_verdicts(std::cout, record_, table_style::text);
         std::cout << '\n';
       }
-      print_summary(std::cout, report, file.string());
+      std::cout << print_as("text", all);
       fmt::print(std::cout, "record: {}\nseed: {} (repeat with --seed {})\n", file.string(), record_.seed,
                  record_.seed);
       if (arguments_.verbose) print_cost();
       std::cout << std::flush;
     }
-    if (!complete) fmt::print(std::cerr, "cufault: {}\n", report.reasons.front().why);
+    if (!complete) fmt::print(std::cerr, "cufault: {}\n", this_run.reasons.front().why);
     return {record_.exit_code, file};
   }
 
@@ -377,10 +375,9 @@ run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_en
 }
 
 int run_cases(const run_arguments& asked) {
-  const bool one_report =
-      asked.json || !asked.junit.empty() || !asked.ctrf.empty() || !asked.markdown.empty();
-  if (asked.pythons.size() > 1 && one_report)
-    throw usage_error("--json, --junit, --ctrf and --markdown are of one run: give one --python with them");
+  if (asked.pythons.size() > 1 && (asked.json || !asked.reports.empty()))
+    throw usage_error(fmt::format("--{} is of one run: give one --python with it",
+                                  asked.json ? "json" : asked.reports.begin()->first));
   const auto families = families_of(select_cases(asked, !asked.pythons.empty()));
   const interrupt_guard guard;
   run_arguments arguments = asked;

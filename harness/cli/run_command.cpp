@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `cufault run` is asked for.
 #include "harness/cli/command_line.hpp"
+#include "reports/printers/printers.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <regex>
@@ -111,15 +114,13 @@ void add_run(command_line& line) {
   said->seeded =
       run->add_option("--seed", said->seed, "seed of all random data (default: a new one, printed)");
   run->add_flag("--json", running.json, "the summary as JSON");
-  run->add_option("--junit", running.junit, "write JUnit XML, too: one suite per case, one test per arm")
-      ->type_name("FILE")
-      ->check(new_file);
-  run->add_option("--ctrf", running.ctrf, "write CTRF JSON, too: one test per arm")
-      ->type_name("FILE")
-      ->check(new_file);
-  run->add_option("--markdown", running.markdown, "write the summary as Markdown, too: for a step summary")
-      ->type_name("FILE")
-      ->check(new_file);
+  for (const report_printer* format : report_printers())
+    run->add_option_function<std::string>(
+           fmt::format("--{}", format->name),
+           [&running, format](const std::string& file) { running.reports[format->name] = file; },
+           fmt::format("write {}, too", format->what))
+        ->type_name("FILE")
+        ->check(new_file);
   run->add_flag(
       "--separate", running.separate,
       "run every trial in a process of its own, also where arms may share one as long as it is undamaged");

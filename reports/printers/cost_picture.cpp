@@ -28,7 +28,7 @@ struct scale {
 
 std::string text(double x, double y, const char* anchor, const std::string& said, std::size_t most = 40) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     html_shortened(said, most));
+                     html_escaped(beginning_of(said, most)));
 }
 
 std::string row_of(const std::vector<judged_cost>& works, double y, const scale& x) {

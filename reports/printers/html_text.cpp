@@ -64,11 +64,11 @@ std::string html_escaped(std::string_view text) {
   return safe;
 }
 
-std::string html_shortened(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return html_escaped(text);
+std::string beginning_of(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
   std::size_t end = most;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;  // between characters
-  return html_escaped(text.substr(0, end)) + "\xe2\x80\xa6";
+  return std::string(text.substr(0, end)) + "\xe2\x80\xa6";
 }
 
 }  // namespace cufault

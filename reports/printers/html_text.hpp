@@ -11,7 +11,7 @@ namespace cufault {
 /// Text for an element or a quoted attribute. What is no UTF-8, control characters and those that turn the direction of text become U+FFFD.
 std::string html_escaped(std::string_view text);
 
-/// The same, of long text the beginning.
-std::string html_shortened(std::string_view text, std::size_t most);
+/// Of long text the beginning, and "…".
+std::string beginning_of(std::string_view text, std::size_t most);
 
 }  // namespace cufault

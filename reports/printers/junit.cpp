@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/printers/junit.hpp"
+
+#include "reports/printers/printers.hpp"
 
 #include <fmt/format.h>
 
@@ -64,24 +65,29 @@ void add_suites(pugi::xml_node& suites, const run_report& report, const std::str
   }
 }
 
+class junit_printer final : public report_printer {
+ public:
+  junit_printer() : report_printer("junit", "junit.xml", "JUnit XML: one suite per case, one test per arm") {}
+
+  [[nodiscard]] std::string print(const report& r) const override {
+    pugi::xml_document document;
+    auto declaration = document.append_child(pugi::node_declaration);
+    declaration.append_attribute("version") = "1.0";
+    declaration.append_attribute("encoding") = "UTF-8";
+    auto suites = document.append_child("testsuites");
+    suites.append_attribute("name") = "cufault";
+    for (const report::stack& s : r.stacks)
+      add_suites(suites, s.run, r.stacks.size() > 1 ? fmt::format(" ({})", s.run.stack) : "");
+    std::ostringstream out;
+    document.save(out, "  ");
+    return out.str();
+  }
+};
+
+const junit_printer the_junit;
+
 }  // namespace
 
-std::string junit_xml(const run_report& report) {
-  return junit_xml(std::span{&report, 1});
-}
-
-std::string junit_xml(std::span<const run_report> reports) {
-  pugi::xml_document document;
-  auto declaration = document.append_child(pugi::node_declaration);
-  declaration.append_attribute("version") = "1.0";
-  declaration.append_attribute("encoding") = "UTF-8";
-  auto suites = document.append_child("testsuites");
-  suites.append_attribute("name") = "cufault";
-  for (const run_report& report : reports)
-    add_suites(suites, report, reports.size() > 1 ? fmt::format(" ({})", report.stack) : "");
-  std::ostringstream out;
-  document.save(out, "  ");
-  return out.str();
-}
+const report_printer& as_junit = the_junit;
 
 }  // namespace cufault

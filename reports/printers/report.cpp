@@ -6,12 +6,15 @@
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/judge/library_files.hpp"
+#include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
+#include "reports/printers/advice.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -139,10 +142,45 @@ std::string file_name(const record& r, std::set<std::string>& taken) {
   return fmt::format("records/{}.jsonl", name);
 }
 
+/// What tells stacks apart.
+std::string key_of_stack(const record& r) {
+  std::string key = stack_label(r);
+  const auto keys = keys_of(r);
+  for (const auto& [name_of_key, title] :
+       {std::pair{"other_cublas", "other cuBLAS"}, {"pytorch", "PyTorch"}, {"jax", "JAX"}, {"cupy", "CuPy"}})
+    if (const auto found = keys.find(name_of_key); found != keys.end() && found->second != "none")
+      key += fmt::format(", {} {}", title, found->second);
+  return key;
+}
+
+report_run run_from(const std::string& name, const record& r) {
+  report_run run{.name = name,
+                 .started = r.started,
+                 .stack = key_of_stack(r),
+                 .gpu = gpu_name(*r.stack),
+                 .exit_code = r.exit_code,
+                 .complete = r.complete,
+                 .filed = r.commit.empty()};
+  for (const case_result& c : r.cases) run.arms += c.arms.size();
+  run.green = run.complete && run.exit_code == 0 && (run.filed || r.mode == run_mode::gate);
+  return run;
+}
+
+/// "EXECUTION_FAILED → INTERNAL_ERROR" of "cublasCgemm: EXECUTION_FAILED → INTERNAL_ERROR".
+std::string_view without_call(std::string_view why) {
+  const auto end = why.starts_with("cu") ? why.find(": ") : why.npos;
+  return end == why.npos ? why : why.substr(end + 2);
+}
+
+bool is_before(const report_run& a, const report_run& b) {
+  return std::tie(a.started, a.name) < std::tie(b.started, b.name);
+}
+
 }  // namespace
 
 struct report_builder::state {
   std::map<std::string, kept_stack> stacks;  // by label and other keys that tell stacks apart
+  std::vector<report_run> runs;
   std::set<std::string> names;
   std::vector<std::string> unread, incomplete;
 };
@@ -158,16 +196,18 @@ void report_builder::add_unread(std::string why) {
   state_->unread.push_back(std::move(why));
 }
 
+void report_builder::add_green(const std::string& name, const record& r) {
+  report_run run = run_from(name, r);
+  run.asked = true;
+  run.green = r.complete && r.exit_code == 0;
+  state_->runs.push_back(std::move(run));
+}
+
 void report_builder::add(const std::string& name, record r) {
   if (!state_->names.insert(name).second) return;
   if (!r.complete) state_->incomplete.push_back(name);
-  std::string key = stack_label(r);
-  // Each of these is a stack of its own.
-  const auto keys = keys_of(r);
-  for (const auto& [name_of_key, title] :
-       {std::pair{"other_cublas", "other cuBLAS"}, {"pytorch", "PyTorch"}, {"jax", "JAX"}, {"cupy", "CuPy"}})
-    if (const auto found = keys.find(name_of_key); found != keys.end() && found->second != "none")
-      key += fmt::format(", {} {}", title, found->second);
+  state_->runs.push_back(run_from(name, r));
+  const std::string key = state_->runs.back().stack;
   kept_stack& stack = state_->stacks[key];
   if (stack.runs == 0 || r.started < stack.first) stack.first = r.started;
   ++stack.runs;
@@ -187,6 +227,8 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
   all.costs = costs;
   all.unread = state_->unread;
   all.incomplete = state_->incomplete;
+  all.runs = state_->runs;
+  std::sort(all.runs.begin(), all.runs.end(), is_before);
   std::sort(all.unread.begin(), all.unread.end());
   std::sort(all.incomplete.begin(), all.incomplete.end());
   std::set<std::string> taken;
@@ -215,6 +257,7 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
     for (const auto& [library, words] : words_of_files(*stack.merged.stack))
       shown.keys[library + " file"] = words;
     shown.run.stack = label;
+    shown.run.mode = run_mode::observe;  // several runs are no gate
     for (report_arm& a : shown.run.arms) {
       const kept_arm& arm = stack.arms.at(join_key(a.case_name, a.arm));
       for (const kept_result& r : arm.results) a.runs += r.runs;
@@ -237,6 +280,77 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
   all.matrix = matrix_of(merged);
   all.atlas = operations_in(merged);
   all.claims = judge_claims(claims, merged);
+  return all;
+}
+
+std::optional<std::string> report_builder::last_green(const report& all) const {
+  const auto latest =
+      std::find_if(all.runs.rbegin(), all.runs.rend(), [](const auto& r) { return !r.asked; });
+  if (latest == all.runs.rend()) return {};
+  const report_run* found = nullptr;
+  const auto nearness = [&](const report_run& r) {
+    return std::tuple(r.asked, r.stack == latest->stack, r.gpu == latest->gpu);
+  };
+  for (const report_run& r : all.runs)
+    if (r.green && (r.asked || (!r.filed && is_before(r, *latest))))
+      if (found == nullptr || nearness(*found) <= nearness(r)) found = &r;
+  return found == nullptr ? std::optional<std::string>{} : found->name;
+}
+
+report_change report_builder::change_since(const std::string& name, const record& green,
+                                           const report& all) const {
+  const auto latest =
+      std::find_if(all.runs.rbegin(), all.runs.rend(), [](const auto& r) { return !r.asked; });
+  const kept_stack& stack = state_->stacks.at(latest->stack);
+  const bool asked = std::any_of(all.runs.begin(), all.runs.end(),
+                                 [&](const report_run& r) { return r.asked && r.name == name; });
+  record now = stack.merged;
+  for (case_result& c : now.cases)  // of the same stack, what later runs observed
+    std::erase_if(c.arms, [&](const arm_result& a) {
+      return !asked && stack.arms.at(join_key(c.name, a.name)).started <= green.started;
+    });
+  std::erase_if(now.cases, [](const case_result& c) { return c.arms.empty(); });
+  const comparison found = compare(std::array{green, std::move(now)});
+  const auto& shown = *std::find_if(all.stacks.begin(), all.stacks.end(),
+                                    [&](const report::stack& s) { return s.run.stack == latest->stack; });
+  report_change change{.letter = shown.letter,
+                       .green = name,
+                       .started = green.started,
+                       .label = stack_label(green),
+                       .filed = green.commit.empty(),
+                       .stacks = found.stacks,
+                       .unknown = found.not_asked + found.unobserved};
+  for (const compared_arm& a : found.arms) {
+    if (is_same(a.found.v)) {
+      ++change.same;
+    } else if (a.found.v == verdict::unrecorded) {
+      ++change.unknown;
+    } else {
+      ++change.changed;
+      const auto alike = std::find_if(change.groups.begin(), change.groups.end(), [&](const auto& g) {
+        return g.what.case_name == a.case_name && g.what.found.v == a.found.v &&
+               without_call(g.what.found.why) == without_call(a.found.why);
+      });
+      if (alike != change.groups.end()) {
+        alike->arms.push_back(a.arm);
+        continue;
+      }
+      const auto at = std::find_if(shown.run.arms.begin(), shown.run.arms.end(), [&](const report_arm& r) {
+        return r.arm == a.arm && r.case_name == a.case_name;
+      });
+      change.groups.push_back({a, at == shown.run.arms.end() ? std::string() : at->repeat, {a.arm}});
+    }
+  }
+  std::stable_sort(change.groups.begin(), change.groups.end(),
+                   [](const auto& a, const auto& b) { return rank(a.what.found.v) < rank(b.what.found.v); });
+  return change;
+}
+
+report report_of_run(run_report run, std::string file) {
+  report all;
+  all.command = "cufault run";
+  const std::string started = run.started;
+  all.stacks.push_back({letter_at(0), std::move(run), {}, std::move(file), 1, started, started});
   return all;
 }
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "reports/evidence/baselines.hpp"
+#include "reports/history/view.hpp"
 #include "reports/judge/claims.hpp"
+#include "reports/judge/comparison.hpp"
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/run_report.hpp"
@@ -11,6 +13,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +35,35 @@ struct leak_line {
   double handles = 0, bytes_per_handle = 0;
 };
 
+/// A record that was read, of a run or of a stack.
+struct report_run {
+  std::string name{}, started{};
+  std::string stack{}, gpu{};  ///< `stack` tells stacks apart
+  std::size_t arms = 0;
+  int exit_code = 2;
+  bool complete = false, filed = false;  ///< filed: of a stack, which runs are judged by
+  bool asked = false;                    ///< it was named as what to compare with
+  /// As expected: a gate that passed, what is filed, or what somebody names.
+  bool green = false;
+};
+
+/// What differs on the stack of the latest run from the last green run before it.
+struct report_change {
+  std::string letter{};                     ///< of the stack
+  std::string green{}, started{}, label{};  ///< the green run's record, its start, its stack
+  bool filed = false;                       ///< it is no run, but what is recorded of a stack
+  std::vector<stack_difference> stacks{};   ///< green, now
+  /// Arms of a case that changed alike: what a call came to before and now, whichever call it is.
+  struct group {
+    compared_arm what{};              ///< the first of them
+    std::string repeat{};             ///< a command, of that one
+    std::vector<std::string> arms{};  ///< all of them
+  };
+  std::vector<group> groups{};  ///< the worst first
+  std::size_t changed = 0, same = 0;
+  std::size_t unknown = 0;  ///< arms that only one of the two observed
+};
+
 /// What a report over any number of records shows. Each printer writes one format of it; none of them reads records.
 struct report {
   struct stack {
@@ -43,7 +75,11 @@ struct report {
     std::size_t runs = 0;       ///< records of this stack
     std::string first, latest;  ///< when these began
   };
+  std::string command = "cufault report";
   std::vector<stack> stacks{};
+  std::vector<report_run> runs{};         ///< by start
+  std::optional<report_change> change{};  ///< nothing where there is no green run to compare with
+  std::optional<history_view> history{};  ///< of `cufault history`, where one was given
   std::vector<stack_matrix> matrix{};
   std::vector<claim_verdict> claims{};
   cost_notes costs{};
@@ -53,6 +89,9 @@ struct report {
   std::vector<std::string> unread{};      ///< why files could not be read, a line each
   std::vector<std::string> incomplete{};  ///< records of runs that did not come to their end
 };
+
+/// Of one run: `cufault run`. `file`: its record.
+report report_of_run(run_report run, std::string file);
 
 /// A record to be written beside the report: what it shows of a stack.
 struct report_file {
@@ -70,9 +109,16 @@ class report_builder {
   report_builder& operator=(const report_builder&) = delete;
   void add(const std::string& name, record r);  ///< a name that was added before is passed over
   void add_unread(std::string why);
+  /// A record to compare with, whose arms are not shown.
+  void add_green(const std::string& name, const record& r);
   [[nodiscard]] bool empty() const;  ///< no record was added
   /// Judges what is kept. To be called once, after the last record.
   report result(const baselines& recorded, const std::vector<claim>& claims, const cost_notes& costs = {});
+  /// After result(): the record that change_since() is to get: of those that were named or are of the same stack, or else of the same GPU,
+  /// the latest green one before the latest run. Nothing where there is none.
+  [[nodiscard]] std::optional<std::string> last_green(const report& all) const;
+  [[nodiscard]] report_change change_since(const std::string& name, const record& green,
+                                           const report& all) const;
   /// After result(). They point into this.
   [[nodiscard]] std::vector<report_file> files() const;
 

@@ -34,14 +34,13 @@ std::uint64_t seed_of(const record& r, const arm_result& a) {
   return latest == a.runs.end() ? r.seed : latest->seed;
 }
 
-/// 0 where the text is no time.
+}  // namespace
+
 std::int64_t milliseconds_of(const std::string& utc) {
   std::tm time{};
   const char* const end = ::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time);
   return end != nullptr && *end == '\0' ? static_cast<std::int64_t>(::timegm(&time)) * 1000 : 0;
 }
-
-}  // namespace
 
 std::string text_of(const verdict_counts& counts) {
   std::vector<std::string> words;
@@ -86,8 +85,14 @@ run_report report_of(const record& r, const cost_notes& costs) {
                     .left_out = r.left_out,
                     .exit_code = r.exit_code,
                     .predicted = prediction_line(predictions_of(r.cases))};
+  std::map<std::string, std::pair<std::size_t, std::size_t>> judges;  // as there, of all, by the stack
   for (const case_result& c : r.cases)
     for (const arm_result& a : c.arms) {
+      if (a.covered && !a.compared_with.empty()) {
+        auto& [as_there, arms] = judges[a.compared_with];
+        as_there += as_expected(a.judged) ? 1 : 0;
+        ++arms;
+      }
       if (!a.noted.empty()) report.noted.push_back(fmt::format("{}: {}", join_key(c.name, a.name), a.noted));
       report.arms.push_back(
           {.case_name = c.name,
@@ -105,6 +110,12 @@ run_report report_of(const record& r, const cost_notes& costs) {
            .no_gpu = why_no_gpu(a),
            .source = a.source});
     }
+  const auto most = std::max_element(judges.begin(), judges.end(), [](const auto& a, const auto& b) {
+    return a.second.second < b.second.second;
+  });
+  if (most != judges.end())
+    report.nearest =
+        fmt::format("{} of {} arms as recorded on {}", most->second.first, most->second.second, most->first);
   return report;
 }
 

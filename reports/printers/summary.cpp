@@ -6,21 +6,11 @@
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
-#include <map>
-#include <ostream>
-#include <set>
-#include <sstream>
 #include <utility>
-#include <vector>
 
 namespace cufault {
-namespace {
 
-constexpr std::size_t most_lines = 20;  // of one verdict: the record has all
-// Of verdicts that say the same of many arms, a line a case and reason; of others a line an arm.
 std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*>& arms) {
   std::vector<std::string> lines;
   if (v != verdict::unrecorded && v != verdict::not_provoked) {
@@ -39,25 +29,9 @@ std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*
   return lines;
 }
 
-std::string left_out_line(std::uint64_t arms) {
-  return fmt::format(
-      "{} with a remedy {} not run: without it nothing fails, by a record of this stack. CASE/ARM runs "
-      "one, --tier nightly all.",
-      plural(arms, "arm"), arms == 1 ? "was" : "were");
-}
-
-/// Arms by rank of their verdict, without those that were not run for want of a GPU.
-struct sorted_arms {
-  std::map<std::size_t, std::vector<const report_arm*>> by_rank;
-  std::map<std::string, verdict_counts> families;
-  verdict_counts totals;
-  std::size_t arms = 0, without_gpu = 0;
-  std::set<std::string> cases_without_gpu;
-  std::string why_no_gpu;
-};
-sorted_arms sorted(const run_report& report) {
-  sorted_arms all;
-  for (const report_arm& a : report.arms) {
+run_summary summary_of(const run_report& run) {
+  run_summary all;
+  for (const report_arm& a : run.arms) {
     // Unexpected where an expectation covers it all the same: a gate fails, and says so.
     if (!a.no_gpu.empty() && a.judged == verdict::not_provoked) {
       ++all.without_gpu;
@@ -74,129 +48,56 @@ sorted_arms sorted(const run_report& report) {
   return all;
 }
 
-std::string gate_line(const run_report& report, const sorted_arms& all) {
-  return fmt::format(
-      "gate: {}{}", verdict_line(report.reasons, most_lines),
-      report.reasons.empty() && all.without_gpu > 0 ? ", without the arms that need a GPU" : "");
+std::vector<std::string> remarks_on(const run_report& run, const run_summary& all) {
+  std::vector<std::string> lines;
+  if (all.without_gpu > 0)
+    lines.push_back(fmt::format("{} of {} need a GPU and were not run: {}", plural(all.without_gpu, "arm"),
+                                plural(all.cases_without_gpu.size(), "case"), all.why_no_gpu));
+  if (run.left_out > 0)
+    lines.push_back(fmt::format(
+        "{} with a remedy {} not run: without it nothing fails, by a record of this stack. CASE/ARM "
+        "runs one, --tier nightly all.",
+        plural(run.left_out, "arm"), run.left_out == 1 ? "was" : "were"));
+  if (!run.complete) lines.emplace_back("The run did not come to its end.");
+  if (run.mode == run_mode::gate)
+    lines.push_back(
+        fmt::format("gate: {}{}", verdict_line(run.reasons, most_summary_lines),
+                    run.reasons.empty() && all.without_gpu > 0 ? ", without the arms that need a GPU" : ""));
+  return lines;
 }
 
-}  // namespace
+std::string counts_or_none(const run_summary& all) {
+  return all.arms == 0 ? "no arm ran" : text_of(all.totals);
+}
+
+std::string change_line(const report_change& c) {
+  const std::string all = plural(c.same + c.changed, "arm");
+  std::string line = fmt::format(
+      "{} {}, {} ({})",
+      c.changed == 0 ? fmt::format("nothing changed: {} as in", all)
+                     : fmt::format("{} of {} differ{} from", c.changed, all, c.changed == 1 ? "s" : ""),
+      c.filed ? "the record of " + c.label : "the last green run", c.started, c.green);
+  std::string separator = "; the stack differs: ";
+  for (const stack_difference& d : c.stacks)
+    if (d.name.find_first_of("/:") == std::string::npos)  // keys; the page has all
+      line += fmt::format("{}{} {} → {}", std::exchange(separator, ", "), d.name, d.values[0], d.values[1]);
+  return line;
+}
+
+std::vector<std::string> changed_lines(const report_change& c) {
+  std::vector<std::string> lines;
+  for (const report_change::group& g : c.groups)
+    lines.push_back(fmt::format("{} {}{}: {}; repeat: {}", to_string(g.what.found.v),
+                                join_key(g.what.case_name, g.what.arm),
+                                g.arms.size() == 1 ? "" : fmt::format(" and {} alike", g.arms.size() - 1),
+                                g.what.found.why, g.repeat));
+  return lines;
+}
 
 std::string case_line(const case_result& c) {
   verdict_counts by_rank;
   for (const arm_result& a : c.arms) ++by_rank[rank(a.judged)];
   return fmt::format("{}: {}", c.name, text_of(by_rank));
-}
-
-void print_summary(std::ostream& out, const run_report& report, const std::string& file) {
-  const sorted_arms all = sorted(report);
-  if (all.arms + all.without_gpu == 0) out << "no arm ran: a run in which nothing ran is not green\n";
-  if (!report.predicted.empty()) out << report.predicted << "\n\n";
-  for (const auto& [at, arms] : all.by_rank) {
-    if (advices[at].asks.empty()) continue;
-    out << fmt::format("{}: {}.\n", to_string(advices[at].v), advices[at].asks);
-    const auto lines = lines_of(advices[at].v, arms);
-    for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i)
-      out << "  " << cell(lines[i], table_style::text) << '\n';
-    if (lines.size() > most_lines)
-      out << fmt::format("  and {} more: cufault show {}\n", lines.size() - most_lines, file);
-    out << '\n';
-  }
-  for (const std::string& line : report.noted)
-    out << cell("noted, and no failure: " + line, table_style::text) << '\n';
-  std::size_t widest = 0;
-  for (const auto& [name, of_it] : all.families) widest = std::max(widest, name.size());
-  for (const auto& [name, of_it] : all.families)
-    out << fmt::format("{:<{}}  {}\n", name, widest, text_of(of_it));
-  if (all.arms > 0) out << fmt::format("{}: {}\n", plural(all.arms, "arm"), text_of(all.totals));
-  if (all.without_gpu > 0)
-    out << fmt::format("{} of {} need a GPU and were not run: {}\n", plural(all.without_gpu, "arm"),
-                       plural(all.cases_without_gpu.size(), "case"), all.why_no_gpu);
-  if (report.left_out > 0) out << left_out_line(report.left_out) << '\n';
-  if (!report.complete) out << "The run did not come to its end.\n";
-  if (report.mode == run_mode::gate) out << cell(gate_line(report, all), table_style::text) << '\n';
-}
-
-namespace {
-
-/// What is unexpected, and a line a family.
-void put_arms(limited_output& page, const sorted_arms& all) {
-  for (const auto& [at, arms] : all.by_rank)
-    if (!advices[at].asks.empty())
-      page.list(fmt::format("{}: {}", to_string(advices[at].v), advices[at].asks),
-                lines_of(advices[at].v, arms));
-  std::vector<table_row> rows;
-  for (const auto& [name, counts] : all.families) rows.push_back({name, text_of(counts)});
-  if (!rows.empty()) page.table("By family", {"family", "verdicts"}, rows);
-}
-
-std::string without_gpu_line(const sorted_arms& all) {
-  return fmt::format("{} of {} need a GPU and were not run: {}", plural(all.without_gpu, "arm"),
-                     plural(all.cases_without_gpu.size(), "case"), all.why_no_gpu);
-}
-
-}  // namespace
-
-std::string summary_markdown(const run_report& report, const std::string& file) {
-  const sorted_arms all = sorted(report);
-  std::ostringstream out;
-  limited_output page(out, table_style::markdown);
-  page.heading(fmt::format("cufault run: {}", all.arms == 0 ? "no arm ran" : text_of(all.totals)));
-  page.line(fmt::format("stack: {}", report.stack));
-  page.line(fmt::format("exit code {} in mode {}; seed {}; record {}", report.exit_code,
-                        to_string(report.mode), report.seed, file));
-  if (!report.predicted.empty()) page.line(report.predicted);
-  if (all.without_gpu > 0) page.line(without_gpu_line(all));
-  if (report.left_out > 0) page.line(left_out_line(report.left_out));
-  if (!report.complete) page.line("The run did not come to its end.");
-  if (report.mode == run_mode::gate) page.line(gate_line(report, all));
-  put_arms(page, all);
-  if (!report.noted.empty()) page.list("Noted, and no failure", report.noted);
-  return out.str();
-}
-
-std::string summary_markdown(const report& r) {
-  std::ostringstream out;
-  limited_output page(out, table_style::markdown);
-  page.heading(fmt::format("cufault report: {}", plural(r.stacks.size(), "stack")));
-  for (const std::string& why : r.unread) page.line(fmt::format("could not be read: {}", why));
-  for (const std::string& name : r.incomplete) page.line(fmt::format("did not come to its end: {}", name));
-  for (const report::stack& s : r.stacks) {
-    const sorted_arms all = sorted(s.run);
-    page.heading(fmt::format("{}: {}", s.run.stack, all.arms == 0 ? "no arm ran" : text_of(all.totals)));
-    page.line(
-        fmt::format("{}, the latest of {}; observations: {}", plural(s.runs, "record"), s.latest, s.file));
-    if (!s.run.predicted.empty()) page.line(s.run.predicted);
-    if (all.without_gpu > 0) page.line(without_gpu_line(all));
-    put_arms(page, all);
-  }
-  return out.str();
-}
-
-nlohmann::json summary_json(const run_report& report, const std::string& file) {
-  nlohmann::json by_verdict = nlohmann::json::object(), unexpected = nlohmann::json::array();
-  std::size_t without_gpu = 0;
-  for (const report_arm& a : report.arms) {
-    without_gpu += a.no_gpu.empty() ? 0 : 1;
-    auto& count = by_verdict[to_string(a.judged)];
-    count = count.is_null() ? 1 : count.get<int>() + 1;
-    if (!as_expected(a.judged) && a.no_gpu.empty())
-      unexpected.push_back({{"case", a.case_name},
-                            {"arm", a.arm},
-                            {"verdict", to_string(a.judged)},
-                            {"why", a.why},
-                            {"seen", a.seen}});
-  }
-  return {{"record", file},
-          {"complete", report.complete},
-          {"exit_code", report.exit_code},
-          {"reasons", to_json(report.reasons)},
-          {"seed", report.seed},
-          {"counts", by_verdict},
-          {"unexpected", unexpected},
-          {"noted", report.noted},
-          {"without_gpu", without_gpu},
-          {"left_out", report.left_out}};
 }
 
 }  // namespace cufault

@@ -1,28 +1,41 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
+// What several formats say of a run in the same words.
 #pragma once
 
 #include "reports/printers/report.hpp"
 
-#include <nlohmann/json_fwd.hpp>
-
-#include <iosfwd>
+#include <cstddef>
+#include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace cufault {
 
-/// What a run came to, on one screen: what is unexpected, worst first, with what to do; a line a family; the totals. Arms that were not
-/// run for want of a GPU are one line. `file`: the record, where the rest is to be read.
-void print_summary(std::ostream& out, const run_report& report, const std::string& file);
+inline constexpr std::size_t most_summary_lines = 20;  ///< of one verdict, and of names: the record has all
 
-/// The same as a page, below markdown_limit: for a step summary.
-std::string summary_markdown(const run_report& report, const std::string& file);
-/// Of a report over several stacks.
-std::string summary_markdown(const report& all);
+/// Arms by rank of their verdict, without those that were not run for want of a GPU.
+struct run_summary {
+  std::map<std::size_t, std::vector<const report_arm*>> by_rank;
+  std::map<std::string, verdict_counts> families;
+  verdict_counts totals;
+  std::size_t arms = 0, without_gpu = 0;
+  std::set<std::string> cases_without_gpu;
+  std::string why_no_gpu;
+};
+run_summary summary_of(const run_report& run);
 
-/// The same for programs: {"record", "complete", "exit_code", "seed", "counts": {verdict: arms}, "unexpected": [{"case", "arm",
-/// "verdict", "why", "seen"}], "without_gpu": arms not run for want of a GPU, "left_out": arms with a remedy where nothing fails}.
-nlohmann::json summary_json(const run_report& report, const std::string& file);
+/// Of verdicts that say the same of many arms, a line a case and reason; of others a line an arm.
+std::vector<std::string> lines_of(verdict v, const std::vector<const report_arm*>& arms);
+/// How the run compares, what was left out, and what a gate came to; what does not apply is left out.
+std::vector<std::string> remarks_on(const run_report& run, const run_summary& all);
+std::string counts_or_none(const run_summary& all);  ///< "1 CHANGED, 20 OK", "no arm ran"
+
+/// "2 of 240 arms differ from the last green run, 2026-11-27T02:00:00Z (records/a.jsonl); the stack differs: driver 570.1 → 580.1"
+std::string change_line(const report_change& c);
+std::vector<std::string> changed_lines(
+    const report_change& c);  ///< an arm each, with the line that repeats it
 
 /// A case in one line: "types.int8: 3 OK, 8 REPRODUCED".
 std::string case_line(const case_result& c);

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace cufault {
 namespace {
@@ -39,9 +40,10 @@ class report_command : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder); }
 
-  [[nodiscard]] process_result run() const {
+  [[nodiscard]] process_result run(const std::vector<std::string>& more = {}) const {
     spawn_options options;
     options.argv = {CUFAULT_PROGRAM, "report", folder / "in", "-o", folder / "out"};
+    options.argv.insert(options.argv.end(), more.begin(), more.end());
     options.keep_output = 1u << 20;
     return run_process(options, {});
   }
@@ -60,9 +62,29 @@ TEST_F(report_command, writes_each_format_and_the_observations) {
   EXPECT_THAT(written("summary.md"), StartsWith("## cufault report: 1 stack\n"));
   EXPECT_THAT(written("junit.xml"), HasSubstr("<testsuite name=\"matrix.kernel_trap\""));
   EXPECT_THAT(written("ctrf.json"), HasSubstr("\"reportFormat\":\"CTRF\""));
+  EXPECT_THAT(written("arms.csv"), StartsWith("stack,case,arm,kind,verdict,seen,why,repeat\r\n"));
+  EXPECT_THAT(written("report.json"), StartsWith("{\"schema\":1,\"change\":null,"));
   const std::string name = "records/h200-580.1-cublas-13.1.0.jsonl";
   EXPECT_THAT(page, HasSubstr("<a href=\"" + name + "\">"));
   EXPECT_EQ(load_record(folder / "out" / name).cases.size(), 2U);
+}
+
+TEST_F(report_command, compares_with_the_green_run_that_is_named) {
+  record green = load_record(folder / "in" / "good.jsonl");
+  green.exit_code = 0;
+  write_whole(folder / "green.jsonl", record_text(green));
+  const auto seen = run({"--since", folder / "green.jsonl"});
+  EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
+  EXPECT_THAT(seen.stdout_text, StartsWith("nothing changed: "));
+  EXPECT_THAT(written("index.html"), HasSubstr("✓ NOTHING CHANGED"));
+  green.exit_code = 1;
+  write_whole(folder / "green.jsonl", record_text(green));
+  const auto refused = run({"--since", folder / "green.jsonl"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.stderr_text, "cufault: --since: no record there came to its end with exit code 0\n");
+  const auto foreign = run({"--history", folder / "in" / "good.jsonl"});
+  EXPECT_EQ(foreign.exit_code, 2);
+  EXPECT_THAT(foreign.stderr_text, HasSubstr("good.jsonl: "));
 }
 
 TEST_F(report_command, names_what_it_cannot_read_and_reports_the_others) {
@@ -106,7 +128,8 @@ TEST_F(report_command, replaces_its_own_files_and_none_of_others) {
   EXPECT_EQ(written("records/old.jsonl"), "mine");
   const std::string foreign =
       "was not written by cufault report, which would replace it; give an empty folder";
-  for (const char* name : {"index.html", "summary.md", "junit.xml", "ctrf.json"}) {
+  for (const char* name :
+       {"index.html", "summary.md", "summary.txt", "arms.csv", "report.json", "junit.xml", "ctrf.json"}) {
     fs::remove_all(folder / "out");
     fs::create_directories(folder / "out");
     write_whole(folder / "out" / name, "mine");

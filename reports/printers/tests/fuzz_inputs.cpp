@@ -12,14 +12,10 @@
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
 #include "reports/printers/comparison.hpp"
-#include "reports/printers/ctrf.hpp"
-#include "reports/printers/html.hpp"
-#include "reports/printers/junit.hpp"
 #include "reports/printers/matrix.hpp"
 #include "reports/printers/merge.hpp"
+#include "reports/printers/printers.hpp"
 #include "reports/printers/render.hpp"
-#include "reports/printers/report.hpp"
-#include "reports/printers/summary.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -84,16 +80,15 @@ void use(record r) {
   for (const merged_arm& a : merged.result().arms)
     if (!a.outliers.empty() || a.no_majority) std::abort();
   print_merged(out, merged.result(), table_style::text);
-  const run_report report = report_of(r);
-  static_cast<void>(summary_markdown(report, "a.jsonl"));
-  static_cast<void>(ctrf_json(report));
-  static_cast<void>(junit_xml(report));
   report_builder builder;
   builder.add("a.jsonl", r);
-  const auto whole = builder.result({}, {});
-  const std::string page = html_page(whole);
+  builder.add_green("b.jsonl", r);
+  report whole = builder.result({}, {});
+  whole.change = builder.change_since("b.jsonl", r, whole);
+  for (const report& shown : {report_of_run(report_of(r), "a.jsonl"), whole})
+    for (const report_printer* format : report_printers()) static_cast<void>(format->print(shown));
+  const std::string page = print_as("html", whole);
   if (page.size() > html_limit || page.find("<script") != page.rfind("<script")) std::abort();
-  static_cast<void>(summary_markdown(whole));
   print_causes(out, "CUBLAS_STATUS_INTERNAL_ERROR", twice, table_style::markdown);
   print_atlas(out, twice, table_style::markdown);
   const auto cells = matrix_of(twice);

@@ -1,15 +1,12 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/printers/html.hpp"
-
 #include "reports/base/json_input.hpp"
 #include "reports/matrix/tests/matrix_example.hpp"
-#include "reports/printers/ctrf.hpp"
 #include "reports/printers/html_text.hpp"
-#include "reports/printers/junit.hpp"
-#include "reports/printers/summary.hpp"
+#include "reports/printers/printers.hpp"
 #include "reports/printers/tests/golden.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -41,9 +38,7 @@ printed print(const named_records& records) {
   report_builder builder;
   for (const auto& [name, r] : records) builder.add(name, r);
   const report all = builder.result({}, {});
-  std::vector<run_report> runs;
-  for (const report::stack& s : all.stacks) runs.push_back(s.run);
-  return {html_page(all), summary_markdown(all), junit_xml(runs), ctrf_json(runs)};
+  return {print_as("html", all), print_as("markdown", all), print_as("junit", all), print_as("ctrf", all)};
 }
 
 record of_corpus(const char* name) {
@@ -87,8 +82,7 @@ TEST(html, says_what_is_made_up_and_what_a_remedy_costs_that_cleared) {
     builder.add("a", r);
     const report all =
         builder.result({}, {{.id = "S0-9", .kind = claim_kind::remedy, .text = "free memory"}}, costs);
-    std::vector<run_report> runs{all.stacks.at(0).run};
-    return printed{html_page(all), {}, {}, ctrf_json(runs)};
+    return printed{print_as("html", all), {}, {}, print_as("ctrf", all)};
   };
   const printed all = printed_with({{stack_label(r), {{"trim", "costs 3.0 %; 64 MiB"}}}});
   EXPECT_THAT(all.html, HasSubstr("<small>fault, made up</small>"));
@@ -150,14 +144,31 @@ TEST(html, shows_nothing_of_a_hostile_record_as_markup) {
   r.cases = {{.name = "memory.attack", .arms = {a}},
              {.name = "matrix.attack", .arms = {matrix_control(), cell, cell_arm("p.cold", a.trials)}},
              {.name = "sweep.attack", .arms = {row}}};
+  record green = r;
+  green.started = "2026-11-22T00:00:00Z";
+  green.complete = true;
+  green.exit_code = 0;
+  (*green.stack)["keys"]["driver"] = "570.1" + attack;
+  green.cases[0].arms[0].trials[0].calls[0].what.status = "CUBLAS_STATUS_SUCCESS" + attack;
   report_builder builder;
   builder.add(attack, r);
   builder.add_unread(attack);
+  builder.add_green("<green>|" + attack, green);
   report all = builder.result({}, {});
+  ASSERT_TRUE(builder.last_green(all));
+  all.change = builder.change_since(*builder.last_green(all), green, all);
+  EXPECT_GT(all.change->changed, 0U);
+  all.history = history_view{
+      .stacks = {{.label = attack, .gpu = attack}},
+      .arms = {{.name = attack,
+                .entries = {{.runs = 2,
+                             .results = {{.seen = attack, .runs = 1, .first = attack, .last = attack},
+                                         {.seen = "b" + attack, .runs = 1}}}}}},
+      .runs = 2};
   all.claims = {{.what = {.id = attack, .text = attack},
                  .verdict = attack,
                  .evidence = {{"c", "a", attack, attack, attack}}}};
-  const std::string html = html_page(all);
+  const std::string html = print_as("html", all);
   EXPECT_EQ(count_of(html, "<script"), 1U);
   EXPECT_EQ(count_of(html, "</script"), 1U);
   EXPECT_THAT(html, Not(HasSubstr("<img")));
@@ -165,15 +176,138 @@ TEST(html, shows_nothing_of_a_hostile_record_as_markup) {
   EXPECT_THAT(html, Not(HasSubstr("\xe2\x80\xae")));
   EXPECT_THAT(html, Not(HasSubstr("\x01")));
   EXPECT_THAT(html, HasSubstr("&lt;img src=x onerror=alert(1)&gt;"));
-  const std::string markdown = summary_markdown(all);
-  EXPECT_THAT(markdown, Not(HasSubstr("<script")));
+  const std::string markdown = print_as("markdown", all);
+  EXPECT_THAT(markdown, HasSubstr("### Changed since the last green run\n\n- "));
+  for (const char* markup : {"<script", "<img", "<green>"}) EXPECT_THAT(markdown, Not(HasSubstr(markup)));
+  EXPECT_THAT(markdown, HasSubstr("&lt;img src=x onerror=alert(1)>"));
+}
+
+/// A gate of two arms that ran on the day: the second came to this status.
+record night(const char* day, const char* status, int exit_code, const char* driver = "580.1") {
+  record r =
+      matrix_record({{.name = "memory.leak",
+                      .arms = {cell_arm("steady", {made({step_call("cublasSgemm", "square", internal)})}),
+                               cell_arm("moves", {made({step_call("cublasCreate", "", status)})}),
+                               cell_arm("moves_too", {made({step_call("cublasLtCreate", "", status)})})}}});
+  r.started = r.ended = fmt::format("2026-11-{}T02:00:00Z", day);
+  (*r.stack)["keys"]["driver"] = driver;
+  r.commit = "c0ffee";
+  r.mode = run_mode::gate;
+  r.complete = true;
+  r.exit_code = exit_code;
+  for (arm_result& a : r.cases[0].arms)
+    for (run_of_trials& of : a.runs) of.started = r.started;
+  return r;
+}
+
+report report_since_green(const named_records& nights) {
+  report_builder builder;
+  for (const auto& [name, r] : nights) builder.add(name, r);
+  report all = builder.result({}, {});
+  if (const auto green = builder.last_green(all))
+    for (const auto& [name, r] : nights)
+      if (name == *green) all.change = builder.change_since(name, r, all);
+  return all;
+}
+
+/// What stands above everything else.
+std::string first_screen(const std::string& page) {
+  const auto begin = page.find("<section id=\"changed\"");
+  EXPECT_EQ(page.find("<section"), begin) << "the first section";
+  return page.substr(begin, page.find("</section>") - begin);
+}
+
+TEST(html, begins_with_what_changed_since_the_last_green_run_and_the_line_that_repeats_it) {
+  const report all = report_since_green({{"a", night("20", internal, 0)},
+                                         {"b", night("21", "CUBLAS_STATUS_ALLOC_FAILED", 0)},
+                                         {"c", night("22", "CUBLAS_STATUS_NOT_INITIALIZED", 1)},
+                                         {"d", night("23", internal, 1)}});
+  const std::string first = first_screen(print_as("html", all));
+  EXPECT_THAT(first, HasSubstr("✕ CHANGED</span> 2 of 3 arms on stack a"));
+  EXPECT_THAT(first, HasSubstr("2 of 3 arms differ from the last green run, 2026-11-21T02:00:00Z (b)"));
+  EXPECT_THAT(first, HasSubstr("<th scope=\"row\">memory.leak/moves<small>"));
+  EXPECT_THAT(first, HasSubstr("cublasCreate: ALLOC_FAILED → INTERNAL_ERROR"));
+  EXPECT_THAT(first, HasSubstr("<code>cufault run memory.leak/moves --seed 0</code>"));
+  EXPECT_THAT(first, HasSubstr("<small>and 1 alike</small>"));
+  EXPECT_THAT(first, HasSubstr("alike: moves_too"));
+  EXPECT_THAT(first, Not(HasSubstr("steady")));
+  const std::string line =
+      "CHANGED memory.leak/moves and 1 alike: cublasCreate: ALLOC_FAILED → INTERNAL_ERROR; repeat: cufault "
+      "run memory.leak/moves --seed 0";
+  EXPECT_THAT(print_as("markdown", all), HasSubstr("\n- " + line + "\n"));
+  EXPECT_THAT(print_as("text", all), HasSubstr("\n  " + line + "\n"));
+  const nlohmann::json json = nlohmann::json::parse(print_as("report-json", all))["change"];
+  EXPECT_EQ(json["changed"], 2);
+  EXPECT_EQ(json["groups"][0]["arms"].dump(), R"(["moves","moves_too"])");
+  EXPECT_THAT(print_as("html", all), HasSubstr("<title>2026-11-22T02:00:00Z: exit code 1, 3 arms</title>"))
+      << "trend";
+}
+
+TEST(html, says_of_a_green_night_that_nothing_changed) {
+  const report all = report_since_green({{"a", night("20", internal, 0)}, {"b", night("21", internal, 0)}});
+  const std::string page = print_as("html", all), first = first_screen(page);
+  EXPECT_THAT(first, HasSubstr("✓ NOTHING CHANGED</span> 0 of 3 arms on stack a"));
+  EXPECT_THAT(first, HasSubstr("nothing changed: 3 arms as in the last green run, 2026-11-20T02:00:00Z (a)"));
+  EXPECT_THAT(first, Not(HasSubstr("<table")));
+  EXPECT_THAT(page, HasSubstr("✓ NOTHING IS RED"));
+  EXPECT_THAT(first_screen(print_as("html", report_since_green({{"a", night("20", internal, 0)}}))),
+              HasSubstr("? NO GREEN RUN"));
+}
+
+TEST(html, compares_with_a_green_run_of_the_same_stack_or_else_of_the_same_gpu) {
+  const record tonight = night("23", internal, 1);
+  const auto green_of = [&](const named_records& nights) {
+    named_records all = nights;
+    all.emplace_back("tonight", tonight);
+    const auto change = report_since_green(all).change;
+    return change ? change->green : std::string("none");
+  };
+  record cut = night("22", internal, 0), observed_only = cut, other_gpu = cut;
+  cut.complete = false;
+  observed_only.mode = run_mode::observe;
+  (*other_gpu.stack)["gpu"]["name"] = "NVIDIA L4";
+  EXPECT_EQ(green_of({{"cut", cut}, {"observed", observed_only}, {"red", night("22", internal, 1)}}), "none");
+  EXPECT_EQ(green_of({{"gpu", other_gpu}, {"driver", night("21", internal, 0, "570.1")}}), "driver");
+  EXPECT_EQ(green_of({{"driver", night("22", internal, 0, "570.1")}, {"same", night("20", internal, 0)}}),
+            "same");
+  const report all =
+      report_since_green({{"driver", night("22", internal, 0, "570.1")}, {"tonight", tonight}});
+  EXPECT_THAT(print_as("html", all), HasSubstr("; the stack differs: driver 570.1 → 580.1"));
+}
+
+TEST(html, draws_the_results_of_a_history) {
+  report all = report_since_green({{"a", night("20", internal, 0)}});
+  all.history = history_view{
+      .stacks = {{.label = "cuBLAS 13.1.0"}},
+      .arms = {{.name = "memory.leak/moves",
+                .entries = {{.runs = 3,
+                             .results = {{.seen = "ALLOC_FAILED",
+                                          .runs = 2,
+                                          .trials = 2,
+                                          .first = "2026-11-20T02:00:00Z",
+                                          .last = "2026-11-21T02:00:00Z"},
+                                         {.seen = "INTERNAL_ERROR",
+                                          .runs = 1,
+                                          .trials = 1,
+                                          .first = "2026-11-22T02:00:00Z",
+                                          .last = "2026-11-22T02:00:00Z"}}}}},
+               {.name = "memory.leak/races",
+                .entries = {{.races = true, .runs = 1, .results = {{.seen = "A"}, {.seen = "B"}}}}}},
+      .runs = 3,
+      .first = "2026-11-20T02:00:00Z",
+      .last = "2026-11-22T02:00:00Z"};
+  const std::string page = print_as("html", all);
+  EXPECT_THAT(page,
+              HasSubstr("<title>2026-11-20T02:00:00Z to 2026-11-21T02:00:00Z, 2 runs: ALLOC_FAILED</title>"));
+  EXPECT_THAT(page, HasSubstr("<td>1 of 3 runs differ</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("memory.leak/races"))) << "at its rate";
 }
 
 TEST(html, says_what_was_not_measured_and_what_was_not_read) {
   report_builder builder;
   builder.add("a", record{});
   builder.add_unread("b.jsonl:2: arm: expected a string, found null");
-  const std::string html = html_page(builder.result({}, {}));
+  const std::string html = print_as("html", builder.result({}, {}));
   EXPECT_THAT(html, HasSubstr("Not measured: these records have no cell of the matrix"));
   EXPECT_THAT(html, HasSubstr("Not measured: no arm of these records has an edge"));
   EXPECT_THAT(html, HasSubstr("Not measured: these records have no sweep"));
@@ -204,14 +338,14 @@ TEST(html, of_all_kept_records_is_small_and_asks_for_nothing_from_elsewhere) {
       {CUFAULT_RECORDED}, [&](const fs::path& file, record r) { builder.add(file.string(), std::move(r)); },
       [](const std::string& why) { FAIL() << why; });
   const report all = builder.result(baselines({CUFAULT_RECORDED}), load_claims(CUFAULT_CLAIMS_FILE));
-  const std::string html = html_page(all);
+  const std::string html = print_as("html", all);
   EXPECT_LE(html.size(), html_limit);
-  EXPECT_THAT(html, Not(HasSubstr("do not fit here"))) << "no arm and no row of the matrix is left out";
+  EXPECT_THAT(html, Not(HasSubstr("do not fit here"))) << "no arm is left out";
   EXPECT_THAT(html, HasSubstr("The evidence of each cell does not fit here"));
   EXPECT_THAT(html, HasSubstr("memory.create_under_pressure/held_here_lazy"));
   for (const char* request : {" src=", "href=\"http", "url(", "@import", "fetch("})
     EXPECT_THAT(html, Not(HasSubstr(request)));
-  EXPECT_LT(summary_markdown(all).size(), std::size_t{1} << 20);
+  EXPECT_LT(print_as("markdown", all).size(), std::size_t{1} << 20);
 }
 
 TEST(html, counts_cells_that_nothing_is_expected_of_and_shows_other_arms_of_the_matrix) {
@@ -221,7 +355,7 @@ TEST(html, counts_cells_that_nothing_is_expected_of_and_shows_other_arms_of_the_
                    .arms = {cell_arm("sgemm.cold", {made({step_call("cublasSgemm", "square", internal)})}),
                             cell_arm("odd_arm", {made({step_call("cublasSgemm", "square", internal)})})}}},
                  "13.1.0")}});
-  EXPECT_THAT(all.html, HasSubstr("matrix</a>: matrix.made (1). "));
+  EXPECT_THAT(all.html, HasSubstr("Cells of the matrix: matrix.made (1). "));
   EXPECT_THAT(all.html, HasSubstr("<th scope=\"row\">matrix.made/odd_arm<small>"));
   EXPECT_THAT(all.html, Not(HasSubstr("<th scope=\"row\">matrix.made/sgemm.cold<small>")));
 }
@@ -253,8 +387,8 @@ TEST(html_text, is_escaped_and_cut_between_characters) {
   EXPECT_EQ(html_escaped("a<b>&\"'\n"), "a&lt;b&gt;&amp;&quot;&#39;\n");
   EXPECT_EQ(html_escaped("\xc3\xa9\xc3(\xed\xa0\x80\xff"),
             "\xc3\xa9\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
-  EXPECT_EQ(html_shortened("a\xc3\xa9z", 2), "a\xe2\x80\xa6");
-  EXPECT_EQ(html_shortened("az", 2), "az");
+  EXPECT_EQ(beginning_of("a\xc3\xa9z", 2), "a\xe2\x80\xa6");
+  EXPECT_EQ(beginning_of("az", 2), "az");
 }
 
 }  // namespace

@@ -3,15 +3,14 @@
 #include "reports/printers/summary.hpp"
 
 #include "reports/judge/judge.hpp"
-#include "reports/printers/ctrf.hpp"
-#include "reports/printers/junit.hpp"
+#include "reports/printers/printers.hpp"
 #include "reports/printers/table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <sstream>
+#include <utility>
 
 namespace cufault {
 namespace {
@@ -45,10 +44,12 @@ record a_record() {
   return r;
 }
 
+std::string printed(const char* format, run_report run, const char* file = "records/a.json") {
+  return print_as(format, report_of_run(std::move(run), file));
+}
+
 std::string summary_of(const record& r) {
-  std::ostringstream out;
-  print_summary(out, report_of(r), "records/a.json");
-  return out.str();
+  return printed("text", report_of(r));
 }
 
 TEST(summary, says_the_worst_first_and_ends_with_families_and_totals) {
@@ -72,7 +73,7 @@ TEST(summary, begins_with_what_was_predicted) {
   EXPECT_TRUE(summary_of(r).starts_with(line)) << summary_of(r);
   EXPECT_THAT(summary_of(r),
               HasSubstr("DIFFERS: not as on the nearest recorded stack: read what was seen.\n"));
-  EXPECT_THAT(summary_markdown(report_of(r), "a"), HasSubstr("\n- " + line));
+  EXPECT_THAT(printed("markdown", report_of(r)), HasSubstr("\n- " + line));
 }
 
 TEST(summary, has_one_line_for_all_that_wants_a_gpu) {
@@ -94,11 +95,7 @@ TEST(summary, has_one_line_for_all_that_wants_a_gpu) {
 TEST(summary, of_a_gate_ends_with_each_reason_and_at_most_a_screen_of_names) {
   run_report report = report_of(a_record());
   report.reasons = exit_reasons(a_record().cases, run_mode::observe, 0);
-  const auto text_of_it = [&] {
-    std::ostringstream out;
-    print_summary(out, report, "records/a.json");
-    return out.str();
-  };
+  const auto text_of_it = [&] { return printed("text", report); };
   EXPECT_THAT(text_of_it(), Not(HasSubstr("gate: ")));
   report.mode = run_mode::gate;
   report.reasons = exit_reasons(a_record().cases, run_mode::gate, 0);
@@ -107,7 +104,7 @@ TEST(summary, of_a_gate_ends_with_each_reason_and_at_most_a_screen_of_names) {
                              "types.int8/other; 1 arm WORSENED: "
                              "types.fp8/crash\n"))
       << text_of_it();
-  EXPECT_THAT(summary_markdown(report, "a"),
+  EXPECT_THAT(printed("markdown", report),
               HasSubstr("\n- gate: UNRESOLVED: 1 arm UNRESOLVED: memory.leak/control; "));
   const auto json = summary_json(report, "a")["reasons"];
   ASSERT_EQ(json.size(), 3U);
@@ -142,7 +139,7 @@ TEST(case_line, counts_verdicts) {
 }
 
 TEST(junit, says_what_was_expected_and_what_was_seen) {
-  const std::string xml = junit_xml(report_of(a_record()));
+  const std::string xml = printed("junit", report_of(a_record()));
   EXPECT_THAT(xml, HasSubstr("<testsuite name=\"types.int8\""));
   EXPECT_THAT(xml, HasSubstr("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"0.750\""));
   EXPECT_THAT(xml, HasSubstr("<failure type=\"CHANGED\" message=\"expected A &lt;1"));
@@ -156,12 +153,12 @@ TEST(junit, skips_in_a_gate_what_no_record_of_this_stack_judges) {
   r.mode = run_mode::gate;
   for (const auto v : {verdict::unrecorded, verdict::as_predicted, verdict::differs, verdict::undefined}) {
     r.cases[0].arms[1] = arm_of("new", v, "the reason");
-    const std::string xml = junit_xml(report_of(r));
+    const std::string xml = printed("junit", report_of(r));
     EXPECT_THAT(xml, HasSubstr("<skipped type=\"" + to_string(v) + "\" message=\"the reason\""));
     EXPECT_THAT(xml, HasSubstr("recorded: not on this stack\n"));
   }
   r.cases[0].arms[1].judged = verdict::reproduced;
-  EXPECT_THAT(junit_xml(report_of(r)), Not(HasSubstr("<skipped")));
+  EXPECT_THAT(printed("junit", report_of(r)), Not(HasSubstr("<skipped")));
 }
 
 TEST(ctrf, has_a_test_for_each_arm_and_sums_that_fit) {
@@ -170,7 +167,7 @@ TEST(ctrf, has_a_test_for_each_arm_and_sums_that_fit) {
   r.started = "2026-11-21T07:27:40Z";
   r.ended = "2026-11-21T07:27:41Z";
   EXPECT_EQ(
-      ctrf_json(report_of(r)),
+      printed("ctrf", report_of(r)),
       R"({"reportFormat":"CTRF","specVersion":"0.0.0","results":{"tool":{"name":"cufault","version":"0.1.0"},"summary":)"
       R"({"tests":5,"passed":1,"failed":3,"pending":0,"skipped":1,"other":0,"start":1795246060000,"stop":1795246061000},)"
       R"("tests":[{"name":"types.int8/control","status":"passed","duration":250,"rawStatus":"OK","extra":{"case":)"
@@ -192,7 +189,7 @@ TEST(ctrf, has_a_test_for_each_arm_and_sums_that_fit) {
 }
 
 TEST(markdown_summary, is_a_page_with_the_worst_first) {
-  EXPECT_EQ(summary_markdown(report_of(a_record()), "records/a.json"),
+  EXPECT_EQ(printed("markdown", report_of(a_record())),
             "## cufault run: 1 UNRESOLVED, 1 WORSENED, 1 CHANGED, 1 NEW, 1 OK\n\n"
             "- stack: unknown stack\n"
             "- exit code 2 in mode observe; seed 7; record records/a.json\n"
@@ -222,7 +219,7 @@ TEST(markdown_summary, fits_a_step_summary) {
   r.cases.push_back({"a.b", {}});
   for (int i = 0; i < 2000; ++i)
     r.cases[0].arms.push_back(arm_of("arm" + std::to_string(i), verdict::changed, std::string(100'000, '|')));
-  const auto text = summary_markdown(report_of(r), "records/a.json");
+  const auto text = printed("markdown", report_of(r));
   EXPECT_LT(text.size(), markdown_limit);
   EXPECT_THAT(text, HasSubstr(" more do not fit here.\n"));
 }

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/printers.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cufault {
+
+extern const report_printer &as_html, &as_markdown, &as_text, &as_csv, &as_json, &as_junit, &as_ctrf;
+
+std::span<const report_printer* const> report_printers() {
+  static const std::array all{&as_html, &as_markdown, &as_text, &as_csv, &as_json, &as_junit, &as_ctrf};
+  return all;
+}
+
+std::string print_as(std::string_view name, const report& r) {
+  const auto all = report_printers();
+  return (*std::find_if(all.begin(), all.end(), [&](const auto* p) { return p->name == name; }))->print(r);
+}
+
+}  // namespace cufault
