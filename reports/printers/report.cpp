@@ -9,14 +9,19 @@
 #include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/printers/advice.hpp"
+#include "reports/printers/atlas.hpp"
+#include "reports/printers/render.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -100,35 +105,43 @@ std::string letter_at(std::size_t index) {
   return index < 26 ? std::string(1, static_cast<char>('a' + index)) : fmt::format("s{}", index + 1);
 }
 
-void add_edge(report& r, const std::string& name, const std::string& letter, const arm_result& arm) {
-  for (const observation& o : arm.trials) {
-    const measurement* const fails = find_measurement(o, "largest failing");
-    const measurement* const succeeds = find_measurement(o, "smallest succeeding");
-    if (fails == nullptr || succeeds == nullptr || fails->unit != succeeds->unit) continue;
-    r.edges.push_back({name, letter, fails->value, succeeds->value, fails->unit});
-    return;
-  }
-}
+/// Where arms that were tried at several levels stop failing, and what handles take that are never destroyed. By the row, without the stacks.
+struct memory_tables {
+  std::map<table_row, std::set<std::string>> edges, leaks;  // letters of stacks
 
-/// "handles created", and behind it what each took.
-void add_leaks(report& r, const std::string& name, const std::string& letter, const arm_result& arm) {
-  for (const observation& o : arm.trials) {
-    std::optional<double> handles;
-    for (const measurement& m : o.measurements) {
-      if (m.name == "handles created") handles = m.value;
-      if (!handles || !m.name.starts_with("device memory per handle")) continue;
-      const leak_line line{{name}, letter, m.name, *handles, m.value};
-      const auto alike = std::find_if(r.leaks.begin(), r.leaks.end(), [&](const leak_line& l) {
-        return std::tie(l.stack, l.what, l.handles, l.bytes_per_handle) ==
-               std::tie(line.stack, line.what, line.handles, line.bytes_per_handle);
-      });
-      if (alike == r.leaks.end())
-        r.leaks.push_back(line);
-      else if (std::find(alike->names.begin(), alike->names.end(), name) == alike->names.end())
-        alike->names.push_back(name);
+  void add(const std::string& name, const std::string& letter, const arm_result& arm) {
+    std::string handles;
+    for (const observation& o : arm.trials) {
+      const measurement* const fails = find_measurement(o, "largest failing");
+      const measurement* const succeeds = find_measurement(o, "smallest succeeding");
+      if (fails != nullptr && succeeds != nullptr && fails->unit == succeeds->unit)
+        edges[{name, fmt::format("{}", fails->value), fmt::format("{}", succeeds->value), fails->unit}]
+            .insert(letter);
+      for (const measurement& m : o.measurements) {
+        if (m.name == "handles created") handles = fmt::format("{}", m.value);
+        if (!handles.empty() && m.name.starts_with("device memory per handle"))
+          leaks[{name, handles, fmt::format("{:.3f}", m.value / 1024 / 1024), m.name}].insert(letter);
+      }
     }
   }
-}
+  [[nodiscard]] std::string markdown() const {
+    std::ostringstream out;
+    const auto put = [&](const char* title, table_row head, const auto& rows) {
+      if (rows.empty()) return;
+      print_heading(out, title, 3, table_style::markdown);
+      std::vector<table_row> all;
+      for (const auto& [row, letters] : rows) {
+        all.push_back(row);
+        all.back().push_back(fmt::format("{}", fmt::join(letters, ", ")));
+      }
+      print_table(out, head, all, table_style::markdown);
+    };
+    put("Edges between failure and success",
+        {"arm", "largest failing", "smallest succeeding", "unit", "stacks"}, edges);
+    put("Handles that are never destroyed", {"arm", "handles", "MiB each", "measured", "stacks"}, leaks);
+    return out.str();
+  }
+};
 
 std::string file_name(const record& r, std::set<std::string>& taken) {
   std::string stem = "unknown-stack";
@@ -224,7 +237,7 @@ void report_builder::add(const std::string& name, record r) {
 report report_builder::result(const baselines& recorded, const std::vector<claim>& claims,
                               const cost_notes& costs) {
   report all;
-  all.costs = costs;
+  memory_tables memory;
   all.unread = state_->unread;
   all.incomplete = state_->incomplete;
   all.runs = state_->runs;
@@ -267,19 +280,21 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
         if (!same(r.seen, latest) && !is_same(compare_arms(&r.earliest, &arm.latest).v))
           a.otherwise += r.runs;
     }
-    for (const case_result& c : stack.merged.cases) {
-      if (control_unresolved(c)) continue;
-      for (const arm_result& a : c.arms) {
-        add_edge(all, join_key(c.name, a.name), shown.letter, a);
-        add_leaks(all, join_key(c.name, a.name), shown.letter, a);
-      }
-    }
+    for (const case_result& c : stack.merged.cases)
+      if (!control_unresolved(c))
+        for (const arm_result& a : c.arms) memory.add(join_key(c.name, a.name), shown.letter, a);
     all.stacks.push_back(std::move(shown));
     merged.push_back(stack.merged);
   }
   all.matrix = matrix_of(merged);
-  all.atlas = operations_in(merged);
-  all.claims = judge_claims(claims, merged);
+  std::ostringstream atlas, judged;
+  print_atlas(atlas, merged, table_style::markdown, atlas_extent::overview);
+  if (!claims.empty()) print_claims(judged, judge_claims(claims, merged), table_style::markdown, costs);
+  all.parts = {
+      {"memory", "Memory", memory.markdown(),
+       "Not measured: no arm of these records has an edge between failure and success, or leaks handles."},
+      {"atlas", "Atlas", atlas.str(), "Not measured: these records have no sweep; cufault sweep makes them."},
+      {"claims", "Claims", judged.str(), "No claims were given."}};
   return all;
 }
 

@@ -7,7 +7,6 @@
 #include "reports/judge/claims.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/matrix/observed_cells.hpp"
-#include "reports/printers/atlas.hpp"
 #include "reports/printers/run_report.hpp"
 
 #include <cstddef>
@@ -18,22 +17,6 @@
 #include <vector>
 
 namespace cufault {
-
-/// Where an arm that was tried at several levels stops failing.
-struct memory_edge {
-  std::string name{};   ///< CASE/ARM
-  std::string stack{};  ///< letter of the stack
-  double largest_failing = 0, smallest_succeeding = 0;
-  std::string unit{};  ///< "MiB asked to stay free"
-};
-
-/// Handles that were created and not destroyed, and the device memory that each took.
-struct leak_line {
-  std::vector<std::string> names{};  ///< CASE/ARM: all that measured this
-  std::string stack{};               ///< letter of the stack
-  std::string what{};                ///< "device memory per handle with the setting"
-  double handles = 0, bytes_per_handle = 0;
-};
 
 /// A record that was read, of a run or of a stack.
 struct report_run {
@@ -64,6 +47,13 @@ struct report_change {
   std::size_t unknown = 0;  ///< arms that only one of the two observed
 };
 
+/// A part of a report that is as other commands print it.
+struct report_part {
+  const char *id = "", *title = "";
+  std::string markdown{};
+  const char* otherwise = "";  ///< what stands there where it is empty
+};
+
 /// What a report over any number of records shows. Each printer writes one format of it; none of them reads records.
 struct report {
   struct stack {
@@ -81,11 +71,7 @@ struct report {
   std::optional<report_change> change{};  ///< nothing where there is no green run to compare with
   std::optional<history_view> history{};  ///< of `cufault history`, where one was given
   std::vector<stack_matrix> matrix{};
-  std::vector<claim_verdict> claims{};
-  cost_notes costs{};
-  std::map<std::string, std::vector<swept_operation>> atlas{};  ///< by the stack's label
-  std::vector<memory_edge> edges{};
-  std::vector<leak_line> leaks{};
+  std::vector<report_part> parts{};       ///< memory, atlas, claims
   std::vector<std::string> unread{};      ///< why files could not be read, a line each
   std::vector<std::string> incomplete{};  ///< records of runs that did not come to their end
 };
