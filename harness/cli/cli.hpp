@@ -250,8 +250,6 @@ int show_matrix(const matrix_arguments& arguments);
 int show_costs(const cost_arguments& arguments);
 /// What stands beside a verdict, from the costs that were measured beside these records. Throws input_error.
 cost_notes measured_costs(const std::vector<std::filesystem::path>& records);
-/// Of the terminal, or what COLUMNS says; 100 where there is neither.
-std::size_t width_of_output();
 /// Throws usage_error where no record has a failure of a framework.
 int show_frameworks(const std::vector<std::filesystem::path>& records, bool markdown);
 /// Throws usage_error where no record has a sweep.

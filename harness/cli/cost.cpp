@@ -10,31 +10,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <iostream>
 #include <set>
 #include <string_view>
 
 namespace cufault {
-
-/// Of the terminal, or what COLUMNS says; 100 where there is neither.
-std::size_t width_of_output() {
-  constexpr std::size_t least = 40, usual = 100;
-  std::size_t width = 0;
-  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
-    const std::string_view digits = text;
-    std::from_chars(digits.data(), digits.data() + digits.size(), width);
-  }
-  winsize size{};
-  if (width == 0 && isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-    width = size.ws_col;
-  return width == 0 ? usual : std::max(width, least);
-}
 
 cost_notes measured_costs(const std::vector<std::filesystem::path>& records) {
   std::vector<cost_record> all;

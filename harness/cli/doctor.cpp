@@ -11,6 +11,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/stack_folder.hpp"
+#include "reports/printers/table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -106,7 +107,12 @@ int run_doctor(const doctor_arguments& arguments) {
         << diagnosis_json(d, arguments.strict).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
         << '\n';
   else
-    std::cout << fmt::format("verdict: {}: {}\n", verdict_of(d), line_of(d));
+    std::cout << painted(fmt::format("verdict: {}: {}", verdict_of(d), line_of(d)),
+                         exit_code(d, arguments.strict) != 0 ? paint::bad
+                         : verdict_of(d) == "warning"        ? paint::doubtful
+                                                             : paint::good,
+                         terminal_of(std::cout))
+              << '\n';
   return exit_code(d, arguments.strict);
 }
 

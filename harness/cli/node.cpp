@@ -16,6 +16,7 @@
 #include "reports/base/json_input.hpp"
 #include "reports/evidence/baselines.hpp"
 #include "reports/judge/judge.hpp"
+#include "reports/printers/table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
@@ -350,7 +351,10 @@ int examine_node(const node_arguments& asked) {
         << node_json(v, facts, asked.policy).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
         << '\n';
   } else {
-    std::cout << line << '\n';
+    const paint how = v.state == node_state::usable ? paint::good
+                      : v.state == node_state::bad  ? paint::bad
+                                                    : paint::doubtful;
+    std::cout << painted(line, how, terminal_of(std::cout)) << '\n';
   }
   return exit_code(v, asked.policy);
 }

@@ -30,6 +30,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <optional>
 #include <set>
@@ -301,7 +302,8 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
                        one_line(error.what()), folder.path().string());
   }
   std::ofstream(folder.path() / "answer.txt") << text;
-  say(text);
+  const std::size_t first = text.find('\n');
+  say(painted(text.substr(0, first), paint::bad, terminal_of(std::cerr)) + text.substr(first));
   return code;
 }
 

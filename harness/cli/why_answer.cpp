@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iostream>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@
 namespace cufault {
 namespace {
 
-constexpr std::size_t width = 100, most_lines = 25, most_measured = 3, most_cures = 4;
+constexpr std::size_t most_width = 100, most_lines = 25, most_measured = 3, most_cures = 4;
 
 class answer {
  public:
@@ -36,6 +37,8 @@ class answer {
   }
   /// Lines that are too long go on in a second one where there is room for all, and are cut else. The last one stays.
   [[nodiscard]] std::string text() const {
+    const terminal here = terminal_of(std::cerr);
+    const std::size_t width = here.width == 0 ? most_width : std::min(most_width, here.width);
     std::vector<std::string> shown;
     for (const std::string& each : lines_) {
       shown.push_back(each.substr(0, width));

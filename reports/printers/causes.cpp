@@ -8,7 +8,7 @@
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/printers/advice.hpp"
 #include "reports/printers/atlas.hpp"
-#include "reports/printers/wrapped_table.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -171,10 +171,7 @@ void print_by_stack(std::ostream& out, row columns, std::vector<row> rows, table
     for (row& r : rows) r.pop_back();
     out << fmt::format("On {}:\n\n", cell(stack, style));
   }
-  if (style == table_style::text)
-    print_wrapped_table(out, columns, rows, width);
-  else
-    print_table(out, columns, rows, style);
+  print_table(out, columns, rows, style, width);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "reports/printers/changes.hpp"
 
 #include "reports/model/cell_name.hpp"
-#include "reports/printers/wrapped_table.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -124,10 +124,7 @@ class page_of_changes {
   }
   void line(std::string_view text) { out_ << cell(text, style_) << '\n'; }
   void table(const table_row& head, const std::vector<table_row>& rows) {
-    if (style_ == table_style::markdown)
-      print_table(out_, head, rows, style_);
-    else
-      print_wrapped_table(out_, head, rows, width_);
+    print_table(out_, head, rows, style_, width_);
   }
   /// Each row in lines: its first three cells in one, and each other one that is not empty indented.
   void entries(const std::vector<table_row>& rows) {

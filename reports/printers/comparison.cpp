@@ -118,7 +118,8 @@ void print_comparison(std::ostream& out, const comparison& all, const std::strin
   page.last(gate ? fmt::format("{}; {} of the candidate executed, the floor is {}", counts_text(all),
                                plural(all.executed, "case"), all.at_least)
                  : counts_text(all));
-  if (gate && style == table_style::text) page.last("gate: " + result);
+  if (gate && style == table_style::text)
+    page.last("gate: " + result, exit_reasons(all).empty() ? paint::good : paint::bad);
 }
 
 nlohmann::json to_json(const comparison& all) {

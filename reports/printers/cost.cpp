@@ -3,7 +3,7 @@
 #include "reports/printers/cost.hpp"
 
 #include "reports/model/record.hpp"
-#include "reports/printers/wrapped_table.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -47,10 +47,7 @@ std::string result_text(const judged_cost& j) {
 
 void print_cost_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
                       const cost_layout& layout) {
-  if (layout.style == table_style::markdown)
-    print_table(out, head, rows, layout.style);
-  else
-    print_wrapped_table(out, head, rows, layout.width);
+  print_table(out, head, rows, layout.style, layout.width);
 }
 
 std::string range_text(const std::optional<std::int64_t>& low, const std::optional<std::int64_t>& high) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/matrix.hpp"
 
-#include "reports/printers/wrapped_table.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -108,10 +108,7 @@ std::string cells_text(std::size_t count) {
 
 void print_any_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
                      const matrix_layout& layout) {
-  if (layout.style == table_style::markdown)
-    print_table(out, head, rows, layout.style);
-  else
-    print_wrapped_table(out, head, rows, layout.width);
+  print_table(out, head, rows, layout.style, layout.width);
 }
 
 /// Lines below a word for them; nothing where there are none.

@@ -3,7 +3,7 @@
 #include "reports/printers/print_explanation.hpp"
 
 #include "reports/base/json_input.hpp"
-#include "reports/printers/wrapped_table.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,6 +22,10 @@ namespace {
 constexpr std::size_t most_remedies = 4, most_words = 4;
 /// Of the first answer.
 constexpr std::size_t answer_lines = 8, columns = 100;
+
+std::size_t width_in(const terminal& shown) {
+  return shown.width == 0 ? columns : std::min(columns, shown.width);
+}
 
 std::string state_line(const process_state& s) {
   const std::string why = s.why.empty() ? "" : " (" + s.why + ")";
@@ -210,19 +214,22 @@ struct short_item {
 /// Each begins with its head. Where there are too many lines, items lose their last ones, those that keep least before others. The last
 /// item says how to see the rest: it is left out where all others fit and it does not.
 void print_short(std::ostream& out, std::vector<short_item> items) {
-  constexpr std::size_t head = 8, width = columns - head;
+  constexpr std::size_t head = 8;
+  const terminal shown = terminal_of(out);
+  const std::size_t width = width_in(shown) - head;
+  const std::size_t most_lines = answer_lines * columns / width_in(shown);
   std::erase_if(items, [](const short_item& i) { return i.text.empty(); });
   std::vector<std::vector<std::string>> all;
   std::size_t lines = 0;
   for (const short_item& i : items) lines += all.emplace_back(wrapped(one_line(i.text), width)).size();
-  if (lines == answer_lines + 1) {
+  if (lines == most_lines + 1) {
     items.pop_back();
     all.pop_back();
     --lines;
   }
   for (int keeps = 0; keeps < 10; ++keeps)
     for (std::size_t i = 0; i < items.size(); ++i)
-      while (items[i].keeps == keeps && lines > answer_lines && all[i].size() > 1) {
+      while (items[i].keeps == keeps && lines > most_lines && all[i].size() > 1) {
         all[i].pop_back();
         --lines;
         std::string& last = all[i].back();
@@ -231,7 +238,9 @@ void print_short(std::ostream& out, std::vector<short_item> items) {
       }
   for (std::size_t i = 0; i < items.size(); ++i)
     for (std::size_t j = 0; j < all[i].size(); ++j)
-      out << fmt::format("{:<8}{}\n", j == 0 ? items[i].head : "", all[i][j]);
+      out << (j == 0 ? painted(fmt::format("{:<8}", items[i].head), paint::bold, shown)
+                     : std::string(head, ' '))
+          << all[i][j] << '\n';
 }
 
 void print_no_answer(std::ostream& out, const explanation& e, const std::string& log) {
@@ -248,7 +257,7 @@ void print_no_answer(std::ostream& out, const explanation& e, const std::string&
                                e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text));
   said.emplace_back("Next: cufault why -- COMMAND runs it once and says which call failed.");
   for (const std::string& text : said)
-    for (const std::string& part : wrapped(text, columns)) out << part << '\n';
+    for (const std::string& part : wrapped(text, width_in(terminal_of(out)))) out << part << '\n';
 }
 
 std::string other_causes(const explanation& e) {

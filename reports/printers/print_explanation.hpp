@@ -17,7 +17,7 @@ namespace cufault {
 /// Of explanation_json(); reports/schemas/explanation.schema.json.
 inline constexpr int explanation_schema = 1;
 
-/// For people, in at most 8 lines of at most 100 columns: what failed, the first cause, its check, what clears it, the command that shows
+/// For people, in at most 8 lines of at most 100 columns, in a narrower terminal in more: what failed, the first cause, its check, what clears it, the command that shows
 /// it, the other causes, and whose measurements these are. Text of the log is printable ASCII in it.
 void print_first_answer(std::ostream& out, const explanation& e, const std::string& log);
 

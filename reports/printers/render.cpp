@@ -61,21 +61,21 @@ void print_verdicts(std::ostream& out, const record& r, table_style style, const
   if (!rows.empty()) print_table(out, {"case", "arm", "kind", "verdict", "what was seen"}, rows, style);
 
   std::vector<std::string> counts;
-  for (const auto& [at, arms] : by_rank)
-    counts.push_back(fmt::format("{} {}", arms.size(), to_string(advices[at].v)));
-  out << fmt::format("{}: {}\n", plural(arms_in_all, "arm"), fmt::join(counts, ", "));
-  if (!r.complete) out << "The run did not come to its end.\n";
-
   for (const auto& [at, arms] : by_rank) {
+    counts.push_back(fmt::format("{} {}", arms.size(), to_string(advices[at].v)));
     if (advices[at].asks.empty()) continue;
-    out << fmt::format("\n{}: {}.\n", to_string(advices[at].v), advices[at].asks);
-    if (advices[at].v == verdict::unrecorded) continue;  // the table has said it all
-    if (style == table_style::markdown) out << '\n';
+    const bool listed = advices[at].v != verdict::unrecorded;  // the table has said it all
+    out << fmt::format("{}: {}.\n{}", to_string(advices[at].v), advices[at].asks,
+                       listed && style == table_style::text ? "" : "\n");
+    if (!listed) continue;
     for (const auto& [case_name, arm] : std::span(arms).first(std::min(arms.size(), most_listed)))
       print_bullet(out, fmt::format("{}/{}: {}", case_name, arm->name, arm->why), style);
     if (arms.size() > most_listed)
       print_bullet(out, fmt::format("and {} more, in the table", arms.size() - most_listed), style);
+    out << '\n';
   }
+  if (!r.complete) out << "The run did not come to its end.\n";
+  out << fmt::format("{}: {}\n", plural(arms_in_all, "arm"), fmt::join(counts, ", "));
 }
 
 namespace {

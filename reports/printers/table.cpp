@@ -2,10 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/table.hpp"
 
+#include "reports/base/words.hpp"
+#include "reports/printers/advice.hpp"
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <ostream>
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <numeric>
 #include <sstream>
 
 namespace cufault {
@@ -22,38 +32,306 @@ std::string cell(std::string_view text, table_style style) {
 }
 
 void print_heading(std::ostream& out, std::string_view text, int level, table_style style) {
-  out << (style == table_style::markdown ? std::string(static_cast<std::size_t>(level), '#') + " "
-                                         : std::string())
-      << cell(text, style) << "\n\n";
+  if (style == table_style::markdown) out << std::string(static_cast<std::size_t>(level), '#') << ' ';
+  out << (style == table_style::text ? painted(cell(text, style), paint::bold, terminal_of(out))
+                                     : cell(text, style))
+      << "\n\n";
+}
+
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::size_t columns_variable() {
+  std::size_t width = 0;
+  const std::string_view digits = variable("COLUMNS");
+  std::from_chars(digits.data(), digits.data() + digits.size(), width);
+  return width;
+}
+
+constexpr std::size_t least_width = 40, usual_width = 100;
+
+}  // namespace
+
+terminal terminal_of(const std::ostream& out) {
+  const int fd = &out == &std::cout ? STDOUT_FILENO : &out == &std::cerr ? STDERR_FILENO : -1;
+  if (fd < 0 || isatty(fd) == 0) return {};
+  terminal shown{
+      .width = columns_variable(),
+      .colour = variable("NO_COLOR").empty() && !variable("TERM").empty() && variable("TERM") != "dumb"};
+  winsize size{};
+  if (shown.width == 0 && ioctl(fd, TIOCGWINSZ, &size) == 0) shown.width = size.ws_col;
+  if (shown.width > 0) shown.width = std::max(shown.width, least_width);
+  return shown;
+}
+
+std::size_t width_of_output() {
+  std::size_t width = terminal_of(std::cout).width;
+  if (width == 0) width = columns_variable();
+  return width == 0 ? usual_width : std::max(width, least_width);
+}
+
+std::string painted(std::string_view text, paint how, const terminal& shown) {
+  if (!shown.colour || how == paint::plain) return std::string(text);
+  const int code = how == paint::bold ? 1 : how == paint::good ? 32 : how == paint::bad ? 31 : 33;
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+paint paint_of(std::string_view word) {
+  for (const advice& a : advices)
+    if (to_string(a.v) == word)
+      return a.asks.empty() ? paint::good
+             : a.v == verdict::unresolved || a.v == verdict::not_provoked || a.v == verdict::unrecorded
+                 ? paint::doubtful
+                 : paint::bad;
+  return paint::plain;
+}
+
+namespace {
+
+constexpr std::size_t gap = 2, narrowest = 16, inset = 4;
+
+/// Columns that a terminal needs for it, by the library's own rule: it fills up with blanks.
+std::size_t columns_of(std::string_view text) {
+  const std::size_t wide = text.size() + 1;
+  return wide - (fmt::formatted_size("{:<{}}", text, wide) - text.size());
+}
+
+/// The end of the longest part that is not wider, at least one character.
+std::size_t end_within(std::string_view text, std::size_t width) {
+  std::size_t end = 0, used = 0;
+  while (end < text.size()) {
+    std::size_t next = end + 1;
+    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xc0) == 0x80) ++next;
+    used += columns_of(text.substr(end, next - end));
+    if (end > 0 && used > width) break;
+    end = next;
+  }
+  return end;
+}
+
+/// How wide each of these columns may be, so that together they keep to the width: narrow ones get what they need, the rest share.
+std::vector<std::size_t> shared_widths(std::vector<std::size_t> wanted, std::size_t width) {
+  const std::size_t gaps = gap * (wanted.size() - 1);
+  std::size_t left = width > gaps ? width - gaps : 0;
+  std::vector<std::size_t> order(wanted.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return wanted[a] < wanted[b]; });
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::size_t& w = wanted[order[i]];
+    w = std::max<std::size_t>(1, std::min(w, left / (order.size() - i)));
+    left -= std::min(left, w);
+  }
+  return wanted;
+}
+
+/// Text in a width: 0 for lines as long as they are.
+class text_table {
+ public:
+  text_table(std::ostream& out, const terminal& shown, const table_row& head,
+             const std::vector<table_row>& rows)
+      : out_(out), shown_(shown), rows_{&head}, wanted_(head.size(), 1) {
+    for (const table_row& row : rows) rows_.push_back(&row);
+    for (const table_row* row : rows_)
+      for (std::size_t i = 0; i < wanted_.size(); ++i)
+        wanted_[i] = std::max(wanted_[i], columns_of((*row)[i]));
+  }
+
+  void whole() {
+    std::vector<std::size_t> all(wanted_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    print(all, wanted_, none);
+  }
+
+  /// Columns that do not fit in one line of these widths stand below each row, as does a last one that needs much more than there is.
+  void in_terminal(std::size_t width) {
+    std::vector<std::size_t> columns, of;
+    std::size_t least = 0;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      least += std::min(wanted_[i], narrowest) + (i > 0 ? gap : 0);
+      if (i > 0 && (least > width || (i + 1 == wanted_.size() && wanted_[i] > width / 3))) break;
+      columns.push_back(i);
+      of.push_back(wanted_[i]);
+    }
+    print(columns, shared_widths(of, width), width);
+  }
+
+  void beside_or_below(std::size_t width) {
+    for (std::size_t next = 1; next < wanted_.size() || next == 1;) {
+      std::vector<std::size_t> columns{0}, of{wanted_[0]};
+      std::size_t least = std::min(wanted_[0], narrowest);
+      while (next < wanted_.size() &&
+             (columns.size() == 1 || least + gap + std::min(wanted_[next], narrowest) <= width)) {
+        least += gap + std::min(wanted_[next], narrowest);
+        columns.push_back(next);
+        of.push_back(wanted_[next++]);
+      }
+      print(columns, shared_widths(of, width), none);
+      if (next == 1) break;  // there is only one column
+      if (next < wanted_.size()) out_ << '\n';
+    }
+  }
+
+  [[nodiscard]] std::size_t width() const {
+    return std::accumulate(wanted_.begin(), wanted_.end(), gap * (wanted_.size() - 1));
+  }
+
+ private:
+  static constexpr std::size_t none = 0;
+
+  /// `below`: the width in which the cells behind these columns stand below each row; 0 for nowhere.
+  void print(const std::vector<std::size_t>& columns, const std::vector<std::size_t>& widths,
+             std::size_t below) {
+    for (const table_row* row : rows_) {
+      const bool is_head = row == rows_.front();
+      std::vector<std::vector<std::string>> cells;
+      std::size_t height = 1;
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        cells.push_back(widths[i] < wanted_[columns[i]]
+                            ? wrapped((*row)[columns[i]], widths[i])
+                            : std::vector{cell((*row)[columns[i]], table_style::text)});
+        height = std::max(height, cells.back().size());
+      }
+      const bool empty =
+          height == 1 && std::all_of(cells.begin(), cells.end(), [](const auto& c) { return c[0].empty(); });
+      for (std::size_t line = 0; line < height && !(empty && below != none); ++line) {
+        std::size_t blanks = 0;  // in front of the next part: none end a line
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+          const std::string part = line < cells[i].size() ? cells[i][line] : std::string();
+          if (!part.empty()) {
+            out_ << std::string(blanks, ' ')
+                 << painted(part, is_head ? paint::bold : paint_of((*row)[columns[i]]), shown_);
+            blanks = 0;
+          }
+          blanks += widths[i] + gap - columns_of(part);
+        }
+        out_ << '\n';
+      }
+      if (below != none) print_below(*row, is_head, columns.size(), below);
+    }
+  }
+
+  /// One cell as it is; of several each with the head of its column.
+  void print_below(const table_row& row, bool is_head, std::size_t first, std::size_t width) {
+    const bool one = first + 1 == row.size();
+    if (is_head && !one) return;
+    const std::string inside(std::min(inset, width - 1), ' ');
+    for (std::size_t i = first; i < row.size(); ++i) {
+      if (row[i].empty()) continue;
+      std::string text = one ? row[i] : fmt::format("{}: {}", (*rows_.front())[i], row[i]);
+      for (auto at = text.find('\n'); at != text.npos; at = text.find('\n', at)) text.replace(at, 1, "; ");
+      for (const std::string& part : wrapped(text, width - inside.size()))
+        out_ << inside << painted(part, is_head ? paint::bold : paint::plain, shown_) << '\n';
+    }
+  }
+
+  std::ostream& out_;
+  terminal shown_;
+  std::vector<const table_row*> rows_;
+  std::vector<std::size_t> wanted_;
+};
+
+/// Without the blank line behind it. `width`: 0 for that of the terminal.
+void print_text_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
+                      std::size_t width) {
+  const terminal shown = terminal_of(out);
+  text_table table(out, shown, head, rows);
+  if (width > 0)
+    table.beside_or_below(width);
+  else if (shown.width == 0 || table.width() <= shown.width)
+    table.whole();
+  else
+    table.in_terminal(shown.width);
+}
+
+/// "agrees?", "fails again": agrees, fails_again.
+std::string key_of(std::string_view head) {
+  std::string key;
+  for (const char c : in_lower_case(head))
+    if (is_word(std::string_view(&c, 1)))
+      key += c;
+    else if (!key.empty() && key.back() != '_')
+      key += '_';
+  key.erase(key.find_last_not_of('_') + 1);
+  return key;
+}
+
+}  // namespace
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  const std::string safe = cell(text, table_style::text);
+  std::string inside(std::min(safe.find_first_not_of(' '), safe.size()), ' ');
+  if (inside.size() > width / 2) inside.clear();
+  width -= inside.size();
+  std::vector<std::string> lines(1);
+  std::istringstream words{safe};
+  for (std::string word; words >> word;) {
+    if (!lines.back().empty() && columns_of(lines.back()) + 1 + columns_of(word) > width)
+      lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    for (std::string_view rest = word; !rest.empty();) {
+      const std::size_t end = end_within(rest, width);
+      if (rest.size() < word.size()) lines.emplace_back();
+      lines.back() += rest.substr(0, end);
+      rest.remove_prefix(end);
+    }
+  }
+  for (std::string& line : lines) line.insert(0, inside);
+  return lines;
 }
 
 void print_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
-                 table_style style) {
-  const auto print_markdown = [&](const table_row& cells) {
-    for (const auto& text : cells) out << "| " << cell(text, style) << ' ';
-    out << "|\n";
-  };
-  if (style == table_style::markdown) {
+                 table_style style, std::size_t width) {
+  if (style == table_style::text) {
+    print_text_table(out, head, rows, width);
+  } else {
+    const auto print_markdown = [&](const table_row& cells) {
+      for (const auto& text : cells) out << "| " << cell(text, style) << ' ';
+      out << "|\n";
+    };
     print_markdown(head);
     print_markdown(table_row(head.size(), "---"));
     for (const auto& cells : rows) print_markdown(cells);
-    out << '\n';
-    return;
   }
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < head.size(); ++i) {
-    widths.push_back(head[i].size());
-    for (const auto& cells : rows) widths[i] = std::max(widths[i], cells[i].size());
-  }
-  const auto print_text = [&](const table_row& cells) {
-    std::string line;
-    for (std::size_t i = 0; i + 1 < cells.size(); ++i)
-      line += fmt::format("{:<{}}  ", cell(cells[i], style), widths[i]);
-    out << line << cell(cells.back(), style) << '\n';
-  };
-  print_text(head);
-  for (const auto& cells : rows) print_text(cells);
   out << '\n';
+}
+
+void print_tables(std::ostream& out, const std::vector<named_table>& tables, int level, table_style style) {
+  for (const named_table& t : tables) {
+    print_heading(out, t.title.empty() ? t.stack : t.title,
+                  t.stack.empty() || t.title.empty() ? level : level + 1, style);
+    if (t.rows.empty())
+      out << "None.\n\n";
+    else
+      print_table(out, t.head, t.rows, style);
+  }
+}
+
+nlohmann::ordered_json json_rows(const table_row& head, const std::vector<table_row>& rows) {
+  auto all = nlohmann::ordered_json::array();
+  for (const table_row& row : rows) {
+    auto& one = all.emplace_back(nlohmann::ordered_json::object());
+    for (std::size_t i = 0; i < head.size(); ++i) one[key_of(head[i])] = row[i];
+  }
+  return all;
+}
+
+nlohmann::ordered_json to_json(const std::vector<named_table>& tables) {
+  nlohmann::ordered_json json{{"schema", 1}};
+  for (const named_table& t : tables) {
+    if (t.stack.empty()) {
+      json[t.name] = json_rows(t.head, t.rows);
+      continue;
+    }
+    auto& stacks = json["stacks"];
+    if (stacks.empty() || stacks.back()["stack"] != t.stack) stacks.push_back({{"stack", t.stack}});
+    stacks.back()[t.name] = json_rows(t.head, t.rows);
+  }
+  return json;
 }
 
 namespace {
@@ -85,9 +363,8 @@ void limited_output::line(std::string_view text) {
 void limited_output::table(std::string_view title, const table_row& head,
                            const std::vector<table_row>& rows) {
   if (!markdown()) {
-    std::ostringstream text;
-    print_table(text, head, rows, style_);
-    out_ << fmt::format("\n{}:\n{}", shown(title), text.str().substr(0, text.str().size() - 1));
+    out_ << fmt::format("\n{}:\n", shown(title));
+    print_text_table(out_, head, rows, 0);
     return;
   }
   const auto text_of = [&](const table_row& cells) {
@@ -116,8 +393,8 @@ void limited_output::list(std::string_view title, const std::vector<std::string>
                      : fmt::format("{}and {} more: --json has all\n", bullet, left));
 }
 
-void limited_output::last(std::string_view text) {
-  out_ << '\n' << shown(text) << '\n';
+void limited_output::last(std::string_view text, paint how) {
+  out_ << '\n' << (markdown() ? shown(text) : painted(shown(text), how, terminal_of(out_))) << '\n';
 }
 
 std::string csv_field(std::string_view text) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
@@ -15,14 +17,53 @@ enum class table_style { text, markdown };
 
 using table_row = std::vector<std::string>;
 
+/// What a stream shows. A file or a pipe has no width (0) and no colour.
+struct terminal {
+  std::size_t width = 0;  ///< columns: COLUMNS, or what the terminal says
+  bool colour = false;    ///< not with NO_COLOR or TERM=dumb
+};
+/// Only std::cout and std::cerr can be terminals.
+terminal terminal_of(const std::ostream& out);
+/// For text that always keeps to a width: that of the terminal at standard output, or COLUMNS; 100 where there is neither.
+std::size_t width_of_output();
+
+enum class paint { plain, bold, good, bad, doubtful };
+/// In colour where the terminal has it.
+std::string painted(std::string_view text, paint how, const terminal& shown);
+/// Of a verdict as it is printed; plain for any other word.
+paint paint_of(std::string_view word);
+
+/// The text in lines of at most `width` columns, each indented as the text is: broken at blanks, a longer word where it has to be. Never
+/// empty.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
 /// Neither style survives a line break or a control byte within a cell, nor markdown what it would take for
 /// markup.
 std::string cell(std::string_view text, table_style style);
 /// A line, which markdown shows as a heading of this level, and a blank line.
 void print_heading(std::ostream& out, std::string_view text, int level, table_style style);
 /// Rows have as many cells as the head. A blank line follows.
+/// Text in a terminal keeps to its width: cells are wrapped, and columns that do not fit stand below each row. With `width`, text keeps to
+/// that: columns that do not fit beside one another follow below, each time with the first column. A line is never narrower than one column
+/// needs.
 void print_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
-                 table_style style);
+                 table_style style, std::size_t width = 0);
+
+/// A table that people read under a heading and programs by its name.
+struct named_table {
+  std::string name{};   ///< "swallowed": its key in JSON
+  std::string stack{};  ///< that all of its rows are of; empty: several, or none
+  std::string title{};  ///< its heading; empty: that of the stack
+  table_row head{};
+  std::vector<table_row> rows{};
+};
+/// With headings of this level; titles of tables of a stack are one level below it. "None." stands for no rows.
+void print_tables(std::ostream& out, const std::vector<named_table>& tables, int level, table_style style);
+/// An object for each row: "fails_again" for the column "fails again?". Lines of a cell stay one text.
+nlohmann::ordered_json json_rows(const table_row& head, const std::vector<table_row>& rows);
+/// {"schema": 1, NAME: rows}; tables of stacks in "stacks": [{"stack": STACK, NAME: rows}].
+nlohmann::ordered_json to_json(const std::vector<named_table>& tables);
+
 /// A step summary of GitHub takes 1 MiB, and drops a longer one without a word.
 inline constexpr std::size_t markdown_limit = std::size_t{900} << 10;
 
@@ -36,7 +77,8 @@ class limited_output {
   void table(std::string_view title, const table_row& head, const std::vector<table_row>& rows);
   /// At most so many lines.
   void list(std::string_view title, const std::vector<std::string>& lines, std::size_t most = SIZE_MAX);
-  void last(std::string_view text);  ///< a line that is always there: it has room of its own
+  /// A line that is always there: it has room of its own.
+  void last(std::string_view text, paint how = paint::plain);
 
  private:
   [[nodiscard]] bool markdown() const { return style_ == table_style::markdown; }

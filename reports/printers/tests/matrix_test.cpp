@@ -4,8 +4,8 @@
 
 #include "reports/matrix/tests/matrix_example.hpp"
 #include "reports/printers/causes.hpp"
+#include "reports/printers/table.hpp"
 #include "reports/printers/tests/golden.hpp"
-#include "reports/printers/wrapped_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -170,33 +170,6 @@ TEST(causes, put_what_is_natural_first) {
   EXPECT_LT(at("matrix.kernel_trap"), at("made up: matrix.a_made_up_one"));
   EXPECT_LT(at("memory.leak/z"), at("environment.driver/a"));
   EXPECT_THAT(text, HasSubstr("made up: a stand-in"));
-}
-
-// ---- wrapped tables ----
-
-std::string wrapped_table(const table_row& head, const std::vector<table_row>& rows, std::size_t width) {
-  std::ostringstream out;
-  print_wrapped_table(out, head, rows, width);
-  return out.str();
-}
-
-TEST(wrapped_tables, wrap_cells_and_then_continue_below) {
-  EXPECT_EQ(wrapped_table({"a", "b"}, {{"x", "y"}}, 80), "a  b\nx  y\n\n");
-  EXPECT_EQ(wrapped_table({"a", "b"}, {{"x", "one two three four five six"}}, 20),
-            "a  b\nx  one two three\n   four five six\n\n");
-  EXPECT_EQ(wrapped_table({"", "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"}, {{"x", "1", "2"}}, 30),
-            "   aaaaaaaaaaaaaaaa\nx  1\n\n   bbbbbbbbbbbbbbbb\nx  2\n\n");
-  EXPECT_EQ(wrapped_table({"a"}, {{"x"}}, 80), "a\nx\n\n");
-  EXPECT_THAT(wrapped("abcdefgh ij", 4), ElementsAre("abcd", "efgh", "ij"));
-  EXPECT_THAT(wrapped("", 4), ElementsAre(""));
-}
-
-TEST(wrapped_tables, never_exceed_the_width) {
-  for (std::size_t columns = 1; columns < 12; ++columns)
-    for (std::size_t width = 40; width < 120; width += 7) {
-      const table_row row(columns, "some words and a_rather_long_name_of_something_without_a_blank");
-      EXPECT_LE(widest_line(wrapped_table(row, {row}, width)), width) << columns << " " << width;
-    }
 }
 
 }  // namespace

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/printers/table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+namespace cufault {
+namespace {
+
+using testing::ElementsAre;
+
+std::string table_in(std::size_t width, const table_row& head, const std::vector<table_row>& rows) {
+  std::ostringstream out;
+  print_table(out, head, rows, table_style::text, width);
+  return out.str();
+}
+
+TEST(wrapped_tables, wrap_cells_and_then_continue_below) {
+  EXPECT_EQ(table_in(80, {"a", "b"}, {{"x", "y"}}), "a  b\nx  y\n\n");
+  EXPECT_EQ(table_in(20, {"a", "b"}, {{"x", "one two three four five six"}}),
+            "a  b\nx  one two three\n   four five six\n\n");
+  EXPECT_EQ(table_in(30, {"", "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"}, {{"x", "1", "2"}}),
+            "   aaaaaaaaaaaaaaaa\nx  1\n\n   bbbbbbbbbbbbbbbb\nx  2\n\n");
+  EXPECT_EQ(table_in(80, {"a"}, {{"x"}}), "a\nx\n\n");
+  EXPECT_THAT(wrapped("abcdefgh ij", 4), ElementsAre("abcd", "efgh", "ij"));
+  EXPECT_THAT(wrapped("", 4), ElementsAre(""));
+  EXPECT_THAT(wrapped("  abc def", 6), ElementsAre("  abc", "  def"));
+}
+
+TEST(wrapped_tables, count_columns_and_not_bytes) {
+  EXPECT_THAT(wrapped("→→ →→", 2), ElementsAre("→→", "→→"));
+  EXPECT_THAT(wrapped("→→→", 2), ElementsAre("→→", "→"));
+  EXPECT_THAT(wrapped("\xff\xfe\xff", 2), ElementsAre("\xff\xfe", "\xff"));  // no UTF-8
+  EXPECT_EQ(table_in(80, {"a", "b"}, {{"→", "x"}}), "a  b\n→  x\n\n");
+}
+
+TEST(wrapped_tables, never_exceed_the_width) {
+  for (std::size_t columns = 1; columns < 12; ++columns)
+    for (std::size_t width = 40; width < 120; width += 7) {
+      const table_row row(columns, "some words and a_rather_long_name_of_something_without_a_blank");
+      std::istringstream lines(table_in(width, row, {row}));
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << columns << line;
+    }
+}
+
+TEST(tables_in_files, have_lines_as_long_as_they_are) {
+  const std::string words(300, 'w');
+  EXPECT_EQ(table_in(0, {"a", "verdict"}, {{words, "WORSENED"}}),
+            "a" + std::string(301, ' ') + "verdict\n" + words + "  WORSENED\n\n");
+}
+
+/// What is written to std::cout where that is a terminal of so many columns, or a file, with these variables.
+std::string shown_by(bool is_terminal, unsigned short columns,
+                     const std::map<std::string, std::string>& variables,
+                     const std::function<void()>& print) {
+  const int ours = posix_openpt(O_RDWR | O_NOCTTY);
+  EXPECT_TRUE(ours >= 0 && grantpt(ours) == 0 && unlockpt(ours) == 0);
+  const int terminal = open(ptsname(ours), O_RDWR | O_NOCTTY);
+  const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  EXPECT_EQ(ioctl(terminal, TIOCSWINSZ, &size), 0);
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  std::fflush(stdout);  // else the child writes it, too
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const char* name : {"COLUMNS", "NO_COLOR", "TERM"}) unsetenv(name);
+    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+    dup2(is_terminal ? terminal : ends[1], STDOUT_FILENO);
+    print();
+    std::cout << std::flush;
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);  // before it is read: little enough to be kept
+  close(ends[1]);
+  close(terminal);
+  std::string text;
+  char bytes[4096];
+  for (ssize_t n = 0; (n = read(is_terminal ? ours : ends[0], bytes, sizeof bytes)) > 0;)
+    text.append(bytes, static_cast<std::size_t>(n));
+  close(ends[0]);
+  close(ours);
+  std::erase(text, '\r');
+  return text;
+}
+
+void print_three_columns() {
+  print_table(
+      std::cout, {"arm", "verdict", "what was seen"},
+      {{"memory.leak/control", "OK", "right"},
+       {"memory.leak/trim", "WORSENED", "a crash in the second call of the handle that was there before"},
+       {"memory.leak/fault", "NOT_PROVOKED", ""}},
+      table_style::text);
+}
+
+TEST(tables_in_terminals, have_no_line_wider_than_the_terminal) {
+  const std::string narrow =
+      "arm                  verdict\n"
+      "    what was seen\n"
+      "memory.leak/control  OK\n"
+      "    right\n"
+      "memory.leak/trim     WORSENED\n"
+      "    a crash in the second call of the handle that\n"
+      "    was there before\n"
+      "memory.leak/fault    NOT_PROVOKED\n"
+      "\n";
+  EXPECT_EQ(shown_by(true, 50, {}, print_three_columns), narrow);
+  EXPECT_EQ(shown_by(true, 120, {{"COLUMNS", "50"}}, print_three_columns), narrow);
+  const std::string whole = shown_by(true, 200, {}, print_three_columns);
+  EXPECT_THAT(whole, testing::HasSubstr("\nmemory.leak/trim     WORSENED      a crash in the"));
+  EXPECT_EQ(shown_by(false, 50, {}, print_three_columns), whole);
+  EXPECT_EQ(shown_by(false, 50, {{"COLUMNS", "50"}, {"TERM", "xterm"}}, print_three_columns), whole)
+      << "a pipe";
+}
+
+TEST(tables_in_terminals, put_several_columns_that_do_not_fit_below_their_row) {
+  const auto wide = [] {
+    print_table(std::cout, {"a", "b", "c", "d"},
+                {{std::string(20, 'a'), std::string(20, 'b'), "1 and\n2", "a text that has no room"},
+                 {"x", "y", "", "z"}},
+                table_style::text);
+  };
+  EXPECT_EQ(shown_by(true, 40, {}, wide), "a" + std::string(20, ' ') + "b\n" + std::string(19, 'a') + "  " +
+                                              std::string(19, 'b') + "\na" + std::string(20, ' ') + "b\n" +
+                                              "    c: 1 and; 2\n    d: a text that has no room\nx" +
+                                              std::string(20, ' ') + "y\n    d: z\n\n");
+}
+
+TEST(tables_in_terminals, have_colour_where_nothing_forbids_it) {
+  const std::string colour = shown_by(true, 200, {{"TERM", "xterm"}}, print_three_columns);
+  EXPECT_THAT(colour, testing::HasSubstr("\x1b[1marm\x1b[0m "));
+  EXPECT_THAT(colour, testing::HasSubstr("\x1b[32mOK\x1b[0m "));
+  EXPECT_THAT(colour, testing::HasSubstr("\x1b[31mWORSENED\x1b[0m "));
+  EXPECT_THAT(colour, testing::HasSubstr("\x1b[33mNOT_PROVOKED\x1b[0m\n"));
+  const std::string plain = shown_by(true, 200, {}, print_three_columns);
+  EXPECT_EQ(plain.find('\x1b'), plain.npos) << "without TERM";
+  EXPECT_EQ(shown_by(true, 200, {{"TERM", "xterm"}, {"NO_COLOR", "1"}}, print_three_columns), plain);
+  EXPECT_EQ(shown_by(true, 200, {{"TERM", "dumb"}}, print_three_columns), plain);
+  EXPECT_EQ(shown_by(false, 200, {{"TERM", "xterm"}}, print_three_columns), plain);
+  EXPECT_EQ(shown_by(true, 200, {{"TERM", "xterm"}, {"NO_COLOR", ""}}, print_three_columns), colour);
+}
+
+TEST(named_tables, are_printed_and_are_json) {
+  const std::vector<named_table> all{
+      {"overview", "S", "", {"what?", "runs with one failed"}, {{"a", "1"}, {"b", "2\n3"}}},
+      {"swallowed", "S", "What is swallowed", {"call"}, {}},
+      {"sums", "", "All", {"n"}, {{"3"}}}};
+  std::ostringstream out;
+  print_tables(out, all, 3, table_style::markdown);
+  EXPECT_EQ(out.str(),
+            "### S\n\n| what? | runs with one failed |\n| --- | --- |\n| a | 1 |\n| b | 2<br>3 |\n\n"
+            "#### What is swallowed\n\nNone.\n\n### All\n\n| n |\n| --- |\n| 3 |\n\n");
+  EXPECT_EQ(to_json(all).dump(),
+            R"({"schema":1,"stacks":[{"stack":"S","overview":[{"what":"a","runs_with_one_failed":"1"},)"
+            R"({"what":"b","runs_with_one_failed":"2\n3"}],"swallowed":[]}],"sums":[{"n":"3"}]})");
+}
+
+}  // namespace
+}  // namespace cufault
