@@ -5,6 +5,7 @@
 #include "reports/explain/events.hpp"
 #include "reports/judge/claims.hpp"
 #include "reports/judge/remedy_outcome.hpp"
+#include "reports/judge/usual_messages.hpp"
 #include "reports/model/api_functions.hpp"
 #include "reports/model/cell_name.hpp"
 
@@ -100,6 +101,14 @@ std::map<std::string, std::string> checks_behind(const observation& o, std::size
   return said;
 }
 
+/// What failed inside a call that failed, as the driver said it: a log may have this alone, or in front of the library's status.
+std::optional<failure_seen> said_by_driver(const call_record& call, const usual_messages& usual,
+                                           const lexicon& known) {
+  const driver_message* const why = call.what.ok ? nullptr : usual.reason(call);
+  if (why == nullptr || why->function.empty() || why->code.empty()) return {};
+  return failure_seen{known.canonical("CUDA_ERROR_" + why->code), why->function};
+}
+
 recorded_failure& failure_in(evidence& all, std::size_t cause, const failure_seen& seen, bool natural) {
   const auto same = std::find_if(all.failures.begin(), all.failures.end(), [&](const recorded_failure& f) {
     return f.cause == cause && f.natural == natural && f.status == seen.status && f.call == seen.call;
@@ -109,8 +118,8 @@ recorded_failure& failure_in(evidence& all, std::size_t cause, const failure_see
       recorded_failure{.cause = cause, .call = seen.call, .status = seen.status, .natural = natural});
 }
 
-void add_fault(evidence& all, const lexicon& known, status_reader& statuses, const std::string& stack,
-               const std::string& case_name, const arm_result& arm) {
+void add_fault(evidence& all, const lexicon& known, status_reader& statuses, const usual_messages& usual,
+               const std::string& stack, const std::string& case_name, const arm_result& arm) {
   const std::string name = case_name + "/" + arm.name;
   const bool natural = !is_made_up(arm);
   const auto cause =
@@ -126,12 +135,17 @@ void add_fault(evidence& all, const lexicon& known, status_reader& statuses, con
       if (&o.calls[i] == call_in_flight(o)) status = o.ended == outcome::timed_out ? status_hang : o.why;
       if (status.empty() || o.calls[i].swept) continue;
       fails = true;
-      if (!cause || !counts || !counted.emplace(call_of(o.calls[i]), status).second) continue;
-      recorded_failure& f = failure_in(all, *cause, {status, call_of(o.calls[i])}, natural);
-      f.arms.insert(name);
-      f.stacks.insert(stack);
-      ++f.trials;
-      for (const auto& [check, said] : checks_behind(o, i)) ++f.observed[check][said];
+      if (!cause || !counts) continue;
+      std::vector<failure_seen> seen{{status, call_of(o.calls[i])}};
+      if (auto said = said_by_driver(o.calls[i], usual, known)) seen.push_back(*std::move(said));
+      for (const failure_seen& each : seen) {
+        if (!counted.emplace(each.call, each.status).second) continue;
+        recorded_failure& f = failure_in(all, *cause, each, natural);
+        f.arms.insert(name);
+        f.stacks.insert(stack);
+        ++f.trials;
+        for (const auto& [check, said] : checks_behind(o, i)) ++f.observed[check][said];
+      }
     }
   }
   if (fails && !cause) all.unassigned.push_back(name);
@@ -160,8 +174,8 @@ void add_sweep(evidence& all, const lexicon& known, const std::string& stack, co
   }
 }
 
-void add_remedy(evidence& all, status_reader& statuses, const std::string& stack, const case_result& c,
-                const arm_result& arm) {
+void add_remedy(evidence& all, const lexicon& known, status_reader& statuses, const usual_messages& usual,
+                const std::string& stack, const case_result& c, const arm_result& arm) {
   const auto tried = remedy_outcome_of(c, arm);
   if (!tried) return;
   std::vector<failure_seen> before;
@@ -170,6 +184,7 @@ void add_remedy(evidence& all, status_reader& statuses, const std::string& stack
       if (std::find(tried->before.begin(), tried->before.end(), &call) == tried->before.end()) continue;
       if (const std::string status = statuses.of(o, call); !status.empty())
         before.push_back({status, call_of(call)});
+      if (auto said = said_by_driver(call, usual, known)) before.push_back(*std::move(said));
     }
   if (before.empty() && tried->against.empty()) return;
   const std::string name = join_key(c.name, arm.name);
@@ -226,15 +241,16 @@ evidence evidence_in(std::span<const record> records, const lexicon& known) {
   status_reader statuses(known);
   for (const record& r : records) {
     const std::string stack = stack_label(r);
+    const usual_messages usual(r);
     for (const case_result& c : r.cases) {
       if (control_unresolved(c)) continue;
       for (const arm_result& arm : c.arms) {
         if (c.name.starts_with("sweep."))
           add_sweep(all, known, stack, c.name, arm);
         else if (arm.kind == arm_kind::fault)
-          add_fault(all, known, statuses, stack, c.name, arm);
+          add_fault(all, known, statuses, usual, stack, c.name, arm);
         else if (arm.kind != arm_kind::control)
-          add_remedy(all, statuses, stack, c, arm);
+          add_remedy(all, known, statuses, usual, stack, c, arm);
       }
     }
   }

@@ -255,7 +255,13 @@ void print_no_answer(std::ostream& out, const explanation& e, const std::string&
   else if (e.aside)
     said.push_back(fmt::format("Something else: {}{}", event_text(*e.aside),
                                e.aside_cause == nullptr ? "" : ": " + e.aside_cause->text));
-  said.emplace_back("Next: cufault why -- COMMAND runs it once and says which call failed.");
+  const auto by_driver = std::find_if(e.log.events.begin(), e.log.events.end(),
+                                      [](const log_event& event) { return event.id.starts_with("driver."); });
+  if (by_driver != e.log.events.end())
+    said.push_back(fmt::format("Next: cufault messages '{}' says what had happened where the driver said it.",
+                               one_line(by_driver->words)));
+  else
+    said.emplace_back("Next: cufault why -- COMMAND runs it once and says which call failed.");
   for (const std::string& text : said)
     for (const std::string& part : wrapped(text, width_in(terminal_of(out)))) out << part << '\n';
 }
