@@ -115,7 +115,9 @@ void change_finder::add(const std::string& version, record r) {
         kept.release = kept.first = here;
         continue;
       }
+      const bool next = kept.release + 1 == here;
       ++s.releases.back().compared;
+      s.releases.back().next_compared += next ? 1 : 0;
       s.compared.insert(name);
       if (auto cell = example_of_cell(c.name, arm.name))
         s.cells[{kept.release, here}].push_back(*std::move(cell));
@@ -153,6 +155,7 @@ void change_finder::add(const std::string& version, record r) {
       }
       for (const call_name& call : changed) kept.changed[call] = here;
       s.releases.back().changed += transitions.empty() ? 0 : 1;
+      s.releases.back().next_changed += next && !transitions.empty() ? 1 : 0;
       kept.arm = std::move(arm);
       kept.facts = facts;
       kept.release = here;

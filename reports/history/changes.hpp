@@ -77,6 +77,8 @@ struct release_changes {
     std::string version{};
     std::size_t observed = 0, compared = 0,
                 changed = 0;  ///< arms; compared with the last release before it that observed them
+    std::size_t next_compared = 0,
+                next_changed = 0;  ///< of these, arms that the release directly before it observed
   };
   std::vector<release> releases{};
   std::vector<release_change> changes{};  ///< by harm, then by release, then by the number of arms

@@ -159,10 +159,18 @@ void print_releases(page_of_changes& page, const change_report& all, const std::
     }
     std::string count = plural(changes, "change");
     if (shown.size() < changes) count += fmt::format(", {} shown", shown.size());
-    rows.push_back({r.version, std::to_string(r.observed), std::to_string(r.compared),
-                    std::to_string(r.changed), std::move(count), numbers_of(shown)});
+    rows.push_back({r.version, std::to_string(r.observed), fmt::format("{} of {}", r.changed, r.compared),
+                    fmt::format("{} of {}", r.next_changed, r.next_compared), std::move(count),
+                    numbers_of(shown)});
   }
-  page.table({"release", "arms observed", "compared", "changed", "first seen in it", "numbers"}, rows);
+  page.line(
+      "An arm is compared with the last release before that observed it. A release that observed more arms "
+      "than those before it shows changes of theirs, too: what the release in the line above observed as "
+      "well is counted apart.");
+  page.line("");
+  page.table(
+      {"release", "arms observed", "changed", "changed since the line above", "first seen in it", "numbers"},
+      rows);
 }
 
 void print_files(page_of_changes& page, const std::vector<file_history>& files) {
@@ -256,8 +264,12 @@ nlohmann::ordered_json to_json(const change_report& all, const std::string& rele
   const auto list = [] { return ordered_json::array(); };
   ordered_json releases = list(), changes = list(), files = list(), notes = list(), unmentioned = list();
   for (const auto& r : all.found.releases)
-    releases.push_back(
-        {{"release", r.version}, {"observed", r.observed}, {"compared", r.compared}, {"changed", r.changed}});
+    releases.push_back({{"release", r.version},
+                        {"observed", r.observed},
+                        {"compared", r.compared},
+                        {"changed", r.changed},
+                        {"next_compared", r.next_compared},
+                        {"next_changed", r.next_changed}});
   for (std::size_t i = 0; i < all.found.changes.size(); ++i) {
     const release_change& c = all.found.changes[i];
     if (!is_shown(c, release)) continue;

@@ -86,6 +86,9 @@ TEST(changes_of_releases, lie_between_the_releases_that_were_measured) {
   EXPECT_EQ(all.releases[2].observed, 1);
   EXPECT_EQ(all.releases[3].compared, 2);
   EXPECT_EQ(all.releases[3].changed, 1);
+  EXPECT_EQ(all.releases[3].next_compared, 1) << "13.2.0 observed the other arm alone";
+  EXPECT_EQ(all.releases[3].next_changed, 0);
+  EXPECT_EQ(all.releases[4].next_compared, 2);
 }
 
 TEST(changes_of_releases, are_none_where_nothing_differs_or_nothing_was_observed) {

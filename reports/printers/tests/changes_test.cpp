@@ -20,7 +20,7 @@ using testing::Not;
 /// Made up: no GPU returned anything of this.
 change_report example_of_changes() {
   change_report all{.gpu = "NVIDIA H200", .driver = "580.1"};
-  all.found.releases = {{"12.4.5", 300, 0, 0}, {"13.1.0", 310, 298, 2}, {"13.5.1", 310, 310, 64}};
+  all.found.releases = {{"12.4.5", 300, 0, 0}, {"13.1.0", 310, 298, 2}, {"13.5.1", 310, 310, 64, 305, 60}};
   all.found.steady = 234;
   all.found.by_cufault = {"arguments.lt/control"};
   all.found.changes = {
@@ -119,7 +119,7 @@ TEST(page_of_changes, of_one_release_has_its_changes_by_their_numbers) {
 }
 
 TEST(page_of_changes, counts_what_it_leaves_out_by_release) {
-  const std::string row = "| 13.5.1 | 310 | 310 | 64 | 2 changes";
+  const std::string row = "| 13.5.1 | 310 | 64 of 310 | 60 of 305 | 2 changes";
   EXPECT_THAT(printed_changes(table_style::markdown), HasSubstr(row + ", 1 shown | 2 |"));
   change_report all = example_of_changes();
   all.found.changes[3].left_out = false;
