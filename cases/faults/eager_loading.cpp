@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Nothing that was tried (reports/pages/matrix.md).
+// What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
 // Why          CUDA_MODULE_LOADING=EAGER is recommended against failures of later loads.
 // Documented   CUDA Programming Guide, lazy loading.
 #include "harness/matrix/world.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Nothing that was tried (reports/pages/matrix.md).
+// What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
 // Why          What is free lies in pieces between what is held.
 // Documented   Nowhere for cudaMalloc, whose addresses are virtual. memory.fragmentation has the same for single calls.
 #include "harness/kit/every_second_block.hpp"

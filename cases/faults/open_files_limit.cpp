@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Of what was tried cudaMallocAsync alone, cold (reports/pages/matrix.md). Looked for: what opens a file.
+// What fails   Of what was tried cudaMallocAsync alone, cold (reports/pages/evidence/matrix.md). Looked for: what opens a file.
 // Why          A limit of the process is reached: no descriptor that is free lies below it.
 // Documented   setrlimit(2), RLIMIT_NOFILE. cuBLAS and the driver name no such cause.
 #include "harness/kit/host_limit.hpp"

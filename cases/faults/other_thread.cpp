@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Nothing that was tried (reports/pages/matrix.md).
+// What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
 // Why          A thread has a current device of its own, and cuBLAS handles may be used by several, one at a time.
 // Documented   cuBLAS documentation, thread safety.
 #include "harness/matrix/world.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Nothing that was tried (reports/pages/matrix.md).
+// What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
 // Why          Algorithms that need more than there is are left out.
 // Documented   cuBLAS documentation, cublasSetWorkspace.
 #include "cases/faults/given_workspace.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Nothing that was tried (reports/pages/matrix.md). Looked for: what starts a thread.
+// What fails   Nothing that was tried (reports/pages/evidence/matrix.md). Looked for: what starts a thread.
 // Why          A limit of the user is reached.
 // Documented   setrlimit(2), RLIMIT_NPROC. It does not hold for root and for privileged processes: the trial's process gives them up permanently.
 #include "harness/kit/host_limit.hpp"

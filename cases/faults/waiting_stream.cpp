@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Nothing that was tried (reports/pages/matrix.md).
+// What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
 // Why          Calls that copy a result to the host wait for it; others should return at once.
 // Documented   cuBLAS documentation, asynchronous execution; scalar results on the host make a call wait.
 #include "harness/kit/held_streams.hpp"

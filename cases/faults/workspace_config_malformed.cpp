@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fails   Nothing that was tried (reports/pages/matrix.md).
+// What fails   Nothing that was tried (reports/pages/evidence/matrix.md).
 // Why          The variable cannot be read.
 // Documented   cuBLAS documentation, CUBLAS_WORKSPACE_CONFIG: pairs of a size and a count.
 #include "harness/matrix/world.hpp"

@@ -317,7 +317,7 @@ class run {
 }  // namespace
 
 int default_jobs() {
-  // Four: of 2, 3, 4, 6 and 12 the fastest for 72 arms on one H200 (reports/pages/performance.md).
+  // Four: of 2, 3, 4, 6 and 12 the fastest for 72 arms on one H200 (reports/pages/evidence/performance.md).
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 4U));
 }
 

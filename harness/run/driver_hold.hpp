@@ -12,7 +12,7 @@
 namespace cufault {
 
 /// A process that has called cuInit and waits until this object ends. While any process has the driver initialised, cuInit and the end of
-/// other processes take less time (reports/pages/performance.md). It creates no context; each GPU that it sees has a few MB less free.
+/// other processes take less time (reports/pages/evidence/performance.md). It creates no context; each GPU that it sees has a few MB less free.
 class driver_hold {
  public:
   /// `command`: a program that initialises the driver, answers a line on its standard input with one, and waits for its end. Returns when it
