@@ -259,6 +259,24 @@ failure_case documented_examples() {
   return c;
 }
 
+/// Code of pages (framework_trials/snippets.py).
+failure_case snippets() {
+  failure_case c{.name = "pytorch.snippets",
+                 .summary = "code of pages that fails, and the same code corrected"};
+  c.add_framework("control", arm_kind::control, "a product");
+  constexpr std::array<std::array<const char*, 3>, 4> all{
+      {{"index", "an index behind the table of an embedding", "a table for the greatest index"},
+       {"device", "an input on the CPU for a layer on the GPU", "move the input to the device of the layer"},
+       {"shapes", "a layer with fewer inputs than there are numbers", "as many inputs as there are numbers"},
+       {"memory", "all products at once, which do not fit", "the product in parts"}}};
+  for (const auto& [name, mistake, cure] : all) {
+    fault_arms(c, name, mistake);
+    c.add_framework(name + std::string("_corrected"), arm_kind::remedy, cure).against = name;
+  }
+  fork_from_one_interpreter(c);
+  return c;
+}
+
 /// Shapes of issues of PyTorch (framework_trials/pytorch_canaries.py), against a float64 reference.
 failure_case numbers() {
   failure_case c{.name = "pytorch.numbers",
@@ -319,7 +337,8 @@ std::vector<failure_case> pytorch(std::string_view only) {
        kernel_fault("pytorch.illegal_address", "a kernel of the program writes to an illegal address",
                     "F-STK-02", {"matmul"}),
        forked_child("pytorch"), capture(), variables(), mixed_pair(), operations(), documented_examples(),
-       numbers(), injected("pytorch", {"matmul", "later_matmul", "linear"}), injected_at_start("pytorch"),
+       snippets(), numbers(), injected("pytorch", {"matmul", "later_matmul", "linear"}),
+       injected_at_start("pytorch"),
        injected_in_libraries("pytorch", {{"matmul", all_of({create_rules, product_rules, runtime_rules})},
                                          {"linear", lt_rules}})});
 }

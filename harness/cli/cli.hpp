@@ -246,6 +246,9 @@ int show_changes(const changes_arguments& arguments);
 int show_counterparts(const std::vector<std::filesystem::path>& records, bool markdown);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool all,
                 bool markdown);
+/// A page of reports/pages/messages, by its name or its status, and the table of all.
+int show_message_page(const std::string& name, const std::vector<std::filesystem::path>& records);
+int show_message_index(bool markdown);
 int show_matrix(const matrix_arguments& arguments);
 int show_costs(const cost_arguments& arguments);
 /// What stands beside a verdict, from the costs that were measured beside these records. Throws input_error.
@@ -290,6 +293,7 @@ std::filesystem::path failures_file();
 std::filesystem::path release_notes_file();
 std::filesystem::path known_issues_file();
 std::filesystem::path explain_folder();
+std::vector<std::filesystem::path> snippet_folders();  ///< of the code that pages print
 std::filesystem::path fetch_cublas_script();     ///< ci/fetch-cublas, with the hashes of wheels beside it
 std::filesystem::path frameworks_folder();       ///< of run_trials.py
 std::vector<std::filesystem::path> own_paths();  ///< folders and files of this installation or build

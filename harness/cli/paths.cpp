@@ -75,6 +75,9 @@ fs::path known_issues_file() {
 fs::path frameworks_folder() {
   return data_folder("frameworks", "cases/frameworks/python");
 }
+std::vector<fs::path> snippet_folders() {
+  return {data_folder("snippets", "cases/snippets"), frameworks_folder() / "framework_trials"};
+}
 fs::path explain_folder() {
   return data_folder("explain", "cases/explain");
 }

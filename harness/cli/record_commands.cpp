@@ -140,20 +140,31 @@ void add_show(command_line& line) {
 void add_causes(command_line& line) {
   struct given : to_read {
     std::string status;
-    bool all = false;
+    bool all = false, page = false, pages = false;
   };
   const auto said = std::make_shared<given>();
   CLI::App* causes = line.command(
       "causes", "What had happened where a call returned a status, how to check it, and what clears it",
-      codes_of_reading,
-      [said] { return show_causes(said->status, said->records_or_own(), said->all, said->markdown); });
+      codes_of_reading, [said] {
+        if (said->status.empty() != said->pages)
+          throw usage_error("say which status, or --pages; see cufault causes --help");
+        if (said->pages) return show_message_index(said->markdown);
+        if (said->page) return show_message_page(said->status, said->records_or_own());
+        return show_causes(said->status, said->records_or_own(), said->all, said->markdown);
+      });
   causes->add_flag("--all", said->all, "also every recorded way to make a call return it, and every remedy");
+  CLI::Option* page = causes->add_flag(
+      "--page", said->page,
+      "its page in reports/pages/messages, as Markdown, with code that fails and the same code corrected. "
+      "STATUS may also be the name of a page");
+  CLI::Option* pages = causes->add_flag("--pages", said->pages, "each message that has a page, and which");
   causes
-      ->add_option("STATUS", said->status,
-                   "as in CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; WRONG_NUMBERS: success with "
-                   "wrong numbers")
-      ->required()
+      ->add_option_function<std::string>(
+          "STATUS", [said](const std::string& status) { said->status = status; },
+          "as in CUBLAS_STATUS_INTERNAL_ERROR, INTERNAL_ERROR or 14; WRONG_NUMBERS: success with wrong "
+          "numbers")
       ->check(not_empty);
+  page->excludes(pages);
   add_to_read(causes, *said);
   add_markdown(causes, said->markdown);  // with all tables
 }

@@ -15,6 +15,7 @@
 #include "reports/printers/atlas.hpp"
 #include "reports/printers/causes.hpp"
 #include "reports/printers/frameworks.hpp"
+#include "reports/printers/message_page.hpp"
 #include "reports/printers/messages.hpp"
 #include "reports/printers/print_explanation.hpp"
 #include "reports/printers/render.hpp"
@@ -133,16 +134,44 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
   return 0;
 }
 
+namespace {
+
+/// The causes of a status, or of a message.
+explanation ways_to(const std::string& text, const std::vector<record>& loaded, const lexicon& words) {
+  event_finder finder(words);
+  finder.add(text);
+  constexpr std::size_t ways = 5;
+  return explain(
+      finder.finish(),
+      {words, evidence_in(loaded, words), reports_of_causes(load_failures(failures_file()), words)}, ways);
+}
+
+}  // namespace
+
+int show_message_index(bool markdown) {
+  print_message_index(std::cout, load_lexicon(explain_folder()), style(markdown), width_of_output());
+  return 0;
+}
+
+int show_message_page(const std::string& name, const std::vector<fs::path>& records) {
+  const std::vector<record> loaded = load_judged(records);
+  const lexicon words = load_lexicon(explain_folder());
+  const auto named = std::ranges::find(words.pages, name, &message_page::name);
+  const message_page* const page =
+      named == words.pages.end() ? words.page_of(status_called(name, loaded, words)) : &*named;
+  if (page == nullptr)
+    throw usage_error(fmt::format("no page is of {}; cufault causes --pages lists them", name));
+  const bool by_status = page->texts.empty();
+  print_message_page(std::cout, *page, ways_to(by_status ? page->status : page->texts.front(), loaded, words),
+                     words, loaded, measured_costs(records), snippet_folders());
+  return 0;
+}
+
 int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool all, bool markdown) {
   const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
   const std::string status = status_called(asked, loaded, words);
-  event_finder finder(words);
-  finder.add(status);
-  constexpr std::size_t ways = 5;
-  const explanation e = explain(
-      finder.finish(),
-      {words, evidence_in(loaded, words), reports_of_causes(load_failures(failures_file()), words)}, ways);
+  const explanation e = ways_to(status, loaded, words);
   if (!e.causes.empty()) {
     print_heading(std::cout, "What had happened where a call returned " + status, 2, style(markdown));
     print_ways(std::cout, e, style(markdown), width_of_output());
@@ -153,6 +182,7 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
     fmt::print(
         "`cufault explain` ranks these by your program's output. --all: each recorded way, and each remedy "
         "that was tried.\n");
+  if (!markdown && e.page != nullptr) fmt::print("With code and versions: {}\n", e.page->address());
   return 0;
 }
 

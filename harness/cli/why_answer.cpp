@@ -190,6 +190,7 @@ std::string why_answer(const why_run& run, const diagnosis* checks) {
     // Which cuBLAS the command loaded is not known: each line says with which versions it was measured.
     const std::string gpu = here && here->gpus.size() == 1 ? here->gpus.front() : std::string();
     for (const std::string& issue : known_of_failure(call, status, {}, gpu)) out.row("known issue", issue);
+    if (e.page != nullptr) out.row("page", e.page->address());
   }
   out.line(fmt::format("Full log: {}", run.logs.string()));
   return out.text();

@@ -595,6 +595,10 @@ explanation explain(log_findings log, const knowledge& known, std::size_t at_mos
     add_aside(result, known.words);
     return result;
   }
+  const auto frameworks = result.log.facts.find("framework");
+  result.page = known.words.page_of(
+      result.failure->status, result.failure->call,
+      frameworks == result.log.facts.end() ? std::span<const std::string>() : frameworks->second);
   if (all.empty()) all = candidates_for(result.log, *result.failure, known);
 
   std::vector<candidate> chosen;

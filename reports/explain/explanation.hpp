@@ -80,6 +80,7 @@ struct failing_ranks {
 struct explanation {
   std::optional<log_event> failure;  ///< the first one that can be causal; none: no failure of a GPU library
   process_state process;
+  const message_page* page = nullptr;        ///< of this failure
   std::vector<ranked_cause> causes;          ///< at most three, of different classes; empty: no answer
   std::optional<log_event> aside;            ///< without a failure: what else failed
   const known_cause* aside_cause = nullptr;  ///< that it names, if any

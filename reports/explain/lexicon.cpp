@@ -118,6 +118,15 @@ void describe_fields(toolkit& t, Fields& f) {
   f.required("driver", t.driver);
   f.required("own_driver", t.own_driver);
 }
+template <class Fields>
+void describe_fields(message_page& p, Fields& f) {
+  f.required("name", p.name);
+  f.required("status", p.status);
+  f("call", p.call);
+  f("framework", p.framework);
+  f("texts", p.texts);
+  f("snippet", p.snippet);
+}
 
 namespace {
 
@@ -164,6 +173,9 @@ void check_names(const lexicon& known, const fs::path& folder) {
     if (!e.fails.empty() && e.role != event_role::cause)
       refuse("the event " + e.id + " fails and is no cause");
   }
+  std::set<std::string> pages;
+  for (const message_page& p : known.pages)
+    if (!pages.insert(p.name).second) refuse("the page " + p.name + " is there twice");
   std::set<std::string> causes;
   for (const known_cause& c : known.causes) {
     if (!causes.insert(c.id).second) refuse("the cause " + c.id + " is there twice");
@@ -206,6 +218,20 @@ std::string lexicon::canonical(std::string_view status) const {
   return std::string(status);
 }
 
+const message_page* lexicon::page_of(const std::string& status, const std::string& call,
+                                     std::span<const std::string> frameworks) const {
+  const message_page* best = nullptr;
+  int most = -1;
+  for (const message_page& p : pages) {
+    if (p.status != status || (!p.call.empty() && fnmatch(p.call.c_str(), call.c_str(), 0) != 0)) continue;
+    if (!p.framework.empty() && std::ranges::find(frameworks, p.framework) == frameworks.end()) continue;
+    const int says = (p.framework.empty() ? 0 : 2) + (p.call.empty() ? 0 : 1);
+    if (says > most) best = &p;
+    most = std::max(most, says);
+  }
+  return best;
+}
+
 const error_name* lexicon::by_code(std::string_view library, std::int64_t code) const {
   for (const error_name& e : errors)
     if (e.code == code && e.name.starts_with(library)) return &e;
@@ -238,6 +264,7 @@ lexicon load_lexicon(const fs::path& folder) {
   const json_cursor hardware = top_of(folder / "hardware.json", {"schema", "gpus", "toolkits"});
   known.gpus = list_of<gpu_model>(hardware, "gpus");
   known.toolkits = list_of<toolkit>(hardware, "toolkits");
+  known.pages = list_of<message_page>(top_of(folder / "pages.json", {"schema", "pages"}), "pages");
   check_names(known, folder);
   return known;
 }

@@ -132,6 +132,19 @@ struct toolkit {
   std::int64_t own_driver = 0;    ///< branch that came with it: what its PTX needs
 };
 
+/// pages.json: a page of reports/pages/messages, NAME.md, of one failure.
+struct message_page {
+  std::string name;
+  std::string status;                ///< of the failure, as events have it
+  std::string call{};                ///< that failed, a pattern; empty: any
+  std::string framework{};           ///< that the log is of; empty: any
+  std::vector<std::string> texts{};  ///< as programs print it; the first one is explained, or the status
+  std::string
+      snippet{};  ///< CASE/ARM of the code that fails; that of the corrected code ends with _corrected
+  /// Where a reader finds it. Addresses do not change.
+  [[nodiscard]] std::string address() const { return "reports/pages/messages/" + name + ".md"; }
+};
+
 struct lexicon {
   std::vector<event_pattern> events;
   std::vector<error_name> errors;
@@ -142,11 +155,15 @@ struct lexicon {
   std::vector<known_check> checks;
   std::vector<gpu_model> gpus;
   std::vector<toolkit> toolkits;
+  std::vector<message_page> pages;
 
   /// Whether healthy programs get this status from this call, which asks what there is: "CUDNN_STATUS_NOT_SUPPORTED".
   [[nodiscard]] bool is_question(const std::string& status, const std::string& call) const;
   /// The name that records use for an error, or the text itself: CUDA_ERROR_OUT_OF_MEMORY, OUT_OF_MEMORY.
   [[nodiscard]] std::string canonical(std::string_view status) const;
+  /// The page that says most of a failure in a log of these frameworks: by its framework, then by its call; nullptr where none has its status.
+  [[nodiscard]] const message_page* page_of(const std::string& status, const std::string& call = {},
+                                            std::span<const std::string> frameworks = {}) const;
   /// nullptr where there is none; `library`: how its name begins.
   [[nodiscard]] const error_name* by_code(std::string_view library, std::int64_t code) const;
 };

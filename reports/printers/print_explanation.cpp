@@ -212,7 +212,7 @@ struct short_item {
 };
 
 /// Each begins with its head. Where there are too many lines, items lose their last ones, those that keep least before others. The last
-/// item says how to see the rest: it is left out where all others fit and it does not.
+/// item says how to see the rest. Items that keep less than nothing are left out before.
 void print_short(std::ostream& out, std::vector<short_item> items) {
   constexpr std::size_t head = 8;
   const terminal shown = terminal_of(out);
@@ -222,11 +222,12 @@ void print_short(std::ostream& out, std::vector<short_item> items) {
   std::vector<std::vector<std::string>> all;
   std::size_t lines = 0;
   for (const short_item& i : items) lines += all.emplace_back(wrapped(one_line(i.text), width)).size();
-  if (lines == most_lines + 1) {
-    items.pop_back();
-    all.pop_back();
-    --lines;
-  }
+  for (std::size_t i = items.size(); i-- > 0;)
+    if (items[i].keeps < 0 && lines > most_lines) {
+      lines -= all[i].size();
+      items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+    }
   for (int keeps = 0; keeps < 10; ++keeps)
     for (std::size_t i = 0; i < items.size(); ++i)
       while (items[i].keeps == keeps && lines > most_lines && all[i].size() > 1) {
@@ -307,16 +308,17 @@ void print_first_answer(std::ostream& out, const explanation& e, const std::stri
     notes.push_back(fmt::format("measured on {}, not on {}", fmt::join(measured_gpus(e), " and "), gpus));
   else if (!e.from_records)
     notes.emplace_back("by documents and reports: no record shows this failure");
-  print_short(out, {{"Failed", failed, 2},
-                    {"Driver", behind ? failure_text(*e.driver) : "", 2},
-                    {"Why", why + ")", 5},
-                    {"Check", c.next ? fmt::format("{} (so: {})", c.next->text, c.next->says) : "", 3},
-                    {"Fix", fix, 4},
-                    {"Try it", c.reproduce, 1},
-                    {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 4},
-                    {"Or", other_causes(e), 0},
-                    {"Note", fmt::format("{}", fmt::join(notes, "; ")), 6},
-                    {"More", "cufault explain --more", 7}});
+  print_short(out,
+              {{"Failed", failed, 2},
+               {"Driver", behind ? failure_text(*e.driver) : "", 2},
+               {"Why", why + ")", 5},
+               {"Check", c.next ? fmt::format("{} (so: {})", c.next->text, c.next->says) : "", 3},
+               {"Fix", fix, 4},
+               {"Try it", c.reproduce, e.page == nullptr ? 1 : -1},
+               {"Known", e.known_issues.empty() ? "" : e.known_issues.front(), 4},
+               {"Or", other_causes(e), 0},
+               {"Note", fmt::format("{}", fmt::join(notes, "; ")), 6},
+               {"More", (e.page == nullptr ? "" : e.page->address() + "; ") + "cufault explain --more", 7}});
 }
 
 void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
@@ -346,16 +348,30 @@ void print_explanation(std::ostream& out, const explanation& e, const std::strin
     print_cause(out, i, e, costs);
   }
   for (const std::string& issue : e.known_issues) out << "\nKnown issue: " << one_line(issue) << '\n';
+  if (e.page != nullptr) out << "\nPage: " << e.page->address() << '\n';
 }
 
-void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width) {
+void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width,
+                const cost_notes& costs) {
   std::vector<table_row> rows;
-  for (const ranked_cause& c : e.causes)
+  for (const ranked_cause& c : e.causes) {
     rows.push_back({c.what->text, c.next ? fmt::format("{} (so: {})", c.next->text, c.next->says) : "-",
                     fix_text(c), fmt::format("{}: {}", c.what->id, seen_text(c)), c.reproduce});
+    if (style == table_style::text) continue;
+    table_row& r = rows.back();
+    r.resize(4);
+    const std::string cost = c.clears.empty() ? "" : note_of(costs, "", remedy_of_arm(c.clears.front().arm));
+    if (!cost.empty()) r[2] += "; it " + cost;
+    r[3].clear();
+    for (const tried_remedy& t : c.does_not_clear)
+      if (&t - c.does_not_clear.data() < 2) r[3] += (r[3].empty() ? "" : "; ") + t.words;
+    r[0] += c.natural_trials > 0 ? fmt::format(" ({})", plural(c.natural_trials, "recorded trial"))
+                                 : " (by documents and reports)";
+  }
   if (style == table_style::markdown) {
-    for (table_row& r : rows) r.pop_back();
-    print_table(out, {"what had happened", "how to check", "what clears it", "seen"}, rows, style);
+    print_table(out,
+                {"what had happened before", "how to check in a minute", "what clears it", "what does not"},
+                rows, style);
     return;
   }
   constexpr std::array<std::string_view, 5> heads{"", "check", "fix", "seen", "see it"};
@@ -404,6 +420,7 @@ nlohmann::ordered_json explanation_json(const explanation& e, const std::string&
     if (e.aside_cause != nullptr) json["aside"]["text"] = e.aside_cause->text;
   }
   json["answer"] = !e.causes.empty() ? "causes" : e.failure ? "no cause known" : "no failure";
+  if (e.page != nullptr) json["page"] = e.page->address();
   json["basis"] = e.causes.empty() ? "none" : e.from_records ? "records" : "reports";
   auto causes = nlohmann::ordered_json::array();
   for (const ranked_cause& c : e.causes) causes.push_back(cause_json(c));

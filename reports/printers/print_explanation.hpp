@@ -25,8 +25,10 @@ void print_first_answer(std::ostream& out, const explanation& e, const std::stri
 void print_explanation(std::ostream& out, const explanation& e, const std::string& log,
                        const cost_notes& costs = {});
 
-/// Of a status without a log: its causes, each with the check that decides and with what clears it. Text keeps to the width.
-void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width);
+/// Of a status without a log: its causes, each with the check that decides and with what clears it. Text keeps to the width. Markdown also
+/// has what that costs, and what does not clear it.
+void print_ways(std::ostream& out, const explanation& e, table_style style, std::size_t width,
+                const cost_notes& costs = {});
 
 /// The explanation for programs. `log`: what was read: a file, "standard input", "command line".
 nlohmann::ordered_json explanation_json(const explanation& e, const std::string& log);

@@ -19,6 +19,7 @@ from framework_trials.driver import MIB, OtherProcess
 from framework_trials.protocol import NotProvoked, SetUpFailed
 from framework_trials.pytorch_canaries import CANARIES
 from framework_trials.pytorch_numbers import device_of, generator_of, same, small_integers
+from framework_trials.snippets import SNIPPETS
 
 
 # ---- operations ----
@@ -810,6 +811,21 @@ ARMS: Dict[str, Callable[[World], None]] = {
     "capture/copy_to_host+outside": captured(copy_to_host, "copy_to_host", "copy behind the replay"),
     "capture/synchronise": captured(synchronise, "synchronise"),
 }
+def snippet(api: str, work: Callable[[], Optional[bool]], words: str = "") -> Callable[[World], None]:
+    """Code of a page; `words`: how it was corrected."""
+
+    def arm(world: World) -> None:
+        if words:
+            world.trial.apply(words)
+        with torch.cuda.device(device_of(world)):
+            world.trial.observe(api, "snippet", work)
+
+    return arm
+
+
+for _name, (_api, _fails, _corrected, _words) in SNIPPETS.items():
+    ARMS["snippets/" + _name] = snippet(_api, _fails)
+    ARMS[f"snippets/{_name}_corrected"] = snippet(_api, _corrected, _words)
 for _name in OPERATIONS:
     ARMS.setdefault("operations/" + _name, alone(_name, then_next=False))
 for _name, _canary in CANARIES.items():
