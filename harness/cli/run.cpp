@@ -376,8 +376,7 @@ run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_en
 
 int run_cases(const run_arguments& asked) {
   if (asked.pythons.size() > 1 && (asked.json || !asked.reports.empty()))
-    throw usage_error(fmt::format("--{} is of one run: give one --python with it",
-                                  asked.json ? "json" : asked.reports.begin()->first));
+    throw usage_error("--json and the files of a report are of one run: give one --python with them");
   const auto families = families_of(select_cases(asked, !asked.pythons.empty()));
   const interrupt_guard guard;
   run_arguments arguments = asked;

@@ -392,10 +392,9 @@ blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red
 blocks what_changed(const report_change& c) {
   std::size_t room = room_for_change;
   const bool same = c.changed == 0;
-  blocks all{
-      state(same ? "right" : "worse", same ? "✓ NOTHING CHANGED" : "✕ CHANGED",
-            fmt::format("{} of {} on stack {}", c.changed, plural(c.same + c.changed, "arm"), c.letter)),
-      line(change_line(c))};
+  blocks all{state(same ? "right" : "worse", same ? "✓ NOTHING CHANGED" : "✕ CHANGED",
+                   fmt::format("stack {}: {}", c.letter, c.now)),
+             line(change_line(c))};
   blocks rows;
   for (const report_change::group& g : c.groups) {
     const auto seen = [&](std::size_t i) {
@@ -564,6 +563,9 @@ json stacks_section(const report& r) {
       options.push_back({{"letter", s.letter}, {"label", beginning_of(s.run.stack, 60)}});
     for (const report_arm& a : s.run.arms) verdicts.insert({rank(a.judged), to_string(a.judged)});
   }
+  if (r.change)
+    for (const report_change::group& g : r.change->groups)
+      verdicts.insert({rank(g.what.found.v), to_string(g.what.found.v)});
   std::vector<std::string> names;
   for (const auto& [at, name] : verdicts) names.push_back(name);
   std::size_t room = room_for_stacks;
@@ -644,8 +646,8 @@ json cell_of_matrix(const cells_here& here, bool with_evidence) {
   return cell;
 }
 
-/// With the evidence of its cells where it fits in a third of the room, since other stacks are to be shown, too; nothing where it does not fit at all.
-blocks matrix_of_stack(const stack_matrix& m, std::size_t& room) {
+/// `evidence`: that of its cells, too, where it fits. Nothing where not even the cells fit.
+blocks matrix_of_stack(const stack_matrix& m, bool evidence, std::size_t& room) {
   constexpr std::size_t most_operations = 150;
   std::set<std::string> operations;
   using matrix_row = std::tuple<std::string, std::string, std::string, std::optional<std::int64_t>>;
@@ -663,6 +665,7 @@ blocks matrix_of_stack(const stack_matrix& m, std::size_t& room) {
       here.remedies.push_back(&c);
   }
   for (const bool with_evidence : {true, false}) {
+    if (with_evidence && !evidence) continue;
     blocks shown;
     for (const auto& [key, cells] : rows) {
       const auto& [fault, state, timing, level] = key;
@@ -676,12 +679,11 @@ blocks matrix_of_stack(const stack_matrix& m, std::size_t& room) {
                                          level ? fmt::format(", level {}", *level) : ""),
                              std::move(of_row)));
     }
-    std::size_t left = with_evidence ? room / 3 : room;
-    const std::size_t before = left;
+    std::size_t left = room;
     json table = table_of("Matrix of " + m.stack, fmt::format("fault|{}", fmt::join(operations, "|")), shown,
                           left, "", "matrix");
     if (table["table"].contains("left")) continue;
-    room -= before - left;
+    room = left;
     blocks all{heading(m.stack),
                line(fmt::format("{}, {} with a remedy.", plural(m.cells.size(), "cell"), with_remedy))};
     if (!with_evidence)
@@ -701,10 +703,9 @@ json matrix_section(const report& r) {
   blocks entries;
   for (const look& l : {right_look, fails_look, worse_look, mixed_look, unseen_look, no_look})
     entries.push_back({{"look", l.css}, {"symbol", l.symbol}, {"means", l.means}});
-  blocks all{
-      line("Faults down, operations across. Each cell says what the operation came to. Open it for the "
-           "evidence and the line that repeats it, where the page has room for the evidence of its stack."),
-      {{"keys", {{"entries", entries}}}}};
+  blocks all{line("Faults down, operations across. Each cell says what the operation came to. On the first "
+                  "stack, open it for the evidence and the line that repeats it."),
+             {{"keys", {{"entries", entries}}}}};
   // The stack of the latest run first.
   std::vector<const stack_matrix*> order;
   for (const stack_matrix& m : r.matrix) order.push_back(&m);
@@ -714,7 +715,7 @@ json matrix_section(const report& r) {
   std::size_t room = room_for_matrix;
   std::vector<std::string> left;
   for (const stack_matrix* m : order) {
-    blocks shown = matrix_of_stack(*m, room);
+    blocks shown = matrix_of_stack(*m, m == order.front(), room);
     if (shown.empty()) left.push_back(m->stack);
     std::move(shown.begin(), shown.end(), std::back_inserter(all));
   }

@@ -55,7 +55,7 @@ struct kept_result {
 };
 
 struct kept_arm {
-  arm_result latest{};
+  arm_result latest{};  ///< moved away by result()
   bool was_observed = false;
   std::string started{};  ///< of `latest`
   std::string record{};   ///< its name
@@ -69,7 +69,7 @@ struct kept_stack {
   std::string first{};
   // The key is CASE/ARM.
   std::unordered_map<std::string, kept_arm> arms{};
-  record merged{};  ///< made by result()
+  std::size_t merged = 0;  ///< index of report_builder::state::merged, made by result()
   std::string file{};
 };
 
@@ -194,6 +194,7 @@ bool is_before(const report_run& a, const report_run& b) {
 struct report_builder::state {
   std::map<std::string, kept_stack> stacks;  // by label and other keys that tell stacks apart
   std::vector<report_run> runs;
+  std::vector<record> merged;
   std::set<std::string> names;
   std::vector<std::string> unread, incomplete;
 };
@@ -245,46 +246,48 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
   std::sort(all.unread.begin(), all.unread.end());
   std::sort(all.incomplete.begin(), all.incomplete.end());
   std::set<std::string> taken;
-  std::vector<record> merged;
+  std::vector<record>& merged = state_->merged;
+  merged.reserve(state_->stacks.size());
   for (auto& [label, stack] : state_->stacks) {
     std::vector<std::string> names;
     for (const auto& [name, arm] : stack.arms) names.push_back(name);
     std::sort(names.begin(), names.end());
-    stack.merged = stack.header;
+    stack.merged = merged.size();
+    record& of_stack = merged.emplace_back(stack.header);
     stack.file = file_name(stack.header, taken);
     int line = 1;
     for (const std::string& name : names) {
       kept_arm& arm = stack.arms.at(name);
       arm.latest.source = fmt::format("{}:{}", stack.file, ++line);
-      case_in(stack.merged.cases, name.substr(0, name.find('/'))).arms.push_back(arm.latest);
+      case_in(of_stack.cases, name.substr(0, name.find('/'))).arms.push_back(std::move(arm.latest));
     }
-    for (case_result& c : stack.merged.cases) judge(c, recorded, keys_of(stack.merged));
-    stack.merged.exit_code = exit_code(exit_reasons(stack.merged.cases, stack.merged.mode, 0));
+    for (case_result& c : of_stack.cases) judge(c, recorded, keys_of(of_stack));
+    of_stack.exit_code = exit_code(exit_reasons(of_stack.cases, of_stack.mode, 0));
     report::stack shown{.letter = letter_at(all.stacks.size()),
-                        .run = report_of(stack.merged, costs),
-                        .keys = keys_of(stack.merged),
+                        .run = report_of(of_stack, costs),
+                        .keys = keys_of(of_stack),
                         .file = stack.file,
                         .runs = stack.runs,
                         .first = stack.first,
-                        .latest = stack.merged.started};
-    for (const auto& [library, words] : words_of_files(*stack.merged.stack))
+                        .latest = of_stack.started};
+    for (const auto& [library, words] : words_of_files(*of_stack.stack))
       shown.keys[library + " file"] = words;
     shown.run.stack = label;
     shown.run.mode = run_mode::observe;  // several runs are no gate
-    for (report_arm& a : shown.run.arms) {
-      const kept_arm& arm = stack.arms.at(join_key(a.case_name, a.arm));
-      for (const kept_result& r : arm.results) a.runs += r.runs;
-      if (!arm.was_observed) continue;
-      const result_of_run latest = result_of(arm.latest);
-      for (const kept_result& r : arm.results)
-        if (!same(r.seen, latest) && !is_same(compare_arms(&r.earliest, &arm.latest).v))
-          a.otherwise += r.runs;
-    }
-    for (const case_result& c : stack.merged.cases)
-      if (!control_unresolved(c))
-        for (const arm_result& a : c.arms) memory.add(join_key(c.name, a.name), shown.letter, a);
+    auto of_arm = shown.run.arms.begin();
+    for (const case_result& c : of_stack.cases)
+      for (const arm_result& latest : c.arms) {
+        report_arm& a = *of_arm++;
+        const kept_arm& arm = stack.arms.at(join_key(c.name, latest.name));
+        for (const kept_result& r : arm.results) {
+          a.runs += r.runs;
+          if (arm.was_observed && arm.results.size() > 1 && !same(r.seen, result_of(latest)) &&
+              !is_same(compare_arms(&r.earliest, &latest).v))
+            a.otherwise += r.runs;
+        }
+        if (!control_unresolved(c)) memory.add(join_key(c.name, latest.name), shown.letter, latest);
+      }
     all.stacks.push_back(std::move(shown));
-    merged.push_back(stack.merged);
   }
   all.matrix = matrix_of(merged);
   std::ostringstream atlas, judged;
@@ -319,7 +322,7 @@ report_change report_builder::change_since(const std::string& name, const record
   const kept_stack& stack = state_->stacks.at(latest->stack);
   const bool asked = std::any_of(all.runs.begin(), all.runs.end(),
                                  [&](const report_run& r) { return r.asked && r.name == name; });
-  record now = stack.merged;
+  record now = state_->merged[stack.merged];
   for (case_result& c : now.cases)  // of the same stack, what later runs observed
     std::erase_if(c.arms, [&](const arm_result& a) {
       return !asked && stack.arms.at(join_key(c.name, a.name)).started <= green.started;
@@ -329,6 +332,7 @@ report_change report_builder::change_since(const std::string& name, const record
   const auto& shown = *std::find_if(all.stacks.begin(), all.stacks.end(),
                                     [&](const report::stack& s) { return s.run.stack == latest->stack; });
   report_change change{.letter = shown.letter,
+                       .now = latest->stack,
                        .green = name,
                        .started = green.started,
                        .label = stack_label(green),
@@ -356,8 +360,11 @@ report_change report_builder::change_since(const std::string& name, const record
       change.groups.push_back({a, at == shown.run.arms.end() ? std::string() : at->repeat, {a.arm}});
     }
   }
+  const auto order = [](const report_change::group& g) {
+    return std::pair(rank(g.what.found.v), -static_cast<int>(g.arms.size()));
+  };
   std::stable_sort(change.groups.begin(), change.groups.end(),
-                   [](const auto& a, const auto& b) { return rank(a.what.found.v) < rank(b.what.found.v); });
+                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
   return change;
 }
 
@@ -371,7 +378,8 @@ report report_of_run(run_report run, std::string file) {
 
 std::vector<report_file> report_builder::files() const {
   std::vector<report_file> files;
-  for (const auto& [label, stack] : state_->stacks) files.push_back({stack.file, &stack.merged});
+  for (const auto& [label, stack] : state_->stacks)
+    files.push_back({stack.file, &state_->merged[stack.merged]});
   return files;
 }
 

@@ -32,7 +32,7 @@ struct report_run {
 
 /// What differs on the stack of the latest run from the last green run before it.
 struct report_change {
-  std::string letter{};                     ///< of the stack
+  std::string letter{}, now{};              ///< of the stack: its letter, its label
   std::string green{}, started{}, label{};  ///< the green run's record, its start, its stack
   bool filed = false;                       ///< it is no run, but what is recorded of a stack
   std::vector<stack_difference> stacks{};   ///< green, now
@@ -42,7 +42,7 @@ struct report_change {
     std::string repeat{};             ///< a command, of that one
     std::vector<std::string> arms{};  ///< all of them
   };
-  std::vector<group> groups{};  ///< the worst first
+  std::vector<group> groups{};  ///< the worst first, then the largest
   std::size_t changed = 0, same = 0;
   std::size_t unknown = 0;  ///< arms that only one of the two observed
 };
