@@ -82,7 +82,9 @@ int write_report(const report_arguments& arguments) {
   if (const auto green = builder.last_green(all))
     all.change = builder.change_since(*green, load_record(*green), all);
   else if (!arguments.since.empty())
-    throw usage_error("--since: no record there came to its end with exit code 0");
+    throw usage_error(
+        "--since: no record there came to its end with exit code 0; name a run that passed, or the folder of "
+        "a stack");
   if (!arguments.history.empty()) all.history = history(arguments.history, history::access::read).view();
 
   const std::vector<report_file> observations = builder.files();

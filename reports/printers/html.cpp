@@ -131,7 +131,7 @@ json heading(std::string text) {
   return {{"heading", std::move(text)}};
 }
 
-json line(std::string text, const char* code = "") {
+json paragraph(std::string text, const char* code = "") {
   return {{"text", {{"says", std::move(text)}, {"code", code}}}};
 }
 
@@ -163,7 +163,7 @@ json verdict_cell(verdict v, blocks notes) {
   return {{"tag", to_string(v)}, {"look", class_of(v)}, {"notes", std::move(notes)}};
 }
 
-json row_of(std::string name, std::string under, blocks cells) {
+json table_row_of(std::string name, std::string under, blocks cells) {
   return {{"name", std::move(name)}, {"under", std::move(under)}, {"cells", std::move(cells)}};
 }
 
@@ -207,7 +207,7 @@ blocks blocks_of(const std::string& markdown, std::size_t room) {
       }
       std::string name = cells[0]["text"];
       cells.erase(cells.begin());
-      rows.push_back(row_of(std::move(name), "", std::move(cells)));
+      rows.push_back(table_row_of(std::move(name), "", std::move(cells)));
     } else if (text.starts_with("- ")) {
       list.push_back(cells_of(text)[0]);
     } else {
@@ -215,7 +215,7 @@ blocks blocks_of(const std::string& markdown, std::size_t room) {
       if (text.starts_with("### "))
         all.push_back(heading(text.substr(4)));
       else if (!text.empty())
-        all.push_back(line(text));
+        all.push_back(paragraph(text));
     }
   }
   finish();
@@ -273,7 +273,7 @@ class bar_chart {
 
 // ---- arms ----
 
-std::string line_of(const std::string& source) {
+std::string line_number_of(const std::string& source) {
   const auto colon = source.rfind(':');
   return colon == std::string::npos ? "1" : source.substr(colon + 1);
 }
@@ -334,16 +334,17 @@ json arm_row(const report& r, const joined_row& row, bool alone) {
         note(fmt::format("something else in {} of {} runs: see cufault history", a.otherwise, a.runs)));
   const std::string& letter = r.stacks[row.stacks[0]].letter;
   if (!a.source.empty())
-    notes.push_back(link_note("record", "#" + letter, fmt::format("{}: line {}", letter, line_of(a.source)),
+    notes.push_back(link_note("record", "#" + letter,
+                              fmt::format("{}: line {}", letter, line_number_of(a.source)),
                               alone ? a.repeat : ""));
   else if (alone)
     notes.push_back(note("", a.repeat));
   // The script of the page reads verdict and stacks from here.
   const std::string stacks =
       fmt::format("{}: {}", row.stacks.size() == 1 ? "stack" : "stacks", letters(r, row.stacks));
-  return row_of(alone ? join_key(a.case_name, a.arm) : a.arm, a.made_up ? a.kind + ", made up" : a.kind,
-                {verdict_cell(a.judged, {note(stacks)}),
-                 cell_of(beginning_of(a.seen, longest_seen), std::move(notes))});
+  return table_row_of(alone ? join_key(a.case_name, a.arm) : a.arm, a.made_up ? a.kind + ", made up" : a.kind,
+                      {verdict_cell(a.judged, {note(stacks)}),
+                       cell_of(beginning_of(a.seen, longest_seen), std::move(notes))});
 }
 
 /// Cells of which nothing is expected, and those whose remedy was not tried, hundreds of them, are in the section of the matrix: most are of faults
@@ -378,7 +379,7 @@ blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red
     std::vector<std::string> words;
     for (const auto& [name, count] : counted[at]) words.push_back(fmt::format("{} ({})", name, count));
     if (!words.empty())
-      all.push_back(line(
+      all.push_back(paragraph(
           beginning_of(fmt::format("Cells of the matrix: {}. What was seen in each:", fmt::join(words, ", ")),
                        8000),
           "cufault show FOLDER CASE"));
@@ -394,7 +395,7 @@ blocks what_changed(const report_change& c) {
   const bool same = c.changed == 0;
   blocks all{state(same ? "right" : "worse", same ? "✓ NOTHING CHANGED" : "✕ CHANGED",
                    fmt::format("stack {}: {}", c.letter, c.now)),
-             line(change_line(c))};
+             paragraph(change_line(c))};
   blocks rows;
   for (const report_change::group& g : c.groups) {
     const auto seen = [&](std::size_t i) {
@@ -405,19 +406,19 @@ blocks what_changed(const report_change& c) {
       more.push_back(
           note(beginning_of(fmt::format("alike: {}", fmt::join(std::span(g.arms).subspan(1), ", ")), 2000)));
     const std::string alike = g.arms.size() == 1 ? "" : fmt::format("and {} alike", g.arms.size() - 1);
-    rows.push_back(row_of(join_key(g.what.case_name, g.what.arm), beginning_of(g.what.summary, 200),
-                          {verdict_cell(g.what.found.v, {note("stack: " + c.letter), note(alike)}),
-                           cell_of(beginning_of(g.what.found.why, 300), {note("", g.repeat)}),
-                           cell_of("", std::move(more), "what was seen")}));
+    rows.push_back(table_row_of(join_key(g.what.case_name, g.what.arm), beginning_of(g.what.summary, 200),
+                                {verdict_cell(g.what.found.v, {note("stack: " + c.letter), note(alike)}),
+                                 cell_of(beginning_of(g.what.found.why, 300), {note("", g.repeat)}),
+                                 cell_of("", std::move(more), "what was seen")}));
   }
   if (!rows.empty())
     all.push_back(
         table_of("What changed", "arm|change|how, and the line that repeats it|before and now", rows, room));
   if (c.unknown > 0)
-    all.push_back(line(fmt::format("Observed in one of the two only: {}.", plural(c.unknown, "arm"))));
+    all.push_back(paragraph(fmt::format("Observed in one of the two only: {}.", plural(c.unknown, "arm"))));
   rows.clear();
   for (const stack_difference& d : c.stacks)
-    rows.push_back(row_of(
+    rows.push_back(table_row_of(
         d.name, "", {cell_of(beginning_of(d.values[0], 200)), cell_of(beginning_of(d.values[1], 200))}));
   if (!rows.empty())
     all.push_back(table_of("What differs between the stacks", "of the stack|before|now", rows, room,
@@ -433,8 +434,8 @@ json change_section(const report& r, std::size_t arms) {
     all = what_changed(*r.change);
   else
     all = {state("unseen", "? NO GREEN RUN", "No earlier green run is here to compare with."),
-           line("Below is what the recorded stacks say. To name a green run:",
-                "cufault report RECORD --since FOLDER -o DIR")};
+           paragraph("Below is what the recorded stacks say. To name a green run:",
+                     "cufault report RECORD --since FOLDER -o DIR")};
   return section("changed", "Changed", "What changed since the last green run", std::move(all));
 }
 
@@ -469,7 +470,7 @@ void put_runs(const report& r, blocks& all, std::size_t& room) {
     }
   }
   all.push_back(heading("Runs"));
-  all.push_back(line(
+  all.push_back(paragraph(
       "A bar is a run, in the order of their starts. Light: exit code 0; dark: 1; red: another, or no end."));
   all.push_back(chart.block("Exit codes of runs", runs.front()->started, runs.back()->started, room));
 }
@@ -496,7 +497,7 @@ void put_history(const history_view& h, blocks& all, std::size_t& room) {
   all.push_back(heading("Arms that did not always show the same"));
   if (found.empty()) {
     all.push_back(
-        line(fmt::format("None in {}, but for arms that race at their rates.", plural(h.runs, "run"))));
+        paragraph(fmt::format("None in {}, but for arms that race at their rates.", plural(h.runs, "run"))));
     return;
   }
   const auto begin = milliseconds_of(h.first);
@@ -519,14 +520,14 @@ void put_history(const history_view& h, blocks& all, std::size_t& room) {
         chart.bar(looks[i], part(result.first), std::max(part(result.last), part(result.first) + 0.01), says);
       notes.push_back(note(std::move(says)));
     }
-    rows.push_back(
-        row_of(arm->name, h.stacks[on->stack].label,
-               {cell_of(on->races ? "races" : fmt::format("{} of {} runs differ", on->flakes(), on->runs)),
-                cell_of("", std::move(notes))}));
+    rows.push_back(table_row_of(
+        arm->name, h.stacks[on->stack].label,
+        {cell_of(on->races ? "races" : fmt::format("{} of {} runs differ", on->flakes(), on->runs)),
+         cell_of("", std::move(notes))}));
   }
-  all.push_back(
-      line("A bar is a result, from the first run that showed it to the last; the most frequent one is grey. "
-           "The latest change is on top. Arms that race are here if their rate changed."));
+  all.push_back(paragraph(
+      "A bar is a result, from the first run that showed it to the last; the most frequent one is grey. "
+      "The latest change is on top. Arms that race are here if their rate changed."));
   all.push_back(chart.block("Results of arms over time", h.first, h.last, room));
   all.push_back(table_of("Results of arms over time", "arm|how often|what it showed, and when", rows, room,
                          "The numbers"));
@@ -538,8 +539,8 @@ json trends_section(const report& r) {
   put_runs(r, all, room);
   if (r.history) put_history(*r.history, all, room);
   if (all.empty())
-    all = {line("One run shows no trend. To see those of a history:",
-                "cufault report RECORD --history FILE -o DIR")};
+    all = {paragraph("One run shows no trend. To see those of a history:",
+                     "cufault report RECORD --history FILE -o DIR")};
   return section("trends", "Trends", "Trends", std::move(all));
 }
 
@@ -551,7 +552,7 @@ json stacks_section(const report& r) {
   for (const report::stack& s : r.stacks) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : s.keys) keys.push_back(fmt::format("{} {}", key, value));
-    rows.push_back(row_of(
+    rows.push_back(table_row_of(
         s.letter, "",
         {cell_of(s.run.stack, {note(s.run.nearest), note(s.run.predicted)}),
          cell_of(beginning_of(fmt::format("{}", fmt::join(keys, ", ")), 2000), {}, "keys"),
@@ -570,8 +571,8 @@ json stacks_section(const report& r) {
   for (const auto& [at, name] : verdicts) names.push_back(name);
   std::size_t room = room_for_stacks;
   blocks all{{{"filter", {{"verdicts", names}, {"stacks", options}}}},
-             line("Of each arm of a stack the latest run that observed it counts. Below a stack: how it "
-                  "compares with the nearest recorded one."),
+             paragraph("Of each arm of a stack the latest run that observed it counts. Below a stack: how it "
+                       "compares with the nearest recorded one."),
              table_of("Stacks", "letter|stack|keys|records|arms|verdicts|files", rows, room, "", "")};
   for (const auto& [title, lines] : {std::pair{"Files that could not be read", &r.unread},
                                      {"Runs that did not come to their end", &r.incomplete}})
@@ -610,7 +611,7 @@ struct cells_here {
 };
 
 json repeat_note(const observed_cell& c) {
-  return link_note("record", c.source.substr(0, c.source.rfind(':')), "line " + line_of(c.source),
+  return link_note("record", c.source.substr(0, c.source.rfind(':')), "line " + line_number_of(c.source),
                    repeats(c));
 }
 
@@ -674,10 +675,10 @@ blocks matrix_of_stack(const stack_matrix& m, bool evidence, std::size_t& room) 
         const auto here = cells.find(o);
         of_row.push_back(cell_of_matrix(here == cells.end() ? cells_here{} : here->second, with_evidence));
       }
-      shown.push_back(row_of(fault,
-                             fmt::format("{}{}{}{}", state, timing.empty() ? "" : ", ", timing,
-                                         level ? fmt::format(", level {}", *level) : ""),
-                             std::move(of_row)));
+      shown.push_back(table_row_of(fault,
+                                   fmt::format("{}{}{}{}", state, timing.empty() ? "" : ", ", timing,
+                                               level ? fmt::format(", level {}", *level) : ""),
+                                   std::move(of_row)));
     }
     std::size_t left = room;
     json table = table_of("Matrix of " + m.stack, fmt::format("fault|{}", fmt::join(operations, "|")), shown,
@@ -685,10 +686,10 @@ blocks matrix_of_stack(const stack_matrix& m, bool evidence, std::size_t& room) 
     if (table["table"].contains("left")) continue;
     room = left;
     blocks all{heading(m.stack),
-               line(fmt::format("{}, {} with a remedy.", plural(m.cells.size(), "cell"), with_remedy))};
+               paragraph(fmt::format("{}, {} with a remedy.", plural(m.cells.size(), "cell"), with_remedy))};
     if (!with_evidence)
       all.push_back(
-          line("The evidence of each cell does not fit here; it is in", "cufault matrix --format csv"));
+          paragraph("The evidence of each cell does not fit here; it is in", "cufault matrix --format csv"));
     all.push_back(std::move(table));
     return all;
   }
@@ -698,14 +699,15 @@ blocks matrix_of_stack(const stack_matrix& m, bool evidence, std::size_t& room) 
 json matrix_section(const report& r) {
   if (r.matrix.empty())
     return section("matrix", "Matrix", "Matrix",
-                   {line("Not measured: these records have no cell of the matrix. It is measured by",
-                         "cufault run matrix")});
+                   {paragraph("Not measured: these records have no cell of the matrix. It is measured by",
+                              "cufault run matrix")});
   blocks entries;
   for (const look& l : {right_look, fails_look, worse_look, mixed_look, unseen_look, no_look})
     entries.push_back({{"look", l.css}, {"symbol", l.symbol}, {"means", l.means}});
-  blocks all{line("Faults down, operations across. Each cell says what the operation came to. On the first "
-                  "stack, open it for the evidence and the line that repeats it."),
-             {{"keys", {{"entries", entries}}}}};
+  blocks all{
+      paragraph("Faults down, operations across. Each cell says what the operation came to. On the first "
+                "stack, open it for the evidence and the line that repeats it."),
+      {{"keys", {{"entries", entries}}}}};
   // The stack of the latest run first.
   std::vector<const stack_matrix*> order;
   for (const stack_matrix& m : r.matrix) order.push_back(&m);
@@ -720,8 +722,8 @@ json matrix_section(const report& r) {
     std::move(shown.begin(), shown.end(), std::back_inserter(all));
   }
   if (!left.empty()) {
-    all.push_back(line("Matrices of these stacks are not shown, to keep the page small; they are in",
-                       "cufault matrix --stack STACK"));
+    all.push_back(paragraph("Matrices of these stacks are not shown, to keep the page small; they are in",
+                            "cufault matrix --stack STACK"));
     all.push_back(list_of(left, 20));
   }
   return section("matrix", "Matrix", "Matrix", std::move(all));
@@ -733,10 +735,10 @@ json arms_section(const report& r, const std::vector<joined_row>& all, std::size
   std::vector<joined_row> rows;  // cells have a section of their own
   std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
                [](const joined_row& row) { return !row.arm->case_name.starts_with(matrix_family); });
-  blocks parts{line("To repeat one:", "cufault run CASE/ARM")};
+  blocks parts{paragraph("To repeat one:", "cufault run CASE/ARM")};
   if (rows.size() < all.size())
-    parts.push_back(line(fmt::format("Not listed here: {} of the matrix, which has a section.",
-                                     plural(all.size() - rows.size(), "cell"))));
+    parts.push_back(paragraph(fmt::format("Not listed here: {} of the matrix, which has a section.",
+                                          plural(all.size() - rows.size(), "cell"))));
   std::size_t left = rows.size();
   for (auto first = rows.begin(); first != rows.end();) {
     const std::string& name = first->arm->case_name;
@@ -759,10 +761,10 @@ json arms_section(const report& r, const std::vector<joined_row>& all, std::size
     first = last;
   }
   if (left > 0)
-    parts.push_back(
-        line(fmt::format("{} more do not fit here. The records beside this page have them; to print them:",
-                         plural(left, "arm")),
-             "cufault show"));
+    parts.push_back(paragraph(
+        fmt::format("{} more do not fit here. The records beside this page have them; to print them:",
+                    plural(left, "arm")),
+        "cufault show"));
   return section("arms", "All arms", "All arms, by case", std::move(parts));
 }
 
@@ -792,9 +794,9 @@ class html_printer final : public report_printer {
       sections.push_back(section("unjudged", "Not judged", "What is not judged", std::move(unjudged)));
     sections.push_back(matrix_section(r));
     for (const report_part& part : r.parts)
-      sections.push_back(section(
-          part.id, part.title, part.title,
-          part.markdown.empty() ? blocks{line(part.otherwise)} : blocks_of(part.markdown, room_for_part)));
+      sections.push_back(section(part.id, part.title, part.title,
+                                 part.markdown.empty() ? blocks{paragraph(part.otherwise)}
+                                                       : blocks_of(part.markdown, room_for_part)));
     json page{{"command", r.command},
               {"counts", arms == 0 ? "no arm ran" : text_of(counts)},
               {"arms", fmt::format("{} of {}", plural(arms, "arm"), plural(r.stacks.size(), "stack"))},

@@ -17,8 +17,8 @@ namespace cufault {
 class report_printer {
  public:
   /// `name`: of the option of `cufault run`, "junit". `file`: what `cufault report` writes, "junit.xml". `what`: for --help.
-  constexpr report_printer(const char* name_, const char* file_, const char* what_)
-      : name(name_), file(file_), what(what_) {}
+  constexpr report_printer(const char* option, const char* written, const char* help)
+      : name(option), file(written), what(help) {}
   virtual ~report_printer() = default;
   report_printer(const report_printer&) = delete;
   report_printer& operator=(const report_printer&) = delete;

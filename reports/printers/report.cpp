@@ -126,7 +126,7 @@ struct memory_tables {
   }
   [[nodiscard]] std::string markdown() const {
     std::ostringstream out;
-    const auto put = [&](const char* title, table_row head, const auto& rows) {
+    const auto put = [&](const char* title, const table_row& head, const auto& rows) {
       if (rows.empty()) return;
       print_heading(out, title, 3, table_style::markdown);
       std::vector<table_row> all;

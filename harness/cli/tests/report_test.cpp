@@ -81,7 +81,9 @@ TEST_F(report_command, compares_with_the_green_run_that_is_named) {
   write_whole(folder / "green.jsonl", record_text(green));
   const auto refused = run({"--since", folder / "green.jsonl"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_EQ(refused.stderr_text, "cufault: --since: no record there came to its end with exit code 0\n");
+  EXPECT_EQ(refused.stderr_text,
+            "cufault: --since: no record there came to its end with exit code 0; name a run that passed, or "
+            "the folder of a stack\n");
   const auto foreign = run({"--history", folder / "in" / "good.jsonl"});
   EXPECT_EQ(foreign.exit_code, 2);
   EXPECT_THAT(foreign.stderr_text, HasSubstr("good.jsonl: "));
