@@ -235,6 +235,7 @@ TEST(html, begins_with_what_changed_since_the_last_green_run_and_the_line_that_r
   EXPECT_THAT(print_as("text", all), HasSubstr("\n  " + line + "\n"));
   const nlohmann::json json = nlohmann::json::parse(print_as("report-json", all))["change"];
   EXPECT_EQ(json["changed"], 2);
+  expect_golden("report.json", print_as("report-json", all));
   EXPECT_EQ(json["groups"][0]["arms"].dump(), R"(["moves","moves_too"])");
   EXPECT_THAT(print_as("html", all), HasSubstr("<title>2026-11-22T02:00:00Z: exit code 1, 3 arms</title>"))
       << "trend";
