@@ -190,7 +190,8 @@ blocks blocks_of(const std::string& markdown, std::size_t room) {
   std::vector<std::string> head, list;
   const auto finish = [&] {
     if (!list.empty()) all.push_back(list_of(list, 100));
-    if (!head.empty()) all.push_back(table_of(head[0], fmt::format("{}", fmt::join(head, "|")), rows, room));
+    if (!head.empty())
+      all.push_back(table_of(head[0], fmt::format("{}", fmt::join(head, "|")), rows, room, "", ""));
     list.clear(), head.clear(), rows.clear();
   };
   std::istringstream lines(markdown);
@@ -201,9 +202,11 @@ blocks blocks_of(const std::string& markdown, std::size_t room) {
     } else if (text.starts_with("| ")) {
       blocks cells;
       for (const std::string& c : cells_of(text)) {
-        const auto end = c.find('\n');
-        cells.push_back(cell_of(beginning_of(c.substr(0, end), 600)));
-        if (end != c.npos) cells.back()["notes"] = {note(beginning_of(c.substr(end + 1), 1500))};
+        std::istringstream parts(c);
+        std::string part;
+        std::getline(parts, part);
+        cells.push_back(cell_of(beginning_of(part, 600)));
+        while (std::getline(parts, part)) cells.back()["notes"].push_back(note(beginning_of(part, 600)));
       }
       std::string name = cells[0]["text"];
       cells.erase(cells.begin());
