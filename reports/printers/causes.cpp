@@ -27,6 +27,10 @@ namespace {
 
 using row = table_row;
 
+const row cells_head{"fault", "cells", "where", "stack"}, arms_head{"call", "arm", "what it does", "stack"},
+    remedies_head{"what was done", "arm", "after a failed", "came to", "stack"},
+    driver_calls_head{"operation", "driver calls", "what the operation returns", "stack"};
+
 bool returned(const call_record& call, const std::string& status) {
   if (status == status_wrong_numbers)
     return is_success_status(call.what.status) && call.what.numbers == numbers_found::wrong;
@@ -176,6 +180,16 @@ void print_by_stack(std::ostream& out, row columns, std::vector<row> rows, table
 
 }  // namespace
 
+std::vector<named_table> tables_of_causes(const std::string& status, std::span<const record> records,
+                                          const cost_notes& costs) {
+  return {{.name = "cells", .head = cells_head, .rows = cells_that_cause(status, records)},
+          {.name = "arms", .head = arms_head, .rows = arms_that_cause(status, records).rows},
+          {.name = "remedies", .head = remedies_head, .rows = remedies_tried(status, records, costs)},
+          {.name = "driver_calls",
+           .head = driver_calls_head,
+           .rows = driver_failures_that_cause(status, records)}};
+}
+
 void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
                   table_style style, const cost_notes& costs, std::size_t width) {
   const auto cells = cells_that_cause(status, records);
@@ -183,13 +197,13 @@ void print_causes(std::ostream& out, const std::string& status, std::span<const 
   const auto driver_calls = driver_failures_that_cause(status, records);
   if (!cells.empty()) {
     out << "Cells of the matrix, by fault, and what it depends on:\n\n";
-    print_by_stack(out, {"fault", "cells", "where", "stack"}, cells, style, width);
+    print_by_stack(out, cells_head, cells, style, width);
   }
   if (arms.rows.empty()) {
     out << fmt::format("no call of a fault arm with a working control returned {} in {}\n", status,
                        plural(records.size(), "record"));
   } else {
-    print_by_stack(out, {"call", "arm", "what it does", "stack"}, arms.rows, style, width);
+    print_by_stack(out, arms_head, arms.rows, style, width);
     out << fmt::format("{} by {}\n", plural(arms.rows.size(), "way"), plural(arms.calls, "call"));
   }
   std::string gap = "\n";  // after the count; a table ends with a blank line itself
@@ -197,14 +211,12 @@ void print_causes(std::ostream& out, const std::string& status, std::span<const 
     out << gap
         << "What was done against it. Cleared: it failed before, and then the same work gave right "
            "numbers.\n\n";
-    print_by_stack(out, {"what was done", "arm", "after a failed", "came to", "stack"}, remedies, style,
-                   width);
+    print_by_stack(out, remedies_head, remedies, style, width);
     gap.clear();
   }
   if (driver_calls.empty()) return;
   out << gap << "Made up, by failing a driver call inside of an operation:\n\n";
-  print_by_stack(out, {"operation", "driver calls", "what the operation returns", "stack"}, driver_calls,
-                 style, width);
+  print_by_stack(out, driver_calls_head, driver_calls, style, width);
 }
 
 }  // namespace cufault

@@ -10,6 +10,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace cufault {
 
@@ -22,5 +23,8 @@ namespace cufault {
 /// `status`: in full, or status_wrong_numbers. `width`: of lines of text.
 void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
                   table_style style, const cost_notes& costs = {}, std::size_t width = 100);
+/// The same for programs: "cells", "arms", "remedies" and "driver_calls", each row with its stacks.
+std::vector<named_table> tables_of_causes(const std::string& status, std::span<const record> records,
+                                          const cost_notes& costs = {});
 
 }  // namespace cufault
