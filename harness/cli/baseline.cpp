@@ -5,6 +5,7 @@
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/words.hpp"
 #include "reports/evidence/baselines.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/judge/judge.hpp"
@@ -427,9 +428,13 @@ int remove_from_baseline(const baseline_arguments& arguments) {
                                                             : arguments.into / arguments.record;
   std::error_code none;
   if (!is_stack_folder(named) || fs::is_symlink(named) || !is_folder_name(named.filename().string()) ||
-      !fs::equivalent(named.parent_path(), arguments.into, none))
-    throw usage_error(fmt::format("{}: is not a stack of {}; cufault baseline show lists them",
-                                  named.string(), arguments.into.string()));
+      !fs::equivalent(named.parent_path(), arguments.into, none)) {
+    std::vector<std::string> stacks;
+    for (const fs::path& stack : stacks_in(arguments.into)) stacks.push_back(stack.filename());
+    throw usage_error(fmt::format("{}: is not a stack of {}; cufault baseline show lists them{}",
+                                  named.string(), arguments.into.string(),
+                                  did_you_mean(named.filename().string(), stacks)));
+  }
   if (arguments.names.empty()) {  // nothing in it is read: it may be damaged
     fs::path aside = arguments.into / fmt::format(".removed-{}", ::getpid());
     {

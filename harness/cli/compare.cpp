@@ -6,6 +6,7 @@
 #include "harness/cli/selection.hpp"
 #include "harness/system/process.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 #include "reports/explain/driver_sayings.hpp"
 #include "reports/history/history.hpp"
 #include "reports/judge/comparison.hpp"
@@ -311,9 +312,13 @@ int show_history(const history_arguments& arguments) {
   if (view.runs == 0)
     throw usage_error(
         fmt::format("{0} has no run: `cufault history add {0} RECORD` adds them", arguments.file.string()));
-  if (!arguments.arms.empty() && view.arms.empty())
-    throw usage_error(
-        fmt::format("{} has no arm {}", arguments.file.string(), fmt::join(arguments.arms, " or ")));
+  if (!arguments.arms.empty() && view.arms.empty()) {
+    std::vector<std::string> known;
+    for (const history_arm& arm : kept.view({}).arms) known.push_back(arm.name);
+    throw usage_error(fmt::format("{} has no arm {}{}", arguments.file.string(),
+                                  fmt::join(arguments.arms, " or "),
+                                  did_you_mean(arguments.arms.front(), known)));
+  }
   if (arguments.json)
     std::cout << to_json(view).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else

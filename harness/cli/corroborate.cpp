@@ -3,6 +3,7 @@
 // cufault corroborate: of each arm, how many recorded stacks show the same.
 #include "harness/cli/cli.hpp"
 #include "reports/base/files.hpp"
+#include "reports/base/words.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/model/record_parts.hpp"
 #include "reports/printers/table.hpp"
@@ -84,7 +85,9 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
   };
   auto rows = nlohmann::ordered_json::array();
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> counts;  // of stacks that agree, and that differ
+  std::set<std::string> known;
   for (const auto& [key, arm] : arms_of(stacks)) {
+    known.insert({key, arm.case_name});
     const auto agreements = agreements_of(arm);
     if (agreements.empty() || !wanted(arm)) continue;
     std::size_t differ = 0;
@@ -109,7 +112,9 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
     std::cout << dump_json(rows) << '\n';
     return all_read ? 0 : exit_unresolved;
   }
-  if (counts.empty()) throw usage_error("no recorded stack has anything that was named");
+  if (counts.empty())
+    throw usage_error(fmt::format("no recorded stack has anything that was named{}",
+                                  names.empty() ? "" : did_you_mean(names.front(), known)));
   std::vector<table_row> table;
   for (const auto& r : rows)
     table.push_back({join_key(r["case"].get<std::string>(), r["arm"].get<std::string>()),

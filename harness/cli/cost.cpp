@@ -5,6 +5,7 @@
 
 #include "harness/cli/cli.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,7 +42,8 @@ int show_costs(const cost_arguments& arguments) {
       some.push_back(std::move(one));
   }
   if (some.empty() && !all.empty())
-    throw usage_error(fmt::format("--remedy {}: none of these records has it; remedies: {}", arguments.remedy,
+    throw usage_error(fmt::format("--remedy {}: none of these records has it{}; remedies: {}",
+                                  arguments.remedy, did_you_mean(arguments.remedy, names),
                                   fmt::join(names, ", ")));
   if (arguments.format == "csv") {
     print_costs_csv(std::cout, some);

@@ -7,6 +7,7 @@
 #include "harness/doctor/loader.hpp"
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 #include "reports/explain/explanation.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/failures.hpp"
@@ -27,6 +28,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -114,6 +116,22 @@ std::vector<input> inputs_of(const std::vector<std::string>& words) {
   }
   for (const std::string& name : missing) files.push_back({name, {}});  // reading says why it cannot be read
   return files;
+}
+
+/// Of a message in which a number stands for a status, as in "failed: 13" or "code: 700": its name, of cuBLAS before CUDA. Empty for another
+/// message: 1 and what a program exits with are no status.
+std::string status_by_number(const std::string& message, const lexicon& words) {
+  static const std::regex said(
+      R"((?:fail(?:ed|ure)?|error|code|status|returned)\W{1,3}(?:(?:code|status|error|with)\W{1,3})?([0-9]{1,3})\b)",
+      std::regex::icase);
+  std::smatch found;
+  if (message.size() > 200 || in_lower_case(message).find("exit") != message.npos ||
+      !std::regex_search(message, found, said) || found[1] == "1")
+    return {};
+  for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError"})
+    if (const error_name* named = words.by_code(library, std::stoi(found[1])); named != nullptr)
+      return named->name;
+  return {};
 }
 
 /// Each probe: an answer is worth less than waiting for it.
@@ -234,9 +252,18 @@ int explain_logs(const explain_arguments& arguments) {
     try {
       log_findings found;
       if (in.text) {
-        event_finder finder(words);
-        finder.add(*in.text);
-        found = finder.finish();
+        const auto find = [&](const std::string& text) {
+          event_finder finder(words);
+          finder.add(text);
+          return finder.finish();
+        };
+        found = find(*in.text);
+        const bool fails = std::any_of(found.events.begin(), found.events.end(),
+                                       [](const log_event& e) { return e.role == event_role::failure; });
+        if (const std::string status = fails ? "" : status_by_number(*in.text, words); !status.empty()) {
+          std::cerr << "cufault: the number is read as " << status << '\n';
+          found = find(*in.text + " " + status);
+        }
       } else {
         found = in.name == "-" ? read_log(name, STDIN_FILENO, words) : read_file(name, words);
       }

@@ -12,6 +12,7 @@
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/unique_fd.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -272,7 +273,8 @@ std::vector<std::string> injectable_libraries() {
 std::set<std::string> libraries_asked_for(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (injector::library_named(name) == nullptr)
-      throw usage_error(fmt::format("--library {}: one of {}", one_line(name), injector::library_names()));
+      throw usage_error(fmt::format("--library {}: one of {}{}", one_line(name), injector::library_names(),
+                                    did_you_mean(name, injectable_libraries())));
   }
   return {names.begin(), names.end()};
 }

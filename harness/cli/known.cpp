@@ -8,6 +8,7 @@
 #include "harness/run/stack.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/lines.hpp"
+#include "reports/base/words.hpp"
 #include "reports/evidence/distance.hpp"
 #include "reports/printers/table.hpp"
 
@@ -252,11 +253,13 @@ int show_known(const known_arguments& asked) {
     return 0;
   }
   const known_issues_list known = load_known_issues(file);
+  std::vector<std::string> ids;
+  for (const known_entry& e : known.issues) ids.push_back(e.id);
   for (const std::string& id : asked.except)
     if (std::none_of(known.issues.begin(), known.issues.end(),
                      [&](const known_entry& e) { return e.id == id; }))
-      throw usage_error(
-          fmt::format("--except {}: no issue has this name; cufault known lists them", one_line(id)));
+      throw usage_error(fmt::format("--except {}: no issue has this name; cufault known lists them{}",
+                                    one_line(id), did_you_mean(id, ids)));
   const std::vector<question> questions = questions_of(asked, known);
   if (questions.empty()) {
     if (!asked.fail_on.empty()) throw usage_error("--fail-on needs --cublas, --lock or --here");

@@ -20,9 +20,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <regex>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -86,10 +89,39 @@ std::vector<std::string> names_of_commands(const CLI::App& app) {
   return names;
 }
 
+/// Of an option, a command below this one, a value of a set, or a file that is not there.
+std::string meant_of(const CLI::App& command, const std::string& said) {
+  std::vector<std::string> names = names_of_commands(command);
+  for (const std::string& word : command.remaining(true)) {
+    for (const CLI::Option* option : command.get_options())
+      if (!option->get_group().empty() && !option->get_lnames().empty())
+        names.push_back("--" + option->get_lnames().front());
+    return did_you_mean(word.substr(0, word.find('=')), names);
+  }
+  std::smatch found;
+  static const std::regex value("(\\S+) not in \\{(.*)\\}"), file("does not exist: (.*)");
+  if (std::regex_search(said, found, value)) {
+    std::istringstream all(found[2]);
+    for (std::string name; std::getline(all, name, ',');) names.push_back(name);
+    return did_you_mean(found[1].str(), names);
+  }
+  if (!std::regex_search(said, found, file)) return {};
+  const std::filesystem::path asked(found[1].str());
+  std::error_code unseen;
+  for (const auto& beside :
+       std::filesystem::directory_iterator(asked.has_parent_path() ? asked.parent_path() : ".", unseen))
+    names.push_back((asked.parent_path() / beside.path().filename()).string());
+  return did_you_mean(asked.string(), names);
+}
+
 /// In one line.
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
-  if (const auto asked = app.get_subcommands(); !asked.empty())
-    return fmt::format("{}; see cufault {} --help", error.what(), asked.front()->get_name());
+  if (auto asked = app.get_subcommands(); !asked.empty()) {
+    const CLI::App* command = asked.front();
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    return fmt::format("{}{}; see cufault {} --help", error.what(), meant_of(*command, error.what()),
+                       asked.front()->get_name());
+  }
   const auto unknown = app.remaining(), names = names_of_commands(app);
   return fmt::format("{}; the commands are: {}",
                      unknown.empty() ? "no command was given"

@@ -4,6 +4,7 @@
 #include "reports/printers/matrix.hpp"
 
 #include "harness/cli/cli.hpp"
+#include "reports/base/words.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,8 +30,8 @@ std::string names_in(const std::vector<stack_matrix>& all, const matrix_argument
   std::string text = "no cell in these records is one that was asked for";
   const auto add = [&](const std::string& option, const char* what, const std::set<std::string>& names) {
     if (!option.empty())
-      text +=
-          fmt::format("; {}: {}", what, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+      text += fmt::format("{}; {}: {}", did_you_mean(option, names), what,
+                          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
   };
   add(asked.fault, "faults", faults);
   add(asked.operation, "operations", operations);

@@ -5,15 +5,43 @@
 
 #include "harness/cli/cli.hpp"
 #include "reports/base/json_input.hpp"
+#include "reports/base/words.hpp"
 #include "reports/explain/evidence.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
+#include <set>
+#include <sstream>
 
 namespace cufault {
+namespace {
+
+/// "; did you mean ILLEGAL_ADDRESS?": a code that is near or, of several words, each as the nearest one of a message.
+std::string words_meant(std::string asked, const driver_sayings& said) {
+  std::set<std::string> codes, known;
+  for (const driver_saying& s : said.all) {
+    codes.insert({s.said.code, "CUDA_ERROR_" + s.said.code, s.said.function});
+    std::istringstream words(s.said.text);
+    for (std::string word; words >> word;)
+      if (word.erase(word.find_last_not_of(".,:;)") + 1); !word.empty()) known.insert(word);
+  }
+  std::string meant;
+  std::istringstream words(asked);
+  std::replace(asked.begin(), asked.end(), ' ', '_');
+  if (const std::string code = did_you_mean(asked, codes); !code.empty()) return code;
+  for (std::string word; words >> word;) {
+    const std::string nearest = known.contains(word) ? word : nearest_of(word, known);
+    if (nearest.empty()) return {};
+    meant += (meant.empty() ? "" : " ") + nearest;
+  }
+  return "; did you mean " + meant + "?";
+}
+
+}  // namespace
 
 int show_messages(const std::string& asked, const std::vector<std::filesystem::path>& records, bool json,
                   bool markdown) {
@@ -30,8 +58,8 @@ int show_messages(const std::string& asked, const std::vector<std::filesystem::p
   }
   if (found) return 0;
   fmt::print(std::cerr,
-             "cufault: no recorded message of the driver holds \"{}\"; `cufault messages` lists them\n",
-             one_line(asked));
+             "cufault: no recorded message of the driver holds \"{}\"; `cufault messages` lists them{}\n",
+             one_line(asked), words_meant(asked, said));
   return exit_no_answer;
 }
 

@@ -59,7 +59,9 @@ void add_inject(command_line& line) {
   command
       ->add_option("--fail", said->fail,
                    "FUNCTION[@STACK][:N[+]]=CODE: the N-th call, with + each later one too, else all; STACK: "
-                   "only calls of the call stack of this hash, as a log or `cufault sweep` tells it")
+                   "only calls of the call stack of this hash, as a log or `cufault sweep` tells it; CODE: a "
+                   "status by "
+                   "its name or number")
       ->allow_extra_args(false)
       ->type_name("TEXT")
       ->check(not_empty);

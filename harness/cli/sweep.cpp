@@ -31,11 +31,12 @@ const failure_case& operation_called(const std::string& name) {
     return c.name.starts_with(sweep_family) && plain(c.name.substr(sweep_family.size())) == plain(name);
   });
   if (found != cases.end()) return *found;
-  std::string known;
+  std::vector<std::string> known;
   for (const failure_case& c : cases)
-    if (c.name.starts_with(sweep_family)) known += " " + c.name.substr(sweep_family.size());
+    if (c.name.starts_with(sweep_family)) known.push_back(c.name.substr(sweep_family.size()));
   throw usage_error(known.empty() ? build_it_with_cuda
-                                  : fmt::format("no operation is called {}; there are:{}", name, known));
+                                  : fmt::format("no operation is called {}{}; there are: {}", name,
+                                                did_you_mean(name, known), fmt::join(known, " ")));
 }
 
 }  // namespace

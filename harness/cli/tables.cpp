@@ -108,6 +108,11 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
   std::set<std::string> families;
   for (const std::string& name : names) families.insert(family_of_case(name));
   record r = load_families(file, families);
+  std::vector<std::string> known;
+  for (const case_result& c : r.cases) {
+    known.push_back(c.name);
+    for (const arm_result& a : c.arms) known.push_back(join_key(c.name, a.name));
+  }
   if (!names.empty())
     for (case_result& c : r.cases)
       std::erase_if(c.arms, [&](const arm_result& a) {
@@ -120,8 +125,9 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
           return std::ranges::any_of(c.arms,
                                      [&](const arm_result& a) { return is_of(name, c.name, a.name); });
         }))
-      throw usage_error(
-          fmt::format("{} has no {} {}", file.string(), name.find('/') == name.npos ? "case" : "arm", name));
+      throw usage_error(fmt::format("{} has no {} {}{}", file.string(),
+                                    name.find('/') == name.npos ? "case" : "arm", name,
+                                    did_you_mean(name, known.empty() ? names_of_cases() : known)));
   if (json) {
     for (const case_result& c : r.cases)
       for (const arm_result& a : c.arms) std::cout << dump_json(arm_json(c.name, a)) << '\n';

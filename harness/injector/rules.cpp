@@ -172,9 +172,18 @@ std::string refusal(const rule& r) {
 int code_of(const known_library* of, std::string_view name, const auto& fail) {
   if (of == nullptr && name == "ENOMEM") return ENOMEM;
   const auto code = code_in(of, name);
-  if (!code && of == nullptr)
+  if (!code && of == nullptr) {
+    nearest meant(name.substr(0, 100));
+    constexpr std::string_view prefix = "CUDA_ERROR_";
+    for (int number = 1; number < 1000; ++number)
+      if (const std::string_view full = known_code_name(number); full.starts_with(prefix)) {
+        meant.consider(full);
+        meant.consider(full.substr(prefix.size()));
+      }
     fail(fmt::format(
-        "unknown code \"{}\"; take one of CUresult, as OUT_OF_MEMORY, or ENOMEM for a host function", name));
+        "unknown code \"{}\"; take one of CUresult, as OUT_OF_MEMORY or 2, or ENOMEM for a host function{}",
+        name, meant.asked()));
+  }
   if (!code) {
     nearest meant(name.substr(0, 100));
     for (const auto& [full, number] : of->codes) {
@@ -186,6 +195,15 @@ int code_of(const known_library* of, std::string_view name, const auto& fail) {
   }
   if (*code == 0) fail(fmt::format("a rule cannot return {}", code_name(of, 0)));
   return *code;
+}
+
+/// The name of a code that is given by its number: "2". Other text as it is.
+std::string code_by_number(const known_library* of, std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::string(text);
+  const std::string name = of == nullptr ? std::string(known_code_name(number)) : code_name(of, number);
+  return code_in(of, name) ? name : std::string(text);
 }
 
 /// "0f3a…", 16 digits, as a log has it.
@@ -571,7 +589,7 @@ rule rule_from_text(std::string_view text) {
   r.function = function;
   r.of = library_of(function);
   if (const auto why = unknown_function(r); !why.empty()) fail(why);
-  r.code = code_of(r.of, text.substr(equals + 1), fail);
+  r.code = code_of(r.of, code_by_number(r.of, text.substr(equals + 1)), fail);
   if (r.at_stack && is_host_function(function)) fail("the call stack of a host function is not walked");
   if (const auto why = refusal(r); !why.empty()) fail(why);
   return r;

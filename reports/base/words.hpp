@@ -41,9 +41,9 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// "; did you mean NAME?", of the names that one is which differs least from what was asked; empty where none is near.
+/// Of the names the one that differs least from what was asked; empty where none is near.
 template <class Names>
-std::string did_you_mean(std::string_view asked, const Names& names) {
+std::string nearest_of(std::string_view asked, const Names& names) {
   std::string nearest;
   std::size_t least = 1 + std::max<std::size_t>(2, asked.size() / 4);
   for (const auto& name : names)
@@ -52,6 +52,13 @@ std::string did_you_mean(std::string_view asked, const Names& names) {
       least = d;
       nearest = name;
     }
+  return nearest;
+}
+
+/// "; did you mean NAME?"; empty where no name is near.
+template <class Names>
+std::string did_you_mean(std::string_view asked, const Names& names) {
+  const std::string nearest = nearest_of(asked, names);
   return nearest.empty() ? nearest : "; did you mean " + nearest + "?";
 }
 

@@ -33,6 +33,28 @@ TEST_F(end_to_end, names_a_command_that_there_is_not) {
   EXPECT_EQ(cufault({}).exit_code, 2);
 }
 
+TEST_F(end_to_end, proposes_the_option_the_value_the_command_and_the_file_that_may_be_meant) {
+  const fs::path record = folder / "first.jsonl";
+  std::ofstream(record) << "";
+  for (const auto& [words, meant] :
+       {std::pair{std::vector<std::string>{"run", "--mod", "gate"}, std::string("--mode")},
+        {{"claims", "--jsno"}, "--json"},
+        {{"run", "--tier=quik"}, "quick"},
+        {{"node", "--policy", "slrum"}, "slurm"},
+        {{"baseline", "shw"}, "show"},
+        {{"show", folder / "frist.jsonl"}, record.string()},
+        {{"inject", "--library", "cublass", "--", "true"}, "cublas"},
+        {{"inject", "--fail", "cuMemAlloc=OUT_OF_MEMROY", "--", "true"}, "OUT_OF_MEMORY"}}) {
+    const auto seen = cufault(words);
+    EXPECT_EQ(seen.exit_code, 2) << meant;
+    EXPECT_THAT(seen.stderr_text, HasSubstr("; did you mean " + meant + "?"));
+    EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"run", "--xyzzy"}, {"show", folder / "xyzzy"}})
+    EXPECT_THAT(cufault(words).stderr_text, testing::Not(HasSubstr("did you mean"))) << words[0];
+}
+
 TEST_F(end_to_end, refuses_nonsense_of_a_variable_where_it_stands_for_an_option) {
   const auto floor = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words{"floor", "--records", folder / "records"};

@@ -105,6 +105,20 @@ TEST_F(explain_command, has_an_exit_code_for_no_answer) {
   EXPECT_EQ(explain({file("garbage", std::string("\x01\xff\x00\x80 \n\xfe", 6))}).exit_code, 4);
 }
 
+TEST_F(explain_command, reads_a_number_of_a_message_as_a_status) {
+  for (const auto& [said, status] : {std::pair{"failed: 13", "CUBLAS_STATUS_EXECUTION_FAILED"},
+                                     {"error code: 700", "cudaErrorIllegalAddress"},
+                                     {"it failed with 2", "cudaErrorMemoryAllocation"}}) {
+    const auto seen = explain({said});
+    EXPECT_EQ(seen.stderr_text, std::string("cufault: the number is read as ") + status + "\n");
+    EXPECT_THAT(seen.stdout_text, HasSubstr(status)) << said;
+  }
+  for (const char* said :
+       {"loss 13", "failed: 0", "error 1", "failed with exit code 13", "error 9999", "step failed at 13:10"})
+    EXPECT_EQ(explain({said}).exit_code, 4) << said;
+  EXPECT_EQ(explain({file("log", "passed: 20\nfailed: 13\n")}).exit_code, 4) << "a log has other numbers";
+}
+
 TEST_F(explain_command, prints_json_with_a_schema_number) {
   const auto said = explain({"--json", failure});
   EXPECT_EQ(said.exit_code, 0);

@@ -51,6 +51,14 @@ TEST(rules, match_a_name_with_and_without_its_suffixes) {
   EXPECT_TRUE(matches_function("*", "cuInit"));
 }
 
+TEST(rules, take_a_code_by_its_number_on_the_command_line) {
+  EXPECT_EQ(rule_from_text("cuMemAlloc=2").code, rule_from_text("cuMemAlloc=OUT_OF_MEMORY").code);
+  EXPECT_EQ(rule_from_text("cublasCreate=3").code, rule_from_text("cublasCreate=ALLOC_FAILED").code);
+  for (const char* wrong :
+       {"cuMemAlloc=0", "cuMemAlloc=12345", "cuMemAlloc=-2", "cublasCreate=99", "cuMemAlloc=2x"})
+    EXPECT_THROW(static_cast<void>(rule_from_text(wrong)), input_error) << wrong;
+}
+
 TEST(rules, that_can_never_act_are_refused) {
   EXPECT_THAT(rules_refusal(R"({"function": "cuStream*", "log": true, "min_bytes": 1})"),
               HasSubstr("allocates nothing"));
