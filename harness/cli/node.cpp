@@ -54,7 +54,7 @@ struct node_arguments {
   int timeout_seconds = 20;
   std::size_t gpus = 0;  ///< that the node must have
   fs::path pci_root = "/";
-  bool drill = false, under_drill = false, json = false;
+  bool drill = false, under_drill = false, json = false, prometheus = false;
   bool refuse_wrong_numbers = false;  ///< a known issue of wrong numbers makes it bad
   std::vector<std::string> trials{};
   target where{};
@@ -320,6 +320,7 @@ int examine_node(const node_arguments& asked) {
                      "--timeout",
                      std::to_string(asked.timeout_seconds)};
     if (asked.json) drill.command.emplace_back("--json");
+    if (asked.prometheus) drill.command.emplace_back("--prometheus");
     if (asked.refuse_wrong_numbers)
       drill.command.insert(drill.command.end(), {"--fail-on", std::string(harms[0])});
     return inject(drill);
@@ -345,7 +346,10 @@ int examine_node(const node_arguments& asked) {
     v = no_verdict(facts, e.what());
   }
   const std::string line = line_for(v, facts, asked.policy);
-  if (asked.json) {
+  if (asked.prometheus) {
+    fmt::print(stderr, "{}\n", line);
+    std::cout << node_metrics(v, facts);
+  } else if (asked.json) {
     fmt::print(stderr, "{}\n", line);
     std::cout
         << node_json(v, facts, asked.policy).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
@@ -421,8 +425,14 @@ void add_node(command_line& line) {
                    "a node is bad, too, where its cuBLAS has a measured known issue of this harm on its GPUs "
                    "(cufault known)")
       ->check(CLI::IsMember({std::string(harms[0])}));
-  node->add_flag("--json", asked.json,
-                 "the verdict as JSON (reports/schemas/node.schema.json); the line goes to standard error");
+  CLI::Option* const json = node->add_flag(
+      "--json", asked.json,
+      "the verdict as JSON (reports/schemas/node.schema.json); the line goes to standard error");
+  node->add_flag(
+          "--prometheus", asked.prometheus,
+          "the verdict in Prometheus' text format, for the textfile collector of node_exporter; the line "
+          "goes to standard error")
+      ->excludes(json);
   node->add_option("--trials", asked.trials, "cases of the quick tier to run on each GPU")
       ->type_name("CASE")
       ->default_str("numbers.split_k layout.shapes");

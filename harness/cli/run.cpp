@@ -130,10 +130,10 @@ class run {
         print_verdicts(std::cout, record_, table_style::text);
         std::cout << '\n';
       }
-      std::cout << print_as("text", all);
-      fmt::print(std::cout, "record: {}\nseed: {} (repeat with --seed {})\n", file.string(), record_.seed,
-                 record_.seed);
       if (arguments_.verbose) print_cost();
+      fmt::print(std::cout, "record: {}\nseed: {} (repeat with --seed {})\n\n", file.string(), record_.seed,
+                 record_.seed);
+      std::cout << print_as("text", all);  // what came of it is said last
       std::cout << std::flush;
     }
     if (!complete) fmt::print(std::cerr, "cufault: {}\n", this_run.reasons.front().why);

@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/base/json_fields.hpp"
+#include "reports/base/prometheus.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <tuple>
 
 namespace cufault {
 namespace {
@@ -362,6 +364,40 @@ nlohmann::ordered_json node_json(const node_verdict& v, const node_facts& facts,
           {"reasons", std::move(reasons)},
           {"gpus", std::move(gpus)},
           {"checks", std::move(checks)}};
+}
+
+std::string node_metrics(const node_verdict& v, const node_facts& facts) {
+  prometheus_text page;
+  page.family("cufault_node_info", "The cufault that looked at this node.");
+  page.sample(1, {{"version", facts.version}});
+  page.family("cufault_node_verdict", "Verdict of cufault node: 1 for the one that holds.");
+  for (const auto& [state, name] : names_of(node_state::usable))
+    page.sample(v.state == state ? 1 : 0, {{"verdict", std::string(name)}});
+  page.family("cufault_node_warned", "1 where the node is usable, and a check found something.");
+  page.sample(v.warned ? 1 : 0);
+  page.family("cufault_node_drill", "1 where the failure was injected (cufault node --drill).");
+  page.sample(facts.drill ? 1 : 0);
+  page.family("cufault_node_reasons",
+              "Reasons of the verdict, by their code and by the CUDA device they are of.");
+  std::map<std::tuple<std::string, std::string, std::string>, int> reasons, arms, findings;
+  for (const node_reason& r : v.reasons)
+    ++reasons[{r.code, r.device ? std::to_string(*r.device) : "", std::string(name_of(r.state))}];
+  for (const auto& [of, count] : reasons)
+    page.sample(count, {{"code", std::get<0>(of)}, {"device", std::get<1>(of)}, {"state", std::get<2>(of)}});
+  page.family("cufault_node_arms", "Arms of the trials on each GPU, by their verdict.");
+  for (const node_gpu& gpu : facts.gpus)
+    for (const node_arm& a : gpu.arms)
+      ++arms[{std::to_string(gpu.device), gpu.name, to_string(a.again.value_or(a.judged))}];
+  for (const auto& [of, count] : arms)
+    page.sample(count, {{"device", std::get<0>(of)}, {"gpu", std::get<1>(of)}, {"verdict", std::get<2>(of)}});
+  page.family("cufault_node_findings", "Findings of the checks, by check and level.");
+  for (const probe_result& p : facts.checks.probes)
+    for (const finding& one : p.report.findings) ++findings[{p.name, std::string(name_of(one.level)), ""}];
+  for (const auto& [of, count] : findings)
+    page.sample(count, {{"check", std::get<0>(of)}, {"level", std::get<1>(of)}});
+  page.family("cufault_node_seconds", "Seconds that it took.");
+  page.sample(facts.seconds);
+  return page.text();
 }
 
 }  // namespace cufault

@@ -98,4 +98,7 @@ std::string line_for(const node_verdict& v, const node_facts& facts, node_policy
 /// reports/schemas/node.schema.json
 nlohmann::ordered_json node_json(const node_verdict& v, const node_facts& facts, node_policy policy);
 
+/// In Prometheus' text format, without texts that differ from run to run.
+std::string node_metrics(const node_verdict& v, const node_facts& facts);
+
 }  // namespace cufault

@@ -10,7 +10,6 @@
 #include "reports/matrix/observed_cells.hpp"
 #include "reports/printers/advice.hpp"
 #include "reports/printers/print_explanation.hpp"
-#include "reports/printers/wrapped_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -310,7 +309,7 @@ void print_message_index(std::ostream& out, const lexicon& words, table_style st
                                                           fmt::format("[{0}](messages/{0}.md)", p.name)});
   }
   if (style == table_style::text)
-    print_wrapped_table(out, {"page", "what is printed"}, rows, width);
+    print_table(out, {"page", "what is printed"}, rows, style, width);
   else
     print_table(out, {"what is printed", "by", "page"}, rows, style);
 }

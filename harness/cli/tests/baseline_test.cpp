@@ -77,7 +77,7 @@ class baseline : public end_to_end {
 TEST_F(baseline, is_asked_for_by_a_gate_that_has_none) {
   const auto seen = gate();
   EXPECT_EQ(seen.exit_code, 3);
-  EXPECT_THAT(seen.stdout_text, AllOf(StartsWith("no record of this stack: "), HasSubstr("4 new"),
+  EXPECT_THAT(seen.stdout_text, AllOf(HasSubstr("\n\nno record of this stack: "), HasSubstr("4 new"),
                                       HasSubstr("gate: NOT JUDGED: no record of this stack: "),
                                       HasSubstr("cufault baseline add RECORD")));
   EXPECT_EQ(run({"road.create"}).exit_code, 0) << "no gate";

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/doctor/node_verdict.hpp"
 
+#include "reports/base/tests/prometheus_grammar.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -298,6 +300,15 @@ TEST_F(node_verdicts, are_printed_as_the_schema_says) {
   std::ifstream file(std::string(DOCTOR_GOLDEN) + "/node.json");
   const std::string golden{std::istreambuf_iterator<char>(file), {}};
   EXPECT_EQ(node_json(decide(facts), facts, node_policy::k8s).dump(2) + "\n", golden);
+  facts.version = "1.0.0 \"a\\b\"";
+  const std::string metrics = node_metrics(decide(facts), facts);
+  EXPECT_EQ(examples::wrong_in_prometheus(metrics), "") << metrics;
+  for (const char* line :
+       {R"(cufault_node_info{version="1.0.0 \"a\\b\""} 1)", R"(cufault_node_verdict{verdict="usable"} 0)",
+        R"(cufault_node_verdict{verdict="bad"} 1)",
+        R"(cufault_node_reasons{code="trial_failed",device="0",state="bad"} 1)",
+        R"(cufault_node_arms{device="0",gpu="made GPU",verdict="REPRODUCED"} 1)", "cufault_node_seconds 3.5"})
+    EXPECT_THAT(metrics, testing::HasSubstr(std::string("\n") + line + "\n"));
 }
 
 }  // namespace
