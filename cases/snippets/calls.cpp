@@ -25,7 +25,6 @@ struct layer {
 };
 // [end]
 }  // namespace not_initialized::fails
-
 namespace not_initialized::corrected {
 // [not_initialized corrected]
 struct layer {
@@ -45,7 +44,6 @@ struct layer {
 };
 // [end]
 }  // namespace not_initialized::corrected
-
 namespace invalid_value::fails {
 // [invalid_value fails]
 // Row-major: a is m x k, b is k x n, c is m x n.
@@ -57,7 +55,6 @@ cublasStatus_t multiply(cublasHandle_t handle, int m, int n, int k, const float*
 }
 // [end]
 }  // namespace invalid_value::fails
-
 namespace invalid_value::corrected {
 // [invalid_value corrected]
 // Row-major: a is m x k, b is k x n, c is m x n.
@@ -69,7 +66,6 @@ cublasStatus_t multiply(cublasHandle_t handle, int m, int n, int k, const float*
 }
 // [end]
 }  // namespace invalid_value::corrected
-
 namespace wrong_numbers::fails {
 // [wrong_numbers fails]
 // Row-major, n x n. All leading dimensions are n in either order, so that nothing is refused.
@@ -79,7 +75,6 @@ cublasStatus_t multiply(cublasHandle_t handle, int n, const float* a, const floa
 }
 // [end]
 }  // namespace wrong_numbers::fails
-
 namespace wrong_numbers::corrected {
 // [wrong_numbers corrected]
 // Row-major, n x n. cuBLAS reads columns: the operands change places.
@@ -89,7 +84,6 @@ cublasStatus_t multiply(cublasHandle_t handle, int n, const float* a, const floa
 }
 // [end]
 }  // namespace wrong_numbers::corrected
-
 namespace not_supported::fails {
 // [not_supported fails]
 cublasStatus_t multiply(cublasHandle_t handle, int m, int n, int k, const float* a, const float* b,
@@ -101,7 +95,6 @@ cublasStatus_t multiply(cublasHandle_t handle, int m, int n, int k, const float*
 }
 // [end]
 }  // namespace not_supported::fails
-
 namespace not_supported::corrected {
 // [not_supported corrected]
 cublasStatus_t multiply(cublasHandle_t handle, int m, int n, int k, const float* a, const float* b,
@@ -113,7 +106,6 @@ cublasStatus_t multiply(cublasHandle_t handle, int m, int n, int k, const float*
 }
 // [end]
 }  // namespace not_supported::corrected
-
 namespace mapping_error::fails {
 // [mapping_error fails]
 cublasStatus_t upload(int rows, int columns, float* host, float* device) {
@@ -122,7 +114,6 @@ cublasStatus_t upload(int rows, int columns, float* host, float* device) {
 }
 // [end]
 }  // namespace mapping_error::fails
-
 namespace mapping_error::corrected {
 // [mapping_error corrected]
 cublasStatus_t upload(int rows, int columns, const float* host, float* device) {
@@ -130,7 +121,6 @@ cublasStatus_t upload(int rows, int columns, const float* host, float* device) {
 }
 // [end]
 }  // namespace mapping_error::corrected
-
 namespace internal_error::fails {
 // [internal_error fails]
 cublasStatus_t multiply_as_graph(cublasHandle_t handle, int m, int n, int k, const float* a, const float* b,
@@ -148,7 +138,6 @@ cublasStatus_t multiply_as_graph(cublasHandle_t handle, int m, int n, int k, con
 }
 // [end]
 }  // namespace internal_error::fails
-
 namespace internal_error::corrected {
 // [internal_error corrected]
 cublasStatus_t multiply_as_graph(cublasHandle_t handle, int m, int n, int k, const float* a, const float* b,

@@ -6,9 +6,26 @@
 // Documented   CUDA Runtime API, cudaError_t 700, 710, 716 and 719; F-STK-01 to F-STK-04.
 // Measured     By sticky.device_fault.
 // What helps   The corrected code beside each.
-#include "cases/snippets/kernels.hpp"
-
 #include "cases/snippets/snippet.hpp"
+
+/// Of kernels.cu. `in` and `out`: n floats on the device; a, b and c: row-major, m x k, k x n and m x n.
+namespace cufault::snippets {
+using doubling = cudaError_t(int n, const float* in, float* out);
+using product = cublasStatus_t(cublasHandle_t handle, int m, int n, int k, const float* a, const float* b,
+                               float* c);
+#define CUFAULT_DECLARE(name, type, function) \
+  namespace name##_fails {                    \
+    type function;                            \
+  }                                           \
+  namespace name##_corrected {                \
+    type function;                            \
+  }
+CUFAULT_DECLARE(illegal_address, doubling, run)
+CUFAULT_DECLARE(misaligned_address, doubling, run)
+CUFAULT_DECLARE(assertion, doubling, run)
+CUFAULT_DECLARE(launch_failure, doubling, run)
+CUFAULT_DECLARE(execution_failed, product, multiply)
+}  // namespace cufault::snippets
 
 namespace cufault {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "cases/snippets/kernels.hpp"
+// Code of pages that has kernels; kernels.cpp says what it gets.
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
 
 // The assertion is there in every build.
 #undef NDEBUG
@@ -21,7 +23,6 @@ cudaError_t run(int n, const float* in, float* out) {
 }
 // [end]
 }  // namespace illegal_address_fails
-
 namespace illegal_address_corrected {
 // [illegal_address corrected]
 __global__ void twice(int n, const float* in, float* out) {
@@ -35,7 +36,6 @@ cudaError_t run(int n, const float* in, float* out) {
 }
 // [end]
 }  // namespace illegal_address_corrected
-
 namespace misaligned_address_fails {
 // [misaligned_address fails]
 __global__ void twice(int vectors, const float4* in, float4* out) {
@@ -53,7 +53,6 @@ cudaError_t run(int n, const float* in, float* out) {  // in[0] is a header
 }
 // [end]
 }  // namespace misaligned_address_fails
-
 namespace misaligned_address_corrected {
 // [misaligned_address corrected]
 __global__ void twice(int n, const float* in, float* out) {
@@ -67,7 +66,6 @@ cudaError_t run(int n, const float* in, float* out) {  // in[0] is a header
 }
 // [end]
 }  // namespace misaligned_address_corrected
-
 namespace assertion_fails {
 // [assertion fails]
 __global__ void twice(int n, int classes, const float* label, float* out) {
@@ -83,7 +81,6 @@ cudaError_t run(int n, const float* label, float* out) {
 }
 // [end]
 }  // namespace assertion_fails
-
 namespace assertion_corrected {
 // [assertion corrected]
 __global__ void twice(int n, int classes, const float* label, float* out) {
@@ -99,7 +96,6 @@ cudaError_t run(int n, const float* label, float* out) {
 }
 // [end]
 }  // namespace assertion_corrected
-
 namespace launch_failure_fails {
 // [launch_failure fails]
 __global__ void twice(int n, float limit, const float* in, float* out) {
@@ -115,7 +111,6 @@ cudaError_t run(int n, const float* in, float* out) {
 }
 // [end]
 }  // namespace launch_failure_fails
-
 namespace launch_failure_corrected {
 // [launch_failure corrected]
 __device__ int too_large;
@@ -134,7 +129,6 @@ cudaError_t run(int n, const float* in, float* out) {
 }
 // [end]
 }  // namespace launch_failure_corrected
-
 namespace execution_failed_fails {
 // [execution_failed fails]
 __global__ void clear(int n, float* c) {
@@ -150,7 +144,6 @@ cublasStatus_t multiply(cublasHandle_t handle, int m, int n, int k, const float*
 }
 // [end]
 }  // namespace execution_failed_fails
-
 namespace execution_failed_corrected {
 // [execution_failed corrected]
 __global__ void clear(int n, float* c) {

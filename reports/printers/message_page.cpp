@@ -5,6 +5,7 @@
 #include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/lines.hpp"
+#include "reports/evidence/distance.hpp"
 #include "reports/explain/driver_sayings.hpp"
 #include "reports/explain/evidence.hpp"
 #include "reports/matrix/observed_cells.hpp"
@@ -35,37 +36,66 @@ std::string as_code(std::string text) {
   return marks == "`" ? "`" + text + "`" : "`` " + text + " ``";
 }
 
-/// What records call the status of a page: the driver has other names for some.
-class page_status {
- public:
-  page_status(const message_page& page, const lexicon& words) : name_(page.status), all_{page.status} {
-    for (const error_name& e : words.errors)
-      if (e.name == name_) all_.insert(e.also.begin(), e.also.end());
-  }
-  [[nodiscard]] bool is_of(const call_record& call) const {
-    if (name_ == status_wrong_numbers)
-      return is_success_status(call.what.status) && call.what.numbers == numbers_found::wrong;
-    return all_.contains(call.what.status);
-  }
-  [[nodiscard]] const std::set<std::string>& all() const { return all_; }
+using statuses = std::set<std::string>;
 
- private:
-  std::string name_;
-  std::set<std::string> all_;
+/// "13.0.1" before "13.10.0".
+struct by_version {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return version_from(a) < version_from(b);
+  }
 };
 
-/// Arms that say what happens without cufault, and not by chance.
-bool is_plain_fault(const arm_result& arm) {
-  return arm.kind == arm_kind::fault && arm.counterpart_of.empty() && !is_made_up(arm) && arm.races.empty();
+/// What faults that are neither made up nor chance show of a status.
+struct page_facts {
+  statuses names;     ///< of the status: the driver has others for some
+  statuses recorded;  ///< those of them that a call returned
+  std::map<std::string, std::set<std::string>> arms_of_call;
+  /// Case/arm, level, call and variant -> version of cuBLAS -> what it returned.
+  std::map<std::tuple<std::string, std::int64_t, std::string, std::string>,
+           std::map<std::string, statuses, by_version>>
+      steps;
+};
+
+page_facts facts_of(const message_page& page, const lexicon& words, std::span<const record> records) {
+  page_facts facts;
+  facts.names.insert(page.status);
+  for (const error_name& e : words.errors)
+    if (e.name == page.status) facts.names.insert(e.also.begin(), e.also.end());
+  const auto status_of = [&](const call_record& call) {
+    const bool wrong = is_success_status(call.what.status) && call.what.numbers == numbers_found::wrong;
+    return wrong ? status_wrong_numbers : call.what.status;
+  };
+  for (const record& r : records) {
+    const stack_keys keys = keys_of(r);
+    const auto version = keys.find("cublas");
+    for (const case_result& c : r.cases)
+      for (const arm_result& a : c.arms) {
+        if (a.kind != arm_kind::fault || !a.counterpart_of.empty() || is_made_up(a) || !a.races.empty())
+          continue;
+        const std::string arm = join_key(c.name, a.name);
+        for (const observation& o : a.trials)
+          for (const call_record& call : o.calls) {
+            if (call.swept || !comparable(o)) continue;
+            const std::string status = status_of(call);
+            if (facts.names.contains(status)) {
+              facts.recorded.insert(status);
+              facts.arms_of_call[call.what.name.api].insert(arm);
+            }
+            if (version != keys.end())
+              facts
+                  .steps[{arm, o.level.value_or(0), call.what.name.api, call.what.name.variant}]
+                        [version->second]
+                  .insert(facts.names.contains(status) ? page.status : status);
+          }
+      }
+  }
+  return facts;
 }
 
-void print_seen(std::ostream& out, const message_page& page, const lexicon& words,
-                std::span<const record> records) {
-  const page_status status(page, words);
-  std::set<std::string> texts;
+void print_seen(std::ostream& out, const message_page& page, const lexicon& words, const page_facts& facts) {
   std::vector<std::string> shown;
   const auto show = [&](const std::string& text) {
-    if (texts.insert(text).second) shown.push_back(as_code(text));
+    if (std::ranges::find(shown, as_code(text)) == shown.end()) shown.push_back(as_code(text));
   };
   for (const std::string& text : page.texts) show(text);
   if (page.framework.empty())
@@ -77,24 +107,14 @@ void print_seen(std::ostream& out, const message_page& page, const lexicon& word
         if (e.code != 0) shown.push_back("its number: " + std::to_string(e.code));
       }
   for (const std::string& text : shown) out << "- " << text << '\n';
-  std::map<std::string, std::size_t> by_call;
-  for (const record& r : records)
-    for (const case_result& c : r.cases)
-      for (const arm_result& a : c.arms) {
-        if (!is_plain_fault(a)) continue;
-        std::set<std::string> calls;
-        for (const observation& o : a.trials)
-          for (const call_record& call : o.calls)
-            if (!call.swept && status.is_of(call)) calls.insert(call.what.name.api);
-        for (const std::string& call : calls) ++by_call[call];
-      }
-  std::vector<std::pair<std::string, std::size_t>> calls(by_call.begin(), by_call.end());
-  std::ranges::stable_sort(calls, [](const auto& a, const auto& b) { return a.second > b.second; });
   out << '\n';
+  std::vector<std::pair<std::size_t, std::string>> calls;
+  for (const auto& [call, arms] : facts.arms_of_call) calls.emplace_back(arms.size(), as_code(call));
+  std::ranges::stable_sort(calls, [](const auto& a, const auto& b) { return a.first > b.first; });
   if (calls.empty() || !page.framework.empty()) return;  // whose users call none of them
   std::vector<std::string> names;
-  for (const auto& [name, arms] : calls)
-    if (names.size() < most_calls) names.push_back(as_code(name));
+  for (const auto& [arms, name] : calls)
+    if (names.size() < most_calls) names.push_back(name);
   out << fmt::format(
       "Most often from {}{}.\n\n", fmt::join(names, ", "),
       calls.size() > most_calls ? fmt::format(" and {} more calls", calls.size() - most_calls) : "");
@@ -114,54 +134,11 @@ std::string measured(const std::string& arm, std::span<const record> records) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// "13.1.0"; empty where it is not known.
-std::string cublas_of(const record& r) {
-  const std::string label = stack_label(r);
-  constexpr std::string_view head = "cuBLAS ";
-  return label.starts_with(head) ? label.substr(head.size(), label.find(',') - head.size()) : std::string();
-}
-
-struct by_version {
-  bool operator()(const std::string& a, const std::string& b) const {
-    const auto parts = [](const std::string& v) {
-      std::vector<int> all{0};
-      for (const char c : v)
-        if (c == '.')
-          all.push_back(0);
-        else
-          all.back() = all.back() * 10 + (c - '0');
-      return all;
-    };
-    return parts(a) < parts(b);
-  }
-};
-
 /// Calls that return the status with one version of cuBLAS and something else with another, where the same arm ran with both.
-bool print_differences(std::ostream& out, const message_page& page, const lexicon& words,
-                       std::span<const record> records) {
-  const page_status status(page, words);
-  using statuses = std::set<std::string>;
-  // case/arm, level, call, variant -> version -> what it returned
-  std::map<std::tuple<std::string, std::int64_t, std::string, std::string>,
-           std::map<std::string, statuses, by_version>>
-      steps;
-  for (const record& r : records) {
-    const std::string version = cublas_of(r);
-    if (version.empty()) continue;
-    for (const case_result& c : r.cases)
-      for (const arm_result& a : c.arms) {
-        if (!is_plain_fault(a)) continue;
-        for (const observation& o : a.trials)
-          for (const call_record& call : o.calls)
-            if (!call.swept && comparable(o))
-              steps[{join_key(c.name, a.name), o.level.value_or(0), call.what.name.api,
-                     call.what.name.variant}][version]
-                  .insert(status.is_of(call) ? page.status : call.what.status);
-      }
-  }
+bool print_differences(std::ostream& out, const message_page& page, const page_facts& facts) {
   // call, what it returned with which versions -> arms
   std::map<std::pair<std::string, std::string>, std::set<std::string>> found;
-  for (const auto& [step, versions] : steps) {
+  for (const auto& [step, versions] : facts.steps) {
     if (std::ranges::none_of(versions, [&](const auto& v) { return v.second.contains(page.status); }) ||
         std::ranges::all_of(versions, [&](const auto& v) { return v.second == versions.begin()->second; }))
       continue;
@@ -195,15 +172,14 @@ bool print_differences(std::ostream& out, const message_page& page, const lexico
   return true;
 }
 
-bool print_driver(std::ostream& out, const message_page& page, const lexicon& words,
+bool print_driver(std::ostream& out, const page_facts& facts, const lexicon& words,
                   std::span<const record> records) {
-  const page_status status(page, words);
   std::vector<std::pair<std::uint64_t, table_row>> rows;
   for (const driver_saying& s : driver_sayings_in(records, words).all) {
     std::uint64_t trials = 0;
     std::string call;
     for (const auto& [behind, times] : s.behind)
-      if (status.all().contains(behind.substr(behind.find(' ') + 1))) {
+      if (facts.names.contains(behind.substr(behind.find(' ') + 1))) {
         trials += times;
         if (call.empty()) call = behind.substr(0, behind.find(':'));
       }
@@ -253,8 +229,9 @@ void print_message_page(std::ostream& out, const message_page& page, const expla
                         const lexicon& words, std::span<const record> records, const cost_notes& costs,
                         const std::vector<fs::path>& sources) {
   const auto heading = [&](std::string_view text) { print_heading(out, text, 2, table_style::markdown); };
+  const page_facts facts = facts_of(page, words, records);
   heading("What you see");
-  print_seen(out, page, words, records);
+  print_seen(out, page, words, facts);
   heading("What had happened before");
   if (e.causes.empty())
     out << "No cause of it is known.\n\n";
@@ -272,32 +249,23 @@ void print_message_page(std::ostream& out, const message_page& page, const expla
     }
   }
   std::ostringstream differences, driver;
-  if (print_differences(differences, page, words, records) || page.framework.empty()) {
+  if (print_differences(differences, page, facts) || page.framework.empty()) {
     heading("Versions in which it differs");
     const std::string found = differences.str();
     out << (found.empty() ? "None of the recorded versions of cuBLAS, where one arm ran with several.\n\n"
                           : found);
   }
-  if (print_driver(driver, page, words, records)) {
+  if (print_driver(driver, facts, words, records)) {
     heading("The driver's words");
     out << driver.str();
   }
   heading("More");
   if (!page.framework.empty())
     out << "`cufault explain` with your program's output ranks these causes by it.\n";
-  const page_status status(page, words);
-  std::set<std::string> recorded;
-  for (const record& r : records)
-    for (const case_result& c : r.cases)
-      for (const arm_result& a : c.arms)
-        for (const observation& o : a.trials)
-          for (const call_record& call : o.calls)
-            if (status.is_of(call))
-              recorded.insert(page.status == status_wrong_numbers ? page.status : call.what.status);
-  if (page.framework.empty() && recorded.empty()) out << "No record has a call that returned it.\n";
-  if (page.framework.empty() && !recorded.empty())
+  if (page.framework.empty() && facts.recorded.empty()) out << "No record has a call that returned it.\n";
+  if (page.framework.empty() && !facts.recorded.empty())
     out << fmt::format("`cufault causes {} --all`: each recorded way, and each remedy that was tried.\n",
-                       *recorded.begin());
+                       *facts.recorded.begin());
 }
 
 void print_message_index(std::ostream& out, const lexicon& words, table_style style, std::size_t width) {
