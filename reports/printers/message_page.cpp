@@ -168,7 +168,7 @@ bool print_differences(std::ostream& out, const message_page& page, const page_f
   rows.resize(std::min(all, most_differences));
   print_table(out, {"call", "what it returns, by version of cuBLAS", "arms", "for example"}, rows,
               table_style::markdown);
-  if (all > rows.size()) out << fmt::format("And {} more: `cufault changes`.\n\n", all - rows.size());
+  if (all > rows.size()) out << fmt::format("And {} more: `cufault history matrix`.\n\n", all - rows.size());
   return true;
 }
 
