@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t most_calls = 8, most_differences = 8, most_sayings = 5;
 
 /// A text as code of Markdown, in a line.
-std::string as_code(std::string text) {
+std::string as_code(const std::string& text) {
   const std::string marks = text.find('`') == text.npos ? "`" : "``";
   return marks == "`" ? "`" + text + "`" : "`` " + text + " ``";
 }
@@ -138,7 +138,9 @@ std::string measured(const std::string& arm, std::span<const record> records) {
 bool print_differences(std::ostream& out, const message_page& page, const page_facts& facts) {
   // call, what it returned with which versions -> arms
   std::map<std::pair<std::string, std::string>, std::set<std::string>> found;
-  for (const auto& [step, versions] : facts.steps) {
+  for (const auto& each : facts.steps) {
+    const auto& step = each.first;
+    const auto& versions = each.second;
     if (std::ranges::none_of(versions, [&](const auto& v) { return v.second.contains(page.status); }) ||
         std::ranges::all_of(versions, [&](const auto& v) { return v.second == versions.begin()->second; }))
       continue;

@@ -360,8 +360,12 @@ void print_ways(std::ostream& out, const explanation& e, table_style style, std:
     if (style == table_style::text) continue;
     table_row& r = rows.back();
     r.resize(4);
-    const std::string cost = c.clears.empty() ? "" : note_of(costs, "", remedy_of_arm(c.clears.front().arm));
-    if (!cost.empty()) r[2] += "; it " + cost;
+    r[2] = c.cures.empty() ? "" : c.cures.front();
+    for (const tried_remedy& t : std::span(c.clears).first(std::min<std::size_t>(2, c.clears.size()))) {
+      const std::string cost = note_of(costs, "", remedy_of_arm(t.arm));
+      r[2] += fmt::format("{}measured: {} ({}{}{})", r[2].empty() ? "" : "; ", t.words,
+                          plural(t.cleared, "stack"), cost.empty() ? "" : "; ", cost);
+    }
     r[3].clear();
     for (const tried_remedy& t : c.does_not_clear)
       if (&t - c.does_not_clear.data() < 2) r[3] += (r[3].empty() ? "" : "; ") + t.words;
