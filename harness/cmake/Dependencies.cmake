@@ -33,19 +33,19 @@ FetchContent_Declare(SQLite3
   DOWNLOAD_EXTRACT_TIMESTAMP OFF
   FIND_PACKAGE_ARGS 3.37)
 FetchContent_MakeAvailable(CLI11 pugixml SQLite3)
-# One header, under the Boost Software License 1.0: installed as kainjow/mustache.hpp, fetched without the folder.
-find_path(CUFAULT_MUSTACHE kainjow/mustache.hpp)
-mark_as_advanced(CUFAULT_MUSTACHE)
-if(NOT CUFAULT_MUSTACHE)
+# One header, under the Boost Software License 1.0. It is copied, so that a cross compiler does not get the other headers beside it.
+find_file(CUFAULT_MUSTACHE_HEADER kainjow/mustache.hpp)
+mark_as_advanced(CUFAULT_MUSTACHE_HEADER)
+if(NOT CUFAULT_MUSTACHE_HEADER)
   FetchContent_Declare(mustache
     GIT_REPOSITORY https://github.com/kainjow/Mustache GIT_TAG c66fdd87f01f0b2d1ba704192f27355b77746a5b  # v4.1
     SOURCE_SUBDIR none)
   FetchContent_MakeAvailable(mustache)
-  file(COPY ${mustache_SOURCE_DIR}/mustache.hpp DESTINATION ${PROJECT_BINARY_DIR}/mustache/kainjow)
-  set(CUFAULT_MUSTACHE ${PROJECT_BINARY_DIR}/mustache)
+  set(CUFAULT_MUSTACHE_HEADER ${mustache_SOURCE_DIR}/mustache.hpp)
 endif()
+file(COPY ${CUFAULT_MUSTACHE_HEADER} DESTINATION ${PROJECT_BINARY_DIR}/mustache/kainjow)
 add_library(cufault_mustache INTERFACE)
-target_include_directories(cufault_mustache SYSTEM INTERFACE ${CUFAULT_MUSTACHE})
+target_include_directories(cufault_mustache SYSTEM INTERFACE ${PROJECT_BINARY_DIR}/mustache)
 
 # What is installed needs no library but those of the C++ compiler, so that it runs on systems that lack these or have other versions: fmt is
 # used as headers, pugixml and SQLite are linked in. Where a system has them as shared libraries alone, these are needed, and ci/bare says so.
