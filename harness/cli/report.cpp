@@ -138,6 +138,7 @@ void add_report(command_line& line) {
                    "compare with the last of these that ended with 0: records, folders of records, or of "
                    "stacks (default: "
                    "earlier runs among RECORD)")
+      ->allow_extra_args(false)
       ->check(CLI::ExistingPath)
       ->type_name("RECORD");
   command->add_option("--history", said->history, "show the trends of a history (cufault history)")

@@ -118,7 +118,7 @@ void add_run(command_line& line) {
     run->add_option_function<std::string>(
            fmt::format("--{}", format->name),
            [&running, format](const std::string& file) { running.reports[format->name] = file; },
-           fmt::format("write {}, too", format->what))
+           fmt::format("also write {}", format->what))
         ->type_name("FILE")
         ->check(new_file);
   run->add_flag(

@@ -73,7 +73,8 @@ TEST_F(report_command, compares_with_the_green_run_that_is_named) {
   record green = load_record(folder / "in" / "good.jsonl");
   green.exit_code = 0;
   write_whole(folder / "green.jsonl", record_text(green));
-  const auto seen = run({"--since", folder / "green.jsonl"});
+  const auto seen =
+      run({"--since", folder / "green.jsonl", folder / "in" / "good.jsonl"});  // the last is a RECORD
   EXPECT_EQ(seen.exit_code, 0) << seen.stderr_text;
   EXPECT_THAT(seen.stdout_text, StartsWith("nothing changed: "));
   EXPECT_THAT(written("index.html"), HasSubstr("✓ NOTHING CHANGED"));
