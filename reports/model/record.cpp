@@ -219,7 +219,7 @@ record record_from(const std::string& name, std::string_view text) {
   for (case_result& c : r.cases)
     for (arm_result& a : c.arms)
       if (a.runs.empty()) {
-        a.runs = {run};
+        a.runs.push_back(run);
         a.runs[0].trials = a.trials.size();
       }
   return r;
