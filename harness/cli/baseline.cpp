@@ -270,8 +270,7 @@ class addition {
       }
       if (how.empty()) how = fmt::format("{} trials in all", a.trials.size());
       ++changed_;
-      report_ += fmt::format("{}{} / {}: {}\n", arguments_.dry ? "would change: " : "changed: ", case_name,
-                             a.name, how);
+      tell(arguments_.dry ? "would change" : "changed", case_name, a, how);
     }
     case_in(to_file_.cases, case_name).arms.push_back(std::move(a));
   }
@@ -294,13 +293,23 @@ class addition {
                        folder_.string(), new_, changed_, worded, same_, left_,
                        arguments_.dry ? "; nothing was written" : "");
   }
+  [[nodiscard]] nlohmann::ordered_json json() const {
+    return {
+        {"folder", folder_.string()}, {"new", new_},       {"changed", changed_}, {"with_new_words", worded_},
+        {"there_already", same_},     {"left_out", left_}, {"arms", arms_}};
+  }
   [[nodiscard]] bool all_taken() const { return left_ == 0; }
   [[nodiscard]] bool any_change() const { return new_ + changed_ + worded_ > 0; }
 
  private:
   void leave_out(const std::string& case_name, const arm_result& a, const std::string& why) {
-    report_ += fmt::format("left out: {} / {}: {}\n", case_name, a.name, why);
+    tell("left out", case_name, a, why);
     ++left_;
+  }
+
+  void tell(const char* what, const std::string& case_name, const arm_result& a, const std::string& how) {
+    report_ += fmt::format("{}: {} / {}: {}\n", what, case_name, a.name, how);
+    arms_.push_back({{"case", case_name}, {"arm", a.name}, {"what", what}, {"how", how}});
   }
 
   /// Of an arm that does not race, how it differs in one of the records; empty where it does not.
@@ -324,6 +333,7 @@ class addition {
   std::map<std::string, arm_result> there_;
   record to_file_;
   std::string report_;
+  nlohmann::ordered_json arms_ = nlohmann::ordered_json::array();
   int new_ = 0, changed_ = 0, worded_ = 0, same_ = 0, left_ = 0;
 };
 
@@ -368,6 +378,7 @@ int add_to_baseline(const baseline_arguments& arguments) {
   const baselines recorded({arguments.into}), shipped({default_recorded()});
   bool all_taken = true, any_change = false;
   std::size_t met = 0;
+  auto stacks = nlohmann::ordered_json::array();
   std::vector<std::string> missed;
   for (const std::string& name : arguments.names)
     if (!is_met(name, by_stack)) missed.push_back(name);
@@ -386,11 +397,19 @@ int add_to_baseline(const baseline_arguments& arguments) {
           taken.take(c.name, a);
         }
     }
-    fmt::print("{}", taken.finish());
+    const std::string said = taken.finish();
+    if (arguments.json)
+      stacks.push_back(taken.json());
+    else
+      fmt::print("{}", said);
     all_taken = all_taken && taken.all_taken();
     any_change = any_change || taken.any_change();
   }
   if (met == 0) throw usage_error(fmt::format("{} has no arm", arguments.record.string()));
+  if (arguments.json)
+    std::cout << nlohmann::ordered_json{{"schema", 1}, {"written", !arguments.dry}, {"stacks", stacks}}.dump(
+                     2)
+              << '\n';
   if (arguments.dry) return any_change || !all_taken ? exit_gate : 0;
   return all_taken ? 0 : exit_gate;
 }
@@ -456,14 +475,16 @@ int remove_from_baseline(const baseline_arguments& arguments) {
   return 0;
 }
 
-int show_predictions(const fs::path& folder, bool markdown) {
-  const table_style style = markdown ? table_style::markdown : table_style::text;
+int show_predictions(const fs::path& folder, print_form form) {
+  const table_style style = form.markdown ? table_style::markdown : table_style::text;
   std::vector<table_row> rows;
   for (const distance_row& r : distance_table())
     rows.push_back({std::string(r.key), r.differs == version_part::major ? "major" : "minor",
                     r.adds ? fmt::format("{}", *r.adds) : "nothing is predicted", std::string(r.why)});
-  print_heading(std::cout, "Distance", 3, style);
-  print_table(std::cout, {"of the stack", "version that differs", "adds", "because"}, rows, style);
+  std::vector<named_table> tables{{.name = "distance",
+                                   .title = "Distance",
+                                   .head = {"of the stack", "version that differs", "adds", "because"},
+                                   .rows = std::move(rows)}};
   const leave_one_out found = judge_by_others(folder, true);
   std::map<predicted_from, prediction_score> sums;
   const auto text_of = [](const prediction_score& s) {
@@ -496,9 +517,16 @@ int show_predictions(const fs::path& folder, bool markdown) {
   table_row last{"all"};
   for (const predicted_from kind : kinds) last.push_back(text_of(sums.at(kind)));
   rows.push_back(std::move(last));
-  print_heading(std::cout, "Predictions that held", 3, style);
-  print_table(std::cout, head, rows, style);
-  fmt::print(std::cout, "{}{}: no stack of another version says anything.\n", markdown ? "\n" : "",
+  tables.push_back(
+      {.name = "predictions", .title = "Predictions that held", .head = head, .rows = std::move(rows)});
+  if (form.json) {
+    auto json = to_json(tables);
+    json["unpredicted"] = found.unpredicted;
+    std::cout << json.dump(2) << '\n';
+    return 0;
+  }
+  print_tables(std::cout, tables, 3, style);
+  fmt::print(std::cout, "{}{}: no stack of another version says anything.\n", form.markdown ? "\n" : "",
              plural(found.unpredicted, "arm"));
   return 0;
 }

@@ -284,7 +284,8 @@ class bisecting {
       const auto said =
           in_release(r, {own_path(), "stack", "--json"}, scratch, std::chrono::minutes(10), true);
       stack = nlohmann::json::parse(said.stdout_text, nullptr, false);
-      if (!stack.is_object()) throw unusable{"cufault stack does not run in this image: " + how_ended(said)};
+      if (!stack.is_object() || stack.contains("reasons"))
+        throw unusable{"cufault stack does not run in this image: " + how_ended(said)};
     }
     if (report_.gpu.empty()) report_.gpu = at(stack, "/gpu/name");
     if (report_.driver.empty()) report_.driver = at(stack, "/driver/version");

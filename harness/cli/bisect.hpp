@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "harness/cli/cli.hpp"
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,7 +12,7 @@ namespace cufault {
 
 struct command_line;
 
-struct bisect_arguments {
+struct bisect_arguments : print_form {
   std::vector<std::string> good;  ///< one release or two, on both sides of `bad`
   std::string bad;
   std::string arm;  ///< "CASE/ARM"; empty where there is a command
@@ -24,7 +26,6 @@ struct bisect_arguments {
   bool once = false;     ///< one trial decides a release
   double timeout = 600;  ///< seconds, of a run of the command
   int device = 0, wait_seconds = 10;
-  bool json = false, markdown = false;
   std::vector<std::string> words;  ///< how it was started
 };
 

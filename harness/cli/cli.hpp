@@ -95,6 +95,7 @@ struct baseline_arguments {
   std::vector<std::filesystem::path> with;  ///< further records of the same stack
   bool undefined = false;  ///< nothing is expected of these arms: they are filed, and judge nothing
   bool dry = false;        ///< says what would change, and writes nothing
+  bool json = false;
 };
 
 struct explain_arguments {
@@ -105,9 +106,13 @@ struct explain_arguments {
   bool no_machine = false;  ///< do not look at this machine
 };
 
-/// How a comparison is printed.
-struct comparison_style {
+/// How an answer is printed: text where neither is set.
+struct print_form {
   bool json = false, markdown = false;
+};
+
+/// How a comparison is printed.
+struct comparison_style : print_form {
   bool names = false, in_full = false;  ///< of arms only their names; all that each record saw
 };
 
@@ -126,24 +131,21 @@ struct gate_arguments : comparison_style {
   std::string date;             ///< empty: today
 };
 
-struct merge_arguments {
+struct merge_arguments : print_form {
   std::vector<std::filesystem::path> records;
   std::filesystem::path hosts;  ///< names of hosts that were to report, one a line; empty: not looked at
-  bool json = false, markdown = false;
 };
 
-struct history_arguments {
+struct history_arguments : print_form {
   bool adds = false;
   std::filesystem::path file;
   std::vector<std::filesystem::path> records;  ///< to add
   std::vector<std::string> arms;  ///< to show: "CASE/ARM", where * is anything; all where it is empty
-  bool json = false, markdown = false;
 };
 
-struct changes_arguments {
+struct changes_arguments : print_form {
   std::vector<std::filesystem::path> records;
   std::string gpu, release;  ///< empty: that of most releases; all
-  bool json = false, markdown = false;
 };
 
 struct matrix_arguments {
@@ -179,6 +181,7 @@ struct inject_arguments {
 
 struct trace_arguments {
   std::filesystem::path chrome;        ///< a Chrome trace of every call; empty: none
+  std::filesystem::path json{};        ///< where to write what it tells, too; empty: nowhere
   std::vector<std::string> libraries;  ///< "cublas": whose calls are told, too
   std::vector<std::string> command;    ///< never empty
 };
@@ -187,6 +190,7 @@ struct why_arguments {
   std::optional<double> after;       ///< seconds: then say where each thread waits in the driver
   bool verbose = false;              ///< and what `trace` tells
   bool no_preload = false;           ///< the driver's log alone
+  std::filesystem::path json{};      ///< where to write the answer, too; empty: nowhere
   std::vector<std::string> command;  ///< never empty
 };
 /// Returns the command's exit code. `seen`: what doctor has found; null: the checks run where the command fails. `libraries`: those that
@@ -226,11 +230,11 @@ bool is_named_by(const std::string& name, const std::string& case_name, const st
 int corroborate(const std::vector<std::string>& names, const std::vector<std::filesystem::path>& folders,
                 bool json);
 /// What a prediction rests on, and how often it holds among the stacks of a folder.
-int show_predictions(const std::filesystem::path& folder, bool markdown);
-int show_claims(const std::vector<std::filesystem::path>& records, bool json, bool markdown);
+int show_predictions(const std::filesystem::path& folder, print_form form);
+int show_claims(const std::vector<std::filesystem::path>& records, print_form form);
 /// `names`: CASE or CASE/ARM; empty for all. `json`: all that is recorded of each arm, in place of the table.
 int show_record(const std::filesystem::path& file, const std::vector<std::string>& names,
-                const std::vector<std::filesystem::path>& baselines, bool json, bool markdown);
+                const std::vector<std::filesystem::path>& baselines, print_form form);
 int show_differences(const diff_arguments& arguments);
 int run_gate(const gate_arguments& arguments);
 int gate_pythons(const gate_arguments& arguments);
@@ -243,9 +247,9 @@ int merge_records(const merge_arguments& arguments);
 int add_to_history(const history_arguments& arguments);
 int show_history(const history_arguments& arguments);
 int show_changes(const changes_arguments& arguments);
-int show_counterparts(const std::vector<std::filesystem::path>& records, bool markdown);
+int show_counterparts(const std::vector<std::filesystem::path>& records, print_form form);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool all,
-                bool markdown);
+                print_form form);
 /// A page of reports/pages/messages, by its name or its status, and the table of all.
 int show_message_page(const std::string& name, const std::vector<std::filesystem::path>& records);
 int show_message_index(bool markdown);
@@ -254,12 +258,13 @@ int show_costs(const cost_arguments& arguments);
 /// What stands beside a verdict, from the costs that were measured beside these records. Throws input_error.
 cost_notes measured_costs(const std::vector<std::filesystem::path>& records);
 /// Throws usage_error where no record has a failure of a framework.
-int show_frameworks(const std::vector<std::filesystem::path>& records, bool markdown);
+int show_frameworks(const std::vector<std::filesystem::path>& records, print_form form);
 /// Throws usage_error where no record has a sweep.
 /// `nature`: beside what the driver itself failed.
-int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool nature, bool markdown);
-int show_messages(const std::string& asked, const std::vector<std::filesystem::path>& records, bool json,
-                  bool markdown);
+int show_atlas(const std::vector<std::filesystem::path>& records, bool overview, bool nature,
+               print_form form);
+int show_messages(const std::string& asked, const std::vector<std::filesystem::path>& records,
+                  print_form form);
 int write_report(const report_arguments& arguments);
 int explain_logs(const explain_arguments& arguments);
 int inject(const inject_arguments& arguments);    ///< becomes the command

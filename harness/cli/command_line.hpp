@@ -86,9 +86,8 @@ struct command_line {
 };
 
 /// What a command that reads records was given.
-struct to_read {
+struct to_read : print_form {
   std::vector<std::filesystem::path> records;
-  bool json = false, markdown = false;
   [[nodiscard]] std::vector<std::filesystem::path> records_or_own() const {
     return records.empty() ? std::vector{default_recorded()} : records;
   }
@@ -202,6 +201,20 @@ inline void add_import_timeout(CLI::App* command, int& seconds) {
 
 inline void add_markdown(CLI::App* command, bool& markdown) {
   command->add_flag("--markdown", markdown, "as Markdown");
+}
+
+/// `schema`: the name of what it holds in reports/schemas. `also`: what else the help says.
+inline CLI::Option* add_json(CLI::App* command, bool& json, const std::string& schema,
+                             const std::string& also = {}) {
+  return command->add_flag("--json", json,
+                           fmt::format("as JSON{} (reports/schemas/{}.schema.json)", also, schema));
+}
+
+inline void add_form(CLI::App* command, print_form& form, const std::string& schema,
+                     const std::string& also = {}) {
+  CLI::Option* const json = add_json(command, form.json, schema, also);
+  add_markdown(command, form.markdown);
+  command->get_option("--markdown")->excludes(json);
 }
 
 // Options and help of commands: one file per group, which the comment names.

@@ -10,16 +10,11 @@
 namespace cufault {
 namespace {
 
-void add_json(CLI::App* command, bool& json) {
-  command->add_flag("--json", json, "as JSON");
-}
-
 void add_style(CLI::App* command, comparison_style& style) {
   CLI::Option* const names = command->add_flag("--names", style.names, "print only the names of arms");
   command->add_flag("--in-full", style.in_full, "print of each arm that differs all that each record saw")
       ->excludes(names);
-  add_json(command, style.json);
-  add_markdown(command, style.markdown);
+  add_form(command, style, "comparison");
 }
 
 void add_diff(command_line& line) {
@@ -132,8 +127,7 @@ void add_merge(command_line& line) {
       ->add_option("--hosts", said->hosts, "file with the names of the hosts that were to report, one a line")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
-  add_json(merge, said->json);
-  add_markdown(merge, said->markdown);
+  add_form(merge, *said, "merged");
 }
 
 void add_history(command_line& line) {
@@ -155,8 +149,7 @@ void add_history(command_line& line) {
       "newer cufault.",
       [said, asked_for, &line] {
         if (line.app.get_subcommand("history")->got_subcommand("matrix"))
-          return show_changes({asked_for->records_or_own(), asked_for->gpu, asked_for->release,
-                               asked_for->json, asked_for->markdown});
+          return show_changes({*asked_for, asked_for->records_or_own(), asked_for->gpu, asked_for->release});
         return said->adds ? add_to_history(*said) : show_history(*said);
       });
   history->require_subcommand(1);
@@ -170,8 +163,7 @@ void add_history(command_line& line) {
       history->add_subcommand("show", "Show arms that changed or flake, or all arms that match ARM");
   show->add_option("DB", said->file, "the history")->required()->type_name("FILE");
   show->add_option("ARM", said->arms, "CASE/ARM, where * is anything");
-  add_json(show, said->json);
-  add_markdown(show, said->markdown);
+  add_form(show, *said, "history");
   CLI::App* changes = history->add_subcommand(
       "matrix",
       "Show what changed from release to release of cuBLAS, by recorded stacks of one GPU and driver");
@@ -179,11 +171,7 @@ void add_history(command_line& line) {
   changes->add_option("--gpu", asked_for->gpu,
                       "text in the name of the GPU (default: the one on which most releases were recorded)");
   changes->add_option("--release", asked_for->release, "only changes that this release shows first: 13.1.0");
-  CLI::Option* as_json =
-      changes->add_flag("--json", asked_for->json,
-                        "as JSON, with all arms of all changes (reports/schemas/changes.schema.json)");
-  add_markdown(changes, asked_for->markdown);
-  changes->get_option("--markdown")->excludes(as_json);
+  add_form(changes, *asked_for, "changes", ", with all arms of all changes");
   changes->footer(
       "An arm that a release did not observe is not measured there: a change lies after the last release "
       "that "

@@ -258,6 +258,20 @@ void print(const trace& seen, const injector::counted& counts, const std::set<st
                seen.lines);
 }
 
+nlohmann::ordered_json to_json(const trace& seen, const injector::counted& counts, int signal) {
+  auto memory = nlohmann::ordered_json::object();
+  for (const auto& [library, of] : seen.memory)
+    memory[library] = {{"allocations", of.count}, {"bytes", of.bytes}, {"largest", of.largest}};
+  return {{"schema", 1},
+          {"programs", counts.programs},
+          {"signal", signal},
+          {"calls", counts.calls},
+          {"allocations", memory},
+          {"variables", seen.asked},
+          {"not_wrapped", seen.unwrapped},
+          {"unread", {{"counts", counts.unread}, {"lines", seen.unread}, {"of_lines", seen.lines}}}};
+}
+
 }  // namespace
 
 std::string inject_help() {
@@ -348,7 +362,7 @@ std::map<std::string, std::string> trace_variables(const fs::path& log, const fs
 }
 
 void print_trace(const fs::path& log, const fs::path& counts, const std::set<std::string>& asked, int signal,
-                 std::set<std::string>* libraries) {
+                 std::set<std::string>* libraries, const fs::path& json) {
   const trace seen = trace_from(log);
   const injector::counted counted = injector::counted_in(counts);
   if (libraries != nullptr) {
@@ -356,6 +370,10 @@ void print_trace(const fs::path& log, const fs::path& counts, const std::set<std
     for (const auto& [library, functions] : counted.calls) libraries->insert(library);
   }
   print(seen, counted, asked, signal);
+  if (!json.empty())
+    write_whole(
+        json,
+        to_json(seen, counted, signal).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 int trace_command(const trace_arguments& arguments) {
@@ -384,7 +402,7 @@ int trace_command(const trace_arguments& arguments) {
   for (const auto& [name, value] : trace_variables(log.path(), counts, logged)) put(name.c_str(), value);
   preload_injector(true, {asked.begin(), asked.end()});
   const command_end end = run_to_its_end(arguments.command, before);
-  print_trace(log.path(), counts, asked, end.signal, nullptr);
+  print_trace(log.path(), counts, asked, end.signal, nullptr, arguments.json);
   if (chrome) {
     const std::uint64_t calls = injector::write_chrome_trace(log.path(), out);
     out.close();

@@ -45,6 +45,7 @@ constexpr const char* all_codes =
     "4 of explain: no failure, or no "
     "cause of it known. Each command's own: cufault COMMAND "
     "--help.\n"
+    "With --json an error is JSON on standard output, too (reports/schemas/failure.schema.json).\n"
     "Environment: CUFAULT_REQUIRE_GPU=1 makes a missing GPU a failure; CUFAULT_FLOOR=N sets the floor;\n"
     "CUFAULT_OTHER_CUBLAS=FOLDER is a second cuBLAS for arms that mix two. CUFAULT_BASELINE=FOLDER has the\n"
     "recorded stacks that runs are judged by first (default: cufault/baseline in XDG_DATA_HOME, or in\n"
@@ -62,7 +63,7 @@ void add_list(command_line& line) {
   list->add_option(
       "NAMES", *names,
       "only these cases (CASE) and families (FAMILY); cells of the matrix are listed only by name");
-  list->add_flag("--json", *json, "as JSON");
+  add_json(list, *json, "cases");
 }
 
 void add_stack(command_line& line) {
@@ -77,7 +78,7 @@ void add_stack(command_line& line) {
       "says",
       "Exit codes: 0, with a GPU or without; 2 a library cannot be loaded, or bad input; 130 interrupted.",
       [said] { return show_stack(said->where, said->json); });
-  stack->add_flag("--json", said->json, "as JSON");
+  add_json(stack, said->json, "machine");
   add_target(stack, said->where);
 }
 
@@ -163,15 +164,15 @@ bool nobody_reads() {
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
-/// Says on standard error why nothing came of it, and where `run` or `gate` was asked for JSON, there, too.
+/// Says on standard error why nothing came of it, and where JSON was asked for, there, too.
 int fail(int code, const std::string& why, std::span<char*> words) {
   std::cerr << "cufault: " << why << '\n';
-  const auto is = [](const char* word) {
-    return [word](const char* w) { return std::string_view(w) == word; };
-  };
-  if (words.size() > 1 && (is("run")(words[1]) || is("gate")(words[1])) &&
-      std::any_of(words.begin(), words.end(), is("--json")))
-    std::cout << json_of_failure(code, why) << std::endl;
+  const auto is = [](std::string_view word) { return [word](const char* w) { return word == w; }; };
+  // They write their JSON into a file, or print it up to the error.
+  for (const char* own : {"trace", "why", "bisect", "sweep"})
+    if (words.size() > 1 && is(own)(words[1])) return code;
+  const auto behind = std::find_if(words.begin(), words.end(), is("--"));
+  if (std::any_of(words.begin(), behind, is("--json"))) std::cout << json_of_failure(code, why) << std::endl;
   return code;
 }
 
@@ -180,7 +181,7 @@ int fail(int code, const std::string& why, std::span<char*> words) {
 std::string cufault::json_of_failure(int exit_code, const std::string& why) {
   const std::vector<exit_reason> reasons{{exit_code, why}};
   return nlohmann::json{{"exit_code", exit_code}, {"reasons", to_json(reasons)}}.dump(
-      2, ' ', false, nlohmann::json::error_handler_t::replace);
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 int main(int argc, char** argv) {

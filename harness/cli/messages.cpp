@@ -43,17 +43,17 @@ std::string words_meant(std::string asked, const driver_sayings& said) {
 
 }  // namespace
 
-int show_messages(const std::string& asked, const std::vector<std::filesystem::path>& records, bool json,
-                  bool markdown) {
+int show_messages(const std::string& asked, const std::vector<std::filesystem::path>& records,
+                  print_form form) {
   const lexicon known = load_lexicon(explain_folder());
   const driver_sayings said = driver_sayings_in(load_records(records), known);
   bool found = asked.empty();
-  if (json) {
+  if (form.json) {
     const auto all = messages_json(said, known, asked);
     found = found || !all["messages"].empty();
     std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
-    const table_style style = markdown ? table_style::markdown : table_style::text;
+    const table_style style = form.markdown ? table_style::markdown : table_style::text;
     found = print_messages(std::cout, said, known, asked, style) > 0 || found;
   }
   if (found) return 0;

@@ -425,9 +425,8 @@ void add_node(command_line& line) {
                    "a node is bad, too, where its cuBLAS has a measured known issue of this harm on its GPUs "
                    "(cufault known)")
       ->check(CLI::IsMember({std::string(harms[0])}));
-  CLI::Option* const json = node->add_flag(
-      "--json", asked.json,
-      "the verdict as JSON (reports/schemas/node.schema.json); the line goes to standard error");
+  CLI::Option* const json =
+      add_json(node, asked.json, "node", ": the verdict; the line goes to standard error");
   node->add_flag(
           "--prometheus", asked.prometheus,
           "the verdict in Prometheus' text format, for the textfile collector of node_exporter; the line "

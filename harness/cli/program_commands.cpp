@@ -23,6 +23,15 @@ std::vector<std::string> command_behind(const command_line& line, const std::str
   return line.behind;
 }
 
+/// Standard output is the command's.
+void add_json_file(CLI::App* command, std::filesystem::path& file, const char* what, const char* schema) {
+  command
+      ->add_option("--json", file,
+                   fmt::format("write {} as JSON, too (reports/schemas/{}.schema.json)", what, schema))
+      ->type_name("FILE")
+      ->check(new_file);
+}
+
 }  // namespace
 
 CLI::Option* add_intercepted_libraries(CLI::App* command, std::vector<std::string>& libraries,
@@ -101,6 +110,7 @@ void add_trace(command_line& line) {
           "libcufault.so sees then writes a line")
       ->type_name("FILE")
       ->check(not_empty);
+  add_json_file(command, said->json, "what it tells", "trace");
   add_intercepted_libraries(command, said->libraries, "calls of this library, too");
   add_command_behind(command, example);
 }
@@ -140,6 +150,7 @@ void add_why(command_line& line) {
       "--no-preload", said->why.no_preload,
       "preload nothing: the driver's own log (CUDA_LOG_FILE) alone, for containers with an older C "
       "library");
+  add_json_file(command, said->why.json, "the answer", "why");
   command->add_flag("--verbose,-v", said->why.verbose,
                     "driver calls, allocations and environment look-ups, too, as cufault trace");
   add_command_behind(command, example);
@@ -259,10 +270,7 @@ void add_bisect(command_line& line) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_wait(command, asked.wait_seconds);
-  CLI::Option* const json =
-      command->add_flag("--json", asked.json, "as JSON (reports/schemas/bisection.schema.json)");
-  add_markdown(command, asked.markdown);
-  command->get_option("--markdown")->excludes(json);
+  add_form(command, asked, "bisection");
   command->add_option("COMMAND", CLI::callback_t{}, "after --: a command and its arguments, in place of ARM");
 }
 

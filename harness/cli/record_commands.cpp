@@ -35,7 +35,7 @@ void add_taken(CLI::App* command, baseline_arguments& said) {
 
 void add_baseline_commands(command_line& line) {
   struct given : baseline_arguments {
-    bool json = false, markdown = false;
+    print_form shown;
   };
   const auto said = std::make_shared<given>();
   CLI::App* all = line.command(
@@ -47,7 +47,7 @@ void add_baseline_commands(command_line& line) {
       [said, &line] {
         const CLI::App& asked = *line.app.get_subcommand("baseline");
         if (asked.got_subcommand("predictions"))
-          return show_predictions(said->into.empty() ? default_recorded() : said->into, said->markdown);
+          return show_predictions(said->into.empty() ? default_recorded() : said->into, said->shown);
         if (asked.got_subcommand("show")) return show_baselines(baseline_folders(said->into), said->json);
         if (said->into.empty()) said->into = own_baseline();
         if (said->into.empty())
@@ -61,11 +61,14 @@ void add_baseline_commands(command_line& line) {
   add_taken(add, *said);
   add->add_flag("--undefined", said->undefined,
                 "the outcome of these arms is not defined: they are filed, and no run is judged by them");
-  add_taken(all->add_subcommand("diff", "Say what `add` would change, and write nothing"), *said);
+  add_json(add, said->json, "baseline-change");
+  CLI::App* diff = all->add_subcommand("diff", "Say what `add` would change, and write nothing");
+  add_taken(diff, *said);
+  add_json(diff, said->json, "baseline-change");
   CLI::App* show =
       all->add_subcommand("show", "List the recorded stacks: your own, and those that come with cufault");
   add_into(show, said->into);
-  show->add_flag("--json", said->json, "as JSON");
+  add_json(show, said->json, "baselines");
   CLI::App* predictions = all->add_subcommand("predictions",
                                               "Say what an arm that no record of this stack has is predicted "
                                               "from, and how often that held: each recorded "
@@ -74,7 +77,7 @@ void add_baseline_commands(command_line& line) {
       ->add_option("--into", said->into, "folder of recorded stacks (default: those that come with cufault)")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
-  add_markdown(predictions, said->markdown);
+  add_form(predictions, said->shown, "predictions");
   CLI::App* remove = all->add_subcommand("remove", "Remove a stack, or arms of it");
   remove->add_option("STACK", said->record, "folder of the stack, as `show` names it")
       ->required()
@@ -98,43 +101,36 @@ void add_corroborate(command_line& line) {
       "CASE", said->names,
       "cases, or CASE/ARM, in which a * is anything, a line for each arm (default: counts of all)");
   add_baseline(command, said->baseline);
-  command->add_flag("--json", said->json, "as JSON, each arm");
+  add_json(command, said->json, "corroboration", ", each arm");
 }
 
 void add_claims(command_line& line) {
   const auto said = std::make_shared<to_read>();
-  CLI::App* claims = line.command(
-      "claims", "Each claim of the source documents, its verdict, and the arms behind it", codes_of_reading,
-      [said] { return show_claims(said->records_or_own(), said->json, said->markdown); });
+  CLI::App* claims =
+      line.command("claims", "Each claim of the source documents, its verdict, and the arms behind it",
+                   codes_of_reading, [said] { return show_claims(said->records_or_own(), *said); });
   add_to_read(claims, *said);
-  claims->add_flag("--json", said->json, "as JSON");
-  add_markdown(claims, said->markdown);
+  add_form(claims, *said, "claims");
 }
 
 void add_show(command_line& line) {
-  struct given {
+  struct given : print_form {
     std::filesystem::path record, baseline;
     std::vector<std::string> names;
-    bool json = false, markdown = false;
   };
   const auto said = std::make_shared<given>();
-  CLI::App* show =
-      line.command("show", "Verdict table of a run's record, also of one that was killed, or of a stack",
-                   codes_of_reading, [said] {
-                     return show_record(said->record, said->names, baseline_folders(said->baseline),
-                                        said->json, said->markdown);
-                   });
+  CLI::App* show = line.command(
+      "show", "Verdict table of a run's record, also of one that was killed, or of a stack", codes_of_reading,
+      [said] { return show_record(said->record, said->names, baseline_folders(said->baseline), *said); });
   show->add_option("RECORD", said->record, "record of a run (.jsonl), or folder of a stack")
       ->required()
       ->check(CLI::ExistingPath);
   add_baseline(show, said->baseline);
   show->add_option("CASE", said->names, "cases to show, or arms: CASE/ARM (default: all)");
-  CLI::Option* json =
-      show->add_flag("--json", said->json,
-                     "all that is recorded of each arm (messages, notes, measurements, too), in place of the "
-                     "table: a line of JSON for each, as in the record of a run");
-  add_markdown(show, said->markdown);
-  show->get_option("--markdown")->excludes(json);
+  add_form(
+      show, *said, "record-line",
+      ", in place of the table: all that is recorded of each arm (messages, notes, measurements, too), a "
+      "line for each, as in the record of a run");
 }
 
 void add_causes(command_line& line) {
@@ -150,7 +146,7 @@ void add_causes(command_line& line) {
           throw usage_error("say which status, or --pages; see cufault causes --help");
         if (said->pages) return show_message_index(said->markdown);
         if (said->page) return show_message_page(said->status, said->records_or_own());
-        return show_causes(said->status, said->records_or_own(), said->all, said->markdown);
+        return show_causes(said->status, said->records_or_own(), said->all, *said);
       });
   causes->add_flag("--all", said->all, "also every recorded way to make a call return it, and every remedy");
   CLI::Option* page = causes->add_flag(
@@ -166,7 +162,7 @@ void add_causes(command_line& line) {
       ->check(not_empty);
   page->excludes(pages);
   add_to_read(causes, *said);
-  add_markdown(causes, said->markdown);  // with all tables
+  add_form(causes, *said, "causes", ", with all tables");
 }
 
 void add_explain(command_line& line) {
@@ -191,7 +187,7 @@ void add_explain(command_line& line) {
       ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);
-  explain->add_flag("--json", said->json, "as JSON; of several logs one object a line");
+  add_json(explain, said->json, "explanation", "; of several logs one object a line");
   explain->add_flag(
       "--more", said->more,
       "all of the answer: each cause with the words that speak for it, its records, and what was tried");
@@ -205,9 +201,9 @@ void add_frameworks(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* frameworks = line.command(
       "frameworks", "What a user of PyTorch, JAX or CuPy sees, what had happened, and what cleared it",
-      codes_of_reading, [said] { return show_frameworks(said->records_or_own(), said->markdown); });
+      codes_of_reading, [said] { return show_frameworks(said->records_or_own(), *said); });
   add_to_read(frameworks, *said);
-  add_markdown(frameworks, said->markdown);
+  add_form(frameworks, *said, "frameworks");
 }
 
 void add_atlas(command_line& line) {
@@ -217,7 +213,7 @@ void add_atlas(command_line& line) {
   const auto said = std::make_shared<given>();
   CLI::App* atlas = line.command(
       "atlas", "Which driver failures lead to which status, from the records of sweeps", codes_of_reading,
-      [said] { return show_atlas(said->records_or_own(), said->overview, said->nature, said->markdown); });
+      [said] { return show_atlas(said->records_or_own(), said->overview, said->nature, *said); });
   add_to_read(atlas, *said);
   CLI::Option* overview = atlas->add_flag("--overview", said->overview, "one line an operation");
   atlas
@@ -226,7 +222,7 @@ void add_atlas(command_line& line) {
           "where the driver named the call that failed inside of a recorded one: did the same failure, "
           "injected, lead to the same status?")
       ->excludes(overview);
-  add_markdown(atlas, said->markdown);
+  add_form(atlas, *said, "atlas");
 }
 
 void add_messages(command_line& line) {
@@ -238,7 +234,7 @@ void add_messages(command_line& line) {
       "messages",
       "What the driver's error log says, what had happened, and which statuses stood in front of it",
       "Exit codes: 0; 4 no recorded message holds TEXT; 2 bad input.",
-      [said] { return show_messages(said->text, said->records_or_own(), said->json, said->markdown); });
+      [said] { return show_messages(said->text, said->records_or_own(), *said); });
   messages
       ->add_option(
           "TEXT", said->text,
@@ -251,8 +247,16 @@ void add_messages(command_line& line) {
       ->allow_extra_args(false)
       ->type_name("RECORD")
       ->check(CLI::ExistingPath);
-  messages->add_flag("--json", said->json, "as JSON");
-  add_markdown(messages, said->markdown);
+  add_form(messages, *said, "messages");
+}
+
+/// --json beside --format.
+void add_json_format(CLI::App* command, std::string& format, const char* schema) {
+  command
+      ->add_flag_callback(
+          "--json", [&format] { format = "json"; },
+          fmt::format("as --format json (reports/schemas/{}.schema.json)", schema))
+      ->excludes(command->get_option("--format"));
 }
 
 void add_matrix(command_line& line) {
@@ -291,6 +295,7 @@ void add_matrix(command_line& line) {
   matrix->add_option("--format", said->format, "csv and json have a line or an object for each cell")
       ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
       ->capture_default_str();
+  add_json_format(matrix, said->format, "matrix");
 }
 
 void add_cost(command_line& line) {
@@ -314,16 +319,17 @@ void add_cost(command_line& line) {
   cost->add_option("--format", said->format, "svg: a picture")
       ->check(CLI::IsMember({"text", "markdown", "csv", "json", "svg"}))
       ->capture_default_str();
+  add_json_format(cost, said->format, "cost");
 }
 
 void add_compare_injected(command_line& line) {
   const auto said = std::make_shared<to_read>();
-  CLI::App* counterparts = line.command(
-      "compare-injected",
-      "Injected counterparts of fault arms: do they come to what the natural arms came to?", codes_of_reading,
-      [said] { return show_counterparts(said->records_or_own(), said->markdown); });
+  CLI::App* counterparts =
+      line.command("compare-injected",
+                   "Injected counterparts of fault arms: do they come to what the natural arms came to?",
+                   codes_of_reading, [said] { return show_counterparts(said->records_or_own(), *said); });
   add_to_read(counterparts, *said);
-  add_markdown(counterparts, said->markdown);
+  add_form(counterparts, *said, "counterparts");
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ void add_run(command_line& line) {
       ->envname("CUFAULT_SHUFFLE");
   said->seeded =
       run->add_option("--seed", said->seed, "seed of all random data (default: a new one, printed)");
-  run->add_flag("--json", running.json, "the summary as JSON");
+  add_json(run, running.json, "run", ": the summary");
   for (const report_printer* format : report_printers())
     run->add_option_function<std::string>(
            fmt::format("--{}", format->name),

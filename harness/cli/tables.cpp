@@ -38,8 +38,13 @@ namespace fs = std::filesystem;
 namespace cufault {
 namespace {
 
-table_style style(bool markdown) {
-  return markdown ? table_style::markdown : table_style::text;
+table_style style(print_form form) {
+  return form.markdown ? table_style::markdown : table_style::text;
+}
+
+int print_json(const nlohmann::ordered_json& json) {
+  std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  return 0;
 }
 
 /// A status that a call in these records returned, by its name or by that without its library: INTERNAL_ERROR, LaunchFailure.
@@ -89,19 +94,19 @@ std::vector<record> load_judged(const std::vector<fs::path>& named, const std::s
   return loaded;
 }
 
-int show_claims(const std::vector<fs::path>& records, bool json, bool markdown) {
+int show_claims(const std::vector<fs::path>& records, print_form form) {
   const std::vector<record> loaded = load_judged(records);
   const auto verdicts = judge_claims(load_claims(claims_file()), loaded);
-  if (json) {
+  if (form.json) {
     std::cout << to_json(verdicts).dump(2) << '\n';
   } else {
-    print_claims(std::cout, verdicts, style(markdown), measured_costs(records));
+    print_claims(std::cout, verdicts, style(form), measured_costs(records));
   }
   return 0;
 }
 
 int show_record(const fs::path& file, const std::vector<std::string>& names,
-                const std::vector<fs::path>& folders, bool json, bool markdown) {
+                const std::vector<fs::path>& folders, print_form form) {
   const auto is_of = [](const std::string& name, const std::string& case_name, const std::string& arm) {
     return name == case_name || name == join_key(case_name, arm);
   };
@@ -128,14 +133,14 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
       throw usage_error(fmt::format("{} has no {} {}{}", file.string(),
                                     name.find('/') == name.npos ? "case" : "arm", name,
                                     did_you_mean(name, known.empty() ? names_of_cases() : known)));
-  if (json) {
+  if (form.json) {
     for (const case_result& c : r.cases)
       for (const arm_result& a : c.arms) std::cout << dump_json(arm_json(c.name, a)) << '\n';
     return 0;
   }
   const baselines recorded(folders);
   for (case_result& c : r.cases) judge(c, recorded, keys_of(r));
-  print_verdicts(std::cout, r, style(markdown), measured_costs({file}));
+  print_verdicts(std::cout, r, style(form), measured_costs({file}));
   tell_unread(recorded);
   return 0;
 }
@@ -173,17 +178,23 @@ int show_message_page(const std::string& name, const std::vector<fs::path>& reco
   return 0;
 }
 
-int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool all, bool markdown) {
+int show_causes(const std::string& asked, const std::vector<fs::path>& records, bool all, print_form form) {
   const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
   const std::string status = status_called(asked, loaded, words);
   const explanation e = ways_to(status, loaded, words);
-  if (!e.causes.empty()) {
-    print_heading(std::cout, "What had happened where a call returned " + status, 2, style(markdown));
-    print_ways(std::cout, e, style(markdown), width_of_output());
+  if (form.json) {
+    nlohmann::ordered_json json{
+        {"schema", 1}, {"status", status}, {"ways", explanation_json(e, status)["causes"]}};
+    json.update(to_json(tables_of_causes(status, loaded, measured_costs(records))));
+    return print_json(json);
   }
-  if (all || markdown || e.causes.empty())
-    print_causes(std::cout, status, loaded, style(markdown), measured_costs(records), width_of_output());
+  if (!e.causes.empty()) {
+    print_heading(std::cout, "What had happened where a call returned " + status, 2, style(form));
+    print_ways(std::cout, e, style(form), width_of_output());
+  }
+  if (all || form.markdown || e.causes.empty())
+    print_causes(std::cout, status, loaded, style(form), measured_costs(records), width_of_output());
   else
     fmt::print(
         "`cufault explain` ranks these by your program's output. --all: each recorded way, and each remedy "
@@ -192,32 +203,40 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
   return 0;
 }
 
-int show_atlas(const std::vector<fs::path>& records, bool overview, bool nature, bool markdown) {
+int show_atlas(const std::vector<fs::path>& records, bool overview, bool nature, print_form form) {
   const std::vector<record> loaded = load_judged(records);
   if (nature) {
-    print_nature(std::cout, nature_and_injection_in(loaded), style(markdown));
+    const auto pairs = nature_and_injection_in(loaded);
+    if (form.json) return print_json(to_json(pairs));
+    print_nature(std::cout, pairs, style(form));
     return 0;
   }
-  const auto extent = overview ? atlas_extent::overview : atlas_extent::all;
-  if (print_atlas(std::cout, loaded, style(markdown), extent) == 0)
-    throw usage_error("no sweep is among these records; `cufault sweep` makes them");
+  const auto atlas = atlas_tables(loaded, overview ? atlas_extent::overview : atlas_extent::all);
+  if (atlas.empty()) throw usage_error("no sweep is among these records; `cufault sweep` makes them");
+  if (form.json) return print_json(to_json(atlas));
+  print_atlas(std::cout, atlas, style(form));
   return 0;
 }
 
-int show_frameworks(const std::vector<fs::path>& records, bool markdown) {
-  if (print_frameworks(std::cout, load_judged(records), style(markdown), measured_costs(records)) == 0)
+int show_frameworks(const std::vector<fs::path>& records, print_form form) {
+  const auto tables = frameworks_in(load_judged(records), measured_costs(records));
+  if (tables.empty())
     throw usage_error(
         "no operation of a framework failed in these records; `cufault run pytorch --python PYTHON` makes "
         "them");
+  if (form.json) return print_json(to_json(tables));
+  print_tables(std::cout, tables, 2, style(form));
   return 0;
 }
 
-int show_counterparts(const std::vector<fs::path>& records, bool markdown) {
+int show_counterparts(const std::vector<fs::path>& records, print_form form) {
   std::vector<counterpart_pair> known;
   for (const failure_case& c : all_cases())
     for (const arm& a : c.arms)
       if (!a.counterpart_of.empty()) known.push_back({c.name, a.counterpart_of, a.name});
-  print_counterparts(std::cout, compare_counterparts(load_judged(records), known), style(markdown));
+  const auto compared = compare_counterparts(load_judged(records), known);
+  if (form.json) return print_json(to_json(compared));
+  print_counterparts(std::cout, compared, style(form));
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "reports/judge/cost.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/model/failures.hpp"
+#include "reports/printers/print_explanation.hpp"
 #include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
@@ -35,6 +36,11 @@ class answer {
   void row(std::string_view head, const std::string& text) {
     if (!text.empty()) line(fmt::format("  {:<12} {}", head, text));
   }
+  /// Of the failure, not of a cause; programs know it by the key.
+  void fact(const char* key, std::string_view head, const std::string& text) {
+    row(head, text);
+    if (!text.empty()) json[key] = text;
+  }
   /// Lines that are too long go on in a second one where there is room for all, and are cut else. The last one stays.
   [[nodiscard]] std::string text() const {
     const terminal here = terminal_of(std::cerr);
@@ -55,6 +61,7 @@ class answer {
     if (shown.size() > most_lines) shown.erase(shown.begin() + most_lines - 1, shown.end() - 1);
     return fmt::format("{}\n", fmt::join(shown, "\n"));
   }
+  nlohmann::ordered_json json{};
 
  private:
   static std::string cut(const std::string& text, std::size_t size) {
@@ -117,8 +124,17 @@ std::string why_not_seen(const why_run& run) {
 
 }  // namespace
 
-std::string why_answer(const why_run& run, const diagnosis* checks) {
+nlohmann::ordered_json why_json(const why_run& run) {
+  return {{"schema", 1},
+          {"command", run.command},
+          {"exit_code", run.end.as_of_a_shell()},
+          {"signal", run.end.signal},
+          {"seconds", run.end.seconds}};
+}
+
+why_words why_answer(const why_run& run, const diagnosis* checks) {
   answer out;
+  out.json = why_json(run);
   out.line(
       fmt::format("cufault why: {} {} after {:.1f} s", run.command, ended_text(run.end), run.end.seconds));
   const lexicon known = load_lexicon(explain_folder());
@@ -138,28 +154,31 @@ std::string why_answer(const why_run& run, const diagnosis* checks) {
   const first_failure first =
       first_failure_of(all, known, tells ? told->status : std::string(), !tells && !words.tracebacks.empty());
 
-  out.row("who", who_failed(first, all));
+  out.fact("who", "who", who_failed(first, all));
   const traceback* trace = traceback_of(words.tracebacks, rank_of(first), find);
-  if (trace != nullptr) out.row("your line", trace->frame);
-  out.row("it said", trace != nullptr && !trace->exception.empty() ? trace->exception : words.last_line);
+  if (trace != nullptr) out.fact("your_line", "your line", trace->frame);
+  out.fact("it_said", "it said",
+           trace != nullptr && !trace->exception.empty() ? trace->exception : words.last_line);
   std::string log;
   if (first.call != nullptr) {
     const std::string name = first.call->call.substr(0, first.call->call.find('#'));
-    out.row("failed call", fmt::format("{} {}", name, first.call->text));
+    out.fact("failed_call", "failed call", fmt::format("{} {}", name, first.call->text));
     log = fmt::format("{}: {}\n", name, first.call->text);
   }
   if (first.driver) {
-    out.row(first.inside            ? "inside it"
-            : first.call != nullptr ? "before it"
-                                    : "driver call",
-            describe(*first.driver));
+    out.fact("driver_call",
+             first.inside            ? "inside it"
+             : first.call != nullptr ? "before it"
+                                     : "driver call",
+             describe(*first.driver));
+    out.json["driver_call_inside"] = first.inside;
     std::string messages;
     for (const std::string& text : first.messages)
       messages += fmt::format("[00:00:00.000][{}][CUDA][E] {}\n", first.of_driver->thread, text);
     log.insert(0, messages);
   }
-  out.row("ended in", run.ended_in);
-  out.row("not seen", why_not_seen(run));
+  out.fact("ended_in", "ended in", run.ended_in);
+  out.fact("not_seen", "not seen", why_not_seen(run));
 
   const log_findings found = find(log + run.end.last_output);
   const auto says_something = [](const log_event& event) {
@@ -179,6 +198,7 @@ std::string why_answer(const why_run& run, const diagnosis* checks) {
                                         : looked_at_machine{.findings = findings_of_cases(*checks)};
     const explanation e =
         explain(found, {known, seen, reports, here ? here->findings : std::vector<machine_finding>()});
+    out.json["explanation"] = explanation_json(e, (run.logs / "output.log").string());
     if (e.causes.empty())
       out.line(e.failure || seen_in_calls ? "No cause of this failure is known."
                                           : "No failure of a GPU library was seen.");
@@ -189,11 +209,18 @@ std::string why_answer(const why_run& run, const diagnosis* checks) {
                       status = e.failure ? e.failure->status : std::string();
     // Which cuBLAS the command loaded is not known: each line says with which versions it was measured.
     const std::string gpu = here && here->gpus.size() == 1 ? here->gpus.front() : std::string();
-    for (const std::string& issue : known_of_failure(call, status, {}, gpu)) out.row("known issue", issue);
-    if (e.page != nullptr) out.row("page", e.page->address());
+    for (const std::string& issue : known_of_failure(call, status, {}, gpu)) {
+      out.row("known issue", issue);
+      out.json["known_issues"].push_back(issue);
+    }
+    if (e.page != nullptr) {
+      out.row("page", e.page->address());
+      out.json["page"] = e.page->address();
+    }
   }
   out.line(fmt::format("Full log: {}", run.logs.string()));
-  return out.text();
+  out.json["log"] = run.logs.string();
+  return {out.text(), std::move(out.json)};
 }
 
 std::string ended_text(const passed_end& end) {

@@ -6,6 +6,8 @@
 #include "harness/cli/passed_through.hpp"
 #include "harness/doctor/diagnosis.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -27,9 +29,16 @@ struct why_run {
   std::uintmax_t driver_log_began = 0;
 };
 
-/// At most 25 lines of at most 100 columns. `checks`: of the machine; nullptr: they are made here. Throws input_error where records or data
+/// For people, and for programs (reports/schemas/why.schema.json).
+struct why_words {
+  std::string text;  ///< at most 25 lines of at most 100 columns
+  nlohmann::ordered_json json;
+};
+/// How the command ended.
+nlohmann::ordered_json why_json(const why_run& run);
+/// `checks`: of the machine; nullptr: they are made here. Throws input_error where records or data
 /// of cases cannot be read.
-std::string why_answer(const why_run& run, const diagnosis* checks);
+why_words why_answer(const why_run& run, const diagnosis* checks);
 
 /// "failed with exit code 1"
 std::string ended_text(const passed_end& end);

@@ -92,7 +92,7 @@ std::string afterwards(const swept_calls& s) {
 
 using operations = std::vector<swept_operation>;
 
-void print_overview(std::ostream& out, const operations& all, table_style style) {
+named_table overview_of(const operations& all) {
   std::vector<table_row> rows;
   for (const swept_operation& o : all) {
     if (!o.unresolved.empty()) {
@@ -110,11 +110,11 @@ void print_overview(std::ostream& out, const operations& all, table_style style)
                     std::to_string(n.poisons_process), std::to_string(n.most_bytes_left),
                     n.clean ? "right" : "not seen to be right"});
   }
-  print_table(
-      out,
-      {"operation", "driver calls", "runs with one failed", "statuses", "swallowed", "succeeded wrongly",
-       "fails again by the handle", "fails by a new handle too", "most bytes left", "nothing failed"},
-      rows, style);
+  return {.name = "overview",
+          .head = {"operation", "driver calls", "runs with one failed", "statuses", "swallowed",
+                   "succeeded wrongly", "fails again by the handle", "fails by a new handle too",
+                   "most bytes left", "nothing failed"},
+          .rows = std::move(rows)};
 }
 
 constexpr const char* legend =
@@ -129,83 +129,67 @@ constexpr const char* legend =
     "failed leaves\n"
     "- nothing failed: the run in which no driver call was failed\n\n";
 
+using chosen_rows = std::function<bool(const call_record&)>;
+using word_of_row = std::function<std::string(const call_record&)>;
+
 /// Every row that `which` holds for, by operation and a word about it: the driver functions.
-void print_functions(std::ostream& out, const operations& all, table_style style, const table_row& head,
-                     const std::function<bool(const call_record&)>& which,
-                     const std::function<std::string(const call_record&)>& word) {
-  std::vector<table_row> rows;
+named_table functions_of(
+    const operations& all, const char* name, const char* heading, const chosen_rows& which,
+    const word_of_row& word = [](const call_record& row) { return afterwards(*row.swept); }) {
   std::map<std::pair<std::string, std::string>, driver_functions> found;
   for (const swept_operation& o : all)
     for (const call_record& row : o.rows)
       if (speaks(row) && which(row)) found[{word(row), title(o)}].add(row.swept->caller, row.swept->function);
-  for (const auto& [key, functions] : found) rows.push_back({key.first, key.second, functions.text()});
-  if (rows.empty())
-    out << "None.\n\n";
-  else
-    print_table(out, head, rows, style);
+  named_table table{.name = name, .title = heading, .head = {"afterwards", "operation", "driver calls"}};
+  for (const auto& [key, functions] : found) table.rows.push_back({key.first, key.second, functions.text()});
+  return table;
 }
 
 /// Every row that `which` holds for, by itself.
-void print_rows(std::ostream& out, const operations& all, table_style style, const std::string& what,
-                const std::function<bool(const call_record&)>& which,
-                const std::function<std::string(const call_record&)>& word) {
-  std::vector<table_row> rows;
+named_table rows_of(const operations& all, const char* name, const char* heading, const char* what,
+                    const chosen_rows& which, const word_of_row& word) {
+  named_table table{.name = name,
+                    .title = heading,
+                    .head = {"operation", "driver call that failed", "it returned", what, "to see it again"}};
   for (const swept_operation& o : all)
     for (const call_record& row : o.rows)
       if (speaks(row) && which(row))
-        rows.push_back({title(o), describe(*row.swept), std::string(short_status(row.what.status)), word(row),
-                        repeats(o, *row.swept)});
-  if (rows.empty())
-    out << "None.\n\n";
-  else
-    print_table(out, {"operation", "driver call that failed", "it returned", what, "to see it again"}, rows,
-                style);
+        table.rows.push_back({title(o), describe(*row.swept), std::string(short_status(row.what.status)),
+                              word(row), repeats(o, *row.swept)});
+  return table;
 }
 
-void print_all(std::ostream& out, const operations& all, table_style style) {
-  print_heading(out, "What the failure of a driver call leads to, and on what that depends", 4, style);
-  std::vector<table_row> failures;
+std::vector<named_table> details_of(const operations& all) {
+  named_table failures{.name = "leads_to",
+                       .title = "What the failure of a driver call leads to, and on what that depends",
+                       .head = {"operation", "driver calls", "what the operation returns"}};
   for (const driver_failure& f : driver_failures_of(all))
-    failures.push_back({f.operation, f.functions, f.leads_to});
-  if (failures.empty())
-    out << "None.\n\n";
-  else
-    print_table(out, {"operation", "driver calls", "what the operation returns"}, failures, style);
-  print_heading(out, "What poisons the process: the operation fails again, by a new handle too", 4, style);
-  print_functions(
-      out, all, style, {"afterwards", "operation", "driver calls"},
-      [](const call_record& row) { return poisons_process(*row.swept); },
-      [](const call_record& row) { return afterwards(*row.swept); });
-  print_heading(out, "What fails again by the same handle, and not by a new one", 4, style);
-  print_functions(
-      out, all, style, {"afterwards", "operation", "driver calls"},
-      [](const call_record& row) { return fails_again(*row.swept); },
-      [](const call_record& row) { return afterwards(*row.swept); });
-  print_heading(
-      out, "What spoils another operation: this one works again, and a product by the same handle does not",
-      4, style);
-  print_functions(
-      out, all, style, {"afterwards", "operation", "driver calls"},
-      [](const call_record& row) { return spoils_another(*row.swept); },
-      [](const call_record& row) { return afterwards(*row.swept); });
-  print_heading(out, "What leaves device memory behind, when every handle is destroyed", 4, style);
-  print_rows(
-      out, all, style, "bytes left", [](const call_record& row) { return row.swept->left_bytes > 0; },
-      [](const call_record& row) { return std::to_string(row.swept->left_bytes); });
-  print_heading(out, "What is swallowed: SUCCESS, and right numbers", 4, style);
-  print_functions(
-      out, all, style, {"afterwards", "operation", "driver calls"},
-      [](const call_record& row) { return row.what.ok && is_success_status(row.swept->numbers); },
-      [](const call_record& row) { return afterwards(*row.swept); });
-  print_heading(out, "What ends in SUCCESS, and has not done what it should", 4, style);
-  print_rows(
-      out, all, style, "what came of it",
-      [](const call_record& row) { return row.what.ok && !is_success_status(row.swept->numbers); },
-      [](const call_record& row) { return row.swept->numbers; });
-  print_heading(out, "What crashes or hangs", 4, style);
-  print_rows(
-      out, all, style, "how it ended", [](const call_record& row) { return !end_of_process(row).empty(); },
-      end_of_process);
+    failures.rows.push_back({f.operation, f.functions, f.leads_to});
+  return {
+      failures,
+      functions_of(all, "poisons_the_process",
+                   "What poisons the process: the operation fails again, by a new handle too",
+                   [](const call_record& row) { return poisons_process(*row.swept); }),
+      functions_of(all, "fails_again", "What fails again by the same handle, and not by a new one",
+                   [](const call_record& row) { return fails_again(*row.swept); }),
+      functions_of(
+          all, "spoils_another",
+          "What spoils another operation: this one works again, and a product by the same handle does not",
+          [](const call_record& row) { return spoils_another(*row.swept); }),
+      rows_of(
+          all, "leaves_memory", "What leaves device memory behind, when every handle is destroyed",
+          "bytes left", [](const call_record& row) { return row.swept->left_bytes > 0; },
+          [](const call_record& row) { return std::to_string(row.swept->left_bytes); }),
+      functions_of(
+          all, "swallowed", "What is swallowed: SUCCESS, and right numbers",
+          [](const call_record& row) { return row.what.ok && is_success_status(row.swept->numbers); }),
+      rows_of(
+          all, "succeeds_wrongly", "What ends in SUCCESS, and has not done what it should", "what came of it",
+          [](const call_record& row) { return row.what.ok && !is_success_status(row.swept->numbers); },
+          [](const call_record& row) { return row.swept->numbers; }),
+      rows_of(
+          all, "ends_the_process", "What crashes or hangs", "how it ended",
+          [](const call_record& row) { return !end_of_process(row).empty(); }, end_of_process)};
 }
 
 double measured(const observation& o, std::string_view name) {
@@ -358,18 +342,23 @@ std::string repeats(const swept_operation& o, const swept_calls& row) {
                      row.once ? "" : "+", row.codes.empty() ? "" : row.codes.front());
 }
 
-std::size_t print_atlas(std::ostream& out, std::span<const record> records, table_style style,
-                        atlas_extent extent) {
-  std::size_t count = 0;
-  const auto found = operations_in(records);
-  if (!found.empty() && extent == atlas_extent::all) out << legend;
-  for (const auto& [stack, all] : found) {
-    print_heading(out, stack, 3, style);
-    print_overview(out, all, style);
-    if (extent == atlas_extent::all) print_all(out, all, style);
-    count += all.size();
+std::vector<named_table> atlas_tables(std::span<const record> records, atlas_extent extent) {
+  std::vector<named_table> tables;
+  for (const auto& [stack, all] : operations_in(records)) {
+    std::vector<named_table> of_stack{overview_of(all)};
+    if (extent == atlas_extent::all) std::ranges::move(details_of(all), std::back_inserter(of_stack));
+    for (named_table& table : of_stack) {
+      table.stack = stack;
+      tables.push_back(std::move(table));
+    }
   }
-  return count;
+  return tables;
+}
+
+void print_atlas(std::ostream& out, const std::vector<named_table>& atlas, table_style style) {
+  if (std::any_of(atlas.begin(), atlas.end(), [](const named_table& t) { return t.name != "overview"; }))
+    out << legend;
+  print_tables(out, atlas, 3, style);
 }
 
 }  // namespace cufault

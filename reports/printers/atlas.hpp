@@ -68,9 +68,11 @@ struct driver_failure {
 /// By operation; driver calls whose failure is always swallowed, or always ends the process, are left out.
 std::vector<driver_failure> driver_failures_of(const std::vector<swept_operation>& operations);
 
-/// All of it and what its columns mean, or one line an operation. Returns how many operations there were.
+/// Tables of each stack that has sweeps: an overview with a row an operation, and all else. None where nothing was swept.
 enum class atlas_extent { overview, all };
-std::size_t print_atlas(std::ostream& out, std::span<const record> records, table_style style,
-                        atlas_extent extent = atlas_extent::all);
+std::vector<named_table> atlas_tables(std::span<const record> records,
+                                      atlas_extent extent = atlas_extent::all);
+/// With what the columns mean, unless it is the overview alone.
+void print_atlas(std::ostream& out, const std::vector<named_table>& atlas, table_style style);
 
 }  // namespace cufault

@@ -158,8 +158,7 @@ std::string versioned(std::string_view name, const record& r) {
 
 }  // namespace
 
-std::size_t print_frameworks(std::ostream& out, std::span<const record> records, table_style style,
-                             const cost_notes& costs) {
+std::vector<named_table> frameworks_in(std::span<const record> records, const cost_notes& costs) {
   std::map<std::string, failures_of_a_stack> found;  // by framework and stack, as the heading says
   for (const record& r : records)
     for (const case_result& c : r.cases) {
@@ -175,23 +174,21 @@ std::size_t print_frameworks(std::ostream& out, std::span<const record> records,
       for (auto& [key, seen] : here)
         found[fmt::format("{}, {}", versioned(std::get<0>(key), r), stack_label(r))][key] = std::move(seen);
     }
-  std::size_t rows = 0;
+  std::vector<named_table> tables;
   for (const auto& [heading, failures] : found) {
-    std::vector<table_row> table;
+    named_table& table =
+        tables.emplace_back(named_table{.name = "failures",
+                                        .stack = heading,
+                                        .head = {"what you see", "of", "case", "what had happened", "trials",
+                                                 "afterwards", "cleared by", "not cleared by"}});
     for (const auto& [key, seen] : failures) {
       const auto& [name, what, case_name] = key;
-      table.push_back({what, joined(seen.operations), case_name, joined(seen.when),
-                       fmt::format("{}", seen.trials), joined(seen.after), joined(seen.cleared),
-                       joined(seen.not_cleared)});
+      table.rows.push_back({what, joined(seen.operations), case_name, joined(seen.when),
+                            fmt::format("{}", seen.trials), joined(seen.after), joined(seen.cleared),
+                            joined(seen.not_cleared)});
     }
-    rows += table.size();
-    print_heading(out, heading, 2, style);
-    print_table(out,
-                {"what you see", "of", "case", "what had happened", "trials", "afterwards", "cleared by",
-                 "not cleared by"},
-                table, style);
   }
-  return rows;
+  return tables;
 }
 
 }  // namespace cufault

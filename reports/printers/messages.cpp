@@ -138,6 +138,20 @@ nlohmann::ordered_json messages_json(const driver_sayings& said, const lexicon& 
           {"messages", all}};
 }
 
+nlohmann::ordered_json to_json(const std::vector<nature_and_injection>& pairs) {
+  auto all = nlohmann::ordered_json::array();
+  for (const nature_and_injection& p : pairs)
+    all.push_back({{"stack", p.stack},
+                   {"call", p.call},
+                   {"function", p.function},
+                   {"code", p.code},
+                   {"agrees", agrees(p.natural, p.injected.empty() ? p.with_other_codes : p.injected)},
+                   {"natural", p.natural},
+                   {"injected", p.injected},
+                   {"injected_with_other_codes", p.with_other_codes}});
+  return {{"schema", 1}, {"nature", all}};
+}
+
 void print_nature(std::ostream& out, const std::vector<nature_and_injection>& pairs, table_style style) {
   const auto statuses = [](const std::map<std::string, std::uint64_t>& counts) {
     return some_of(by_count(counts, [](const std::string& s) { return std::string(short_status(s)); }), 4);

@@ -19,5 +19,6 @@ nlohmann::ordered_json messages_json(const driver_sayings& said, const lexicon& 
 
 /// Calls whose failing driver call the driver named, beside what the same failure led to where a sweep injected it.
 void print_nature(std::ostream& out, const std::vector<nature_and_injection>& pairs, table_style style);
+nlohmann::ordered_json to_json(const std::vector<nature_and_injection>& pairs);
 
 }  // namespace cufault

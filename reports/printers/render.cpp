@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -195,6 +196,18 @@ void print_counterparts(std::ostream& out, const std::vector<counterpart_compari
   out << fmt::format(
       "{}: {}\n", plural(counterparts.size(), "comparison"),
       words.empty() ? "no arm has an injected counterpart" : fmt::format("{}", fmt::join(words, ", ")));
+}
+
+nlohmann::ordered_json to_json(const std::vector<counterpart_comparison>& counterparts) {
+  auto all = nlohmann::ordered_json::array();
+  for (const auto& t : counterparts)
+    all.push_back({{"case", t.of.case_name},
+                   {"natural", t.of.natural},
+                   {"counterpart", t.of.counterpart},
+                   {"verdict", t.verdict},
+                   {"stack", t.stack},
+                   {"differences", t.differences}});
+  return {{"schema", 1}, {"comparisons", all}};
 }
 
 }  // namespace cufault

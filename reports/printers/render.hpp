@@ -26,5 +26,6 @@ void print_claims(std::ostream& out, const std::vector<claim_verdict>& verdicts,
 /// Injected counterparts beside their natural arms: whether they agree, on which stack, and if not, where they differ.
 void print_counterparts(std::ostream& out, const std::vector<counterpart_comparison>& counterparts,
                         table_style style);
+nlohmann::ordered_json to_json(const std::vector<counterpart_comparison>& counterparts);
 
 }  // namespace cufault

@@ -95,7 +95,8 @@ TEST_F(matrix_command, refuses_what_no_cell_is) {
   expect_refusal({"--fault", "earthquake"},
                  "no cell in these records is one that was asked for; faults: full_device, kernel_trap");
   expect_refusal({"--operation", "sgemm_65"},
-                 "no cell in these records is one that was asked for; operations: cublas_create, ");
+                 "no cell in these records is one that was asked for; did you mean sgemm_64?; operations: "
+                 "cublas_create, ");
   expect_refusal({"--format", "yaml"}, "--format: yaml not in ");
   write_whole(folder / "bad.jsonl", "{\n");
   expect_refusal({}, (folder / "bad.jsonl").string() + ":1: ");

@@ -322,7 +322,14 @@ TEST_F(end_to_end, refuses_a_folder_without_a_record) {
                                                 {"merge", "--json", empty}}) {
     const auto seen = cufault(words);
     EXPECT_EQ(seen.exit_code, 2) << words[0];
-    EXPECT_EQ(seen.stdout_text, "") << words[0];
+    const bool json = words[1] == "--json";
+    EXPECT_EQ(
+        seen.stdout_text,
+        json
+            ? R"({"exit_code":2,"reasons":[{"arms":[],"exit_code":2,"why":"no record was found; `cufault run` makes them"}]})"
+              "\n"
+            : "")
+        << words[0];
     EXPECT_EQ(seen.stderr_text, "cufault: no record was found; `cufault run` makes them\n") << words[0];
   }
   EXPECT_FALSE(fs::exists(folder / "history.db"));

@@ -355,7 +355,8 @@ TEST_F(swept, says_what_it_cannot_sweep) {
   EXPECT_EQ(sweep({"cublasRoad/first", "--depth", "thin"}).exit_code, 0) << "by the name of a function, too";
   const auto unknown = sweep({"roads"});
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.stderr_text, HasSubstr("no operation is called roads; there are: road"));
+  EXPECT_THAT(unknown.stderr_text,
+              HasSubstr("no operation is called roads; did you mean road?; there are: road"));
   EXPECT_THAT(sweep({"road/last"}).stderr_text, HasSubstr("/first or /further"));
   EXPECT_THAT(sweep({"road", "--row", "libcublas:cuInit:1=UNKNOWN"}).stderr_text, HasSubstr("say which"));
   EXPECT_THAT(sweep({"road", "--shard", "3/2"}).stderr_text, HasSubstr("there is no such part"));

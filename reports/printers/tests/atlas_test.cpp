@@ -54,7 +54,7 @@ record sweep_record(const std::string& arm, std::vector<call_record> rows, const
 
 std::string atlas_of(const std::vector<record>& records) {
   std::ostringstream out;
-  print_atlas(out, records, table_style::text);
+  print_atlas(out, atlas_tables(records), table_style::text);
   return out.str();
 }
 
@@ -132,7 +132,7 @@ TEST(atlas, explains_its_columns_where_it_is_whole) {
   const std::vector<record> records{sweep_record("thin", {row("cuA", internal)})};
   EXPECT_THAT(atlas_of(records), HasSubstr("- fails by a new handle too: "));
   std::ostringstream overview;
-  print_atlas(overview, records, table_style::text, atlas_extent::overview);
+  print_atlas(overview, atlas_tables(records, atlas_extent::overview), table_style::text);
   EXPECT_THAT(overview.str(), Not(HasSubstr("- ")));
 }
 
@@ -205,7 +205,7 @@ TEST(atlas, keeps_the_code_that_decides_the_status) {
       load_record(std::filesystem::path(CUFAULT_RECORDED) / "h200-580.159.04-cublas-13.1.0")};
   for (case_result& c : records[0].cases) judge(c, {}, keys_of(records[0]));
   std::ostringstream atlas, causes;
-  print_atlas(atlas, records, table_style::markdown);
+  print_atlas(atlas, atlas_tables(records), table_style::markdown);
   EXPECT_THAT(atlas.str(), HasSubstr("| cublas_create | cuMemAlloc_v2 of libcublas | ALLOC_FAILED where code "
                                      "OUT_OF_MEMORY; else INTERNAL_ERROR |\n"));
   print_causes(causes, internal, records, table_style::markdown);

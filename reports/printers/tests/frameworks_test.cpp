@@ -61,7 +61,7 @@ record lost_process() {
 
 std::string printed_frameworks(const record& r) {
   std::ostringstream out;
-  print_frameworks(out, std::array{r}, table_style::markdown);
+  print_tables(out, frameworks_in(std::array{r}), 2, table_style::markdown);
   return out.str();
 }
 

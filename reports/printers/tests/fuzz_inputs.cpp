@@ -90,7 +90,7 @@ void use(record r) {
   const std::string page = print_as("html", whole);
   if (page.size() > html_limit || page.find("<script") != page.rfind("<script")) std::abort();
   print_causes(out, "CUBLAS_STATUS_INTERNAL_ERROR", twice, table_style::markdown);
-  print_atlas(out, twice, table_style::markdown);
+  print_atlas(out, atlas_tables(twice), table_style::markdown);
   const auto cells = matrix_of(twice);
   print_matrix(out, cells, {.width = 40});
   print_matrix(out, cells, {.style = table_style::markdown, .along = axis::fault});
