@@ -9,6 +9,7 @@
 #include "harness/injection/program_sweep_record.hpp"
 #include "harness/model/case.hpp"
 #include "harness/model/errors.hpp"
+#include "harness/model/properties.hpp"
 #include "harness/run/stack.hpp"
 #include "harness/system/elf_file.hpp"
 #include "harness/system/gpu_code.hpp"
@@ -97,6 +98,7 @@ class bisecting {
                                       one_line(asked_.arm)));
       report_.once = a->races.empty();
       report_.what = asked_.arm;
+      if (asked_.releases.empty() && asked_.images.empty()) require_gpu_of(case_name_);
     } else {
       report_.what = program_sweep::quoted(asked_.command);
       if (asked_.images.empty()) static_cast<void>(program_path(asked_.command.front()));
@@ -445,6 +447,15 @@ class bisecting {
     if (found == nullptr && !no_gpu.empty()) throw unusable{"there is no GPU: " + no_gpu, exit_skipped};
     if (found == nullptr) throw usage_error(fmt::format("{}: the record has no arm {}", r.name, asked_.arm));
     return *found;
+  }
+
+  /// Before releases are fetched, which takes minutes.
+  void require_gpu_of(const std::string& case_name) const {
+    const bool needs = std::ranges::any_of(
+        all_properties(), [&](const case_properties& p) { return p.name == case_name && p.needs == "gpu"; });
+    if (!needs) return;
+    const std::string no_gpu = read_stack(own_path(), {}, nvml(), stop_).value("no_gpu", std::string());
+    if (!no_gpu.empty()) throw usage_error("there is no GPU: " + no_gpu, exit_skipped);
   }
 
   std::vector<std::string> outcomes_of(const arm_result& seen) {

@@ -250,9 +250,9 @@ int show_changes(const changes_arguments& arguments);
 int show_counterparts(const std::vector<std::filesystem::path>& records, print_form form);
 int show_causes(const std::string& status, const std::vector<std::filesystem::path>& records, bool all,
                 print_form form);
-/// A page of reports/pages/messages, by its name or its status, and the table of all.
-int show_message_page(const std::string& name, const std::vector<std::filesystem::path>& records);
-int show_message_index(bool markdown);
+/// Pages of reports/pages/messages, by names or statuses with commas between them, and the table of all.
+int show_message_pages(const std::string& names, const std::vector<std::filesystem::path>& records);
+int show_message_index(print_form form);
 int show_matrix(const matrix_arguments& arguments);
 int show_costs(const cost_arguments& arguments);
 /// What stands beside a verdict, from the costs that were measured beside these records. Throws input_error.

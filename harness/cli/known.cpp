@@ -34,9 +34,9 @@ namespace cufault {
 namespace {
 
 struct known_arguments {
-  std::string cublas{}, gpu{}, fail_on{};
+  std::string cublas{}, gpu{}, text{};
   std::vector<fs::path> locks{};
-  std::vector<std::string> except{};
+  std::vector<std::string> except{}, fail_on{};
   fs::path measure{};  ///< folder of stacks
   bool here = false, json = false, markdown = false;
 };
@@ -230,11 +230,14 @@ void print_answer(const question& q, const std::vector<found_issue>& found, cons
   if (!markdown) {
     fmt::print("{}\n\n", title);
     // No warning: a line each, behind what is known of this version.
+    bool told = false;
     for (const found_issue& f : found)
-      if (f.level == known_level::not_measured)
+      if (f.level == known_level::not_measured) {
+        if (!std::exchange(told, true)) fmt::print("Not measured with this version, which is no warning:\n");
         fmt::print("{}  [{}] {}\n", f.entry->id, spaced(f.entry->harm), f.because);
-      else
+      } else {
         print_block(*f.entry, spaced(to_string(f.level)), f.because);
+      }
     return;
   }
   print_heading(std::cout, title, 2, table_style::markdown);
@@ -246,13 +249,22 @@ void print_answer(const question& q, const std::vector<found_issue>& found, cons
               table_style::markdown);
 }
 
+/// In its name, its calls or what it says, in any case of letters.
+bool names(const known_entry& e, const std::string& text) {
+  std::string all = e.id + " " + e.what;
+  for (const std::string& call : e.calls) all += " " + call;
+  return !std::ranges::search(all, text, [](unsigned char a, unsigned char b) {
+            return std::tolower(a) == std::tolower(b);
+          }).empty();
+}
+
 int show_known(const known_arguments& asked) {
   const fs::path file = known_issues_file();
   if (!asked.measure.empty()) {
     std::cout << measured_again(file, asked.measure);
     return 0;
   }
-  const known_issues_list known = load_known_issues(file);
+  known_issues_list known = load_known_issues(file);
   std::vector<std::string> ids;
   for (const known_entry& e : known.issues) ids.push_back(e.id);
   for (const std::string& id : asked.except)
@@ -260,11 +272,19 @@ int show_known(const known_arguments& asked) {
                      [&](const known_entry& e) { return e.id == id; }))
       throw usage_error(fmt::format("--except {}: no issue has this name; cufault known lists them{}",
                                     one_line(id), did_you_mean(id, ids)));
+  if (!asked.text.empty()) {
+    std::erase_if(known.issues, [&](const known_entry& e) { return !names(e, asked.text); });
+    if (known.issues.empty())
+      throw usage_error(
+          fmt::format("no known issue names {}; cufault known lists all", one_line(asked.text)));
+  }
   const std::vector<question> questions = questions_of(asked, known);
   if (questions.empty()) {
     if (!asked.fail_on.empty()) throw usage_error("--fail-on needs --cublas, --lock or --here");
-    if (asked.json)
+    if (asked.json && asked.text.empty())
       std::cout << read_text(file);
+    else if (asked.json)
+      throw usage_error("TEXT with --json needs --cublas, --lock or --here");
     else
       print_all(known, asked.markdown);
     return 0;
@@ -277,7 +297,8 @@ int show_known(const known_arguments& asked) {
       return std::find(asked.except.begin(), asked.except.end(), f.entry->id) != asked.except.end();
     });
     for (const found_issue& f : found)
-      if (f.entry->harm == asked.fail_on && f.level <= known_level::documented)
+      if (f.level <= known_level::documented &&
+          std::find(asked.fail_on.begin(), asked.fail_on.end(), f.entry->harm) != asked.fail_on.end())
         failing.push_back(f.entry->id);
     if (asked.json) {
       nlohmann::ordered_json one{{"cublas", q.cublas}, {"architecture", q.architecture}};
@@ -296,7 +317,7 @@ int show_known(const known_arguments& asked) {
   if (failing.empty()) return 0;
   std::cout << std::flush;
   fmt::print(stderr, "cufault: {} with {}: {}\n", plural(failing.size(), "known issue"),
-             spaced(asked.fail_on), fmt::join(failing, ", "));
+             spaced(fmt::format("{}", fmt::join(asked.fail_on, " or "))), fmt::join(failing, ", "));
   return exit_gate;
 }
 
@@ -325,6 +346,7 @@ void add_known(command_line& line) {
                    "measured or documented;\n"
                    "2 bad input, a lock file that pins no cuBLAS, or --here without a cuBLAS.",
                    [asked] { return show_known(*asked); });
+  known->add_option("TEXT", asked->text, "only issues that name this: zgemv")->check(not_empty);
   known->add_flag("--here", asked->here,
                   "of the cuBLAS and the GPU of this machine, as cufault stack finds them");
   known->add_option("--cublas", asked->cublas, "of this version of cuBLAS: 13.1.0")
@@ -345,9 +367,11 @@ void add_known(command_line& line) {
       ->check(CLI::ExistingFile);
   known
       ->add_option("--fail-on", asked->fail_on,
-                   "exit with 1 where an issue of this harm is measured or documented")
+                   "exit with 1 where an issue of this harm is measured or documented; give it again for "
+                   "another harm")
+      ->allow_extra_args(false)
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(harms), std::end(harms))));
-  known->add_option("--except", asked->except, "leave this issue out, by its name")
+  known->add_option("--except", asked->except, "leave this issue out, by its name; give it again for another")
       ->allow_extra_args(false)
       ->type_name("ISSUE");
   CLI::Option* json =

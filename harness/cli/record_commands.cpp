@@ -144,15 +144,15 @@ void add_causes(command_line& line) {
       codes_of_reading, [said] {
         if (said->status.empty() != said->pages)
           throw usage_error("say which status, or --pages; see cufault causes --help");
-        if (said->pages) return show_message_index(said->markdown);
-        if (said->page) return show_message_page(said->status, said->records_or_own());
+        if (said->pages) return show_message_index(*said);
+        if (said->page) return show_message_pages(said->status, said->records_or_own());
         return show_causes(said->status, said->records_or_own(), said->all, *said);
       });
   causes->add_flag("--all", said->all, "also every recorded way to make a call return it, and every remedy");
   CLI::Option* page = causes->add_flag(
       "--page", said->page,
       "its page in reports/pages/messages, as Markdown, with code that fails and the same code corrected. "
-      "STATUS may also be the name of a page");
+      "STATUS may also be the name of a page, or several with commas between them");
   CLI::Option* pages = causes->add_flag("--pages", said->pages, "each message that has a page, and which");
   causes
       ->add_option_function<std::string>(

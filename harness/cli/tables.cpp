@@ -147,34 +147,51 @@ int show_record(const fs::path& file, const std::vector<std::string>& names,
 
 namespace {
 
-/// The causes of a status, or of a message.
-explanation ways_to(const std::string& text, const std::vector<record>& loaded, const lexicon& words) {
-  event_finder finder(words);
-  finder.add(text);
-  constexpr std::size_t ways = 5;
-  return explain(
-      finder.finish(),
-      {words, evidence_in(loaded, words), reports_of_causes(load_failures(failures_file()), words)}, ways);
-}
+/// The causes of statuses and messages.
+class ways_to {
+ public:
+  ways_to(const std::vector<record>& loaded, const lexicon& words)
+      : words_(words),
+        evidence_(evidence_in(loaded, words)),
+        reports_(reports_of_causes(load_failures(failures_file()), words)) {}
+  [[nodiscard]] explanation operator()(const std::string& text) const {
+    event_finder finder(words_);
+    finder.add(text);
+    constexpr std::size_t ways = 5;
+    return explain(finder.finish(), {words_, evidence_, reports_}, ways);
+  }
+
+ private:
+  const lexicon& words_;
+  evidence evidence_;
+  std::vector<std::size_t> reports_;
+};
 
 }  // namespace
 
-int show_message_index(bool markdown) {
-  print_message_index(std::cout, load_lexicon(explain_folder()), style(markdown), width_of_output());
+int show_message_index(print_form form) {
+  if (form.json) throw usage_error("--pages is no JSON: cases/explain/pages.json has the pages");
+  print_message_index(std::cout, load_lexicon(explain_folder()), style(form), width_of_output());
   return 0;
 }
 
-int show_message_page(const std::string& name, const std::vector<fs::path>& records) {
+int show_message_pages(const std::string& names, const std::vector<fs::path>& records) {
   const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
-  const auto named = std::ranges::find(words.pages, name, &message_page::name);
-  const message_page* const page =
-      named == words.pages.end() ? words.page_of(status_called(name, loaded, words)) : &*named;
-  if (page == nullptr)
-    throw usage_error(fmt::format("no page is of {}; cufault causes --pages lists them", name));
-  const bool by_status = page->texts.empty();
-  print_message_page(std::cout, *page, ways_to(by_status ? page->status : page->texts.front(), loaded, words),
-                     words, loaded, measured_costs(records), snippet_folders());
+  const ways_to ways(loaded, words);
+  const auto costs = measured_costs(records);
+  const bool several = names.find(',') != std::string::npos;
+  std::istringstream all(names);
+  for (std::string name; std::getline(all, name, ',');) {
+    const auto named = std::ranges::find(words.pages, name, &message_page::name);
+    const message_page* const page =
+        named == words.pages.end() ? words.page_of(status_called(name, loaded, words)) : &*named;
+    if (page == nullptr)
+      throw usage_error(fmt::format("no page is of {}; cufault causes --pages lists them", name));
+    if (several) std::cout << "<!-- page " << name << " -->\n";
+    print_message_page(std::cout, *page, ways(page->texts.empty() ? page->status : page->texts.front()),
+                       words, loaded, costs, snippet_folders());
+  }
   return 0;
 }
 
@@ -182,7 +199,7 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
   const std::vector<record> loaded = load_judged(records);
   const lexicon words = load_lexicon(explain_folder());
   const std::string status = status_called(asked, loaded, words);
-  const explanation e = ways_to(status, loaded, words);
+  const explanation e = ways_to(loaded, words)(status);
   if (form.json) {
     nlohmann::ordered_json json{
         {"schema", 1}, {"status", status}, {"ways", explanation_json(e, status)["causes"]}};
@@ -199,7 +216,7 @@ int show_causes(const std::string& asked, const std::vector<fs::path>& records, 
     fmt::print(
         "`cufault explain` ranks these by your program's output. --all: each recorded way, and each remedy "
         "that was tried.\n");
-  if (!markdown && e.page != nullptr) fmt::print("With code and versions: {}\n", e.page->address());
+  if (!form.markdown && e.page != nullptr) fmt::print("With code and versions: {}\n", e.page->address());
   return 0;
 }
 

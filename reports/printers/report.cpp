@@ -291,7 +291,7 @@ report report_builder::result(const baselines& recorded, const std::vector<claim
   }
   all.matrix = matrix_of(merged);
   std::ostringstream atlas, judged;
-  print_atlas(atlas, merged, table_style::markdown, atlas_extent::overview);
+  print_atlas(atlas, atlas_tables(merged, atlas_extent::overview), table_style::markdown);
   if (!claims.empty())
     judged << "What documents say, judged by these records. The letters are of this section.\n\n";
   if (!claims.empty()) print_claims(judged, judge_claims(claims, merged), table_style::markdown, costs);

@@ -117,6 +117,16 @@ TEST_F(known_command, fails_a_job_for_the_harm_that_is_asked_for) {
                 .exit_code,
             0);
   EXPECT_EQ(known({"--cublas", "13.10.0", "--gpu", "9.0", "--fail-on", "hang"}).exit_code, 0);
+  EXPECT_THAT(
+      known({"--cublas", "13.1.0", "--gpu", "9.0", "--fail-on", "hang", "--fail-on", "crash"}).stderr_text,
+      HasSubstr("with hang or crash: "));
+}
+
+TEST_F(known_command, lists_what_names_a_text) {
+  const auto seen = known({"ZGEMV"});
+  EXPECT_EQ(seen.exit_code, 0);
+  EXPECT_THAT(seen.stdout_text, HasSubstr("zgemv-wide-lda"));
+  EXPECT_THAT(seen.stdout_text, Not(HasSubstr("xt-spmm")));
 }
 
 TEST_F(known_command, reads_versions_out_of_lock_files) {
@@ -158,6 +168,7 @@ TEST_F(known_command, refuses_in_one_line) {
   expect_refusal({"--cublas", "13.1.0", "--gpu", "Voodoo 2"}, "give its compute capability");
   expect_refusal({"--gpu", "9.0"}, "--gpu needs --cublas, --lock or --here");
   expect_refusal({"--fail-on", "hang"}, "--fail-on needs");
+  expect_refusal({"no_such_call"}, "no known issue names no_such_call");
   expect_refusal({"--cublas", "13.1.0", "--fail-on", "slowness"}, "wrong_numbers");
   expect_refusal({"--cublas", "13.1.0", "--except", "lt-67"}, "no issue has this name");
   expect_refusal({"--cublas", "13.1.0", "--json", "--markdown"}, "--json");
