@@ -253,9 +253,9 @@ void print_answer(const question& q, const std::vector<found_issue>& found, cons
 bool names(const known_entry& e, const std::string& text) {
   std::string all = e.id + " " + e.what;
   for (const std::string& call : e.calls) all += " " + call;
-  return !std::ranges::search(all, text, [](unsigned char a, unsigned char b) {
-            return std::tolower(a) == std::tolower(b);
-          }).empty();
+  return std::search(all.begin(), all.end(), text.begin(), text.end(), [](unsigned char a, unsigned char b) {
+           return std::tolower(a) == std::tolower(b);
+         }) != all.end();
 }
 
 int show_known(const known_arguments& asked) {
@@ -264,7 +264,8 @@ int show_known(const known_arguments& asked) {
     std::cout << measured_again(file, asked.measure);
     return 0;
   }
-  known_issues_list known = load_known_issues(file);
+  const known_issues_list whole = load_known_issues(file);
+  known_issues_list known = whole;
   std::vector<std::string> ids;
   for (const known_entry& e : known.issues) ids.push_back(e.id);
   for (const std::string& id : asked.except)
@@ -303,11 +304,11 @@ int show_known(const known_arguments& asked) {
     if (asked.json) {
       nlohmann::ordered_json one{{"cublas", q.cublas}, {"architecture", q.architecture}};
       if (!q.where.empty()) one["pinned_in"] = q.where;
-      one["any_measured"] = any_measured(known, q.cublas, q.architecture);
+      one["any_measured"] = any_measured(whole, q.cublas, q.architecture);
       one["issues"] = json_of(file, found);
       answers.push_back(std::move(one));
     } else {
-      print_answer(q, found, known, asked.markdown);
+      print_answer(q, found, whole, asked.markdown);
     }
   }
   if (asked.json)

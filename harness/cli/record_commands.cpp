@@ -144,6 +144,7 @@ void add_causes(command_line& line) {
       codes_of_reading, [said] {
         if (said->status.empty() != said->pages)
           throw usage_error("say which status, or --pages; see cufault causes --help");
+        if (said->page && said->json) throw usage_error("--page is Markdown: leave --json out");
         if (said->pages) return show_message_index(*said);
         if (said->page) return show_message_pages(said->status, said->records_or_own());
         return show_causes(said->status, said->records_or_own(), said->all, *said);

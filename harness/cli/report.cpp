@@ -81,7 +81,9 @@ int write_report(const report_arguments& arguments) {
   tell_unread(recorded);
   if (const auto green = builder.last_green(all))
     all.change = builder.change_since(*green, load_record(*green), all);
-  else if (!arguments.since.empty())
+  if (all.change && all.change->same + all.change->changed == 0 && !arguments.since.empty())
+    throw usage_error("--since: no arm is in that record and in these, so that nothing can be compared");
+  if (!all.change && !arguments.since.empty())
     throw usage_error(
         "--since: no record there came to its end with exit code 0; name a run that passed, or the folder of "
         "a stack");

@@ -3,6 +3,7 @@
 // Known issues of cuBLAS and cuBLASLt: cases/known_issues.json (reports/schemas/known-issues.schema.json).
 #pragma once
 
+#include <array>
 #include <cufault/known_issue.hpp>
 #include <filesystem>
 #include <map>
@@ -36,7 +37,8 @@ struct known_entry {
   std::map<std::string, measured_versions> measured{};        ///< by architecture
   /// What <cufault/known_issues.hpp> has of it, by which versions are looked up. Texts are this object's.
   [[nodiscard]] known_issue row() const;
-  std::string words[7]{};  ///< calls, workarounds, addresses, affected, not affected, ranges, architectures
+  std::array<std::string, 7>
+      words{};  ///< calls, workarounds, addresses, affected, not affected, ranges, architectures
 };
 
 struct known_issues_list {

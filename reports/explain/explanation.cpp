@@ -265,9 +265,15 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
       return fit(failure, f.status, f.call) >= 2;
     });
     const std::string case_name = r.arm.substr(0, r.arm.find('/'));
-    const bool of_case =
-        std::any_of(cause.natural_arms.begin(), cause.natural_arms.end(),
-                    [&](const std::string& arm) { return arm.substr(0, arm.find('/')) == case_name; });
+    // One that says not what it is against: where the case has arms of this cause alone.
+    const auto is_of_case = [&](const std::string& arm) { return arm.substr(0, arm.find('/')) == case_name; };
+    const auto& failures = known.records.failures;
+    const bool of_case = r.answers.empty() && std::ranges::any_of(cause.natural_arms, is_of_case) &&
+                         std::ranges::none_of(failures, [&](const recorded_failure& f) {
+                           return f.natural && &known.words.causes[f.cause] != cause.what &&
+                                  fit(failure, f.status, f.call) >= 2 &&
+                                  std::ranges::any_of(f.arms, is_of_case);
+                         });
     if (!against && !(same_cause && same_failure && of_case)) continue;
     const bool cleared = !r.cleared_on.empty() && r.failed_on.empty();
     if (matches_any(known.words.internal_remedies, r.arm)) continue;
@@ -279,6 +285,10 @@ void add_remedies(ranked_cause& cause, const failure_seen& failure, const log_fi
     else
       same->cleared = std::max(same->cleared, r.cleared_on.size());
   }
+  // What cleared it under one condition, and not under another, is no advice against it.
+  std::erase_if(cause.does_not_clear, [&](const tried_remedy& t) {
+    return std::ranges::any_of(cause.clears, [&](const tried_remedy& c) { return c.words == t.words; });
+  });
   for (auto* list : {&cause.clears, &cause.does_not_clear})
     std::stable_sort(list->begin(), list->end(), [&](const tried_remedy& a, const tried_remedy& b) {
       const auto key = [&](const tried_remedy& t) {
