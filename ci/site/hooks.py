@@ -104,4 +104,7 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, config, files):
     common_mark.page, common_mark.files, common_mark.repository = page, files, config.extra['repository']
+    # Who searches for a status wants its own page before those of the messages that hold it.
+    if page.file.src_uri.startswith('reports/pages/messages/') and (page.title or markdown.splitlines()[0].lstrip('# ')).startswith(('CUBLAS_STATUS', 'cudaError')):
+        page.meta.setdefault('search', {})['boost'] = 4
     return markdown
