@@ -152,9 +152,14 @@ cublasStatus_t multiply_as_graph(cublasHandle_t handle, int m, int n, int k, con
   const cublasStatus_t status =
       cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b, n, a, k, &zero, c, n);
   cudaStreamEndCapture(stream, &graph);
-  cudaGraphInstantiate(&exec, graph, 0);
-  cudaGraphLaunch(exec, stream);
-  cudaStreamSynchronize(stream);
+  if (status == CUBLAS_STATUS_SUCCESS && cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess) {
+    cudaGraphLaunch(exec, stream);
+    cudaStreamSynchronize(stream);
+    cudaGraphExecDestroy(exec);
+  }
+  cudaGraphDestroy(graph);
+  cublasSetStream(handle, nullptr);
+  cudaStreamDestroy(stream);
   return status;
 }
 // [end]

@@ -108,13 +108,13 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
                     {"runs", agreements[0].runs.size()},
                     {"sources", sources}});
   }
+  if (counts.empty())
+    throw usage_error(fmt::format("no recorded stack has anything that was named{}",
+                                  names.empty() ? "" : did_you_mean(names.front(), known)));
   if (json) {
     std::cout << dump_json(rows) << '\n';
     return all_read ? 0 : exit_unresolved;
   }
-  if (counts.empty())
-    throw usage_error(fmt::format("no recorded stack has anything that was named{}",
-                                  names.empty() ? "" : did_you_mean(names.front(), known)));
   std::vector<table_row> table;
   for (const auto& r : rows)
     table.push_back({join_key(r["case"].get<std::string>(), r["arm"].get<std::string>()),

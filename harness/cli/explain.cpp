@@ -118,15 +118,20 @@ std::vector<input> inputs_of(const std::vector<std::string>& words) {
   return files;
 }
 
-/// Of a message in which a number stands for a status, as in "failed: 13" or "code: 700": its name, of cuBLAS before CUDA. Empty for another
-/// message: 1 and what a program exits with are no status.
+/// Of a message in which a number stands for a status, as in "failed: 13" or "cuMemAlloc returned 2": its name, of cuBLAS before CUDA. Empty for
+/// another message: 1 and what a program exits with are no status, nor is a number beside words of something else.
 std::string status_by_number(const std::string& message, const lexicon& words) {
   static const std::regex said(
       R"((?:fail(?:ed|ure)?|error|code|status|returned)\W{1,3}(?:(?:code|status|error|with)\W{1,3})?([0-9]{1,3})\b)",
       std::regex::icase);
+  static const std::regex library(R"(\bcu[a-z]|gpu|gemm)", std::regex::icase);
   std::smatch found;
   if (message.size() > 200 || in_lower_case(message).find("exit") != message.npos ||
       !std::regex_search(message, found, said) || found[1] == "1")
+    return {};
+  constexpr std::size_t with_quotes = 3;
+  if (!std::regex_search(message, library) &&
+      static_cast<std::size_t>(found.length(0)) + with_quotes < message.size())
     return {};
   for (const char* library : {"CUBLAS_STATUS_", "CUDA_ERROR_", "cudaError"})
     if (const error_name* named = words.by_code(library, std::stoi(found[1])); named != nullptr)

@@ -11,6 +11,7 @@
 #include "harness/system/bundled_file.hpp"
 #include "harness/system/temporary_folder.hpp"
 #include "harness/system/unique_fd.hpp"
+#include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 

@@ -99,6 +99,8 @@ std::string meant_of(const CLI::App& command, const std::string& said) {
         names.push_back("--" + option->get_lnames().front());
     return did_you_mean(word.substr(0, word.find('=')), names);
   }
+  constexpr std::size_t longest = 4096;  // std::regex recurses once for each character
+  if (said.size() > longest) return {};
   std::smatch found;
   static const std::regex value("(\\S+) not in \\{(.*)\\}"), file("does not exist: (.*)");
   if (std::regex_search(said, found, value)) {
@@ -109,9 +111,9 @@ std::string meant_of(const CLI::App& command, const std::string& said) {
   if (!std::regex_search(said, found, file)) return {};
   const std::filesystem::path asked(found[1].str());
   std::error_code unseen;
-  for (const auto& beside :
-       std::filesystem::directory_iterator(asked.has_parent_path() ? asked.parent_path() : ".", unseen))
-    names.push_back((asked.parent_path() / beside.path().filename()).string());
+  std::filesystem::directory_iterator beside(asked.has_parent_path() ? asked.parent_path() : ".", unseen);
+  for (; beside != std::filesystem::directory_iterator(); beside.increment(unseen))
+    names.push_back((asked.parent_path() / beside->path().filename()).string());
   return did_you_mean(asked.string(), names);
 }
 

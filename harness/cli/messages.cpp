@@ -32,7 +32,7 @@ std::string words_meant(std::string asked, const driver_sayings& said) {
   std::string meant;
   std::istringstream words(asked);
   std::replace(asked.begin(), asked.end(), ' ', '_');
-  if (const std::string code = did_you_mean(asked, codes); !code.empty()) return code;
+  if (std::string code = did_you_mean(asked, codes); !code.empty()) return code;
   for (std::string word; words >> word;) {
     const std::string nearest = known.contains(word) ? word : nearest_of(word, known);
     if (nearest.empty()) return {};

@@ -113,7 +113,8 @@ void add_report(command_line& line) {
       "Write what changed since the last green run, and all else about records, as a page and for programs",
       "Written are index.html, which needs no other file and no network, summary.md, summary.txt, arms.csv, "
       "report.json,\n"
-      "junit.xml, ctrf.json, and the observations in records/. Of each arm of a stack the latest run that "
+      "junit.xml, ctrf.json, cufault.prom, and the observations in records/. Of each arm of a stack the "
+      "latest run that "
       "observed it\n"
       "counts. It is compared with the last green run before it: a gate that passed, of the same stack, or "
       "else of the\n"

@@ -132,7 +132,7 @@ namespace {
 
 /// A file of one list, or of two.
 json_cursor top_of(const fs::path& file, std::initializer_list<std::string_view> keys) {
-  const json_cursor top{read_json(file)};
+  json_cursor top{read_json(file)};
   top.only(keys);
   if (top.at("schema").integer() != 1) top.at("schema").fail("this version of cufault reads schema 1");
   return top;

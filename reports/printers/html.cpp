@@ -395,8 +395,13 @@ blocks by_verdict(const report& r, const std::vector<joined_row>& rows, bool red
 
 blocks what_changed(const report_change& c) {
   std::size_t room = room_for_change;
-  const bool same = c.changed == 0;
-  blocks all{state(same ? "right" : "worse", same ? "✓ NOTHING CHANGED" : "✕ CHANGED",
+  const bool same = c.changed == 0, compared = c.same + c.changed > 0;
+  blocks all{state(!same      ? "worse"
+                   : compared ? "right"
+                              : "doubtful",
+                   !same      ? "✕ CHANGED"
+                   : compared ? "✓ NOTHING CHANGED"
+                              : "? NOTHING TO COMPARE",
                    fmt::format("stack {}: {}", c.letter, c.now)),
              paragraph(change_line(c))};
   blocks rows;

@@ -9,6 +9,7 @@
 #include "reports/explain/driver_sayings.hpp"
 #include "reports/explain/evidence.hpp"
 #include "reports/matrix/observed_cells.hpp"
+#include "reports/model/record_parts.hpp"
 #include "reports/printers/advice.hpp"
 #include "reports/printers/print_explanation.hpp"
 
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -50,8 +52,8 @@ struct page_facts {
   statuses names;     ///< of the status: the driver has others for some
   statuses recorded;  ///< those of them that a call returned
   std::map<std::string, std::set<std::string>> arms_of_call;
-  /// Case/arm, level, call and variant -> version of cuBLAS -> what it returned.
-  std::map<std::tuple<std::string, std::int64_t, std::string, std::string>,
+  /// Case/arm, level, call, variant and GPU -> version of cuBLAS -> what it returned.
+  std::map<std::tuple<std::string, std::optional<std::int64_t>, std::string, std::string, std::string>,
            std::map<std::string, statuses, by_version>>
       steps;
 };
@@ -68,6 +70,7 @@ page_facts facts_of(const message_page& page, const lexicon& words, std::span<co
   for (const record& r : records) {
     const stack_keys keys = keys_of(r);
     const auto version = keys.find("cublas");
+    const std::string gpu = gpu_name(*r.stack);
     for (const case_result& c : r.cases)
       for (const arm_result& a : c.arms) {
         if (a.kind != arm_kind::fault || !a.counterpart_of.empty() || is_made_up(a) || !a.races.empty())
@@ -82,9 +85,7 @@ page_facts facts_of(const message_page& page, const lexicon& words, std::span<co
               facts.arms_of_call[call.what.name.api].insert(arm);
             }
             if (version != keys.end())
-              facts
-                  .steps[{arm, o.level.value_or(0), call.what.name.api, call.what.name.variant}]
-                        [version->second]
+              facts.steps[{arm, o.level, call.what.name.api, call.what.name.variant, gpu}][version->second]
                   .insert(facts.names.contains(status) ? page.status : status);
           }
       }
@@ -158,7 +159,9 @@ bool print_differences(std::ostream& out, const message_page& page, const page_f
       parts.push_back(fmt::format(
           "{}: {}", of.size() > 2 ? of.front() + " to " + of.back() : fmt::format("{}", fmt::join(of, ", ")),
           text));
-    found[{std::get<2>(step), fmt::format("{}", fmt::join(parts, "; "))}].insert(std::get<0>(step));
+    found[{std::get<2>(step), fmt::format("{}", fmt::join(parts, "; "))}].insert(
+        std::get<0>(step) +
+        (std::get<1>(step) ? fmt::format(" at level {}", *std::get<1>(step)) : std::string()));
   }
   if (found.empty()) return false;
   std::vector<table_row> rows;

@@ -312,7 +312,8 @@ std::optional<std::string> report_builder::last_green(const report& all) const {
     return std::tuple(r.asked, r.stack == latest->stack, r.gpu == latest->gpu);
   };
   for (const report_run& r : all.runs)
-    if (r.green && (r.asked || (!r.filed && is_before(r, *latest))))
+    if (r.green && (r.asked || (!r.filed && is_before(r, *latest) &&
+                                (r.stack == latest->stack || r.gpu == latest->gpu))))
       if (found == nullptr || nearness(*found) <= nearness(r)) found = &r;
   return found == nullptr ? std::optional<std::string>{} : found->name;
 }

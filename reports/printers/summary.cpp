@@ -74,9 +74,11 @@ std::string change_line(const report_change& c) {
   const std::string all = plural(c.same + c.changed, "arm");
   std::string line = fmt::format(
       "{} {}, {} ({})",
-      c.changed == 0 ? fmt::format("nothing changed: {} as in", all)
-                     : fmt::format("{} of {} differ{} from", c.changed, all, c.changed == 1 ? "s" : ""),
+      c.same + c.changed == 0 ? "nothing can be compared: no arm of this run is in"
+      : c.changed == 0        ? fmt::format("nothing changed: {} as in", all)
+                       : fmt::format("{} of {} differ{} from", c.changed, all, c.changed == 1 ? "s" : ""),
       c.filed ? "the record of " + c.label : "the last green run", c.started, c.green);
+  if (c.unknown > 0) line += fmt::format("; {} not in it", plural(c.unknown, "arm"));
   std::string separator = "; the stack differs: ";
   for (const stack_difference& d : c.stacks)
     if (d.name.find_first_of("/:") == std::string::npos)  // keys; the page has all

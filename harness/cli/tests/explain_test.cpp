@@ -114,7 +114,8 @@ TEST_F(explain_command, reads_a_number_of_a_message_as_a_status) {
     EXPECT_THAT(seen.stdout_text, HasSubstr(status)) << said;
   }
   for (const char* said :
-       {"loss 13", "failed: 0", "error 1", "failed with exit code 13", "error 9999", "step failed at 13:10"})
+       {"loss 13", "failed: 0", "error 1", "failed with exit code 13", "error 9999", "step failed at 13:10",
+        "make: *** [Makefile:5: all] Error 2", "HTTP error 400", "docker: error code: 100"})
     EXPECT_EQ(explain({said}).exit_code, 4) << said;
   EXPECT_EQ(explain({file("log", "passed: 20\nfailed: 13\n")}).exit_code, 4) << "a log has other numbers";
 }

@@ -131,8 +131,8 @@ TEST_F(report_command, replaces_its_own_files_and_none_of_others) {
   EXPECT_EQ(written("records/old.jsonl"), "mine");
   const std::string foreign =
       "was not written by cufault report, which would replace it; give an empty folder";
-  for (const char* name :
-       {"index.html", "summary.md", "summary.txt", "arms.csv", "report.json", "junit.xml", "ctrf.json"}) {
+  for (const char* name : {"index.html", "summary.md", "summary.txt", "arms.csv", "report.json", "junit.xml",
+                           "ctrf.json", "cufault.prom"}) {
     fs::remove_all(folder / "out");
     fs::create_directories(folder / "out");
     write_whole(folder / "out" / name, "mine");

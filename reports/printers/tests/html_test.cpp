@@ -267,6 +267,7 @@ TEST(html, compares_with_a_green_run_of_the_same_stack_or_else_of_the_same_gpu) 
   (*other_gpu.stack)["gpu"]["name"] = "NVIDIA L4";
   EXPECT_EQ(green_of({{"cut", cut}, {"observed", observed_only}, {"red", night("22", internal, 1)}}), "none");
   EXPECT_EQ(green_of({{"gpu", other_gpu}, {"driver", night("21", internal, 0, "570.1")}}), "driver");
+  EXPECT_EQ(green_of({{"gpu", other_gpu}}), "none");
   EXPECT_EQ(green_of({{"driver", night("22", internal, 0, "570.1")}, {"same", night("20", internal, 0)}}),
             "same");
   const report all =
