@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// A neighbour, and what asks for MPS, without a GPU: the linker sends calls of the CUDA runtime here (--wrap in CMakeLists.txt), and a script
-// stands for nvidia-cuda-mps-control. This program is the neighbour and the keeper of the daemon, too.
+// Faults with a neighbour, and the checks for MPS, without a GPU. The linker wraps calls of the CUDA runtime (--wrap in CMakeLists.txt). A script
+// replaces nvidia-cuda-mps-control. This program also runs as the neighbour, and as the process that starts the MPS daemon.
 #include "cases/faults/neighbour.hpp"
 
 #include "harness/model/errors.hpp"
@@ -41,7 +41,7 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 
-/// What the GPU does: of the neighbour, by a variable that it inherits.
+/// What the fake GPU does. The neighbour inherits the variable.
 constexpr const char* does = "NEIGHBOUR_GPU";
 bool gpu(std::string_view what) {
   const char* const set = std::getenv(does);
@@ -110,7 +110,7 @@ class neighbours : public testing::Test {
     }
     return {};
   }
-  /// Of a fault whose neighbour hangs. What it came to.
+  /// Returns what a trial observes beside a kernel that hangs.
   [[nodiscard]] observation beside_hanging_kernel(const std::function<void()>& operate) const {
     fake.mps = 0;
     world w(timing::none, {});

@@ -117,10 +117,11 @@ void print_seen(std::ostream& out, const message_page& page, const lexicon& word
   for (const auto& [arms, name] : calls)
     if (names.size() < most_calls) names.push_back(name);
   out << fmt::format(
-      "Most often from {}{}.\n\n", fmt::join(names, ", "),
+      "Recorded from {}{}; those of most arms come first.\n\n", fmt::join(names, ", "),
       calls.size() > most_calls ? fmt::format(" and {} more calls", calls.size() - most_calls) : "");
 }
 
+constexpr std::string_view not_measured = "not measured yet";
 /// What records say of an arm, or how to record it.
 std::string measured(const std::string& arm, std::span<const record> records) {
   std::map<std::string, std::set<std::string>> seen;
@@ -128,7 +129,7 @@ std::string measured(const std::string& arm, std::span<const record> records) {
     for (const case_result& c : r.cases)
       for (const arm_result& a : c.arms)
         if (join_key(c.name, a.name) == arm && !a.trials.empty()) seen[seen_by(a)].insert(stack_label(r));
-  if (seen.empty()) return fmt::format("not measured yet: `cufault run {}`", arm);
+  if (seen.empty()) return fmt::format("{}: `cufault run {}`", not_measured, arm);
   std::vector<std::string> parts;
   for (const auto& [what, stacks] : seen)
     parts.push_back(fmt::format("measured on {}: {}", plural(stacks.size(), "stack"), as_code(what)));
@@ -248,9 +249,13 @@ void print_message_page(std::ostream& out, const message_page& page, const expla
          {std::tuple{"Code that fails", "fails", page.snippet},
           std::tuple{"The same code, corrected", "corrected", page.snippet + "_corrected"}}) {
       const marked_code code = code_between_marks(sources, name, which);
-      heading(title);
-      out << fmt::format("```{}\n{}```\n\n{}: {}.\n\n", code.language, code.text, as_code(arm),
-                         measured(arm, records));
+      const std::string seen = measured(arm, records);
+      if (!seen.starts_with(not_measured) && arm == page.snippet && page.framework.empty() &&
+          std::ranges::none_of(facts.arms_of_call, [&](const auto& of) { return of.second.contains(arm); }))
+        throw input_error(
+            fmt::format("{}: its records do not show {}, of which its page is", arm, page.status));
+      heading(seen.starts_with(not_measured) ? title + std::string(", not measured yet") : title);
+      out << fmt::format("```{}\n{}```\n\n{}: {}.\n\n", code.language, code.text, as_code(arm), seen);
     }
   }
   std::ostringstream differences, driver;

@@ -26,7 +26,7 @@ marked_code code_between_marks(const std::vector<std::filesystem::path>& folders
 
 /// The page of a message, as Markdown, but for its heading and its first sentence: what a reader sees, what had happened before, code that
 /// fails and the same code corrected, versions in which it differs, and the driver's words. `e`: of the page's first text.
-/// Throws input_error where the code is missing.
+/// Throws input_error where the code is missing, or where the records of code that fails do not show the status of the page.
 void print_message_page(std::ostream& out, const message_page& page, const explanation& e,
                         const lexicon& words, std::span<const record> records, const cost_notes& costs,
                         const std::vector<std::filesystem::path>& sources);

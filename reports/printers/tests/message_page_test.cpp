@@ -147,7 +147,26 @@ TEST(message_page, says_with_which_versions_a_call_returns_something_else) {
   EXPECT_THAT(
       page,
       HasSubstr("| cublasCreate | 12.0.1: ALLOC_FAILED; 13.1.0: INTERNAL_ERROR | 1 | memory.leak/fault |"));
-  EXPECT_THAT(page, HasSubstr("Most often from `cublasCreate`."));
+  EXPECT_THAT(page, HasSubstr("Recorded from `cublasCreate`; "));
+}
+
+TEST_F(marked_sources, of_a_page_return_its_status_where_they_are_recorded) {
+  write_whole(folder / "a.cpp",
+              "// [fault fails]\nint x;\n// [end]\n// [fault corrected]\nint y;\n// [end]\n");
+  const message_page page{.name = "a", .status = examples::no_memory, .snippet = "memory.leak/fault"};
+  const auto print = [&](const std::vector<record>& records) {
+    std::ostringstream out;
+    print_message_page(out, page, page_explanation(page), page_words(), records, {}, {folder});
+    return out.str();
+  };
+  EXPECT_THAT(print({}), HasSubstr("## Code that fails, not measured yet\n"));
+  EXPECT_THAT(print({with_status("13.1.0", examples::no_memory)}), HasSubstr("## Code that fails\n"));
+  try {
+    print({with_status("13.1.0", examples::internal)});
+    FAIL() << "code that returns another status";
+  } catch (const input_error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("memory.leak/fault: its records do not show "));
+  }
 }
 
 TEST(message_page, finds_no_difference_where_all_versions_return_the_same) {
