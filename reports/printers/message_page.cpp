@@ -251,7 +251,8 @@ void print_message_page(std::ostream& out, const message_page& page, const expla
       const marked_code code = code_between_marks(sources, name, which);
       const std::string seen = measured(arm, records);
       if (!seen.starts_with(not_measured) && arm == page.snippet && page.framework.empty() &&
-          std::ranges::none_of(facts.arms_of_call, [&](const auto& of) { return of.second.contains(arm); }))
+          std::ranges::none_of(facts.arms_of_call,
+                               [&name = page.snippet](const auto& of) { return of.second.contains(name); }))
         throw input_error(
             fmt::format("{}: its records do not show {}, of which its page is", arm, page.status));
       heading(seen.starts_with(not_measured) ? title + std::string(", not measured yet") : title);
