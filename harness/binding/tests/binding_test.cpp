@@ -256,6 +256,9 @@ TEST(files_of, names_what_would_be_loaded) {
   EXPECT_EQ(pair.cublas, fakes / "old" / "libcublas.so.12");
   EXPECT_EQ(pair.cublaslt, fakes / "old" / "libcublasLt.so.12");
   EXPECT_EQ(files_of({fakes / "deadly", {}}).cublaslt, "");
+  const cublas_paths mixed = files_of({{}, fakes / "old"});
+  EXPECT_EQ(mixed.cublas.parent_path(), "");
+  EXPECT_EQ(mixed.cublaslt, fakes / "old" / "libcublasLt.so.12");
 }
 
 }  // namespace
