@@ -20,8 +20,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <deque>
+#include <future>
 #include <memory>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace fs = std::filesystem;
@@ -299,9 +302,19 @@ void each_record(const std::vector<fs::path>& named, const std::function<void(co
       bad(cannot_be_read(name, e.code()).what());
     }
   };
+  // Files are read some ahead, one thread each, and taken in their order.
+  const std::size_t ahead = std::max(2U, std::thread::hardware_concurrency());
   for (const fs::path& name : named)
     tolerant(name, [&] {
-      for (const fs::path& file : records_in({name})) tolerant(file, [&] { take(file, load_record(file)); });
+      const std::vector<fs::path> files = records_in({name});
+      std::deque<std::future<record>> reading;
+      for (std::size_t begun = 0, taken = 0; taken < files.size(); ++taken) {
+        for (; begun < files.size() && begun < taken + ahead; ++begun)
+          reading.push_back(std::async(std::launch::async, load_record, files[begun]));
+        std::future<record> next = std::move(reading.front());
+        reading.pop_front();
+        tolerant(files[taken], [&] { take(files[taken], next.get()); });
+      }
     });
 }
 
