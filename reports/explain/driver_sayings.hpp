@@ -18,7 +18,7 @@
 
 namespace cufault {
 
-/// A message, with all that stood behind it. Messages that differ by numbers alone are one.
+/// A message, with all that stood behind it. Messages that differ by numbers or mangled names alone are one.
 struct driver_saying {
   driver_message said{};                          ///< an example
   std::map<std::string, std::uint64_t> behind{};  ///< "cublasCreate: CUBLAS_STATUS_INTERNAL_ERROR" -> trials

@@ -69,7 +69,7 @@ std::string words_of_driver(const arm_result& arm, const step_name& call, const 
     for (const call_record& c : o.calls)
       if (c.what.name == call && !c.what.ok)
         if (const driver_message* why = usual.reason(c); why != nullptr)
-          return why->code.empty() ? without_numbers(why->text) : describe(*why);
+          return why->code.empty() ? general_text(why->text) : describe(*why);
   return {};
 }
 

@@ -12,12 +12,15 @@
 namespace cufault {
 
 std::string key_of(const driver_message& m) {
-  return fmt::format("{}\n{}\n{}", m.function, m.code, without_numbers(m.text));
+  return fmt::format("{}\n{}\n{}", m.function, m.code, general_text(m.text));
 }
 
-std::string without_numbers(const std::string& text) {
-  static const std::regex number("0x[0-9a-fA-F]+|[0-9]+");
-  return std::regex_replace(text, number, "N");
+std::string general_text(const std::string& text) {
+  // A text that was cut has no closing parenthesis.
+  static const std::regex name(R"(\((\$|_Z)[^)]*(\)|$))"), number("0x[0-9a-fA-F]+|[0-9]+"),
+      repeated(R"((Kernel \(NAME\)[^;]*)(; Kernel \(NAME\)[^;]*)+)");
+  return std::regex_replace(std::regex_replace(std::regex_replace(text, name, "(NAME)"), repeated, "$1"),
+                            number, "N");
 }
 
 usual_messages::usual_messages(const record& r) {

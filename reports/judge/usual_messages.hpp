@@ -10,8 +10,9 @@
 
 namespace cufault {
 
-/// The text of a message with every number as N: "block dimensions of (N,N,N)".
-std::string without_numbers(const std::string& text);
+/// The text of a message without what differs between builds and runs: numbers are N, mangled names are NAME, and what repeats is there once.
+/// "block dimensions of (N,N,N)", "Kernel (NAME) cannot be found in library".
+std::string general_text(const std::string& text);
 
 /// Of one stack: what the driver says in controls, in which nothing fails, by call. That says nothing of why the call fails elsewhere.
 class usual_messages {
@@ -28,7 +29,7 @@ class usual_messages {
   std::set<std::string> seen_;
 };
 
-/// Two messages with the same key differ by numbers alone.
+/// Two messages with the same key differ by numbers and mangled names alone.
 std::string key_of(const driver_message& m);
 
 }  // namespace cufault

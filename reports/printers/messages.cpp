@@ -33,7 +33,7 @@ bool is_asked(const driver_saying& s, const std::string& asked, const lexicon& k
   if (line || !m.function.empty())
     return (m.function.empty() || s.said.function == m.function) &&
            (m.code.empty() || s.said.code == m.code) &&
-           without_numbers(s.said.text).find(without_numbers(std::string(m.text))) != std::string::npos;
+           general_text(s.said.text).find(general_text(std::string(m.text))) != std::string::npos;
   constexpr std::string_view of_driver = "CUDA_ERROR_";
   if (asked.starts_with(of_driver)) return s.said.code == asked.substr(of_driver.size());
   if (std::ranges::all_of(asked, [](char c) { return c >= '0' && c <= '9'; }) && asked.size() < 10) {

@@ -83,7 +83,12 @@ TEST(driver_sayings, count_the_trials_alone_that_heard_the_log) {
 
 TEST(driver_sayings, are_one_where_only_numbers_differ) {
   driver_message one{.text = "size 4096 at 0x7fa0, exceeds 10"}, other{.text = "size 1 at 0xbeef, exceeds 7"};
-  EXPECT_EQ(without_numbers(one.text), "size N at N, exceeds N");
+  EXPECT_EQ(general_text(one.text), "size N at N, exceeds N");
+  EXPECT_EQ(general_text("Kernel ($__internal_23_$__cuda_sm20_rem_u64) cannot be found in library; "
+                         "Kernel (_Z8a_kernelPi) cannot be found in library"),
+            "Kernel (NAME) cannot be found in library");
+  EXPECT_EQ(general_text("Kernel ($_Z20reduce_1Block_kernelIfLi128"), "Kernel (NAME)");
+  EXPECT_EQ(general_text("N of (a name)"), "N of (a name)");
   const std::vector records{with({call(false, {one}), call(false, {other})})};
   EXPECT_EQ(driver_sayings_in(records, {}).all.size(), 2U);  // the control has the other
 }
