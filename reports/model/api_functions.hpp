@@ -7,8 +7,8 @@
 #include <iterator>
 #include <string_view>
 
-/// What a recorded step can be a call of. The list is committed, since records are read where there is no toolkit; ci/api-functions makes
-/// it from the headers.
+/// What a recorded step can be a call of. The lists are committed, since records are read where there is no toolkit; ci/api-functions makes
+/// them from the headers, and CMakeLists.txt makes one of them.
 namespace cufault {
 
 struct api_function {
@@ -19,7 +19,7 @@ struct api_function {
 
 inline constexpr api_function api_functions[] = {
 #define CUFAULT_API(name, library) {#name, #library},
-#include "reports/model/api_functions.inc"
+#include "steps.inc"
 #undef CUFAULT_API
 };
 
