@@ -22,7 +22,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -110,16 +109,6 @@ double run(const job& what, creation* all) {
   return taken.count();
 }
 
-/// Medians of a job's processes, by repetition.
-struct figures {
-  std::vector<double> a_second, context, handle, further;  // milliseconds
-};
-
-figures& figures_of(const job& what) {
-  static std::map<std::string, figures> all;
-  return all[what.name];
-}
-
 void measure(benchmark::State& state, const job& what, creation* all) {
   for (auto _ : state) {
     const double seconds = run(what, all);
@@ -128,15 +117,11 @@ void measure(benchmark::State& state, const job& what, creation* all) {
       context.push_back(all[i].context);
       handle.push_back(all[i].handle);
     }
-    figures& found = figures_of(what);
-    found.a_second.push_back(static_cast<double>(what.processes) / seconds);
-    found.context.push_back(median(context));
-    found.handle.push_back(median(handle));
-    found.further.push_back(median({all->further.begin(), all->further.end()}));
-    state.counters["context_ms"] = found.context.back();
-    state.counters["first_handle_ms"] = found.handle.back();
-    if (!what.further) state.counters["processes_a_second"] = found.a_second.back();
-    state.SetIterationTime(what.further ? found.further.back() / 1000 : seconds);
+    state.counters["context_ms"] = median(context);
+    state.counters["first_handle_ms"] = median(handle);
+    if (!what.further) state.counters["processes_a_second"] = static_cast<double>(what.processes) / seconds;
+    state.SetIterationTime(what.further ? median({all->further.begin(), all->further.end()}) / 1000
+                                        : seconds);
   }
 }
 
@@ -163,18 +148,6 @@ int main(int argc, char** argv) {
           ->DisplayAggregatesOnly(true)
           ->Unit(benchmark::kMillisecond);
     benchmark::RunSpecifiedBenchmarks();
-
-    fmt::print("\n");
-    for (const job& what : jobs) {
-      const figures& found = figures_of(what);
-      if (found.handle.empty()) continue;  // filtered out
-      if (what.further)
-        fmt::print("a further handle: {:.2f} ms\n", median(found.further));
-      else
-        fmt::print("{} at a time{}: {:.2f} processes a second; context {:.0f} ms, first handle {:.0f} ms\n",
-                   what.side_by_side, what.loads ? ", each loading cuBLAS" : "", median(found.a_second),
-                   median(found.context), median(found.handle));
-    }
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "create_rate: {}\n", error.what());

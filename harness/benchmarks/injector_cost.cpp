@@ -1,19 +1,16 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// injector_cost: what libcufault.so costs each driver call, beside a CUPTI callback that counts as it does. Exits 1 beyond a bar.
-//   no rule   under 20 ns a call; a CUPTI callback takes 10 times as much; a stream of small products keeps 99 % of its rate
+// injector_cost: what libcufault.so costs each driver call, beside a CUPTI callback that counts as it does.
 // One process for each setting (driver_calls.cpp), all alive at once, whose calling threads are pinned to the same CPU. In each of many turns every
 // one is asked, one after the other in an order drawn at random, for a slice of a few milliseconds; what is compared is compared with nothing
 // preloaded in the same turn, so that what changes meanwhile changes both. A round is the median of its turns, and ends with its processes: another
-// round has other addresses. A figure is the median of the rounds, with the interval of 95 % by rank (reports/judge/cost.hpp).
-// Nothing preloaded is measured twice in each turn: what two that are alike differ by is there to compare with, and where that is as much as a bar
-// allows the bar is not shown.
+// round has other addresses.
+// Nothing preloaded is measured twice in each turn: what two that are alike differ by is there to compare with.
 // Without a GPU the tests' fake driver stands in, where it was built: that shows the thunk's own cost, and has no CUPTI.
 //   injector_cost [--rounds N] [--turns N] [--cpu N] [--work NAME]... [--setting NAME]... [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 // --cpu: default, the last that this process may use. --work, --setting: only these, beside nothing preloaded; names are those of the JSON.
-// --tiny: one round of few turns, for a test; the figures mean nothing, and no bar is judged.
+// --tiny: one round of few turns, for a test; the figures mean nothing.
 #include "harness/benchmarks/measured.hpp"
-#include "harness/benchmarks/paired.hpp"
 #include "harness/injector/driver_functions.hpp"
 #include "harness/system/bundled_file.hpp"
 #include "harness/system/unique_fd.hpp"
@@ -36,10 +33,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -62,8 +57,7 @@ using json = nlohmann::ordered_json;
 // ---- what is compared ----
 
 struct setting {
-  std::string name;
-  const char* what;
+  std::string name;  ///< ci/bench says what it is
   bool injector = false, cupti = false;
   std::string rules = {};
   bool watched = false;  ///< as `cufault why` watches calls
@@ -102,35 +96,24 @@ std::string rules_of_all(const char* condition, const std::function<json(int)>& 
 
 const std::vector<setting>& all_settings() {
   static const std::vector<setting> all{
-      {"bare", "nothing preloaded"},
-      {"bare_again", "nothing preloaded, again"},
-      {"no_rule", "injector, no rule", true},
-      {"watched", "injector, calls watched", true, false, {}, true},
-      {"rules_elsewhere", "injector, 100 rules of other functions", true, false, rules_elsewhere()},
-      {"rules_by_size", "injector, 100 rules of every function, by size", true, false,
-       rules_of_all("min_bytes", [](int i) { return (1LL << 60) + i; })},
-      {"rules_by_thread", "injector, 100 rules of every function, by thread", true, false,
-       rules_of_all("thread", [](int i) { return (1 << 30) + i; })},
-      {"rules_by_caller", "injector, 100 rules of every function, by caller", true, false,
+      {"bare"},
+      {"bare_again"},
+      {"no_rule", true},
+      {"watched", true, false, {}, true},
+      {"rules_elsewhere", true, false, rules_elsewhere()},
+      {"rules_by_size", true, false, rules_of_all("min_bytes", [](int i) { return (1LL << 60) + i; })},
+      {"rules_by_thread", true, false, rules_of_all("thread", [](int i) { return (1 << 30) + i; })},
+      {"rules_by_caller", true, false,
        rules_of_all("caller", [](int i) { return fmt::format("libnobody_{}.so.1", i); })},
-      {"rules_by_glob", "injector, 100 rules of every function, by caller's glob", true, false,
+      {"rules_by_glob", true, false,
        rules_of_all("caller", [](int i) { return fmt::format("libnobody_{}.so*", i); })},
-      {"cupti", "CUPTI callback that counts", false, true}};
+      {"cupti", false, true}};
   return all;
 }
 
-struct kind_of_work {
-  const char *name, *what;
-  bool cheap = false;  // it does so little that the difference is the cost of the call
-};
-constexpr std::array all_work{
-    kind_of_work{"version/dlsym", "cuDriverGetVersion, found by dlsym", true},
-    kind_of_work{"version/proc_address", "cuDriverGetVersion, found by cuGetProcAddress", true},
-    kind_of_work{"context/dlsym", "cuCtxGetCurrent, found by dlsym", true},
-    kind_of_work{"context/proc_address", "cuCtxGetCurrent, found by cuGetProcAddress", true},
-    kind_of_work{"launch/issue", "cuLaunchKernel of an empty kernel, until it returns"},
-    kind_of_work{"product/issue", "cublasSgemm of 32 x 32 x 32, until it returns"},
-    kind_of_work{"product/stream", "cublasSgemm of 32 x 32 x 32, until the device has done them"}};
+const std::vector<std::string> all_work{"version/dlsym",        "version/proc_address", "context/dlsym",
+                                        "context/proc_address", "launch/issue",         "product/issue",
+                                        "product/stream"};
 
 // ---- a measured process ----
 
@@ -272,13 +255,10 @@ class measured_process {
 struct plan {
   std::string stand_in;
   std::vector<setting> settings;  // nothing preloaded is the first
-  std::vector<kind_of_work> work;
+  std::vector<std::string> work;
   int rounds = 20, turns = 20, cpu = 0;
   json has;              // of the process in which nothing is preloaded
   std::string no_cupti;  // why not
-  [[nodiscard]] bool has_setting(std::string_view name) const {
-    return std::any_of(settings.begin(), settings.end(), [&](const setting& s) { return s.name == name; });
-  }
 };
 
 struct asked_for {
@@ -343,9 +323,9 @@ plan make_plan(const asked_for& asked) {
     }
     p.settings.push_back(each);
   }
-  for (const kind_of_work& each : all_work)
-    if (const auto& names = has["work"]; std::find(names.begin(), names.end(), each.name) != names.end() &&
-                                         (asked.work.empty() || asked.work.contains(each.name)))
+  for (const std::string& each : all_work)
+    if (const auto& names = has["work"]; std::find(names.begin(), names.end(), each) != names.end() &&
+                                         (asked.work.empty() || asked.work.contains(each)))
       p.work.push_back(each);
   if (p.work.empty()) throw std::runtime_error("nothing of the work that is asked for can be done here");
   if (has.contains("no cublas"))
@@ -356,8 +336,7 @@ plan make_plan(const asked_for& asked) {
 /// Medians of one round's turns.
 struct round_of_setting {
   double nanoseconds = 0;  ///< a call
-  double more = 0;         ///< nanoseconds more than with nothing preloaded
-  double kept = 1;         ///< of the rate
+  double kept = 1;         ///< of the rate with nothing preloaded
   double counted = 0;
 };
 /// By work and setting.
@@ -372,134 +351,27 @@ void run_round(const plan& p, std::mt19937& random, results& found) {
       throw std::runtime_error(each->ready()["unavailable"].get<std::string>());
   std::vector<std::size_t> order(processes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  for (const kind_of_work& work : p.work) {
+  for (const std::string& work : p.work) {
     std::vector<std::vector<double>> nanoseconds(processes.size());
     std::vector<double> counted(processes.size());
     for (int turn = 0; turn < p.turns; ++turn) {
       std::shuffle(order.begin(), order.end(), random);
       for (const std::size_t which : order) {
-        const slice one = processes[which]->run(work.name);
+        const slice one = processes[which]->run(work);
         nanoseconds[which].push_back(one.nanoseconds);
         counted[which] = one.counted;
       }
     }
-    const std::vector<double>& bare = nanoseconds.front();
-    for (std::size_t which = 0; which < processes.size(); ++which)
-      found[work.name][p.settings[which].name].push_back(
-          {median(nanoseconds[which]),
-           median_of_turns(nanoseconds[which], bare,
-                           [](double with, double without) { return with - without; }),
-           median_of_turns(nanoseconds[which], bare,
-                           [](double with, double without) { return without / with; }),
-           counted[which]});
-  }
-}
-
-// ---- telling ----
-
-median_estimate over_rounds(const results& found, const std::string& work, const std::string& setting,
-                            double round_of_setting::*of) {
-  std::vector<double> rounds;
-  for (const round_of_setting& each : found.at(work).at(setting)) rounds.push_back(each.*of);
-  return median_of(rounds);
-}
-median_estimate cost(const results& found, const std::string& work, const std::string& setting) {
-  return over_rounds(found, work, setting, &round_of_setting::more);
-}
-median_estimate rate_kept(const results& found, const std::string& work, const std::string& setting) {
-  return over_rounds(found, work, setting, &round_of_setting::kept);
-}
-std::string percent(const median_estimate& of) {
-  return fmt::format("{:.2f} % ({:.2f} to {:.2f})", 100 * of.median, 100 * of.low, 100 * of.high);
-}
-
-void print_table(const plan& p, const results& found) {
-  const bool cupti = p.has_setting("cupti");
-  for (const kind_of_work& work : p.work) {
-    fmt::print("\n{:<62}{:>12}{:>32}{:>14}{:>32}{:>10}\n", work.what, "ns a call", "more than bare",
-               "CUPTI: times", "rate kept", "counted");
-    for (const setting& each : p.settings) {
-      fmt::print("  {:<60}{:>12.1f}", each.what,
-                 over_rounds(found, work.name, each.name, &round_of_setting::nanoseconds).median);
-      if (each.name != "bare") {
-        const median_estimate more = cost(found, work.name, each.name);
-        fmt::print("{:>32}", fmt::format("{:+.1f} ({:+.1f} to {:+.1f})", more.median, more.low, more.high));
-        fmt::print("{:>14}", cupti && more.median > 0
-                                 ? fmt::format("{:.1f}", cost(found, work.name, "cupti").median / more.median)
-                                 : "");
-        // Of what does nearly nothing that is no rate anybody has.
-        fmt::print("{:>32}", work.cheap ? "" : percent(rate_kept(found, work.name, each.name)));
-        if (each.injector || each.cupti)
-          fmt::print("{:>10.2f}", found.at(work.name).at(each.name).back().counted);
-      }
-      fmt::print("\n");
+    for (std::size_t which = 0; which < processes.size(); ++which) {
+      const setting& by = p.settings[which];
+      if ((by.injector || by.cupti) && counted[which] < 1 && !work.starts_with("product"))
+        throw std::runtime_error(fmt::format("{}, {}: not every call was counted", work, by.name));
+      std::vector<double> kept;  // compared within a turn
+      for (std::size_t turn = 0; turn < nanoseconds[which].size(); ++turn)
+        kept.push_back(nanoseconds.front()[turn] / nanoseconds[which][turn]);
+      found[work][by.name].push_back({median(nanoseconds[which]), median(kept), counted[which]});
     }
   }
-  fmt::print(
-      "\nOn CPU {}. Medians of {} rounds with processes of their own, each the median of {} turns in "
-      "shuffled order, "
-      "compared within a turn; in\n"
-      "brackets between which rounds, by rank, the median lies, with {:.1f} % certainty. CUPTI: times what "
-      "the "
-      "setting costs. Counted: driver\n"
-      "calls that the setting saw for each call.\n\n",
-      p.cpu, p.rounds, p.turns, 100 * rate_kept(found, p.work.front().name, "bare_again").coverage);
-}
-
-bool judged(bar_verdict verdict, const std::string& what) {
-  fmt::print("{}: {}\n", what, name_of(verdict));
-  return verdict == bar_verdict::within;
-}
-
-/// Of what does nearly nothing, the worst; of products, the stream.
-bool judge(const plan& p, const results& found) {
-  bool all = true;
-  const auto every_call_counted = [&](const kind_of_work& work, const setting& by) {
-    return found.at(work.name).at(by.name).back().counted >= 1;
-  };
-  for (const kind_of_work& work : p.work)
-    for (const setting& each : p.settings)
-      if ((each.injector || each.cupti) &&
-          std::string_view(work.name).find("product") == std::string_view::npos &&
-          !every_call_counted(work, each))
-        all &= judged(bar_verdict::beyond,
-                      fmt::format("{}, {}: not every call was counted", work.what, each.what));
-  if (!p.has_setting("no_rule")) return all;
-  std::optional<median_estimate> most;
-  std::vector<double> times;
-  for (const kind_of_work& work : p.work) {
-    if (!work.cheap) continue;
-    const median_estimate more = cost(found, work.name, "no_rule");
-    if (!most || more.median > most->median) most = more;
-    // Less than this can tell is not infinitely cheaper.
-    if (p.has_setting("cupti") && every_call_counted(work, p.settings.back()))
-      times.push_back(cost(found, work.name, "cupti").median / std::max(more.median, 0.1));
-  }
-  constexpr double bar_of_a_call = 20, bar_of_a_rate = 0.99;
-  if (most)
-    all &= judged(verdict_of(*most, -std::numeric_limits<double>::infinity(), bar_of_a_call),
-                  fmt::format("no rule, more than bare: {:.1f} ns a call ({:.1f} to {:.1f}; bar {} ns)",
-                              most->median, most->low, most->high, bar_of_a_call));
-  if (times.empty()) {
-    fmt::print("CUPTI's callback: not measured ({})\n", !p.no_cupti.empty() ? p.no_cupti
-                                                        : most              ? "it counted nothing"
-                                                               : "no work that does nearly nothing");
-  } else {
-    const double least = *std::min_element(times.begin(), times.end());
-    all &= judged(least >= 10 ? bar_verdict::within : bar_verdict::beyond,
-                  fmt::format("CUPTI's callback: {:.1f} times that (bar 10 times)", least));
-  }
-  if (found.contains("product/stream")) {
-    const median_estimate kept = rate_kept(found, "product/stream", "no_rule"),
-                          control = rate_kept(found, "product/stream", "bare_again");
-    all &= judged(
-        verdict_of_rate(kept, control, bar_of_a_rate),
-        fmt::format("products in a stream keep {} of their rate, nothing preloaded again {} (bar 99 %)",
-                    percent(kept), percent(control)));
-  } else {
-    fmt::print("products in a stream: not measured\n");
-  }
-  return all;
 }
 
 void add_context(const plan& p) {
@@ -536,7 +408,7 @@ int run(int count, char** argv) {
           "'; known: --rounds N, --turns N, --cpu N, --work NAME, --setting NAME, --tiny");
   }
   for (const std::string& name : asked.work)
-    if (std::none_of(all_work.begin(), all_work.end(), [&](const auto& each) { return each.name == name; }))
+    if (std::find(all_work.begin(), all_work.end(), name) == all_work.end())
       throw std::runtime_error("--work " + name + ": there is no such work");
   for (const std::string& name : asked.settings)
     if (std::none_of(all_settings().begin(), all_settings().end(),
@@ -549,20 +421,19 @@ int run(int count, char** argv) {
   std::mt19937 random(1);
   for (int round = 0; round < p.rounds; ++round) run_round(p, random, found);
 
-  for (const kind_of_work& work : p.work)
+  for (const std::string& work : p.work)
     for (const setting& each : p.settings) {
       std::vector<double> seconds, counted, kept;
-      for (const round_of_setting& one : found.at(work.name).at(each.name)) {
+      for (const round_of_setting& one : found.at(work).at(each.name)) {
         seconds.push_back(one.nanoseconds * 1e-9);
         counted.push_back(one.counted);
         kept.push_back(one.kept);
       }
-      add_samples(fmt::format("{}/{}", work.name, each.name), benchmark::kNanosecond, std::move(seconds),
+      add_samples(fmt::format("{}/{}", work, each.name), benchmark::kNanosecond, std::move(seconds),
                   {{"driver_calls_counted", std::move(counted)}, {"rate_kept", std::move(kept)}});
     }
-  write_samples();
-  print_table(p, found);
-  return asked.tiny || judge(p, found) ? 0 : 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
 }
 
 }  // namespace

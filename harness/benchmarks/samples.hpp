@@ -37,16 +37,8 @@ inline void add_samples(const std::string& name, benchmark::TimeUnit unit, std::
       ->UseManualTime()
       ->Iterations(1)
       ->Repetitions(repetitions)
+      ->DisplayAggregatesOnly(true)
       ->Unit(unit);
-}
-
-/// Writes them to the file of --benchmark_out, if there is one. What people read the program prints itself.
-inline void write_samples() {
-  class : public benchmark::BenchmarkReporter {
-    bool ReportContext(const Context&) override { return true; }
-    void ReportRuns(const std::vector<Run>&) override {}
-  } silent;
-  benchmark::RunSpecifiedBenchmarks(&silent);
 }
 
 /// Takes the options of Google Benchmark, which are its own to read, and leaves the others. False, and the option named on stderr, where

@@ -39,11 +39,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <iostream>
-#include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -244,7 +241,7 @@ void hand_to_benchmark(const cost_record& r) {
     add(c.name + "/without_again", c.again);
     for (const cost_side& s : c.with) add(c.name + "/" + s.remedy, s.milliseconds);
   }
-  write_samples();
+  benchmark::RunSpecifiedBenchmarks();
 }
 
 // ---- the program ----
