@@ -19,8 +19,6 @@
 #include "harness/kit/memory_pressure.hpp"
 #include "harness/kit/products.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <string>
 #include <vector>

@@ -21,7 +21,6 @@
 
 #include <array>
 #include <cctype>
-#include <cstdlib>
 #include <functional>
 
 namespace cufault {

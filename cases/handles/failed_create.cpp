@@ -14,8 +14,6 @@
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 
-#include <fmt/format.h>
-
 namespace cufault {
 namespace {
 

@@ -15,10 +15,6 @@
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 
-#include <fmt/format.h>
-
-#include <unistd.h>
-
 #include <type_traits>
 #include <vector>
 

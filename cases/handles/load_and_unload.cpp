@@ -17,7 +17,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <memory>
 
 namespace cufault {

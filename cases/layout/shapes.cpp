@@ -15,14 +15,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <span>
-#include <string>
-#include <vector>
 
 namespace cufault {
 namespace {

@@ -18,7 +18,6 @@
 #include "harness/trial/observe.hpp"
 
 #include <cuda_fp16.h>
-#include <fmt/format.h>
 
 #include <cmath>
 #include <string>

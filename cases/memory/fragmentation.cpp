@@ -16,9 +16,6 @@
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <iterator>
 #include <map>

@@ -16,9 +16,6 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
-#include <unistd.h>
-
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 

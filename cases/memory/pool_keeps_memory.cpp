@@ -17,8 +17,6 @@
 #include "harness/kit/products.hpp"
 #include "harness/trial/observe.hpp"
 
-#include <fmt/format.h>
-
 namespace cufault {
 namespace {
 

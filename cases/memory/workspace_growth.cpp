@@ -24,7 +24,6 @@
 
 #include <cstdlib>
 #include <deque>
-#include <functional>
 #include <string>
 #include <vector>
 

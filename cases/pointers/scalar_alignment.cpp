@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace cufault {

@@ -17,8 +17,6 @@
 #include "harness/trial/observe.hpp"
 #include "kernels/compare.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstdint>
 #include <vector>

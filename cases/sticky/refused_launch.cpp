@@ -16,8 +16,6 @@
 #include "harness/trial/observe.hpp"
 #include "kernels/faults.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
 namespace cufault {

@@ -20,8 +20,6 @@
 #include "cases/types/lt_products.hpp"
 #include "harness/kit/lt_problem.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>

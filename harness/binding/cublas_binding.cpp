@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <algorithm>
 #include <memory>

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <iostream>
 #include <set>
-#include <string_view>
 
 namespace cufault {
 

@@ -19,7 +19,6 @@
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <iostream>

@@ -13,8 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
-#include <map>
 #include <numeric>
 #include <set>
 #include <string_view>

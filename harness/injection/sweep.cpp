@@ -19,7 +19,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <span>
 #include <utility>
 
 #include "cufault/cufault_injector.h"

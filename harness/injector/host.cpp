@@ -8,7 +8,6 @@
 
 #include "harness/injector/elf.hpp"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <unordered_map>
 
 #include "cufault/cufault_injector.h"

@@ -6,7 +6,6 @@
 #include "harness/injector/slots.hpp"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <link.h>
 #include <string.h>
 

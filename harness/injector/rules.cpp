@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>

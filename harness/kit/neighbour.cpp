@@ -19,7 +19,6 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace cufault {
 namespace {

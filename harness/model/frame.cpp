@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 
 namespace cufault {
 namespace {

@@ -15,9 +15,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>

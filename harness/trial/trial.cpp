@@ -29,7 +29,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
-#include <span>
 #include <utility>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include "reports/model/stack_folder.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <deque>

@@ -6,9 +6,6 @@
 #include "reports/judge/judge.hpp"
 #include "reports/matrix/observed_cells.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <utility>
 

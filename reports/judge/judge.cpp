@@ -16,8 +16,6 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 

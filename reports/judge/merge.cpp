@@ -16,11 +16,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>

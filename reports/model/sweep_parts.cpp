@@ -11,7 +11,6 @@
 #include <charconv>
 #include <map>
 #include <string_view>
-#include <system_error>
 
 namespace cufault {
 namespace {

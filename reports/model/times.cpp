@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/model/times.hpp"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstddef>
 #include <string_view>

@@ -14,7 +14,6 @@
 #include <ostream>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace cufault {

@@ -14,7 +14,6 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <ostream>
 #include <set>
 #include <string>
 #include <string_view>

@@ -4,11 +4,8 @@
 #include "reports/printers/matrix.hpp"
 #include "reports/printers/table.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <map>
 #include <ostream>
 #include <variant>
 
