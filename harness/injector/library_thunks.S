@@ -3,6 +3,7 @@
 /* libcufault_cublas.so and its like: the names that programs link against, of one library. Each knows no signature: it looks who called, and jumps to
    what was bound for that file, a thunk of libcufault.so as a rule. Another file that calls, or the first, comes to cufault_bind (bind.cpp). Several
    versions of a library may be loaded, and each file has its own. Built with CUFAULT_LIBRARY, its place in libraries(), and CUFAULT_FRONT. */
+#include "harness/injector/argument_registers.h"
 #include "harness/injector/thunks.h"
 
 #if defined(__x86_64__)
@@ -34,45 +35,14 @@ end:
         .balign 16
 bind:
         .cfi_startproc
-        pushq %rbp
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbp, -16
-        movq %rsp, %rbp
-        .cfi_def_cfa_register %rbp
-        subq $192, %rsp
-        movq %rdi, 0(%rsp)
-        movq %rsi, 8(%rsp)
-        movq %rdx, 16(%rsp)
-        movq %rcx, 24(%rsp)
-        movq %r8, 32(%rsp)
-        movq %r9, 40(%rsp)
-        movaps %xmm0, 48(%rsp)
-        movaps %xmm1, 64(%rsp)
-        movaps %xmm2, 80(%rsp)
-        movaps %xmm3, 96(%rsp)
-        movaps %xmm4, 112(%rsp)
-        movaps %xmm5, 128(%rsp)
-        movaps %xmm6, 144(%rsp)
-        movaps %xmm7, 160(%rsp)
+        ENTER_FRAME CUFAULT_FRAME_SIZE
+        SAVE_ARGUMENTS
         movl $CUFAULT_LIBRARY, %edi
         movl %r11d, %esi
         movq 8(%rbp), %rdx
         call *cufault_bind@GOTPCREL(%rip)
         movq %rax, %r11
-        movq 0(%rsp), %rdi
-        movq 8(%rsp), %rsi
-        movq 16(%rsp), %rdx
-        movq 24(%rsp), %rcx
-        movq 32(%rsp), %r8
-        movq 40(%rsp), %r9
-        movaps 48(%rsp), %xmm0
-        movaps 64(%rsp), %xmm1
-        movaps 80(%rsp), %xmm2
-        movaps 96(%rsp), %xmm3
-        movaps 112(%rsp), %xmm4
-        movaps 128(%rsp), %xmm5
-        movaps 144(%rsp), %xmm6
-        movaps 160(%rsp), %xmm7
+        LOAD_ARGUMENTS %rsp
         leave
         .cfi_def_cfa %rsp, 8
         .cfi_restore %rbp
@@ -113,36 +83,16 @@ end:
         .balign 16
 bind:
         .cfi_startproc
-        stp x29, x30, [sp, #-16]!
-        .cfi_def_cfa_offset 16
-        .cfi_offset 29, -16
-        .cfi_offset 30, -8
-        mov x29, sp
-        .cfi_def_cfa_register 29
-        sub sp, sp, #208
-        stp x0, x1, [sp, #0]
-        stp x2, x3, [sp, #16]
-        stp x4, x5, [sp, #32]
-        stp x6, x7, [sp, #48]
+        ENTER_FRAME CUFAULT_FRAME_SIZE
+        SAVE_ARGUMENTS
         str x8, [sp, #64]
-        stp q0, q1, [sp, #80]
-        stp q2, q3, [sp, #112]
-        stp q4, q5, [sp, #144]
-        stp q6, q7, [sp, #176]
         mov w0, #CUFAULT_LIBRARY
         mov w1, w17
         mov x2, x30
         bl cufault_bind
         mov x16, x0
-        ldp x0, x1, [sp, #0]
-        ldp x2, x3, [sp, #16]
-        ldp x4, x5, [sp, #32]
-        ldp x6, x7, [sp, #48]
+        LOAD_ARGUMENTS sp
         ldr x8, [sp, #64]
-        ldp q0, q1, [sp, #80]
-        ldp q2, q3, [sp, #112]
-        ldp q4, q5, [sp, #144]
-        ldp q6, q7, [sp, #176]
         mov sp, x29
         ldp x29, x30, [sp], #16
         .cfi_def_cfa 31, 0

@@ -5,6 +5,7 @@
    entries[i] is cufault_armed; a thread without counts goes to cufault_first_call. Both lay the argument registers down and ask
    cufault_intercept. A watched call (watch.cpp) comes to cufault_watched, which makes it and looks at its result. Where nothing comes after the call they restore the registers and jump: no frame of this library is left, and the caller's
    stack is not read. Otherwise cufault_intercept makes the call with cufault_forward. The names that programs link against are thunks, too. */
+#include "harness/injector/argument_registers.h"
 #include "harness/injector/thunks.h"
 
 #if defined(__x86_64__)
@@ -39,30 +40,12 @@ cufault_first_call:
 cufault_armed:
         endbr64
         xorl %r10d, %r10d
-1:      pushq %rbp
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbp, -16
-        movq %rsp, %rbp
-        .cfi_def_cfa_register %rbp
-        subq $CUFAULT_FRAME_SIZE, %rsp
-        movq %rdi, 0(%rsp)
-        movq %rsi, 8(%rsp)
-        movq %rdx, 16(%rsp)
-        movq %rcx, 24(%rsp)
-        movq %r8, 32(%rsp)
-        movq %r9, 40(%rsp)
+1:      ENTER_FRAME CUFAULT_FRAME_SIZE
+        SAVE_ARGUMENTS
         leaq 16(%rbp), %rax
         movq %rax, 64(%rsp)
         movq 8(%rbp), %rax
         movq %rax, 72(%rsp)
-        movaps %xmm0, 80(%rsp)
-        movaps %xmm1, 96(%rsp)
-        movaps %xmm2, 112(%rsp)
-        movaps %xmm3, 128(%rsp)
-        movaps %xmm4, 144(%rsp)
-        movaps %xmm5, 160(%rsp)
-        movaps %xmm6, 176(%rsp)
-        movaps %xmm7, 192(%rsp)
         movl %r11d, %edi
         movq %rsp, %rsi
         movl %r10d, %edx
@@ -76,20 +59,7 @@ cufault_armed:
         ret
 2:      .cfi_restore_state
         movq %rdx, %r11
-        movq 0(%rsp), %rdi
-        movq 8(%rsp), %rsi
-        movq 16(%rsp), %rdx
-        movq 24(%rsp), %rcx
-        movq 32(%rsp), %r8
-        movq 40(%rsp), %r9
-        movaps 80(%rsp), %xmm0
-        movaps 96(%rsp), %xmm1
-        movaps 112(%rsp), %xmm2
-        movaps 128(%rsp), %xmm3
-        movaps 144(%rsp), %xmm4
-        movaps 160(%rsp), %xmm5
-        movaps 176(%rsp), %xmm6
-        movaps 192(%rsp), %xmm7
+        LOAD_ARGUMENTS %rsp
         leave
         .cfi_def_cfa %rsp, 8
         .cfi_restore %rbp
@@ -108,12 +78,7 @@ cufault_watched:
         andl $4095, %eax
         cmpl $(4096 - CUFAULT_STACK_COPIED - 16), %eax
         ja cufault_armed                        /* the stack may end at a guard page */
-        pushq %rbp
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbp, -16
-        movq %rsp, %rbp
-        .cfi_def_cfa_register %rbp
-        subq $(CUFAULT_STACK_COPIED + 32), %rsp
+        ENTER_FRAME (CUFAULT_STACK_COPIED + 32)
         movq %r10, -8(%rbp)
         movl %r11d, -12(%rbp)
         movl CUFAULT_CALLS_AT + 4(%r10), %eax
@@ -162,12 +127,7 @@ cufault_watched:
 cufault_forward:
         .cfi_startproc
         endbr64
-        pushq %rbp
-        .cfi_def_cfa_offset 16
-        .cfi_offset %rbp, -16
-        movq %rsp, %rbp
-        .cfi_def_cfa_register %rbp
-        subq $CUFAULT_STACK_COPIED, %rsp
+        ENTER_FRAME CUFAULT_STACK_COPIED
         movq %rdi, %r11
         movq %rsi, %r10
         movq %rdx, %rsi
@@ -175,20 +135,7 @@ cufault_forward:
         movl $(CUFAULT_STACK_COPIED / 8), %ecx
         cld
         rep movsq
-        movq 0(%r10), %rdi
-        movq 8(%r10), %rsi
-        movq 16(%r10), %rdx
-        movq 24(%r10), %rcx
-        movq 32(%r10), %r8
-        movq 40(%r10), %r9
-        movaps 80(%r10), %xmm0
-        movaps 96(%r10), %xmm1
-        movaps 112(%r10), %xmm2
-        movaps 128(%r10), %xmm3
-        movaps 144(%r10), %xmm4
-        movaps 160(%r10), %xmm5
-        movaps 176(%r10), %xmm6
-        movaps 192(%r10), %xmm7
+        LOAD_ARGUMENTS %r10
         call *%r11
         leave
         .cfi_def_cfa %rsp, 8
@@ -235,23 +182,10 @@ cufault_first_call:
 cufault_armed:
         hint #36                                /* bti j */
         mov w16, #0
-1:      stp x29, x30, [sp, #-16]!
-        .cfi_def_cfa_offset 16
-        .cfi_offset 29, -16
-        .cfi_offset 30, -8
-        mov x29, sp
-        .cfi_def_cfa_register 29
-        sub sp, sp, #CUFAULT_FRAME_SIZE
-        stp x0, x1, [sp, #0]
-        stp x2, x3, [sp, #16]
-        stp x4, x5, [sp, #32]
-        stp x6, x7, [sp, #48]
+1:      ENTER_FRAME CUFAULT_FRAME_SIZE
+        SAVE_ARGUMENTS
         add x9, x29, #16
         stp x9, x30, [sp, #64]
-        stp q0, q1, [sp, #80]
-        stp q2, q3, [sp, #112]
-        stp q4, q5, [sp, #144]
-        stp q6, q7, [sp, #176]
         mov w0, w17
         mov x1, sp
         mov w2, w16
@@ -266,14 +200,7 @@ cufault_armed:
         ret
 2:      .cfi_restore_state
         mov x16, x1
-        ldp x0, x1, [sp, #0]
-        ldp x2, x3, [sp, #16]
-        ldp x4, x5, [sp, #32]
-        ldp x6, x7, [sp, #48]
-        ldp q0, q1, [sp, #80]
-        ldp q2, q3, [sp, #112]
-        ldp q4, q5, [sp, #144]
-        ldp q6, q7, [sp, #176]
+        LOAD_ARGUMENTS sp
         mov sp, x29
         ldp x29, x30, [sp], #16
         .cfi_def_cfa 31, 0
@@ -289,13 +216,7 @@ cufault_armed:
 cufault_forward:
         .cfi_startproc
         hint #34
-        stp x29, x30, [sp, #-16]!
-        .cfi_def_cfa_offset 16
-        .cfi_offset 29, -16
-        .cfi_offset 30, -8
-        mov x29, sp
-        .cfi_def_cfa_register 29
-        sub sp, sp, #CUFAULT_STACK_COPIED
+        ENTER_FRAME CUFAULT_STACK_COPIED
         mov x16, x0
         mov x17, x1
         mov x9, x2
@@ -305,14 +226,7 @@ cufault_forward:
         stp x12, x13, [x10], #16
         subs w11, w11, #1
         b.ne 3b
-        ldp x0, x1, [x17, #0]
-        ldp x2, x3, [x17, #16]
-        ldp x4, x5, [x17, #32]
-        ldp x6, x7, [x17, #48]
-        ldp q0, q1, [x17, #80]
-        ldp q2, q3, [x17, #112]
-        ldp q4, q5, [x17, #144]
-        ldp q6, q7, [x17, #176]
+        LOAD_ARGUMENTS x17
         blr x16
         mov sp, x29
         ldp x29, x30, [sp], #16
