@@ -8,12 +8,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <map>
-#include <span>
 #include <utility>
 
 namespace cufault {
@@ -177,28 +177,10 @@ condition condition_from(const json_cursor& at) {
 
 // ---- looking ----
 
-bool fits_one(std::string_view glob, std::string_view text) {
-  // The last "*" takes as much more as is needed.
-  std::size_t g = 0, t = 0, star = std::string_view::npos, from = 0;
-  while (t < text.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      from = t;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
-      ++g, ++t;
-    } else if (star != std::string_view::npos) {
-      g = star + 1;
-      t = ++from;
-    } else {
-      return false;
-    }
-  }
-  return glob.find_first_not_of('*', g) == std::string_view::npos;
-}
-
-bool fits(const globs& any, std::string_view text) {
-  return any.empty() || std::any_of(any.begin(), any.end(), [&](std::string_view glob) {
-           return glob.starts_with('!') ? !fits_one(glob.substr(1), text) : fits_one(glob, text);
+bool fits(const globs& any, const std::string& text) {
+  return any.empty() || std::any_of(any.begin(), any.end(), [&](const std::string& glob) {
+           return glob.starts_with('!') ? fnmatch(glob.c_str() + 1, text.c_str(), 0) != 0
+                                        : fnmatch(glob.c_str(), text.c_str(), 0) == 0;
          });
 }
 
