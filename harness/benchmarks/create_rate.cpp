@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // create_rate: how many fresh processes a second can each create a context and a cuBLAS handle on this machine, and how long a further
 // handle takes. No bar: it is what a sweep, which does that for each call it fails, is compared with.
-//   processes/N   forked, N at a time, reaped: with the libraries loaded before the fork, and (loads) each loading them itself
+//   processes/N   forked, N at a time, reaped: with the libraries loaded before the fork
 //   further       cublasCreate in a process that has a handle; median of 10 in each process
 // Nothing is destroyed: the processes end at once, and the driver clears up within the time measured.
 //   create_rate [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 // --tiny: each twice, for a test.
-#include "harness/benchmarks/measured.hpp"
+#include "harness/benchmarks/samples.hpp"
 #include "harness/system/shared_memory.hpp"
 
 #include <cublas_v2.h>
@@ -70,16 +70,15 @@ void create(create_function* create_handle, bool with_further, creation& here) {
 struct job {
   const char* name;
   std::size_t side_by_side, processes;
-  bool loads = false, further = false;
+  bool further = false;
 };
-constexpr std::array jobs{job{"processes/1", 1, 4}, job{"processes/4", 4, 16},
-                          job{"processes/1/loads", 1, 4, true}, job{"processes/4/loads", 4, 16, true},
-                          job{"further", 1, 1, false, true}};
+constexpr std::array jobs{job{"processes/1", 1, 4}, job{"processes/4", 4, 16}, job{"further", 1, 1, true}};
 
 /// Seconds from the first fork to the last process that is gone; what they saw goes to `all`, which they share with this process.
 double run(const job& what, creation* all) {
   // Nothing of CUDA runs in this process: loading is all.
   static create_function* const loaded = load_cublas();
+  if (loaded == nullptr) throw std::runtime_error("no cuBLAS could be loaded");
   const auto start = clock_type::now();
   std::size_t begun = 0, ended = 0;
   while (ended < what.processes) {
@@ -88,11 +87,7 @@ double run(const job& what, creation* all) {
       const pid_t child = fork();
       if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
       if (child == 0) {
-        create_function* const mine = what.loads ? load_cublas() : loaded;
-        if (mine != nullptr)
-          create(mine, what.further, all[begun]);
-        else
-          all[begun].failed = "no cuBLAS could be loaded";
+        create(loaded, what.further, all[begun]);
         _exit(0);
       }
       ++begun;
@@ -112,12 +107,8 @@ double run(const job& what, creation* all) {
 void measure(benchmark::State& state, const job& what, creation* all) {
   for (auto _ : state) {
     const double seconds = run(what, all);
-    std::vector<double> context, handle;
-    for (std::size_t i = 0; i < what.processes; ++i) {
-      context.push_back(all[i].context);
-      handle.push_back(all[i].handle);
-    }
-    state.counters["context_ms"] = median(context);
+    std::vector<double> handle;
+    for (std::size_t i = 0; i < what.processes; ++i) handle.push_back(all[i].handle);
     state.counters["first_handle_ms"] = median(handle);
     if (!what.further) state.counters["processes_a_second"] = static_cast<double>(what.processes) / seconds;
     state.SetIterationTime(what.further ? median({all->further.begin(), all->further.end()}) / 1000
@@ -136,7 +127,6 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&count, words.data());
   if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
   try {
-    add_stack_to_context();
     constexpr std::size_t most = 16;
     const shared_array<creation> all(most);  // shared with the processes that are timed
 

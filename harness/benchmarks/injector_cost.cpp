@@ -7,10 +7,9 @@
 // round has other addresses.
 // Nothing preloaded is measured twice in each turn: what two that are alike differ by is there to compare with.
 // Without a GPU the tests' fake driver stands in, where it was built: that shows the thunk's own cost, and has no CUPTI.
-//   injector_cost [--rounds N] [--turns N] [--cpu N] [--work NAME]... [--setting NAME]... [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
-// --cpu: default, the last that this process may use. --work, --setting: only these, beside nothing preloaded; names are those of the JSON.
+//   injector_cost [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 // --tiny: one round of few turns, for a test; the figures mean nothing.
-#include "harness/benchmarks/measured.hpp"
+#include "harness/benchmarks/samples.hpp"
 #include "harness/injector/driver_functions.hpp"
 #include "harness/system/bundled_file.hpp"
 #include "harness/system/unique_fd.hpp"
@@ -38,9 +37,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <random>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -257,39 +254,24 @@ struct plan {
   std::vector<setting> settings;  // nothing preloaded is the first
   std::vector<std::string> work;
   int rounds = 20, turns = 20, cpu = 0;
-  json has;              // of the process in which nothing is preloaded
-  std::string no_cupti;  // why not
 };
 
-struct asked_for {
-  int rounds = 20, turns = 20;
-  bool tiny = false;
-  std::optional<int> cpu;
-  std::set<std::string> work, settings;  // empty: all
-};
-
-/// The last: the first ones take more of a machine's interrupts.
-int cpu_to_use(std::optional<int> asked) {
+/// The last that this process may use: the first ones take more of a machine's interrupts.
+int cpu_to_use() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
     throw std::system_error(errno, std::generic_category(), "sched_getaffinity");
-  const auto may_use = [&](int cpu) {
-    return cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(cpu), &allowed);
-  };
-  if (asked && !may_use(*asked))
-    throw std::runtime_error(fmt::format("--cpu {}: this process may not use it", *asked));
-  int cpu = asked.value_or(CPU_SETSIZE - 1);
-  while (cpu > 0 && !may_use(cpu)) --cpu;
+  int cpu = CPU_SETSIZE - 1;
+  while (cpu > 0 && !CPU_ISSET(static_cast<std::size_t>(cpu), &allowed)) --cpu;
   return cpu;
 }
 
 /// Tries what this machine has, in processes that end at once.
-plan make_plan(const asked_for& asked) {
+plan make_plan(bool tiny) {
   plan p;
-  p.rounds = asked.tiny ? 1 : asked.rounds;
-  p.turns = asked.tiny ? 2 : asked.turns;
-  p.cpu = cpu_to_use(asked.cpu);
+  p.cpu = cpu_to_use();
+  if (tiny) p.rounds = 1, p.turns = 2;
   const setting& bare = all_settings().front();
   json has = measured_process(bare, "", p.cpu).ready();
   if (has.contains("unavailable")) {
@@ -302,32 +284,22 @@ plan make_plan(const asked_for& asked) {
     has = measured_process(bare, p.stand_in, p.cpu).ready();
     if (has.contains("unavailable")) throw std::runtime_error(has["unavailable"].get<std::string>());
   }
-  p.has = has;
-  p.no_cupti = "not asked for";
   for (const setting& each : all_settings()) {
-    const bool compared_with = each.name == "bare" || each.name == "bare_again";
-    if (!compared_with && !asked.settings.empty() && !asked.settings.contains(each.name)) continue;
     if (each.cupti) {
-      p.no_cupti.clear();
-      if (p.stand_in.empty()) {
-        const json seen = measured_process(each, "", p.cpu).ready();
-        p.no_cupti = seen.value("unavailable", std::string());
-        if (p.no_cupti.empty()) p.has["cupti"] = seen["cupti"];
-      } else {
-        p.no_cupti = "no GPU";
-      }
-      if (!p.no_cupti.empty()) {
-        fmt::print("injector_cost: CUPTI not available: {}\n", p.no_cupti);
+      const std::string why =
+          !p.stand_in.empty() ? "no GPU"
+                              : measured_process(each, "", p.cpu).ready().value("unavailable", std::string());
+      if (!why.empty()) {
+        fmt::print("injector_cost: CUPTI not available: {}\n", why);
         continue;
       }
     }
     p.settings.push_back(each);
   }
   for (const std::string& each : all_work)
-    if (const auto& names = has["work"]; std::find(names.begin(), names.end(), each) != names.end() &&
-                                         (asked.work.empty() || asked.work.contains(each)))
+    if (const auto& names = has["work"]; std::find(names.begin(), names.end(), each) != names.end())
       p.work.push_back(each);
-  if (p.work.empty()) throw std::runtime_error("nothing of the work that is asked for can be done here");
+  if (p.work.empty()) throw std::runtime_error("nothing of the work can be done here");
   if (has.contains("no cublas"))
     fmt::print("injector_cost: no products: {}\n", has["no cublas"].get<std::string>());
   return p;
@@ -374,49 +346,13 @@ void run_round(const plan& p, std::mt19937& random, results& found) {
   }
 }
 
-void add_context(const plan& p) {
-  add_stack_to_context();
-  benchmark::AddCustomContext("measured_on", p.has.dump());
-  benchmark::AddCustomContext("pinned_to_cpu", fmt::format("{}", p.cpu));
-  benchmark::AddCustomContext("driver_stands_in",
-                              p.stand_in.empty() ? "no" : "yes: cufault's own, without a device");
-  benchmark::AddCustomContext("cupti",
-                              p.no_cupti.empty() ? p.has["cupti"].get<std::string>() : "none: " + p.no_cupti);
-}
-
 int run(int count, char** argv) {
   std::vector<std::string> words(argv, argv + count);
   if (!take_benchmark_options(words)) return 2;
-  asked_for asked;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const auto has_value = [&](const char* option) { return words[i] == option && i + 1 < words.size(); };
-    if (words[i] == "--tiny")
-      asked.tiny = true;
-    else if (has_value("--rounds"))
-      asked.rounds = std::max(1, std::atoi(words[++i].c_str()));
-    else if (has_value("--turns"))
-      asked.turns = std::max(1, std::atoi(words[++i].c_str()));
-    else if (has_value("--cpu"))
-      asked.cpu = std::atoi(words[++i].c_str());
-    else if (has_value("--work"))
-      asked.work.insert(words[++i]);
-    else if (has_value("--setting"))
-      asked.settings.insert(words[++i]);
-    else
-      throw std::runtime_error(
-          "unknown argument '" + words[i] +
-          "'; known: --rounds N, --turns N, --cpu N, --work NAME, --setting NAME, --tiny");
-  }
-  for (const std::string& name : asked.work)
-    if (std::find(all_work.begin(), all_work.end(), name) == all_work.end())
-      throw std::runtime_error("--work " + name + ": there is no such work");
-  for (const std::string& name : asked.settings)
-    if (std::none_of(all_settings().begin(), all_settings().end(),
-                     [&](const auto& each) { return each.name == name; }))
-      throw std::runtime_error("--setting " + name + ": there is no such setting");
+  const bool tiny = std::erase(words, "--tiny") > 0;
+  if (words.size() > 1) throw std::runtime_error("unknown argument '" + words[1] + "'; known: --tiny");
 
-  const plan p = make_plan(asked);
-  add_context(p);
+  const plan p = make_plan(tiny);
   results found;
   std::mt19937 random(1);
   for (int round = 0; round < p.rounds; ++round) run_round(p, random, found);

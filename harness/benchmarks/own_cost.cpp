@@ -82,16 +82,12 @@ double trial_seconds() {
   return taken.count();
 }
 
-struct squeeze {
-  double milliseconds = 0, held = 0, left = 0;  // and bytes
-};
-squeeze one_squeeze() {
+double squeeze_seconds() {
   std::string said;
   run_once({beside() / "own_cost", "--squeeze-once"}, &said);
-  squeeze found;
-  if (std::sscanf(said.c_str(), "%lf %lf %lf", &found.milliseconds, &found.held, &found.left) != 3)
-    throw std::runtime_error("squeeze said " + said);
-  return found;
+  double milliseconds = 0;
+  if (std::sscanf(said.c_str(), "%lf", &milliseconds) != 1) throw std::runtime_error("squeeze said " + said);
+  return milliseconds / 1000;
 }
 
 int squeeze_once() {
@@ -100,8 +96,7 @@ int squeeze_once() {
   const auto start = std::chrono::steady_clock::now();
   const memory_pressure held(*device, 2_MiB);
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-  std::printf("%f %f %f\n", taken.count(), static_cast<double>(held.held_bytes()),
-              static_cast<double>(held.free_bytes()));
+  std::printf("%f\n", taken.count());
   return 0;
 }
 
@@ -133,15 +128,10 @@ int main(int argc, char** argv) {
     }
     // The squeeze by itself: the device takes a while to clear what it gave back, and the next process would
     // pay.
-    std::vector<double> seconds, held, left;
-    for (int round = 0; round < rounds; ++round) {
-      const squeeze one = one_squeeze();
-      seconds.push_back(one.milliseconds / 1000);
-      held.push_back(one.held / 1e9);
-      left.push_back(one.left / (1 << 20));
-    }
+    std::vector<double> squeezes;
+    for (int round = 0; round < rounds; ++round) squeezes.push_back(squeeze_seconds());
     for (const side& each : sides) add_samples(each.name, benchmark::kMillisecond, each.samples);
-    add_samples("squeeze", benchmark::kMillisecond, seconds, {{"held_GB", held}, {"left_MiB", left}});
+    add_samples("squeeze", benchmark::kMillisecond, squeezes);
     benchmark::RunSpecifiedBenchmarks();
     return 0;
   } catch (const std::exception& e) {

@@ -4,7 +4,7 @@
 // the driver; what cufault_set_rules costs; and what a call of a library's function costs, on the tests' stand-in for cuBLAS, which does nothing:
 // under rules for the library, it is the cost on the CPU alone. Needs no GPU. Bare processes are measured twice in each round, so that the difference of two
 // alike is there to compare with; rounds are shuffled, all processes are pinned to one core.
-//   process_cost [--rounds N] [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
+//   process_cost [--tiny] [--benchmark_out=FILE.json] [other options of Google Benchmark]
 // --tiny: one round of short slices, for a test; the figures mean nothing.
 #include "harness/benchmarks/samples.hpp"
 #include "harness/injector/tests/programs/blas_user.hpp"
@@ -192,11 +192,8 @@ int main(int count, char** argv) try {
   const bool tiny = std::erase(words, "--tiny") > 0;
   if (words.size() == 2 && words[1] == "--measure") return measure(tiny);
   if (!cufault::take_benchmark_options(words)) return 2;
-  int rounds = tiny ? 1 : 20;
-  if (words.size() == 3 && words[1] == "--rounds")
-    rounds = std::max(1, std::atoi(words[2].c_str()));
-  else if (words.size() > 1)
-    throw std::runtime_error("unknown argument '" + words[1] + "'; known: --rounds N, --tiny");
+  const int rounds = tiny ? 1 : 20;
+  if (words.size() > 1) throw std::runtime_error("unknown argument '" + words[1] + "'; known: --tiny");
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(sched_getcpu(), &one);
