@@ -63,10 +63,6 @@ void must(int result, const char* call) {
 }
 #define CUFAULT_CALL(in, name, ...) must(static_cast<int>(CUFAULT_SYMBOL(in, name)(__VA_ARGS__)), #name)
 
-std::string version_text(int number) {
-  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
-}
-
 // ---- who counts ----
 
 #ifdef CUFAULT_HAVE_CUPTI_HEADER
@@ -76,16 +72,13 @@ void CUPTIAPI count_call(void*, CUpti_CallbackDomain, CUpti_CallbackId function,
   if (static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_ENTER) ++cupti_counts[function];
 }
 
-std::string start_cupti() {
+void start_cupti() {
   // By the name of the header's toolkit, or by the one that a toolkit's folder has.
   void* cupti = dlopen(("libcupti.so." + std::to_string(CUDA_VERSION / 1000)).c_str(), RTLD_NOW);
   if (cupti == nullptr) cupti = library("libcupti.so");
-  std::uint32_t version = 0;
   CUpti_SubscriberHandle subscriber{};
-  CUFAULT_CALL(cupti, cuptiGetVersion, &version);
   CUFAULT_CALL(cupti, cuptiSubscribe, &subscriber, count_call, nullptr);
   CUFAULT_CALL(cupti, cuptiEnableDomain, 1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
-  return std::to_string(version);
 }
 
 std::uint64_t cupti_total() {
@@ -94,7 +87,7 @@ std::uint64_t cupti_total() {
   return sum;
 }
 #else
-std::string start_cupti() {
+void start_cupti() {
   throw unavailable("the toolkit that this was built with has no cupti.h");
 }
 std::uint64_t cupti_total() {
@@ -161,7 +154,7 @@ class work_list {
   }
 
   std::map<std::string, piece_of_work> work;
-  nlohmann::ordered_json has;
+  nlohmann::ordered_json has;  ///< what of the work is missing, and why
 
  private:
   template <class Function>
@@ -185,20 +178,13 @@ class work_list {
 
   void add_version() {
     using version = decltype(cuDriverGetVersion);
-    auto* const function = CUFAULT_SYMBOL(driver_, cuDriverGetVersion);
-    int number = 0;
-    must(function(&number), "cuDriverGetVersion");
-    has["driver's CUDA"] = version_text(number);
-    add_cheap("version/dlsym", function);
+    add_cheap("version/dlsym", CUFAULT_SYMBOL(driver_, cuDriverGetVersion));
     add_cheap("version/proc_address", by_proc_address<version>("cuDriverGetVersion"));
   }
 
   void open_context() {
     CUdevice device = 0;
     CUFAULT_CALL(driver_, cuDeviceGet, &device, 0);
-    std::array<char, 256> name{};
-    CUFAULT_CALL(driver_, cuDeviceGetName, name.data(), int{name.size()}, device);
-    has["device"] = name.data();
     CUcontext context = nullptr;
     CUFAULT_CALL(driver_, cuDevicePrimaryCtxRetain, &context, device);
     CUFAULT_CALL(driver_, cuCtxSetCurrent, context);
@@ -239,9 +225,7 @@ class work_list {
     constexpr std::size_t elements = extent * extent;
     void* const cublas = library("libcublas.so." + std::to_string(CUBLAS_VER_MAJOR));
     cublasHandle_t handle = nullptr;
-    int version = 0;
     CUFAULT_CALL(cublas, cublasCreate, &handle);
-    CUFAULT_CALL(cublas, cublasGetVersion, handle, &version);
     CUFAULT_CALL(cublas, cublasSetStream, handle, stream_);
     CUdeviceptr memory = 0;
     const auto one = std::uint32_t{0x3f800000};  // 1.0F
@@ -264,7 +248,6 @@ class work_list {
     CUFAULT_CALL(driver_, cuMemcpyDtoH, result.data(), memory + 2 * elements * sizeof(float),
                  elements * sizeof(float));
     if (result != std::vector<float>(elements, extent)) throw std::runtime_error("the product is wrong");
-    has["cublas"] = std::to_string(version);
     work["product/issue"] = {queued, short_slice, products, finish_};
     work["product/stream"] = {500, long_slice, [=, this](int calls) {
                                 products(calls);
@@ -300,12 +283,11 @@ int main(int count, char** words) {
     if (std::string(words[i]) == "--cpu" && i + 1 < count) cpu = std::atoi(words[++i]);
   }
   try {
-    const std::string cupti_version = cupti ? start_cupti() : "";
+    if (cupti) start_cupti();
     const work_list all(stand_in);
     pin_to(cpu);
     auto ready = all.has;
     ready["cpu"] = sched_getcpu();
-    if (cupti) ready["cupti"] = cupti_version;
     for (const auto& [name, piece] : all.work) ready["work"].push_back(name);
     std::cout << ready.dump() << std::endl;
     for (std::string name; std::getline(std::cin, name);)
