@@ -65,7 +65,8 @@ void add_neighbour(command_line& line) {
 }
 
 void add_mps_keeper(command_line& line) {
-  line.own_command("keep-mps", keep_mps_daemon, /*outlives_thread=*/true);
+  line.own_command(
+      "keep-mps", [] { return keep_mps_daemon(); }, /*outlives_thread=*/true);
 }
 
 void add_driver_hold(command_line& line) {

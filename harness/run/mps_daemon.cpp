@@ -13,7 +13,8 @@
 namespace cufault {
 namespace {
 
-constexpr std::chrono::seconds patience_with_daemon{20};
+// To end it takes 14 s at most, and a client's restart, 25 s at most, may be under way.
+constexpr std::chrono::seconds patience_with_start{20}, patience_with_end{45};
 }  // namespace
 
 mps_daemon::mps_daemon(const std::vector<std::string>& keeper,
@@ -29,7 +30,7 @@ mps_daemon::mps_daemon(const std::vector<std::string>& keeper,
   } catch (const std::system_error& error) {
     throw not_provoked(fmt::format("no MPS daemon: {}", error.what()));
   }
-  const auto said = keeper_->ask("start", patience_with_daemon, {}, stop);
+  const auto said = keeper_->ask("start", patience_with_start, {}, stop);
   if (said.answered && said.text == "started") return;
   const bool stopped = !said.answered && said.process.how == ending::interrupted;
   keeper_->end();
@@ -39,7 +40,7 @@ mps_daemon::mps_daemon(const std::vector<std::string>& keeper,
 
 mps_daemon::~mps_daemon() {
   try {
-    keeper_->ask("quit", patience_with_daemon, {});
+    keeper_->ask("quit", patience_with_end, {});
     keeper_->end();
   } catch (const std::exception&) {  // what it leaves is killed with it
   }

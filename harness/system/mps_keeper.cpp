@@ -35,14 +35,22 @@ namespace cufault {
 namespace {
 
 constexpr std::chrono::seconds end_of_its_own{3};
-constexpr timeval patience_of_client{15, 0};
+// A restart may take 14 s to end the daemon, and 11 s to start it.
+constexpr timeval patience_of_client{30, 0}, patience_with_client{1, 0};
 constexpr std::string_view restart_line = "restart", state_line = "state";
 
 /// What it printed goes to a file: the daemon may keep a pipe open. Empty where it started, else why not.
-std::string start_daemon() {
-  const int status =
-      std::system("nvidia-cuda-mps-control -d >\"$CUDA_MPS_LOG_DIRECTORY/said\" 2>&1 </dev/null");
+std::string start_daemon(std::chrono::seconds limit) {
+  const int status = std::system(
+      fmt::format(
+          "timeout -k 1 {} nvidia-cuda-mps-control -d >\"$CUDA_MPS_LOG_DIRECTORY/said\" 2>&1 </dev/null",
+          limit.count())
+          .c_str());
   if (status == 0) return {};
+  constexpr int ended_by_timeout = 124, killed_by_timeout = 128 + SIGKILL;
+  if (WIFEXITED(status) &&
+      (WEXITSTATUS(status) == ended_by_timeout || WEXITSTATUS(status) == killed_by_timeout))
+    return fmt::format("nvidia-cuda-mps-control -d: it did not return within {} s", limit.count());
   std::ostringstream text;
   text << std::ifstream(std::getenv("CUDA_MPS_LOG_DIRECTORY") + std::string("/said")).rdbuf();
   std::string words = text.str();
@@ -60,12 +68,7 @@ bool any_child_lives() {
   return ended == 0;
 }
 
-/// Without waiting for clients for longer than a second; and whatever is left.
-void end_daemon() {
-  static_cast<void>(std::system("echo quit -t 1 | timeout -k 1 10 nvidia-cuda-mps-control >/dev/null 2>&1"));
-  const auto deadline = std::chrono::steady_clock::now() + end_of_its_own;
-  while (any_child_lives() && std::chrono::steady_clock::now() < deadline)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+void kill_what_is_left() {
   for (auto left = children_of_this_process(); !left.empty(); left = children_of_this_process())
     for (const pid_t each : left) {
       kill(each, SIGKILL);
@@ -73,7 +76,16 @@ void end_daemon() {
     }
 }
 
-/// A line, without its end; empty at the end of the channel.
+/// Without waiting for clients for longer than a second; and whatever is left.
+void end_daemon() {
+  static_cast<void>(std::system("echo quit -t 1 | timeout -k 1 10 nvidia-cuda-mps-control >/dev/null 2>&1"));
+  const auto deadline = std::chrono::steady_clock::now() + end_of_its_own;
+  while (any_child_lives() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  kill_what_is_left();
+}
+
+/// A line, without its end; empty at the end of the channel, and where none comes in time.
 std::string heard(int from) {
   std::array<char, 64> line{};
   ssize_t n = 0;
@@ -103,25 +115,35 @@ bool at_address_of_keeper(int fd, int (*call)(int, const sockaddr*, socklen_t)) 
 
 class kept_daemon {
  public:
+  explicit kept_daemon(std::chrono::seconds start_limit) : start_limit_(start_limit) {}
   std::string start() {
-    const std::string wrong = start_daemon();
-    if (wrong.empty()) started_ = children_of_this_process();
-    return wrong.empty() ? "started" : wrong;
+    started_.clear();
+    const std::string wrong = start_daemon(start_limit_);
+    if (!wrong.empty()) {
+      kill_what_is_left();
+      return wrong;
+    }
+    started_ = children_of_this_process();
+    return "started";
   }
   std::string restart() {
     end_daemon();
     return start();
   }
-  /// Servers may outlive it.
+  /// By itself: not where it could not be started again. Servers may outlive it.
   [[nodiscard]] bool has_ended() const {
-    return std::ranges::none_of(started_, [](pid_t each) { return waitpid(each, nullptr, WNOHANG) == 0; });
+    return !started_.empty() &&
+           std::ranges::none_of(started_, [](pid_t each) { return waitpid(each, nullptr, WNOHANG) == 0; });
   }
 
  private:
+  std::chrono::seconds start_limit_;
   std::set<pid_t> started_;
 };
 
+/// One that says nothing must not hold up others, nor the end.
 void serve_client(int client, kept_daemon& daemon) {
+  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience_with_client, sizeof patience_with_client);
   const std::string asked = heard(client);
   if (asked == restart_line) say(client, daemon.restart());
   if (asked == state_line) say(client, daemon.has_ended() ? "ended" : "runs");
@@ -130,7 +152,8 @@ void serve_client(int client, kept_daemon& daemon) {
 /// A client of the daemon, to its keeper. The answer; empty where none comes.
 std::string ask_keeper(std::string_view line) {
   const unique_fd keeper(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  setsockopt(keeper.get(), SOL_SOCKET, SO_RCVTIMEO, &patience_of_client, sizeof patience_of_client);
+  for (const int waiting : {SO_RCVTIMEO, SO_SNDTIMEO})  // the latter is of connect(), too
+    setsockopt(keeper.get(), SOL_SOCKET, waiting, &patience_of_client, sizeof patience_of_client);
   if (!at_address_of_keeper(keeper.get(), connect) || !say(keeper.get(), line)) return {};
   std::string answer;
   for (char c = 0; read(keeper.get(), &c, 1) == 1 && c != '\n';) answer += c;
@@ -139,7 +162,7 @@ std::string ask_keeper(std::string_view line) {
 
 }  // namespace
 
-int keep_mps_daemon() {
+int keep_mps_daemon(std::chrono::seconds start_limit) {
   struct stat input {};
   if (std::getenv("CUDA_MPS_PIPE_DIRECTORY") == nullptr || std::getenv("CUDA_MPS_LOG_DIRECTORY") == nullptr ||
       fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode)) {
@@ -152,7 +175,7 @@ int keep_mps_daemon() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // the daemon leaves its parent, and is then a child of this process
   if (heard(STDIN_FILENO).empty()) return 0;
   const unique_fd clients(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  kept_daemon daemon;
+  kept_daemon daemon(start_limit);
   std::string said;
   if (!at_address_of_keeper(clients.get(), bind) || listen(clients.get(), 1) != 0)
     said = fmt::format("its keeper cannot be asked in {}: {}", std::getenv("CUDA_MPS_LOG_DIRECTORY"),

@@ -15,7 +15,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +47,7 @@ const std::vector<std::string> keeper{RUNNER_HOST, "keep_mps"};
 constexpr const char* stand_in = R"sh(#!/bin/sh
 control="$CUDA_MPS_PIPE_DIRECTORY/control"
 if [ "$1" = -d ]; then
+  [ -n "$MPS_HANGS" ] && sleep 1000
   [ -n "$MPS_REFUSES" ] && { echo "Cannot start:"; echo "$MPS_REFUSES"; exit 3; }
   setsid sh -c 'sleep 1000 & trap "kill $!; exit" TERM; echo $$ > "$0".new; mv "$0".new "$0"; wait' "$control" </dev/null >/dev/null 2>&1 &
   while [ ! -e "$control" ]; do sleep 0.01; done
@@ -68,7 +71,7 @@ class mps : public testing::Test {
   }
   void TearDown() override {
     setenv("PATH", path_before_.c_str(), 1);
-    for (const char* name : {"TOLD", "MPS_IS_DEAF", "MPS_REFUSES"}) unsetenv(name);
+    for (const char* name : {"TOLD", "MPS_HANGS", "MPS_IS_DEAF", "MPS_REFUSES"}) unsetenv(name);
     EXPECT_EQ(children_of_this_process(), before_) << "something was left running";
   }
   [[nodiscard]] std::vector<std::string> told() const {
@@ -232,7 +235,33 @@ TEST_F(mps, daemon_that_cannot_be_started_again_is_told_to_the_client) {
   const as_client_of in(one);
   fs::remove(fs::path(std::getenv("TOLD")).parent_path() / "nvidia-cuda-mps-control");
   EXPECT_THAT(restart_kept_mps_daemon(), StartsWith("nvidia-cuda-mps-control -d: exit code 127: "));
-  EXPECT_TRUE(kept_mps_daemon_has_ended());
+  EXPECT_FALSE(kept_mps_daemon_has_ended()) << "its keeper ended it";
+}
+
+TEST_F(mps, daemon_whose_start_does_not_return_is_not_provoked_and_leaves_nothing) {
+  setenv("MPS_HANGS", "1", 1);
+  try {
+    const mps_daemon one({RUNNER_HOST, "keep_mps", "1"}, {}, -1);
+    FAIL() << "it hung";
+  } catch (const not_provoked& reason) {
+    EXPECT_STREQ(reason.what(), "no MPS daemon: nvidia-cuda-mps-control -d: it did not return within 1 s");
+  }
+}
+
+TEST_F(mps, client_that_says_nothing_holds_up_neither_others_nor_the_end) {
+  int silent = -1;
+  {
+    const mps_daemon one(keeper, {}, -1);
+    const as_client_of in(one);
+    sockaddr_un address{AF_UNIX, {}};
+    (one.variables()["CUDA_MPS_LOG_DIRECTORY"] + "/keeper")
+        .copy(address.sun_path, sizeof address.sun_path - 1);
+    silent = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(connect(silent, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(restart_kept_mps_daemon(), "started");
+  }
+  close(silent);
+  EXPECT_THAT(told(), ElementsAre(StartsWith("started "), "quit -t 1", StartsWith("started "), "quit -t 1"));
 }
 
 TEST_F(mps, client_of_nobody_gets_no_answer) {

@@ -50,7 +50,9 @@ int main(int argc, char** argv) {
     run_process(options, [](std::string_view bytes) { std::cout << bytes << std::flush; });
     return 0;
   }
-  if (mode == "keep_mps") return cufault::keep_mps_daemon();
+  if (mode == "keep_mps")
+    return argc > 2 ? cufault::keep_mps_daemon(std::chrono::seconds(std::stoi(argv[2])))
+                    : cufault::keep_mps_daemon();
   // A runner that is itself killed while it has an MPS daemon.
   if (mode == "mps_host") {
     cufault::spawn_options options;
