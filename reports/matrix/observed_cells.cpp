@@ -4,6 +4,7 @@
 
 #include "reports/judge/claims.hpp"
 #include "reports/judge/usual_messages.hpp"
+#include "reports/model/record_parts.hpp"
 #include "reports/model/sweep_names.hpp"
 
 #include <fmt/format.h>
@@ -435,8 +436,8 @@ std::string name_of(const observed_cell& c) {
   return fmt::format("{}/{}", c.fault, to_string(c.at));
 }
 
-std::string repeats(const observed_cell& c) {
-  return fmt::format("cufault run '{}{}'", matrix_family, name_of(c));
+std::string repeats(const observed_cell& c, std::string_view libraries) {
+  return fmt::format("cufault run '{}{}'{}", matrix_family, name_of(c), libraries);
 }
 
 std::vector<stack_matrix> matrix_of(std::span<const record> records) {
@@ -448,7 +449,7 @@ std::vector<stack_matrix> matrix_of(std::span<const record> records) {
     std::stable_sort(of_stack.begin(), of_stack.end(),
                      [](const record* a, const record* b) { return a->started < b->started; });
     const record& first = *of_stack.front();
-    stack_matrix m{.stack = label, .keys = keys_of(first)};
+    stack_matrix m{.stack = label, .libraries = library_options(first), .keys = keys_of(first)};
     const nlohmann::json::json_pointer gpu{"/gpu/name"};
     if (first.stack->is_object() && first.stack->contains(gpu) && first.stack->at(gpu).is_string())
       m.keys["gpu"] = first.stack->at(gpu).get<std::string>();

@@ -66,11 +66,12 @@ bool was_observed(const observed_cell& c);
 std::string shown_outcome(const observed_cell& c);
 /// "kernel_trap/sgemm_64.cold.arrived", which is unique on a stack.
 std::string name_of(const observed_cell& c);
-/// "cufault run 'matrix.kernel_trap/sgemm_64.cold.arrived'"
-std::string repeats(const observed_cell& c);
+/// "cufault run 'matrix.kernel_trap/sgemm_64.cold.arrived'". `libraries`: of its stack.
+std::string repeats(const observed_cell& c, std::string_view libraries);
 
 struct stack_matrix {
   std::string stack{};                 ///< stack_label()
+  std::string libraries{};             ///< library_options()
   stack_keys keys{};                   ///< and "gpu"
   std::vector<observed_cell> cells{};  ///< by fault, operation, remedy, level, timing and state
 };

@@ -77,6 +77,28 @@ std::string gpu_name(const nlohmann::json& stack) {
                                                                              : std::string();
 }
 
+std::string library_options(const record& r) {
+  std::string all;
+  const auto add = [&](std::string_view option, std::string_view value) {
+    constexpr std::string_view plain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+:@%,=-";
+    const bool quotes = value.find_first_not_of(plain) != value.npos && value.find('\'') == value.npos;
+    all += quotes ? fmt::format(" {} '{}'", option, value) : fmt::format(" {} {}", option, value);
+  };
+  for (std::size_t i = 1; i < r.argv.size(); ++i)
+    for (const std::string_view option : {"--cublas", "--cublaslt"}) {
+      const std::string_view word = r.argv[i];
+      if (word == option && i + 1 < r.argv.size()) add(option, r.argv[i + 1]);
+      if (word.starts_with(option) && word.substr(option.size()).starts_with('='))
+        add(option, word.substr(option.size() + 1));
+    }
+  const nlohmann::json::json_pointer place("/cublas/path");
+  if (!r.argv.empty() || !r.stack->contains(place) || !r.stack->at(place).is_string()) return all;
+  const auto path = r.stack->at(place).get<std::string>();
+  if (path.find("/cuda") == path.npos) add("--cublas", path.substr(0, path.rfind('/')));
+  return all;
+}
+
 void make_directories(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Copyright (c) 2026 cufault contributors
 // SPDX-License-Identifier: Apache-2.0
-// What the readers of runs and of stacks' folders share. Only they include it.
+// What those who read records of runs and of stacks share.
 #pragma once
 
 #include "reports/base/json_input.hpp"
@@ -28,6 +28,9 @@ bool is_folder_name(std::string_view name);
 /// A member of a stack's "keys", and the name of its GPU; empty where it has none.
 std::string key_of(const nlohmann::json& stack, const char* name);
 std::string gpu_name(const nlohmann::json& stack);
+/// " --cublas /opt/cublas-12.8.4", for a command that repeats an arm: as the run was given it or, of what is kept of a stack, where its cuBLAS
+/// was, if not in a toolkit. Empty where `cufault run` takes it by itself.
+std::string library_options(const record& r);
 
 void make_directories(const std::filesystem::path& folder);  ///< throws std::system_error that names it
 

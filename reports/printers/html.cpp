@@ -618,13 +618,13 @@ struct cells_here {
   std::vector<const observed_cell*> remedies{};
 };
 
-json repeat_note(const observed_cell& c) {
+json repeat_note(const observed_cell& c, const std::string& libraries) {
   return link_note("record", c.source.substr(0, c.source.rfind(':')), "line " + line_number_of(c.source),
-                   repeats(c));
+                   repeats(c, libraries));
 }
 
 /// A cell without a measurement has no class, to save room: there are thousands. The style finds it as .matrix td:not([class]).
-json cell_of_matrix(const cells_here& here, bool with_evidence) {
+json cell_of_matrix(const cells_here& here, bool with_evidence, const std::string& libraries) {
   blocks more;
   const auto detail = [&](const std::string& name, const std::string& text) {
     if (!text.empty()) more.push_back(note(fmt::format("{}: {}", name, beginning_of(text, 300))));
@@ -642,14 +642,14 @@ json cell_of_matrix(const cells_here& here, bool with_evidence) {
     detail("context afterwards", c.context);
     detail("of the operation", describe(c.facts));
     detail("run", c.run);
-    more.push_back(repeat_note(c));
+    more.push_back(repeat_note(c, libraries));
   } else if (with_evidence && !here.remedies.empty()) {
     cell = cell_of("", {}, "with a remedy only");
   }
   if (!with_evidence) return cell;
   for (const observed_cell* c : here.remedies) {
     detail("remedy " + c->at.remedy, was_observed(*c) ? shown_outcome(*c) : "not observed: " + c->why_not);
-    more.push_back(repeat_note(*c));
+    more.push_back(repeat_note(*c, libraries));
   }
   cell["notes"] = std::move(more);
   return cell;
@@ -681,7 +681,8 @@ blocks matrix_of_stack(const stack_matrix& m, bool evidence, std::size_t& room) 
       blocks of_row;
       for (const std::string& o : operations) {
         const auto here = cells.find(o);
-        of_row.push_back(cell_of_matrix(here == cells.end() ? cells_here{} : here->second, with_evidence));
+        of_row.push_back(
+            cell_of_matrix(here == cells.end() ? cells_here{} : here->second, with_evidence, m.libraries));
       }
       shown.push_back(table_row_of(fault,
                                    fmt::format("{}{}{}{}", state, timing.empty() ? "" : ", ", timing,

@@ -18,7 +18,7 @@ nlohmann::ordered_json counts_json(const outcome_counts& counts) {
   return j;
 }
 
-nlohmann::ordered_json cell_json(const observed_cell& c) {
+nlohmann::ordered_json cell_json(const observed_cell& c, const std::string& libraries) {
   nlohmann::ordered_json j{{"fault", c.fault}, {"operation", c.at.operation}, {"state", c.at.state}};
   const auto add = [&](const char* name, const std::string& text) {
     if (!text.empty()) j[name] = text;
@@ -39,7 +39,7 @@ nlohmann::ordered_json cell_json(const observed_cell& c) {
   if (!c.facts.empty()) j["facts"] = facts_json(c.facts);
   add("run", c.run);
   add("source", c.source);
-  j["repeat"] = repeats(c);
+  j["repeat"] = repeats(c, libraries);
   return j;
 }
 
@@ -88,7 +88,7 @@ void print_matrix_csv(std::ostream& out, const std::vector<stack_matrix>& all) {
                                             c.why_not,
                                             c.run,
                                             c.source,
-                                            repeats(c)};
+                                            repeats(c, m.libraries)};
       for (std::size_t i = 0; i < fields.size(); ++i) out << (i == 0 ? "" : ",") << csv_field(fields[i]);
       out << '\n';
     }
@@ -100,7 +100,7 @@ nlohmann::ordered_json matrix_json(const std::vector<stack_matrix>& all, axis al
   for (const stack_matrix& m : all) {
     nlohmann::ordered_json stack{{"stack", m.stack}, {"keys", m.keys}};
     stack["cells"] = nlohmann::ordered_json::array();
-    for (const observed_cell& c : m.cells) stack["cells"].push_back(cell_json(c));
+    for (const observed_cell& c : m.cells) stack["cells"].push_back(cell_json(c, m.libraries));
     stack["conditions"] = nlohmann::ordered_json::array();
     for (const matrix_section& s : sections_of(m, along)) {
       nlohmann::ordered_json rules = nlohmann::ordered_json::array();

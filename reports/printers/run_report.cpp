@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/run_report.hpp"
 
+#include "reports/model/record_parts.hpp"
 #include "reports/printers/advice.hpp"
 
 #include <fmt/format.h>
@@ -85,6 +86,7 @@ run_report report_of(const record& r, const cost_notes& costs) {
                     .left_out = r.left_out,
                     .exit_code = r.exit_code,
                     .predicted = prediction_line(predictions_of(r.cases))};
+  const std::string libraries = library_options(r);
   std::map<std::string, std::pair<std::size_t, std::size_t>> judges;  // as there, of all, by the stack
   for (const case_result& c : r.cases)
     for (const arm_result& a : c.arms) {
@@ -94,21 +96,21 @@ run_report report_of(const record& r, const cost_notes& costs) {
         ++arms;
       }
       if (!a.noted.empty()) report.noted.push_back(fmt::format("{}: {}", join_key(c.name, a.name), a.noted));
-      report.arms.push_back(
-          {.case_name = c.name,
-           .arm = a.name,
-           .kind = to_string(a.kind),
-           .made_up = is_made_up(a),
-           .cost = cost_beside(costs, report.stack, c, a),
-           .judged = a.judged,
-           .status = status_of(a.judged),
-           .why = a.why,
-           .seen = seen_by(a),
-           .expectation = a.expectation,
-           .repeat = fmt::format("cufault run {} --seed {}", join_key(c.name, a.name), seed_of(r, a)),
-           .seconds = seconds_of(a),
-           .no_gpu = why_no_gpu(a),
-           .source = a.source});
+      report.arms.push_back({.case_name = c.name,
+                             .arm = a.name,
+                             .kind = to_string(a.kind),
+                             .made_up = is_made_up(a),
+                             .cost = cost_beside(costs, report.stack, c, a),
+                             .judged = a.judged,
+                             .status = status_of(a.judged),
+                             .why = a.why,
+                             .seen = seen_by(a),
+                             .expectation = a.expectation,
+                             .repeat = fmt::format("cufault run {} --seed {}{}", join_key(c.name, a.name),
+                                                   seed_of(r, a), libraries),
+                             .seconds = seconds_of(a),
+                             .no_gpu = why_no_gpu(a),
+                             .source = a.source});
     }
   const auto most = std::max_element(judges.begin(), judges.end(), [](const auto& a, const auto& b) {
     return a.second.second < b.second.second;

@@ -150,8 +150,10 @@ TEST(cells, have_the_facts_of_their_operation_in_the_control) {
 }
 
 TEST(cells, name_the_command_that_repeats_them) {
-  EXPECT_EQ(repeats(cell_of(made({call("cublasSgemm", internal)}), "sgemm_64.cold.arrived.64+retry")),
-            "cufault run 'matrix.a_fault/sgemm_64.cold.arrived.64+retry'");
+  const observed_cell cell = cell_of(made({call("cublasSgemm", internal)}), "sgemm_64.cold.arrived.64+retry");
+  EXPECT_EQ(repeats(cell, ""), "cufault run 'matrix.a_fault/sgemm_64.cold.arrived.64+retry'");
+  EXPECT_EQ(repeats(cell, " --cublas /opt/12.8"),
+            "cufault run 'matrix.a_fault/sgemm_64.cold.arrived.64+retry' --cublas /opt/12.8");
 }
 
 // ---- remedies ----

@@ -4,6 +4,7 @@
 
 #include "reports/base/files.hpp"
 #include "reports/model/arm_line.hpp"
+#include "reports/model/record_parts.hpp"
 #include "reports/model/stack_folder.hpp"
 #include "reports/model/tests/record_example.hpp"
 
@@ -133,6 +134,23 @@ TEST(record, knows_the_keys_and_the_name_of_its_stack) {
   *bare.stack = {{"gpu", nullptr}, {"keys", {{"driver", "580"}}}};
   EXPECT_EQ(stack_label(bare), "driver 580");
   EXPECT_EQ(stack_label(record{}), "unknown stack");
+}
+
+TEST(record, names_the_libraries_for_a_command_that_repeats_it) {
+  record run = example();
+  run.argv = {"cufault", "run", "road.create"};
+  EXPECT_EQ(library_options(run), "");
+  run.argv = {"cufault", "run", "--cublas", "/opt/my cublas", "--cublaslt=/opt/lt", "--cublas-not", "x"};
+  EXPECT_EQ(library_options(run), " --cublas '/opt/my cublas' --cublaslt /opt/lt");
+  record kept = example();
+  kept.argv.clear();
+  (*kept.stack)["cublas"] = {{"path", "/usr/local/cuda-13.0/lib64/libcublas.so.13"}};
+  EXPECT_EQ(library_options(kept), "");
+  (*kept.stack)["cublas"]["path"] = "/opt/cublas-12.8.4/libcublas.so.12";
+  EXPECT_EQ(library_options(kept), " --cublas /opt/cublas-12.8.4");
+  (*kept.stack)["cublas"]["path"] = nullptr;
+  EXPECT_EQ(library_options(kept), "");
+  EXPECT_EQ(library_options(record{}), "");
   EXPECT_TRUE(keys_of(record{}).empty());
 }
 
