@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -477,18 +478,24 @@ int remove_from_baseline(const baseline_arguments& arguments) {
 
 int show_predictions(const fs::path& folder, print_form form) {
   const table_style style = form.markdown ? table_style::markdown : table_style::text;
-  std::vector<table_row> rows;
+  named_table distances{.name = "distance",
+                        .title = "Distance",
+                        .columns = {{"of the stack", "key"},
+                                    {"version that differs", "differs"},
+                                    {"adds", "adds"},
+                                    {"because", "because"}}};
   for (const distance_row& r : distance_table())
-    rows.push_back({std::string(r.key), r.differs == version_part::major ? "major" : "minor",
-                    r.adds ? fmt::format("{}", *r.adds) : "nothing is predicted", std::string(r.why)});
-  std::vector<named_table> tables{{.name = "distance",
-                                   .title = "Distance",
-                                   .head = {"of the stack", "version that differs", "adds", "because"},
-                                   .rows = std::move(rows)}};
+    distances.rows.push_back({std::string(r.key), r.differs == version_part::major ? "major" : "minor",
+                              r.adds ? table_value(std::to_string(*r.adds), std::int64_t{*r.adds})
+                                     : table_value("nothing is predicted", nullptr),
+                              std::string(r.why)});
   const leave_one_out found = judge_by_others(folder, true);
   std::map<predicted_from, prediction_score> sums;
-  const auto text_of = [](const prediction_score& s) {
-    return s.made == 0 ? std::string("-") : fmt::format("{} of {}", s.held, s.made);
+  const auto value_of = [](const prediction_score& s) {
+    if (s.made == 0) return table_value("-", nullptr);
+    return table_value(fmt::format("{} of {}", s.held, s.made),
+                       std::map<std::string, std::int64_t>{{"held", static_cast<std::int64_t>(s.held)},
+                                                           {"of", static_cast<std::int64_t>(s.made)}});
   };
   std::map<std::string, std::map<predicted_from, prediction_score>> by_family;
   const auto count = [&](const leave_one_out& from, bool of_same_version) {
@@ -501,24 +508,22 @@ int show_predictions(const fs::path& folder, print_form form) {
   };
   count(found, false);
   count(judge_by_others(folder, false), true);
-  table_row head{"family of cases"};
-  std::vector<predicted_from> kinds;
-  for (const auto& [kind, sum] : sums) {
-    kinds.push_back(kind);
-    head.push_back(to_string(kind));
-  }
-  rows.clear();
-  for (const auto& [family, scores] : by_family) {
-    table_row row{family};
-    for (const predicted_from kind : kinds)
-      row.push_back(scores.contains(kind) ? text_of(scores.at(kind)) : "-");
-    rows.push_back(std::move(row));
-  }
-  table_row last{"all"};
-  for (const predicted_from kind : kinds) last.push_back(text_of(sums.at(kind)));
-  rows.push_back(std::move(last));
-  tables.push_back(
-      {.name = "predictions", .title = "Predictions that held", .head = head, .rows = std::move(rows)});
+  named_table held{
+      .name = "predictions", .title = "Predictions that held", .columns = {{"family of cases", "family"}}};
+  constexpr std::array kinds{std::pair{predicted_from::same_version, "same_minor_version"},
+                             std::pair{predicted_from::both_agree, "both_sides_agree"},
+                             std::pair{predicted_from::both_differ, "both_sides_differ"},
+                             std::pair{predicted_from::one_version, "one_side"},
+                             std::pair{predicted_from::architecture, "another_architecture"}};
+  for (const auto& [kind, key] : kinds)
+    held.columns.push_back({sums.contains(kind) ? to_string(kind) : "", key});
+  const auto add_row = [&](const std::string& family, std::map<predicted_from, prediction_score>& scores) {
+    auto& row = held.rows.emplace_back(std::vector<table_value>{family});
+    for (const auto& [kind, key] : kinds) row.push_back(value_of(scores[kind]));
+  };
+  for (auto& [family, scores] : by_family) add_row(family, scores);
+  add_row("all", sums);
+  const std::vector tables{std::move(distances), std::move(held)};
   if (form.json) {
     auto json = to_json(tables);
     json["unpredicted"] = found.unpredicted;

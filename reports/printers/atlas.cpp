@@ -92,28 +92,63 @@ std::string afterwards(const swept_calls& s) {
 using operations = std::vector<swept_operation>;
 
 named_table overview_of(const operations& all) {
-  std::vector<table_row> rows;
+  named_table table{.name = "overview",
+                    .columns = {{"operation", "operation"},
+                                {"driver calls", "driver_calls"},
+                                {"", "unstable_sites"},
+                                {"runs with one failed", "runs"},
+                                {"", "depth"},
+                                {"", "unresolved"},
+                                {"statuses", "statuses"},
+                                {"swallowed", "swallowed"},
+                                {"succeeded wrongly", "succeeded_wrongly"},
+                                {"fails again by the handle", "fails_again_by_the_handle"},
+                                {"fails by a new handle too", "fails_by_a_new_handle_too"},
+                                {"most bytes left", "most_bytes_left"},
+                                {"nothing failed", "right_with_nothing_failed"}}};
+  const table_value none("", nullptr);
   for (const swept_operation& o : all) {
     if (!o.unresolved.empty()) {
-      rows.push_back({title(o), "", o.depth, o.unresolved, "", "", "", "", "", ""});
+      table.rows.push_back({title(o),
+                            none,
+                            none,
+                            {o.depth, nullptr},
+                            o.depth,
+                            o.unresolved,
+                            {o.unresolved, nullptr},
+                            none,
+                            none,
+                            none,
+                            none,
+                            none,
+                            none});
       continue;
     }
     const swept_counts n = counts_of(o);
     std::vector<std::string> counts;
-    for (const auto& [status, runs] : n.statuses) counts.push_back(fmt::format("{} {}", runs, status));
+    std::map<std::string, std::int64_t> statuses;
+    for (const auto& [status, runs] : n.statuses) {
+      counts.push_back(fmt::format("{} {}", runs, status));
+      statuses[status] = static_cast<std::int64_t>(runs);
+    }
     const auto left_out =
         o.unstable_sites > 0 ? fmt::format(", {} {}", o.unstable_sites, unstable_sites) : std::string();
-    rows.push_back({title(o), fmt::format("{}{}", o.driver_calls, left_out),
-                    fmt::format("{}, {}", n.runs, o.depth), fmt::format("{}", fmt::join(counts, ", ")),
-                    std::to_string(n.swallowed), std::to_string(n.wrong), std::to_string(n.fails_again),
-                    std::to_string(n.poisons_process), std::to_string(n.most_bytes_left),
-                    n.clean ? "right" : "not seen to be right"});
+    const auto whole = [](double count) { return static_cast<std::int64_t>(count); };
+    table.rows.push_back({title(o),
+                          {fmt::format("{}{}", o.driver_calls, left_out), whole(o.driver_calls)},
+                          {"", whole(o.unstable_sites)},
+                          {fmt::format("{}, {}", n.runs, o.depth), static_cast<std::int64_t>(n.runs)},
+                          o.depth,
+                          none,
+                          {fmt::format("{}", fmt::join(counts, ", ")), statuses},
+                          table_value::count(n.swallowed),
+                          table_value::count(n.wrong),
+                          table_value::count(n.fails_again),
+                          table_value::count(n.poisons_process),
+                          {std::to_string(n.most_bytes_left), n.most_bytes_left},
+                          {n.clean ? "right" : "not seen to be right", n.clean}});
   }
-  return {.name = "overview",
-          .head = {"operation", "driver calls", "runs with one failed", "statuses", "swallowed",
-                   "succeeded wrongly", "fails again by the handle", "fails by a new handle too",
-                   "most bytes left", "nothing failed"},
-          .rows = std::move(rows)};
+  return table;
 }
 
 constexpr const char* legend =
@@ -129,27 +164,35 @@ constexpr const char* legend =
     "- nothing failed: the run in which no driver call was failed\n\n";
 
 using chosen_rows = std::function<bool(const call_record&)>;
-using word_of_row = std::function<std::string(const call_record&)>;
+using word_of_row = std::function<table_value(const call_record&)>;
 
 /// Every row that `which` holds for, by operation and a word about it: the driver functions.
-named_table functions_of(
-    const operations& all, const char* name, const char* heading, const chosen_rows& which,
-    const word_of_row& word = [](const call_record& row) { return afterwards(*row.swept); }) {
+named_table functions_of(const operations& all, const char* name, const char* heading,
+                         const chosen_rows& which) {
   std::map<std::pair<std::string, std::string>, driver_functions> found;
   for (const swept_operation& o : all)
     for (const call_record& row : o.rows)
-      if (speaks(row) && which(row)) found[{word(row), title(o)}].add(row.swept->caller, row.swept->function);
-  named_table table{.name = name, .title = heading, .head = {"afterwards", "operation", "driver calls"}};
+      if (speaks(row) && which(row))
+        found[{afterwards(*row.swept), title(o)}].add(row.swept->caller, row.swept->function);
+  named_table table{
+      .name = name,
+      .title = heading,
+      .columns = {
+          {"afterwards", "afterwards"}, {"operation", "operation"}, {"driver calls", "driver_calls"}}};
   for (const auto& [key, functions] : found) table.rows.push_back({key.first, key.second, functions.text()});
   return table;
 }
 
 /// Every row that `which` holds for, by itself.
-named_table rows_of(const operations& all, const char* name, const char* heading, const char* what,
+named_table rows_of(const operations& all, const char* name, const char* heading, const table_column& what,
                     const chosen_rows& which, const word_of_row& word) {
   named_table table{.name = name,
                     .title = heading,
-                    .head = {"operation", "driver call that failed", "it returned", what, "to see it again"}};
+                    .columns = {{"operation", "operation"},
+                                {"driver call that failed", "driver_call"},
+                                {"it returned", "status"},
+                                what,
+                                {"to see it again", "repeat"}}};
   for (const swept_operation& o : all)
     for (const call_record& row : o.rows)
       if (speaks(row) && which(row))
@@ -161,7 +204,9 @@ named_table rows_of(const operations& all, const char* name, const char* heading
 std::vector<named_table> details_of(const operations& all) {
   named_table failures{.name = "leads_to",
                        .title = "What the failure of a driver call leads to, and on what that depends",
-                       .head = {"operation", "driver calls", "what the operation returns"}};
+                       .columns = {{"operation", "operation"},
+                                   {"driver calls", "driver_calls"},
+                                   {"what the operation returns", "leads_to"}}};
   for (const driver_failure& f : driver_failures_of(all))
     failures.rows.push_back({f.operation, f.functions, f.leads_to});
   return {
@@ -177,17 +222,20 @@ std::vector<named_table> details_of(const operations& all) {
           [](const call_record& row) { return spoils_another(*row.swept); }),
       rows_of(
           all, "leaves_memory", "What leaves device memory behind, when every handle is destroyed",
-          "bytes left", [](const call_record& row) { return row.swept->left_bytes > 0; },
-          [](const call_record& row) { return std::to_string(row.swept->left_bytes); }),
+          {"bytes left", "bytes_left"}, [](const call_record& row) { return row.swept->left_bytes > 0; },
+          [](const call_record& row) {
+            return table_value(std::to_string(row.swept->left_bytes), row.swept->left_bytes);
+          }),
       functions_of(
           all, "swallowed", "What is swallowed: SUCCESS, and right numbers",
           [](const call_record& row) { return row.what.ok && is_success_status(row.swept->numbers); }),
       rows_of(
-          all, "succeeds_wrongly", "What ends in SUCCESS, and has not done what it should", "what came of it",
+          all, "succeeds_wrongly", "What ends in SUCCESS, and has not done what it should",
+          {"what came of it", "numbers"},
           [](const call_record& row) { return row.what.ok && !is_success_status(row.swept->numbers); },
           [](const call_record& row) { return row.swept->numbers; }),
       rows_of(
-          all, "ends_the_process", "What crashes or hangs", "how it ended",
+          all, "ends_the_process", "What crashes or hangs", {"how it ended", "ended"},
           [](const call_record& row) { return !end_of_process(row).empty(); }, end_of_process)};
 }
 

@@ -25,11 +25,7 @@
 namespace cufault {
 namespace {
 
-using row = table_row;
-
-const row cells_head{"fault", "cells", "where", "stack"}, arms_head{"call", "arm", "what it does", "stack"},
-    remedies_head{"what was done", "arm", "after a failed", "came to", "stack"},
-    driver_calls_head{"operation", "driver calls", "what the operation returns", "stack"};
+constexpr const char* stacks_key = "stacks";
 
 bool returned(const call_record& call, const std::string& status) {
   if (status == status_wrong_numbers)
@@ -39,12 +35,9 @@ bool returned(const call_record& call, const std::string& status) {
 
 constexpr const char* made_up_words = "made up: ";
 
-/// Fault arms that made a call return the status, but for cells of the matrix: natural ones first.
-struct causes_by_arms {
-  std::vector<row> rows;
-  std::size_t calls = 0;
-};
-causes_by_arms arms_that_cause(const std::string& status, std::span<const record> records) {
+/// Fault arms that made a call return the status, but for cells of the matrix: natural ones first. `calls`: how many calls these are.
+named_table arms_that_cause(const std::string& status, std::span<const record> records,
+                            std::size_t* calls_of_them = nullptr) {
   // made up, call, case/arm -> what it is, stacks
   std::map<std::tuple<bool, std::string, std::string>, std::pair<std::string, std::set<std::string>>> found;
   std::set<std::string> calls;
@@ -66,19 +59,28 @@ causes_by_arms arms_that_cause(const std::string& status, std::span<const record
           }
       }
     }
-  causes_by_arms causes{.rows = {}, .calls = calls.size()};
+  if (calls_of_them != nullptr) *calls_of_them = calls.size();
+  named_table table{.name = "arms",
+                    .columns = {{"call", "call"},
+                                {"arm", "arm"},
+                                {"what it does", "summary"},
+                                {"", "made_up"},
+                                {"stack", stacks_key}}};
   for (const auto& [key, entry] : found) {
     const auto& [made_up, call, name] = key;
     const bool unsaid = made_up && !entry.first.starts_with(made_up_words);
-    causes.rows.push_back({call, name, (unsaid ? made_up_words : "") + entry.first,
-                           fmt::format("{}", fmt::join(entry.second, "\n"))});
+    table.rows.push_back({call,
+                          name,
+                          {(unsaid ? made_up_words : "") + entry.first, entry.first},
+                          {"", made_up},
+                          table_value::lines(entry.second)});
   }
-  return causes;
+  return table;
 }
 
 /// Cells of the matrix that came to the status, by fault, with what that depends on: natural faults first.
-std::vector<row> cells_that_cause(const std::string& status, std::span<const record> records) {
-  std::vector<std::pair<bool, row>> rows;
+named_table cells_that_cause(const std::string& status, std::span<const record> records) {
+  std::vector<std::pair<bool, std::vector<table_value>>> rows;
   for (const stack_matrix& m : matrix_of(records))
     for (const matrix_section& s : sections_of(m, axis::operation)) {
       const auto all = std::count_if(s.cells.begin(), s.cells.end(), was_observed);
@@ -86,35 +88,46 @@ std::vector<row> cells_that_cause(const std::string& status, std::span<const rec
                                        [&](const observed_cell& c) { return came_to(c, status); });
       if (!s.remedy.empty() || those == 0) continue;
       const bool made_up = s.cells.front().made_up;
-      rows.emplace_back(
-          made_up,
-          row{fmt::format("{}{}{}", made_up ? made_up_words : "", matrix_family, s.name),
-              fmt::format("{} of {}", those, all),
-              fmt::format("{}", fmt::join(describe_where(conditions_of(s.cells, axis::operation, status),
-                                                         short_status(status), "cell"),
-                                          "\n")),
-              m.stack});
+      const std::string fault = std::string(matrix_family) + s.name;
+      const auto where =
+          describe_where(conditions_of(s.cells, axis::operation, status), short_status(status), "cell");
+      rows.emplace_back(made_up, std::vector<table_value>{{(made_up ? made_up_words : "") + fault, fault},
+                                                          {"", made_up},
+                                                          {fmt::format("{} of {}", those, all), those},
+                                                          {"", all},
+                                                          {fmt::format("{}", fmt::join(where, "\n")), where},
+                                                          table_value::lines({m.stack})});
     }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<row> all;
-  for (auto& [made_up, cells] : rows) all.push_back(std::move(cells));
-  return all;
+  named_table table{.name = "cells",
+                    .columns = {{"fault", "fault"},
+                                {"", "made_up"},
+                                {"cells", "cells"},
+                                {"", "of_cells"},
+                                {"where", "where"},
+                                {"stack", stacks_key}}};
+  for (auto& [made_up, cells] : rows) table.rows.push_back(std::move(cells));
+  return table;
 }
 
 /// Driver calls inside of operations whose failure, which is always made up, leads to the status.
-std::vector<row> driver_failures_that_cause(const std::string& status, std::span<const record> records) {
-  std::vector<row> rows;
+named_table driver_failures_that_cause(const std::string& status, std::span<const record> records) {
+  named_table table{.name = "driver_calls",
+                    .columns = {{"operation", "operation"},
+                                {"driver calls", "driver_calls"},
+                                {"what the operation returns", "leads_to"},
+                                {"stack", stacks_key}}};
   for (const auto& [stack, operations] : operations_in(records))
     for (const driver_failure& f : driver_failures_of(operations))
       if (std::find(f.statuses.begin(), f.statuses.end(), status) != f.statuses.end())
-        rows.push_back({f.operation, f.functions, f.leads_to, stack});
-  return rows;
+        table.rows.push_back({f.operation, f.functions, f.leads_to, table_value::lines({stack})});
+  return table;
 }
 
 /// What was done against the status, or where an arm that returned it was avoided: against natural faults first, then what cleared it on
 /// most stacks.
-std::vector<row> remedies_tried(const std::string& status, std::span<const record> records,
-                                const cost_notes& costs) {
+named_table remedies_tried(const std::string& status, std::span<const record> records,
+                           const cost_notes& costs) {
   struct outcome_by_stack {
     bool made_up = false;
     std::string words{};
@@ -139,7 +152,7 @@ std::vector<row> remedies_tried(const std::string& status, std::span<const recor
         if (calls.empty()) continue;
         auto& entry = found[join_key(c.name, arm.name)];
         entry.made_up = is_made_up(arm);
-        entry.words = (entry.made_up ? made_up_words : "") + tried->words;
+        entry.words = tried->words;
         if (const std::string cost = cost_beside(costs, stack_label(r), c, arm); !cost.empty())
           entry.costs.insert(cost);
         entry.calls.merge(calls);
@@ -153,70 +166,80 @@ std::vector<row> remedies_tried(const std::string& status, std::span<const recor
     };
     return order(a.second) < order(b.second);
   });
-  std::vector<row> rows;
+  named_table table{.name = "remedies",
+                    .columns = {{"what was done", "remedy"},
+                                {"", "made_up"},
+                                {"arm", "arm"},
+                                {"after a failed", "calls"},
+                                {"came to", "cleared"},
+                                {"", "costs"},
+                                {"stack", stacks_key}}};
   for (const auto& [name, entry] : sorted)
-    for (const auto& [said, stacks] : {std::pair{fmt::format("cleared{}{}", entry.costs.empty() ? "" : "; ",
-                                                             fmt::join(entry.costs, "; or ")),
-                                                 entry.cleared_on},
-                                       std::pair{std::string("not cleared"), entry.failed_on}})
-      if (!stacks.empty())
-        rows.push_back({entry.words, name, fmt::format("{}", fmt::join(entry.calls, ", ")), said,
-                        fmt::format("{}", fmt::join(stacks, "\n"))});
-  return rows;
+    for (const bool cleared : {true, false}) {
+      const auto& stacks = cleared ? entry.cleared_on : entry.failed_on;
+      if (stacks.empty()) continue;
+      const std::string said = cleared ? fmt::format("cleared{}{}", entry.costs.empty() ? "" : "; ",
+                                                     fmt::join(entry.costs, "; or "))
+                                       : "not cleared";
+      table.rows.push_back(
+          {{(entry.made_up ? made_up_words : "") + entry.words, entry.words},
+           {"", entry.made_up},
+           name,
+           {fmt::format("{}", fmt::join(entry.calls, ", ")), table_value::lines(entry.calls).value},
+           {said, cleared},
+           {"", table_value::lines(entry.costs).value},
+           table_value::lines(stacks)});
+    }
+  return table;
 }
 
 /// A table whose last column is the stack; where that is the same in every row, it is said once.
-void print_by_stack(std::ostream& out, row columns, std::vector<row> rows, table_style style,
-                    std::size_t width) {
-  const std::string stack = rows.front().back();
-  const bool one = stack.find('\n') == std::string::npos;
-  if (one && std::all_of(rows.begin(), rows.end(), [&](const row& r) { return r.back() == stack; })) {
-    columns.pop_back();
-    for (row& r : rows) r.pop_back();
+void print_by_stack(std::ostream& out, named_table table, table_style style, std::size_t width) {
+  const std::string stack = table.rows.front().back().text;
+  const auto is_of_it = [&](const auto& row) { return row.back().text == stack; };
+  if (stack.find('\n') == std::string::npos && std::ranges::all_of(table.rows, is_of_it)) {
+    table.columns.back().heading.clear();
     out << fmt::format("On {}:\n\n", cell(stack, style));
   }
-  print_table(out, columns, rows, style, width);
+  print_table(out, table.head(), table.shown_rows(), style, width);
 }
 
 }  // namespace
 
 std::vector<named_table> tables_of_causes(const std::string& status, std::span<const record> records,
                                           const cost_notes& costs) {
-  return {{.name = "cells", .head = cells_head, .rows = cells_that_cause(status, records)},
-          {.name = "arms", .head = arms_head, .rows = arms_that_cause(status, records).rows},
-          {.name = "remedies", .head = remedies_head, .rows = remedies_tried(status, records, costs)},
-          {.name = "driver_calls",
-           .head = driver_calls_head,
-           .rows = driver_failures_that_cause(status, records)}};
+  return {cells_that_cause(status, records), arms_that_cause(status, records),
+          remedies_tried(status, records, costs), driver_failures_that_cause(status, records)};
 }
 
 void print_causes(std::ostream& out, const std::string& status, std::span<const record> records,
                   table_style style, const cost_notes& costs, std::size_t width) {
   const auto cells = cells_that_cause(status, records);
-  const auto arms = arms_that_cause(status, records);
+  std::size_t calls = 0;
+  const auto arms = arms_that_cause(status, records, &calls);
   const auto driver_calls = driver_failures_that_cause(status, records);
-  if (!cells.empty()) {
+  if (!cells.rows.empty()) {
     out << "Cells of the matrix, by fault, and what it depends on:\n\n";
-    print_by_stack(out, cells_head, cells, style, width);
+    print_by_stack(out, cells, style, width);
   }
   if (arms.rows.empty()) {
     out << fmt::format("no call of a fault arm with a working control returned {} in {}\n", status,
                        plural(records.size(), "record"));
   } else {
-    print_by_stack(out, arms_head, arms.rows, style, width);
-    out << fmt::format("{} by {}\n", plural(arms.rows.size(), "way"), plural(arms.calls, "call"));
+    print_by_stack(out, arms, style, width);
+    out << fmt::format("{} by {}\n", plural(arms.rows.size(), "way"), plural(calls, "call"));
   }
   std::string gap = "\n";  // after the count; a table ends with a blank line itself
-  if (const auto remedies = remedies_tried(status, records, costs); !remedies.empty()) {
+  if (const auto remedies = remedies_tried(status, records, costs); !remedies.rows.empty()) {
     out << gap
         << "What was done against it. Cleared: it failed before, and then the same work gave right "
            "numbers.\n\n";
-    print_by_stack(out, remedies_head, remedies, style, width);
+    print_by_stack(out, remedies, style, width);
     gap.clear();
   }
-  if (driver_calls.empty()) return;
+  if (driver_calls.rows.empty()) return;
   out << gap << "Made up, by failing a driver call inside of an operation:\n\n";
-  print_by_stack(out, driver_calls_head, driver_calls, style, width);
+  print_by_stack(out, driver_calls, style, width);
 }
 
 }  // namespace cufault

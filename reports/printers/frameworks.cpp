@@ -142,10 +142,6 @@ void note_arm(failures_of_a_stack& found, const case_result& c, const arm_result
     }
 }
 
-std::string joined(const std::set<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, "\n"));
-}
-
 /// "PyTorch 2.11.0": the framework's version in the stack.
 std::string versioned(std::string_view name, const record& r) {
   const auto keys = keys_of(r);
@@ -178,13 +174,20 @@ std::vector<named_table> frameworks_in(std::span<const record> records, const co
     named_table& table =
         tables.emplace_back(named_table{.name = "failures",
                                         .stack = heading,
-                                        .head = {"what you see", "of", "case", "what had happened", "trials",
-                                                 "afterwards", "cleared by", "not cleared by"}});
+                                        .columns = {{"what you see", "failure"},
+                                                    {"of", "operations"},
+                                                    {"case", "case"},
+                                                    {"what had happened", "what_had_happened"},
+                                                    {"trials", "trials"},
+                                                    {"afterwards", "afterwards"},
+                                                    {"cleared by", "cleared_by"},
+                                                    {"not cleared by", "not_cleared_by"}}});
     for (const auto& [key, seen] : failures) {
       const auto& [name, what, case_name] = key;
-      table.rows.push_back({what, joined(seen.operations), case_name, joined(seen.when),
-                            fmt::format("{}", seen.trials), joined(seen.after), joined(seen.cleared),
-                            joined(seen.not_cleared)});
+      table.rows.push_back({what, table_value::lines(seen.operations), case_name,
+                            table_value::lines(seen.when), table_value::count(seen.trials),
+                            table_value::lines(seen.after), table_value::lines(seen.cleared),
+                            table_value::lines(seen.not_cleared)});
     }
   }
   return tables;

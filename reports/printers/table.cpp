@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/printers/table.hpp"
 
-#include "reports/base/words.hpp"
 #include "reports/printers/advice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <sys/ioctl.h>
@@ -92,6 +92,7 @@ paint paint_of(std::string_view word) {
 
 namespace {
 
+constexpr int tables_schema = 2;
 constexpr std::size_t gap = 2, narrowest = 16, inset = 4;
 
 /// Columns that a terminal needs for it, by the library's own rule: it fills up with blanks.
@@ -248,16 +249,23 @@ void print_text_table(std::ostream& out, const table_row& head, const std::vecto
     table.in_terminal(shown.width);
 }
 
-/// "agrees?", "fails again": agrees, fails_again.
-std::string key_of(std::string_view head) {
-  std::string key;
-  for (const char c : in_lower_case(head))
-    if (is_word(std::string_view(&c, 1)))
-      key += c;
-    else if (!key.empty() && key.back() != '_')
-      key += '_';
-  key.erase(key.find_last_not_of('_') + 1);
-  return key;
+template <class Of, class Text>
+table_row shown_of(const std::vector<table_column>& columns, const std::vector<Of>& all, Text text) {
+  table_row row;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (!columns[i].heading.empty()) row.push_back(all[i].*text);
+  return row;
+}
+
+nlohmann::ordered_json json_rows(const named_table& t) {
+  auto all = nlohmann::ordered_json::array();
+  for (const auto& row : t.rows) {
+    auto& one = all.emplace_back(nlohmann::ordered_json::object());
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (!t.columns[i].key.empty())
+        std::visit([&](const auto& value) { one[t.columns[i].key] = value; }, row[i].value);
+  }
+  return all;
 }
 
 }  // namespace
@@ -284,6 +292,26 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
+void print_entry(std::ostream& out, std::string_view label, std::string_view text) {
+  const std::size_t width = terminal_of(out).width;
+  if (width == 0 || columns_of(label) + columns_of(text) <= width) {
+    out << cell(label, table_style::text) << cell(text, table_style::text) << '\n';
+    return;
+  }
+  const bool beside = columns_of(label) <= width / 2;
+  const std::size_t inside =
+      beside ? columns_of(label) : std::min(label.find_first_not_of(' '), width) + inset;
+  if (!beside) {
+    for (const std::string& line : wrapped(label, width)) out << line << '\n';
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  }
+  for (std::string before = beside ? cell(label, table_style::text) : std::string(inside, ' ');
+       const std::string& line : wrapped(text, width - inside)) {
+    out << before << line << '\n';
+    before.assign(inside, ' ');
+  }
+}
+
 void print_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
                  table_style style, std::size_t width) {
   if (style == table_style::text) {
@@ -300,6 +328,24 @@ void print_table(std::ostream& out, const table_row& head, const std::vector<tab
   out << '\n';
 }
 
+table_value table_value::count(std::uint64_t number) {
+  return {std::to_string(number), static_cast<std::int64_t>(number)};
+}
+
+table_value table_value::lines(const std::set<std::string>& each) {
+  return {fmt::format("{}", fmt::join(each, "\n")), std::vector<std::string>(each.begin(), each.end())};
+}
+
+table_row named_table::head() const {
+  return shown_of(columns, columns, &table_column::heading);
+}
+
+std::vector<table_row> named_table::shown_rows() const {
+  std::vector<table_row> all;
+  for (const auto& row : rows) all.push_back(shown_of(columns, row, &table_value::text));
+  return all;
+}
+
 void print_tables(std::ostream& out, const std::vector<named_table>& tables, int level, table_style style) {
   for (const named_table& t : tables) {
     print_heading(out, t.title.empty() ? t.stack : t.title,
@@ -307,29 +353,20 @@ void print_tables(std::ostream& out, const std::vector<named_table>& tables, int
     if (t.rows.empty())
       out << "None.\n\n";
     else
-      print_table(out, t.head, t.rows, style);
+      print_table(out, t.head(), t.shown_rows(), style);
   }
-}
-
-nlohmann::ordered_json json_rows(const table_row& head, const std::vector<table_row>& rows) {
-  auto all = nlohmann::ordered_json::array();
-  for (const table_row& row : rows) {
-    auto& one = all.emplace_back(nlohmann::ordered_json::object());
-    for (std::size_t i = 0; i < head.size(); ++i) one[key_of(head[i])] = row[i];
-  }
-  return all;
 }
 
 nlohmann::ordered_json to_json(const std::vector<named_table>& tables) {
-  nlohmann::ordered_json json{{"schema", 1}};
+  nlohmann::ordered_json json{{"schema", tables_schema}};
   for (const named_table& t : tables) {
     if (t.stack.empty()) {
-      json[t.name] = json_rows(t.head, t.rows);
+      json[t.name] = json_rows(t);
       continue;
     }
     auto& stacks = json["stacks"];
     if (stacks.empty() || stacks.back()["stack"] != t.stack) stacks.push_back({{"stack", t.stack}});
-    stacks.back()[t.name] = json_rows(t.head, t.rows);
+    stacks.back()[t.name] = json_rows(t);
   }
   return json;
 }

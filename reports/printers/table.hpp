@@ -7,8 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace cufault {
@@ -49,19 +53,39 @@ void print_heading(std::ostream& out, std::string_view text, int level, table_st
 void print_table(std::ostream& out, const table_row& head, const std::vector<table_row>& rows,
                  table_style style, std::size_t width = 0);
 
+/// "LABELtext" in a line. In a narrower terminal the text is wrapped, beside the label or, where that is too long, below it.
+void print_entry(std::ostream& out, std::string_view label, std::string_view text);
+
+/// For people, for whom it is empty where only programs get it; and for programs: snake_case, as in the schema, likewise.
+struct table_column {
+  std::string heading{}, key{};
+};
+/// For people, and for programs: null where there is nothing to say, counts by what is counted, or each line of the cell.
+struct table_value {
+  using json = std::variant<std::nullptr_t, bool, std::int64_t, std::string, std::vector<std::string>,
+                            std::map<std::string, std::int64_t>>;
+  table_value(std::string both) : text(both), value(std::move(both)) {}  // NOLINT: implicit
+  table_value(const char* both) : table_value(std::string(both)) {}      // NOLINT: implicit
+  table_value(std::string shown, json of_programs) : text(std::move(shown)), value(std::move(of_programs)) {}
+  static table_value count(std::uint64_t number);
+  static table_value lines(const std::set<std::string>& each);
+  std::string text;
+  json value;
+};
 /// A table that people read under a heading and programs by its name.
 struct named_table {
   std::string name{};   ///< "swallowed": its key in JSON
   std::string stack{};  ///< that all of its rows are of; empty: several, or none
   std::string title{};  ///< its heading; empty: that of the stack
-  table_row head{};
-  std::vector<table_row> rows{};
+  std::vector<table_column> columns{};
+  std::vector<std::vector<table_value>> rows{};  ///< as many values as columns
+
+  [[nodiscard]] table_row head() const;  ///< what people see of it
+  [[nodiscard]] std::vector<table_row> shown_rows() const;
 };
 /// With headings of this level; titles of tables of a stack are one level below it. "None." stands for no rows.
 void print_tables(std::ostream& out, const std::vector<named_table>& tables, int level, table_style style);
-/// An object for each row: "fails_again" for the column "fails again?". Lines of a cell stay one text.
-nlohmann::ordered_json json_rows(const table_row& head, const std::vector<table_row>& rows);
-/// {"schema": 1, NAME: rows}; tables of stacks in "stacks": [{"stack": STACK, NAME: rows}].
+/// {"schema": 2, NAME: [{KEY: value}]}; tables of stacks in "stacks": [{"stack": STACK, NAME: [{KEY: value}]}].
 nlohmann::ordered_json to_json(const std::vector<named_table>& tables);
 
 /// A step summary of GitHub takes 1 MiB, and drops a longer one without a word.

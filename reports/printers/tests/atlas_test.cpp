@@ -136,6 +136,27 @@ TEST(atlas, explains_its_columns_where_it_is_whole) {
   EXPECT_THAT(overview.str(), Not(HasSubstr("- ")));
 }
 
+TEST(atlas, has_counts_for_programs_and_null_where_none_was_counted) {
+  record r = sweep_record("thin", {row("cuA", internal), row("cuLeak", no_memory, {.left_bytes = 4096})});
+  r.cases.push_back(r.cases[0]);
+  r.cases[1].name = "sweep.trapped";
+  r.cases[1].arms[0].trials[0].ended = outcome::timed_out;
+  const auto stack = to_json(atlas_tables(std::vector{r}))["stacks"][0];
+  ASSERT_EQ(stack["overview"].size(), 2U) << stack;
+  const auto& whole = stack["overview"][0];
+  EXPECT_EQ(whole["driver_calls"], 24);
+  EXPECT_EQ(whole["runs"], 2);
+  EXPECT_EQ(whole["most_bytes_left"], 4096);
+  EXPECT_EQ(whole["statuses"], (nlohmann::json{{"ALLOC_FAILED", 1}, {"INTERNAL_ERROR", 1}}));
+  EXPECT_EQ(whole["right_with_nothing_failed"], false);
+  EXPECT_TRUE(whole["unresolved"].is_null()) << whole;
+  EXPECT_EQ(stack["leaves_memory"][0]["bytes_left"], 4096);
+  const auto& unresolved = stack["overview"][1];
+  EXPECT_TRUE(unresolved["unresolved"].is_string()) << unresolved;
+  for (const char* count : {"driver_calls", "runs", "statuses", "swallowed", "right_with_nothing_failed"})
+    EXPECT_TRUE(unresolved[count].is_null()) << count << unresolved;
+}
+
 TEST(atlas, tells_poison_of_the_process_from_that_of_the_handle) {
   swept_calls s;
   EXPECT_FALSE(poisons_process(s) || fails_again(s));

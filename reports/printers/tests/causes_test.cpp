@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <sstream>
@@ -100,6 +101,26 @@ TEST(cause_table, lists_natural_faults_and_remedies_before_made_up_ones_and_what
       out.str(),
       HasSubstr("| empty the pool | memory.leak/trim | cublasCreate | cleared; costs 3.0 %; 64 MiB |\n"
                 "| made up: empty the pool | memory.leak/a_made_up_trim | cublasCreate | cleared |\n"));
+}
+
+TEST(cause_table, is_for_programs_what_it_is_for_people) {
+  record r = example_record();
+  r.cases[0].arms.resize(2);
+  r.cases[0].arms[1].made_up = true;
+  r.cases[0].arms.push_back(
+      judged(arm_kind::remedy, "trim", verdict::cleared, {trial({no_memory}, {right})}));
+  const auto json =
+      to_json(tables_of_causes(no_memory, std::array{r}, {{stack_label(r), {{"trim", "costs 3.0 %"}}}}));
+  const nlohmann::json arm{{"call", "cublasCreate"},
+                           {"arm", "memory.leak/fault"},
+                           {"summary", r.cases[0].arms[1].summary},
+                           {"made_up", true},
+                           {"stacks", {"cuBLAS 13.1.0"}}};
+  EXPECT_EQ(nlohmann::json(json["arms"]), nlohmann::json::array({arm}));
+  const nlohmann::json remedy{{"remedy", "empty the pool"}, {"made_up", false}, {"arm", "memory.leak/trim"},
+                              {"calls", {"cublasCreate"}},  {"cleared", true},  {"costs", {"costs 3.0 %"}},
+                              {"stacks", {"cuBLAS 13.1.0"}}};
+  EXPECT_EQ(nlohmann::json(json["remedies"]), nlohmann::json::array({remedy}));
 }
 
 TEST(cause_table, says_a_stack_once_where_it_is_the_only_one) {

@@ -74,6 +74,15 @@ TEST(framework_table, says_what_had_happened_and_what_cleared_it) {
                       "the next product fails with cudaErrorLaunchFailure | a new process | do it again |"));
 }
 
+TEST(framework_table, has_lists_and_a_number_for_programs) {
+  const auto json = to_json(frameworks_in(std::array{lost_process()}));
+  const auto& failure = json["stacks"][0]["failures"][0];
+  EXPECT_EQ(failure["trials"], 3);
+  EXPECT_EQ(failure["operations"], (nlohmann::json{"torch.matmul"}));
+  EXPECT_EQ(failure["cleared_by"], (nlohmann::json{"a new process"}));
+  EXPECT_EQ(failure["not_cleared_by"], (nlohmann::json{"do it again"}));
+}
+
 TEST(framework_table, shows_the_first_sentence_of_a_text_that_names_no_status) {
   record r = lost_process();
   auto& trials = r.cases[0].arms[1].trials;

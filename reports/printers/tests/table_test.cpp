@@ -140,6 +140,22 @@ TEST(tables_in_terminals, put_several_columns_that_do_not_fit_below_their_row) {
                                               std::string(20, ' ') + "y\n    d: z\n\n");
 }
 
+TEST(entries_in_terminals, are_wrapped_beside_or_below_their_label) {
+  const auto entries = [] {
+    print_entry(std::cout, "  see: ", "one two three four five six seven eight");
+    print_entry(std::cout, "    a label that has more than half", " of the line and a text that is long");
+    print_entry(std::cout, "", "short");
+  };
+  EXPECT_EQ(shown_by(true, 40, {}, entries),
+            "  see: one two three four five six seven\n       eight\n"
+            "    a label that has more than half\n        of the line and a text that is\n        long\nshort\n");
+  const std::string whole =
+      "  see: one two three four five six seven eight\n"
+      "    a label that has more than half of the line and a text that is long\nshort\n";
+  EXPECT_EQ(shown_by(true, 200, {}, entries), whole);
+  EXPECT_EQ(shown_by(false, 40, {}, entries), whole);
+}
+
 TEST(tables_in_terminals, have_colour_where_nothing_forbids_it) {
   const std::string colour = shown_by(true, 200, {{"TERM", "xterm"}}, print_three_columns);
   EXPECT_THAT(colour, testing::HasSubstr("\x1b[1marm\x1b[0m "));
@@ -155,18 +171,30 @@ TEST(tables_in_terminals, have_colour_where_nothing_forbids_it) {
 }
 
 TEST(named_tables, are_printed_and_are_json) {
+  const table_value two_lines = table_value::lines({"2", "3"}), three = table_value::count(3),
+                    none("-", nullptr);
   const std::vector<named_table> all{
-      {"overview", "S", "", {"what?", "runs with one failed"}, {{"a", "1"}, {"b", "2\n3"}}},
-      {"swallowed", "S", "What is swallowed", {"call"}, {}},
-      {"sums", "", "All", {"n"}, {{"3"}}}};
+      {"overview",
+       "S",
+       "",
+       {{"what?", "operation"}, {"runs, and how deep", "runs"}, {"", "depth"}, {"for people", ""}},
+       {{"a", {"1, thin", std::int64_t{1}}, "thin", "p"}, {"b", two_lines, none, three}}},
+      {"swallowed", "S", "What is swallowed", {{"call", "call"}}, {}},
+      {"sums",
+       "",
+       "All",
+       {{"n", "sum"}},
+       {{three}, {{"1 of 2", std::map<std::string, std::int64_t>{{"of", 2}}}}}}};
   std::ostringstream out;
   print_tables(out, all, 3, table_style::markdown);
   EXPECT_EQ(out.str(),
-            "### S\n\n| what? | runs with one failed |\n| --- | --- |\n| a | 1 |\n| b | 2<br>3 |\n\n"
-            "#### What is swallowed\n\nNone.\n\n### All\n\n| n |\n| --- |\n| 3 |\n\n");
+            "### S\n\n| what? | runs, and how deep | for people |\n| --- | --- | --- |\n| a | 1, thin | p |\n"
+            "| b | 2<br>3 | 3 |\n\n"
+            "#### What is swallowed\n\nNone.\n\n### All\n\n| n |\n| --- |\n| 3 |\n| 1 of 2 |\n\n");
   EXPECT_EQ(to_json(all).dump(),
-            R"({"schema":1,"stacks":[{"stack":"S","overview":[{"what":"a","runs_with_one_failed":"1"},)"
-            R"({"what":"b","runs_with_one_failed":"2\n3"}],"swallowed":[]}],"sums":[{"n":"3"}]})");
+            R"({"schema":2,"stacks":[{"stack":"S","overview":[{"operation":"a","runs":1,"depth":"thin"},)"
+            R"({"operation":"b","runs":["2","3"],"depth":null}],"swallowed":[]}],)"
+            R"("sums":[{"sum":3},{"sum":{"of":2}}]})");
 }
 
 }  // namespace
