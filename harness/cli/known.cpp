@@ -93,9 +93,12 @@ std::string evidence_of(const known_entry& e) {
 }
 
 void print_block(const known_entry& e, std::string_view how, const std::string& because) {
-  fmt::print("{}  [{}, {}, {}]\n  {}\n  {}\n", e.id, how, spaced(e.harm), library_name(e), e.what, because);
-  if (!e.workarounds.empty()) fmt::print("  what helps: {}\n", workarounds_of(e));
-  fmt::print("  see: {}\n\n", evidence_of(e));
+  print_entry(std::cout, e.id + "  ", fmt::format("[{}, {}, {}]", how, spaced(e.harm), library_name(e)));
+  print_entry(std::cout, "  ", e.what);
+  print_entry(std::cout, "  ", because);
+  if (!e.workarounds.empty()) print_entry(std::cout, "  what helps: ", workarounds_of(e));
+  print_entry(std::cout, "  see: ", evidence_of(e));
+  std::cout << '\n';
 }
 
 void print_all(const known_issues_list& known, bool markdown) {
@@ -217,7 +220,7 @@ void print_answer(const question& q, const std::vector<found_issue>& found, cons
   const bool tried = any_measured(known, q.cublas, q.architecture);
   const std::string untried = tried ? "" : "; nothing was measured with it";
   if (found.empty()) {
-    fmt::print("{}: nothing is known{}\n", title_of(q), untried);
+    print_entry(std::cout, title_of(q) + ": ", "nothing is known" + untried);
     return;
   }
   std::map<known_level, std::size_t> counts;
@@ -228,13 +231,14 @@ void print_answer(const question& q, const std::vector<found_issue>& found, cons
   const std::string title = fmt::format("{}: {}: {}{}", title_of(q), plural(found.size(), "issue"),
                                         fmt::join(parts, ", "), untried);
   if (!markdown) {
-    fmt::print("{}\n\n", title);
+    print_entry(std::cout, "", title);
+    std::cout << '\n';
     // No warning: a line each, behind what is known of this version.
     bool told = false;
     for (const found_issue& f : found)
       if (f.level == known_level::not_measured) {
-        if (!std::exchange(told, true)) fmt::print("Not measured with this version, which is no warning:\n");
-        fmt::print("{}  [{}] {}\n", f.entry->id, spaced(f.entry->harm), f.because);
+        if (!std::exchange(told, true)) std::cout << "Not measured with this version, which is no warning:\n";
+        print_entry(std::cout, f.entry->id + "  ", fmt::format("[{}] {}", spaced(f.entry->harm), f.because));
       } else {
         print_block(*f.entry, spaced(to_string(f.level)), f.because);
       }

@@ -6,6 +6,7 @@
 #include "reports/base/words.hpp"
 #include "reports/model/cell_name.hpp"
 #include "reports/model/failures.hpp"
+#include "reports/printers/table.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -83,18 +84,20 @@ int list_cases(const std::vector<std::string>& names, bool json) {
   }
   if (all.empty()) fmt::print(stderr, "cufault: {}\n", build_it_with_cuda);
   for (const auto& c : all) {
-    fmt::print("{}  [{}, {}, {}]\n  {}\n", c["name"].get<std::string>(), c["tier"].get<std::string>(),
-               c["needs"].get<std::string>(), c["memory"].get<std::string>(),
-               c["summary"].get<std::string>());
+    print_entry(std::cout, c["name"].get<std::string>() + "  ",
+                fmt::format("[{}, {}, {}]", c["tier"].get<std::string>(), c["needs"].get<std::string>(),
+                            c["memory"].get<std::string>()));
+    print_entry(std::cout, "  ", c["summary"].get<std::string>());
     for (const auto& f : c["failures"]) {
       const auto text = f["text"].get<std::string>();
-      fmt::print("    {:<9} {}\n", f["id"].get<std::string>(),
-                 text.empty() ? "unknown: not in cases/failures.json" : "reported: " + text);
+      print_entry(std::cout, fmt::format("    {:<9} ", f["id"].get<std::string>()),
+                  text.empty() ? "unknown: not in cases/failures.json" : "reported: " + text);
     }
     const std::string case_name = c["name"].get<std::string>();
     if (names.empty() && case_name.starts_with(matrix_family)) {
-      fmt::print("    a control and {} cells: `cufault list {}` lists them\n", c["cells"].get<std::size_t>(),
-                 case_name);
+      print_entry(std::cout, "    ",
+                  fmt::format("a control and {} cells: `cufault list {}` lists them",
+                              c["cells"].get<std::size_t>(), case_name));
       continue;
     }
     for (const auto& a : c["arms"]) {
@@ -107,8 +110,11 @@ int list_cases(const std::vector<std::string>& names, bool json) {
         marks += " (" + tier + " tier)";
       if (!a["races"].get<std::string>().empty()) marks += " (races)";
       if (a["other_cublas"].get<bool>()) marks += " (second cuBLAS)";
-      fmt::print("    {:<9} {:<34} {}{}{}{}\n", a["kind"].get<std::string>(), a["name"].get<std::string>(),
-                 a["summary"].get<std::string>(), marks, claims.empty() ? "" : "  --", claims);
+      print_entry(
+          std::cout,
+          fmt::format("    {:<9} {:<34} ", a["kind"].get<std::string>(), a["name"].get<std::string>()),
+          fmt::format("{}{}{}{}", a["summary"].get<std::string>(), marks, claims.empty() ? "" : "  --",
+                      claims));
     }
   }
   return 0;

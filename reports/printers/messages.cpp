@@ -89,11 +89,15 @@ std::size_t print_messages(std::ostream& out, const driver_sayings& said, const 
       harmless.push_back({describe(s.said), std::to_string(s.succeeded), std::to_string(s.stacks.size())});
   }
   if (text)
-    for (const table_row& row : failed)
-      fmt::print(out,
-                 "{}\n  what had happened   {}\n  the call returned   {}\n"
-                 "  seen                failed calls: {}; calls that succeeded: {}; stacks: {}\n\n",
-                 cell(row[0], style), cell(row[1], style), cell(row[2], style), row[3], row[4], row[5]);
+    for (const table_row& row : failed) {
+      print_entry(out, "", row[0]);
+      print_entry(out, "  what had happened   ", row[1]);
+      print_entry(out, "  the call returned   ", row[2]);
+      print_entry(
+          out, "  seen                ",
+          fmt::format("failed calls: {}; calls that succeeded: {}; stacks: {}", row[3], row[4], row[5]));
+      out << '\n';
+    }
   else if (!failed.empty())
     print_table(out,
                 {"the driver says", "what had happened", "what the call returned", "failed calls",
@@ -101,9 +105,10 @@ std::size_t print_messages(std::ostream& out, const driver_sayings& said, const 
                 failed, style);
   if (!harmless.empty()) print_heading(out, "Harmless: only in calls that succeeded", 3, style);
   if (text)
-    for (const table_row& row : harmless)
-      fmt::print(out, "{}\n  seen                calls: {}; stacks: {}\n\n", cell(row[0], style), row[1],
-                 row[2]);
+    for (const table_row& row : harmless) {
+      print_entry(out, "", row[0]);
+      fmt::print(out, "  seen                calls: {}; stacks: {}\n\n", row[1], row[2]);
+    }
   else if (!harmless.empty())
     print_table(out, {"the driver says", "calls", "stacks"}, harmless, style);
   if (asked.empty())
