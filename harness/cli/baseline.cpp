@@ -431,7 +431,7 @@ int show_baselines(const std::vector<fs::path>& folders, bool json) {
                    {"latest", r.started}});
   });
   if (json) {
-    std::cout << dump_json(all) << '\n';
+    std::cout << dump_json({{"schema", 1}, {"stacks", all}}) << '\n';
   } else {
     for (const auto& s : all)
       fmt::print("{}: {}; {} arms, of them {} undefined; latest run {}\n", s["folder"].get<std::string>(),

@@ -112,7 +112,7 @@ int corroborate(const std::vector<std::string>& names, const std::vector<fs::pat
     throw usage_error(fmt::format("no recorded stack has anything that was named{}",
                                   names.empty() ? "" : did_you_mean(names.front(), known)));
   if (json) {
-    std::cout << dump_json(rows) << '\n';
+    std::cout << dump_json({{"schema", 1}, {"arms", rows}}) << '\n';
     return all_read ? 0 : exit_unresolved;
   }
   std::vector<table_row> table;

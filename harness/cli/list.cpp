@@ -79,7 +79,7 @@ int list_cases(const std::vector<std::string>& names, bool json) {
                    {"arms", arms}});
   }
   if (json) {
-    std::cout << all.dump(2) << '\n';
+    std::cout << nlohmann::ordered_json{{"schema", 1}, {"cases", all}}.dump(2) << '\n';
     return 0;
   }
   if (all.empty()) fmt::print(stderr, "cufault: {}\n", build_it_with_cuda);

@@ -182,7 +182,7 @@ int fail(int code, const std::string& why, std::span<char*> words) {
 
 std::string cufault::json_of_failure(int exit_code, const std::string& why) {
   const std::vector<exit_reason> reasons{{exit_code, why}};
-  return nlohmann::json{{"exit_code", exit_code}, {"reasons", to_json(reasons)}}.dump(
+  return nlohmann::ordered_json{{"schema", 1}, {"exit_code", exit_code}, {"reasons", to_json(reasons)}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

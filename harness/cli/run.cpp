@@ -124,7 +124,9 @@ class run {
     for (const auto& [format, path] : arguments_.reports) write_whole(path, print_as(format, all));
     std::cerr << std::flush;
     if (arguments_.json) {
-      std::cout << summary_json(this_run, file.string()).dump(2) << std::endl;
+      auto answer = summary_json(this_run, file.string());
+      answer["schema"] = 1;
+      std::cout << answer.dump(2) << std::endl;
     } else if (!arguments_.quiet) {
       if (arguments_.verbose) {
         print_verdicts(std::cout, record_, table_style::text);

@@ -22,8 +22,9 @@ namespace cufault {
 int show_stack(const target& where, bool json) {
   const interrupt_guard guard;
   const nvml management;
-  const nlohmann::json stack = read_stack(own_path(), where, management, guard.descriptor());
+  nlohmann::json stack = read_stack(own_path(), where, management, guard.descriptor());
   if (json) {
+    stack["schema"] = 1;
     std::cout << stack.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
     print_stack(std::cout, stack);

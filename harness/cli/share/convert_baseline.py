@@ -76,8 +76,9 @@ def trial_from(old: Json, earlier: list[Json]) -> Json:
 
 def arms_with_a_second_cublas() -> set[tuple[str, str]]:
     try:
-        said = subprocess.run(["cufault", "list", "--json"], capture_output=True, check=True).stdout
-        return {(case["name"], arm["name"]) for case in json.loads(said) for arm in case["arms"] if arm["other_cublas"]}
+        said = json.loads(subprocess.run(["cufault", "list", "--json"], capture_output=True, check=True).stdout)
+        cases = said["cases"] if isinstance(said, dict) else said  # before it had a schema: a list
+        return {(case["name"], arm["name"]) for case in cases for arm in case["arms"] if arm["other_cublas"]}
     except (OSError, subprocess.CalledProcessError, ValueError):
         return set()
 

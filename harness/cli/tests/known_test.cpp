@@ -40,7 +40,8 @@ class known_command : public testing::Test {
     EXPECT_THAT(seen.stderr_text, HasSubstr(part));
     EXPECT_EQ(std::count(seen.stderr_text.begin(), seen.stderr_text.end(), '\n'), 1) << seen.stderr_text;
     const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
-    EXPECT_EQ(seen.stdout_text.starts_with(R"({"exit_code":2,"reasons":[)"), json) << seen.stdout_text;
+    EXPECT_EQ(seen.stdout_text.starts_with(R"({"schema":1,"exit_code":2,"reasons":[)"), json)
+        << seen.stdout_text;
     EXPECT_EQ(seen.stdout_text.empty(), !json) << seen.stdout_text;
   }
   /// Versions that a file with this text pins.

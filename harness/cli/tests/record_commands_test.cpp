@@ -32,7 +32,7 @@ using testing::Pair;
 using testing::StartsWith;
 
 TEST_F(end_to_end, lists_what_is_special_about_an_arm) {
-  const auto all = nlohmann::json::parse(cufault({"list", "--json"}).stdout_text);
+  const auto all = nlohmann::json::parse(cufault({"list", "--json"}).stdout_text)["cases"];
   const auto arm_of = [&](const std::string& case_name, const std::string& name) {
     for (const auto& c : all) {
       for (const auto& a : c["arms"]) {
@@ -54,7 +54,7 @@ TEST_F(end_to_end, lists_what_is_special_about_an_arm) {
 }
 
 TEST_F(end_to_end, lists_field_failures_with_their_text_and_tells_of_one_that_is_unknown) {
-  const auto all = nlohmann::json::parse(cufault({"list", "--json"}).stdout_text);
+  const auto all = nlohmann::json::parse(cufault({"list", "--json"}).stdout_text)["cases"];
   const auto races =
       std::find_if(all.begin(), all.end(), [](const auto& c) { return c["name"] == "road.races"; });
   ASSERT_NE(races, all.end());
@@ -326,7 +326,7 @@ TEST_F(end_to_end, refuses_a_folder_without_a_record) {
     EXPECT_EQ(
         seen.stdout_text,
         json
-            ? R"({"exit_code":2,"reasons":[{"arms":[],"exit_code":2,"why":"no record was found; `cufault run` makes them"}]})"
+            ? R"({"schema":1,"exit_code":2,"reasons":[{"arms":[],"exit_code":2,"why":"no record was found; `cufault run` makes them"}]})"
               "\n"
             : "")
         << words[0];
