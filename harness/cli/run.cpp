@@ -376,7 +376,29 @@ run_outcome run_cases_in(const run_arguments& arguments, std::optional<python_en
       .all(with_chosen_variables(selected, arguments.chosen, copies));
 }
 
-int run_cases(const run_arguments& asked) {
+namespace {
+
+/// Of a run that cannot begin: files of its report with one test, which is an error. Whoever collects them would miss them, else.
+void write_reports_of(const usage_error& error, const run_arguments& asked) {
+  run_report none{.version = this_build.version,
+                  .started = utc_now("{:%Y-%m-%dT%H:%M:%SZ}"),
+                  .mode = asked.mode,
+                  .exit_code = error.exit_code,
+                  .reasons = {{error.exit_code, error.what()}}};
+  none.stack = "no stack";
+  none.ended = none.started;
+  none.start_ms = none.stop_ms = milliseconds_of(none.started);
+  none.arms = {{.case_name = "cufault.run", .arm = "begins", .kind = "control", .why = error.what()}};
+  none.arms[0].repeat = fmt::format("{}", fmt::join(asked.argv, " "));
+  const report all = report_of_run(std::move(none), "");
+  for (const auto& [format, path] : asked.reports) try {
+      write_whole(path, print_as(format, all));
+    } catch (const std::exception& unwritten) {
+      fmt::print(std::cerr, "cufault: {}\n", unwritten.what());  // beside the error, which main() says
+    }
+}
+
+int run_asked(const run_arguments& asked) {
   if (asked.pythons.size() > 1 && (asked.json || !asked.reports.empty()))
     throw usage_error("--json and the files of a report are of one run: give one --python with them");
   const auto families = families_of(select_cases(asked, !asked.pythons.empty()));
@@ -399,6 +421,17 @@ int run_cases(const run_arguments& asked) {
     if (codes.back() == exit_interrupted) break;
   }
   return for_ctest(worst_of(codes));
+}
+
+}  // namespace
+
+int run_cases(const run_arguments& asked) {
+  try {
+    return run_asked(asked);
+  } catch (const usage_error& error) {
+    write_reports_of(error, asked);
+    throw;
+  }
 }
 
 }  // namespace cufault

@@ -25,6 +25,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(end_to_end, leaves_a_record_of_new_arms_the_first_time) {
   const auto seen = run({"road.create"});
@@ -292,6 +293,25 @@ TEST_F(end_to_end, fails_without_a_gpu_when_one_is_required) {
   const auto seen = run({"road.create"}, {{"CUFAULT_REQUIRE_GPU", "1"}});
   EXPECT_EQ(seen.exit_code, 1);
   EXPECT_THAT(seen.stderr_text, HasSubstr("CUFAULT_REQUIRE_GPU is set and there is no GPU"));
+}
+
+TEST_F(end_to_end, leaves_files_of_its_report_with_an_error_where_it_cannot_begin) {
+  const std::string junit = folder / "run.xml", ctrf = folder / "run.json";
+  const auto text_of = [](const std::string& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  };
+  const std::vector<std::string> words{"road.create", "--junit", junit, "--ctrf", ctrf};
+  EXPECT_EQ(run(words).exit_code, 0);
+  EXPECT_THAT(text_of(junit), AllOf(HasSubstr("name=\"road.create\""), Not(HasSubstr("cufault.run"))));
+  EXPECT_EQ(run(words, {{"CUFAULT_REQUIRE_GPU", "1"}}).exit_code, 1);
+  EXPECT_THAT(text_of(junit),
+              AllOf(HasSubstr("<testsuite name=\"cufault.run\""), HasSubstr(" errors=\"1\""),
+                    HasSubstr("<error type=\"UNRESOLVED\" message=\"CUFAULT_REQUIRE_GPU is set and"),
+                    Not(HasSubstr("road.create\" timestamp"))));
+  EXPECT_THAT(text_of(ctrf), AllOf(HasSubstr("\"failed\":1"), HasSubstr("CUFAULT_REQUIRE_GPU is set and")));
+  EXPECT_EQ(run(words, {{"CUFAULT_REQUIRE_GPU", "1"}}).exit_code, 1) << "also where the files are there";
 }
 
 }  // namespace
