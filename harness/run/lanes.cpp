@@ -156,6 +156,11 @@ std::optional<std::size_t> lanes::idle() const {
   return found;
 }
 
+void lanes::stop() {
+  for (const lane& l : all_)
+    if (l.busy) shutdown(l.channel.get(), SHUT_WR);
+}
+
 bool lanes::busy() const {
   return std::any_of(all_.begin(), all_.end(), [](const lane& l) { return l.busy; });
 }

@@ -42,6 +42,7 @@ class lanes {
   [[nodiscard]] std::optional<std::size_t> idle()
       const;  ///< a lane without a request; the one that was idle last
   void ask(std::size_t lane, const std::string& request);  ///< precondition: it is idle
+  void stop();  ///< Makes `stop` of busy lanes readable. They may answer, and then end.
   [[nodiscard]] bool busy() const;
   /// Waits for the next answer; empty if `stop` (-1 for none) became readable first. Precondition: busy().
   std::optional<lane_answer> next(int stop, int patience_milliseconds = -1);

@@ -67,6 +67,18 @@ TEST(lanes, that_die_say_how_and_are_replaced) {
   }
 }
 
+TEST(lanes, may_answer_when_they_are_told_to_stop) {
+  lanes two(2, [](const std::string& request, int stop) {
+    pollfd told{stop, POLLIN, 0};
+    return request + (poll(&told, 1, request == "busy" ? -1 : 0) == 1 ? " was stopped" : " went on");
+  });
+  two.ask(0, "busy");
+  two.stop();
+  EXPECT_EQ(two.next(-1)->text, "busy was stopped");
+  two.ask(1, "idle");
+  EXPECT_EQ(two.next(-1)->text, "idle went on");
+}
+
 // A lane that runs a trial which says on a pipe that it runs, and never ends.
 class lanes_with_a_hanging_trial : public testing::Test {
  protected:
