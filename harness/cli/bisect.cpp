@@ -10,11 +10,13 @@
 #include "harness/model/case.hpp"
 #include "harness/model/errors.hpp"
 #include "harness/model/properties.hpp"
+#include "harness/run/lanes.hpp"
 #include "harness/run/stack.hpp"
 #include "harness/system/elf_file.hpp"
 #include "harness/system/gpu_code.hpp"
 #include "harness/system/process.hpp"
 #include "harness/system/temporary_folder.hpp"
+#include "reports/base/files.hpp"
 #include "reports/base/json_input.hpp"
 #include "reports/judge/comparison.hpp"
 #include "reports/printers/bisection.hpp"
@@ -29,6 +31,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -138,9 +141,9 @@ class bisecting {
     return exact ? 0 : exit_range;
   }
 
-  /// Of a search that an error ended: prints what was decided. Returns it for people; empty where nothing was.
-  std::string end_early() {
-    if (!decided_) return {};
+  /// Of a search that an error ended. Prints what was decided, with the error, and throws usage_error; returns where nothing was.
+  void end_early(const std::string& error, int exit_code) {
+    if (!decided_) return;
     std::string so_far = "nothing more is known";
     if (seeking_) {
       so_far =
@@ -151,8 +154,10 @@ class bisecting {
       r.name = name_of(index);
       if (r.result.empty()) r.result = "undecided", r.why = "the search ended here";
     }
+    const std::string why = fmt::format("{}; {}", error, so_far);
+    report_.reasons = {{exit_code, why}};
     print();
-    return so_far;
+    throw usage_error(why, exit_code, asked_.json);
   }
 
  private:
@@ -503,25 +508,59 @@ class bisecting {
   std::vector<std::pair<std::string, arm_result>> known_;  // what an arm that does not race came to, by name
 };
 
+int search(const bisect_arguments& arguments, int stop) {
+  std::optional<bisecting> all;
+  try {
+    all.emplace(arguments, stop);
+    return all->search();
+  } catch (const interrupted&) {
+    if (all) all->end_early("interrupted", exit_interrupted);
+    throw usage_error("interrupted; no release is decided", exit_interrupted);
+  } catch (const std::exception& e) {
+    const auto* const refused = dynamic_cast<const usage_error*>(&e);
+    if (all) all->end_early(e.what(), refused != nullptr ? refused->exit_code : int{exit_unresolved});
+    throw;
+  }
+}
+
+/// In a lane: what main() has to know of it.
+std::string search_in_lane(const bisect_arguments& arguments, int stop) {
+  std::signal(SIGPIPE, SIG_IGN);  // main() looks whether nobody reads
+  int code = exit_unresolved;
+  std::string error;
+  bool in_json = false;
+  try {
+    code = search(arguments, stop);
+  } catch (const usage_error& e) {
+    code = e.exit_code;
+    error = e.what();
+    in_json = e.in_json;
+  } catch (const std::exception& e) {
+    error = e.what();
+  }
+  const bool written = std::cout.flush().good();
+  return dump_json({{"exit_code", code}, {"error", error}, {"in_json", in_json}, {"written", written}});
+}
+
 }  // namespace
 
 int bisect_releases(const bisect_arguments& arguments) {
   const interrupt_guard guard;
-  std::optional<bisecting> all;
-  try {
-    all.emplace(arguments, guard.descriptor());
-    return all->search();
-  } catch (const interrupted&) {
-    const std::string so_far = all ? all->end_early() : "";
-    throw usage_error("interrupted; " + (so_far.empty() ? "no release is decided" : so_far),
-                      exit_interrupted);
-  } catch (const std::exception& e) {
-    const std::string so_far = all ? all->end_early() : "";
-    if (so_far.empty()) throw;
-    const auto* const refused = dynamic_cast<const usage_error*>(&e);
-    throw usage_error(fmt::format("{}; {}", e.what(), so_far),
-                      refused != nullptr ? refused->exit_code : exit_unresolved);
+  // However this process ends, its lane ends what it has started.
+  lanes one(1, [&](const std::string&, int stop) { return search_in_lane(arguments, stop); });
+  one.ask(0, "");
+  auto answer = one.next(guard.descriptor());
+  if (!answer) {
+    one.stop();
+    answer = one.next(-1);
   }
+  if (!answer->died.empty()) throw usage_error("the process that searches " + answer->died);
+  const auto said = nlohmann::json::parse(answer->text);
+  if (!said["written"].get<bool>()) std::cout.setstate(std::ios::badbit);
+  const int code = said["exit_code"];
+  if (const std::string error = said["error"]; !error.empty())
+    throw usage_error(error, code, said["in_json"]);
+  return code;
 }
 
 }  // namespace cufault

@@ -23,11 +23,14 @@ namespace cufault {
 
 struct diagnosis;
 
-/// What was asked for cannot be done. what() is the one line that the user reads; the exit code goes with it.
+/// What was asked for cannot be done. what() is the one line that the user reads; the exit code goes with it. `said_as_json`: where JSON was
+/// asked for, the answer that is printed already says so.
 class usage_error : public std::runtime_error {
  public:
-  explicit usage_error(const std::string& line, int code = 2) : std::runtime_error(line), exit_code(code) {}
+  explicit usage_error(const std::string& line, int code = 2, bool said_as_json = false)
+      : std::runtime_error(line), exit_code(code), in_json(said_as_json) {}
   int exit_code;
+  bool in_json;
 };
 
 /// Exit codes beside those of exit_code() in reports/judge/judge.hpp.
@@ -241,8 +244,10 @@ int gate_pythons(const gate_arguments& arguments);
 /// `unread`, `incomplete`: as in comparison.
 int gate_records(record baseline, record candidate, const gate_arguments& arguments,
                  std::vector<std::string> unread, std::vector<std::string> incomplete);
-/// What `run --json` and `gate --json` print where there is no result: {"exit_code", "reasons": [{"exit_code", "why", "arms"}]}.
+/// What --json prints where there is no result, a line: {"schema": 1, "exit_code", "reasons": [{"exit_code", "why", "arms"}]}.
 std::string json_of_failure(int exit_code, const std::string& why);
+/// Of a command whose program has ended: what it came to stays its exit code, so a file that cannot be written is only told. No file: nothing.
+void write_json_beside(const std::filesystem::path& file, const nlohmann::ordered_json& json);
 int merge_records(const merge_arguments& arguments);
 int add_to_history(const history_arguments& arguments);
 int show_history(const history_arguments& arguments);

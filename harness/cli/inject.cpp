@@ -371,10 +371,7 @@ void print_trace(const fs::path& log, const fs::path& counts, const std::set<std
     for (const auto& [library, functions] : counted.calls) libraries->insert(library);
   }
   print(seen, counted, asked, signal);
-  if (!json.empty())
-    write_whole(
-        json,
-        to_json(seen, counted, signal).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write_json_beside(json, to_json(seen, counted, signal));
 }
 
 int trace_command(const trace_arguments& arguments) {

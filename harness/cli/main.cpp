@@ -4,6 +4,8 @@
 #include "harness/cli/command_line.hpp"
 #include "harness/cli/commit.hpp"
 #include "harness/cli/doctor.hpp"
+#include "reports/base/files.hpp"
+#include "reports/base/json_input.hpp"
 #include "reports/base/words.hpp"
 #include "reports/judge/judge.hpp"
 #include "reports/printers/run_report.hpp"
@@ -170,8 +172,7 @@ bool nobody_reads() {
 int fail(int code, const std::string& why, std::span<char*> words) {
   std::cerr << "cufault: " << why << '\n';
   const auto is = [](std::string_view word) { return [word](const char* w) { return word == w; }; };
-  // They write their JSON into a file, or print it up to the error.
-  for (const char* own : {"trace", "why", "bisect", "sweep"})
+  for (const char* own : {"trace", "why"})  // their --json names a file
     if (words.size() > 1 && is(own)(words[1])) return code;
   const auto behind = std::find_if(words.begin(), words.end(), is("--"));
   if (std::any_of(words.begin(), behind, is("--json"))) std::cout << json_of_failure(code, why) << std::endl;
@@ -184,6 +185,15 @@ std::string cufault::json_of_failure(int exit_code, const std::string& why) {
   const std::vector<exit_reason> reasons{{exit_code, why}};
   return nlohmann::ordered_json{{"schema", 1}, {"exit_code", exit_code}, {"reasons", to_json(reasons)}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void cufault::write_json_beside(const std::filesystem::path& file, const nlohmann::ordered_json& json) {
+  if (file.empty()) return;
+  try {
+    write_whole(file, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } catch (const std::exception& e) {
+    std::cerr << "cufault: --json: " << one_line(e.what()) << '\n';
+  }
 }
 
 int main(int argc, char** argv) {
@@ -205,7 +215,7 @@ int main(int argc, char** argv) {
   } catch (const interrupted&) {
     return fail(exit_interrupted, "interrupted before anything ran", words);
   } catch (const usage_error& e) {
-    return fail(e.exit_code, e.what(), words);
+    return fail(e.exit_code, e.what(), e.in_json ? std::span<char*>() : words);
   } catch (const std::exception& e) {
     const auto* failed = dynamic_cast<const std::system_error*>(&e);
     if (failed != nullptr && failed->code() == std::errc::broken_pipe && nobody_reads()) return exit_unread;

@@ -149,8 +149,8 @@ void add_sweep(command_line& line) {
               "go on with such a record, also of a sweep that was killed; begin it where there is none")
           ->type_name("FILE")
           ->excludes(record));
-  of_commands.push_back(
-      add_json(sweep, said->program.json, "program-sweep-line", ": the record's lines, in place of text"));
+  of_commands.push_back(add_json(sweep, said->program.json, "program-sweep-line",
+                                 ": the record's lines, in place of text; an error is a last line"));
   of_operations.push_back(sweep
                               ->add_option("--row", said->operations.row,
                                            "only this row, as the atlas names it: "

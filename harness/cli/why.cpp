@@ -288,12 +288,8 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
     print_trace(trace_log, folder.counts(), {}, run.end.signal, libraries);
 
   const int code = run.end.as_of_a_shell();
-  const auto write_json = [&](const nlohmann::ordered_json& json) {
-    if (!arguments.json.empty())
-      write_whole(arguments.json, json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  };
   if (code == 0) {
-    write_json(why_json(run));
+    write_json_beside(arguments.json, why_json(run));
     say(fmt::format("cufault why: {} succeeded after {:.1f} s\n", run.command, run.end.seconds));
     return 0;
   }
@@ -303,7 +299,7 @@ int why_command(const why_arguments& arguments, const diagnosis* checks, std::se
   try {
     const why_words answer = why_answer(run, checks);
     text = answer.text;
-    write_json(answer.json);
+    write_json_beside(arguments.json, answer.json);
   } catch (const std::exception& error) {
     text = fmt::format("cufault why: {} {}; no answer: {}\nFull log: {}\n", run.command, ended_text(run.end),
                        one_line(error.what()), folder.path().string());

@@ -3,6 +3,7 @@
 #include "reports/printers/bisection.hpp"
 
 #include "reports/model/observation.hpp"
+#include "reports/printers/run_report.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -105,7 +106,8 @@ nlohmann::json to_json(const bisection_report& report) {
           {"error", report.once ? nlohmann::json() : nlohmann::json(report.error)},
           {"releases", releases},
           {"changes", changes},
-          {"repeat", report.repeat}};
+          {"repeat", report.repeat},
+          {"reasons", to_json(report.reasons)}};
 }
 
 }  // namespace cufault

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "reports/judge/bisection.hpp"
+#include "reports/judge/judge.hpp"
 #include "reports/printers/table.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -41,7 +42,8 @@ struct bisection_report {
   double error = 0;   ///< of each decision
   std::vector<tried_release> releases{};
   std::vector<found_change> changes{};
-  std::string repeat{};  ///< commands that repeat it
+  std::string repeat{};                ///< commands that repeat it
+  std::vector<exit_reason> reasons{};  ///< of a search that ended early: why
 };
 
 /// "exit 3", or "5: exit 3 | 1: exit 0": the most frequent first.

@@ -7,8 +7,15 @@
 #include <nlohmann/json.hpp>
 
 #include <elf.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
 
 namespace cufault {
 namespace {
@@ -280,6 +287,71 @@ TEST_F(bisect_command, prints_what_is_decided_where_an_error_ends_it) {
   EXPECT_EQ(seen["changes"][0]["between"], nlohmann::json({version(1), version(2)}));
   EXPECT_EQ(result(seen, version(3)), "bad");
   EXPECT_EQ(result(seen, version(1)), "undecided");
+  ASSERT_EQ(seen["reasons"].size(), 1U);
+  EXPECT_EQ(seen["reasons"][0]["exit_code"], 2);
+  EXPECT_THAT(seen["reasons"][0]["why"].get<std::string>(), HasSubstr("13.1.0.3 is bad so far"));
+}
+
+TEST_F(bisect_command, says_an_error_as_json_only_where_that_is_asked_for) {
+  make_ten(6);
+  const auto said = answer({"--good", "13.1.0.0", "--bad", "13.1.0.1", "road.create/fault"}, {}, 2);
+  EXPECT_EQ(said["schema"], 1);
+  EXPECT_THAT(said["reasons"][0]["why"].get<std::string>(), HasSubstr("cannot be told apart"));
+  const auto text = bisect({"--good", "13.1.0.0", "--bad", "13.1.0.1", "road.create/fault"});
+  EXPECT_EQ(text.exit_code, 2);
+  EXPECT_EQ(text.stdout_text, "");
+}
+
+/// A bisect whose first run starts another process, and hangs.
+class bisect_cut_short : public bisect_command {
+ protected:
+  void start() {
+    const fs::path file = folder / "pids";
+    for (int i = 0; i < 2; ++i)
+      make(version(i), {{"order", "sleep 1000 & echo $$ $! >" + file.string() + "; wait"}});
+    const auto words = with_command({test_program, "bisect", "--once", "--releases", releases, "--good",
+                                     version(0), "--bad", version(1)});
+    bisect_pid_ = fork();
+    if (bisect_pid_ == 0) {
+      setenv("TMPDIR", (folder / "temporary").c_str(), 1);
+      setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+      std::vector<char*> argv;
+      for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+      argv.push_back(nullptr);
+      execv(argv[0], argv.data());
+      _exit(125);
+    }
+    expect_soon([&] { return std::ifstream(file) >> command_ >> started_by_it_ && started_by_it_ > 0; });
+  }
+  static void expect_soon(const std::function<bool()>& comes) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!comes() && std::chrono::steady_clock::now() < deadline) usleep(1000);
+    EXPECT_TRUE(comes());
+  }
+  int end_by(int signal) const {
+    kill(bisect_pid_, signal);
+    int status = 0;
+    EXPECT_EQ(waitpid(bisect_pid_, &status, 0), bisect_pid_);
+    return status;
+  }
+  [[nodiscard]] bool none_is_left() const { return kill(command_, 0) != 0 && kill(started_by_it_, 0) != 0; }
+
+ private:
+  pid_t bisect_pid_ = -1, command_ = -1, started_by_it_ = -1;
+};
+
+TEST_F(bisect_cut_short, by_sigterm_ends_the_command_and_what_it_started) {
+  start();
+  EXPECT_FALSE(none_is_left());
+  EXPECT_EQ(WEXITSTATUS(end_by(SIGTERM)), 130);
+  EXPECT_TRUE(none_is_left());
+  EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(bisect_cut_short, by_sigkill_ends_them_too) {
+  start();
+  EXPECT_TRUE(WIFSIGNALED(end_by(SIGKILL)));
+  expect_soon([&] { return none_is_left() && nothing_left(); });
 }
 
 TEST_F(bisect_command, takes_the_version_that_a_library_says_where_its_folder_does_not) {

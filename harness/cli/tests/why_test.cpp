@@ -118,6 +118,23 @@ class why_command : public testing::Test {
   temporary_folder folder{"cufault-why-test-"};
 };
 
+TEST_F(why_command, answers_also_where_its_json_cannot_be_written) {
+  const fs::path there = folder.path() / "there.json", gone = folder.path() / "gone";
+  const auto written = why({"sh", "-c", "exit 3"}, {}, {"--json", there});
+  EXPECT_EQ(written.exit_code, 3);
+  EXPECT_THAT(text_of(there), StartsWith("{\n  \"schema\": 1,\n"));
+  EXPECT_THAT(written.stderr_text, Not(HasSubstr("--json")));
+  for (const auto& [script, code] : {std::pair{"rmdir ", 0}, std::pair{"rmdir ", 3}}) {
+    fs::create_directory(gone);
+    const auto said = why({"sh", "-c", script + gone.string() + "; exit " + std::to_string(code)}, {},
+                          {"--json", gone / "answer.json"});
+    EXPECT_EQ(said.exit_code, code) << said.stderr_text;
+    EXPECT_THAT(said.stderr_text, HasSubstr("cufault: --json: " + (gone / "answer.json").string()));
+    EXPECT_THAT(said.stderr_text, HasSubstr(code == 0 ? " succeeded after " : "Full log: "));
+    EXPECT_THAT(said.stderr_text, Not(HasSubstr("no answer")));
+  }
+}
+
 TEST_F(why_command, shows_the_driver_call_that_failed_inside_the_library_call) {
   const auto said = why({probe, "product"}, {{"FAKE_BLAS_FAILS", "1"}});
   EXPECT_EQ(said.exit_code, 1);

@@ -146,9 +146,10 @@ TEST(entries_in_terminals, are_wrapped_beside_or_below_their_label) {
     print_entry(std::cout, "    a label that has more than half", " of the line and a text that is long");
     print_entry(std::cout, "", "short");
   };
-  EXPECT_EQ(shown_by(true, 40, {}, entries),
-            "  see: one two three four five six seven\n       eight\n"
-            "    a label that has more than half\n        of the line and a text that is\n        long\nshort\n");
+  EXPECT_EQ(
+      shown_by(true, 40, {}, entries),
+      "  see: one two three four five six seven\n       eight\n"
+      "    a label that has more than half\n        of the line and a text that is\n        long\nshort\n");
   const std::string whole =
       "  see: one two three four five six seven eight\n"
       "    a label that has more than half of the line and a text that is long\nshort\n";
