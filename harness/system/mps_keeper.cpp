@@ -118,7 +118,7 @@ class kept_daemon {
   explicit kept_daemon(std::chrono::seconds start_limit) : start_limit_(start_limit) {}
   std::string start() {
     started_.clear();
-    const std::string wrong = start_daemon(start_limit_);
+    std::string wrong = start_daemon(start_limit_);
     if (!wrong.empty()) {
       kill_what_is_left();
       return wrong;
