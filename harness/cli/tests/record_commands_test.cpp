@@ -465,7 +465,7 @@ TEST_F(end_to_end, names_only_claims_and_field_failures_of_the_ledgers) {
   options.argv = {CUFAULT_PROGRAM, "claims", "--json", SMALL_RECORDS};
   const std::string ledger = run_process(options, {}).stdout_text;
   int tested = 0, shown = 0;
-  for (const auto& c : listed) {
+  for (const auto& c : listed["cases"]) {
     for (const auto& f : c["failures"]) {
       ++shown;
       EXPECT_NE(f["text"], "") << c["name"] << " names " << f["id"] << ", which cases/failures.json lacks";
@@ -486,7 +486,8 @@ TEST_F(end_to_end, has_a_case_for_every_field_failure_or_says_why_not) {
   options.keep_output = 4u << 20;
   options.argv = {CUFAULT_PROGRAM, "list", "--json"};
   std::set<std::string> shown;
-  for (const auto& c : nlohmann::json::parse(run_process(options, {}).stdout_text))
+  const auto listed = nlohmann::json::parse(run_process(options, {}).stdout_text);
+  for (const auto& c : listed["cases"])
     for (const auto& f : c["failures"]) shown.insert(f["id"].get<std::string>());
   const auto failures = load_failures(CUFAULT_FAILURES_FILE);
   ASSERT_FALSE(failures.empty());
