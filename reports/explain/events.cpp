@@ -313,7 +313,9 @@ void event_finder::look_for_names(const log_line& line, std::vector<log_event>& 
     std::size_t end = at;
     while (end < text.size() && is_word(text[end])) ++end;
     const std::string_view word = text.substr(at, end - at);
-    if (is_status(word)) {
+    if (std::string_view("CFNcn").find(word.front()) == std::string_view::npos) {
+      // So begins none of them.
+    } else if (is_status(word)) {
       if (!is_success(word) && !is_only_spoken_of(lower_, at, end) && word != "cudaError" &&
           word != "cudaError_t" && word != "cudaError_enum" && !is_compared(text, at, end))
         statuses.push_back({at, known_.canonical(word)});
@@ -483,12 +485,17 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   words_.find(line.text, hits_);
   if (hits_.empty()) return false;
   lower_case(line.text, lower_);
-  if (rank_ < 0 && !seconds_) {
+  const auto look_for_origin = [&] {
+    if (rank_ >= 0 || seconds_) return;
     const line_origin origin = origin_of(line.text);
     rank_ = origin.rank;
     seconds_ = origin.seconds;
-  }
-  const bool spoken = speaks_of_no_failure(lower_);
+  };
+  std::optional<bool> spoken;  // looked for where it matters
+  const auto is_spoken = [&] {
+    if (!spoken) spoken = speaks_of_no_failure(lower_);
+    return *spoken;
+  };
   std::vector<log_event> found;
   std::vector<std::pair<std::size_t, std::size_t>> order;  // where it begins, index in found
   std::vector<std::size_t> ends;                           // of the words of each in found
@@ -509,7 +516,8 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
       const auto m = patterns_[index].pattern.find(line.text, lower_);
       if (!m || (across > 0 && (m->begin >= across || m->end <= across))) continue;
       const bool tells = e.role != event_role::noise && e.role != event_role::condition;
-      if (tells && (spoken || (can_be_denied(e) && is_only_spoken_of(lower_, m->begin, m->end)))) continue;
+      if (tells && (is_spoken() || (can_be_denied(e) && is_only_spoken_of(lower_, m->begin, m->end))))
+        continue;
       if (e.role == event_role::noise) {
         auto end = e.last ? line.text.size() : m->end;
         while (end < line.text.size() && is_word(line.text[end])) ++end;
@@ -571,6 +579,8 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
       }
     }
   }
+  if (across > 0 && found.empty() && facts.empty()) return false;
+  look_for_origin();
   if (!noise_.empty()) return true;
   // What a back end of another vendor says is none of CUDA, whatever the exception is called.
   const bool of_other =
@@ -605,7 +615,7 @@ bool event_finder::look_beside_noise(const log_line& line, std::size_t across) {
   for (const std::uint32_t index : matched) patterns_[index].done = patterns_[index].once;
   for (log_event& e : in_order)
     if (e.role == event_role::failure && e.call.empty()) e.call = call_of_line;
-  if (names && across == 0 && !of_other && !spoken) look_for_names(line, in_order);
+  if (names && across == 0 && !of_other && !is_spoken()) look_for_names(line, in_order);
   for (log_event& e : in_order) keep(std::move(e));
   return false;
 }

@@ -213,7 +213,7 @@ bool lexicon::is_question(const std::string& status, const std::string& call) co
 std::string lexicon::canonical(std::string_view status) const {
   for (const error_name& e : errors) {
     if (e.name == status || std::find(e.also.begin(), e.also.end(), status) != e.also.end()) return e.name;
-    if (e.name.starts_with("CUBLAS_STATUS_") && e.name.substr(14) == status) return e.name;
+    if (e.name.starts_with("CUBLAS_STATUS_") && std::string_view(e.name).substr(14) == status) return e.name;
   }
   return std::string(status);
 }

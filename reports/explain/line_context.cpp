@@ -194,8 +194,9 @@ bool comparable_times(double a, double b) {
 }
 
 bool speaks_of_no_failure(std::string_view lower) {
-  for (const std::string_view result : {" passed", " xfail", " xpass", " xfailed", " skipped"})
-    for (auto at = lower.find(result); at != std::string_view::npos; at = lower.find(result, at + 1)) {
+  for (auto at = lower.find(' '); at != std::string_view::npos; at = lower.find(' ', at + 1))
+    for (const std::string_view result : {" passed", " xfail", " xpass", " xfailed", " skipped"}) {
+      if (!lower.substr(at).starts_with(result)) continue;
       const std::string_view behind = lower.substr(at + result.size());
       if (behind.empty() || behind.starts_with(" [") || behind.starts_with(" (") ||
           behind.starts_with(" in ") || behind.starts_with(", ") ||

@@ -93,8 +93,8 @@ std::vector<std::string> text_pattern::names() const {
   return all;
 }
 
-/// Where the piece ends that begins at `at`.
-std::optional<std::size_t> text_pattern::step(const piece& p, std::string_view text, std::size_t at) const {
+/// Where the piece ends that begins at `at` of a text in lower case.
+std::optional<std::size_t> text_pattern::step(const piece& p, std::string_view text, std::size_t at) {
   const auto run_of = [&](auto belongs) -> std::optional<std::size_t> {
     std::size_t end = at;
     while (end < text.size() && belongs(text[end])) ++end;
@@ -108,7 +108,7 @@ std::optional<std::size_t> text_pattern::step(const piece& p, std::string_view t
           const std::size_t begin = at;
           while (at < text.size() && is_space(text[at])) ++at;
           if (at == begin) return std::nullopt;
-        } else if (at >= text.size() || lower(text[at++]) != c) {
+        } else if (at >= text.size() || text[at++] != c) {
           return std::nullopt;
         }
       }
@@ -129,7 +129,20 @@ std::optional<std::size_t> text_pattern::step(const piece& p, std::string_view t
   return std::nullopt;
 }
 
-std::optional<text_pattern::match> text_pattern::match_at(std::string_view text, std::size_t at) const {
+/// The first place from `from` to `last` at which the piece fits.
+std::optional<std::size_t> text_pattern::first_place(const piece& p, std::string_view text, std::size_t from,
+                                                     std::size_t last) {
+  const std::string_view head = std::string_view(p.text).substr(0, p.text.find(' '));
+  for (std::size_t here = from; here <= last; ++here) {
+    if (p.what == kind::literal) here = text.substr(0, last + head.size()).find(head, here);
+    if (here > last) return std::nullopt;
+    if (step(p, text, here)) return here;
+  }
+  return std::nullopt;
+}
+
+std::optional<text_pattern::match> text_pattern::match_at(std::string_view text, std::string_view lower,
+                                                          std::size_t at) const {
   if (at > 0 && is_word_character(text[at - 1]) && pieces_.front().what != kind::anything &&
       (pieces_.front().what != kind::literal || is_word_character(pieces_.front().text.front())))
     return std::nullopt;
@@ -144,11 +157,10 @@ std::optional<text_pattern::match> text_pattern::match_at(std::string_view text,
         end = p.text.empty() ? from : last;
       } else {
         // The first place where the next piece fits: it is not tried at a later one, so that the time stays linear.
-        for (std::size_t here = from; here <= last && !end; ++here)
-          if (step(pieces_[i + 1], text, here)) end = here;
+        end = first_place(pieces_[i + 1], lower, from, last);
       }
     } else {
-      end = step(p, text, from);
+      end = step(p, lower, from);
     }
     if (!end) return std::nullopt;
     if (p.what != kind::literal && !p.text.empty())
@@ -163,11 +175,21 @@ std::optional<text_pattern::match> text_pattern::match_at(std::string_view text,
 }
 
 std::optional<text_pattern::match> text_pattern::find(std::string_view text, std::string_view lower) const {
-  if (lower.find(literal_) == std::string_view::npos) return std::nullopt;
+  // What does not vary stands in this order, or nothing fits: most patterns end here.
+  std::size_t from = 0;
+  for (const piece& p : pieces_) {
+    if (p.what != kind::literal) continue;
+    std::string_view word = p.text;
+    word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
+    word = word.substr(0, word.find(' '));
+    from = lower.find(word, from);
+    if (from == std::string_view::npos) return std::nullopt;
+    from += word.size();
+  }
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (!head_.empty()) at = lower.find(head_, at);
     if (at == std::string_view::npos) return std::nullopt;
-    if (auto found = match_at(text, at)) return found;
+    if (auto found = match_at(text, lower, at)) return found;
     // What it begins with may be anywhere, so that no other beginning is better.
     if (pieces_.front().what == kind::anything && at + longest_gap >= text.size()) return std::nullopt;
   }
@@ -186,59 +208,65 @@ void lower_case(std::string_view text, std::string& to) {
 }
 
 word_finder::word_finder(std::span<const std::string> words) : seen_(words.size(), 0) {
+  for (const std::string& word : words)
+    for (const char c : word)
+      if (auto& kind = kind_of_[static_cast<unsigned char>(c)]; kind == 0) kind = kinds_++;
+  for (char c = 'A'; c <= 'Z'; ++c)
+    kind_of_[static_cast<unsigned char>(c)] = kind_of_[static_cast<unsigned char>(lower(c))];
+  std::vector<std::vector<std::uint32_t>> ends_in;
   const auto new_state = [&] {
-    next_.resize(next_.size() + 256, -1);
-    ends_in_.emplace_back();
-    return static_cast<std::int32_t>(ends_in_.size() - 1);
+    next_.resize(next_.size() + kinds_, -1);
+    ends_in.emplace_back();
+    return static_cast<std::int32_t>(ends_in.size() - 1);
   };
-  const auto edge = [&](std::int32_t state, unsigned char byte) -> std::int32_t& {
-    return next_[static_cast<std::size_t>(state) * 256 + byte];
+  const auto edge = [&](std::int32_t state, std::size_t kind) -> std::int32_t& {
+    return next_[static_cast<std::size_t>(state) * kinds_ + kind];
   };
   new_state();
   for (std::uint32_t w = 0; w < words.size(); ++w) {
     std::int32_t state = 0;
     for (const char c : words[w]) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (edge(state, byte) < 0) {
+      const std::size_t kind = kind_of_[static_cast<unsigned char>(c)];
+      if (edge(state, kind) < 0) {
         const std::int32_t made = new_state();
-        edge(state, byte) = made;
+        edge(state, kind) = made;
       }
-      state = edge(state, byte);
+      state = edge(state, kind);
     }
-    ends_in_[static_cast<std::size_t>(state)].push_back(w);
+    ends_in[static_cast<std::size_t>(state)].push_back(w);
   }
-  std::vector<std::int32_t> shorter(ends_in_.size(), 0);
+  std::vector<std::int32_t> shorter(ends_in.size(), 0);
   std::deque<std::int32_t> queue{0};
   while (!queue.empty()) {
     const std::int32_t state = queue.front();
     queue.pop_front();
-    for (int byte = 0; byte < 256; ++byte) {
-      const auto b = static_cast<unsigned char>(byte);
-      const std::int32_t otherwise = state == 0 ? 0 : edge(shorter[static_cast<std::size_t>(state)], b);
-      std::int32_t& to = edge(state, b);
+    for (std::size_t kind = 0; kind < kinds_; ++kind) {
+      const std::int32_t otherwise = state == 0 ? 0 : edge(shorter[static_cast<std::size_t>(state)], kind);
+      std::int32_t& to = edge(state, kind);
       if (to < 0) {
         to = otherwise;
         continue;
       }
       shorter[static_cast<std::size_t>(to)] = otherwise;
-      auto& ends = ends_in_[static_cast<std::size_t>(to)];
-      const auto& also = ends_in_[static_cast<std::size_t>(otherwise)];
+      auto& ends = ends_in[static_cast<std::size_t>(to)];
+      const auto& also = ends_in[static_cast<std::size_t>(otherwise)];
       ends.insert(ends.end(), also.begin(), also.end());
       queue.push_back(to);
     }
   }
-  for (std::size_t state = 0; state < ends_in_.size(); ++state)
-    for (char c = 'A'; c <= 'Z'; ++c)
-      next_[state * 256 + static_cast<unsigned char>(c)] =
-          next_[state * 256 + static_cast<unsigned char>(lower(c))];
+  for (const auto& ends : ends_in) {
+    ends_.insert(ends_.end(), ends.begin(), ends.end());
+    ends_behind_.push_back(static_cast<std::uint32_t>(ends_.size()));
+  }
 }
 
 void word_finder::find(std::string_view text, std::vector<std::uint32_t>& found) {
   ++search_;
   std::size_t state = 0;
   for (const char c : text) {
-    state = static_cast<std::size_t>(next_[state * 256 + static_cast<unsigned char>(c)]);
-    for (const std::uint32_t w : ends_in_[state]) {
+    state = static_cast<std::size_t>(next_[state * kinds_ + kind_of_[static_cast<unsigned char>(c)]]);
+    for (std::uint32_t i = ends_behind_[state]; i < ends_behind_[state + 1]; ++i) {
+      const std::uint32_t w = ends_[i];
       if (seen_[w] == search_) continue;
       seen_[w] = search_;
       found.push_back(w);

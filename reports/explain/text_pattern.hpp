@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -44,8 +45,11 @@ class text_pattern {
     kind what = kind::literal;
     std::string text;  ///< of a literal, in lower case; else the name
   };
-  [[nodiscard]] std::optional<std::size_t> step(const piece& p, std::string_view text, std::size_t at) const;
-  [[nodiscard]] std::optional<match> match_at(std::string_view text, std::size_t at) const;
+  static std::optional<std::size_t> step(const piece& p, std::string_view text, std::size_t at);
+  static std::optional<std::size_t> first_place(const piece& p, std::string_view text, std::size_t from,
+                                                std::size_t last);
+  [[nodiscard]] std::optional<match> match_at(std::string_view text, std::string_view lower,
+                                              std::size_t at) const;
 
   std::vector<piece> pieces_;
   std::string literal_,
@@ -63,9 +67,14 @@ class word_finder {
   void find(std::string_view text, std::vector<std::uint32_t>& found);
 
  private:
-  std::vector<std::int32_t> next_;                   ///< state * 256 + byte
-  std::vector<std::vector<std::uint32_t>> ends_in_;  ///< words that end in a state
-  std::vector<std::uint64_t> seen_;                  ///< the search in which a word was found last
+  std::array<std::uint8_t, 256>
+      kind_of_{};  ///< of a byte: those of no word are alike, so that states are small
+  std::size_t kinds_ = 1;
+  std::vector<std::int32_t> next_;   ///< state * kinds_ + kind of the next byte
+  std::vector<std::uint32_t> ends_;  ///< words that end in state 0, then those of state 1, ...
+  std::vector<std::uint32_t> ends_behind_{
+      0};                            ///< where those of a state begin in ends_; behind it, where they end
+  std::vector<std::uint64_t> seen_;  ///< the search in which a word was found last
   std::uint64_t search_ = 0;
 };
 

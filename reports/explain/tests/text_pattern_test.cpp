@@ -53,6 +53,9 @@ TEST(text_pattern, finds_whole_words_only) {
 
 TEST(text_pattern, finds_a_later_place_where_an_earlier_one_does_not_fit) {
   EXPECT_EQ(found("error {code:n}", "error x, error 7"), (values{{"code", "7"}}));
+  EXPECT_EQ(found("call*failed with {code:n}", "call failed twice, failed with 7"), (values{{"code", "7"}}));
+  EXPECT_EQ(found("call* of {name}", "call offered of  x"), (values{{"name", "x"}}));
+  EXPECT_FALSE(fits("failed*call", "the call failed"));
 }
 
 TEST(text_pattern, bridges_a_gap_of_160_characters_and_no_more) {
